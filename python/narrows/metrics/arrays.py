@@ -1,0 +1,30 @@
+"""Turns what a caller has (lists, NumPy arrays, Polars series) into one clean array of floats.
+
+Missing values (None, NaN) are dropped here and nowhere else; they never become zero. Infinite values are
+refused, because no stored measurement can be one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Values = pl.Series | NDArray[np.float64] | NDArray[np.int64] | Iterable[float | int | None]
+
+
+def clean(values: Values) -> Floats:
+    """The values that are present, as float64, in their order."""
+    if isinstance(values, pl.Series):
+        array = np.asarray(values.cast(pl.Float64).drop_nulls().to_numpy(), dtype=np.float64)
+    elif isinstance(values, np.ndarray):
+        array = values.astype(np.float64)
+    else:
+        array = np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
+    present: Floats = array[~np.isnan(array)]
+    if np.isinf(present).any():
+        raise ValueError("an infinite value is not a measurement; look at the run that produced it")
+    return present

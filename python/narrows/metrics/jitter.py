@@ -1,0 +1,22 @@
+"""Jitter: mean absolute difference of consecutive latencies.
+
+Definition: mean of |x[i+1] - x[i]| over consecutive probes that were both received; a lost probe breaks the
+chain (the samples around it are not consecutive). None without two consecutive samples.
+
+Unit: that of the samples. Source: as in @cloudflare/speedtest ("jitter"); it is not RFC 3550's smoothed
+interarrival jitter, and not RFC 3393's distribution of delay variation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from narrows.metrics.arrays import Floats
+
+
+def jitter(latency: list[float | None] | Floats) -> float | None:
+    """Jitter of latencies in the order the probes were sent; None (or NaN) is a lost probe."""
+    x = np.array([np.nan if value is None else value for value in latency], dtype=np.float64)
+    steps = np.abs(np.diff(x))
+    steps = steps[~np.isnan(steps)]
+    return float(np.mean(steps)) if steps.size else None
