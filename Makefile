@@ -1,0 +1,39 @@
+# narrows: common tasks. `make help` lists them.
+.DEFAULT_GOAL := help
+PYTHON := .venv/bin/python
+JOBS ?= $(shell nproc)
+
+.PHONY: help setup agent lint test-fast test requirements clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install what is missing, make the Python environment, build the agent (idempotent)
+	@scripts/setup.sh
+
+agent: ## build the agent
+	cd agent && cargo build --release --locked
+
+lint: setup ## check style, types, layers and shell scripts; changes nothing
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	git ls-files -z '*.sh' narrows .ci/run | xargs -0 -r .venv/bin/shellcheck
+	cd agent && cargo fmt --check && cargo clippy --locked --all-targets --quiet -- -D warnings
+
+test-fast: setup ## tests that need no kernel and no root; under a minute
+	$(PYTHON) -m pytest -q -n $(JOBS) -m "not kernel and not root and not slow"
+
+test: setup ## all set-up and every test
+	$(PYTHON) -m pytest -q -n $(JOBS)
+	cd agent && cargo test --locked --quiet
+
+requirements: setup ## resolve requirements*.in anew, with hashes
+	.venv/bin/pip-compile -q --strip-extras --generate-hashes --no-emit-find-links --no-emit-index-url \
+	    --no-emit-trusted-host -o requirements.txt requirements.in
+	.venv/bin/pip-compile -q --strip-extras --allow-unsafe --generate-hashes --no-emit-find-links \
+	    --no-emit-index-url --no-emit-trusted-host -o requirements-dev.txt requirements-dev.in
+
+clean: ## remove what was built in the checkout
+	rm -rf .venv agent/target

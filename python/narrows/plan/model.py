@@ -1,0 +1,365 @@
+"""The shape of `plan.json`: one run, flat, every default written out (docs/architecture.md).
+
+The agent reads the same JSON with `deny_unknown_fields`; a field added here is added there. This module knows
+nothing of how a plan is made or carried out. All models are frozen and refuse unknown keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from narrows.errors import PlanError
+
+FORMAT = 1
+RUN_ID_HEX_DIGITS = 16
+
+Direction = Literal["down", "up"]
+Tool = Literal["ip", "tc", "ethtool", "sysctl"]
+Role = Literal["client", "router", "path", "server"]
+TapMode = Literal["packets", "summary", "off"]
+
+
+class Strict(BaseModel):
+    """Base: immutable, unknown keys are errors, no value is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Node(Strict):
+    """A network namespace."""
+
+    name: str
+    role: Role
+
+
+class TimerLatency(Strict):
+    """Timer interrupts of the machine arrive late by a seeded, uniform amount within these bounds."""
+
+    min_ns: int = Field(ge=0)
+    max_ns: int = Field(ge=0)
+
+
+class Machine(Strict):
+    """The machine under the kernel."""
+
+    memory_bytes: int = Field(gt=0)
+    timer_latency: TimerLatency | None
+
+
+class LinkDirection(Strict):
+    """One direction of the bottleneck, as far as store, metrics and report need it."""
+
+    queue: str
+    """The qdisc's kind as `tc` names it ("fq_codel"), also when it shapes itself (cake)."""
+    queue_options: dict[str, str]
+    """The options as given to `tc`; an option that is not here has the kernel's default."""
+    shaper: str | None
+    """"htb", "tbf", "cake", or None where nothing shapes."""
+    shaper_options: dict[str, str]
+    rate_bps: int | None
+    """What the shaper is set to (None: no shaper)."""
+    ceil_bps: int | None
+    """HTB's ceil; equals the rate unless asked otherwise."""
+    burst_bytes: int | None
+    cburst_bytes: int | None
+    delay_ns: int
+    """One-way base delay."""
+    jitter_ns: int
+    loss_percent: float
+
+
+class LinkSummary(Strict):
+    """What store, metrics and report need to know of the bottleneck. The commands are in `setup`."""
+
+    rate_down_bps: int | None
+    rate_up_bps: int | None
+    base_rtt_ns: int
+    mtu_bytes: int
+    line_rate_bps: int | None
+    """Rate of the edge links (netem on the path node), None where they are unlimited."""
+    queue: str
+    """Kind of the downstream qdisc."""
+    queue_up: str
+    shaper: str | None
+    shaper_up: str | None
+    down: LinkDirection
+    up: LinkDirection
+    changes: tuple[str, ...]
+    """The link's changes during the run in words, in order of time."""
+
+
+class Step(Strict):
+    """One command of the set-up, run inside its node."""
+
+    node: str
+    tool: Tool
+    args: tuple[str, ...]
+
+    def command(self) -> str:
+        """As a person would type it."""
+        return " ".join((self.tool, *self.args))
+
+
+class Change(Strict):
+    """A command that is run while traffic flows."""
+
+    at_ns: int
+    node: str
+    tool: Tool
+    args: tuple[str, ...]
+
+    def command(self) -> str:
+        return " ".join((self.tool, *self.args))
+
+
+class Hop(Strict):
+    """A queue whose truth is recorded. Its position in the plan is its number in the tap."""
+
+    hop: str
+    direction: Direction
+    node: str
+    iface: str
+    ingress: tuple[str, ...]
+    """Interfaces of the same node through which its packets come in (for conservation)."""
+    tap: TapMode
+
+
+class Calibration(Strict):
+    """What the rig must show before a number counts."""
+
+    client: str
+    server: str
+    server_address: str
+    client_address: str
+    rtt_ns: int
+    rtt_tolerance_ns: int
+    rate_down_bps: int | None
+    """IP layer; None: not checked."""
+    rate_up_bps: int | None
+    rate_tolerance: float
+    rate_is_upper_bound: bool
+    """The rate must not be exceeded, but need not be reached (as with late timers)."""
+
+
+class AtTime(Strict):
+    at_ns: int
+
+
+class AfterItem(Strict):
+    """When another item has ended."""
+
+    after: str
+    delay_ns: int = Field(ge=0)
+
+
+class WithItem(Strict):
+    """When another item ends."""
+
+    with_: str = Field(alias="with")
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+Start = AtTime | AfterItem
+Stop = AtTime | WithItem | None
+
+
+class TcpBulk(Strict):
+    """Long TCP flows from one node to another."""
+
+    id: str
+    kind: Literal["tcp_bulk"] = "tcp_bulk"
+    sender: str
+    receiver: str
+    receiver_address: str
+    port: int
+    flows: int = Field(ge=1)
+    cca: str | None
+    dscp: int = Field(ge=0, le=63)
+    ecn: bool
+    bytes: int | None
+    start_spread_ns: int = Field(ge=0)
+    sample_interval_ns: int | None
+    start: Start
+    stop: Stop
+
+
+class UdpProbe(Strict):
+    """Isochronous UDP probes, echoed by the server with its own stamp."""
+
+    id: str
+    kind: Literal["udp_probe"] = "udp_probe"
+    client: str
+    server: str
+    server_address: str
+    port: int
+    interval_ns: int = Field(gt=0)
+    payload_bytes: int
+    dscp: int = Field(ge=0, le=63)
+    start: Start
+    stop: Stop
+
+
+class IcmpEcho(Strict):
+    """Isochronous ICMP echo requests."""
+
+    id: str
+    kind: Literal["icmp_echo"] = "icmp_echo"
+    client: str
+    server: str
+    server_address: str
+    interval_ns: int = Field(gt=0)
+    payload_bytes: int
+    dscp: int = Field(ge=0, le=63)
+    start: Start
+    stop: Stop
+
+
+class Ready(Strict):
+    """The item counts as started when this address accepts."""
+
+    tcp: str
+
+
+class Command(Strict):
+    """An outside program. `@agent` is the agent's own binary, `@out` the run's raw directory."""
+
+    id: str
+    kind: Literal["command"] = "command"
+    tool: str
+    """What the program is to the store and metrics: ndt7, ndt7-server, iperf3, iperf3-server, command."""
+    node: str
+    argv: tuple[str, ...] = Field(min_length=1)
+    env: dict[str, str]
+    stop_signal: Literal["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2"]
+    ok_exits: tuple[int, ...]
+    background: bool
+    ready: Ready | None
+    start: Start
+    stop: Stop
+
+
+TrafficItem = Annotated[TcpBulk | UdpProbe | IcmpEcho | Command, Field(discriminator="kind")]
+
+
+class TcpInfoSampler(Strict):
+    """Every TCP socket of the node, by inet_diag."""
+
+    id: str
+    kind: Literal["tcp_info"] = "tcp_info"
+    node: str
+    interval_ns: int = Field(gt=0)
+
+
+class QdiscSampler(Strict):
+    """All qdiscs and classes of the interface."""
+
+    id: str
+    kind: Literal["qdisc"] = "qdisc"
+    node: str
+    iface: str
+    interval_ns: int = Field(gt=0)
+
+
+class LinkSampler(Strict):
+    """The interface's counters."""
+
+    id: str
+    kind: Literal["link"] = "link"
+    node: str
+    iface: str
+    interval_ns: int = Field(gt=0)
+
+
+Sampler = Annotated[TcpInfoSampler | QdiscSampler | LinkSampler, Field(discriminator="kind")]
+
+
+class Capture(Strict):
+    """A pcapng file of one interface."""
+
+    id: str
+    node: str
+    iface: str
+    snap_bytes: int = Field(gt=0)
+    start_ns: int
+    stop_ns: int | None
+
+
+class Plan(Strict):
+    """One run."""
+
+    format: Literal[1] = 1
+    experiment: str
+    question: str
+    key: dict[str, str]
+    seed: int = Field(ge=0, lt=2**64)
+    wall_clock_ns: int
+    epoch_monotonic_ns: int = Field(gt=0)
+    limit_ns: int = Field(gt=0)
+    machine: Machine
+    nodes: tuple[Node, ...]
+    link: LinkSummary
+    setup: tuple[Step, ...]
+    changes: tuple[Change, ...]
+    hops: tuple[Hop, ...]
+    calibration: Calibration
+    traffic: tuple[TrafficItem, ...]
+    samplers: tuple[Sampler, ...]
+    captures: tuple[Capture, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in the JSON file: every field present."""
+        data: dict[str, Any] = self.model_dump(mode="json", by_alias=True)
+        return data
+
+    def to_json(self) -> str:
+        """The text of `plan.json`, for people."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes, *, where: str | None = None) -> Plan:
+        """Read `plan.json`; unknown or missing keys are errors."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            first = error.errors()[0]
+            at = ".".join(str(part) for part in first["loc"])
+            raise PlanError(
+                f"not a plan of this version of narrows: {at or 'document'}: {first['msg']}",
+                where=where,
+                remedy="run the experiment again; plans are only ever written by narrows",
+            ) from None
+
+    @classmethod
+    def read(cls, path: Path) -> Plan:
+        """Read a plan file."""
+        try:
+            text = path.read_bytes()
+        except OSError as error:
+            raise PlanError(f"cannot read the plan: {error.strerror}", where=str(path)) from None
+        return cls.from_json(text, where=str(path))
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal data, equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def run_id(plan: Plan, *, kernel: str, agent: str) -> str:
+    """The run's id: what was run, on which kernel, by which agent.
+
+    SHA-256 over canonical JSON of the three; the first 16 hex digits (64 bits: no collision in any sweep we
+    can afford).
+    """
+    identity = {"plan": plan.to_dict(), "kernel": kernel, "agent": agent}
+    return hashlib.sha256(canonical_json(identity).encode("ascii")).hexdigest()[:RUN_ID_HEX_DIGITS]
+
+
+def plan_hash(plan: Plan) -> str:
+    """The same over the plan alone, to say whether two plans are equal."""
+    return hashlib.sha256(canonical_json(plan.to_dict()).encode("ascii")).hexdigest()[:RUN_ID_HEX_DIGITS]
