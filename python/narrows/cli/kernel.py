@@ -1,0 +1,58 @@
+"""`narrows kernel build | info`: the kernel under test."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from narrows import kernel
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(no_args_is_help=True, help="Build the kernel under test, or tell which one is used.")
+    group.command("build")(build)
+    group.command("info")(info)
+    app.add_typer(group, name="kernel")
+
+
+def build(
+    jobs: int = typer.Option(len(os.sched_getaffinity(0)), min=1, help="Compilers to run at once."),
+) -> None:
+    """Fetch, patch, configure and compile the kernel into the cache. Does nothing when it is there.
+
+    The source is the distribution's own package, from whichever of its suites has it, or the tarball or
+    tree that LINUX_SRC names (IPROUTE2_SRC for iproute2). The cache is NARROWS_CACHE, else ~/.cache/narrows.
+    """
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task, stage = bar.add_task("kernel", total=None), ""
+        for step in kernel.build(jobs):
+            if step.stage != stage:
+                stage = step.stage
+                bar.reset(task, total=step.total or None, description=stage)
+                if not console.is_terminal:
+                    console.print(stage)
+            bar.update(task, completed=step.done)
+    image = kernel.find()
+    typer.echo(f"kernel {image.info['release']} ({image.id}) at {image.path}")
+
+
+def info(as_json: bool = typer.Option(False, "--json", help="As JSON.")) -> None:
+    """Which kernel runs would use, and what it was made of."""
+    image = kernel.find()
+    facts = {
+        **image.info,
+        "path": str(image.path),
+        "tools": str(image.tools_dir) if image.tools_dir else None,
+    }
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
+        return
+    for name, value in facts.items():
+        typer.echo(f"{name:10} {', '.join(value) if isinstance(value, list) else value}")

@@ -1,0 +1,245 @@
+"""Building the kernel under test and the iproute2 that goes with it, into the cache.
+
+A build is made in a directory of its own and renamed when whole, so an interrupted one is never taken for a
+kernel. It yields its progress and prints nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from narrows.errors import KernelError
+from narrows.kernel import image, source
+
+KERNEL_OBJECTS = 1_410
+"""About how many files a build compiles; for the progress only."""
+
+IPROUTE2_OBJECTS = 190
+
+REPRODUCIBLE = {
+    # The version string goes into the random pool: who built it, where and when must not decide what is drawn.
+    "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 2026",
+    "KBUILD_BUILD_USER": "narrows",
+    "KBUILD_BUILD_HOST": "narrows",
+    "LC_ALL": "C",
+}
+
+NOT_FOR_MODULES = (
+    "Documentation",
+    "samples",
+    "sound",
+    "tools/testing",
+    "tools/perf",
+    "crypto",
+    "security",
+    "drivers",
+)
+"""Parts of the tree that building a module outside of it does not need."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What the build does: `done` of about `total` steps of `stage`; total 0 where it cannot be known."""
+
+    stage: str
+    done: int = 0
+    total: int = 0
+
+
+def build(jobs: int) -> Iterator[Progress]:
+    """Make the kernel unless it is there already. `image.find()` gives it afterwards."""
+    recipe = image.recipe()
+    if not os.environ.get("LINUX_SRC") and image.built(recipe):
+        return
+    check_tools()
+    root = image.cache_dir() / "kernel"
+    root.mkdir(parents=True, exist_ok=True)
+    with lock(root / f".lock-{recipe}"):
+        if not os.environ.get("LINUX_SRC") and image.built(recipe):
+            return
+        yield Progress("fetching the kernel's source")
+        linux = source.linux_source()
+        yield Progress("fetching iproute2's source")
+        iproute2 = source.iproute2_source()
+        place = root / f"{recipe}-{linux.version}"
+        if (place / "info.json").is_file():
+            return
+        work = Path(tempfile.mkdtemp(prefix=f".build-{recipe}-", dir=root))
+        try:
+            yield from build_kernel(linux, work, jobs)
+            if iproute2 is not None:
+                yield from build_iproute2(iproute2, work, jobs)
+            yield Progress("installing")
+            write_info(work, recipe, linux, iproute2)
+            shutil.rmtree(place, ignore_errors=True)
+            work.rename(place)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def check_tools() -> None:
+    """All that the build needs, named at once when it is missing."""
+    packages = {
+        "gcc": "gcc libc6-dev", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "patch": "patch",
+        "xz": "xz-utils", "perl": "perl", "pkg-config": "pkg-config",
+    }  # fmt: skip
+    missing = [package for tool, package in packages.items() if shutil.which(tool) is None]
+    if not missing and subprocess.run(["pkg-config", "--exists", "libmnl"]).returncode:
+        missing = ["libmnl-dev"]
+    if missing:
+        raise KernelError(
+            "the kernel's build needs tools that this machine lacks",
+            remedy=f"apt-get install {' '.join(missing)}   (make setup does it)",
+        )
+
+
+@contextlib.contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """One build at a time; a second one waits and then finds the first one's result."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def build_kernel(linux: source.Source, work: Path, jobs: int) -> Iterator[Progress]:
+    """Unpack, patch, configure and compile; leaves `linux`, `config` and `build/` (for modules) in `work`."""
+    tree = work / "build"
+    yield Progress("unpacking the kernel")
+    unpack(linux, tree)
+    patches = sorted(image.PATCHES.glob("*.patch"))
+    for number, patch in enumerate(patches):
+        yield Progress("patching", number, len(patches))
+        run(
+            ["patch", "-p1", "--forward", "-i", str(patch)],
+            tree,
+            f"{patch.name} does not apply to {linux.version}",
+        )
+    make = ["make", "ARCH=um", f"-j{jobs}"]
+    yield Progress("configuring")
+    run([*make, "tinyconfig"], tree, "tinyconfig failed")
+    with (tree / ".config").open("a") as config:
+        config.write(image.FRAGMENT.read_text())
+    run([*make, "olddefconfig"], tree, "olddefconfig failed")
+    check_config(tree / ".config")
+    yield from counted(
+        [*make, "linux", "modules"], tree, "compiling the kernel", KERNEL_OBJECTS, work / "build.log"
+    )
+    shutil.copy2(tree / "linux", work / "linux")
+    shutil.copy2(tree / ".config", work / "config")
+    yield Progress("keeping what modules need")
+    prune(tree)
+
+
+def check_config(path: Path) -> None:
+    """Every option of the fragment must have survived: a lost one would silently be another kernel."""
+    have = set(path.read_text().splitlines())
+    wanted = [line for line in image.FRAGMENT.read_text().splitlines() if line.startswith("CONFIG_")]
+    lost = [line for line in wanted if line not in have]
+    if lost:
+        raise KernelError(
+            f"this kernel's configuration does not take: {', '.join(lost)}", where=str(image.FRAGMENT)
+        )
+
+
+def prune(tree: Path) -> None:
+    """Drop objects and sources that building a module against this tree does not need."""
+    for name in NOT_FOR_MODULES:
+        for file in (tree / name).rglob("*"):
+            if file.is_file() and not file.name.startswith(("Makefile", "Kconfig", "Kbuild")):
+                file.unlink()
+    for arch in (tree / "arch").iterdir():
+        if arch.is_dir() and arch.name not in ("um", "x86"):
+            shutil.rmtree(arch)
+    for directory in ("kernel", "mm", "net", "fs", "lib", "block", "init", "io_uring", "ipc", "arch"):
+        for file in (tree / directory).rglob("*"):
+            if file.suffix in (".o", ".a", ".cmd") and file.is_file():
+                file.unlink()
+    for name in ("linux", "vmlinux", "vmlinux.o", "vmlinux.unstripped"):
+        (tree / name).unlink(missing_ok=True)
+
+
+def build_iproute2(iproute2: source.Source, work: Path, jobs: int) -> Iterator[Progress]:
+    """`ip` and `tc` that know every option of this kernel's qdiscs, into `work/tools`."""
+    tree = work / "iproute2"
+    unpack(iproute2, tree)
+    run(["./configure"], tree, "iproute2's configure failed")
+    words = ["make", f"-j{jobs}", "SUBDIRS=lib ip tc"]
+    yield from counted(words, tree, "compiling iproute2", IPROUTE2_OBJECTS, work / "build.log")
+    (work / "tools").mkdir()
+    for name in ("ip", "tc"):
+        run(
+            ["strip", "-o", str(work / "tools" / name), str(tree / name / name)], tree, f"no {name} was built"
+        )
+    shutil.rmtree(tree)
+
+
+def unpack(what: source.Source, tree: Path) -> None:
+    """A tarball unpacked, or a tree copied, to `tree`."""
+    if what.path.is_dir():
+        run(["cp", "-a", "--reflink=auto", str(what.path), str(tree)], what.path, "copying the source failed")
+        if (tree / ".config").exists() or (tree / "include/config").exists():
+            run(["make", "mrproper"], tree, "make mrproper failed")
+        return
+    tree.mkdir()
+    run(["tar", "-xf", str(what.path), "--strip-components=1"], tree, f"{what.path} does not unpack")
+
+
+def run(words: list[str], cwd: Path, trouble: str) -> None:
+    """One step; its own words on failure."""
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, env=os.environ | REPRODUCIBLE)
+    if done.returncode:
+        raise KernelError(f"{trouble}:\n{(done.stdout + done.stderr).strip()[-3000:]}")
+
+
+def counted(words: list[str], cwd: Path, stage: str, total: int, log: Path) -> Iterator[Progress]:
+    """A make run, its progress by the files it names; the log's end on failure."""
+    yield Progress(stage, 0, total)
+    with log.open("a") as file:
+        process = subprocess.Popen(
+            words,
+            cwd=cwd,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=os.environ | REPRODUCIBLE,
+        )
+        assert process.stdout is not None
+        done = 0
+        try:
+            for line in process.stdout:
+                file.write(line)
+                if line.lstrip().startswith(("CC ", "AS ", "HOSTCC ")):
+                    done += 1
+                    yield Progress(stage, min(done, total), total)
+        except BaseException:  # Ctrl-C, or nobody wants to hear more: the compilers must not stay behind
+            process.terminate()
+            process.wait()
+            raise
+        if process.wait():
+            raise KernelError(f"{stage} failed:\n" + "".join(log.read_text().splitlines(keepends=True)[-40:]))
+
+
+def write_info(work: Path, recipe: str, linux: source.Source, iproute2: source.Source | None) -> None:
+    """`info.json`, last: its presence says that the build is whole."""
+    release = subprocess.run(
+        [str(work / "linux"), "--version"], capture_output=True, text=True
+    ).stdout.strip()
+    info = {
+        "id": f"{recipe}-{linux.version}-{iproute2.version if iproute2 else 'host'}",
+        "release": release,
+        "source": linux.version,
+        "iproute2": iproute2.version if iproute2 else None,
+        "compiler": image.compiler(),
+        "patches": [p.name for p in sorted(image.PATCHES.glob("*.patch"))],
+        "recipe": recipe,
+    }
+    (work / "info.json").write_text(json.dumps(info, indent=2) + "\n")

@@ -1,0 +1,101 @@
+"""The cache of built kernels: where one lies, what it was made of, and which one is to be used.
+
+A build's directory is named `<recipe>-<source>`. The recipe is everything of ours that decides the result
+(configuration fragment, patches, compiler, version of the build's steps), the source is the kernel's and
+iproute2's versions. Building is `build.py`'s, fetching `source.py`'s.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from narrows.errors import KernelError
+
+BUILD_STEPS_VERSION = 1
+"""Raise it when `build.py` changes what comes out of the same source, fragment and patches."""
+
+KERNEL_DIR = Path(__file__).resolve().parents[3] / "kernel"
+FRAGMENT = KERNEL_DIR / "narrows.config"
+PATCHES = KERNEL_DIR / "patches"
+
+
+@dataclass(frozen=True)
+class KernelImage:
+    """One built kernel: the executable, the tools that go with it, and what it was made of."""
+
+    path: Path
+    id: str
+    tools_dir: Path | None
+    info: dict[str, Any]
+
+    @property
+    def directory(self) -> Path:
+        return self.path.parent
+
+
+def cache_dir() -> Path:
+    """`$NARROWS_CACHE`, else `narrows` below `$XDG_CACHE_HOME`, else below `~/.cache`."""
+    if chosen := os.environ.get("NARROWS_CACHE"):
+        return Path(chosen).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser().absolute() / "narrows"
+
+
+def compiler() -> str:
+    """The first line of `gcc --version`; what a compiler is called decides what it makes."""
+    try:
+        shown = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise KernelError("gcc does not run", remedy="apt-get install gcc libc6-dev make") from error
+    return shown.stdout.splitlines()[0]
+
+
+def recipe() -> str:
+    """Eight hex digits over fragment, patches, compiler and build steps."""
+    if not FRAGMENT.is_file():
+        raise KernelError(
+            f"no kernel configuration at {FRAGMENT}",
+            remedy="run narrows from its checkout, or set NARROWS_KERNEL to a built kernel's directory",
+        )
+    digest = hashlib.sha256()
+    for part in (FRAGMENT, *sorted(PATCHES.glob("*.patch"))):
+        digest.update(part.name.encode() + b"\0" + part.read_bytes() + b"\0")
+    digest.update(compiler().encode() + b"\0" + str(BUILD_STEPS_VERSION).encode())
+    return digest.hexdigest()[:8]
+
+
+def load(directory: Path) -> KernelImage:
+    """The kernel that was built into `directory`."""
+    try:
+        info = json.loads((directory / "info.json").read_text())
+    except (OSError, ValueError) as error:
+        raise KernelError(
+            f"no whole kernel build in {directory}: {error}", remedy="narrows kernel build"
+        ) from error
+    tools = directory / "tools"
+    return KernelImage(directory / "linux", str(info["id"]), tools if tools.is_dir() else None, info)
+
+
+def built(recipe_id: str) -> list[KernelImage]:
+    """Whole builds of this recipe in the cache, newest first."""
+    found = (cache_dir() / "kernel").glob(f"{recipe_id}-*/info.json")
+    return [load(p.parent) for p in sorted(found, key=lambda p: p.stat().st_mtime, reverse=True)]
+
+
+def find() -> KernelImage:
+    """The kernel to run: `$NARROWS_KERNEL` (a build's directory), else the newest build of today's recipe."""
+    if chosen := os.environ.get("NARROWS_KERNEL"):
+        return load(Path(chosen).expanduser().absolute())
+    images = built(recipe())
+    if not images:
+        raise KernelError(
+            f"the kernel under test has not been built (none for this recipe in {cache_dir() / 'kernel'})",
+            remedy="narrows kernel build   (about 4 minutes on two cores, once)",
+        )
+    return images[0]
