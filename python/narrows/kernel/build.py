@@ -26,7 +26,7 @@ KERNEL_OBJECTS = 1_410
 IPROUTE2_OBJECTS = 190
 
 REPRODUCIBLE = {
-    # The version string goes into the random pool: who built it, where and when must not decide what is drawn.
+    # The version string goes into the random pool: who built it, and when, must not decide what is drawn.
     "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 2026",
     "KBUILD_BUILD_USER": "narrows",
     "KBUILD_BUILD_HOST": "narrows",
@@ -89,8 +89,8 @@ def build(jobs: int) -> Iterator[Progress]:
 def check_tools() -> None:
     """All that the build needs, named at once when it is missing."""
     packages = {
-        "gcc": "gcc libc6-dev", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "patch": "patch",
-        "xz": "xz-utils", "perl": "perl", "pkg-config": "pkg-config",
+        "gcc": "gcc libc6-dev", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc",
+        "patch": "patch", "xz": "xz-utils", "perl": "perl", "pkg-config": "pkg-config",
     }  # fmt: skip
     missing = [package for tool, package in packages.items() if shutil.which(tool) is None]
     if not missing and subprocess.run(["pkg-config", "--exists", "libmnl"]).returncode:

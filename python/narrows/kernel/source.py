@@ -146,7 +146,7 @@ def mirror() -> str:
             return site
     raise KernelError(
         "this machine's apt knows no Debian archive",
-        remedy="set LINUX_SRC to a kernel source tarball or tree (6.18 or newer), or run apt-get update first",
+        remedy="run apt-get update, or set LINUX_SRC to a kernel source tarball or tree (6.18 or newer)",
     )
 
 
@@ -166,7 +166,7 @@ def fetch_linux() -> Source:
     wanted = [o for o in offers if o[1] == WANTED] or sorted(o for o in offers if o[0] >= OLDEST)[-1:]
     if not wanted:
         raise KernelError(
-            f"the mirror's suites {', '.join(SUITES)} have neither {WANTED} nor another source of 6.18 or newer",
+            f"the mirror's suites {', '.join(SUITES)} have neither {WANTED} nor another of 6.18 or newer",
             remedy="set LINUX_SRC to a kernel source tarball or tree",
         )
     _, name, apt = wanted[0]
