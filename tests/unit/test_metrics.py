@@ -201,12 +201,12 @@ def test_full_packets_can_carry_95_6_percent_of_a_shapers_rate_as_payload() -> N
 def test_sojourn_counts_departed_packets_only_and_drops_apart() -> None:
     queue = pl.DataFrame(
         {
-            "event": ["departed", "departed", "dropped", "marked"],
-            "sojourn_ns": [1_000_000, 3_000_000, 99_000_000, 5_000_000],
+            "event": ["depart", "depart", "drop", "mark", "depart"],
+            "sojourn_ns": [1_000_000, 3_000_000, 99_000_000, 5_000_000, 5_000_000],
         }
     )
     s = sojourn(queue)
-    # departed and marked: 1, 3, 5 ms; 1 of 4 settled packets dropped; 1 of 3 departures marked
+    # departed: 1, 3, 5 ms (the last with a mark); 1 of 4 settled packets dropped; 1 of 3 departures marked
     assert (s.sojourn_ms.n, s.sojourn_ms.median) == (3, 3.0)
     assert s.drop_share == 0.25
     assert s.mark_share == pytest.approx(1 / 3)

@@ -2,7 +2,8 @@
 
 Definition: departure minus arrival of every packet that left the queue for the wire. Packets that were
 dropped have no sojourn (their age at the drop is another quantity) and are counted apart. Drop share =
-drops over arrivals that were settled (departed + dropped); mark share = CE marks over departures.
+drops over arrivals that were settled (departed + dropped); mark share = CE marks over departures; a marked
+packet has a `mark` row beside its `depart` row.
 
 Unit: ns in, ms in the summary. Source: K. Nichols and V. Jacobson, RFC 8289, section 2 ("sojourn time").
 """
@@ -16,8 +17,7 @@ import polars as pl
 from narrows.metrics.distribution import Distribution, distribution
 
 NS_PER_MS = 1e6
-DEPARTED = ("departed", "marked")
-DROPPED = "dropped"
+DEPARTED, DROPPED, MARKED = "depart", "drop", "mark"
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Sojourn:
 
 def sojourn(queue: pl.DataFrame) -> Sojourn:
     """Summary of rows of the store's `queue` table (columns event, sojourn_ns)."""
-    departed = queue.filter(pl.col("event").is_in(DEPARTED))
+    departed = queue.filter(pl.col("event") == DEPARTED)
     return Sojourn(
         sojourn_ms=distribution(departed["sojourn_ns"].cast(pl.Float64) / NS_PER_MS),
         departed=departed.height,
         dropped=queue.filter(pl.col("event") == DROPPED).height,
-        marked=queue.filter(pl.col("event") == "marked").height,
+        marked=queue.filter(pl.col("event") == MARKED).height,
     )

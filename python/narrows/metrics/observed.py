@@ -1,0 +1,177 @@
+"""What one run showed, gathered from the store's tables, so that figures and verdicts use the same numbers.
+
+These are plain holders: arrays and numbers with units in their names, None or NaN where something was not
+measured. They are made by `narrows.metrics.gather` from stored tables, or by tests from made-up ones. No
+file is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from narrows.metrics.arrays import Floats
+
+NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values over time in the run's clock (t = 0 is the epoch); NaN where a value was lost."""
+
+    t_ns: Floats
+    value: Floats
+
+    def within(self, window: tuple[int, int] | None) -> Series:
+        """The part with window[0] <= t < window[1]; all of it for None."""
+        if window is None:
+            return self
+        inside = (self.t_ns >= window[0]) & (self.t_ns < window[1])
+        return Series(self.t_ns[inside], self.value[inside])
+
+    @property
+    def t_s(self) -> Floats:
+        """Time in seconds."""
+        return self.t_ns / NS_PER_S
+
+
+EMPTY = Series(np.empty(0), np.empty(0))
+
+
+@dataclass(frozen=True)
+class SpeedTest:
+    """One direction ("down" or "up") of one speed test."""
+
+    source: str
+    direction: str
+    rate_bps: float | None
+    min_rtt_ms: float | None
+    rtt_ms: Series
+    retransmission_ratio: float | None
+    window: tuple[int, int] | None
+
+    @property
+    def rate_mbps(self) -> float | None:
+        """The tool's result in Mbit/s."""
+        return None if self.rate_bps is None else self.rate_bps / 1e6
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An isochronous probe: round-trip times in the order sent, NaN where lost."""
+
+    source: str
+    interval_ms: float
+    rtt_ms: Series
+
+
+@dataclass(frozen=True)
+class QueueTruth:
+    """What the tap saw at one hop in one direction.
+
+    `throughput_bps` maps a traffic item's id ("" is all traffic) to its 10 ms bins. Sojourn is a histogram of all
+    departed packets (upper edge of each bucket, packets in it) and quantiles per 10 ms over time.
+    """
+
+    hop: str
+    direction: str
+    throughput_bps: Mapping[str, Series]
+    sojourn_ms: Floats
+    sojourn_packets: Floats
+    sojourn_p50_ms: Series
+    sojourn_p99_ms: Series
+    departed_packets: float | None
+    dropped_packets: float | None
+    marked_packets: float | None
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One run: its conditions and everything it measured."""
+
+    run_id: str
+    experiment: str
+    question: str
+    key: Mapping[str, str]
+    status: str
+    error: str | None
+    plan: Mapping[str, Any]
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    tests: Mapping[str, SpeedTest] = field(default_factory=dict)
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    queues: Mapping[str, QueueTruth] = field(default_factory=dict)
+    idle: tuple[int, int] | None = None
+    test_item: str | None = None
+    warnings: Sequence[str] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Only such runs' numbers count."""
+        return self.status == "ok"
+
+    @property
+    def link(self) -> Mapping[str, Any]:
+        """The plan's description of the bottleneck."""
+        link: Mapping[str, Any] = self.plan["link"]
+        return link
+
+    def rate_bps(self, direction: str = "down") -> float:
+        """Configured rate of the bottleneck."""
+        rate = self.link[f"rate_{direction}_bps"]
+        if rate is None:
+            raise ValueError(
+                f"run {self.run_id}: no rate {direction}: so nothing can be compared with it"
+            )
+        return float(rate)
+
+    @property
+    def queue(self) -> str:
+        """Kind of the bottleneck's qdisc."""
+        return str(self.link["queue"])
+
+    def test_throughput_bps(self, direction: str) -> Series:
+        """The speed test's own 10 ms bins at the bottleneck during its test in that direction."""
+        truth, test = self.queues.get(direction), self.tests.get(direction)
+        if truth is None or test is None or self.test_item is None:
+            return EMPTY
+        return truth.throughput_bps.get(self.test_item, EMPTY).within(test.window)
+
+    def probe(self) -> Probe | None:
+        """The first isochronous probe by name, or None."""
+        return self.probes[min(self.probes)] if self.probes else None
+
+    def probe_rtt_ms(self, phase: str) -> Floats:
+        """Received round-trip times of the probe in phase "idle", "down" or "up" (empty if not measured)."""
+        probe = self.probe()
+        if probe is None:
+            return EMPTY.value
+        if phase == "idle":
+            window = self.idle
+        else:
+            test = self.tests.get(phase)
+            window = test.window if test else None
+        if window is None:
+            return EMPTY.value
+        rtt = probe.rtt_ms.within(window).value
+        received: Floats = rtt[~np.isnan(rtt)]
+        return received
+
+
+def label(run: Observed, axis: str) -> str:
+    """The run's label on an axis; "-" where its experiment has no such axis."""
+    return run.key.get(axis, "-")
+
+
+def select(runs: Iterable[Observed], **labels: str | Sequence[str]) -> list[Observed]:
+    """Good runs whose key has these labels (a sequence means any of them)."""
+    wanted = {a: (v,) if isinstance(v, str) else tuple(v) for a, v in labels.items()}
+    return [r for r in runs if r.ok and all(label(r, a) in v for a, v in wanted.items())]
+
+
+def pooled(arrays: Iterable[Floats]) -> Floats:
+    """All values of several arrays as one."""
+    parts = [a for a in arrays if a.size]
+    return np.concatenate(parts) if parts else np.empty(0)

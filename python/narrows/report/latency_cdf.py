@@ -1,0 +1,103 @@
+"""Latency idle and under load: empirical CDFs of the isochronous probe, one panel per condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from narrows.metrics.ecdf import ecdf
+from narrows.metrics.observed import Observed, pooled
+from narrows.report.conditions import facet_title, group, rate_text, varying
+from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.report.style import DIRECTION, canvas, colour, queue_name, queue_rank, styled
+
+LineStyle = Literal["-", "--", ":"]
+PHASES: dict[str, LineStyle] = {"idle": ":", "down": "-", "up": "--"}
+PHASE_NAME = {"idle": "idle", **{d: f"during {n}" for d, n in DIRECTION.items()}}
+MAX_PANELS = 12
+TAIL = 0.999
+
+
+def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
+    """One panel per rate and combination of the other axes; colour is the qdisc, line style the phase."""
+    shown = [r for r in runs if r.ok and r.probe() is not None]
+    if not shown:
+        return Missing(name, title, "no run in this directory carried an isochronous probe")
+    by = ["rate", *varying(shown, besides=("rate", "queue"))]
+    panels = list(group(shown, by).items())
+    left_out = max(0, len(panels) - MAX_PANELS)
+    panels = _spread(panels, MAX_PANELS)
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    figure, grid = canvas(rows, columns, row_in=1.75)
+    cells = [axes for row in grid for axes in row]
+    with styled():
+        for axes, (key, members) in zip(cells, panels, strict=False):
+            _panel(axes, members)
+            text = facet_title(by[1:], key[1:])
+            axes.set_title(rate_text(members[0].rate_bps()) + (f" · {text}" if text else ""))
+        for axes in cells[len(panels) :]:
+            axes.set_visible(False)
+        for row in grid:
+            row[0].set_ylabel("share of probes ≤ x")
+        for axes in cells[max(0, len(panels) - columns) : len(panels)]:
+            axes.set_xlabel("probe RTT [ms]")
+        _legend(figure, shown)
+    ids = run_ids(r for _, members in panels for r in members)
+    probe = shown[0].probe()
+    interval = f"{probe.interval_ms:g} ms" if probe else "?"
+    caption = (
+        f"Round-trip times of the isochronous probe (one every {interval}) through the bottleneck: idle, "
+        f"and while "
+        "the speed test ran. Repetitions are pooled; lost probes are not in the curves (see the table). "
+        "The axis is "
+        f"logarithmic and ends at the {TAIL:.1%} point. n = {len(ids)} runs. {name_runs(ids)}"
+    )
+    if left_out:
+        caption += f" {left_out} further condition(s) are in the table only."
+    return Drawing(name, title, caption, ids, figure)
+
+
+def _spread(
+    panels: list[tuple[tuple[str, ...], list[Observed]]], most: int
+) -> list[tuple[tuple[str, ...], list[Observed]]]:
+    """At most `most` panels, evenly over all of them, so that low and high rates are both seen."""
+    if len(panels) <= most:
+        return panels
+    chosen = np.unique(np.linspace(0, len(panels) - 1, most).round().astype(int))
+    return [panels[k] for k in chosen]
+
+
+def _panel(axes: Axes, members: Sequence[Observed]) -> None:
+    largest, smallest = 0.0, np.inf
+    for (queue,), same in group(members, ["queue"]).items():
+        kind = same[0].queue or queue
+        for phase, style in PHASES.items():
+            rtt = pooled(r.probe_rtt_ms(phase) for r in same)
+            steps = ecdf(rtt)
+            if steps is None:
+                continue
+            x, share = steps
+            axes.step(x, share, where="post", color=colour(kind), linestyle=style, linewidth=1.0)
+            largest = max(largest, float(np.quantile(rtt, TAIL)))
+            smallest = min(smallest, float(x[0]))
+    axes.set_xscale("log")
+    if largest > 0:
+        axes.set_xlim(smallest * 0.9, max(largest, smallest * 2) * 1.1)
+    axes.set_ylim(0, 1.01)
+    ticks = [
+        t for t in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500) if smallest * 0.9 <= t <= largest * 1.1
+    ]
+    axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    axes.minorticks_off()
+
+
+def _legend(figure: object, shown: Sequence[Observed]) -> None:
+    queues = sorted({r.queue for r in shown}, key=queue_rank)
+    handles = [Line2D([], [], color=colour(q), label=queue_name(q)) for q in queues]
+    handles += [Line2D([], [], color="#666666", linestyle=s, label=PHASE_NAME[p]) for p, s in PHASES.items()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))  # type: ignore[attr-defined]

@@ -1,0 +1,71 @@
+"""Sojourn time over the run: median and 99th percentile per 10 ms, one row per qdisc, from the tap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from narrows.metrics.observed import Observed
+from narrows.report.conditions import facet_title, fixed, group, varying
+from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.report.style import DIRECTION, canvas, colour, queue_name, queue_rank, styled
+
+MAX_COLUMNS = 2
+
+
+def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction: str = "up") -> Result:
+    """The first repetition of each condition; the last (most loaded) combinations of the axes when many."""
+    shown = [r for r in runs if r.ok and direction in r.queues]
+    if not shown:
+        return Missing(name, title, "no run in this directory has a tap in that direction")
+    extra = varying(shown, besides=("queue",))
+    columns = list(group(shown, extra).items())
+    left_out = max(0, len(columns) - MAX_COLUMNS)
+    columns = [columns[0], columns[-1]] if len(columns) > MAX_COLUMNS else columns
+    queues = sorted({r.queue for r in shown}, key=queue_rank)
+    figure, grid = canvas(len(queues), len(columns), row_in=1.15, sharex="col", sharey="col")
+    drawn: list[Observed] = []
+    with styled():
+        for column, (key, members) in enumerate(columns):
+            for row, queue in enumerate(queues):
+                axes = grid[row][column]
+                run = next((r for r in members if r.queue == queue), None)
+                head = f" · {facet_title(extra, key)}" if extra and row == 0 else ""
+                axes.set_title(f"{queue_name(queue)}{head}" if run else f"{queue_name(queue)}: no run")
+                if run is None:
+                    continue
+                drawn.append(run)
+                truth = run.queues[direction]
+                tail, middle = (
+                    truth.sojourn_p99_ms.within(_span(run)),
+                    truth.sojourn_p50_ms.within(_span(run)),
+                )
+                axes.plot(tail.t_s, tail.value, color=colour(queue), alpha=0.35, linewidth=0.6)
+                axes.plot(middle.t_s, middle.value, color=colour(queue), linewidth=0.8)
+                _phases(axes, run)
+                axes.set_ylim(bottom=0)
+        for axes in grid[-1]:
+            axes.set_xlabel("time in the run [s]")
+        figure.supylabel("sojourn time [ms]", fontsize=7.5)
+    ids = run_ids(drawn)
+    caption = (
+        f"Sojourn time at the bottleneck in the {DIRECTION[direction]} direction over the run, "
+        f"{fixed(shown)}: median "
+        "(dark) and 99th percentile (light) of the packets that left in each 10 ms, first repetition of each "
+        f"condition. The shaded spans are the speed test's download and upload. {name_runs(ids)}"
+    )
+    if left_out:
+        caption += f" The first and the last of the conditions are drawn; {left_out} between them are not."
+    return Drawing(name, title, caption, ids, figure)
+
+
+def _span(run: Observed) -> tuple[int, int]:
+    """From the epoch to the end of the last test."""
+    ends = [t.window[1] for t in run.tests.values() if t.window]
+    return (0, max(ends) if ends else 2**62)
+
+
+def _phases(axes: object, run: Observed) -> None:
+    for test in run.tests.values():
+        if test.window:
+            start, stop = (t / 1e9 for t in test.window)
+            axes.axvspan(start, stop, color="#000000", alpha=0.04, linewidth=0)  # type: ignore[attr-defined]

@@ -1,0 +1,129 @@
+"""How every figure looks: colours that colour-blind readers can tell apart, sizes of a paper's column, fonts.
+
+Colours are Okabe and Ito's set, one per qdisc and always the same; a marker per qdisc repeats the
+distinction for print in grey. Sizes are inches of a two-column paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+COLUMN_IN = 3.4
+PAGE_IN = 7.1
+ROW_IN = 2.0
+
+QUEUE_ORDER = (
+    "pfifo",
+    "bfifo",
+    "pfifo_fast",
+    "codel",
+    "fq_codel",
+    "sfq",
+    "pie",
+    "fq_pie",
+    "red",
+    "cake",
+    "dualpi2",
+    "fq",
+)
+_COLOURS = {
+    "pfifo": "#4d4d4d",
+    "bfifo": "#8c8c8c",
+    "pfifo_fast": "#b3b3b3",
+    "codel": "#e69f00",
+    "fq_codel": "#0072b2",
+    "sfq": "#009e73",
+    "pie": "#d55e00",
+    "fq_pie": "#a6761d",
+    "red": "#7a1f5c",
+    "cake": "#cc79a7",
+    "dualpi2": "#56b4e9",
+    "fq": "#000000",
+}
+_MARKERS = {"pfifo": "o", "codel": "^", "fq_codel": "s", "sfq": "D", "pie": "v", "cake": "P", "dualpi2": "X"}
+_NAMES = {
+    "pfifo": "pfifo (no AQM)",
+    "codel": "CoDel",
+    "fq_codel": "FQ-CoDel",
+    "sfq": "SFQ",
+    "pie": "PIE",
+    "fq_pie": "FQ-PIE",
+    "cake": "CAKE",
+    "dualpi2": "DualPI2",
+    "red": "RED",
+}
+DIRECTION = {"down": "download", "up": "upload"}
+MARK_COLOUR = "#c00000"
+
+_RC: Mapping[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 7.5,
+    "axes.titlesize": 8,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "lines.linewidth": 1.1,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "narrows",
+    "figure.constrained_layout.use": True,
+}
+
+
+def colour(queue: str) -> str:
+    """The qdisc's colour; unknown kinds are dark grey."""
+    return _COLOURS.get(queue, "#333333")
+
+
+def marker(queue: str) -> str:
+    """The qdisc's marker."""
+    return _MARKERS.get(queue, "o")
+
+
+def queue_name(queue: str) -> str:
+    """The qdisc as it is written in text."""
+    return _NAMES.get(queue, queue)
+
+
+def queue_rank(queue: str) -> tuple[int, str]:
+    """Sort key that keeps qdiscs in one order everywhere."""
+    return (QUEUE_ORDER.index(queue) if queue in QUEUE_ORDER else len(QUEUE_ORDER), queue)
+
+
+def canvas(
+    rows: int = 1, columns: int = 1, width_in: float = PAGE_IN, row_in: float = ROW_IN, **options: Any
+) -> tuple[Figure, list[list[Axes]]]:
+    """A figure of rows x columns axes in our style."""
+    with plt.rc_context(_RC):  # type: ignore[arg-type]
+        figure, axes = plt.subplots(
+            rows, columns, figsize=(width_in, row_in * rows + 0.35), squeeze=False, **options
+        )
+    return figure, [list(row) for row in axes]
+
+
+def styled() -> Any:
+    """Context in which text and ticks made after the canvas also get our style."""
+    return plt.rc_context(_RC)  # type: ignore[arg-type]
