@@ -1,13 +1,59 @@
-//! NDT7 client and server.
+//! NDT7 (protocol v0.11 of Measurement Lab), server and client.
+//!
+//! `frame`, `reader`, `handshake`, `measurement`, `spec` and `args` are pure; `peer` holds the rules of one test for
+//! both sides; `server` and `client` wait and write lines. Everything runs in one thread that sleeps in epoll:
+//! under virtual time a system call is dear and a loop that spins never ends.
+
+mod args;
+mod client;
+mod frame;
+mod handshake;
+mod measurement;
+mod outbox;
+mod output;
+mod peer;
+mod reader;
+mod server;
+mod spec;
+mod sys;
+mod tls;
+mod transport;
+
+#[cfg(test)]
+mod live_tests;
 
 use std::process::ExitCode;
 
-pub fn client_main(_args: &[String]) -> ExitCode {
-    eprintln!("ndt7-client: not built in yet");
-    ExitCode::from(2)
+/// `narrows-agent ndt7-client …`
+pub fn client_main(args: &[String]) -> ExitCode {
+    run(
+        "ndt7-client",
+        args::CLIENT_USAGE,
+        args::parse_client(args),
+        client::run,
+    )
 }
 
-pub fn server_main(_args: &[String]) -> ExitCode {
-    eprintln!("ndt7-server: not built in yet");
-    ExitCode::from(2)
+/// `narrows-agent ndt7-server …`
+pub fn server_main(args: &[String]) -> ExitCode {
+    run(
+        "ndt7-server",
+        args::SERVER_USAGE,
+        args::parse_server(args),
+        server::run,
+    )
+}
+
+fn run<A>(name: &str, usage: &str, args: Result<A, String>, main: fn(A) -> Result<(), String>) -> ExitCode {
+    match args.map(main) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(e)) => {
+            eprintln!("{name}: {e}");
+            ExitCode::FAILURE
+        }
+        Err(e) => {
+            eprintln!("{name}: {e}; {usage}");
+            ExitCode::from(2)
+        }
+    }
 }

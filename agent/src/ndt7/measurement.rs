@@ -1,0 +1,231 @@
+//! The measurement message: JSON with the field names of the official server, and the kernel structures behind it.
+//!
+//! Parses `struct tcp_info` and `struct tcp_bbr_info` from bytes; does not call the kernel.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// One textual message. Unknown fields of other implementations are ignored: they are theirs to add.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Measurement {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app_info: Option<AppInfo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection_info: Option<ConnectionInfo>,
+    #[serde(rename = "BBRInfo", skip_serializing_if = "Option::is_none")]
+    pub bbr_info: Option<BbrInfo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    /// Fields that the kernel does not know are absent, never 0.
+    #[serde(rename = "TCPInfo", skip_serializing_if = "Option::is_none")]
+    pub tcp_info: Option<Map<String, Value>>,
+}
+
+impl Measurement {
+    /// A field of TCPInfo, if it is there and a non-negative integer.
+    pub fn tcp(&self, name: &str) -> Option<u64> {
+        self.tcp_info.as_ref()?.get(name)?.as_u64()
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct AppInfo {
+    /// Application bytes sent or received since the test began.
+    pub num_bytes: i64,
+    /// Microseconds since the test began.
+    pub elapsed_time: i64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConnectionInfo {
+    #[serde(rename = "Client")]
+    pub client: String,
+    #[serde(rename = "Server")]
+    pub server: String,
+    #[serde(rename = "UUID", skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BbrInfo {
+    /// Bottleneck bandwidth, bytes per second.
+    #[serde(rename = "BW")]
+    pub bw: i64,
+    /// Microseconds.
+    #[serde(rename = "MinRTT")]
+    pub min_rtt: u32,
+    /// Gains are in units of 1/256.
+    #[serde(rename = "PacingGain")]
+    pub pacing_gain: u32,
+    #[serde(rename = "CwndGain")]
+    pub cwnd_gain: u32,
+    /// Microseconds since the test began.
+    #[serde(rename = "ElapsedTime")]
+    pub elapsed_time: i64,
+}
+
+/// `struct tcp_info` of the kernel: JSON name, offset, size in bytes (64-bit values are signed in M-Lab's schema:
+/// an unlimited pacing rate is -1). Ends where the official server's list ends.
+const TCP_INFO_FIELDS: [(&str, usize, usize); 54] = [
+    ("State", 0, 1),
+    ("CAState", 1, 1),
+    ("Retransmits", 2, 1),
+    ("Probes", 3, 1),
+    ("Backoff", 4, 1),
+    ("Options", 5, 1),
+    ("WScale", 6, 1),
+    ("AppLimited", 7, 1),
+    ("RTO", 8, 4),
+    ("ATO", 12, 4),
+    ("SndMSS", 16, 4),
+    ("RcvMSS", 20, 4),
+    ("Unacked", 24, 4),
+    ("Sacked", 28, 4),
+    ("Lost", 32, 4),
+    ("Retrans", 36, 4),
+    ("Fackets", 40, 4),
+    ("LastDataSent", 44, 4),
+    ("LastAckSent", 48, 4),
+    ("LastDataRecv", 52, 4),
+    ("LastAckRecv", 56, 4),
+    ("PMTU", 60, 4),
+    ("RcvSsThresh", 64, 4),
+    ("RTT", 68, 4),
+    ("RTTVar", 72, 4),
+    ("SndSsThresh", 76, 4),
+    ("SndCwnd", 80, 4),
+    ("AdvMSS", 84, 4),
+    ("Reordering", 88, 4),
+    ("RcvRTT", 92, 4),
+    ("RcvSpace", 96, 4),
+    ("TotalRetrans", 100, 4),
+    ("PacingRate", 104, 8),
+    ("MaxPacingRate", 112, 8),
+    ("BytesAcked", 120, 8),
+    ("BytesReceived", 128, 8),
+    ("SegsOut", 136, 4),
+    ("SegsIn", 140, 4),
+    ("NotsentBytes", 144, 4),
+    ("MinRTT", 148, 4),
+    ("DataSegsIn", 152, 4),
+    ("DataSegsOut", 156, 4),
+    ("DeliveryRate", 160, 8),
+    ("BusyTime", 168, 8),
+    ("RWndLimited", 176, 8),
+    ("SndBufLimited", 184, 8),
+    ("Delivered", 192, 4),
+    ("DeliveredCE", 196, 4),
+    ("BytesSent", 200, 8),
+    ("BytesRetrans", 208, 8),
+    ("DSackDups", 216, 4),
+    ("ReordSeen", 220, 4),
+    ("RcvOooPack", 224, 4),
+    ("SndWnd", 228, 4),
+];
+
+/// TCPInfo from the bytes of `struct tcp_info` (as many as the kernel gave).
+pub fn tcp_info(raw: &[u8], elapsed_us: i64) -> Map<String, Value> {
+    let mut info = Map::new();
+    for (name, offset, size) in &TCP_INFO_FIELDS {
+        if let Some(bytes) = raw.get(*offset..offset + size) {
+            let mut wide = [0; 8];
+            wide[..*size].copy_from_slice(bytes);
+            info.insert((*name).to_owned(), i64::from_le_bytes(wide).into());
+        }
+    }
+    info.insert("ElapsedTime".into(), elapsed_us.into());
+    info
+}
+
+/// BBRInfo from the bytes of `struct tcp_bbr_info`; none if they are not one.
+pub fn bbr_info(raw: &[u8], elapsed_us: i64) -> Option<BbrInfo> {
+    let word = |i: usize| Some(u32::from_le_bytes(raw.get(4 * i..4 * i + 4)?.try_into().ok()?));
+    Some(BbrInfo {
+        bw: (u64::from(word(0)?) | u64::from(word(1)?) << 32) as i64,
+        min_rtt: word(2)?,
+        pacing_gain: word(3)?,
+        cwnd_gain: word(4)?,
+        elapsed_time: elapsed_us,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_of_the_specification_is_understood() {
+        // The structure of the specification's measurement message, with its extension by BBRInfo.
+        let text = r#"{"AppInfo":{"ElapsedTime":1234,"NumBytes":5678},
+            "ConnectionInfo":{"Client":"1.2.3.4:5678","Server":"[::1]:2345","UUID":"<platform-specific-string>"},
+            "BBRInfo":{"BW":1269047089,"MinRTT":5,"PacingGain":320,"CwndGain":512,"ElapsedTime":98963},
+            "Origin":"server","Test":"download",
+            "TCPInfo":{"BusyTime":1234,"BytesAcked":1234,"BytesReceived":1234,"BytesSent":1234,"BytesRetrans":1234,
+            "ElapsedTime":1234,"MinRTT":1234,"RTT":99,"RTTVar":1234,"RWndLimited":1234,"SndBufLimited":1234}}"#;
+        let m: Measurement = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            m.app_info,
+            Some(AppInfo {
+                num_bytes: 5678,
+                elapsed_time: 1234
+            })
+        );
+        assert_eq!(m.connection_info.as_ref().unwrap().server, "[::1]:2345");
+        assert_eq!(m.bbr_info.as_ref().unwrap().cwnd_gain, 512);
+        assert_eq!((m.tcp("RTT"), m.tcp("NoSuch")), (Some(99), None));
+        let again: Value = serde_json::to_value(&m).unwrap();
+        assert_eq!(again, serde_json::from_str::<Value>(text).unwrap());
+    }
+
+    #[test]
+    fn our_message_is_byte_for_byte_the_golden_one() {
+        let mut raw = [0u8; 232];
+        for (i, (_, offset, _)) in TCP_INFO_FIELDS.iter().enumerate() {
+            raw[*offset] = i as u8 + 1;
+        }
+        raw[112..120].fill(0xFF); // no limit on pacing
+        let mut bbr = [0u8; 20];
+        (bbr[0], bbr[4], bbr[8], bbr[12], bbr[16]) = (1, 1, 2, 3, 4);
+        let m = Measurement {
+            app_info: Some(AppInfo {
+                num_bytes: 1,
+                elapsed_time: 2,
+            }),
+            connection_info: Some(ConnectionInfo {
+                client: "10.0.0.1:4".into(),
+                server: "10.0.2.1:80".into(),
+                uuid: None,
+            }),
+            bbr_info: bbr_info(&bbr, 3),
+            origin: Some("server".into()),
+            test: Some("upload".into()),
+            tcp_info: Some(tcp_info(&raw, 3)),
+        };
+        let golden = include_str!("golden_measurement.json").trim_end();
+        assert_eq!(serde_json::to_string(&m).unwrap(), golden);
+    }
+
+    #[test]
+    fn fields_that_an_older_kernel_does_not_know_are_absent() {
+        let info = tcp_info(&[0; 104], 9);
+        assert!(info.contains_key("TotalRetrans") && !info.contains_key("PacingRate"));
+        assert_eq!(info["ElapsedTime"], 9);
+        assert_eq!(bbr_info(&[0; 19], 0), None);
+    }
+
+    #[test]
+    fn messages_of_others_may_be_empty_or_carry_more_but_not_be_something_else() {
+        let parse = |text: &str| serde_json::from_str::<Measurement>(text);
+        assert_eq!(parse("{}").unwrap(), Measurement::default());
+        assert!(parse(r#"{"WSPingInfo":{"LastRTT":1},"AppInfo":{}}"#).is_ok());
+        for bad in ["", "[]", "7", r#"{"AppInfo":3}"#, r#"{"TCPInfo":[1]}"#] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! The NDT7 server: one thread, one epoll, any number of clients. Accepts, upgrades or refuses, runs tests.
+//!
+//! Nothing a client sends or leaves out may stop the others: every connection has a deadline and bounded buffers,
+//! and there is a bound on connections. The rules of a test are in `peer`.
+
+use super::args::ServerArgs;
+use super::handshake::{self, Refusal, Request};
+use super::measurement::ConnectionInfo;
+use super::outbox::{Frames, Outbox};
+use super::output::{figures, keyed, note_line, Lines};
+use super::peer::{End, Peer, Settings, Side};
+use super::spec::Test;
+use super::sys::{self, Epoll, Interest, Ready, Timer};
+use super::tls;
+use super::transport::{Received, Transport};
+use serde_json::{json, Map, Value};
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, ErrorKind};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+const MAX_CONNECTIONS: usize = 1024;
+/// A client gets this long for TLS and its request.
+const HEAD_TIMEOUT_NS: u64 = 5_000_000_000;
+/// A refused client gets this long to read why.
+const REFUSED_TIMEOUT_NS: u64 = 1_000_000_000;
+/// Pause after the system could not give us another connection.
+const ACCEPT_PAUSE_NS: u64 = 100_000_000;
+const SCRATCH_BYTES: usize = 1 << 20;
+
+const LISTENER: u64 = 0;
+const TIMER: u64 = 1;
+const SIGNAL: u64 = 2;
+const FIRST_CONNECTION: u64 = 3;
+
+enum Stage {
+    /// TLS handshake and HTTP request.
+    Head {
+        transport: Transport,
+        outbox: Outbox,
+        head: Vec<u8>,
+    },
+    Test(Box<Peer>),
+    /// A refusal is being sent; what the client still sends is thrown away.
+    Refused {
+        transport: Transport,
+        outbox: Outbox,
+    },
+    Over,
+}
+
+struct Connection {
+    stage: Stage,
+    client: String,
+    deadline_ns: u64,
+    interest: Interest,
+    request: Option<Request>,
+}
+
+pub struct Server {
+    args: ServerArgs,
+    listener: TcpListener,
+    tls: Option<Arc<rustls::ServerConfig>>,
+    epoll: Epoll,
+    timer: Timer,
+    timer_at_ns: Option<u64>,
+    connections: HashMap<u64, Connection>,
+    deadlines: BTreeSet<(u64, u64)>,
+    next_token: u64,
+    max_connections: usize,
+    frames: Frames,
+    scratch: Vec<u8>,
+    log: Lines,
+}
+
+/// Serves until SIGINT or SIGTERM.
+pub fn run(args: ServerArgs) -> Result<(), String> {
+    let stop = sys::stop_signals().map_err(|e| format!("cannot wait for signals: {e}"))?;
+    let mut log = Lines::open(args.log.as_deref())?;
+    let tls = match args.tls {
+        true => {
+            let files = args
+                .cert_and_key
+                .as_ref()
+                .map(|(cert, key)| (cert.as_str(), key.as_str()));
+            Some(tls::server_config(
+                files,
+                vec![args.listen.ip().to_string(), "localhost".into()],
+            )?)
+        }
+        false => None,
+    };
+    let listener = TcpListener::bind(args.listen).map_err(|e| format!("--listen {}: {e}", args.listen))?;
+    let io_error = |e: io::Error| format!("cannot serve: {e}");
+    listener.set_nonblocking(true).map_err(io_error)?;
+    let (epoll, timer) = (Epoll::new().map_err(io_error)?, Timer::new().map_err(io_error)?);
+    let read = Interest {
+        read: true,
+        write: false,
+    };
+    epoll
+        .add(listener.as_raw_fd(), LISTENER, read)
+        .map_err(io_error)?;
+    epoll.add(timer.as_raw_fd(), TIMER, read).map_err(io_error)?;
+    epoll.add(stop.as_raw_fd(), SIGNAL, read).map_err(io_error)?;
+    let address = listener.local_addr().map_err(io_error)?;
+    let value = json!({"address": address.to_string(), "tls": tls.is_some(), "cca": args.cca,
+                       "duration_ms": args.duration_ns / 1_000_000});
+    log.write(&keyed("listening", sys::monotonic_ns(), value))?;
+    let max_connections = MAX_CONNECTIONS.min(sys::raise_file_limit().saturating_sub(32).max(1) as usize);
+    let mut server = Server {
+        args,
+        listener,
+        tls,
+        epoll,
+        timer,
+        timer_at_ns: None,
+        connections: HashMap::new(),
+        deadlines: BTreeSet::new(),
+        next_token: FIRST_CONNECTION,
+        max_connections,
+        frames: Frames::new(false),
+        scratch: vec![0; SCRATCH_BYTES],
+        log,
+    };
+    server.serve()
+}
+
+impl Server {
+    fn serve(&mut self) -> Result<(), String> {
+        let mut ready = Vec::new();
+        loop {
+            self.epoll
+                .wait(&mut ready)
+                .map_err(|e| format!("cannot wait for events: {e}"))?;
+            for event in &ready {
+                match event.token {
+                    LISTENER => self.accept(),
+                    TIMER => self.on_time()?,
+                    SIGNAL => return self.stop(),
+                    token => self.on_ready(token, *event)?,
+                }
+            }
+            self.arm_timer()?;
+        }
+    }
+
+    fn stop(&mut self) -> Result<(), String> {
+        let tokens: Vec<u64> = self.connections.keys().copied().collect();
+        for token in tokens {
+            if let Some(Connection {
+                stage: Stage::Test(peer),
+                ..
+            }) = self.connections.get_mut(&token)
+            {
+                peer.finish(End::Failed("the server was stopped".into()));
+            }
+            self.settle(token)?;
+        }
+        self.log.write(&keyed("stopped", sys::monotonic_ns(), json!({})))
+    }
+
+    fn arm_timer(&mut self) -> Result<(), String> {
+        let first = self.deadlines.first().map(|(at, _)| *at);
+        if first != self.timer_at_ns {
+            self.timer
+                .set(first)
+                .map_err(|e| format!("cannot set the timer: {e}"))?;
+            self.timer_at_ns = first;
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self) {
+        // One burst at a time: connections in a test come first again after it.
+        for _ in 0..64 {
+            match self.listener.accept() {
+                Ok((socket, client)) => {
+                    if let Err(e) = self.admit(socket, client.to_string()) {
+                        self.warn(None, &format!("connection of {client} was dropped: {e}"));
+                    }
+                }
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
+                Err(e) if matches!(e.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                Err(e) => {
+                    self.warn(None, &format!("cannot accept a connection now: {e}"));
+                    self.listen(false);
+                    self.deadlines
+                        .insert((sys::monotonic_ns() + ACCEPT_PAUSE_NS, LISTENER));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn listen(&mut self, on: bool) {
+        let _ = self.epoll.modify(
+            self.listener.as_raw_fd(),
+            LISTENER,
+            Interest {
+                read: on,
+                write: false,
+            },
+        );
+    }
+
+    fn admit(&mut self, socket: TcpStream, client: String) -> Result<(), String> {
+        socket
+            .set_nonblocking(true)
+            .and_then(|()| socket.set_nodelay(true))
+            .map_err(|e| e.to_string())?;
+        if self.connections.len() >= self.max_connections {
+            self.evict_idle()?;
+        }
+        let tls = match &self.tls {
+            Some(config) => {
+                let connection = rustls::ServerConnection::new(config.clone()).map_err(|e| e.to_string())?;
+                Some(rustls::Connection::Server(connection))
+            }
+            None => None,
+        };
+        let transport = Transport::new(socket, tls);
+        let token = self.next_token;
+        self.next_token += 1;
+        let interest = Interest {
+            read: true,
+            write: false,
+        };
+        self.epoll
+            .add(transport.fd(), token, interest)
+            .map_err(|e| e.to_string())?;
+        let deadline_ns = sys::monotonic_ns() + HEAD_TIMEOUT_NS;
+        self.deadlines.insert((deadline_ns, token));
+        let stage = Stage::Head {
+            transport,
+            outbox: Outbox::new(false, token),
+            head: Vec::new(),
+        };
+        self.connections.insert(
+            token,
+            Connection {
+                stage,
+                client,
+                deadline_ns,
+                interest,
+                request: None,
+            },
+        );
+        Ok(())
+    }
+
+    /// Makes room by closing the oldest connection that has not started a test.
+    fn evict_idle(&mut self) -> Result<(), String> {
+        let idle = self
+            .connections
+            .iter()
+            .filter(|(_, c)| !matches!(c.stage, Stage::Test(_)))
+            .map(|(t, _)| *t)
+            .min();
+        let token = idle.ok_or_else(|| format!("{} tests are running already", self.connections.len()))?;
+        self.forget(token);
+        Ok(())
+    }
+
+    fn on_time(&mut self) -> Result<(), String> {
+        let now = sys::monotonic_ns();
+        self.timer_at_ns = None;
+        while let Some((at, token)) = self.deadlines.first().copied().filter(|(at, _)| *at <= now) {
+            self.deadlines.remove(&(at, token));
+            if token == LISTENER {
+                self.listen(true);
+                continue;
+            }
+            let Some(connection) = self.connections.get_mut(&token) else {
+                continue;
+            };
+            match &mut connection.stage {
+                Stage::Test(peer) => peer.on_time(now, &mut self.frames, &mut self.scratch),
+                Stage::Head { .. } => {
+                    let refusal = Refusal {
+                        status: 408,
+                        why: "no complete request in 5 s".into(),
+                    };
+                    connection.refuse(refusal, now, &mut self.log)?;
+                }
+                Stage::Refused { .. } => connection.stage = Stage::Over,
+                Stage::Over => {}
+            }
+            self.settle(token)?;
+        }
+        Ok(())
+    }
+
+    fn on_ready(&mut self, token: u64, ready: Ready) -> Result<(), String> {
+        let Some(connection) = self.connections.get_mut(&token) else {
+            return Ok(());
+        };
+        match &mut connection.stage {
+            Stage::Test(peer) => peer.on_ready(ready, &mut self.frames, &mut self.scratch),
+            Stage::Head { .. } => self.read_head(token)?,
+            Stage::Refused { transport, outbox } => {
+                let mut ignored = Vec::new();
+                let gone = match transport.read(&mut self.scratch, &mut ignored) {
+                    Ok(received) => received == Received::Eof,
+                    Err(_) => true,
+                };
+                if gone || outbox.write(transport, &mut self.frames).is_err() {
+                    connection.stage = Stage::Over;
+                } else if outbox.is_empty() {
+                    transport.shutdown_write();
+                }
+            }
+            Stage::Over => {}
+        }
+        self.settle(token)
+    }
+
+    fn read_head(&mut self, token: u64) -> Result<(), String> {
+        let Some(connection) = self.connections.get_mut(&token) else {
+            return Ok(());
+        };
+        let Stage::Head { transport, head, .. } = &mut connection.stage else {
+            return Ok(());
+        };
+        match transport.read(&mut self.scratch, head) {
+            Ok(Received::Eof) | Err(_) => {
+                connection.stage = Stage::Over;
+                return Ok(());
+            }
+            Ok(_) => {}
+        }
+        match handshake::parse_request(head) {
+            Ok(None) => {}
+            Err(refusal) => connection.refuse(refusal, sys::monotonic_ns(), &mut self.log)?,
+            Ok(Some((request, used))) => {
+                let Stage::Head {
+                    transport,
+                    mut outbox,
+                    head,
+                } = std::mem::replace(&mut connection.stage, Stage::Over)
+                else {
+                    return Ok(());
+                };
+                outbox.push_raw(&handshake::switching_protocols(&request.key));
+                connection.request = Some(request);
+                self.begin(token, transport, outbox, &head[used..])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(
+        &mut self,
+        token: u64,
+        transport: Transport,
+        outbox: Outbox,
+        received: &[u8],
+    ) -> Result<(), String> {
+        let Some(connection) = self.connections.get_mut(&token) else {
+            return Ok(());
+        };
+        let Some(request) = &connection.request else {
+            return Ok(());
+        };
+        let fd = transport.fd();
+        let refused_cca = sys::set_cca(fd, &self.args.cca).err();
+        let address =
+            |a: io::Result<std::net::SocketAddr>| a.map_or_else(|_| "unknown".into(), |a| a.to_string());
+        let info = ConnectionInfo {
+            client: address(transport.peer()),
+            server: address(transport.local()),
+            uuid: sys::socket_cookie(fd)
+                .ok()
+                .map(|cookie| format!("narrows_{cookie:016X}")),
+        };
+        let settings = Settings {
+            side: Side::Server,
+            test: request.test,
+            duration_ns: self.args.duration_ns,
+            early_exit_bytes: request
+                .early_exit_bytes
+                .filter(|_| request.test == Test::Download),
+            connection_info: Some(info.clone()),
+        };
+        let metadata: Map<String, Value> = request
+            .metadata
+            .iter()
+            .map(|(n, v)| (n.clone(), Value::from(v.as_str())))
+            .collect();
+        let value = json!({"Test": request.test.name(), "ConnectionInfo": info, "metadata": metadata,
+                           "user_agent": request.user_agent, "cca": sys::cca(fd).ok()});
+        let mut peer = Box::new(Peer::new(settings, transport, outbox, received));
+        let mut line = keyed("starting", peer.start_ns, value);
+        line["connection"] = json!(token);
+        self.log.write(&line)?;
+        // The response, and in a download the first messages, go out at once.
+        peer.on_ready(
+            Ready {
+                token,
+                read: false,
+                write: true,
+            },
+            &mut self.frames,
+            &mut self.scratch,
+        );
+        connection.stage = Stage::Test(peer);
+        if let Some(e) = refused_cca {
+            let message = format!("CCA {} could not be set: {e}", self.args.cca);
+            self.warn(Some(token), &message);
+        }
+        Ok(())
+    }
+
+    /// After anything happened to a connection: writes its notes, updates what it waits for, or forgets it.
+    fn settle(&mut self, token: u64) -> Result<(), String> {
+        let Some(connection) = self.connections.get_mut(&token) else {
+            return Ok(());
+        };
+        let old = (connection.deadline_ns, token);
+        let (fd, interest) = match &mut connection.stage {
+            Stage::Test(peer) => {
+                for note in peer.notes.drain(..) {
+                    self.log
+                        .write(&note_line(&note, &[("connection", json!(token))]))?;
+                }
+                if peer.end.is_some() {
+                    let mut figures = figures(peer);
+                    figures.insert("client".into(), json!(connection.client));
+                    figures.insert("cca".into(), json!(sys::cca(peer.transport.fd()).ok()));
+                    let mut line = keyed("result", sys::monotonic_ns(), Value::Object(figures));
+                    line["connection"] = json!(token);
+                    self.log.write(&line)?;
+                    self.forget(token);
+                    return Ok(());
+                }
+                connection.deadline_ns = peer.deadline_ns();
+                (peer.transport.fd(), peer.interest())
+            }
+            Stage::Head { transport, .. } => (
+                transport.fd(),
+                Interest {
+                    read: true,
+                    write: transport.has_pending(),
+                },
+            ),
+            Stage::Refused { transport, outbox } => {
+                let write = !outbox.is_empty() || transport.has_pending();
+                (transport.fd(), Interest { read: true, write })
+            }
+            Stage::Over => {
+                self.forget(token);
+                return Ok(());
+            }
+        };
+        let new = (connection.deadline_ns, token);
+        // A deadline that just passed was taken out of the set, even if it did not change.
+        if new != old || !self.deadlines.contains(&new) {
+            self.deadlines.remove(&old);
+            self.deadlines.insert(new);
+        }
+        if interest != connection.interest {
+            connection.interest = interest;
+            if self.epoll.modify(fd, token, interest).is_err() {
+                self.forget(token);
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the connection's socket, which also takes it out of the epoll.
+    fn forget(&mut self, token: u64) {
+        if let Some(connection) = self.connections.remove(&token) {
+            self.deadlines.remove(&(connection.deadline_ns, token));
+        }
+    }
+
+    fn warn(&mut self, token: Option<u64>, message: &str) {
+        let mut line = keyed("warning", sys::monotonic_ns(), json!({"message": message}));
+        line["connection"] = json!(token);
+        // A full disk ends the server at the next measurement, with its reason.
+        let _ = self.log.write(&line);
+    }
+}
+
+impl Connection {
+    fn refuse(&mut self, refusal: Refusal, now: u64, log: &mut Lines) -> Result<(), String> {
+        let Stage::Head {
+            mut transport,
+            mut outbox,
+            ..
+        } = std::mem::replace(&mut self.stage, Stage::Over)
+        else {
+            return Ok(());
+        };
+        let value = json!({"status": refusal.status, "why": refusal.why, "client": self.client});
+        log.write(&keyed("refused", now, value))?;
+        if transport.is_handshaking() {
+            return Ok(());
+        }
+        outbox.push_raw(&handshake::refusal_response(&refusal));
+        // No bulk is on: the frames are not used.
+        if outbox.write(&mut transport, &mut Frames::new(false)).is_ok() {
+            if outbox.is_empty() {
+                transport.shutdown_write();
+            }
+            self.stage = Stage::Refused { transport, outbox };
+            self.deadline_ns = now + REFUSED_TIMEOUT_NS;
+        }
+        Ok(())
+    }
+}

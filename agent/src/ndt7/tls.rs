@@ -1,0 +1,118 @@
+//! TLS set-up for `wss`: certificates, keys, and what a client trusts. Does no connection input or output.
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{ring, CryptoProvider};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, ServerConfig, SignatureScheme};
+use std::sync::Arc;
+
+/// Where Debian and its relatives keep the certificates that the system trusts.
+const SYSTEM_ROOTS: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+/// Certificate chain and key from PEM files, or self-signed for `names` if no files are given.
+pub fn server_config(files: Option<(&str, &str)>, names: Vec<String>) -> Result<Arc<ServerConfig>, String> {
+    let (chain, key) = match files {
+        Some((cert, key)) => (
+            read_certificates(cert)?,
+            PrivateKeyDer::from_pem_file(key)
+                .map_err(|e| format!("--key {key}: no private key in PEM: {e}"))?,
+        ),
+        None => {
+            let made = rcgen::generate_simple_self_signed(names)
+                .map_err(|e| format!("cannot make a self-signed certificate: {e}"))?;
+            let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+            (vec![made.cert.der().clone()], PrivateKeyDer::from(key))
+        }
+    };
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|e| e.to_string())?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .map_err(|e| format!("certificate and key do not go together: {e}"))?;
+    Ok(Arc::new(config))
+}
+
+/// Trusts anything (`insecure`), the certificates of `ca`, or those of the system.
+pub fn client_config(insecure: bool, ca: Option<&str>) -> Result<Arc<ClientConfig>, String> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|e| e.to_string())?;
+    let config = if insecure {
+        builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(TrustAnything(provider)))
+            .with_no_client_auth()
+    } else {
+        let mut roots = RootCertStore::empty();
+        for certificate in read_certificates(ca.unwrap_or(SYSTEM_ROOTS))? {
+            // Roots of a system that this library cannot use are left out; an own file must be usable.
+            if let (Err(e), Some(file)) = (roots.add(certificate), ca) {
+                return Err(format!("--ca {file}: {e}"));
+            }
+        }
+        builder.with_root_certificates(roots).with_no_client_auth()
+    };
+    Ok(Arc::new(config))
+}
+
+fn read_certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let certificates: Vec<_> = CertificateDer::pem_file_iter(file)
+        .and_then(Iterator::collect::<Result<_, _>>)
+        .map_err(|e| format!("{file}: no certificates in PEM: {e}"))?;
+    if certificates.is_empty() {
+        return Err(format!("{file}: no certificates in PEM"));
+    }
+    Ok(certificates)
+}
+
+/// `--insecure`: the peer's identity is not checked, its signatures are.
+#[derive(Debug)]
+struct TrustAnything(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for TrustAnything {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls12_signature(
+            message,
+            cert,
+            signed,
+            &self.0.signature_verification_algorithms,
+        )
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        rustls::crypto::verify_tls13_signature(
+            message,
+            cert,
+            signed,
+            &self.0.signature_verification_algorithms,
+        )
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
