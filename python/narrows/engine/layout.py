@@ -1,0 +1,47 @@
+"""Names of files and directories of results, and whether a run there is whole. Reads no table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+PLAN = "plan.json"
+MANIFEST = "manifest.json"
+RAW = "raw"
+RESULT = "result.json"
+TAP = "tap.bin"
+CONSOLE = "console.log"
+FAILED = ".failed"
+LOCK = ".lock"
+TMP_PREFIX = ".tmp-"
+
+
+def run_dir(out: Path, run_id: str) -> Path:
+    """Where a whole run lies."""
+    return out / run_id
+
+
+def failed_dir(out: Path, run_id: str) -> Path:
+    """Where the last failed attempt lies."""
+    return out / FAILED / run_id
+
+
+def tmp_dir(out: Path, run_id: str, pid: int) -> Path:
+    """Where a run is while it is not whole."""
+    return out / f"{TMP_PREFIX}{run_id}-{pid}"
+
+
+def read_manifest(directory: Path) -> dict[str, Any] | None:
+    """The manifest, or None if there is none that can be read."""
+    try:
+        value = json.loads((directory / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def is_whole(directory: Path) -> bool:
+    """A run that ended well: renamed into place with a manifest that says so."""
+    manifest = read_manifest(directory)
+    return manifest is not None and manifest.get("status") == "ok"

@@ -1,0 +1,141 @@
+"""What engines, the runner and the store say to each other. Data only."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from narrows.plan.model import Plan
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A line `@narrows {…}` of the agent."""
+
+    t_ns: int
+    phase: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place for one guest at a time: the core that it is pinned to."""
+
+    number: int
+    cpu: int
+
+
+@dataclass(frozen=True)
+class EngineInfo:
+    """What carried a run out; `kernel_id` and `agent_id` are part of the run's id."""
+
+    name: str
+    kernel_id: str
+    agent_id: str
+    kernel: dict[str, Any] = field(default_factory=dict)
+    agent: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a guest counts as hung, in wall time."""
+
+    wall_s: float = 6 * 3600.0
+    stall_s: float = 300.0
+    """No progress in virtual time for this long. A guest under heavy load still moves; one that loops does
+    not.
+    """
+
+
+@dataclass(frozen=True)
+class Carried:
+    """How a run went, seen from outside. `error` is None if the agent left a whole result."""
+
+    error: RunFault | None
+    wall_s: float
+    cpu: int | None
+    max_rss_bytes: int | None
+    cpu_s: float | None
+    isolation: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RunFault:
+    """Why a run failed, in one line, with what helps to see the cause."""
+
+    stage: str
+    message: str
+    node: str | None = None
+    item: str | None = None
+    command: str | None = None
+    stderr: str | None = None
+    exit_code: int | None = None
+
+    def line(self) -> str:
+        """One line for a person."""
+        where = "/".join(part for part in (self.node, self.item) if part)
+        text = f"{self.stage}: {where}: {self.message}" if where else f"{self.stage}: {self.message}"
+        if self.command and self.command not in text:
+            text += f" ({self.command})"
+        said = (self.stderr or "").strip().splitlines()
+        return f"{text}: {said[-1]}" if said and said[-1] not in text else text
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What the store needs to know of a run besides its raw files."""
+
+    run_id: str
+    engine: EngineInfo
+    carried: Carried
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What became of a run after its raw files were read."""
+
+    error: RunFault | None
+    virtual_s: float | None
+    warnings: tuple[str, ...] = ()
+
+
+ProgressSink = Callable[[Progress], None]
+Finish = Callable[[Path, RunFacts], Finished]
+"""Turns the raw files in a directory into tables and a manifest (the store's part)."""
+
+
+class Engine(Protocol):
+    """Carries one plan to a kernel and brings raw files back."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """Kernel and agent that it will use."""
+        ...
+
+    def check(self, plans: list[Plan]) -> None:
+        """Refuse, with the remedy, what this machine cannot do. Nothing has been started then."""
+        ...
+
+    def memory_bytes(self, plan: Plan) -> int:
+        """Host memory that one run of the plan may take."""
+        ...
+
+    def slots(self, jobs: int | None) -> list[Slot]:
+        """Places for guests; None: as many as make sense here."""
+        ...
+
+    def run(
+        self,
+        plan: Plan,
+        directory: Path,
+        slot: Slot,
+        *,
+        limits: Limits,
+        stop: threading.Event,
+        progress: ProgressSink,
+    ) -> Carried:
+        """Run the plan in `directory`, which holds plan.json; raw files go to `directory/raw`."""
+        ...

@@ -1,0 +1,110 @@
+"""`raw/result.json`, which the agent writes last: its shape, and how it is read.
+
+Fields that a newer agent adds are kept (they go into the manifest), fields that are missing are errors.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from narrows.engine.types import RunFault
+from narrows.errors import StoreError
+
+
+class _Open(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class AgentError(_Open):
+    stage: str
+    message: str
+    node: str | None = None
+    item: str | None = None
+    command: str | None = None
+    stderr: str | None = None
+    exit_code: int | None = None
+
+    def fault(self) -> RunFault:
+        """As the rest of narrows speaks of it."""
+        return RunFault(
+            self.stage, self.message, self.node, self.item, self.command, self.stderr, self.exit_code
+        )
+
+
+class ItemOutcome(_Open):
+    status: str
+    start_ns: int | None = None
+    end_ns: int | None = None
+    exit_code: int | None = None
+
+
+class CalibrationResult(_Open):
+    rtt_min_ns: int | None = None
+    rtt_median_ns: int | None = None
+    rtt_samples: int | None = None
+    rate_down_bps: float | None = None
+    rate_up_bps: float | None = None
+    ok: bool
+    problems: tuple[str, ...] = ()
+
+
+class TapTotals(_Open):
+    arrived_packets: int
+    arrived_bytes: int
+    departed_packets: int
+    departed_bytes: int
+    dropped_packets: int
+    dropped_bytes: int
+    marked_packets: int
+    queued_packets: int
+    queued_bytes: int
+
+
+class HopResult(_Open):
+    hop: str
+    direction: str
+    node: str
+    iface: str
+    tap: TapTotals | None
+
+
+class AgentResult(_Open):
+    format: Literal[1]
+    status: Literal["ok", "failed"]
+    error: AgentError | None
+    kernel: str | None = None
+    tools: dict[str, Any] = {}
+    epoch_monotonic_ns: int | None = None
+    end_ns: int | None = None
+    items: dict[str, ItemOutcome] = {}
+    calibration: CalibrationResult | None = None
+    sysctls: dict[str, Any] = {}
+    tc_before: dict[str, Any] = {}
+    tc_after: dict[str, Any] = {}
+    links_before: dict[str, Any] = {}
+    links_after: dict[str, Any] = {}
+    hops: tuple[HopResult, ...] = ()
+
+
+def read(path: Path) -> AgentResult:
+    """Read result.json; a missing or broken one is an error."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        raise StoreError(
+            "the agent left no result", remedy="see console.log in the run's directory"
+        ) from None
+    except OSError as error:
+        raise StoreError(f"the agent's result cannot be read: {error.strerror}") from None
+    try:
+        return AgentResult.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        at = ".".join(str(part) for part in first["loc"])
+        raise StoreError(
+            f"the agent's result does not fit: {at or 'document'}: {first['msg']}",
+            remedy="agent and narrows are of different versions: build the agent again",
+        ) from None

@@ -1,0 +1,216 @@
+"""The check that no packet was lost from sight: sent = delivered + dropped + queued, per hop, per run.
+
+Each check compares two independent counts of the same thing and keeps both sides. A check that has nothing to
+compare fails, except where the plan leaves the tap out: then it says so. It does not judge whether the
+numbers are plausible for the link; that is calibration's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrows.plan.model import Hop, Plan
+from narrows.store import tap as tap_file
+from narrows.store.agent_result import AgentResult, TapTotals
+
+COUNTS = ("arrived", "departed", "dropped", "queued")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison. `ok` None: not checked, `note` says why."""
+
+    name: str
+    ok: bool | None
+    left: dict[str, int] | None = None
+    right: dict[str, int] | None = None
+    note: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the manifest."""
+        verdict = {True: "ok", False: "failed", None: "not checked"}[self.ok]
+        return {
+            "check": self.name,
+            "verdict": verdict,
+            "left": self.left,
+            "right": self.right,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class HopChecks:
+    """All checks of one hop."""
+
+    hop: Hop
+    checks: tuple[Check, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {
+            "hop": self.hop.hop,
+            "direction": self.hop.direction,
+            "node": self.hop.node,
+            "iface": self.hop.iface,
+            "tap": self.hop.tap,
+            "ok": all(check.ok is not False for check in self.checks),
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+
+def failures(hops: list[HopChecks]) -> list[str]:
+    """One line per failed check."""
+    lines = []
+    for one in hops:
+        for check in one.checks:
+            if check.ok is False:
+                sides = ""
+                if check.left is not None and check.right is not None:
+                    sides = ": " + ", ".join(
+                        f"{key} {check.left[key]} ≠ {check.right[key]}"
+                        for key in check.left
+                        if check.left[key] != check.right.get(key)
+                    )
+                note = f" ({check.note})" if check.note else ""
+                lines.append(f"hop {one.hop.hop} {one.hop.direction}: {check.name}{sides}{note}")
+    return lines
+
+
+def check(plan: Plan, result: AgentResult, data: tap_file.Tap | None) -> list[HopChecks]:
+    """All checks of all hops of a run."""
+    done = []
+    for number, hop in enumerate(plan.hops):
+        said = next((h for h in result.hops if (h.hop, h.direction) == (hop.hop, hop.direction)), None)
+        totals = said.tap if said is not None else None
+        checks = [
+            *_tap_checks(number, hop, totals, data),
+            _tc_check(hop, totals, result),
+            _link_check(hop, result),
+        ]
+        done.append(HopChecks(hop, tuple(checks)))
+    return done
+
+
+def _equal(name: str, left: dict[str, int], right: dict[str, int], note: str | None = None) -> Check:
+    return Check(name, left == right, left, right, note)
+
+
+def _tap_checks(number: int, hop: Hop, totals: TapTotals | None, data: tap_file.Tap | None) -> list[Check]:
+    names = ("tap: arrived = departed + dropped + queued", "tap: records = totals")
+    if hop.tap == "off":
+        return [Check(name, None, note="tap off in the plan") for name in names]
+    if totals is None or data is None:
+        note = "this engine has no tap" if totals is None else "no tap.bin"
+        ok = None if totals is None and data is None else False
+        return [Check(name, ok, note=note) for name in names]
+    if totals.arrived_packets == 0:
+        return [
+            Check(name, False, note="nothing to check: no packet arrived at this queue") for name in names
+        ]
+    balance = _equal(
+        names[0],
+        {"packets": totals.arrived_packets, "bytes": totals.arrived_bytes},
+        {
+            "packets": totals.departed_packets + totals.dropped_packets + totals.queued_packets,
+            "bytes": totals.departed_bytes + totals.dropped_bytes + totals.queued_bytes,
+        },
+    )
+    expected = {
+        f"{what}_{unit}": int(getattr(totals, f"{what}_{unit}"))
+        for what in COUNTS
+        for unit in ("packets", "bytes")
+    }
+    expected["marked_packets"] = totals.marked_packets
+    return [balance, _equal(names[1], count(data.of_hop(number)), expected)]
+
+
+def count(packets: NDArray[Any]) -> dict[str, int]:
+    """Totals of a hop's records, under the names of the agent's totals."""
+    outcome = packets["outcome"]
+    found: dict[str, int] = {}
+    masks = {
+        "arrived": np.ones(packets.size, dtype=bool),
+        "departed": outcome == tap_file.DEPARTED,
+        "dropped": outcome == tap_file.DROPPED,
+        "queued": outcome == tap_file.QUEUED,
+    }
+    for what, mask in masks.items():
+        found[f"{what}_packets"] = int(np.count_nonzero(mask))
+        found[f"{what}_bytes"] = int(packets["bytes"][mask].sum(dtype=np.int64))
+    found["marked_packets"] = int(np.count_nonzero(tap_file.marked(packets)))
+    return found
+
+
+def root_qdisc(tc: dict[str, Any], node: str, iface: str) -> dict[str, Any] | None:
+    """The root qdisc of an interface in `tc_before`/`tc_after`, None if it has none."""
+    for qdisc in ((tc.get(node) or {}).get(iface) or {}).get("qdisc") or []:
+        if qdisc.get("root"):
+            return dict(qdisc)
+    return None
+
+
+def _tc_check(hop: Hop, totals: TapTotals | None, result: AgentResult) -> Check:
+    name = "tap = tc -s of the root qdisc"
+    if hop.tap == "off":
+        return Check(name, None, note="tap off in the plan")
+    if totals is None:
+        return Check(name, None, note="this engine has no tap")
+    root = root_qdisc(result.tc_after, hop.node, hop.iface)
+    if root is None:
+        return Check(name, False, note=f"no root qdisc of {hop.iface} at {hop.node} in tc_after")
+    missing = [key for key in ("packets", "bytes", "drops", "qlen", "backlog") if key not in root]
+    if missing:
+        return Check(name, False, note=f"tc says nothing of {', '.join(missing)}")
+    return _equal(
+        name,
+        {
+            "departed_packets": totals.departed_packets,
+            "departed_bytes": totals.departed_bytes,
+            "dropped_packets": totals.dropped_packets,
+            "queued_packets": totals.queued_packets,
+            "queued_bytes": totals.queued_bytes,
+        },
+        {
+            "departed_packets": root["packets"],
+            "departed_bytes": root["bytes"],
+            "dropped_packets": root["drops"],
+            "queued_packets": root["qlen"],
+            "queued_bytes": root["backlog"],
+        },
+        note=root.get("kind"),
+    )
+
+
+def _link_check(hop: Hop, result: AgentResult) -> Check:
+    """Packets only: a link counts frames, a qdisc may count a declared overhead too.
+
+    Of the time between the two readings (from just before t = 0 to the end), so that what the set-up sent
+    stays out.
+    """
+    name = "links: received on ingress = sent + dropped + queued at the root qdisc"
+    if not hop.ingress:
+        return Check(name, None, note="the plan names no ingress interface")
+    before, after = (root_qdisc(tc, hop.node, hop.iface) for tc in (result.tc_before, result.tc_after))
+    if before is None or after is None:
+        return Check(name, False, note=f"no root qdisc of {hop.iface} at {hop.node} in tc_before or tc_after")
+    received = 0
+    for iface in hop.ingress:
+        first, last = (
+            (links.get(hop.node) or {}).get(iface) for links in (result.links_before, result.links_after)
+        )
+        if first is None or last is None:
+            return Check(name, False, note=f"no counters of {iface} at {hop.node}")
+        received += int(last["rx_packets"]) - int(first["rx_packets"])
+    try:
+        sent = int(after["packets"]) - int(before["packets"])
+        dropped = int(after["drops"]) - int(before["drops"])
+        queued = int(after["qlen"]) - int(before["qlen"])
+    except KeyError as missing:
+        return Check(name, False, note=f"tc says nothing of {missing}")
+    if received == 0:
+        return Check(name, False, note="nothing to check: no packet came in")
+    return _equal(name, {"packets": received}, {"packets": sent + dropped + queued})

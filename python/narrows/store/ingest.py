@@ -1,0 +1,144 @@
+"""Turns one run's raw files into tables and a manifest, and judges whether the run counts.
+
+A run counts only if the agent says so, its rig is calibrated, no packet is lost from sight, and every file
+that the plan asks for could be read. Otherwise its manifest says `failed` and why, and no table is
+written. Where the directory lies and what it is called afterwards is the runner's affair.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+from pathlib import Path
+
+import polars as pl
+
+from narrows.engine import layout
+from narrows.engine.types import Finished, RunFacts, RunFault
+from narrows.errors import NarrowsError
+from narrows.plan.model import Plan
+from narrows.store import agent_result, conservation, manifest, queue_table, schema, sources, tap, tap_tables
+from narrows.store.agent_result import AgentResult
+from narrows.store.items import Span
+
+COMPRESS_FROM_BYTES = 256 * 1024
+COMPRESSED_SUFFIXES = {".csv", ".jsonl", ".stdout", ".stderr"}
+
+
+def ingest(directory: Path, facts: RunFacts) -> Finished:
+    """Read `directory/raw`, write the tables and `manifest.json` beside it. Never raises for a bad run."""
+    plan = Plan.read(directory / layout.PLAN)
+    raw = directory / layout.RAW
+    fault, result = facts.carried.error, None
+    try:
+        result = agent_result.read(raw / layout.RESULT)
+    except NarrowsError as error:
+        fault = fault or _fault("agent", error)
+    checks: list[conservation.HopChecks] = []
+    rows: dict[str, int] = {}
+    warnings: list[str] = []
+    packets = None
+    if result is not None:
+        fault = fault or _agent_fault(result)
+    if fault is None and result is not None:
+        try:
+            data = tap.read(raw / layout.TAP) if (raw / layout.TAP).exists() else None
+            checks = conservation.check(plan, result, data)
+            failures = conservation.failures(checks)
+            if failures:
+                fault = RunFault("conservation", "; ".join(failures))
+            else:
+                rows, packets, warnings = _tables(directory, facts.run_id, plan, result, data)
+        except NarrowsError as error:
+            fault = _fault("store", error)
+    whole = manifest.build(plan, facts, result, checks, fault, warnings, packets, rows)
+    manifest.write(directory, whole)
+    if fault is None:
+        (raw / layout.TAP).unlink(missing_ok=True)
+        _compress(raw)
+    virtual_s = None if result is None or result.end_ns is None else result.end_ns / 1e9
+    return Finished(fault, virtual_s, tuple(warnings))
+
+
+def _fault(stage: str, error: NarrowsError) -> RunFault:
+    where = f"{error.where}: " if error.where else ""
+    remedy = f" → {error.remedy}" if error.remedy else ""
+    return RunFault(stage, f"{where}{error.message}{remedy}")
+
+
+def _agent_fault(result: AgentResult) -> RunFault | None:
+    if result.status == "failed":
+        if result.error is None:
+            return RunFault("agent", "the agent says that the run failed, and not why")
+        return result.error.fault()
+    calibration = result.calibration
+    if calibration is None:
+        return RunFault("calibration", "the agent did not calibrate the rig")
+    if not calibration.ok:
+        return RunFault("calibration", "; ".join(calibration.problems) or "the rig is not what the plan says")
+    if result.end_ns is None or result.epoch_monotonic_ns is None:
+        return RunFault("agent", "the agent's result lacks end_ns or epoch_monotonic_ns")
+    return None
+
+
+def _tables(
+    directory: Path, run_id: str, plan: Plan, result: AgentResult, data: tap.Tap | None
+) -> tuple[dict[str, int], int | None, list[str]]:
+    """Write all tables; returns their heights, the packets of the tap, and warnings."""
+    assert result.end_ns is not None
+    assert result.epoch_monotonic_ns is not None
+    flows, sojourn = schema.empty("flows"), schema.empty("sojourn")
+    samples: list[pl.DataFrame] = []
+    metrics: list[pl.DataFrame] = []
+    rows: dict[str, int] = {}
+    packets = None
+    if data is not None:
+        spans = {name: Span(item.start_ns, item.end_ns) for name, item in result.items.items()}
+        derived = tap_tables.derive(run_id, plan, data, result.epoch_monotonic_ns, result.end_ns, spans)
+        flows, sojourn, packets = derived.flows, derived.sojourn, derived.packets
+        samples.append(derived.samples)
+        metrics.append(derived.metrics)
+        rows["queue"] = queue_table.write(
+            directory / "queue.parquet", run_id, plan.hops, data.packets, result.epoch_monotonic_ns
+        )
+    else:
+        schema.write(schema.empty("queue"), directory / "queue.parquet")
+        rows["queue"] = 0
+    parsed = sources.parse_all(plan, result, directory / layout.RAW, flows)
+    samples += [frame.with_columns(run_id=pl.lit(run_id).cast(schema.LABEL)) for frame in parsed.samples]
+    if parsed.metrics:
+        frame = pl.DataFrame(
+            [(m.source, m.direction, m.name, m.value, m.unit) for m in parsed.metrics],
+            schema={
+                "source": pl.String, "direction": pl.String, "name": pl.String, "value": pl.Float64,
+                "unit": pl.String,
+            },
+            orient="row",
+        )  # fmt: skip
+        metrics.append(schema.conform(frame, "metrics", {"run_id": run_id}))
+    tables = {
+        "metrics": schema.concat(metrics, "metrics"),
+        "samples": schema.concat(samples, "samples"),
+        "sojourn": sojourn,
+        "flows": flows,
+    }
+    for name, table in tables.items():
+        schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
+        rows[name] = table.height
+    return rows, packets, parsed.warnings
+
+
+def _compress(raw: Path) -> None:
+    """Big text files become .gz; nothing of them is lost."""
+    for path in sorted(raw.iterdir()):
+        if path.suffix in COMPRESSED_SUFFIXES and path.stat().st_size >= COMPRESS_FROM_BYTES:
+            packed = path.with_name(path.name + ".gz")
+            # No name and no time in the header: equal content, equal bytes.
+            with (
+                path.open("rb") as source,
+                packed.open("wb") as sink,
+                gzip.GzipFile("", "wb", compresslevel=3, fileobj=sink, mtime=0) as zipped,
+            ):
+                shutil.copyfileobj(source, zipped, 1 << 20)
+            os.unlink(path)

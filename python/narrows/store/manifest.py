@@ -1,0 +1,98 @@
+"""Makes `manifest.json` of a run: what was asked for, what took part, what the checks said.
+
+docs/data.md lists its keys. It computes nothing; `ingest` gives it the parts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import narrows
+from narrows.engine import host, layout
+from narrows.engine.types import RunFacts, RunFault
+from narrows.plan.model import Plan, plan_hash
+from narrows.store.agent_result import AgentResult
+from narrows.store.conservation import HopChecks
+
+FORMAT = 1
+_LIBRARIES = ("polars", "duckdb", "numpy", "pydantic")
+
+
+def build(
+    plan: Plan,
+    facts: RunFacts,
+    result: AgentResult | None,
+    checks: list[HopChecks],
+    fault: RunFault | None,
+    warnings: list[str],
+    packets: int | None,
+    rows: dict[str, int],
+) -> dict[str, Any]:
+    """The manifest as it is written."""
+    carried = facts.carried
+    said: dict[str, Any] = {} if result is None else result.model_dump(mode="json")
+    known = {
+        "format", "status", "error", "kernel", "tools", "epoch_monotonic_ns", "end_ns", "items",
+        "calibration", "sysctls", "tc_before", "tc_after", "links_before", "links_after", "hops",
+    }  # fmt: skip
+    error = None if fault is None else {**dataclasses.asdict(fault), "line": fault.line()}
+    end_ns = said.get("end_ns")
+    return {
+        "format": FORMAT,
+        "run_id": facts.run_id,
+        "status": "ok" if fault is None else "failed",
+        "error": error,
+        "experiment": plan.experiment,
+        "question": plan.question,
+        "key": plan.key,
+        "plan_hash": plan_hash(plan),
+        "plan_seed": plan.seed,
+        "link": plan.link.model_dump(mode="json"),
+        "engine": facts.engine.name,
+        "kernel": {"id": facts.engine.kernel_id, "release": said.get("kernel"), **facts.engine.kernel},
+        "agent": {"id": facts.engine.agent_id, **facts.engine.agent},
+        "tools": said.get("tools", {}),
+        "python": {
+            "narrows": narrows.__version__,
+            "python": platform.python_version(),
+            **{name: metadata.version(name) for name in _LIBRARIES},
+        },
+        "items": said.get("items", {}),
+        "calibration": said.get("calibration"),
+        "conservation": [one.to_dict() for one in checks],
+        "sysctls": said.get("sysctls", {}),
+        "tc_before": said.get("tc_before", {}),
+        "tc_after": said.get("tc_after", {}),
+        "links_before": said.get("links_before", {}),
+        "links_after": said.get("links_after", {}),
+        "taps": said.get("hops", []),
+        "agent_says_also": {key: value for key, value in said.items() if key not in known},
+        "isolation": carried.isolation,
+        "host": host.describe(),
+        "resources": {
+            "wall_s": carried.wall_s,
+            "cpu_s": carried.cpu_s,
+            "virtual_s": None if end_ns is None else end_ns / 1e9,
+            "max_rss_bytes": carried.max_rss_bytes,
+            "cpu": carried.cpu,
+            "packets": packets,
+        },
+        "rows": rows,
+        "warnings": warnings,
+        "written_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def write(directory: Path, manifest: dict[str, Any]) -> None:
+    """Write it whole or not at all."""
+    path = directory / layout.MANIFEST
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    os.replace(new, path)

@@ -1,0 +1,124 @@
+"""What every parser returns, and how a CSV of the agent is read strictly."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from narrows.errors import StoreError
+from narrows.store import schema
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of the whole run. A figure that the tool did not give is not made: no Metric, no row."""
+
+    name: str
+    value: float
+    unit: str
+    direction: str | None = None
+    source: str | None = None
+    """None: the item itself."""
+
+
+@dataclass
+class Parsed:
+    """Rows of `samples` (without run_id) and figures."""
+
+    samples: list[pl.DataFrame] = field(default_factory=list)
+    metrics: list[Metric] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def add(
+        self,
+        series: str,
+        unit: str,
+        t_ns: Sequence[int] | pl.Series,
+        values: Sequence[float | None] | pl.Series,
+        *,
+        source: str,
+        direction: str | None = None,
+        flow: str | pl.Series | None = None,
+    ) -> None:
+        """Append one series. Values that are None stay NULL."""
+        columns: dict[str, Any] = {
+            "t_ns": pl.Series(t_ns, dtype=pl.Int64),
+            "value": pl.Series(values, dtype=pl.Float64, strict=False),
+        }
+        constants = {"source": source, "direction": direction, "series": series, "unit": unit}
+        if isinstance(flow, pl.Series):
+            columns["flow"] = flow
+        else:
+            constants["flow"] = flow
+        frame = pl.DataFrame(columns)
+        if frame.height:
+            self.samples.append(schema.conform(frame, "samples", constants))
+
+    def figure(
+        self,
+        name: str,
+        value: float | None,
+        unit: str,
+        direction: str | None = None,
+        source: str | None = None,
+    ) -> None:
+        """Append a figure, unless it is unknown."""
+        if value is not None:
+            self.metrics.append(Metric(name, float(value), unit, direction, source))
+
+    def merge(self, other: Parsed) -> None:
+        """Append all of another."""
+        self.samples += other.samples
+        self.metrics += other.metrics
+        self.warnings += other.warnings
+
+
+def read_csv(
+    text: str, columns: Mapping[str, Any], *, where: str, optional: Iterable[str] = (), others: Any = None
+) -> pl.DataFrame:
+    """A CSV with a header line of these columns (name → Polars type), in any order.
+
+    Empty fields are NULL. A missing column is an error; an unknown one too, unless `others` gives the type of
+    such columns. A line that does not fit is an error with its number.
+    """
+    header = text.split("\n", 1)[0].strip()
+    if not header:
+        raise StoreError("the file is empty: not even a header line", where=where)
+    names = header.split(",")
+    missing = [name for name in columns if name not in names and name not in set(optional)]
+    unknown = [name for name in names if name not in columns]
+    if missing or (unknown and others is None):
+        fault = f"no column {', '.join(missing)}" if missing else f"unknown column {', '.join(unknown)}"
+        raise StoreError(
+            f"{fault}; its header is '{header}'",
+            where=f"{where}:1",
+            remedy="agent and narrows are of different versions: make build",
+        )
+    types = {name: columns.get(name, others) for name in names}
+    try:
+        return pl.read_csv(
+            io.BytesIO(text.encode()),
+            schema=types,
+            has_header=True,
+            null_values=[""],
+        )
+    except pl.exceptions.PolarsError as error:
+        raise StoreError(_first_bad_line(text, types) or str(error).split("\n")[0], where=where) from None
+
+
+def _first_bad_line(text: str, types: Mapping[str, Any]) -> str | None:
+    for number, line in enumerate(text.splitlines()[1:], start=2):
+        fields = line.split(",")
+        if len(fields) != len(types):
+            return f"line {number} has {len(fields)} fields, not {len(types)}: '{line}'"
+        for (name, dtype), value in zip(types.items(), fields, strict=True):
+            if value and dtype.is_numeric():
+                try:
+                    float(value)
+                except ValueError:
+                    return f"line {number}: {name} is '{value}', not a number"
+    return None

@@ -1,0 +1,39 @@
+"""`<qdisc sampler>.csv` and `<link sampler>.csv`: counters of qdiscs, classes and interfaces over time."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from narrows.store.parsers.common import Parsed, read_csv
+
+_QDISC_UNITS = {
+    "bytes": "bytes", "packets": "packets", "drops": "packets", "overlimits": "1", "requeues": "1",
+    "backlog_bytes": "bytes", "backlog_packets": "packets",
+}  # fmt: skip
+_LINK_UNITS = {
+    "rx_packets": "packets", "tx_packets": "packets", "rx_bytes": "bytes", "tx_bytes": "bytes",
+    "rx_dropped": "packets", "tx_dropped": "packets",
+}  # fmt: skip
+
+
+def parse_qdisc(text: str, source: str, *, direction: str | None = None, where: str = "qdisc") -> Parsed:
+    """Each qdisc and class is a source of its own: `<sampler>/<kind> <handle>`."""
+    columns = {"t_ns": pl.Int64(), "kind": pl.String(), "handle": pl.String(), "parent": pl.String()}
+    frame = read_csv(text, columns | {name: pl.Int64() for name in _QDISC_UNITS}, where=where)
+    parsed = Parsed()
+    for (kind, handle), group in frame.group_by("kind", "handle", maintain_order=True):
+        for name, unit in _QDISC_UNITS.items():
+            known = group.filter(pl.col(name).is_not_null()).sort("t_ns")
+            who = f"{source}/{kind} {handle or ''}".rstrip()
+            parsed.add(name, unit, known["t_ns"], known[name], source=who, direction=direction)
+    return parsed
+
+
+def parse_link(text: str, source: str, *, where: str = "link") -> Parsed:
+    """Counters of an interface."""
+    frame = read_csv(text, {"t_ns": pl.Int64()} | {name: pl.Int64() for name in _LINK_UNITS}, where=where)
+    parsed = Parsed()
+    for name, unit in _LINK_UNITS.items():
+        known = frame.filter(pl.col(name).is_not_null()).sort("t_ns")
+        parsed.add(name, unit, known["t_ns"], known[name], source=source)
+    return parsed

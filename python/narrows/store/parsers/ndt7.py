@@ -1,0 +1,169 @@
+"""NDT7: the measurement messages that a client printed, both ends'.
+
+Reads our client's JSON lines, the Go client's `-format json` and our runner of npm's `@m-lab/ndt7`: all carry
+messages of the protocol (spec v0.11: AppInfo, TCPInfo, BBRInfo, Origin, Test), wrapped as
+`{"Key": "measurement", "Value": {…}}` or bare. Lines without a message (starting, connected, complete, the
+closing summary) are not measurements. Rates are computed here from the messages, not taken from a summary.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from narrows.errors import StoreError
+from narrows.store.parsers.common import Parsed
+from narrows.store.parsers.tcp_info import kernel_name, unit
+
+DIRECTIONS = {"download": "down", "upload": "up"}
+ORIGINS = ("client", "server")
+NS_PER_US = 1000
+US_PER_MS = 1e3
+US_PER_S = 1e6
+_BBR = {
+    "BW": ("bw", "bytes/s"), "MinRTT": ("min_rtt", "us"), "PacingGain": ("pacing_gain", "1"),
+    "CwndGain": ("cwnd_gain", "1"), "ElapsedTime": ("elapsed_time", "us"),
+}  # fmt: skip
+Message = dict[str, Any]
+
+
+def messages(text: str, *, where: str = "ndt7") -> list[Message]:
+    """All measurement messages, in their order. Anything that is not JSON is an error with its line."""
+    found: list[Message] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            raise StoreError(
+                f"not JSON ({error}): {line.strip()[:200]}",
+                where=f"{where}:{number}",
+                remedy="the client printed something else; its stderr is in raw/ too",
+            ) from None
+        message = _message(value, where=f"{where}:{number}")
+        if message is not None:
+            found.append(message)
+    return found
+
+
+def _message(value: Any, *, where: str) -> Message | None:
+    if not isinstance(value, dict):
+        raise StoreError(f"not a JSON object: {str(value)[:100]}", where=where)
+    key = str(value.get("Key", value.get("event", ""))).lower()
+    if key in ("error", "failure"):
+        raise StoreError(f"the client reports an error: {json.dumps(value)[:300]}", where=where)
+    inner = value.get("Value", value.get("message", value))
+    if not isinstance(inner, dict) or not any(part in inner for part in ("AppInfo", "TCPInfo", "BBRInfo")):
+        return None
+    message = dict(inner)
+    for name, outer in (("Origin", "origin"), ("Test", "test")):
+        message[name] = str(message.get(name) or value.get(name) or value.get(outer) or "").lower()
+    if "t_ns" in value:
+        message["t_ns"] = value["t_ns"]
+    if message["Test"] not in DIRECTIONS:
+        raise StoreError(f"message of test '{message['Test']}', not download or upload", where=where)
+    if message["Origin"] not in ORIGINS:
+        raise StoreError(f"message from '{message['Origin']}', neither client nor server", where=where)
+    return message
+
+
+def elapsed_us(message: Message) -> int | None:
+    """Time of a message since its test began."""
+    for part in ("AppInfo", "TCPInfo", "BBRInfo"):
+        value = (message.get(part) or {}).get("ElapsedTime")
+        if value is not None:
+            return int(value)
+    return None
+
+
+def parse(text: str, item: str, *, starts_ns: dict[str, int | None], where: str = "ndt7") -> Parsed:
+    """Series and figures of all tests in the output.
+
+    `starts_ns`: when the download ("down") and the upload ("up") began; a message's time is that plus its
+    ElapsedTime, unless the client stamped it itself (`t_ns`).
+    """
+    parsed = Parsed()
+    all_messages = messages(text, where=where)
+    if not all_messages:
+        raise StoreError("the client printed no measurement", where=where)
+    for test, direction in DIRECTIONS.items():
+        by_origin = {
+            origin: [m for m in all_messages if m["Test"] == test and m["Origin"] == origin]
+            for origin in ORIGINS
+        }
+        if any(by_origin.values()):
+            _figures(parsed, direction, by_origin["client"], by_origin["server"])
+        for origin, chosen in by_origin.items():
+            _series(parsed, f"{item}/{origin}", direction, chosen, starts_ns.get(direction))
+    return parsed
+
+
+def last(chosen: Sequence[Message], part: str, field: str) -> int | None:
+    """The last value that a message has of a field."""
+    for message in reversed(chosen):
+        value = (message.get(part) or {}).get(field)
+        if value is not None:
+            return int(value)
+    return None
+
+
+def _figures(parsed: Parsed, direction: str, client: list[Message], server: list[Message]) -> None:
+    if direction == "down":
+        received, elapsed = last(client, "AppInfo", "NumBytes"), last(client, "AppInfo", "ElapsedTime")
+        sent, resent = last(server, "TCPInfo", "BytesSent"), last(server, "TCPInfo", "BytesRetrans")
+        if sent and resent is not None:
+            parsed.figure("ndt7_retransmission_ratio", resent / sent, "1", direction)
+    else:
+        received, elapsed = last(server, "TCPInfo", "BytesReceived"), last(server, "TCPInfo", "ElapsedTime")
+    if received is not None and elapsed:
+        parsed.figure("ndt7_throughput_bps", received * 8 * US_PER_S / elapsed, "bit/s", direction)
+        parsed.figure("ndt7_elapsed_s", elapsed / US_PER_S, "s", direction)
+    else:
+        parsed.warnings.append(
+            f"NDT7 {direction}: no rate, the receiver's last message has no bytes or no time"
+        )
+    min_rtt = last(server, "TCPInfo", "MinRTT")
+    if min_rtt is not None:
+        parsed.figure("ndt7_min_rtt_ms", min_rtt / US_PER_MS, "ms", direction)
+    rtts = [m["TCPInfo"]["RTT"] for m in server if (m.get("TCPInfo") or {}).get("RTT") is not None]
+    if rtts:
+        parsed.figure("ndt7_rtt_mean_ms", sum(rtts) / len(rtts) / US_PER_MS, "ms", direction)
+
+
+def _series(parsed: Parsed, source: str, direction: str, chosen: list[Message], start_ns: int | None) -> None:
+    points: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    before: tuple[int, int] | None = None
+    untimed = 0
+    for message in chosen:
+        us = elapsed_us(message)
+        at = message.get("t_ns")
+        if at is None and us is not None and start_ns is not None:
+            at = start_ns + us * NS_PER_US
+        if at is None:
+            untimed += 1
+            continue
+        for field, value in (message.get("TCPInfo") or {}).items():
+            name = kernel_name(field)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                points.setdefault((f"tcp_info.{name}", unit(name)), []).append((at, value))
+        for field, value in (message.get("BBRInfo") or {}).items():
+            if field in _BBR:
+                points.setdefault((f"bbr_info.{_BBR[field][0]}", _BBR[field][1]), []).append((at, value))
+        app = message.get("AppInfo") or {}
+        if app.get("NumBytes") is not None and app.get("ElapsedTime") is not None:
+            bytes_, time_us = int(app["NumBytes"]), int(app["ElapsedTime"])
+            points.setdefault(("app_info.num_bytes", "bytes"), []).append((at, bytes_))
+            points.setdefault(("app_info.elapsed_time", "us"), []).append((at, time_us))
+            since = before or (0, 0)
+            if time_us > since[1]:
+                rate = (bytes_ - since[0]) * 8 * US_PER_S / (time_us - since[1])
+                points.setdefault(("throughput", "bit/s"), []).append((at, rate))
+            before = (bytes_, time_us)
+    if untimed:
+        parsed.warnings.append(f"{source}: {untimed} messages without a time are left out of the series")
+    for (name, its_unit), values in points.items():
+        parsed.add(
+            name, its_unit, [t for t, _ in values], [v for _, v in values], source=source, direction=direction
+        )

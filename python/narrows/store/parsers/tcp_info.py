@@ -1,0 +1,110 @@
+"""`<sampler>.csv` and `<bulk>.info.csv`: TCP_INFO by kernel field names, one row per socket and instant."""
+
+Also maps the field names that NDT7's JSON uses to the kernel's. Units are the kernel's own; nothing is
+converted.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from narrows.store.parsers.common import Parsed, read_csv
+
+KEYS = {
+    "t_ns": pl.Int64(),
+    "src": pl.String(),
+    "sport": pl.Int64(),
+    "dst": pl.String(),
+    "dport": pl.Int64(),
+    "cca": pl.String(),
+    "state": pl.String(),
+}
+_US = {
+    "rtt", "rttvar", "min_rtt", "rcv_rtt", "rto", "ato", "busy_time", "rwnd_limited", "sndbuf_limited",
+    "elapsed_time",
+}  # fmt: skip
+_MS = {"last_data_sent", "last_ack_sent", "last_data_recv", "last_ack_recv", "total_rto_time"}
+_BYTES = {
+    "snd_mss",
+    "rcv_mss",
+    "advmss",
+    "pmtu",
+    "snd_wnd",
+    "rcv_wnd",
+    "rcv_space",
+    "rcv_ssthresh",
+    "notsent_bytes",
+}
+_BYTES_PER_S = {"pacing_rate", "max_pacing_rate", "delivery_rate"}
+_PACKETS = {
+    "unacked", "sacked", "lost", "retrans", "fackets", "snd_ssthresh", "snd_cwnd", "total_retrans",
+    "segs_out", "segs_in", "data_segs_in", "data_segs_out", "delivered", "delivered_ce", "dsack_dups",
+    "reord_seen", "rcv_ooopack", "reordering",
+}  # fmt: skip
+
+# TCPInfo of NDT7 (github.com/m-lab/tcp-info) → kernel. Names not here are turned by `kernel_name`.
+_NDT7_NAMES = {
+    "CAState": "ca_state", "WScale": "wscale", "AppLimited": "delivery_rate_app_limited", "RTO": "rto",
+    "ATO": "ato", "SndMSS": "snd_mss", "RcvMSS": "rcv_mss", "PMTU": "pmtu", "RcvSsThresh": "rcv_ssthresh",
+    "RTT": "rtt", "RTTVar": "rttvar", "SndSsThresh": "snd_ssthresh", "AdvMSS": "advmss", "RcvRTT": "rcv_rtt",
+    "MinRTT": "min_rtt", "RWndLimited": "rwnd_limited", "SndBufLimited": "sndbuf_limited",
+    "DeliveredCE": "delivered_ce", "DSackDups": "dsack_dups", "RcvOooPack": "rcv_ooopack",
+}  # fmt: skip
+
+
+def unit(field: str) -> str:
+    """Unit of a TCP_INFO field (kernel name)."""
+    if field in _US:
+        return "us"
+    if field in _MS:
+        return "ms"
+    if field in _BYTES or field.startswith("bytes_"):
+        return "bytes"
+    if field in _BYTES_PER_S:
+        return "bytes/s"
+    return "packets" if field in _PACKETS else "1"
+
+
+def kernel_name(ndt7_field: str) -> str:
+    """`SndCwnd` → `snd_cwnd`."""
+    if ndt7_field in _NDT7_NAMES:
+        return _NDT7_NAMES[ndt7_field]
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", ndt7_field).lower()
+
+
+def parse(text: str, source: str, *, direction: str | None = None, where: str = "tcp_info") -> Parsed:
+    """One series per field, in rows of (flow, time). Fields that this kernel lacks are empty and make no
+    rows.
+    """
+    frame = read_csv(text, KEYS, where=where, others=pl.Float64())
+    parsed = Parsed()
+    if not frame.height:
+        return parsed
+
+    def end(address: str, port: str) -> pl.Expr:
+        host = pl.when(pl.col(address).str.contains(":", literal=True))
+        return pl.concat_str(
+            host.then(pl.concat_str(pl.lit("["), pl.col(address), pl.lit("]"))).otherwise(pl.col(address)),
+            pl.lit(":"),
+            pl.col(port),
+        )
+
+    frame = frame.with_columns(
+        flow=pl.concat_str(pl.lit("tcp "), end("src", "sport"), pl.lit(">"), end("dst", "dport"))
+    ).sort("flow", "t_ns")
+    for field in frame.columns:
+        if field in KEYS or field == "flow":
+            continue
+        known = frame.filter(pl.col(field).is_not_null())
+        parsed.add(
+            f"tcp_info.{field}",
+            unit(field),
+            known["t_ns"],
+            known[field],
+            source=source,
+            direction=direction,
+            flow=known["flow"],
+        )
+    return parsed

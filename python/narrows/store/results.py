@@ -1,0 +1,276 @@
+"""Reads a directory of runs: `open(DIR)` gives frames of all whole runs, and SQL over them.
+
+Read only. Frames are Polars'; `.to_pandas()` is Polars' own. Derived metrics are `narrows.metrics`'.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from narrows.engine import layout
+from narrows.errors import StoreError, did_you_mean
+from narrows.store import schema
+
+RUN_COLUMNS: dict[str, Any] = {
+    "run_id": pl.String(),
+    "experiment": pl.String(),
+    "question": pl.String(),
+    "status": pl.String(),
+    "error": pl.String(),
+    "engine": pl.String(),
+    "virtual_s": pl.Float64(),
+    "wall_s": pl.Float64(),
+    "max_rss_bytes": pl.Int64(),
+    "rate_down_bps": pl.Int64(),
+    "rate_up_bps": pl.Int64(),
+    "base_rtt_ns": pl.Int64(),
+    "link_queue": pl.String(),
+    "plan_seed": pl.UInt64(),
+    "calibration_rtt_ns": pl.Int64(),
+    "calibration_rate_down_bps": pl.Float64(),
+    "calibration_rate_up_bps": pl.Float64(),
+    "kernel_id": pl.String(),
+    "agent_id": pl.String(),
+    "packets": pl.Int64(),
+    "directory": pl.String(),
+}
+RUN_ID_HEX_DIGITS = 16
+
+
+class Results:
+    """All runs below one directory. Reads manifests at once, tables when they are asked for."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._manifests = _manifests(directory)
+
+    @property
+    def run_ids(self) -> list[str]:
+        """Ids of whole runs."""
+        return [run for run, manifest in self._manifests.items() if manifest["status"] == "ok"]
+
+    def find(self, prefix: str) -> str:
+        """The id of the one run, whole or failed, that begins with this."""
+        fits = [run for run in self._manifests if run.startswith(prefix)]
+        if len(fits) == 1:
+            return fits[0]
+        if fits:
+            raise StoreError(
+                f"{prefix} fits {len(fits)} runs: {', '.join(fits[:5])}", remedy="give more digits"
+            )
+        remedy = did_you_mean(prefix, list(self._manifests)[:20])
+        raise StoreError(f"no run {prefix} in {self.directory}", remedy=remedy)
+
+    def run_directory(self, run_id: str) -> Path:
+        """Where a run lies."""
+        path = layout.run_dir(self.directory, run_id)
+        return path if path.is_dir() else layout.failed_dir(self.directory, run_id)
+
+    def manifest(self, run_id: str) -> dict[str, Any]:
+        """The manifest of a run."""
+        return self._manifests[self.find(run_id)]
+
+    def runs(self) -> pl.DataFrame:
+        """One row per run, failed ones too, with a column per key axis."""
+        axes = list(dict.fromkeys(axis for m in self._manifests.values() for axis in m.get("key", {})))
+        names = {axis: axis if axis not in RUN_COLUMNS else f"key_{axis}" for axis in axes}
+        rows = []
+        for run, manifest in self._manifests.items():
+            row = _run_row(manifest, self.run_directory(run))
+            row |= {names[axis]: manifest.get("key", {}).get(axis) for axis in axes}
+            rows.append(row)
+        fixed = list(RUN_COLUMNS)
+        head = ["run_id", "experiment", "status"]
+        order = head + list(names.values()) + [name for name in fixed if name not in head]
+        types = RUN_COLUMNS | {name: pl.String() for name in names.values()}
+        return pl.DataFrame(rows, schema={name: types[name] for name in order})
+
+    def table(self, name: str) -> pl.LazyFrame:
+        """A table of all whole runs, not yet read."""
+        if name not in schema.TABLES:
+            raise StoreError(f"no table {name}", remedy=did_you_mean(name, schema.TABLES))
+        files = [layout.run_dir(self.directory, run) / f"{name}.parquet" for run in self.run_ids]
+        files = [file for file in files if file.exists()]
+        return pl.scan_parquet(files) if files else schema.empty(name).lazy()
+
+    def metrics(self, **equals: str) -> pl.DataFrame:
+        """Figures; `name=`, `source=`, `direction=`, `run_id=` choose rows."""
+        return self._chosen("metrics", equals)
+
+    def samples(self, **equals: str) -> pl.DataFrame:
+        """Time series; `source=`, `series=`, `direction=`, `run_id=`, `flow=` choose rows."""
+        return self._chosen("samples", equals)
+
+    def queue(self, **equals: str) -> pl.DataFrame:
+        """Events at the queues; `run_id=`, `hop=`, `direction=`, `event=` choose rows."""
+        return self._chosen("queue", equals)
+
+    def sojourn(self, **equals: str) -> pl.DataFrame:
+        """Histograms of sojourn times."""
+        return self._chosen("sojourn", equals)
+
+    def flows(self, **equals: str) -> pl.DataFrame:
+        """Flows at the queues."""
+        return self._chosen("flows", equals)
+
+    def _chosen(self, table: str, equals: dict[str, str]) -> pl.DataFrame:
+        frame = self.table(table)
+        if "run_id" in equals and len(equals["run_id"]) < RUN_ID_HEX_DIGITS:
+            equals = equals | {"run_id": self.find(equals["run_id"])}
+        for column, value in equals.items():
+            if column not in schema.TABLES[table]:
+                raise StoreError(
+                    f"table {table} has no column {column}", remedy=did_you_mean(column, schema.TABLES[table])
+                )
+            frame = frame.filter(pl.col(column).cast(pl.String) == value)
+        return frame.collect()
+
+    def sql(self, query: str) -> pl.DataFrame:
+        """The answer to a query over the views runs, metrics, samples, queue, sojourn and flows (DuckDB)."""
+        columns, types, rows = self.query(query)
+        return _to_frame(columns, types, rows)
+
+    def query(self, query: str) -> tuple[list[str], list[str], list[tuple[Any, ...]]]:
+        """Column names, DuckDB's type names, and rows. The files cannot be changed by a query."""
+        connection = duckdb.connect(":memory:")
+        try:
+            self._views(connection)
+            # From here on the query can read our files and nothing else, and write nothing.
+            allowed = str(self.directory.resolve()).replace("'", "''")
+            connection.execute(f"SET allowed_directories=['{allowed}/']")
+            connection.execute("SET enable_external_access=false")
+            connection.execute("SET lock_configuration=true")
+            answer = connection.execute(query)
+            if answer.description is None:
+                return [], [], []
+            names = [column[0] for column in answer.description]
+            types = [str(column[1]) for column in answer.description]
+            return names, types, answer.fetchall()
+        except duckdb.Error as error:
+            raise StoreError(
+                f"the query failed: {str(error).strip()}",
+                remedy="tables: runs, metrics, samples, queue, sojourn, flows; columns: docs/data.md",
+            ) from None
+        finally:
+            connection.close()
+
+    def _views(self, connection: duckdb.DuckDBPyConnection) -> None:
+        runs = self.runs()
+        columns = ", ".join(f'"{name}" {_duckdb_type(dtype)}' for name, dtype in runs.schema.items())
+        connection.execute(f"CREATE TABLE runs ({columns})")
+        if runs.height:
+            marks = ", ".join("?" for _ in runs.columns)
+            connection.executemany(f"INSERT INTO runs VALUES ({marks})", runs.rows())
+        for name, table_schema in schema.TABLES.items():
+            files = [layout.run_dir(self.directory, run) / f"{name}.parquet" for run in self.run_ids]
+            files = [file.resolve() for file in files if file.exists()]
+            if files:
+                listing = ", ".join("'" + str(file).replace("'", "''") + "'" for file in files)
+                connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{listing}])")
+            else:
+                empty = ", ".join(
+                    f'"{column}" {_duckdb_type(dtype)}' for column, dtype in table_schema.items()
+                )
+                connection.execute(f"CREATE TABLE {name} ({empty})")
+
+
+def _manifests(directory: Path) -> dict[str, dict[str, Any]]:
+    """Manifests of whole runs, then of those failed ones that have no whole run since."""
+    if not directory.is_dir():
+        raise StoreError(
+            "no such directory of results",
+            where=str(directory),
+            remedy="narrows run FILE --out DIR makes one; narrows list shows those below results/",
+        )
+    found: dict[str, dict[str, Any]] = {}
+    for base in (directory, directory / layout.FAILED):
+        if not base.is_dir():
+            continue
+        for path in sorted(base.iterdir()):
+            if path.name.startswith(".") or path.name in found:
+                continue
+            manifest = layout.read_manifest(path)
+            if manifest is not None and manifest.get("run_id") == path.name:
+                found[path.name] = manifest
+    return found
+
+
+def _run_row(manifest: dict[str, Any], directory: Path) -> dict[str, Any]:
+    link, resources = manifest.get("link") or {}, manifest.get("resources") or {}
+    calibration, error = manifest.get("calibration") or {}, manifest.get("error") or {}
+    return {
+        "run_id": manifest["run_id"],
+        "experiment": manifest.get("experiment"),
+        "question": manifest.get("question"),
+        "status": manifest.get("status"),
+        "error": error.get("line"),
+        "engine": manifest.get("engine"),
+        "virtual_s": resources.get("virtual_s"),
+        "wall_s": resources.get("wall_s"),
+        "max_rss_bytes": resources.get("max_rss_bytes"),
+        "rate_down_bps": link.get("rate_down_bps"),
+        "rate_up_bps": link.get("rate_up_bps"),
+        "base_rtt_ns": link.get("base_rtt_ns"),
+        "link_queue": link.get("queue"),
+        "plan_seed": manifest.get("plan_seed"),
+        "calibration_rtt_ns": calibration.get("rtt_median_ns"),
+        "calibration_rate_down_bps": calibration.get("rate_down_bps"),
+        "calibration_rate_up_bps": calibration.get("rate_up_bps"),
+        "kernel_id": (manifest.get("kernel") or {}).get("id"),
+        "agent_id": (manifest.get("agent") or {}).get("id"),
+        "packets": resources.get("packets"),
+        "directory": str(directory),
+    }
+
+
+def _duckdb_type(dtype: Any) -> str:
+    names = {
+        pl.Float64(): "DOUBLE", pl.Int64(): "BIGINT", pl.UInt64(): "UBIGINT", pl.UInt32(): "UINTEGER",
+        pl.UInt16(): "USMALLINT",
+    }  # fmt: skip
+    return names.get(dtype, "VARCHAR")
+
+
+_INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+
+
+def _to_frame(columns: list[str], types: list[str], rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    """Rows of DuckDB as a frame; a type without a plain counterpart is left to Polars to see in the
+    values.
+    """
+    transposed = list(zip(*rows, strict=True)) if rows else [() for _ in columns]
+    series = []
+    for name, kind, values in zip(columns, types, transposed, strict=True):
+        dtype: Any = None
+        if kind in _INTEGERS:
+            dtype = pl.Int64()
+        elif kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):
+            dtype, values = pl.Float64(), tuple(None if v is None else float(v) for v in values)
+        elif kind == "VARCHAR" or kind.startswith("ENUM"):
+            dtype = pl.String()
+        elif kind == "BOOLEAN":
+            dtype = pl.Boolean()
+        elif kind in ("HUGEINT", "UBIGINT"):
+            large = any(v is not None and not -(2**63) <= v < 2**63 for v in values)
+            dtype = pl.Int128() if large else pl.Int64()
+        series.append(pl.Series(name, list(values), dtype=dtype, strict=False))
+    return pl.DataFrame(_unique(series))
+
+
+def _unique(series: list[pl.Series]) -> list[pl.Series]:
+    """A query may name two columns alike, a frame may not."""
+    seen: dict[str, int] = {}
+    result = []
+    for one in series:
+        seen[one.name] = seen.get(one.name, 0) + 1
+        result.append(one if seen[one.name] == 1 else one.rename(f"{one.name}_{seen[one.name]}"))
+    return result
+
+
+def open(directory: str | Path) -> Results:
+    """The results in a directory that `narrows run` wrote."""
+    return Results(Path(directory))

@@ -1,0 +1,138 @@
+"""Finds each raw file of a run by the plan and hands it to its parser.
+
+The plan says what must be there: an item that ran and left no file is an error, not an absence.
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import polars as pl
+
+from narrows.errors import StoreError
+from narrows.plan.model import Command, IcmpEcho, Plan, QdiscSampler, TcpBulk, TcpInfoSampler, UdpProbe
+from narrows.store.agent_result import AgentResult
+from narrows.store.items import sending_direction
+from narrows.store.parsers import bulk, counters, iperf3, ndt7, probe, tcp_info
+from narrows.store.parsers.common import Parsed
+from narrows.store.tap import flow_label
+
+RAN = ("ended", "stopped")
+
+
+def read_text(raw: Path, name: str) -> str:
+    """A raw file as text, also where it has been compressed since."""
+    path = raw / name
+    try:
+        if path.exists():
+            return path.read_text(errors="replace")
+        return gzip.decompress((raw / f"{name}.gz").read_bytes()).decode(errors="replace")
+    except FileNotFoundError:
+        raise StoreError(f"raw/{name} is missing", remedy="see raw/agent.jsonl and console.log") from None
+    except OSError as error:
+        raise StoreError(f"raw/{name} cannot be read: {error.strerror}") from None
+
+
+def parse_all(plan: Plan, result: AgentResult, raw: Path, flows: pl.DataFrame) -> Parsed:
+    """Rows and figures of all items and samplers. `flows` (from the tap) helps to time what has no clock."""
+    everything = Parsed()
+    for item in plan.traffic:
+        outcome = result.items.get(item.id)
+        if outcome is None or outcome.status not in RAN:
+            continue
+        if isinstance(item, TcpBulk):
+            everything.merge(_bulk(plan, item, raw))
+        elif isinstance(item, UdpProbe | IcmpEcho):
+            name = f"{item.id}.csv"
+            way = sending_direction(plan, item.client)
+            text = read_text(raw, name)
+            parsed = probe.parse(text, item.id, toward_server=way, where=f"raw/{name}")
+            everything.merge(_own_source(parsed, item.id))
+        else:
+            everything.merge(_command(plan, item, raw, outcome.start_ns, flows))
+    for sampler in plan.samplers:
+        name = f"{sampler.id}.csv"
+        text, where = read_text(raw, name), f"raw/{name}"
+        if isinstance(sampler, TcpInfoSampler):
+            everything.merge(tcp_info.parse(text, sampler.id, where=where))
+        elif isinstance(sampler, QdiscSampler):
+            way_of_hop = next(
+                (h.direction for h in plan.hops if (h.node, h.iface) == (sampler.node, sampler.iface)), None
+            )
+            everything.merge(counters.parse_qdisc(text, sampler.id, direction=way_of_hop, where=where))
+        else:
+            everything.merge(counters.parse_link(text, sampler.id, where=where))
+    return everything
+
+
+def _own_source(parsed: Parsed, item: str) -> Parsed:
+    """Figures without a source belong to the item."""
+    parsed.metrics = [
+        m if m.source is not None else type(m)(m.name, m.value, m.unit, m.direction, item)
+        for m in parsed.metrics
+    ]
+    return parsed
+
+
+def _bulk(plan: Plan, item: TcpBulk, raw: Path) -> Parsed:
+    way = sending_direction(plan, item.sender)
+    name = f"{item.id}.flows.csv"
+    parsed = _own_source(
+        bulk.parse(read_text(raw, name), item.id, direction=way, where=f"raw/{name}"), item.id
+    )
+    if item.sample_interval_ns is not None:
+        name = f"{item.id}.info.csv"
+        parsed.merge(tcp_info.parse(read_text(raw, name), item.id, direction=way, where=f"raw/{name}"))
+    return parsed
+
+
+def _command(plan: Plan, item: Command, raw: Path, start_ns: int | None, flows: pl.DataFrame) -> Parsed:
+    name = f"{item.id}.stdout"
+    where = f"raw/{name}"
+    if item.tool == "iperf3":
+        way = sending_direction(plan, item.node)
+        text = read_text(raw, name)
+        return _own_source(
+            iperf3.parse(text, item.id, start_ns=start_ns, client_sends=way, where=where), item.id
+        )
+    if item.tool == "ndt7":
+        text = read_text(raw, name)
+        starts = ndt7_starts(ndt7.messages(text, where=where), flows, start_ns)
+        return _own_source(ndt7.parse(text, item.id, starts_ns=starts, where=where), item.id)
+    return Parsed()
+
+
+def ndt7_starts(
+    messages: list[ndt7.Message], flows: pl.DataFrame, item_start_ns: int | None
+) -> dict[str, int | None]:
+    """When download and upload began.
+
+    A test's first packet at the bottleneck, found by the client's address in ConnectionInfo, else (one
+    test only) the item's start. The measurement clock of the protocol starts after the handshake, one or
+    two base RTTs later; so do the stamps made from it.
+    """
+    starts: dict[str, int | None] = {}
+    for message in messages:
+        direction = ndt7.DIRECTIONS[message["Test"]]
+        connection = message.get("ConnectionInfo") or {}
+        if starts.get(direction) is None:
+            starts[direction] = _first_packet_ns(flows, connection.get("Client"), connection.get("Server"))
+    if len(starts) == 1:
+        for direction, at in starts.items():
+            starts[direction] = item_start_ns if at is None else at
+    return starts
+
+
+def _first_packet_ns(flows: pl.DataFrame, client: str | None, server: str | None) -> int | None:
+    if not client or not server or not flows.height:
+        return None
+    ends = []
+    for text in (client, server):
+        host, _, port = text.rpartition(":")
+        if not port.isdigit():
+            return None
+        ends.append((host.strip("[]"), int(port)))
+    labels = [flow_label("tcp", *ends[0], *ends[1]), flow_label("tcp", *ends[1], *ends[0])]
+    first = flows.filter(pl.col("label").is_in(labels))["first_ns"].min()
+    return int(first) if isinstance(first, int) else None

@@ -1,0 +1,144 @@
+"""Reads `tap.bin` (docs/architecture.md, Tap) into arrays: one entry per packet that left a queue.
+
+It checks the file's shape and nothing else; what the numbers mean together is for `conservation` and `bins`.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrows.errors import StoreError
+
+RECORD_BYTES = 48
+FLOW, PACKET = 1, 2
+DEPARTED, DROPPED, QUEUED = 1, 2, 3
+ECN_MASK, CE = 0x3, 0x3
+
+FLOW_DTYPE = np.dtype(
+    [
+        ("type", "u1"), ("hop", "u1"), ("protocol", "u1"), ("family", "u1"), ("flow", "<u4"),
+        ("sport", "<u2"), ("dport", "<u2"), ("src", "u1", 16), ("dst", "u1", 16), ("zero", "<u4"),
+    ]
+)  # fmt: skip
+PACKET_DTYPE = np.dtype(
+    [
+        ("type", "u1"), ("hop", "u1"), ("bytes", "<u2"), ("flow", "<u4"), ("arrival_ns", "<u8"),
+        ("sojourn_ns", "<u8"), ("backlog_bytes", "<u4"), ("backlog_packets", "<u4"),
+        ("backlog_bytes_after", "<u4"), ("backlog_packets_after", "<u4"), ("reason", "<u2"),
+        ("outcome", "u1"), ("tos_in", "u1"), ("tos_out", "u1"), ("zero", "u1", 3),
+    ]
+)  # fmt: skip
+assert FLOW_DTYPE.itemsize == PACKET_DTYPE.itemsize == RECORD_BYTES
+
+PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 58: "icmpv6"}
+WITH_PORTS = {6, 17, 132}
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow's first record at one hop."""
+
+    hop: int
+    flow: int
+    protocol: str
+    src: str
+    sport: int | None
+    dst: str
+    dport: int | None
+
+    @property
+    def label(self) -> str:
+        """`tcp 10.0.2.1:80>10.0.0.1:40000`, the same text wherever a flow is named."""
+        return flow_label(self.protocol, self.src, self.sport, self.dst, self.dport)
+
+
+@dataclass(frozen=True)
+class Tap:
+    """All of one `tap.bin`. `packets` is a structured array in the order of the file (order of leaving)."""
+
+    flows: tuple[Flow, ...]
+    packets: NDArray[Any]
+
+    def of_hop(self, hop: int) -> NDArray[Any]:
+        """The packets of one hop."""
+        chosen: NDArray[Any] = self.packets[self.packets["hop"] == hop]
+        return chosen
+
+
+def flow_label(protocol: str, src: str, sport: int | None, dst: str, dport: int | None) -> str:
+    """Text for a flow, sender first."""
+
+    def end(address: str, port: int | None) -> str:
+        host = f"[{address}]" if ":" in address else address
+        return host if port is None else f"{host}:{port}"
+
+    return f"{protocol} {end(src, sport)}>{end(dst, dport)}"
+
+
+def _address(family: int, raw: NDArray[np.uint8]) -> str:
+    if family == 4:
+        return socket.inet_ntop(socket.AF_INET, raw[:4].tobytes())
+    if family == 6:
+        return socket.inet_ntop(socket.AF_INET6, raw.tobytes())
+    return "?"
+
+
+def read(path: Path) -> Tap:
+    """Read a tap file. An empty file is a tap without packets; any other odd shape is an error."""
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise StoreError(f"no tap file: {error.strerror}", where=str(path)) from None
+    if size % RECORD_BYTES:
+        raise StoreError(
+            f"the tap is cut off: {size} bytes are not a multiple of {RECORD_BYTES}",
+            where=str(path),
+            remedy="the guest was stopped while writing, or the disk is full; run again",
+        )
+    if size == 0:
+        return Tap((), np.empty(0, dtype=PACKET_DTYPE))
+    records = np.memmap(path, dtype=PACKET_DTYPE, mode="r")
+    kinds = records["type"]
+    odd = np.flatnonzero((kinds != FLOW) & (kinds != PACKET))
+    if odd.size:
+        at = int(odd[0])
+        raise StoreError(
+            f"unknown record type {int(kinds[at])} at byte {at * RECORD_BYTES}",
+            where=str(path),
+            remedy="the kernel and this version of narrows do not belong together: narrows kernel build",
+        )
+    packets = records[kinds == PACKET]
+    if packets.size and (np.any(packets["outcome"] < DEPARTED) or np.any(packets["outcome"] > QUEUED)):
+        raise StoreError("a packet record has an unknown outcome", where=str(path))
+    flows = []
+    for record in np.asarray(records[kinds == FLOW]).view(FLOW_DTYPE):
+        number, family = int(record["protocol"]), int(record["family"])
+        ports = number in WITH_PORTS
+        flows.append(
+            Flow(
+                hop=int(record["hop"]),
+                flow=int(record["flow"]),
+                protocol=PROTOCOLS.get(number, str(number)) if family in (4, 6) else "other",
+                src=_address(family, record["src"]),
+                sport=int(record["sport"]) if ports else None,
+                dst=_address(family, record["dst"]),
+                dport=int(record["dport"]) if ports else None,
+            )
+        )
+    return Tap(tuple(flows), packets)
+
+
+def marked(packets: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which packets left with a CE that they did not bring."""
+    result: NDArray[np.bool_] = (
+        (packets["outcome"] == DEPARTED)
+        & ((packets["tos_out"] & ECN_MASK) == CE)
+        & ((packets["tos_in"] & ECN_MASK) != CE)
+    )
+    return result

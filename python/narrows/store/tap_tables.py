@@ -1,0 +1,229 @@
+"""Everything but the rows of `queue` that follows from the tap: flows, 10 ms bins, histogram, figures."""
+
+What is computed here is the same in the tap modes `packets` and `summary`; `queue_table` writes the packets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from narrows.plan.model import Hop, Plan
+from narrows.store import bins, schema, tap
+from narrows.store.items import FlowItems, Span
+from narrows.store.queue_table import arrival_ns, leaving_ns
+
+MAX_FLOWS_WITH_SERIES = 256
+NS_PER_MS = 1e6
+
+
+@dataclass(frozen=True)
+class TapTables:
+    """Frames in the shape of the store's tables."""
+
+    flows: pl.DataFrame
+    samples: pl.DataFrame
+    sojourn: pl.DataFrame
+    metrics: pl.DataFrame
+    packets: int
+
+
+def derive(
+    run_id: str, plan: Plan, data: tap.Tap, epoch_ns: int, end_ns: int, spans: dict[str, Span]
+) -> TapTables:
+    """All tables of all tapped hops."""
+    finder = FlowItems(plan, spans)
+    flows, samples, sojourn, metrics = [], [], [], []
+    for number, hop in enumerate(plan.hops):
+        if hop.tap == "off":
+            continue
+        one = _Hop(run_id, number, hop, data, epoch_ns, end_ns, finder)
+        flows.append(one.flows)
+        samples.extend(one.samples())
+        sojourn.extend(one.histograms())
+        metrics.append(one.metrics())
+    return TapTables(
+        flows=schema.concat(flows, "flows"),
+        samples=schema.concat(samples, "samples"),
+        sojourn=schema.concat(sojourn, "sojourn"),
+        metrics=schema.concat(metrics, "metrics"),
+        packets=int(data.packets.size),
+    )
+
+
+class _Hop:
+    """The packets of one hop and what follows from them."""
+
+    def __init__(
+        self, run_id: str, number: int, hop: Hop, data: tap.Tap, epoch_ns: int, end_ns: int, finder: FlowItems
+    ) -> None:
+        self.run_id, self.hop = run_id, hop
+        self.bin_count = bins.bin_count(end_ns)
+        self.packets = data.of_hop(number)
+        self.arrive = arrival_ns(self.packets, epoch_ns)
+        self.leave = leaving_ns(self.packets, epoch_ns)
+        self.departed = self.packets["outcome"] == tap.DEPARTED
+        self.dropped = self.packets["outcome"] == tap.DROPPED
+        self.marked = tap.marked(self.packets)
+        self.flows = self._flows([flow for flow in data.flows if flow.hop == number], finder)
+        items = dict(self.flows.select("flow", "item").iter_rows())
+        self.item_names = sorted({item for item in items.values() if item is not None})
+        index = {item: i for i, item in enumerate(self.item_names)}
+        codes, inverse = np.unique(self.packets["flow"], return_inverse=True)
+        by_flow = np.array([index.get(items.get(int(flow)), -1) for flow in codes], dtype=np.int64)
+        self.item_of_packet = by_flow[inverse] if codes.size else np.empty(0, dtype=np.int64)
+
+    def _flows(self, first_records: list[tap.Flow], finder: FlowItems) -> pl.DataFrame:
+        known = {flow.flow: flow for flow in first_records}
+        numbers, inverse = np.unique(self.packets["flow"], return_inverse=True)
+        if numbers.size == 0:
+            return schema.empty("flows")
+        size = self.packets["bytes"].astype(np.float64)
+        n = numbers.size
+
+        def per_flow(mask: NDArray[np.bool_], weights: NDArray[Any] | None = None) -> NDArray[np.int64]:
+            sums = np.bincount(inverse[mask], weights=None if weights is None else weights[mask], minlength=n)
+            result: NDArray[np.int64] = sums.astype(np.int64)
+            return result
+
+        everything = np.ones(self.packets.size, dtype=bool)
+        first, last = np.full(n, np.iinfo(np.int64).max), np.full(n, np.iinfo(np.int64).min)
+        np.minimum.at(first, inverse, self.arrive)
+        np.maximum.at(last, inverse, self.leave)
+        rows = []
+        for i, number in enumerate(int(value) for value in numbers):
+            flow = known.get(number)
+            names: dict[str, Any] = {"flow": number}
+            if flow is not None:
+                names |= {
+                    "label": flow.label, "protocol": flow.protocol, "src": flow.src, "sport": flow.sport,
+                    "dst": flow.dst, "dport": flow.dport,
+                    "item": finder.find(
+                        flow.protocol, flow.src, flow.sport, flow.dst, flow.dport, int(first[i]), int(last[i])
+                    ),
+                }  # fmt: skip
+            rows.append(names)
+        columns = ("flow", "label", "protocol", "src", "sport", "dst", "dport", "item")
+        text = {"label", "protocol", "src", "dst", "item"}
+        frame = pl.DataFrame(
+            {
+                name: pl.Series(
+                    [row.get(name) for row in rows], dtype=pl.String if name in text else pl.Int64
+                )
+                for name in columns
+            }
+        ).with_columns(
+            first_ns=pl.Series(first),
+            last_ns=pl.Series(last),
+            arrived_packets=pl.Series(per_flow(everything)),
+            arrived_bytes=pl.Series(per_flow(everything, size)),
+            departed_packets=pl.Series(per_flow(self.departed)),
+            departed_bytes=pl.Series(per_flow(self.departed, size)),
+            dropped_packets=pl.Series(per_flow(self.dropped)),
+            dropped_bytes=pl.Series(per_flow(self.dropped, size)),
+            marked_packets=pl.Series(per_flow(self.marked)),
+            queued_packets=pl.Series(per_flow(self.packets["outcome"] == tap.QUEUED)),
+        )
+        constants = {"run_id": self.run_id, "hop": self.hop.hop, "direction": self.hop.direction}
+        return schema.conform(frame, "flows", constants)
+
+    def _samples(
+        self, series: str, unit: str, index: NDArray[np.int64], values: NDArray[np.float64],
+        *, item: str | None = None, flow: str | None = None,
+    ) -> pl.DataFrame:  # fmt: skip
+        frame = pl.DataFrame({"t_ns": index * bins.BIN_NS, "value": values})
+        constants = {
+            "run_id": self.run_id,
+            "source": self.hop.hop if item is None else f"{self.hop.hop}/{item}",
+            "direction": self.hop.direction,
+            "series": series,
+            "flow": flow,
+            "unit": unit,
+        }
+        return schema.conform(frame, "samples", constants)
+
+    def samples(self) -> list[pl.DataFrame]:
+        """Series of 10 ms bins."""
+        n = self.bin_count
+        every = np.arange(n, dtype=np.int64)
+        leave, size, gone = self.leave, self.packets["bytes"], self.departed
+        result = [
+            self._samples("throughput_10ms", "bit/s", every, bins.throughput(leave[gone], size[gone], n)),
+            self._samples("drops_10ms", "packets", every, bins.counts(leave[self.dropped], n)),
+            self._samples("marks_10ms", "packets", every, bins.counts(leave[self.marked], n)),
+        ]
+        for i, item in enumerate(self.item_names):
+            mine = gone & (self.item_of_packet == i)
+            values = bins.throughput(leave[mine], size[mine], n)
+            result.append(self._samples("throughput_10ms", "bit/s", every, values, item=item))
+        if self.flows.height <= MAX_FLOWS_WITH_SERIES:
+            for number, label in self.flows.select("flow", "label").iter_rows():
+                mine = gone & (self.packets["flow"] == number)
+                if label is None or not np.any(leave[mine] >= 0):
+                    continue
+                values = bins.throughput(leave[mine], size[mine], n)
+                busy = np.flatnonzero(values)
+                life = slice(int(busy[0]), int(busy[-1]) + 1) if busy.size else slice(0, 0)
+                result.append(
+                    self._samples("throughput_10ms", "bit/s", every[life], values[life], flow=label)
+                )
+        sojourn = self.packets["sojourn_ns"].astype(np.int64)
+        for q, grouped in bins.bin_quantiles(leave[gone], sojourn[gone], n).items():
+            result.append(
+                self._samples(f"sojourn_p{round(q * 100)}_10ms", "ns", grouped.bins, grouped.values)
+            )
+        for unit in ("bytes", "packets"):
+            grouped = bins.maxima(self.arrive, self.packets[f"backlog_{unit}"], n)
+            result.append(self._samples(f"backlog_max_{unit}_10ms", unit, grouped.bins, grouped.values))
+        return result
+
+    def _parts(self) -> list[tuple[str | None, NDArray[np.bool_]]]:
+        """All traffic, then that of each item: packets of t ≥ 0."""
+        during = self.leave >= 0
+        parts: list[tuple[str | None, NDArray[np.bool_]]] = [(None, during)]
+        parts += [(item, during & (self.item_of_packet == i)) for i, item in enumerate(self.item_names)]
+        return parts
+
+    def histograms(self) -> list[pl.DataFrame]:
+        """Sojourn times of departed packets."""
+        result = []
+        for item, mine in self._parts():
+            h = bins.histogram(self.packets["sojourn_ns"][mine & self.departed].astype(np.int64))
+            frame = pl.DataFrame({"lower_ns": h.lower, "upper_ns": h.upper, "packets": h.packets})
+            constants = {
+                "run_id": self.run_id, "hop": self.hop.hop, "direction": self.hop.direction, "item": item,
+            }  # fmt: skip
+            result.append(schema.conform(frame, "sojourn", constants))
+        return result
+
+    def metrics(self) -> pl.DataFrame:
+        """Figures of the whole run, t ≥ 0."""
+        rows: list[tuple[str, str, float, str]] = []
+        for item, mine in self._parts():
+            source = self.hop.hop if item is None else f"{self.hop.hop}/{item}"
+            gone = mine & self.departed
+            rows += [
+                (source, "tap_arrived", float(np.count_nonzero(mine)), "packets"),
+                (source, "tap_departed", float(np.count_nonzero(gone)), "packets"),
+                (source, "tap_dropped", float(np.count_nonzero(mine & self.dropped)), "packets"),
+                (source, "tap_marked", float(np.count_nonzero(mine & self.marked)), "packets"),
+                (
+                    source,
+                    "tap_departed_bytes",
+                    float(self.packets["bytes"][gone].sum(dtype=np.int64)),
+                    "bytes",
+                ),
+            ]
+            sojourn = np.sort(self.packets["sojourn_ns"][gone].astype(np.int64))
+            if sojourn.size:
+                for percent in (50, 90, 95, 99):
+                    value = bins.quantile(sojourn, percent / 100) / NS_PER_MS
+                    rows.append((source, f"sojourn_p{percent}_ms", value, "ms"))
+                rows.append((source, "sojourn_max_ms", float(sojourn[-1]) / NS_PER_MS, "ms"))
+                rows.append((source, "sojourn_mean_ms", float(sojourn.mean()) / NS_PER_MS, "ms"))
+        frame = pl.DataFrame(rows, schema=["source", "name", "value", "unit"], orient="row")
+        return schema.conform(frame, "metrics", {"run_id": self.run_id, "direction": self.hop.direction})
