@@ -72,8 +72,8 @@ class Probe:
 class QueueTruth:
     """What the tap saw at one hop in one direction.
 
-    `throughput_bps` maps a traffic item's id ("" is all traffic) to its 10 ms bins. Sojourn is a histogram of all
-    departed packets (upper edge of each bucket, packets in it) and quantiles per 10 ms over time.
+    `throughput_bps` maps a traffic item's id ("" is all traffic) to its 10 ms bins. Sojourn is a histogram of
+    all departed packets (upper edge of each bucket, packets in it) and quantiles per 10 ms over time.
     """
 
     hop: str
@@ -122,9 +122,7 @@ class Observed:
         """Configured rate of the bottleneck."""
         rate = self.link[f"rate_{direction}_bps"]
         if rate is None:
-            raise ValueError(
-                f"run {self.run_id}: no rate {direction}: so nothing can be compared with it"
-            )
+            raise ValueError(f"run {self.run_id}: no rate {direction}: so nothing can be compared with it")
         return float(rate)
 
     @property

@@ -66,7 +66,9 @@ def by_rate(
     panels = [(facet, members, d) for facet, members in facets for d in used]
     rows = -(-len(panels) // columns)
     narrow = columns == 1 and len(rates) * len(queues) <= 4
-    figure, grid = canvas(rows, columns, COLUMN_IN if narrow else PAGE_IN, sharex=True)
+    figure, grid = canvas(
+        rows, columns, COLUMN_IN if narrow else PAGE_IN, sharex=True, sharey="row" if columns > 1 else "none"
+    )
     cells = [axes for row in grid for axes in row]
     with styled():
         for axes, (facet, members, direction) in zip(cells, panels, strict=False):

@@ -1,0 +1,144 @@
+"""Builds the whole report: draws each figure once, writes it as PNG and PDF, and renders one self-contained
+page."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from narrows.metrics.observed import Observed, label
+from narrows.report.conditions import REPETITION, axes, facet_title, labels, rate_text
+from narrows.report.deviations import deviations
+from narrows.report.drawing import Drawing, Missing, Result
+from narrows.report.glitch_figure import glitches_by_rate
+from narrows.report.instantaneous import instantaneous_throughput_figure
+from narrows.report.latency_by_rate import probe_latency_by_rate
+from narrows.report.latency_cdf import latency_cdf
+from narrows.report.page import PageFigure, page
+from narrows.report.paper_figures import paper_figures
+from narrows.report.sojourn_cdf import sojourn_cdf
+from narrows.report.sojourn_time import sojourn_over_time
+from narrows.report.table import summary
+from narrows.report.throughput import throughput_by_rate, utilisation_by_rate
+from narrows.report.topology import topology
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was written, and which figures the runs could not give."""
+
+    html: Path
+    figures: tuple[Path, ...]
+    missing: tuple[Missing, ...]
+
+
+@dataclass(frozen=True)
+class Commands:
+    """The same `tc` lines of some runs."""
+
+    conditions: str
+    run_ids: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+def build(
+    runs: Sequence[Observed], name: str, out: Path, progress: Callable[[str], None] | None = None
+) -> Built:
+    """Write OUT/report.html and OUT/figures/*; `progress` hears the name of each figure as it is drawn."""
+    folder = out / "figures"
+    files: list[Path] = []
+    drawn: list[PageFigure] = []
+    missing: list[Missing] = []
+    good = [r for r in runs if r.ok]
+    for section, make in _figures(runs, good):
+        result = make()
+        if progress is not None:
+            progress(result.name)
+        if isinstance(result, Missing):
+            missing.append(result)
+            continue
+        files += result.save(folder)
+        image = base64.b64encode(result.png(dpi=160)).decode("ascii")
+        result.close()
+        drawn.append(PageFigure(section, result.name, result.title, result.caption, result.run_ids, image))
+    html = out / "report.html"
+    out.mkdir(parents=True, exist_ok=True)
+    html.write_text(
+        page(
+            name=name,
+            question=good[0].question if good else (runs[0].question if runs else ""),
+            runs=runs,
+            figures=drawn,
+            missing=missing,
+            table=summary(good),
+            commands=tc_commands(runs),
+            deviations=deviations(runs),
+            conditions=[(axis, labels(runs, axis)) for axis in axes(runs)],
+        ),
+        encoding="utf-8",
+    )
+    return Built(html, tuple(files), tuple(missing))
+
+
+def _figures(
+    runs: Sequence[Observed], good: Sequence[Observed]
+) -> Iterator[tuple[str, Callable[[], Result]]]:
+    yield "Set-up", lambda: topology(runs, "topology", "Topology")
+    yield "Throughput", lambda: throughput_by_rate(good, "throughput", "Throughput by rate and queue")
+    yield "Throughput", lambda: utilisation_by_rate(good, "utilisation", "Utilisation by rate and queue")
+    yield "Latency", lambda: latency_cdf(good, "latency_cdf", "Latency idle and under load")
+    yield "Latency", lambda: probe_latency_by_rate(good, "probe_latency", "Latency of the probe under load")
+    for direction, word in (("down", "Download"), ("up", "Upload")):
+        for rate in _ends(good):
+            name, title = (
+                f"instantaneous_{direction}_{_slug(rate)}",
+                f"{word} throughput over time, {rate_text(rate)}",
+            )
+            same = [r for r in good if r.rate_bps() == rate]
+            yield (
+                "Over time",
+                lambda s=same, n=name, t=title, d=direction: instantaneous_throughput_figure(s, n, t, d),  # type: ignore[misc]
+            )
+    yield "The queue", lambda: sojourn_cdf(good, "sojourn", "Sojourn time in the bottleneck's queue")
+    for rate in _ends(good):
+        name, title = f"sojourn_time_{_slug(rate)}", f"Sojourn time over the run, {rate_text(rate)}"
+        same = [r for r in good if r.rate_bps() == rate]
+        yield "The queue", lambda s=same, n=name, t=title: sojourn_over_time(s, n, t)  # type: ignore[misc]
+    yield "Glitches", lambda: glitches_by_rate(good, "glitches", "Glitches per minute")
+    for make in paper_figures(good):
+        yield "The paper's figures", make
+
+
+def _ends(runs: Sequence[Observed]) -> list[float]:
+    """The lowest and the highest rate."""
+    rates = sorted({r.rate_bps() for r in runs})
+    return rates if len(rates) <= 2 else [rates[0], rates[-1]]
+
+
+def _slug(rate: float) -> str:
+    return rate_text(rate).split("/")[0].replace(" ", "")
+
+
+def tc_commands(runs: Sequence[Observed]) -> list[Commands]:
+    """Each distinct set of `tc` lines with the runs that used it."""
+    by: dict[tuple[str, ...], list[Observed]] = defaultdict(list)
+    for run in runs:
+        lines = tuple(
+            f"{step['node']}$ {shlex.join([step['tool'], *step['args']])}"
+            for step in run.plan["setup"]
+            if step["tool"] == "tc"
+        )
+        by[lines].append(run)
+    found = []
+    for lines, same in by.items():
+        shared = [a for a in axes(same) if a != REPETITION and len(labels(same, a)) == 1]
+        words = facet_title(shared, [label(same[0], a) for a in shared])
+        found.append(Commands(words, tuple(sorted(r.run_id for r in same)), lines))
+    return found
+
+
+__all__ = ["Built", "Commands", "Drawing", "build", "tc_commands"]

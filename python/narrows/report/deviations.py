@@ -1,0 +1,122 @@
+"""Known deviations from a physical testbed, and known bias, computed from the plans and manifests of the "
+"runs.
+
+Only what the runs themselves say is listed: a deviation that does not apply to them is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from narrows.metrics.observed import Observed
+from narrows.report.conditions import rate_text
+from narrows.report.topology import time_text
+
+
+def deviations(runs: Sequence[Observed]) -> list[str]:
+    """One sentence or two each, the general ones first."""
+    if not runs:
+        return []
+    found: list[str] = []
+    engines = {str(r.manifest.get("engine", "")) for r in runs}
+    if any(e.startswith("uml") for e in engines):
+        found += _virtual(runs)
+    if any(e.startswith("netns") for e in engines):
+        found.append(
+            "Runs of engine netns share this host's clock and processor: load of the machine can change "
+            "their numbers."
+        )
+    found.append(
+        "All nodes are namespaces of one kernel, joined by veth pairs: there is no network card, no driver "
+        "queue (BQL) "
+        "and no wire. Client, router and server run the same kernel version."
+    )
+    found += _offloads(runs)
+    found += _line(runs)
+    found += _taps(runs)
+    if any(t is not None for r in runs for t in r.tests.values()):
+        found.append(
+            "The speed test's rate is payload per time; the shaper counts Ethernet and IP headers too, so "
+            "a full link "
+            "reads as 95.6 % of the configured rate at 1500-byte MTU. Its own MinRTT is not latency under "
+            "load."
+        )
+    found += sorted({f"Warning of a run: {w}" for r in runs for w in r.warnings})
+    return found
+
+
+def _virtual(runs: Sequence[Observed]) -> list[str]:
+    found = [
+        "Time is virtual: computing takes no time, so no node is ever too slow for its packets, and no "
+        "interrupt is "
+        "coalesced. A real router's limits must be declared (see timer latency)."
+    ]
+    latencies = {
+        None if t is None else (int(t["min_ns"]), int(t["max_ns"]))
+        for r in runs
+        for t in [r.plan["machine"]["timer_latency"]]
+    }
+    late = sorted(x for x in latencies if x is not None)
+    if late:
+        spans = ", ".join(f"{time_text(a)} to {time_text(b)}" for a, b in late)
+        found.append(
+            f"In some runs timer interrupts reach the kernel late by a seeded, uniform amount ({spans}): a "
+            f"model of a "
+            "router's timer latency, not a measurement of one."
+        )
+    if None in latencies:
+        found.append(
+            "In runs without a declared timer latency every timer fires exactly on time, as on no real "
+            "machine."
+        )
+    return found
+
+
+def _offloads(runs: Sequence[Observed]) -> list[str]:
+    off = on = False
+    for run in runs:
+        for step in run.plan["setup"]:
+            if step["tool"] == "ethtool":
+                words = step["args"]
+                if "gso" in words:
+                    off |= words[words.index("gso") + 1] == "off"
+                    on |= words[words.index("gso") + 1] == "on"
+    if on:
+        return ["Segmentation offloads are on in some runs: the queue holds super-packets of up to 64 KB."]
+    if off:
+        return [
+            "Segmentation and receive offloads are off, so the bottleneck queues single packets, as a wire "
+            "does; hosts "
+            "with offloads send in larger bursts."
+        ]
+    return []
+
+
+def _line(runs: Sequence[Observed]) -> list[str]:
+    limited = sorted({int(r.link["line_rate_bps"]) for r in runs if r.link["line_rate_bps"]})
+    found = []
+    if limited:
+        found.append(
+            f"The line rate of {', '.join(rate_text(v) for v in limited)} is made by netem on the path "
+            f"node, not by a port."
+        )
+        if any(r.link["rate_down_bps"] and r.link["rate_down_bps"] >= min(limited) for r in runs):
+            found.append(
+                "Where the shaped rate reaches the line rate, both queues can hold packets: the "
+                "bottleneck's sojourn is "
+                "then not the whole delay."
+            )
+    if any(not r.link["line_rate_bps"] for r in runs):
+        found.append(
+            "Runs without a line rate have infinitely fast ports: a burst leaves the shaper at once."
+        )
+    return found
+
+
+def _taps(runs: Sequence[Observed]) -> list[str]:
+    none = [r for r in runs if all(h["tap"] == "off" for h in r.plan["hops"])]
+    if len(none) == len(runs):
+        return ["No run has a tap: there is no per-packet truth of the queue."]
+    if none:
+        return [f"{len(none)} of {len(runs)} runs have no tap: figures from the tap leave them out."]
+    return []

@@ -1,0 +1,74 @@
+"""Renders the report's one HTML page. Everything is inside it: no script, no font and no image from "
+"elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from narrows.metrics.observed import Observed
+from narrows.report.drawing import Missing
+from narrows.report.table import Table
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A figure as the page needs it; `png_base64` is the image itself."""
+
+    section: str
+    name: str
+    title: str
+    caption: str
+    run_ids: tuple[str, ...]
+    png_base64: str
+
+
+def number(value: float | None) -> str:
+    """Four significant digits; a dash for what is not known (never 0)."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def page(
+    *,
+    name: str,
+    question: str,
+    runs: Sequence[Observed],
+    figures: Sequence[PageFigure],
+    missing: Sequence[Missing],
+    table: Table,
+    commands: Sequence[Any],
+    deviations: Sequence[str],
+    conditions: Sequence[tuple[str, Sequence[str]]],
+) -> str:
+    """The page as text; the same runs always give the same page."""
+    environment = Environment(
+        loader=PackageLoader("narrows.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = number
+    sections = list(dict.fromkeys(f.section for f in figures))
+    kernels = sorted({str(r.manifest.get("kernel", "")) for r in runs})
+    return environment.get_template("report.html.j2").render(
+        name=name,
+        question=question,
+        good=[r for r in runs if r.ok],
+        failed=[r for r in runs if not r.ok],
+        sections=[(s, [f for f in figures if f.section == s]) for s in sections],
+        missing=missing,
+        table=table,
+        commands=commands,
+        deviations=deviations,
+        conditions=conditions,
+        kernels=kernels,
+        engines=sorted({str(r.manifest.get("engine", "")) for r in runs}),
+    )

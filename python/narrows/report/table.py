@@ -1,0 +1,111 @@
+"""The table beside the figures: per condition and quantity n, median with its interval, IQR, p95, p99, "
+"std."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from narrows.metrics.arrays import Floats
+from narrows.metrics.distribution import Distribution, distribution
+from narrows.metrics.ecdf import weighted_quantile
+from narrows.metrics.jitter import jitter
+from narrows.metrics.observed import Observed, pooled
+from narrows.metrics.stability import coefficient_of_variation
+from narrows.metrics.utilisation import largest_goodput_bps
+from narrows.metrics.working_latency import working_latency
+from narrows.report.conditions import REPETITION, axes, group
+from narrows.report.glitch_figure import run_glitches
+from narrows.report.style import DIRECTION
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity under one condition."""
+
+    condition: tuple[str, ...]
+    quantity: str
+    unit: str
+    over: str  # what n counts
+    values: Distribution
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with the names of the axes of their conditions."""
+
+    axes: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def summary(runs: Sequence[Observed]) -> Table:
+    """All conditions of the good runs. Quantities that were not measured have no row."""
+    good = [r for r in runs if r.ok]
+    by = [a for a in axes(good) if a != REPETITION]
+    rows: list[Row] = []
+    for key, same in group(good, by).items():
+        for direction, word in DIRECTION.items():
+            rows += [row for row in _rows(key, same, direction, word) if row.values.n]
+    return Table(tuple(by), tuple(rows))
+
+
+def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: str) -> list[Row]:
+    tests = [r.tests[direction] for r in same if direction in r.tests]
+    loaded = [r.probe_rtt_ms(direction) for r in same]
+    steady = [coefficient_of_variation(r.test_throughput_bps(direction).value) for r in same]
+    added = [working_latency(r.probe_rtt_ms(direction), r.probe_rtt_ms("idle")) for r in same]
+    share = [
+        None
+        if t.rate_bps is None
+        else 100 * t.rate_bps / largest_goodput_bps(r.rate_bps(direction), r.link["mtu_bytes"])
+        for r in same
+        if (t := r.tests.get(direction)) is not None
+    ]
+    found = [g for r in same if (g := run_glitches(r, direction)) is not None]
+    wobble = [jitter(_test_probe(r, direction)) for r in same if r.probe() is not None]
+    truths = [r.queues[direction] for r in same if direction in r.queues]
+    tails = [weighted_quantile(t.sojourn_ms, t.sojourn_packets, 0.99) for t in truths]
+    drops = [
+        100 * t.dropped_packets / (t.departed_packets + t.dropped_packets)
+        for t in truths
+        if t.dropped_packets is not None and t.departed_packets
+    ]
+    return [
+        Row(key, f"{word} throughput", "Mbit/s", "runs", distribution([t.rate_mbps for t in tests])),
+        Row(key, f"{word} utilisation", "%", "runs", distribution(share)),
+        Row(key, f"{word} variation of throughput, 10 ms bins", "1", "runs", distribution(steady)),
+        Row(
+            key,
+            f"{word} RTT of the test",
+            "ms",
+            "samples",
+            distribution(pooled(_present(t.rtt_ms.value) for t in tests)),
+        ),
+        Row(
+            key,
+            f"{word} MinRTT (the tool's latency)",
+            "ms",
+            "runs",
+            distribution([t.min_rtt_ms for t in tests]),
+        ),
+        Row(key, f"{word} probe RTT", "ms", "probes", distribution(pooled(loaded))),
+        Row(key, f"{word} working latency (probe)", "ms", "runs", distribution(added)),
+        Row(key, f"{word} jitter (probe)", "ms", "runs", distribution(wobble)),
+        Row(key, f"{word} glitches", "1/min", "runs", distribution([g.per_minute for g in found])),
+        Row(key, f"{word} sojourn p99 of the run", "ms", "runs", distribution(tails)),
+        Row(key, f"{word} drop share, whole run", "%", "runs", distribution(drops)),
+    ]
+
+
+def _present(values: Floats) -> Floats:
+    kept: Floats = values[~np.isnan(values)]
+    return kept
+
+
+def _test_probe(run: Observed, direction: str) -> Floats:
+    probe, test = run.probe(), run.tests.get(direction)
+    if probe is None or test is None or test.window is None:
+        return np.empty(0)
+    return probe.rtt_ms.within(test.window).value
