@@ -7,6 +7,7 @@ bounded.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def write(path: Path, run_id: str, hops: tuple[Hop, ...], packets: NDArray[Any],
     inner = np.quantile(leave, np.linspace(0, 1, slices + 1)[1:-1], method="lower")
     edges = [np.iinfo(np.int64).min, *np.unique(inner).tolist(), np.iinfo(np.int64).max]
     parts, height = [], 0
-    for number, (start, end) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for number, (start, end) in enumerate(itertools.pairwise(edges)):
         part = path.with_name(f".{path.stem}-{number:05}.parquet")
         frame = rows(
             run_id,

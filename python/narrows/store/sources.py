@@ -50,7 +50,9 @@ def parse_all(plan: Plan, result: AgentResult, raw: Path, flows: pl.DataFrame) -
             parsed = probe.parse(text, item.id, toward_server=way, where=f"raw/{name}")
             everything.merge(_own_source(parsed, item.id))
         else:
-            everything.merge(_command(plan, item, raw, outcome.start_ns, flows))
+            everything.merge(
+                _command(item, plan, raw, outcome.start_ns, flows, result.epoch_monotonic_ns or 0)
+            )
     for sampler in plan.samplers:
         name = f"{sampler.id}.csv"
         text, where = read_text(raw, name), f"raw/{name}"
@@ -87,7 +89,9 @@ def _bulk(plan: Plan, item: TcpBulk, raw: Path) -> Parsed:
     return parsed
 
 
-def _command(plan: Plan, item: Command, raw: Path, start_ns: int | None, flows: pl.DataFrame) -> Parsed:
+def _command(
+    item: Command, plan: Plan, raw: Path, start_ns: int | None, flows: pl.DataFrame, epoch_ns: int
+) -> Parsed:
     name = f"{item.id}.stdout"
     where = f"raw/{name}"
     if item.tool == "iperf3":
@@ -99,7 +103,9 @@ def _command(plan: Plan, item: Command, raw: Path, start_ns: int | None, flows: 
     if item.tool == "ndt7":
         text = read_text(raw, name)
         starts = ndt7_starts(ndt7.messages(text, where=where), flows, start_ns)
-        return _own_source(ndt7.parse(text, item.id, starts_ns=starts, where=where), item.id)
+        return _own_source(
+            ndt7.parse(text, item.id, starts_ns=starts, epoch_ns=epoch_ns, where=where), item.id
+        )
     return Parsed()
 
 

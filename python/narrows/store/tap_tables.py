@@ -1,4 +1,4 @@
-"""Everything but the rows of `queue` that follows from the tap: flows, 10 ms bins, histogram, figures."""
+"""Everything but the rows of `queue` that follows from the tap: flows, 10 ms bins, histogram, figures.
 
 What is computed here is the same in the tap modes `packets` and `summary`; `queue_table` writes the packets.
 """

@@ -60,8 +60,8 @@ def _message(value: Any, *, where: str) -> Message | None:
     message = dict(inner)
     for name, outer in (("Origin", "origin"), ("Test", "test")):
         message[name] = str(message.get(name) or value.get(name) or value.get(outer) or "").lower()
-    if "t_ns" in value:
-        message["t_ns"] = value["t_ns"]
+    if "monotonic_ns" in value:  # our own client stamps its lines
+        message["monotonic_ns"] = int(value["monotonic_ns"])
     if message["Test"] not in DIRECTIONS:
         raise StoreError(f"message of test '{message['Test']}', not download or upload", where=where)
     if message["Origin"] not in ORIGINS:
@@ -78,11 +78,14 @@ def elapsed_us(message: Message) -> int | None:
     return None
 
 
-def parse(text: str, item: str, *, starts_ns: dict[str, int | None], where: str = "ndt7") -> Parsed:
+def parse(
+    text: str, item: str, *, starts_ns: dict[str, int | None], epoch_ns: int, where: str = "ndt7"
+) -> Parsed:
     """Series and figures of all tests in the output.
 
     `starts_ns`: when the download ("down") and the upload ("up") began; a message's time is that plus its
-    ElapsedTime, unless the client stamped it itself (`t_ns`).
+    ElapsedTime. Where the client stamps its lines with CLOCK_MONOTONIC, the start is known better: the least
+    stamp − ElapsedTime of a test's messages of one end (the least, because a stamp can only be late).
     """
     parsed = Parsed()
     all_messages = messages(text, where=where)
@@ -96,8 +99,20 @@ def parse(text: str, item: str, *, starts_ns: dict[str, int | None], where: str 
         if any(by_origin.values()):
             _figures(parsed, direction, by_origin["client"], by_origin["server"])
         for origin, chosen in by_origin.items():
-            _series(parsed, f"{item}/{origin}", direction, chosen, starts_ns.get(direction))
+            start_ns = _stamped_start_ns(chosen, epoch_ns)
+            start_ns = starts_ns.get(direction) if start_ns is None else start_ns
+            _series(parsed, f"{item}/{origin}", direction, chosen, start_ns)
     return parsed
+
+
+def _stamped_start_ns(chosen: list[Message], epoch_ns: int) -> int | None:
+    """When one end's clock of the test began, from the client's stamps; None without any."""
+    starts = []
+    for message in chosen:
+        us = elapsed_us(message)
+        if us is not None and "monotonic_ns" in message:
+            starts.append(message["monotonic_ns"] - epoch_ns - us * NS_PER_US)
+    return min(starts, default=None)
 
 
 def last(chosen: Sequence[Message], part: str, field: str) -> int | None:
@@ -138,12 +153,10 @@ def _series(parsed: Parsed, source: str, direction: str, chosen: list[Message], 
     untimed = 0
     for message in chosen:
         us = elapsed_us(message)
-        at = message.get("t_ns")
-        if at is None and us is not None and start_ns is not None:
-            at = start_ns + us * NS_PER_US
-        if at is None:
+        if us is None or start_ns is None:
             untimed += 1
             continue
+        at = start_ns + us * NS_PER_US
         for field, value in (message.get("TCPInfo") or {}).items():
             name = kernel_name(field)
             if isinstance(value, int | float) and not isinstance(value, bool):

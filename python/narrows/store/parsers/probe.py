@@ -18,7 +18,8 @@ def parse(text: str, item: str, *, toward_server: str = "up", where: str = "prob
     frame = read_csv(text, COLUMNS, where=where).sort("seq")
     back = "down" if toward_server == "up" else "up"
     parsed = Parsed()
-    sent, server, received = frame["sent_ns"], frame["server_ns"], frame["received_ns"]
+    server, received = frame["server_ns"], frame["received_ns"]
+    parsed.add("rtt", "ns", frame["sent_ns"], received - frame["sent_ns"], source=item)
     count, returned = frame.height, int(received.is_not_null().sum())
     came = int(server.is_not_null().sum())
     # A stamp without an answer proves that the log holds what the server saw, not only what came back.

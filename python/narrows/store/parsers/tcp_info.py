@@ -1,4 +1,4 @@
-"""`<sampler>.csv` and `<bulk>.info.csv`: TCP_INFO by kernel field names, one row per socket and instant."""
+"""`<sampler>.csv` and `<bulk>.info.csv`: TCP_INFO by kernel field names, one row per socket and instant.
 
 Also maps the field names that NDT7's JSON uses to the kernel's. Units are the kernel's own; nothing is
 converted.
