@@ -70,7 +70,7 @@ def build(
     html.write_text(
         page(
             name=name,
-            question=good[0].question if good else (runs[0].question if runs else ""),
+            question=good[0].question if good else (runs[0].question),
             runs=runs,
             figures=drawn,
             missing=missing,

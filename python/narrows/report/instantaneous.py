@@ -14,7 +14,16 @@ from narrows.metrics.observed import Observed
 from narrows.metrics.stability import coefficient_of_variation
 from narrows.report.conditions import facet_title, fixed, group, rate_text, varying
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
-from narrows.report.style import DIRECTION, MARK_COLOUR, canvas, colour, queue_name, queue_rank, styled
+from narrows.report.style import (
+    DIRECTION,
+    MARK_COLOUR,
+    canvas,
+    colour,
+    corner,
+    queue_name,
+    queue_rank,
+    styled,
+)
 
 REPETITIONS = 3
 MAX_COLUMNS = 3
@@ -52,11 +61,12 @@ def instantaneous_throughput_figure(
                 if same:
                     axes.axhline(same[0].rate_bps(direction) / 1e6, color=MARK_COLOUR, linewidth=0.7)
                 known = [v for v in spread if v is not None]
-                steady = f", variation {np.median(known):.0%}" if known else ""
-                column_text = f" · {facet_title(extra, key)}" if extra and row == 0 else ""
-                axes.set_title(
-                    f"{queue_name(queue)}{steady}{column_text}" if same else f"{queue_name(queue)}: no run"
-                )
+                if row == 0 and extra:
+                    axes.set_title(facet_title(extra, key))
+                if column == 0:
+                    axes.set_ylabel(queue_name(queue))
+                words = f"variation {np.median(known):.0%}" if known else "no run" if not same else ""
+                corner(axes, words)
                 axes.set_ylim(bottom=0)
         for axes in grid[-1]:
             axes.set_xlabel(f"time since the {DIRECTION[direction]} began [s]")

@@ -35,6 +35,13 @@ def number(value: float | None) -> str:
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
+def _kernel(run: Observed) -> str:
+    kernel = run.manifest.get("kernel") or {}
+    if isinstance(kernel, str):
+        return kernel
+    return f"{kernel.get('release') or 'unknown release'} (build {kernel.get('id') or 'unknown'})"
+
+
 def page(
     *,
     name: str,
@@ -57,7 +64,7 @@ def page(
     )
     environment.filters["number"] = number
     sections = list(dict.fromkeys(f.section for f in figures))
-    kernels = sorted({str(r.manifest.get("kernel", "")) for r in runs})
+    kernels = sorted({_kernel(r) for r in runs})
     return environment.get_template("report.html.j2").render(
         name=name,
         question=question,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from narrows.metrics.observed import Observed
 from narrows.report.conditions import facet_title, fixed, group, varying
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
-from narrows.report.style import DIRECTION, canvas, colour, queue_name, queue_rank, styled
+from narrows.report.style import DIRECTION, canvas, colour, corner, queue_name, queue_rank, styled
 
 MAX_COLUMNS = 2
 
@@ -29,9 +29,12 @@ def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction
             for row, queue in enumerate(queues):
                 axes = grid[row][column]
                 run = next((r for r in members if r.queue == queue), None)
-                head = f" · {facet_title(extra, key)}" if extra and row == 0 else ""
-                axes.set_title(f"{queue_name(queue)}{head}" if run else f"{queue_name(queue)}: no run")
+                if row == 0 and extra:
+                    axes.set_title(facet_title(extra, key))
+                if column == 0:
+                    axes.set_ylabel(queue_name(queue))
                 if run is None:
+                    corner(axes, "no run")
                     continue
                 drawn.append(run)
                 truth = run.queues[direction]

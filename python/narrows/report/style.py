@@ -127,3 +127,20 @@ def canvas(
 def styled() -> Any:
     """Context in which text and ticks made after the canvas also get our style."""
     return plt.rc_context(_RC)  # type: ignore[arg-type]
+
+
+def corner(axes: Axes, words: str) -> None:
+    """A short note in the upper right corner, readable over lines."""
+    if words:
+        box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.2}
+        axes.text(
+            0.995,
+            0.96,
+            words,
+            transform=axes.transAxes,
+            ha="right",
+            va="top",
+            fontsize=6.5,
+            bbox=box,
+            zorder=5,
+        )

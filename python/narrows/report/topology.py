@@ -35,12 +35,12 @@ def topology(runs: Sequence[Observed], name: str, title: str) -> Result:
     if not runs:
         return Missing(name, title, "there is no run in this directory")
     nodes = sorted(runs[0].plan["nodes"], key=lambda n: (ORDER.get(n["role"], 9), n["name"]))
-    figure, grid = canvas(1, 1, PAGE_IN, row_in=1.75)
+    figure, grid = canvas(1, 1, PAGE_IN, row_in=1.45)
     axes = grid[0][0]
     with styled():
         axes.set_axis_off()
         axes.set_xlim(-0.55, len(nodes) - 0.45)
-        axes.set_ylim(-1.35, 1.0)
+        axes.set_ylim(-1.15, 0.6)
         for x, node in enumerate(nodes):
             axes.add_patch(
                 FancyBboxPatch(

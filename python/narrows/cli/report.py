@@ -1,0 +1,47 @@
+"""`narrows report DIR`: figures and one self-contained HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from narrows.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def report(
+        directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory of results.")],
+        out: Annotated[Path | None, typer.Option(help="Where to write; default: DIR/report.")] = None,
+    ) -> None:
+        """Draw what the runs of a directory showed: report.html, and every figure as PNG and PDF."""
+        # Matplotlib takes half a second to import: only this command pays for it.
+        from narrows.report.build import build
+        from narrows.report.load import load
+
+        console = Console(stderr=True, highlight=False)
+        runs = load(directory)
+        if not runs:
+            raise UsageError(
+                "there is no run in this directory",
+                where=str(directory),
+                remedy="narrows run FILE makes runs; narrows list shows where they are",
+            )
+        with console.status("drawing") as status:
+            built = build(
+                runs,
+                directory.resolve().name,
+                out or directory / "report",
+                lambda name: status.update(f"drawing {name}"),
+            )
+        good = sum(run.ok for run in runs)
+        console.print(
+            f"{good} runs, {len(runs) - good} failed; {len(built.figures) // 3} figures as PNG and PDF; "
+            f"not drawn: {len(built.missing)}"
+        )
+        typer.echo(str(built.html))
