@@ -1,0 +1,67 @@
+"""The words of an experiment file. What a person wrote, checked; nothing of Linux' commands.
+
+from narrows.spec import Link, bulk, fq_codel
+"""
+
+from narrows.spec.axis import axis
+from narrows.spec.link import Link
+from narrows.spec.observe import capture, machine, repeat, sample, tap
+from narrows.spec.parsers import Bdp
+from narrows.spec.queues import (
+    bfifo,
+    cake,
+    codel,
+    dualpi2,
+    fq,
+    fq_codel,
+    fq_pie,
+    pfifo,
+    pfifo_fast,
+    pfifo_head_drop,
+    pie,
+    red,
+    sfq,
+)
+from narrows.spec.shapers import htb, no_shaper, own_shaper, tbf
+from narrows.spec.traffic import after, bulk, command, icmp_echo, iperf3, ndt7, udp_probe, with_
+
+bdp = Bdp
+"""`bfifo(limit=bdp(1))`: a multiple of rate × base RTT."""
+ping = icmp_echo
+
+__all__ = [
+    "Link",
+    "after",
+    "axis",
+    "bdp",
+    "bfifo",
+    "bulk",
+    "cake",
+    "capture",
+    "codel",
+    "command",
+    "dualpi2",
+    "fq",
+    "fq_codel",
+    "fq_pie",
+    "htb",
+    "icmp_echo",
+    "iperf3",
+    "machine",
+    "ndt7",
+    "no_shaper",
+    "own_shaper",
+    "pfifo",
+    "pfifo_fast",
+    "pfifo_head_drop",
+    "pie",
+    "ping",
+    "red",
+    "repeat",
+    "sample",
+    "sfq",
+    "tap",
+    "tbf",
+    "udp_probe",
+    "with_",
+]

@@ -1,0 +1,167 @@
+"""The link of an experiment: its rate, shaper, queue, delay and loss, each way, and how they change.
+
+"down" is from server to client. An option without suffix holds for both directions unless `…_up` is given.
+The delay is on the path between router and server, never on a host, because TCP would see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from narrows.spec import parsers as p
+from narrows.spec.axis import Axis
+from narrows.spec.base import Choose, SpecObject, instance, option
+from narrows.spec.parsers import Wrong
+from narrows.spec.queues import Qdisc, pfifo
+from narrows.spec.shapers import Shaper, own_shaper
+from narrows.units import Duration, Rate
+
+Time = str | Duration | None
+Speed = str | Rate | None
+
+DEFAULT_BASE_RTT = "1 ms"
+ROLES = ("client", "router", "path", "server", "all")
+OFFLOADS = ("tso", "gso", "gro", "sg", "tx", "rx", "tx-udp-segmentation")
+
+
+def _sysctls(value: Any) -> dict[str, dict[str, str]]:
+    if not isinstance(value, Mapping):
+        raise Wrong(f"{value!r} is not a mapping", '{"server": {"net.ipv4.tcp_wmem": "4096 16384 8388608"}}')
+    for role in value:
+        if role not in ROLES:
+            raise Wrong(f"{role!r} is no role of a node", f"one of {', '.join(ROLES)}")
+    return {role: p.text_map(settings) for role, settings in value.items()}
+
+
+def _offloads(value: Any) -> dict[str, bool]:
+    if not isinstance(value, Mapping):
+        raise Wrong(f"{value!r} is not a mapping", '{"tso": True}')
+    for name, on in value.items():
+        if name not in OFFLOADS:
+            raise Wrong(f"unknown offload {name!r}", f"one of {', '.join(OFFLOADS)}")
+        p.flag(on)
+    return dict(value)
+
+
+class Change(SpecObject):
+    """What `link.at(time, …)` changes. Everything not named stays as it is."""
+
+    positional = ("time",)
+    may_stand_alone = True
+
+    time: Time = option(p.positive)
+    rate: Speed = option(p.optional(p.rate), default=None)
+    rate_up: Speed = option(p.optional(p.rate), default=None)
+    base_rtt: Time = option(p.optional(p.positive), default=None)
+    delay_down: Time = option(p.optional(p.duration), default=None)
+    delay_up: Time = option(p.optional(p.duration), default=None)
+    jitter: Time = option(p.optional(p.duration), default=None)
+    jitter_up: Time = option(p.optional(p.duration), default=None)
+    loss: str | None = option(p.optional(p.percent), default=None)
+    loss_up: str | None = option(p.optional(p.percent), default=None)
+
+    def check(self) -> None:
+        if not self.given - {"time"}:
+            self.fail("nothing changes", 'link.at("40 s", rate="10 Mbit/s")')
+        if self["base_rtt"] is not None and self.given & {"delay_down", "delay_up"}:
+            self.fail("base_rtt and one-way delays say the same twice", "give base_rtt, or both delays")
+
+
+class Link(SpecObject):
+    """The path from client to server with its bottleneck."""
+
+    rate: Speed = option(p.rate, doc='"100 Mbit/s"')
+    rate_up: Speed = option(p.optional(p.rate), default=None)
+    queue: Qdisc = option(instance(Qdisc), default=pfifo())
+    queue_up: Qdisc | None = option(p.optional(instance(Qdisc)), default=None)
+    shaper: Shaper | None = option(
+        p.optional(instance(Shaper)), default=None, doc="default: htb(), or cake by itself"
+    )
+    shaper_up: Shaper | None = option(p.optional(instance(Shaper)), default=None)
+    base_rtt: Time = option(p.positive, default=DEFAULT_BASE_RTT, doc="half of it each way")
+    delay_down: Time = option(p.optional(p.duration), default=None)
+    delay_up: Time = option(p.optional(p.duration), default=None)
+    jitter: Time = option(p.duration, default="0 s", doc="uniform, plus or minus; may reorder packets")
+    jitter_up: Time = option(p.optional(p.duration), default=None)
+    loss: str = option(p.percent, default="0 %", doc="random, on the path beyond the bottleneck")
+    loss_up: str | None = option(p.optional(p.percent), default=None)
+    line_rate: Speed = option(p.optional(p.rate), default=None, doc="rate of the edge links; None: unlimited")
+    mtu: int = option(p.count(576, 9000), default=1500, doc="bytes of an IP packet")
+    offloads: Mapping[str, bool] = option(_offloads, default={}, doc="segmentation is off unless asked for")
+    sysctls: Mapping[str, Mapping[str, str | int]] = option(_sysctls, default={}, doc="by role of the node")
+
+    changes: tuple[Change, ...] = ()
+
+    def at(self, time: Time, **changes: Any) -> None:
+        """Change the link at a time of the run: `link.at("40 s", rate="10 Mbit/s")`."""
+        origin = self.origin
+        assert isinstance(origin, Link)
+        origin.changes = (*origin.changes, Change(time=time, **changes))
+
+    def parts(self) -> Iterator[Any]:
+        yield from super().parts()
+        yield from self.changes
+
+    def has_axes(self) -> bool:
+        return super().has_axes() or any(change.has_axes() for change in self.changes)
+
+    def resolve(self, choose: Choose) -> Link:
+        resolved = super().resolve(choose)
+        resolved.changes = tuple(
+            sorted((c.resolve(choose) for c in self.changes), key=lambda change: change["time"])
+        )
+        return resolved
+
+    def check(self) -> None:
+        base, down, up = self["base_rtt"], self["delay_down"], self["delay_up"]
+        if down is not None and up is not None:
+            if "base_rtt" in self.given and down + up != base:
+                self.fail(
+                    f"delay_down + delay_up is {down + up}, but base_rtt is {base}", "leave base_rtt out"
+                )
+            if not down + up:
+                self.fail("the base RTT would be zero", 'a path has some delay, such as base_rtt="200 us"')
+        elif (one := down if down is not None else up) is not None and one > base:
+            self.fail(f"a one-way delay of {one} is more than the base RTT of {base}", "raise base_rtt")
+        down, up = self.delays()
+        for name, jitter, delay in (
+            ("jitter", self["jitter"], down),
+            ("jitter_up", self.up("jitter"), up),
+        ):
+            if jitter > delay:
+                self.fail(
+                    f"{name} ({jitter}) is more than the one-way delay ({delay})",
+                    "packets cannot arrive before they were sent: raise the delay or lower the jitter",
+                )
+        for suffix, queue in (("", self["queue"]), ("_up", self.up("queue"))):
+            if isinstance(self[f"shaper{suffix}"], own_shaper) and not getattr(queue, "can_shape", False):
+                self.fail(f"{queue.label()} cannot shape by itself", "use htb() or tbf(), or queue=cake()")
+
+    def up(self, name: str) -> Any:
+        """The upstream value of an option: its own, or that of both directions."""
+        own = self[f"{name}_up"]
+        return self[name] if own is None else own
+
+    def delays(self) -> tuple[Duration, Duration]:
+        """One-way delays, down and up."""
+        return split_delay(self["base_rtt"], self["delay_down"], self["delay_up"])
+
+
+def split_delay(base: Duration, down: Duration | None, up: Duration | None) -> tuple[Duration, Duration]:
+    """The one-way delays: as given, the rest of the base RTT, or half of it each."""
+    if down is not None and up is not None:
+        return down, up
+    if down is not None:
+        return down, base - down
+    if up is not None:
+        return base - up, up
+    half = Duration(base.ns // 2)
+    return base - half, half
+
+
+def is_link(value: Any) -> bool:
+    """Whether a module-level object is the experiment's link, or an axis of links."""
+    if isinstance(value, Axis):
+        return all(is_link(each) for each in value.values.values())
+    return isinstance(value, Link)

@@ -1,0 +1,296 @@
+"""Reads an experiment file: runs it, collects what its names hold, reports everything wrong with its line.
+
+The result is what the person wrote, axes still open. Expanding them is the plan's work.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from narrows.errors import NarrowsError, SpecError, nearest
+from narrows.spec.axis import Axis, created_axes
+from narrows.spec.base import SpecObject, created
+from narrows.spec.link import Link, is_link
+from narrows.spec.observe import capture, machine, repeat, sample, tap
+from narrows.spec.traffic import Traffic, is_traffic
+from narrows.spec.where import of_traceback
+
+_MODULE = "narrows_experiment"
+_STEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+@dataclass
+class Experiment:
+    """One experiment file, checked, axes still open."""
+
+    name: str
+    path: str
+    docstring: str
+    link: Link | Axis
+    items: dict[str, Traffic | Axis] = field(default_factory=dict)
+    """By variable name; the id of an item is its name, or its own `id=`."""
+    captures: dict[str, capture] = field(default_factory=dict)
+    tap: tap | None = None
+    sample: sample | None = None
+    machine: machine | Axis | None = None
+    repeat: repeat | None = None
+    axes: tuple[Axis, ...] = ()
+    """In the order in which the file made them, one per name."""
+
+    @property
+    def question(self) -> str:
+        """The first line of the docstring."""
+        return self.docstring.strip().splitlines()[0].strip()
+
+    def roots(self) -> list[Any]:
+        """Everything of which a run is made."""
+        parts: list[Any] = [self.link, *self.items.values(), *self.captures.values()]
+        return parts + [p for p in (self.tap, self.sample, self.machine, self.repeat) if p is not None]
+
+
+def load(path: Path | str) -> Experiment:
+    """Run and check an experiment file."""
+    shown = str(path)
+    source = _read(Path(path), shown)
+    code = _compile(source, shown)
+    created.clear()
+    created_axes.clear()
+    module = _execute(code, Path(path), shown)
+    docstring = module.__doc__
+    if not docstring or not docstring.strip():
+        raise SpecError(
+            "the experiment has no question",
+            where=f"{shown}:1",
+            remedy='begin the file with it: """Does FQ-CoDel keep working latency low when …?"""',
+        )
+    return _collect(module, shown, docstring)
+
+
+def _read(path: Path, shown: str) -> str:
+    if not _STEM.fullmatch(path.stem):
+        raise SpecError(
+            f"the name {path.stem!r} cannot name results",
+            where=shown,
+            remedy="letters, digits, '-', '_' and '.' only",
+        )
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise SpecError("this is not a text file", where=shown, remedy="an experiment is Python") from None
+    except OSError as error:
+        siblings = [p.name for p in path.parent.glob("*.py")] if path.parent.is_dir() else []
+        close = nearest(path.name, siblings)
+        remedy = f"did you mean {path.with_name(close)}?" if close else "give the path of an experiment file"
+        raise SpecError(f"cannot read the experiment: {error.strerror}", where=shown, remedy=remedy) from None
+
+
+def _compile(source: str, shown: str) -> types.CodeType:
+    try:
+        return compile(source, shown, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        raise SpecError(
+            f"not Python: {error.msg}", where=f"{shown}:{error.lineno or 1}", remedy=f"look at: {line}"
+        ) from None
+    except ValueError as error:
+        raise SpecError(f"not Python: {error}", where=shown) from None
+
+
+def _execute(code: types.CodeType, path: Path, shown: str) -> types.ModuleType:
+    """Run the file as a module. Files beside it can be imported, and are imported anew each time."""
+    module = types.ModuleType(_MODULE)
+    module.__file__ = shown
+    folder = str(path.resolve().parent)
+    before = set(sys.modules)
+    sys.path.insert(0, folder)
+    sys.modules[_MODULE] = module
+    try:
+        exec(code, module.__dict__)
+    except NarrowsError as error:
+        if error.where is None:
+            error.where = of_traceback(error.__traceback__, shown)
+        raise SpecError(error.message, where=error.where or shown, remedy=error.remedy) from None
+    except (Exception, SystemExit) as error:
+        raise _raised(error, shown) from None
+    finally:
+        sys.path.remove(folder)
+        for name in set(sys.modules) - before:
+            origin = getattr(sys.modules[name], "__file__", None)
+            if name == _MODULE or (origin and str(Path(origin).resolve().parent) == folder):
+                del sys.modules[name]
+    return module
+
+
+def _raised(error: BaseException, shown: str) -> SpecError:
+    where = of_traceback(error.__traceback__, shown) or shown
+    if isinstance(error, ImportError) and error.name and error.name.split(".")[0] == "narrows":
+        match = re.match(r"cannot import name '(\w+)' from '([\w.]+)'", str(error))
+        if match:
+            known = getattr(sys.modules.get(match[2]), "__all__", ())
+            close = nearest(match[1], known)
+            remedy = f"did you mean {close}?" if close else "names: " + ", ".join(known)
+            return SpecError(f"{match[2]} has no {match[1]}", where=where, remedy=remedy)
+    if isinstance(error, NameError) and error.name:
+        spec = sys.modules.get("narrows.spec")
+        known = getattr(spec, "__all__", ())
+        if error.name in known:
+            remedy = f"import it: from narrows.spec import {error.name}"
+        else:
+            close = nearest(error.name, known)
+            remedy = f"did you mean {close}?" if close else "every name must be imported or assigned first"
+        return SpecError(f"{error.name} is not defined", where=where, remedy=remedy)
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    line = _line_of(where)
+    remedy = f"the line is: {line}" if line else "look at this line of the experiment"
+    return SpecError(f"the experiment raised {what}", where=where, remedy=remedy)
+
+
+def _line_of(where: str) -> str | None:
+    file, _, number = where.rpartition(":")
+    try:
+        return Path(file).read_text(encoding="utf-8").splitlines()[int(number) - 1].strip()
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+# ---- collecting ------------------------------------------------------------------------------------------
+
+
+def _collect(module: types.ModuleType, shown: str, docstring: str) -> Experiment:
+    names = list(_named(vars(module)))
+    links = _distinct([(n, v) for n, v in names if is_link(v)])
+    if not links:
+        raise SpecError(
+            "the experiment has no link",
+            where=shown,
+            remedy='link = Link(rate="100 Mbit/s", queue=fq_codel())',
+        )
+    if len(links) > 1:
+        (first, _), (second, other) = links[:2]
+        raise SpecError(
+            f"two links: {first} and {second}",
+            where=other.where,
+            remedy="an experiment has one; sweep with axis(), and start the names of parts with '_'",
+        )
+    experiment = Experiment(name=Path(shown).stem, path=shown, docstring=docstring, link=links[0][1])
+    _collect_items(names, experiment)
+    _collect_others(names, experiment)
+    reached = _reached(experiment.roots())
+    _check_unused(names, reached)
+    experiment.axes = _axes(reached)
+    if not experiment.items:
+        raise SpecError(
+            "the experiment has no traffic", where=shown, remedy='flow = bulk(cca="cubic", duration="10 s")'
+        )
+    return experiment
+
+
+def _named(namespace: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Public names and what they hold; lists and mappings of items count one by one."""
+    for name, value in namespace.items():
+        if name.startswith("_"):
+            continue
+        if isinstance(value, (list, tuple)) and any(is_traffic(each) for each in value):
+            yield from ((f"{name}-{index}", each) for index, each in enumerate(value))
+        elif isinstance(value, dict) and any(is_traffic(each) for each in value.values()):
+            yield from ((f"{name}-{key}", each) for key, each in value.items())
+        elif isinstance(value, (SpecObject, Axis)):
+            yield name, value
+
+
+def _distinct(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    seen: dict[int, tuple[str, Any]] = {}
+    for name, value in named:
+        seen.setdefault(id(value), (name, value))
+    return list(seen.values())
+
+
+def _collect_items(names: list[tuple[str, Any]], experiment: Experiment) -> None:
+    held_by: dict[int, str] = {}
+    for name, value in _distinct([(n, v) for n, v in names if is_traffic(v)]):
+        for each in _items_of(value):
+            if id(each) in held_by:
+                raise SpecError(
+                    f"{type(each).__name__} is an item of its own ({held_by[id(each)]}) and also in {name}",
+                    where=each.where,
+                    remedy="write it inside the axis, or start its own name with '_'",
+                )
+            held_by[id(each)] = name
+        experiment.items[name] = value
+
+
+def _items_of(value: Any) -> Iterator[Traffic]:
+    if isinstance(value, Axis):
+        for each in value.values.values():
+            yield from _items_of(each)
+    elif isinstance(value, Traffic):
+        yield value
+
+
+def _collect_others(names: list[tuple[str, Any]], experiment: Experiment) -> None:
+    assigned = {id(value): name for name, value in names}
+    captures = 0
+    for each in list(created):
+        if not isinstance(each, (capture, tap, sample, machine, repeat)):
+            continue
+        if isinstance(each, capture):
+            captures += 1
+            experiment.captures[assigned.get(id(each), f"capture-{captures}")] = each
+            continue
+        kind = type(each).__name__
+        if getattr(experiment, kind) is not None:
+            raise SpecError(
+                f"a second {kind}()", where=each.where, remedy="an experiment has one; use axis()"
+            )
+        setattr(experiment, kind, each)
+
+
+def _reached(roots: list[Any]) -> dict[int, Any]:
+    """Everything that can become part of a run, by identity."""
+    found: dict[int, Any] = {}
+    pending = list(roots)
+    while pending:
+        value = pending.pop()
+        if id(value) in found or not isinstance(value, (SpecObject, Axis)):
+            continue
+        found[id(value)] = value
+        pending.extend(value.values.values() if isinstance(value, Axis) else value.parts())
+    return found
+
+
+def _check_unused(names: list[tuple[str, Any]], reached: dict[int, Any]) -> None:
+    kept = _reached([value for _, value in names])
+    for each in created:
+        if id(each) not in reached and id(each) not in kept and not each.may_stand_alone:
+            if isinstance(each, Traffic):
+                raise SpecError(
+                    f"{type(each).__name__}() is made but never used",
+                    where=each.where,
+                    remedy=f"assign it to a name, which becomes its id: flow = {type(each).__name__}(…)",
+                )
+    for axis in created_axes:
+        if id(axis) not in reached:
+            raise SpecError(
+                f"the axis {axis.name} is never used, so nothing would be swept",
+                where=axis.where,
+                remedy="pass it where a value belongs, or remove it",
+            )
+
+
+def _axes(reached: dict[int, Any]) -> tuple[Axis, ...]:
+    by_name: dict[str, Axis] = {}
+    for axis in sorted((v for v in reached.values() if isinstance(v, Axis)), key=lambda a: a.order):
+        first = by_name.setdefault(axis.name, axis)
+        if first.labels != axis.labels:
+            raise SpecError(
+                f"two axes are called {axis.name}, with different labels",
+                where=axis.where,
+                remedy=f"the other is at {first.where}; give them the same labels, or two names",
+            )
+    return tuple(by_name.values())

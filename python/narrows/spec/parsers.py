@@ -1,0 +1,286 @@
+"""Readers of single values: text or quantity in, typed value out, or an error that says what to write.
+
+A reader takes one value and returns it parsed; it knows neither axes nor other values of the same object.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from narrows.errors import UnitError, did_you_mean
+from narrows.units import Duration, Quantity, Rate, Size
+
+Parser = Callable[[Any], Any]
+
+CCAS = ("reno", "cubic", "bbr", "dctcp", "vegas", "westwood", "htcp", "illinois", "bic")
+
+# RFC 2474, 2597, 3246, 5865, 8622
+DSCP_NAMES: dict[str, int] = {
+    **{f"CS{n}": 8 * n for n in range(8)},
+    **{f"AF{c}{d}": 8 * c + 2 * d for c in range(1, 5) for d in range(1, 4)},
+    "EF": 46,
+    "VA": 44,
+    "LE": 1,
+    "BE": 0,
+}
+
+
+class Wrong(ValueError):
+    """A value that cannot be; with the remedy."""
+
+    def __init__(self, message: str, remedy: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Bdp:
+    """A size as a multiple of the bottleneck's rate × base RTT; known when the link is."""
+
+    factor: float
+
+    def __str__(self) -> str:
+        return f"{self.factor:g} BDP"
+
+    def label(self) -> str:
+        return f"{self.factor:g}BDP"
+
+
+def optional(parser: Parser) -> Parser:
+    """None passes."""
+    return lambda value: None if value is None else parser(value)
+
+
+def rate(value: Any) -> Rate:
+    """A rate above zero."""
+    parsed = Rate.parse(value)
+    if not parsed:
+        raise Wrong(
+            f"rate of {value!r}: nothing would ever be sent", 'a rate above zero, such as "100 Mbit/s"'
+        )
+    return parsed
+
+
+def size(value: Any) -> Size:
+    """A size above zero."""
+    parsed = Size.parse(value)
+    if not parsed:
+        raise Wrong(f"size of {value!r}", 'a size above zero, such as "15 KB"')
+    return parsed
+
+
+def size_or_zero(value: Any) -> Size:
+    return Size.parse(value)
+
+
+def duration(value: Any) -> Duration:
+    """A duration, zero included."""
+    return Duration.parse(value)
+
+
+def positive(value: Any) -> Duration:
+    """A duration above zero."""
+    parsed = Duration.parse(value)
+    if not parsed:
+        raise Wrong(f"duration of {value!r}", 'a duration above zero, such as "20 ms"')
+    return parsed
+
+
+def microseconds(value: Any) -> Duration:
+    """A duration of whole microseconds: the kernel keeps this option no finer."""
+    parsed = Duration.parse(value)
+    if parsed.ns % 1000:
+        raise Wrong(f"{parsed}: the kernel keeps this in whole microseconds", 'such as "5 us"')
+    return parsed
+
+
+def whole_seconds(value: Any) -> Duration:
+    """A duration of whole seconds: the tool takes no other."""
+    parsed = Duration.parse(value)
+    if parsed.ns % 1_000_000_000:
+        raise Wrong(f"{parsed}: only whole seconds can be given here", 'such as "10 s"')
+    return parsed
+
+
+def bdp_factor(value: Any) -> Bdp | None:
+    """`"1.5 BDP"`, or None if the value is something else."""
+    if isinstance(value, Bdp):
+        return value
+    if isinstance(value, str) and (match := re.fullmatch(r"\s*([\d.]+)\s*(?i:bdp)\s*", value)):
+        factor = float(match[1])
+        if factor <= 0:
+            raise Wrong(f"{value!r}: a queue of nothing", '"1 BDP"')
+        return Bdp(factor)
+    return None
+
+
+def queue_bytes(value: Any) -> Size | Bdp:
+    """A queue's limit in bytes: a size, or a multiple of the BDP."""
+    return bdp_factor(value) or size(value)
+
+
+def queue_packets(value: Any) -> int | Bdp:
+    """A queue's limit in packets: a count, or a multiple of the BDP (in full-sized packets)."""
+    if isinstance(value, Quantity) or (isinstance(value, str) and re.search(r"\d\s*[KMG]?i?B$", value)):
+        raise Wrong(
+            f"{value}: this limit counts packets, not bytes",
+            'write a number of packets (limit=100) or "1 BDP"; bfifo counts bytes',
+        )
+    if isinstance(value, str) and (match := re.fullmatch(r"\s*(\d+)\s*(?:p|packets?)\s*", value)):
+        value = int(match[1])
+    return bdp_factor(value) or count()(value)
+
+
+def count(minimum: int = 1, maximum: int = 2**32 - 1) -> Parser:
+    """A whole number of things."""
+
+    def parse(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise Wrong(f"{value!r} is not a whole number", f"a number from {minimum} to {maximum}")
+        if not minimum <= value <= maximum:
+            raise Wrong(f"{value} is out of range", f"a number from {minimum} to {maximum}")
+        return value
+
+    return parse
+
+
+def number(minimum: float, maximum: float = math.inf) -> Parser:
+    """A plain number, such as a factor."""
+
+    def parse(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise Wrong(f"{value!r} is not a number")
+        if not minimum <= value <= maximum:
+            bounds = f"at least {minimum:g}" if math.isinf(maximum) else f"from {minimum:g} to {maximum:g}"
+            raise Wrong(f"{value} is out of range", f"a number {bounds}")
+        return float(value)
+
+    return parse
+
+
+def percent(value: Any) -> float:
+    """`"0.5 %"` as 0.5."""
+    if isinstance(value, str) and (match := re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*%\s*", value)):
+        parsed = float(Decimal(match[1]))
+        if not 0 <= parsed <= 100:
+            raise Wrong(f"{value!r} is not between 0 % and 100 %")
+        return parsed
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        raise UnitError(f"{value!r} has no unit, a percentage is needed", remedy=f'write "{value} %"')
+    raise UnitError(f"{value!r} is not a percentage", remedy='such as "0.5 %"')
+
+
+def flag(value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise Wrong(f"{value!r} is neither True nor False")
+    return value
+
+
+def choice(*names: str) -> Parser:
+    """One of some words."""
+
+    def parse(value: Any) -> str:
+        if value not in names:
+            raise Wrong(f"{value!r} is not known here", did_you_mean(str(value), names))
+        return str(value)
+
+    return parse
+
+
+def cca(value: Any) -> str:
+    """A congestion control algorithm of the kernel."""
+    if value not in CCAS:
+        raise Wrong(f"unknown congestion control {value!r}", did_you_mean(str(value), CCAS))
+    return str(value)
+
+
+def dscp(value: Any) -> int:
+    """A code point by name (`"CS1"`, `"EF"`) or number."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 63:
+        return value
+    if isinstance(value, str) and value.upper() in DSCP_NAMES:
+        return DSCP_NAMES[value.upper()]
+    raise Wrong(f"unknown DSCP {value!r}", f"0 to 63, or {did_you_mean(str(value), DSCP_NAMES)}")
+
+
+def text(value: Any) -> str:
+    """Any text that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise Wrong(f"{value!r} is not text")
+    return value
+
+
+def identifier(value: Any) -> str:
+    """A name that is safe in files."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", value):
+        raise Wrong(f"{value!r} cannot be a name", "letters, digits, '-', '_' and '.' only")
+    return value
+
+
+def port(value: Any) -> int:
+    parsed: int = count(1, 65535)(value)
+    return parsed
+
+
+def argv(value: Any) -> tuple[str, ...]:
+    """A command: a list of words, or one line as for a shell (nothing is expanded)."""
+    if isinstance(value, str):
+        try:
+            words: Iterable[Any] = shlex.split(value)
+        except ValueError as error:
+            raise Wrong(f"{value!r}: {error}") from None
+    elif isinstance(value, (list, tuple)):
+        words = value
+    else:
+        raise Wrong(f"{value!r} is not a command", 'such as "curl -s http://10.0.2.1/"')
+    parsed = tuple(words)
+    if not parsed or not all(isinstance(word, str) for word in parsed):
+        raise Wrong(f"{value!r} is not a command: every word must be text, and there must be one")
+    return parsed
+
+
+def text_map(value: Any) -> dict[str, str]:
+    """Names and texts; whole numbers become text."""
+    if not isinstance(value, Mapping):
+        raise Wrong(f"{value!r} is not a mapping")
+    for name, content in value.items():
+        if not isinstance(name, str) or isinstance(content, bool) or not isinstance(content, (str, int)):
+            raise Wrong(f"{name!r}: {content!r} is not a name with text or a whole number")
+    return {name: str(content) for name, content in value.items()}
+
+
+def tcp_address(value: Any) -> str:
+    """`address:port`."""
+    if isinstance(value, str) and (match := re.fullmatch(r"([\d.]+):(\d{1,5})", value)):
+        try:
+            ipaddress.IPv4Address(match[1])
+            port(int(match[2]))
+        except ValueError:
+            pass
+        else:
+            return value
+    raise Wrong(f"{value!r} is not an address with a port", 'such as "10.0.2.1:80"')
+
+
+def words(*known: str) -> Parser:
+    """Some of a set of words, in a given order, none twice."""
+
+    def parse(value: Any) -> tuple[str, ...]:
+        parsed = (value,) if isinstance(value, str) else tuple(value)
+        for word in parsed:
+            if word not in known:
+                raise Wrong(f"{word!r} is not known here", did_you_mean(str(word), known))
+        if not parsed or len(set(parsed)) != len(parsed):
+            raise Wrong(f"{value!r}: one or more of {', '.join(known)}, none twice")
+        return parsed
+
+    return parse

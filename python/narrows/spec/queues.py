@@ -1,0 +1,261 @@
+"""Queueing disciplines and all their options, with Linux' own defaults written out.
+
+Only names, types and defaults; how each is said to `tc` is in `narrows.plan.qdiscs`. An option whose default
+is None is left out and then absent (as with `ce_threshold`) or the kernel's own. DualPI2's defaults are the
+kernel's (RFC 9332), because Debian 12's tc cannot set them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from narrows.spec.base import SpecObject, option
+from narrows.spec.parsers import (
+    Bdp,
+    choice,
+    count,
+    flag,
+    microseconds,
+    number,
+    optional,
+    percent,
+    positive,
+    queue_bytes,
+    queue_packets,
+    rate,
+    size,
+    size_or_zero,
+    whole_seconds,
+)
+from narrows.units import Duration, Rate, Size
+
+Time = str | Duration | None
+Bytes = str | Size | None
+QueueBytes = str | Size | Bdp | None
+QueuePackets = str | int | Bdp | None
+
+
+class Qdisc(SpecObject):
+    """A queueing discipline at the bottleneck."""
+
+    can_shape: ClassVar[bool] = False
+
+
+class pfifo(Qdisc):
+    """Drop-tail, counted in packets. Linux takes the interface's txqueuelen, 1000, by default."""
+
+    limit: QueuePackets = option(queue_packets, default=1000)
+
+
+class bfifo(Qdisc):
+    """Drop-tail, counted in bytes. Its limit has no useful default."""
+
+    limit: QueueBytes = option(queue_bytes, doc='"100 KB" or "1 BDP"')
+
+
+class pfifo_head_drop(Qdisc):
+    """Drop-head, counted in packets."""
+
+    limit: QueuePackets = option(queue_packets, default=1000)
+
+
+class pfifo_fast(Qdisc):
+    """Three drop-tail bands by priority, txqueuelen (1000) packets each; it has no options."""
+
+
+class codel(Qdisc):
+    """Controlled delay, RFC 8289."""
+
+    limit: QueuePackets = option(queue_packets, default=1000)
+    target: Time = option(microseconds, default="5 ms")
+    interval: Time = option(microseconds, default="100 ms")
+    ecn: bool = option(flag, default=False)
+    ce_threshold: Time = option(optional(microseconds), default=None)
+
+    def check(self) -> None:
+        _target_below(self, "interval")
+
+
+class fq_codel(Qdisc):
+    """Flow queues with CoDel, RFC 8290."""
+
+    limit: QueuePackets = option(queue_packets, default=10240)
+    flows: int = option(count(1, 65536), default=1024)
+    target: Time = option(microseconds, default="5 ms")
+    interval: Time = option(microseconds, default="100 ms")
+    quantum: Bytes = option(optional(size), default=None, doc="default: one frame")
+    memory_limit: Bytes = option(size, default="32 MiB")
+    drop_batch: int = option(count(), default=64)
+    ecn: bool = option(flag, default=True)
+    ce_threshold: Time = option(optional(microseconds), default=None)
+    ce_threshold_selector: str | None = option(
+        optional(choice("0x01/0x03", "0x02/0x03", "0x03/0x03")), default=None
+    )
+
+    def check(self) -> None:
+        _target_below(self, "interval")
+
+
+class sfq(Qdisc):
+    """Stochastic fair queueing; with redflowlimit also RED per flow."""
+
+    limit: QueuePackets = option(queue_packets, default=127)
+    perturb: Time = option(whole_seconds, default="0 s", doc="new hash every so often; 0 s: never")
+    quantum: Bytes = option(optional(size), default=None, doc="default: one frame")
+    depth: int = option(count(1, 127), default=127)
+    divisor: int = option(count(1, 65536), default=1024)
+    flows: int = option(count(1, 65408), default=127)
+    headdrop: bool = option(flag, default=False)
+    redflowlimit: Bytes = option(optional(size), default=None)
+    min: Bytes = option(optional(size), default=None)
+    max: Bytes = option(optional(size), default=None)
+    avpkt: Bytes = option(optional(size), default=None)
+    burst: int | None = option(optional(count()), default=None)
+    probability: str | None = option(optional(percent), default=None)
+    ecn: bool = option(flag, default=False)
+    harddrop: bool = option(flag, default=False)
+
+    def check(self) -> None:
+        divisor = self["divisor"]
+        if divisor & (divisor - 1):
+            self.fail(f"divisor: {divisor} is not a power of two", "such as 1024")
+        red = [n for n in ("min", "max", "avpkt", "burst", "probability") if self[n] is not None]
+        red += [n for n in ("ecn", "harddrop") if self[n]]
+        if red and self["redflowlimit"] is None:
+            self.fail(f"{red[0]} works only with redflowlimit", 'add redflowlimit="100 KB"')
+
+
+class pie(Qdisc):
+    """Proportional integral controller enhanced, RFC 8033."""
+
+    limit: QueuePackets = option(queue_packets, default=1000)
+    target: Time = option(microseconds, default="15 ms")
+    tupdate: Time = option(microseconds, default="15 ms")
+    alpha: int = option(count(0, 32), default=2)
+    beta: int = option(count(0, 32), default=20)
+    ecn: bool = option(flag, default=False)
+    bytemode: bool = option(flag, default=False)
+    dq_rate_estimator: bool = option(flag, default=False)
+
+
+class fq_pie(Qdisc):
+    """Flow queues with PIE."""
+
+    limit: QueuePackets = option(queue_packets, default=10240)
+    flows: int = option(count(1, 65536), default=1024)
+    target: Time = option(microseconds, default="15 ms")
+    tupdate: Time = option(microseconds, default="15 ms")
+    alpha: int = option(count(0, 32), default=2)
+    beta: int = option(count(0, 32), default=20)
+    quantum: Bytes = option(optional(size), default=None, doc="default: one frame")
+    memory_limit: Bytes = option(size, default="32 MiB")
+    ecn_prob: str = option(percent, default="10 %")
+    ecn: bool = option(flag, default=False)
+    bytemode: bool = option(flag, default=False)
+    dq_rate_estimator: bool = option(flag, default=False)
+
+
+class red(Qdisc):
+    """Random early detection. min, max and burst default to tc's own rules of thumb from limit and avpkt."""
+
+    limit: QueueBytes = option(queue_bytes, doc='"400 KB" or "1 BDP"')
+    min: Bytes = option(optional(size), default=None)
+    max: Bytes = option(optional(size), default=None)
+    avpkt: Bytes = option(size, default="1000 B")
+    burst: int | None = option(optional(count()), default=None)
+    probability: str = option(percent, default="2 %")
+    bandwidth: str | Rate | None = option(optional(rate), default=None, doc="default: the link's rate")
+    adaptive: bool = option(flag, default=False)
+    ecn: bool = option(flag, default=False)
+    harddrop: bool = option(flag, default=False)
+    nodrop: bool = option(flag, default=False)
+
+    def check(self) -> None:
+        low, high = self["min"], self["max"]
+        if low is not None and high is not None and low >= high:
+            self.fail(f"min ({low}) must be below max ({high})")
+
+
+class cake(Qdisc):
+    """Common applications kept enhanced. Shapes by itself unless the link names a shaper."""
+
+    can_shape = True
+
+    bandwidth: str | Rate | None = option(optional(rate), default=None, doc="default: the link's rate")
+    autorate_ingress: bool = option(flag, default=False)
+    diffserv: str = option(
+        choice("besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"), default="diffserv3"
+    )
+    flow_isolation: str = option(
+        choice(
+            *("flowblind", "srchost", "dsthost", "hosts", "flows"),
+            *("dual-srchost", "dual-dsthost", "triple-isolate"),
+        ),
+        default="triple-isolate",
+    )
+    nat: bool = option(flag, default=False)
+    wash: bool = option(flag, default=False)
+    split_gso: bool = option(flag, default=True)
+    ack_filter: bool = option(flag, default=False)
+    ack_filter_aggressive: bool = option(flag, default=False)
+    memlimit: Bytes = option(optional(size), default=None)
+    fwmark: int | None = option(optional(count()), default=None)
+    rtt: Time = option(microseconds, default="100 ms")
+    overhead: int | None = option(
+        optional(count(-64, 256)), default=None, doc="bytes per packet; default: raw"
+    )
+    mpu: Bytes = option(optional(size_or_zero), default=None)
+    atm: str = option(choice("noatm", "atm", "ptm"), default="noatm")
+    ingress: bool = option(flag, default=False)
+
+    def check(self) -> None:
+        if self["ack_filter"] and self["ack_filter_aggressive"]:
+            self.fail("ack_filter and ack_filter_aggressive exclude each other")
+
+
+class dualpi2(Qdisc):
+    """DualQ coupled AQM for L4S, RFC 9332. Setting an option needs a tc of iproute2 6.17 or newer."""
+
+    limit: QueuePackets = option(optional(queue_packets), default=None)
+    memory_limit: Bytes = option(optional(size), default=None)
+    target: Time = option(optional(microseconds), default=None)
+    tupdate: Time = option(optional(microseconds), default=None)
+    alpha: float | None = option(optional(number(0, 256)), default=None)
+    beta: float | None = option(optional(number(0, 256)), default=None)
+    step_thresh: Time = option(optional(microseconds), default=None)
+    min_qlen_step: int | None = option(optional(count(0)), default=None)
+    coupling_factor: int | None = option(optional(count(1, 255)), default=None)
+    overload: str | None = option(optional(choice("drop", "overflow")), default=None)
+    drop_at: str | None = option(optional(choice("enqueue", "dequeue")), default=None)
+    c_protection: str | None = option(optional(percent), default=None)
+    classic_ecn: bool | None = option(
+        optional(flag), default=None, doc="True: every ECN-capable packet uses the L queue"
+    )
+    split_gso: bool | None = option(optional(flag), default=None)
+
+
+class fq(Qdisc):
+    """Fair queueing with pacing, as hosts use it."""
+
+    limit: QueuePackets = option(queue_packets, default=10000)
+    flow_limit: int = option(count(), default=100)
+    quantum: Bytes = option(optional(size), default=None, doc="default: two frames")
+    initial_quantum: Bytes = option(optional(size), default=None, doc="default: ten frames")
+    maxrate: str | Rate | None = option(optional(rate), default=None)
+    buckets: int = option(count(1, 262144), default=1024)
+    orphan_mask: int = option(count(1), default=1023)
+    pacing: bool = option(flag, default=True)
+    refill_delay: Time = option(positive, default="40 ms")
+    low_rate_threshold: str | Rate = option(rate, default="550 kbit/s")
+    ce_threshold: Time = option(optional(microseconds), default=None)
+    timer_slack: Time = option(optional(positive), default=None, doc="default: 10 µs")
+    horizon: Time = option(microseconds, default="10 s")
+    horizon_drop: bool = option(flag, default=True)
+
+
+def _target_below(qdisc: Qdisc, interval: str) -> None:
+    if qdisc["target"] >= qdisc[interval]:
+        qdisc.fail(
+            f"target ({qdisc['target']}) must be below {interval} ({qdisc[interval]})",
+            "RFC 8289: a target of 5 to 10 % of the interval",
+        )

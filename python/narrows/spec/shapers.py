@@ -1,0 +1,74 @@
+"""What limits the bottleneck's rate: HTB, TBF, the qdisc itself (CAKE), or nothing.
+
+The rate is the link's; a shaper only says how it is kept.
+"""
+
+from __future__ import annotations
+
+from narrows.spec.base import SpecObject, option
+from narrows.spec.parsers import choice, count, number, optional, positive, rate, size, size_or_zero
+from narrows.units import Duration, Rate, Size
+
+HTB_DEFAULT_BURST = "1600 B"
+"""What tc computes with a high-resolution clock: rate / 10⁹ + 1600. Written out, because with a coarse clock
+(HZ 1000) tc would compute 126 kB at 1 Gbit/s, and the burst is what the study is about."""
+
+Bytes = str | Size | None
+
+
+class Shaper(SpecObject):
+    """How the link's rate is kept."""
+
+
+class htb(Shaper):
+    """Hierarchy token bucket with one class. `ceil` (or `ceil_factor` × rate) defaults to the rate."""
+
+    burst: Bytes = option(size, default=HTB_DEFAULT_BURST)
+    cburst: Bytes = option(size, default=HTB_DEFAULT_BURST)
+    ceil: str | Rate | None = option(optional(rate), default=None)
+    ceil_factor: float | None = option(optional(number(1)), default=None)
+    burst_per_rate: str | Duration | None = option(
+        optional(positive), default=None, doc="burst and cburst as what the rate sends in this time"
+    )
+    quantum: Bytes = option(
+        optional(size), default=None, doc="no effect with one class; default: Linux' own rule"
+    )
+    overhead: int = option(count(-64, 256), default=0)
+    mpu: Bytes = option(size_or_zero, default="0 B")
+    linklayer: str = option(choice("ethernet", "atm", "adsl"), default="ethernet")
+
+    def check(self) -> None:
+        if self["ceil"] is not None and self["ceil_factor"] is not None:
+            self.fail("ceil and ceil_factor say the same twice", "give one of them")
+        both = self.given & {"burst", "cburst"}
+        if self["burst_per_rate"] is not None and both:
+            self.fail(
+                f"burst_per_rate sets burst and cburst, but {min(both)} is given too", "give one of them"
+            )
+
+
+class tbf(Shaper):
+    """Token bucket filter. Its own queue is small: packets wait in the qdisc under it."""
+
+    burst: Bytes = option(size, doc='such as "15 KB"')
+    limit: Bytes = option(optional(size), default=None)
+    latency: str | Duration | None = option(optional(positive), default=None)
+    peakrate: str | Rate | None = option(optional(rate), default=None)
+    mtu: Bytes = option(optional(size), default=None, doc="burst at the peak rate; needed with peakrate")
+    overhead: int = option(count(-64, 256), default=0)
+    mpu: Bytes = option(size_or_zero, default="0 B")
+    linklayer: str = option(choice("ethernet", "atm", "adsl"), default="ethernet")
+
+    def check(self) -> None:
+        if self["limit"] is not None and self["latency"] is not None:
+            self.fail("limit and latency say the same twice", "give one of them")
+        if (self["peakrate"] is None) != (self["mtu"] is None):
+            self.fail("peakrate and mtu need each other", 'peakrate="200 Mbit/s", mtu="1514 B"')
+
+
+class own_shaper(Shaper):
+    """The qdisc keeps the rate by itself (CAKE). The default with `cake()`."""
+
+
+class no_shaper(Shaper):
+    """Nothing at the bottleneck limits the rate: packets queue only if `line_rate` is what is narrow."""

@@ -1,0 +1,36 @@
+"""Where in the experiment's files a constructor was called, so that an error can name the line.
+
+Nothing here reads the files.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def _is_ours(filename: str) -> bool:
+    return os.path.abspath(filename).startswith(_PACKAGE) or filename.startswith("<frozen")
+
+
+def caller() -> str:
+    """`file:line` of the nearest call from outside narrows."""
+    frame = sys._getframe(1)
+    while frame is not None and _is_ours(frame.f_code.co_filename):
+        if frame.f_back is None:
+            return "unknown"
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def of_traceback(traceback: TracebackType | None, experiment: str) -> str | None:
+    """`file:line` of the innermost frame of the experiment file, or None if it has none."""
+    found = None
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == experiment:
+            found = f"{experiment}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return found
