@@ -80,7 +80,8 @@ class RunFault:
         text = f"{self.stage}: {where}: {self.message}" if where else f"{self.stage}: {self.message}"
         if self.command and self.command not in text:
             text += f" ({self.command})"
-        said = (self.stderr or "").strip().splitlines()
+        # A console's last lines are in the message already where they say something.
+        said = [] if self.stage in ("guest", "watchdog") else (self.stderr or "").strip().splitlines()
         return f"{text}: {said[-1]}" if said and said[-1] not in text else text
 
 

@@ -1,0 +1,63 @@
+"""The last program before the guest: makes itself small and safe, then becomes the guest.
+
+Called as `python -I -S launch.py JSON`; in a process of its own because nothing of this may be done
+between fork and exec of a program with threads. It dies with its parent, is pinned to one core, may leave
+no core dump, and is confined by Landlock. Must not import anything of narrows (it runs without site
+packages).
+
+JSON: parent_pid, argv, env, cpu (or null), writable_dirs, writable_files, new_session.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import os
+import resource
+import signal
+import sys
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+OOM_SCORE = "500"  # when memory runs out, the guest goes before its user's other programs
+FAILED = 97  # exit status where this launcher itself failed
+
+
+def _landlock() -> Any:
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "landlock.py")
+    spec = importlib.util.spec_from_file_location("landlock", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def main() -> None:
+    """Prepare, confine, exec."""
+    job = json.loads(sys.argv[1])
+    if job["new_session"]:
+        os.setsid()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != job["parent_pid"]:  # it died before the line above
+        sys.exit(FAILED)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if job["cpu"] is not None:
+        os.sched_setaffinity(0, {job["cpu"]})
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write(OOM_SCORE)
+    except OSError:
+        pass
+    if job["writable_dirs"]:
+        _landlock().restrict(job["writable_dirs"], job["writable_files"])
+    os.execve(job["argv"][0], job["argv"], job["env"])
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (OSError, ValueError, KeyError) as error:
+        print(f"narrows launch: {error}", flush=True)
+        sys.exit(FAILED)

@@ -1,0 +1,170 @@
+"""The directory of an experiment's results: lock, clean-up after the dead, linking of runs that exist elsewhere.
+
+A run appears there by one rename when it is whole. Nothing here starts a guest.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from narrows.engine import layout
+from narrows.errors import StoreError
+from narrows.plan.model import Plan
+
+FREE_BYTES_NEEDED = 256 * 1024 * 1024
+
+
+def _system_error(action: str, path: Path, error: OSError) -> StoreError:
+    remedies = {
+        errno.ENOSPC: "free some space and run the same command again: whole runs are kept",
+        errno.EDQUOT: "your quota is used up; free some space and run the same command again",
+        errno.EACCES: "choose a directory that you may write: --out DIR",
+        errno.EROFS: "that file system is read-only; choose another: --out DIR",
+        errno.ENOTDIR: "a part of that path is a file; choose another: --out DIR",
+        errno.EEXIST: "a file is in the way; choose another: --out DIR",
+    }
+    return StoreError(
+        f"{action}: {error.strerror}",
+        where=str(path),
+        remedy=remedies.get(error.errno or 0, "choose another: --out DIR"),
+    )
+
+
+def prepare(out: Path) -> None:
+    """Make the directory and see that files can be written there."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        probe = out / f"{layout.TMP_PREFIX}probe-{os.getpid()}"
+        probe.write_bytes(b"narrows")
+        probe.unlink()
+    except OSError as error:
+        raise _system_error("the directory of results cannot be written", out, error) from None
+    check_space(out)
+
+
+def check_space(out: Path) -> None:
+    """Refuse to begin a run on a disk that is as good as full."""
+    free = free_bytes(out)
+    if free < FREE_BYTES_NEEDED:
+        raise StoreError(
+            f"the disk is full: {free / 2**20:.0f} MiB are free, a run may need {FREE_BYTES_NEEDED / 2**20:.0f} MiB",
+            where=str(out),
+            remedy="free some space, or --out DIR on another disk, and run the same command again: "
+            "whole runs are kept",
+        )
+
+
+def free_bytes(path: Path) -> int:
+    """What this user can still write there."""
+    usage = os.statvfs(path)
+    return usage.f_bavail * usage.f_frsize
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Hold the directory for this process. The kernel lets go of the lock when the process dies."""
+    path = out / layout.LOCK
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise _system_error("the lock cannot be made", path, error) from None
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(fd, 100, 0).decode(errors="replace").strip() or "unknown"
+            raise StoreError(
+                f"another narrows run (process {holder}) works in this directory",
+                where=str(out),
+                remedy="wait until it is done, or use another directory: --out DIR",
+            ) from None
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(fd)
+
+
+def clean(out: Path) -> int:
+    """Remove half-written runs; call it with the lock held, when none of them can be alive."""
+    count = 0
+    for path in out.glob(f"{layout.TMP_PREFIX}*"):
+        shutil.rmtree(path, ignore_errors=True)
+        count += 1
+    return count
+
+
+def begin(out: Path, run_id: str, plan: Plan) -> Path:
+    """A fresh directory with the plan, for one attempt."""
+    path = layout.tmp_dir(out, run_id, os.getpid())
+    try:
+        shutil.rmtree(path, ignore_errors=True)
+        (path / layout.RAW).mkdir(parents=True)
+        (path / layout.PLAN).write_text(plan.to_json())
+    except OSError as error:
+        raise _system_error("the run's directory cannot be made", path, error) from None
+    return path
+
+
+def commit(tmp: Path, out: Path, run_id: str) -> None:
+    """The run is whole: give it its name, and forget an earlier failure."""
+    try:
+        os.rename(tmp, layout.run_dir(out, run_id))
+    except OSError as error:
+        raise _system_error("the whole run cannot be renamed", tmp, error) from None
+    shutil.rmtree(layout.failed_dir(out, run_id), ignore_errors=True)
+
+
+def keep_failed(tmp: Path, out: Path, run_id: str) -> None:
+    """Put a failed attempt aside, in place of an earlier one."""
+    target = layout.failed_dir(out, run_id)
+    try:
+        target.parent.mkdir(exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        os.rename(tmp, target)
+    except OSError as error:
+        raise _system_error("the failed run cannot be kept", tmp, error) from None
+
+
+def link_from_siblings(out: Path, run_id: str, plan: Plan) -> Path | None:
+    """Take a whole run with this id from a directory beside `out`, by hard links; says from where.
+
+    Equal id means equal plan, kernel and agent, so the results are equal too.
+    """
+    for sibling in sorted(out.parent.iterdir()):
+        source = layout.run_dir(sibling, run_id)
+        if sibling == out or not sibling.is_dir() or not layout.is_whole(source):
+            continue
+        tmp = layout.tmp_dir(out, run_id, os.getpid())
+        shutil.rmtree(tmp, ignore_errors=True)
+        try:
+            shutil.copytree(source, tmp, copy_function=os.link)
+            _own_names(tmp, plan)
+            os.rename(tmp, layout.run_dir(out, run_id))
+        except OSError:
+            # Another file system, or links are not allowed there: then the run is made anew.
+            shutil.rmtree(tmp, ignore_errors=True)
+            continue
+        return source
+    return None
+
+
+def _own_names(tmp: Path, plan: Plan) -> None:
+    """The same run may have another key or question here; these two files are then ours, not links."""
+    manifest = layout.read_manifest(tmp)
+    ours = {"experiment": plan.experiment, "question": plan.question, "key": plan.key}
+    if manifest is None or all(manifest.get(name) == value for name, value in ours.items()):
+        return
+    for name, text in (
+        (layout.PLAN, plan.to_json()),
+        (layout.MANIFEST, json.dumps(manifest | ours, indent=1, ensure_ascii=False) + "\n"),
+    ):
+        (tmp / name).unlink()
+        (tmp / name).write_text(text)

@@ -1,0 +1,201 @@
+"""Carries one child process: reads what it prints, watches its time, and ends it with all its children.
+
+The child runs in a session of its own; ending it means ending its process group. Knows nothing of kernels.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from narrows.engine.types import Limits, Progress, ProgressSink
+
+PROGRESS = "@narrows "
+CONSOLE_MAX_BYTES = 8 * 1024 * 1024
+TAIL_LINES = 40
+POLL_S = 0.25
+GRACE_S = 3.0
+LAUNCHER = Path(__file__).with_name("launch.py")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run and what it may do."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: Path
+    cpu: int | None
+    writable_dirs: tuple[str, ...]
+    writable_files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a child ended. `reason`: "exit", "stopped" (asked to), "wall" (too long), "stall" (stood still)."""
+
+    reason: str
+    exit_code: int | None
+    """Negative: killed by that signal."""
+    wall_s: float
+    cpu_s: float
+    max_rss_bytes: int
+    last_t_ns: int | None
+    tail: tuple[str, ...]
+
+
+def launcher_argv(job: Job, *, new_session: bool = True) -> list[str]:
+    """Command line of the launcher that becomes the job."""
+    text = json.dumps(
+        {
+            "parent_pid": os.getpid(),
+            "argv": job.argv,
+            "env": job.env,
+            "cpu": job.cpu,
+            "writable_dirs": job.writable_dirs,
+            "writable_files": job.writable_files,
+            "new_session": new_session,
+        }
+    )
+    return [sys.executable, "-I", "-S", str(LAUNCHER), text]
+
+
+class _Output:
+    """Takes the child's lines apart: progress to the sink, all else to the console file."""
+
+    def __init__(self, console: Path, sink: ProgressSink) -> None:
+        self._file = console.open("wb")
+        self._left = CONSOLE_MAX_BYTES
+        self._rest = b""
+        self._sink = sink
+        self.tail: deque[str] = deque(maxlen=TAIL_LINES)
+        self.last_t_ns: int | None = None
+        self.moved_at = time.monotonic()
+
+    def feed(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > CONSOLE_MAX_BYTES:  # no line is that long; keep memory bounded
+            lines, self._rest = [*lines, self._rest], b""
+        for line in lines:
+            self._line(line)
+
+    def close(self) -> None:
+        if self._rest:
+            self._line(self._rest)
+        self._file.close()
+
+    def _line(self, line: bytes) -> None:
+        text = line.decode(errors="replace").rstrip("\r")
+        if text.startswith(PROGRESS) and self._progress(text[len(PROGRESS) :]):
+            return
+        self.tail.append(text)
+        if self._left > 0:
+            self._left -= len(line) + 1
+            self._file.write(line + b"\n")
+            self._file.flush()
+
+    def _progress(self, text: str) -> bool:
+        try:
+            value = json.loads(text)
+            progress = Progress(int(value["t_ns"]), str(value["phase"]), str(value.get("note", "")))
+        except (ValueError, KeyError, TypeError):
+            return False
+        if self.last_t_ns is None or progress.t_ns > self.last_t_ns:
+            self.last_t_ns, self.moved_at = progress.t_ns, time.monotonic()
+        self._sink(progress)
+        return True
+
+
+def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: ProgressSink) -> Ended:
+    """Run the job to its end. Blocks; to end it early, set `stop`."""
+    started = time.monotonic()
+    output = _Output(console, sink)
+    child = subprocess.Popen(
+        launcher_argv(job),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=job.cwd,
+        env={},
+    )
+    assert child.stdout is not None
+    os.set_blocking(child.stdout.fileno(), False)
+    reason, status, usage = "exit", None, None
+    asked_at: float | None = None
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ)
+        is_open = True
+        while True:
+            if is_open and selector.select(POLL_S):
+                is_open = _drain(child.stdout.fileno(), output)
+                if not is_open:
+                    selector.unregister(child.stdout)
+            # Blocking is right once the pipe is closed: then the child is at its end.
+            pid, status, usage = os.wait4(child.pid, os.WNOHANG)
+            if pid:
+                break
+            now = time.monotonic()
+            if asked_at is None:
+                if stop.is_set():
+                    reason = "stopped"
+                elif now - started > limits.wall_s:
+                    reason = "wall"
+                elif now - output.moved_at > limits.stall_s:
+                    reason = "stall"
+                if reason != "exit":
+                    asked_at = now
+                    _signal_group(child.pid, signal.SIGKILL)
+            elif now - asked_at > GRACE_S:
+                _signal_group(child.pid, signal.SIGKILL)
+                asked_at = now
+            if not is_open:
+                time.sleep(0.01)
+    # The child has been reaped (its number may be another's by now), but its group may still have members.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    if is_open:
+        _drain(child.stdout.fileno(), output)
+    child.stdout.close()
+    output.close()
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return Ended(
+        reason=reason,
+        exit_code=child.returncode,
+        wall_s=time.monotonic() - started,
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        max_rss_bytes=usage.ru_maxrss * 1024,
+        last_t_ns=output.last_t_ns,
+        tail=tuple(output.tail),
+    )
+
+
+def _drain(fd: int, output: _Output) -> bool:
+    """Read what is there; False at the end of the file."""
+    while True:
+        try:
+            data = os.read(fd, 65536)
+        except BlockingIOError:
+            return True
+        if not data:
+            return False
+        output.feed(data)
+
+
+def _signal_group(pid: int, number: signal.Signals) -> None:
+    """Signal the child and all of its group; before it made its group, the child alone."""
+    for send in (os.killpg, os.kill):
+        try:
+            send(pid, number)
+            return
+        except (ProcessLookupError, PermissionError):
+            continue

@@ -1,0 +1,194 @@
+"""Takes many plans through one engine: what is missing, longest first, one worker per slot, whole runs only.
+
+It yields events and prints nothing. Reading the raw files is a function that it is given (the store's), so that
+engines know nothing of tables. A run that fails never stops the others; a full disk stops all, since every other
+run would meet it too, and keeps what is whole.
+"""
+
+from __future__ import annotations
+
+import queue
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from narrows.engine import host, layout, outdir
+from narrows.engine.events import Done, Event, Moved, Planned, Reading, Skipped, Started, Stopped
+from narrows.engine.types import Engine, Finish, Limits, RunFacts, Slot
+from narrows.engine.work import expected_work
+from narrows.errors import EngineError, NarrowsError, StoreError
+from narrows.plan.model import Plan, run_id
+
+
+@dataclass(frozen=True)
+class Todo:
+    """A run that is to be made."""
+
+    run_id: str
+    plan: Plan
+    work: float
+
+
+class Runner:
+    """One call of `narrows run` for one directory."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        plans: Sequence[Plan],
+        out: Path,
+        finish: Finish,
+        *,
+        jobs: int | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.engine, self.out, self.finish = engine, out.absolute(), finish
+        self.limits = limits or Limits()
+        self.jobs = jobs
+        info = engine.info
+        self.plans = {run_id(p, kernel=info.kernel_id, agent=info.agent_id): p for p in plans}
+        self.stop = threading.Event()
+        self._events: queue.SimpleQueue[Event | NarrowsError | None] = queue.SimpleQueue()
+        self._todo: queue.SimpleQueue[Todo] = queue.SimpleQueue()
+
+    def run(self) -> Iterator[Event]:
+        """Do the work; closing the iterator (or an exception in its consumer) stops all guests."""
+        outdir.prepare(self.out)
+        with outdir.locked(self.out):
+            outdir.clean(self.out)
+            todo, settled = self._split()
+            slots: list[Slot] = []
+            if todo:
+                self.engine.check([one.plan for one in todo])
+                slots = self._slots([one.plan for one in todo])[: len(todo)]
+            reused = sum(1 for one in settled if one.linked_from is not None)
+            yield Planned(len(self.plans), len(settled) - reused, reused, len(todo), len(slots))
+            yield from settled
+            for one in sorted(todo, key=lambda t: -t.work):
+                self._todo.put(one)
+            workers = [
+                threading.Thread(target=self._work, args=(slot,), name=f"slot-{slot.number}")
+                for slot in slots
+            ]
+            try:
+                for worker in workers:
+                    worker.start()
+                yield from self._events_of(len(workers))
+            finally:
+                self.stop.set()
+                for worker in workers:
+                    if worker.ident is not None:
+                        worker.join()
+                outdir.clean(self.out)
+
+    def _events_of(self, workers: int) -> Iterator[Event]:
+        fatal: NarrowsError | None = None
+        while workers:
+            event = self._events.get()
+            if event is None:
+                workers -= 1
+            elif isinstance(event, NarrowsError):
+                fatal = fatal or event
+                self.stop.set()
+            else:
+                yield event
+        if fatal is not None:
+            raise fatal
+
+    def _split(self) -> tuple[list[Todo], list[Skipped]]:
+        todo, settled = [], []
+        for run, plan in self.plans.items():
+            if layout.is_whole(layout.run_dir(self.out, run)):
+                settled.append(Skipped(run, plan, None))
+                continue
+            # What is there under the run's name but is not whole is nobody's: we only rename whole runs.
+            shutil.rmtree(layout.run_dir(self.out, run), ignore_errors=True)
+            source = outdir.link_from_siblings(self.out, run, plan)
+            if source is not None:
+                settled.append(Skipped(run, plan, str(source)))
+            else:
+                todo.append(Todo(run, plan, expected_work(plan)))
+        return todo, settled
+
+    def _slots(self, plans: list[Plan]) -> list[Slot]:
+        """As many as there are cores, but never more than memory allows (if all were the largest)."""
+        slots = self.engine.slots(self.jobs)
+        largest = max(self.engine.memory_bytes(plan) for plan in plans)
+        if largest == 0:
+            return slots
+        room = host.memory_available_bytes() - host.MEMORY_KEPT_FREE_BYTES
+        fits = room // largest
+        if fits < 1:
+            raise EngineError(
+                f"a run may take {largest / 2**20:.0f} MiB of memory, {max(room, 0) / 2**20:.0f} MiB can be had",
+                remedy="end other programs, or give the machine less memory in the experiment",
+            )
+        return slots[:fits]
+
+    def _work(self, slot: Slot) -> None:
+        try:
+            while not self.stop.is_set():
+                try:
+                    todo = self._todo.get_nowait()
+                except queue.Empty:
+                    return
+                self._one(todo, slot)
+        except NarrowsError as error:
+            self._events.put(error)
+        except Exception as error:  # a defect of narrows: say which run met it, let no thread die unseen
+            defect = NarrowsError(f"defect in narrows: {type(error).__name__}: {error}", remedy="report it")
+            defect.__cause__ = error
+            self._events.put(defect)
+        finally:
+            self._events.put(None)
+
+    def _one(self, todo: Todo, slot: Slot) -> None:
+        outdir.check_space(self.out)
+        tmp = outdir.begin(self.out, todo.run_id, todo.plan)
+        self._events.put(Started(todo.run_id, todo.plan, slot))
+        carried = self.engine.run(
+            todo.plan,
+            tmp,
+            slot,
+            limits=self.limits,
+            stop=self.stop,
+            progress=lambda progress: self._events.put(Moved(todo.run_id, slot, progress)),
+        )
+        if self.stop.is_set() and carried.error is not None:
+            shutil.rmtree(tmp, ignore_errors=True)
+            self._events.put(Stopped(todo.run_id, slot))
+            return
+        self._events.put(Reading(todo.run_id, slot, carried.wall_s))
+        try:
+            finished = self.finish(tmp, RunFacts(todo.run_id, self.engine.info, carried))
+        except OSError as error:
+            shutil.rmtree(tmp, ignore_errors=True)
+            raise StoreError(
+                f"the results of run {todo.run_id} cannot be written: {error.strerror}",
+                where=str(self.out),
+                remedy="free some space and run the same command again: whole runs are kept",
+            ) from None
+        if finished.error is None:
+            outdir.commit(tmp, self.out, todo.run_id)
+        else:
+            # A guest that meets a full disk fails in its own words; the cause is the disk.
+            try:
+                outdir.check_space(self.out)
+            except StoreError:
+                shutil.rmtree(tmp, ignore_errors=True)
+                raise
+            outdir.keep_failed(tmp, self.out, todo.run_id)
+        self._events.put(
+            Done(
+                run_id=todo.run_id,
+                plan=todo.plan,
+                slot=slot,
+                status="ok" if finished.error is None else "failed",
+                fault=finished.error,
+                wall_s=carried.wall_s,
+                virtual_s=finished.virtual_s,
+                warnings=finished.warnings,
+            )
+        )

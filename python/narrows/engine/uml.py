@@ -1,0 +1,230 @@
+"""Engine `uml`: boots User-Mode Linux in virtual time as an ordinary process, one guest per core.
+
+Builds the command line (docs/architecture.md, Guest), confines the process, and says in one line what went
+wrong outside. What is in the raw files is the store's to judge.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+from narrows import kernel
+from narrows.engine import agent_binary, guest_disk, host, landlock, layout, process
+from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, RunFault, Slot
+from narrows.errors import EngineError
+from narrows.plan.model import Command, Plan
+
+SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+OVERHEAD_BYTES = 64 * 1024 * 1024
+"""The kernel's own text, page tables of stub processes, the launcher."""
+PACKAGES = {"iperf3": "iperf3", "tc": "iproute2", "ip": "iproute2", "ping": "iputils-ping", "node": "nodejs"}
+
+
+def guest_path(tools_dir: Path | None) -> str:
+    """PATH of the guest: the tools that go with the kernel, then what this user has, then the system's."""
+    own = os.environ.get("PATH", "").split(":")
+    wanted = [str(tools_dir)] if tools_dir else []
+    wanted += [p for p in own if p.startswith("/")] + list(SYSTEM_PATH)
+    # A kernel parameter can hold neither spaces nor quotes.
+    usable = [p for p in dict.fromkeys(wanted) if os.path.isdir(p) and not set(p) & set(" \t\"'")]
+    return ":".join(usable)
+
+
+def check_tools(plans: Iterable[Plan], path: str) -> None:
+    """Every outside program that any plan names must be there before the first guest boots."""
+    missing: dict[str, str] = {}
+    for plan in plans:
+        for item in plan.traffic:
+            if isinstance(item, Command):
+                program = item.argv[0]
+                if program != "@agent" and shutil.which(program, path=path) is None:
+                    missing.setdefault(program, item.id)
+        for tool in {step.tool for step in plan.setup} & {"ip", "tc"}:
+            if shutil.which(tool, path=path) is None:
+                missing.setdefault(tool, "set-up")
+    if missing:
+        names = ", ".join(f"{program} (for {item})" for program, item in missing.items())
+        packages = " ".join(sorted({PACKAGES.get(program, program) for program in missing}))
+        raise EngineError(
+            f"not installed: {names}", remedy=f"apt-get install {packages}, or put it on your PATH"
+        )
+
+
+class UmlEngine:
+    """One kernel, one agent, as many guests as there are cores."""
+
+    def __init__(self) -> None:
+        self._kernel = kernel.find()
+        self._agent, agent_id = agent_binary.find()
+        self._path = guest_path(self._kernel.tools_dir)
+        self.info = EngineInfo(
+            name="uml",
+            kernel_id=self._kernel.id,
+            agent_id=agent_id,
+            kernel={"path": str(self._kernel.path), "build": self._kernel.info},
+            agent={"path": str(self._agent)},
+        )
+
+    def check(self, plans: list[Plan]) -> None:
+        """Kernel, tools and memory, before anything starts."""
+        if not os.access(self._kernel.path, os.X_OK):
+            raise EngineError(f"{self._kernel.path} is not executable", remedy="narrows kernel build")
+        check_tools(plans, self._path)
+        need = max((self.memory_bytes(plan) for plan in plans), default=0)
+        have = min(host.memory_available_bytes(), guest_disk.free_bytes())
+        if need > have:
+            raise EngineError(
+                f"a guest needs {need / 2**20:.0f} MiB of memory, {have / 2**20:.0f} MiB are free",
+                remedy="end other programs, or give machine(memory=…) a smaller value in the experiment",
+            )
+        guest_disk.sweep()
+
+    def memory_bytes(self, plan: Plan) -> int:
+        """The guest's memory is taken as it is touched; this is the most it can become."""
+        return plan.machine.memory_bytes + OVERHEAD_BYTES
+
+    def slots(self, jobs: int | None) -> list[Slot]:
+        """One per core that we may use; more would take turns on a core and gain nothing."""
+        cpus = host.cpus()
+        count = len(cpus) if jobs is None else jobs
+        return [Slot(number, cpus[number % len(cpus)]) for number in range(count)]
+
+    def argv(self, plan: Plan, directory: Path, private: Path, *, mode: str = "guest") -> tuple[str, ...]:
+        """The guest's command line; mode `shell` is in real time and has no tap."""
+        words = [
+            str(self._kernel.path),
+            f"mem={plan.machine.memory_bytes // 1024}K",
+            "root=/dev/root",
+            "rootfstype=hostfs",
+            "rootflags=/",
+            "ro",
+            f"init={self._agent}",
+            "seccomp=on",
+            "con=null",
+            "con0=fd:0,fd:1",
+            "panic=1",
+            f"random-seed={plan.seed}",
+            f"hostfs-writable={directory}",
+            f"uml_dir={private}/",
+            "umid=guest",
+            f"PATH={self._path}",
+        ]
+        if self._kernel.tools_dir is not None:
+            words.append(f"narrows_tools={self._kernel.tools_dir}")
+        if mode == "guest":
+            words += ["time-travel=inf-cpu", f"time-travel-start={plan.wall_clock_ns}"]
+            if any(hop.tap != "off" for hop in plan.hops):
+                words.append(f"queue-tap={directory / layout.RAW / layout.TAP}")
+            late = plan.machine.timer_latency
+            if late is not None:
+                words.append(f"timer-latency={late.min_ns},{late.max_ns},{plan.seed}")
+        else:
+            words.append("quiet")
+        return (*words, "--", mode, str(directory))
+
+    def job(
+        self, plan: Plan, directory: Path, private: Path, cpu: int | None, *, mode: str = "guest"
+    ) -> process.Job:
+        """The process to start, with what it may write."""
+        for path in (directory, self._agent, self._kernel.path):
+            if set(str(path)) & set(" \t\"'"):
+                raise EngineError(
+                    f"the path {path} holds a space or a quote, which a kernel's command line cannot",
+                    remedy="use another directory: --out DIR, NARROWS_CACHE, NARROWS_AGENT",
+                )
+        return process.Job(
+            argv=self.argv(plan, directory, private, mode=mode),
+            env={
+                "PATH": self._path,
+                "HOME": str(private),
+                "TMPDIR": str(private),
+                "TERM": "dumb",
+                "LANG": "C",
+            },
+            cwd=directory,
+            cpu=cpu,
+            writable_dirs=(str(directory), str(private)),
+            writable_files=guest_disk.DEVICES,
+        )
+
+    def run(
+        self,
+        plan: Plan,
+        directory: Path,
+        slot: Slot,
+        *,
+        limits: Limits,
+        stop: threading.Event,
+        progress: ProgressSink,
+    ) -> Carried:
+        """One guest from boot to power-off."""
+        directory = directory.resolve()
+        (directory / layout.RAW).mkdir(exist_ok=True)
+        with guest_disk.private_dir() as private:
+            job = self.job(plan, directory, private, slot.cpu)
+            ended = process.carry(job, directory / layout.CONSOLE, limits, stop, progress)
+        version = landlock.abi()
+        return Carried(
+            error=fault(ended, directory, limits),
+            wall_s=ended.wall_s,
+            cpu=slot.cpu,
+            max_rss_bytes=ended.max_rss_bytes,
+            cpu_s=ended.cpu_s,
+            isolation={
+                "landlock_abi": version,
+                "landlock": "on"
+                if version
+                else "this kernel has none; the guest kernel's hostfs-writable= holds",
+                "writable": ["the run's directory", "a private directory for memory and sockets", "devices"],
+                "root": "read-only hostfs",
+                "core_dumps": "off",
+            },
+        )
+
+    def shell(self, plan: Plan, directory: Path) -> int:
+        """The topology in real time with a shell on this terminal; returns its exit status."""
+        directory = directory.resolve()
+        (directory / layout.RAW).mkdir(exist_ok=True)
+        with guest_disk.private_dir() as private:
+            job = self.job(plan, directory, private, host.cpus()[0], mode="shell")
+            job.env["TERM"] = os.environ.get("TERM", "dumb")
+            done = subprocess.run(
+                process.launcher_argv(job, new_session=False), cwd=job.cwd, env={}, check=False
+            )
+        return done.returncode
+
+
+def fault(ended: process.Ended, directory: Path, limits: Limits) -> RunFault | None:
+    """What went wrong outside, None if the agent left its result."""
+    tail = "\n".join(ended.tail)
+    at = (
+        "before its first sign of life"
+        if ended.last_t_ns is None
+        else f"at t = {ended.last_t_ns / 1e9:.3f} s"
+    )
+    if ended.reason == "stopped":
+        return RunFault("stopped", "interrupted")
+    if ended.reason == "wall":
+        return RunFault(
+            "watchdog", f"took longer than {limits.wall_s:.0f} s of wall time, ended {at}", stderr=tail
+        )
+    if ended.reason == "stall":
+        return RunFault(
+            "watchdog",
+            f"hung: no progress in virtual time for {limits.stall_s:.0f} s, ended {at}",
+            stderr=tail,
+        )
+    if (directory / layout.RAW / layout.RESULT).exists():
+        return None
+    panic = next((line for line in ended.tail if "Kernel panic" in line or "BUG:" in line), None)
+    status = ended.exit_code
+    how = f"killed by signal {-status}" if status is not None and status < 0 else f"exit status {status}"
+    said = panic or next((line for line in reversed(ended.tail) if line.strip()), "nothing on its console")
+    return RunFault(
+        "guest", f"ended without a result ({how}) {at}: {said.strip()}", stderr=tail, exit_code=status
+    )
