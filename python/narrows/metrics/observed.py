@@ -122,7 +122,7 @@ class Observed:
         """Configured rate of the bottleneck."""
         rate = self.link[f"rate_{direction}_bps"]
         if rate is None:
-            raise ValueError(f"run {self.run_id}: no rate {direction}: so nothing can be compared with it")
+            raise ValueError(f"run {self.run_id}: no rate {direction}, so nothing to compare with")
         return float(rate)
 
     @property

@@ -62,7 +62,7 @@ def instantaneous_throughput_figure(
                     axes.axhline(same[0].rate_bps(direction) / 1e6, color=MARK_COLOUR, linewidth=0.7)
                 known = [v for v in spread if v is not None]
                 if row == 0 and extra:
-                    axes.set_title(facet_title(extra, key))
+                    axes.set_title(facet_title(extra, key) + "\n")
                 if column == 0:
                     axes.set_ylabel(queue_name(queue))
                 words = f"variation {np.median(known):.0%}" if known else "no run" if not same else ""

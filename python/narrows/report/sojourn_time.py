@@ -30,7 +30,7 @@ def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction
                 axes = grid[row][column]
                 run = next((r for r in members if r.queue == queue), None)
                 if row == 0 and extra:
-                    axes.set_title(facet_title(extra, key))
+                    axes.set_title(facet_title(extra, key) + "\n")
                 if column == 0:
                     axes.set_ylabel(queue_name(queue))
                 if run is None:

@@ -130,17 +130,5 @@ def styled() -> Any:
 
 
 def corner(axes: Axes, words: str) -> None:
-    """A short note in the upper right corner, readable over lines."""
-    if words:
-        box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.2}
-        axes.text(
-            0.995,
-            0.96,
-            words,
-            transform=axes.transAxes,
-            ha="right",
-            va="top",
-            fontsize=6.5,
-            bbox=box,
-            zorder=5,
-        )
+    """A short note above the axes at the right, where it covers no line."""
+    axes.set_title(words, loc="right", fontsize=6.5, fontweight="normal", pad=2)
