@@ -3,6 +3,7 @@
 //! The rules of a test are in `peer`.
 
 use super::args::ClientArgs;
+use super::frame;
 use super::handshake;
 use super::outbox::{Frames, Outbox};
 use super::output::{figures, keyed, note_line, Lines};
@@ -56,6 +57,11 @@ struct Client {
 pub fn run(args: ClientArgs) -> Result<(), String> {
     let stop = sys::stop_signals().map_err(|e| format!("cannot wait for signals: {e}"))?;
     let out = Lines::open(args.out.as_deref())?;
+    run_until(args, out, stop)
+}
+
+/// Like `run`, until `stop` becomes readable.
+pub fn run_until(args: ClientArgs, out: Lines, stop: OwnedFd) -> Result<(), String> {
     let tls = if args.url.tls {
         Some(tls::client_config(args.insecure, args.ca.as_deref())?)
     } else {
@@ -307,6 +313,9 @@ fn failure(peer: &Peer) -> Option<String> {
     let expected_us = peer.settings.duration_ns / 1000;
     match &peer.end {
         _ if peer.app_bytes() == 0 => Some("no data was transferred".into()),
+        Some(End::Closed) if peer.close_code.is_some_and(|code| code != frame::CLOSE_NORMAL) => Some(
+            format!("the server closed with code {}", peer.close_code.unwrap_or(0)),
+        ),
         Some(End::Closed) | Some(End::TimeLimit) => None,
         Some(end) if lasted_us * 100 < expected_us * 95 => {
             let (lasted, expected) = (lasted_us as f64 / 1e6, expected_us as f64 / 1e6);

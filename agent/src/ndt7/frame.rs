@@ -171,7 +171,7 @@ mod tests {
         let masked = b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58";
         assert_eq!(parse(masked), Parsed::Header(header(true, OP_TEXT, key, 5), 6));
         let mut text = masked[6..].to_vec();
-        apply_mask(&mut text, key.unwrap(), 0);
+        apply_mask(&mut text, [0x37, 0xfa, 0x21, 0x3d], 0);
         assert_eq!(text, b"Hello");
         assert_eq!(
             parse(b"\x01\x03Hel"),

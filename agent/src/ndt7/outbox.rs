@@ -7,7 +7,7 @@ use super::spec::{next_message_bytes, Rng, INITIAL_MESSAGE_BYTES, MAX_SCALED_MES
 use super::sys;
 use super::transport::Transport;
 use std::io;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Short frames waiting beyond this are not added to: a peer that does not read costs no memory.
 const MAX_SHORT_BYTES: usize = 64 << 10;
@@ -20,7 +20,7 @@ const MAX_FRAMES_AT_ONCE: usize = 32;
 /// payload and mask are random, so one masking per size does, and the payload is random before and after it.
 pub struct Frames {
     masked: bool,
-    built: Vec<Rc<[u8]>>,
+    built: Vec<Arc<[u8]>>,
 }
 
 impl Frames {
@@ -32,7 +32,7 @@ impl Frames {
     }
 
     /// The frame whose payload is `INITIAL_MESSAGE_BYTES << index`.
-    fn get(&mut self, index: usize) -> Rc<[u8]> {
+    fn get(&mut self, index: usize) -> Arc<[u8]> {
         while self.built.len() <= index {
             let bytes = INITIAL_MESSAGE_BYTES << self.built.len();
             let mask = self.masked.then(|| (sys::random_u64() as u32).to_le_bytes());
@@ -53,7 +53,7 @@ pub struct Outbox {
     /// Texts, control frames, HTTP heads: written before the next bulk frame.
     short: Vec<u8>,
     short_at: usize,
-    bulk: Option<(Rc<[u8]>, usize)>,
+    bulk: Option<(Arc<[u8]>, usize)>,
     /// Whether another bulk frame follows when the current one is out.
     pub bulk_on: bool,
     message_bytes: usize,

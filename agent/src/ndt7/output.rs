@@ -8,16 +8,20 @@ use std::fs::File;
 use std::io::{self, Write};
 
 /// Where JSON lines go: each in one write, so that a reader sees whole lines.
-pub struct Lines(Box<dyn Write>);
+pub struct Lines(Box<dyn Write + Send>);
 
 impl Lines {
+    pub fn to(out: impl Write + Send + 'static) -> Lines {
+        Lines(Box::new(out))
+    }
+
     pub fn open(file: Option<&str>) -> Result<Lines, String> {
-        Ok(Lines(match file {
+        Ok(match file {
             Some(name) => {
-                Box::new(File::create(name).map_err(|e| format!("{name}: cannot be written: {e}"))?)
+                Lines::to(File::create(name).map_err(|e| format!("{name}: cannot be written: {e}"))?)
             }
-            None => Box::new(io::stdout()),
-        }))
+            None => Lines::to(io::stdout()),
+        })
     }
 
     pub fn write(&mut self, line: &Value) -> Result<(), String> {

@@ -100,6 +100,8 @@ pub struct Peer {
     ended: bool,
     want_write: bool,
     close_heard: bool,
+    /// Code of the other side's close frame.
+    pub close_code: Option<u16>,
     texts_heard: u32,
     low_water: u32,
     low_water_target: u64,
@@ -134,6 +136,7 @@ impl Peer {
             ended: false,
             want_write: true,
             close_heard: false,
+            close_code: None,
             texts_heard: 0,
             low_water: 1,
             low_water_target: 1,
@@ -402,12 +405,17 @@ impl Peer {
                 self.close_heard = true;
                 let now = sys::monotonic_ns();
                 self.data_end_ns.get_or_insert(now);
+                // All data is here: the last measurement. A server that closed already has taken its own.
+                if !self.ended || self.settings.side == Side::Client {
+                    self.measure(now);
+                }
                 if let Some((code, reason)) = close.as_ref().filter(|(code, _)| *code != frame::CLOSE_NORMAL)
                 {
                     self.warn(format!("the peer closed with code {code} ({reason})"));
                 }
                 self.ended = true;
-                let code = close.map_or(frame::CLOSE_NORMAL, |(code, _)| code);
+                self.close_code = close.map(|(code, _)| code);
+                let code = self.close_code.unwrap_or(frame::CLOSE_NORMAL);
                 self.outbox.push(frame::OP_CLOSE, &frame::close_payload(code, ""));
                 self.outbox.bulk_on = false;
             }

@@ -239,7 +239,11 @@ mod tests {
             for _ in 0..50 {
                 let (mut rest, mut pieces) = (&bytes[..], vec![]);
                 while !rest.is_empty() {
-                    let most = if rng.next_u64() % 4 == 0 { 20_000 } else { 5 };
+                    let most = if rng.next_u64().is_multiple_of(4) {
+                        20_000
+                    } else {
+                        5
+                    };
                     let (piece, tail) = rest.split_at((rng.next_u64() as usize % most + 1).min(rest.len()));
                     pieces.push(piece);
                     rest = tail;
@@ -307,7 +311,7 @@ mod tests {
             let bytes: Vec<u8> = (0..rng.next_u64() % 64)
                 .map(|_| (rng.next_u64() % 140) as u8)
                 .collect();
-            let _ = read(rng.next_u64() % 2 == 0, &[&bytes]);
+            let _ = read(rng.next_u64().is_multiple_of(2), &[&bytes]);
         }
     }
 }

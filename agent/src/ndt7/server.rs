@@ -60,7 +60,7 @@ struct Connection {
 
 pub struct Server {
     args: ServerArgs,
-    listener: TcpListener,
+    pub listener: TcpListener,
     tls: Option<Arc<rustls::ServerConfig>>,
     epoll: Epoll,
     timer: Timer,
@@ -68,7 +68,7 @@ pub struct Server {
     connections: HashMap<u64, Connection>,
     deadlines: BTreeSet<(u64, u64)>,
     next_token: u64,
-    max_connections: usize,
+    pub max_connections: usize,
     frames: Frames,
     scratch: Vec<u8>,
     log: Lines,
@@ -77,9 +77,14 @@ pub struct Server {
 /// Serves until SIGINT or SIGTERM.
 pub fn run(args: ServerArgs) -> Result<(), String> {
     let stop = sys::stop_signals().map_err(|e| format!("cannot wait for signals: {e}"))?;
-    let mut log = Lines::open(args.log.as_deref())?;
-    let tls = match args.tls {
-        true => {
+    let log = Lines::open(args.log.as_deref())?;
+    Server::start(args, log, &stop)?.serve()
+}
+
+impl Server {
+    /// Listens; `stop` becomes readable when the server is to end.
+    pub fn start(args: ServerArgs, mut log: Lines, stop: &impl AsRawFd) -> Result<Server, String> {
+        let tls = if args.tls {
             let files = args
                 .cert_and_key
                 .as_ref()
@@ -88,47 +93,45 @@ pub fn run(args: ServerArgs) -> Result<(), String> {
                 files,
                 vec![args.listen.ip().to_string(), "localhost".into()],
             )?)
-        }
-        false => None,
-    };
-    let listener = TcpListener::bind(args.listen).map_err(|e| format!("--listen {}: {e}", args.listen))?;
-    let io_error = |e: io::Error| format!("cannot serve: {e}");
-    listener.set_nonblocking(true).map_err(io_error)?;
-    let (epoll, timer) = (Epoll::new().map_err(io_error)?, Timer::new().map_err(io_error)?);
-    let read = Interest {
-        read: true,
-        write: false,
-    };
-    epoll
-        .add(listener.as_raw_fd(), LISTENER, read)
-        .map_err(io_error)?;
-    epoll.add(timer.as_raw_fd(), TIMER, read).map_err(io_error)?;
-    epoll.add(stop.as_raw_fd(), SIGNAL, read).map_err(io_error)?;
-    let address = listener.local_addr().map_err(io_error)?;
-    let value = json!({"address": address.to_string(), "tls": tls.is_some(), "cca": args.cca,
-                       "duration_ms": args.duration_ns / 1_000_000});
-    log.write(&keyed("listening", sys::monotonic_ns(), value))?;
-    let max_connections = MAX_CONNECTIONS.min(sys::raise_file_limit().saturating_sub(32).max(1) as usize);
-    let mut server = Server {
-        args,
-        listener,
-        tls,
-        epoll,
-        timer,
-        timer_at_ns: None,
-        connections: HashMap::new(),
-        deadlines: BTreeSet::new(),
-        next_token: FIRST_CONNECTION,
-        max_connections,
-        frames: Frames::new(false),
-        scratch: vec![0; SCRATCH_BYTES],
-        log,
-    };
-    server.serve()
-}
+        } else {
+            None
+        };
+        let listener =
+            TcpListener::bind(args.listen).map_err(|e| format!("--listen {}: {e}", args.listen))?;
+        let io_error = |e: io::Error| format!("cannot serve: {e}");
+        listener.set_nonblocking(true).map_err(io_error)?;
+        let (epoll, timer) = (Epoll::new().map_err(io_error)?, Timer::new().map_err(io_error)?);
+        let read = Interest {
+            read: true,
+            write: false,
+        };
+        epoll
+            .add(listener.as_raw_fd(), LISTENER, read)
+            .map_err(io_error)?;
+        epoll.add(timer.as_raw_fd(), TIMER, read).map_err(io_error)?;
+        epoll.add(stop.as_raw_fd(), SIGNAL, read).map_err(io_error)?;
+        let address = listener.local_addr().map_err(io_error)?;
+        let value = json!({"address": address.to_string(), "tls": tls.is_some(), "cca": args.cca,
+                           "duration_ms": args.duration_ns / 1_000_000});
+        log.write(&keyed("listening", sys::monotonic_ns(), value))?;
+        Ok(Server {
+            args,
+            listener,
+            tls,
+            epoll,
+            timer,
+            timer_at_ns: None,
+            connections: HashMap::new(),
+            deadlines: BTreeSet::new(),
+            next_token: FIRST_CONNECTION,
+            max_connections: MAX_CONNECTIONS.min(sys::raise_file_limit().saturating_sub(32).max(1) as usize),
+            frames: Frames::new(false),
+            scratch: vec![0; SCRATCH_BYTES],
+            log,
+        })
+    }
 
-impl Server {
-    fn serve(&mut self) -> Result<(), String> {
+    pub fn serve(&mut self) -> Result<(), String> {
         let mut ready = Vec::new();
         loop {
             self.epoll
