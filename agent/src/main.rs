@@ -2,11 +2,51 @@
 //!
 //! This file only picks the mode; it knows nothing of plans, kernels or traffic.
 
+mod actor;
+mod calibrate;
+mod capture;
+mod changes;
+mod children;
+mod clock;
+mod collect;
+mod conduct;
+mod error;
+mod ethtool;
+mod guest;
+mod host;
+mod machine;
 mod ndt7;
+mod netlink;
+mod nodes;
+mod plan;
+mod reactor;
+mod run;
+mod sample;
+mod schedule;
+mod setup;
+mod shell;
+mod status;
+mod sys;
+mod traffic;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: narrows-agent guest DIR | host DIR | shell DIR | ndt7-client ... | ndt7-server ... | version";
+const USAGE: &str =
+    "usage: narrows-agent guest DIR | host DIR | shell DIR | ndt7-client ... | ndt7-server ... | version";
+
+fn version() -> ExitCode {
+    let info = serde_json::json!({
+        "name": env!("CARGO_PKG_NAME"),
+        "version": env!("CARGO_PKG_VERSION"),
+        "plan_format": 1,
+        "profile": if cfg!(debug_assertions) { "debug" } else { "release" },
+        "target": format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
+        "static": cfg!(target_feature = "crt-static"),
+    });
+    println!("{info}");
+    ExitCode::SUCCESS
+}
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -14,11 +54,18 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    match mode.as_str() {
-        "ndt7-client" => ndt7::client_main(rest),
-        "ndt7-server" => ndt7::server_main(rest),
+    match (mode.as_str(), rest) {
+        ("guest", [dir]) => guest::main(Path::new(dir)),
+        ("shell", [dir]) => shell::main(Path::new(dir)),
+        ("host", [dir]) => host::main(Path::new(dir)),
+        ("version", []) => version(),
+        ("ndt7-client", rest) => ndt7::client_main(rest),
+        ("ndt7-server", rest) => ndt7::server_main(rest),
         _ => {
-            eprintln!("unknown mode '{mode}'; {USAGE}");
+            eprintln!(
+                "narrows-agent: cannot make sense of '{}'; {USAGE}",
+                args.join(" ")
+            );
             ExitCode::from(2)
         }
     }

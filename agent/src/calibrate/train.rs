@@ -1,0 +1,315 @@
+//! Link rate: full-size datagrams kept in flight by a window, their dispersal read from arrival stamps.
+//!
+//! Sender and receiver share this process, so the window follows arrivals at once: a queue of at most
+//! `Window::queue` packets stands at the bottleneck whatever its rate, and a 100-packet FIFO is not overrun.
+//! Packets that a full token bucket lets pass find no queue. Measuring starts once a queue stands, so that
+//! bursts of any depth do not count.
+
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use crate::clock::Clock;
+use crate::error::{During, Result, RunError, Stage};
+use crate::nodes::Nodes;
+use crate::sys;
+use crate::traffic::sockaddr;
+use crate::traffic::stamped::{self, Receiver};
+
+const IP_AND_UDP_BYTES: usize = 28;
+const HEAD_BYTES: usize = 8;
+const MAGIC: u32 = 0x6e72_7774;
+const MOST_BYTES: u64 = 512 << 20;
+
+pub struct Path<'a> {
+    pub from: &'a str,
+    pub to: &'a str,
+    pub address: Ipv4Addr,
+    pub expected_bps: f64,
+    pub one_way_ns: i64,
+    pub deadline_t: i64,
+}
+
+pub struct Found {
+    pub bps: f64,
+    pub burst_bytes: u64,
+}
+
+/// How many packets to keep where, for a rate.
+#[derive(Debug, PartialEq)]
+struct Window {
+    packet_ns: f64,
+    /// Packets that may stand in the queue.
+    queue: i64,
+    /// Those and the ones on the way.
+    in_flight: i64,
+    /// Packets over which dispersal is measured.
+    measured: usize,
+}
+
+impl Window {
+    fn new(rate_bps: f64, mtu: usize, one_way_ns: i64) -> Window {
+        let packet_ns = mtu as f64 * 8e9 / rate_bps;
+        let queue = (20e6 / packet_ns).clamp(8.0, 60.0) as i64;
+        Window {
+            packet_ns,
+            queue,
+            in_flight: queue + (one_way_ns as f64 / packet_ns).ceil() as i64,
+            measured: (100e6 / packet_ns).clamp(30.0, 500.0) as usize,
+        }
+    }
+
+    fn tick_ns(&self) -> i64 {
+        (self.queue as f64 * self.packet_ns / 3.0) as i64
+    }
+}
+
+/// Looks at arrivals in order and measures once a queue stands.
+struct Dispersal {
+    /// A packet that took longer than this has queued.
+    standing_above_ns: i64,
+    /// So many in a row make a standing queue.
+    needed: usize,
+    standing: usize,
+    first_ns: i64,
+    measured: usize,
+    last_ns: i64,
+    bytes_before: u64,
+}
+
+impl Dispersal {
+    fn arrival(&mut self, sent_ns: i64, arrived_ns: i64, bytes: usize) {
+        if arrived_ns - sent_ns <= self.standing_above_ns {
+            self.standing = 0;
+            self.measured = 0;
+        } else {
+            self.standing += 1;
+            if self.standing == self.needed {
+                self.first_ns = arrived_ns;
+            } else if self.standing > self.needed {
+                self.measured += 1;
+                self.last_ns = arrived_ns;
+            }
+        }
+        if self.standing < self.needed {
+            self.bytes_before += bytes as u64;
+        }
+    }
+
+    fn bps(&self, bytes: usize) -> f64 {
+        self.measured as f64 * bytes as f64 * 8e9 / (self.last_ns - self.first_ns).max(1) as f64
+    }
+}
+
+fn open(path: &Path, nodes: &Nodes) -> Result<(OwnedFd, OwnedFd, usize)> {
+    let what = || "opening calibration sockets".to_string();
+    let receiver = nodes.socket(path.to, libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+    let sender = nodes.socket(path.from, libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+    stamped::enable(receiver.as_raw_fd()).during(what)?;
+    let room: i32 = 64 << 20;
+    sys::setsockopt(
+        receiver.as_raw_fd(),
+        libc::SOL_SOCKET,
+        libc::SO_RCVBUFFORCE,
+        &room,
+    )
+    .during(what)?;
+    sys::setsockopt(sender.as_raw_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &room).during(what)?;
+    let r = socket2::SockRef::from(&receiver);
+    r.bind(&sockaddr(path.address, 0)).during(what)?;
+    let port = r
+        .local_addr()
+        .during(what)?
+        .as_socket_ipv4()
+        .map_or(0, |a| a.port());
+    socket2::SockRef::from(&sender)
+        .connect(&sockaddr(path.address, port))
+        .during(what)?;
+    let mtu = sys::getsockopt_i32(sender.as_raw_fd(), libc::IPPROTO_IP, libc::IP_MTU).during(what)?;
+    Ok((sender, receiver, mtu as usize))
+}
+
+/// Sends `count` datagrams numbered from `first` in as few calls as possible.
+fn send_run(fd: RawFd, first: usize, count: usize, payload: &[u8]) -> Result<()> {
+    let heads: Vec<[u8; HEAD_BYTES]> = (first..first + count)
+        .map(|seq| {
+            let mut h = [0u8; HEAD_BYTES];
+            h[..4].copy_from_slice(&MAGIC.to_be_bytes());
+            h[4..].copy_from_slice(&(seq as u32).to_be_bytes());
+            h
+        })
+        .collect();
+    let part = |b: &[u8]| libc::iovec {
+        iov_base: b.as_ptr() as *mut libc::c_void,
+        iov_len: b.len(),
+    };
+    let mut iovecs: Vec<[libc::iovec; 2]> = heads
+        .iter()
+        .map(|h| [part(h), part(&payload[HEAD_BYTES..])])
+        .collect();
+    let mut messages: Vec<libc::mmsghdr> = iovecs
+        .iter_mut()
+        .map(|pair| {
+            // SAFETY: all-zero is a valid mmsghdr.
+            let mut m: libc::mmsghdr = unsafe { std::mem::zeroed() };
+            m.msg_hdr.msg_iov = pair.as_mut_ptr();
+            m.msg_hdr.msg_iovlen = 2;
+            m
+        })
+        .collect();
+    let mut done = 0;
+    while done < count {
+        // SAFETY: messages point into iovecs, heads and payload, which live through the call.
+        let n = unsafe { libc::sendmmsg(fd, messages[done..].as_mut_ptr(), (count - done) as u32, 0) };
+        match sys::cvt(n) {
+            Ok(n) => done += n as usize,
+            // A full device queue drops the rest; to the receiver that is loss.
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN)) => return Ok(()),
+            Err(e) => {
+                return Err(RunError::new(
+                    Stage::Calibration,
+                    format!("sending a packet train: {e}"),
+                ))
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Found> {
+    let (sender, receiver, mtu) = open(path, nodes)?;
+    let window = Window::new(path.expected_bps, mtu, path.one_way_ns);
+    let payload = vec![0u8; mtu - IP_AND_UDP_BYTES];
+    let mut dispersal = Dispersal {
+        standing_above_ns: path.one_way_ns + (3.0 * window.packet_ns) as i64,
+        needed: window.queue as usize / 2,
+        standing: 0,
+        first_ns: 0,
+        measured: 0,
+        last_ns: 0,
+        bytes_before: 0,
+    };
+    let mut stamps = Receiver::new(HEAD_BYTES);
+    let mut sent: Vec<i64> = Vec::new();
+    // Arrivals keep their order, so a packet overtaken by a later one is lost.
+    let mut accounted: usize = 0;
+    let mut last_arrival = clock.t();
+    let stall_ns = path.one_way_ns + 3 * window.tick_ns() + 200_000_000;
+    let mut next_tick = clock.t();
+    loop {
+        let now = clock.t();
+        loop {
+            let n = stamps
+                .receive(receiver.as_raw_fd(), |d| {
+                    if d.data.len() < HEAD_BYTES || d.data[..4] != MAGIC.to_be_bytes() {
+                        return;
+                    }
+                    let seq = u32::from_be_bytes([d.data[4], d.data[5], d.data[6], d.data[7]]) as usize;
+                    let Some(sent_ns) = sent.get(seq) else { return };
+                    accounted = accounted.max(seq + 1);
+                    last_arrival = now;
+                    let arrived_ns = clock.t_of_wall(d.arrived_wall_ns);
+                    if dispersal.measured < window.measured {
+                        dispersal.arrival(*sent_ns, arrived_ns, d.len + IP_AND_UDP_BYTES);
+                    }
+                })
+                .during(|| "receiving a packet train".into())?;
+            if n < 64 {
+                break;
+            }
+        }
+        if dispersal.measured >= window.measured {
+            break;
+        }
+        if now - last_arrival > stall_ns {
+            accounted = sent.len();
+            last_arrival = now;
+        }
+        let too_many = sent.len() as u64 * mtu as u64 > MOST_BYTES;
+        if now > path.deadline_t || too_many {
+            let why = if too_many {
+                "so much was sent"
+            } else {
+                "the time before t = 0 is over"
+            };
+            return Err(RunError::new(
+                Stage::Calibration,
+                format!(
+                    "no queue stood for {} packets of a train towards {} when {why} ({} packets sent, {} arrived \
+                     by number): is the link faster than {:.3} Mbit/s, or its burst deeper than the time before \
+                     t = 0 (epoch_monotonic_ns) allows?",
+                    window.measured,
+                    path.to,
+                    sent.len(),
+                    accounted,
+                    path.expected_bps / 1e6
+                ),
+            ));
+        }
+        let room = window.in_flight - (sent.len() - accounted) as i64;
+        if room > 0 {
+            let first = sent.len();
+            sent.resize(first + room as usize, clock.t());
+            send_run(sender.as_raw_fd(), first, room as usize, &payload)?;
+        }
+        next_tick = (next_tick + window.tick_ns()).max(now);
+        sys::sleep_until(next_tick + clock.epoch_mono_ns);
+    }
+    // What is still on the way goes first; whoever measures next finds an idle path.
+    let drain_ns = path.one_way_ns + (window.in_flight as f64 * 1.5 * window.packet_ns) as i64;
+    sys::sleep_until(clock.t() + drain_ns + clock.epoch_mono_ns);
+    Ok(Found {
+        bps: dispersal.bps(mtu),
+        burst_bytes: dispersal.bytes_before,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_stays_well_below_a_hundred_packets_at_any_rate() {
+        for rate in [1e6, 1e7, 1e8, 1e9, 1e10] {
+            let w = Window::new(rate, 1500, 0);
+            assert!((8..=60).contains(&w.queue), "{rate}: {w:?}");
+        }
+        // 100 Mbit/s, 50 ms one way: 120 µs per packet, 417 on the way
+        assert_eq!(Window::new(1e8, 1500, 50_000_000).in_flight, 60 + 417);
+    }
+
+    fn dispersal(needed: usize) -> Dispersal {
+        Dispersal {
+            standing_above_ns: 1000,
+            needed,
+            standing: 0,
+            first_ns: 0,
+            measured: 0,
+            last_ns: 0,
+            bytes_before: 0,
+        }
+    }
+
+    #[test]
+    fn a_burst_before_the_queue_stands_does_not_count() {
+        let mut d = dispersal(2);
+        for i in 0..50 {
+            d.arrival(i, i + 500, 1500);
+        }
+        // 120 µs apart from here on: 1500 B · 8 / 120 µs = 100 Mbit/s
+        for i in 0..12 {
+            d.arrival(0, 1_000_000 + i * 120_000, 1500);
+        }
+        assert_eq!(d.measured, 10);
+        assert!((d.bps(1500) - 1e8).abs() < 1.0, "{}", d.bps(1500));
+        assert_eq!(d.bytes_before, 51 * 1500);
+    }
+
+    #[test]
+    fn measuring_starts_over_when_the_queue_ran_empty() {
+        let mut d = dispersal(1);
+        d.arrival(0, 2000, 1500);
+        d.arrival(0, 3000, 1500);
+        d.arrival(5000, 5500, 1500);
+        assert_eq!((d.measured, d.standing), (0, 0));
+    }
+}

@@ -1,0 +1,419 @@
+//! Carries out the traffic of a run: starts and stops actors as the schedule says, until all has ended.
+//!
+//! The first failure is kept, everything is stopped in order, and what was measured is still written.
+
+use serde_json::{json, Map, Value};
+
+use crate::actor::{Actor, Cx, EventLog, Places, Progress};
+use crate::capture::Recorder;
+use crate::changes::Changes;
+use crate::children::Children;
+use crate::clock::Clock;
+use crate::error::{During, Result, RunError, Stage};
+use crate::nodes::Nodes;
+use crate::plan::Plan;
+use crate::reactor::{Event, Reactor, Token, IN};
+use crate::schedule::{Action, Schedule, State};
+use crate::status::{self, Interrupt};
+use crate::{sample, traffic};
+
+const CHANGES: u16 = 0xfff0;
+const WAKE: u16 = 0xfff1;
+const TICK: u16 = 0xfff2;
+const LIMIT: u16 = 0xfff3;
+const SIGNAL: u16 = 0xfff4;
+const TICK_NS: i64 = 1_000_000_000;
+/// Servers are given so long before the epoch's snapshot is taken; traffic waits for them in any case.
+pub const SNAPSHOT_BEFORE_NS: i64 = 50_000_000;
+/// After everything was asked to end, what does not end is left behind.
+const PATIENCE_NS: i64 = 10_000_000_000;
+
+struct Slot {
+    id: String,
+    actor: Box<dyn Actor>,
+    start_ns: Option<i64>,
+    end_ns: Option<i64>,
+    failed: bool,
+    details: Option<Value>,
+}
+
+impl Slot {
+    fn new(id: &str, actor: Box<dyn Actor>) -> Slot {
+        Slot {
+            id: id.to_string(),
+            actor,
+            start_ns: None,
+            end_ns: None,
+            failed: false,
+            details: None,
+        }
+    }
+}
+
+pub struct Conductor<'a> {
+    plan: &'a Plan,
+    nodes: &'a Nodes,
+    places: &'a Places,
+    log: &'a mut EventLog,
+    reactor: Reactor,
+    children: Children,
+    schedule: Schedule,
+    /// Traffic items in the plan's order, then samplers, then captures.
+    slots: Vec<Slot>,
+    changes: Changes,
+    failure: Option<RunError>,
+    gave_up_ns: Option<i64>,
+    woken_for: Option<i64>,
+}
+
+impl<'a> Conductor<'a> {
+    pub fn new(
+        plan: &'a Plan,
+        nodes: &'a Nodes,
+        places: &'a Places,
+        log: &'a mut EventLog,
+        reactor: Reactor,
+        interrupt: &Interrupt,
+    ) -> Result<Conductor<'a>> {
+        let schedule = Schedule::new(&plan.traffic, reactor.now.min(-1)).map_err(RunError::internal)?;
+        let mut slots: Vec<Slot> = Vec::new();
+        for (i, item) in plan.traffic.iter().enumerate() {
+            slots.push(Slot::new(item.id(), traffic::build(item, plan, i)));
+        }
+        slots.extend(plan.samplers.iter().map(|s| Slot::new(s.id(), sample::build(s))));
+        slots.extend(
+            plan.captures
+                .iter()
+                .map(|c| Slot::new(&c.id, Box::new(Recorder::new(c.clone())))),
+        );
+        reactor
+            .watch(
+                interrupt.fd(),
+                IN,
+                Token {
+                    owner: SIGNAL,
+                    kind: 0,
+                    index: 0,
+                },
+            )
+            .during(|| "watching for signals".into())?;
+        Ok(Conductor {
+            plan,
+            nodes,
+            places,
+            log,
+            reactor,
+            children: Children::default(),
+            schedule,
+            slots,
+            changes: Changes::new(&plan.changes),
+            failure: None,
+            gave_up_ns: None,
+            woken_for: None,
+        })
+    }
+
+    pub fn now(&self) -> i64 {
+        self.reactor.now
+    }
+
+    /// From here on t is counted by `clock`; what has a time already keeps its instant.
+    pub fn set_clock(&mut self, clock: Clock) {
+        let moved_ns = clock.epoch_mono_ns - self.reactor.clock.epoch_mono_ns;
+        for start_ns in self.slots.iter_mut().filter_map(|s| s.start_ns.as_mut()) {
+            *start_ns -= moved_ns;
+        }
+        if moved_ns != 0 {
+            self.log
+                .event(clock.t(), "epoch moved", None, json!({"by_ns": moved_ns}));
+        }
+        self.reactor.clock = clock;
+        self.reactor.now = clock.t();
+    }
+
+    fn special(owner: u16, index: usize) -> Token {
+        Token {
+            owner,
+            kind: 0,
+            index: index as u32,
+        }
+    }
+
+    /// Runs `f` on an actor; its error becomes the run's, with the item's name.
+    fn with<T>(&mut self, i: usize, f: impl FnOnce(&mut dyn Actor, &mut Cx) -> Result<T>) -> Option<T> {
+        let slot = &mut self.slots[i];
+        let mut cx = Cx {
+            reactor: &mut self.reactor,
+            nodes: self.nodes,
+            children: &mut self.children,
+            log: self.log,
+            places: self.places,
+            owner: i as u16,
+        };
+        match f(slot.actor.as_mut(), &mut cx) {
+            Ok(v) => Some(v),
+            Err(e) => {
+                let e = e.item(&slot.id);
+                slot.failed = true;
+                self.fail(match e.stage {
+                    Stage::Internal => e.stage(Stage::Traffic),
+                    _ => e,
+                });
+                None
+            }
+        }
+    }
+
+    fn fail(&mut self, e: RunError) {
+        self.log.event(
+            self.reactor.now,
+            "failed",
+            e.item.as_deref(),
+            json!({"message": e.line()}),
+        );
+        self.failure.get_or_insert(e);
+    }
+
+    /// Starts background items that must be up when traffic starts, and waits for them until `until_t`.
+    pub fn early(&mut self, until_t: i64) -> Result<()> {
+        self.reactor.at(until_t, Self::special(WAKE, 0));
+        let mut events = Vec::new();
+        self.act();
+        while !self.schedule.early_ready() && self.failure.is_none() && self.reactor.now < until_t {
+            self.turn(&mut events)?;
+        }
+        match self.failure.take() {
+            Some(e) => Err(e),
+            None => Ok(()),
+        }
+    }
+
+    /// Starts samplers and captures; the limit and the changes are counted from the epoch.
+    fn begin(&mut self) {
+        for i in self.plan.traffic.len()..self.slots.len() {
+            self.start(i);
+        }
+        self.reactor.at(self.plan.limit_ns, Self::special(LIMIT, 0));
+        self.reactor.at(0, Self::special(TICK, 0));
+        for (i, change) in self.plan.changes.iter().enumerate() {
+            self.reactor.at(change.at_ns, Self::special(CHANGES, i));
+        }
+    }
+
+    fn start(&mut self, i: usize) {
+        self.slots[i].start_ns = Some(self.reactor.now);
+        self.log
+            .event(self.reactor.now, "start", Some(&self.slots[i].id), json!({}));
+        self.with(i, |a, cx| a.start(cx));
+    }
+
+    fn stop(&mut self, i: usize) {
+        self.log
+            .event(self.reactor.now, "stop", Some(&self.slots[i].id), json!({}));
+        self.with(i, |a, cx| a.stop(cx));
+    }
+
+    /// Lets the schedule act until it has nothing more to do now; then sets a timer for its next instant.
+    fn act(&mut self) {
+        loop {
+            self.look_at_progress();
+            if self.failure.is_some() {
+                return;
+            }
+            let due = self.schedule.due(self.reactor.now);
+            if due.is_empty() {
+                break;
+            }
+            for action in due {
+                match action {
+                    Action::Start(i) => self.start(i),
+                    Action::Stop(i) => self.stop(i),
+                }
+            }
+        }
+        if let Some(next) = self.schedule.next_time().filter(|t| *t > self.reactor.now) {
+            if self.woken_for != Some(next) {
+                self.woken_for = Some(next);
+                self.reactor.at(next, Self::special(WAKE, 0));
+            }
+        }
+    }
+
+    fn look_at_progress(&mut self) {
+        for i in 0..self.plan.traffic.len() {
+            let slot = &mut self.slots[i];
+            if slot.start_ns.is_none() || slot.end_ns.is_some() {
+                continue;
+            }
+            match slot.actor.progress() {
+                Progress::Starting => {}
+                Progress::Running => self.schedule.started(i),
+                Progress::Ended { t_ns } => {
+                    slot.end_ns = Some(t_ns);
+                    let exit = slot.actor.exit_code();
+                    self.log
+                        .event(t_ns, "end", Some(&slot.id), json!({"exit_code": exit}));
+                    self.schedule.ended(i, t_ns);
+                }
+            }
+        }
+    }
+
+    fn turn(&mut self, events: &mut Vec<Event>) -> Result<()> {
+        self.reactor.wait(events).during(|| "waiting for events".into())?;
+        for event in events.iter().copied() {
+            self.dispatch(event);
+        }
+        if self.failure.is_none() {
+            self.act();
+        } else {
+            self.look_at_progress();
+        }
+        Ok(())
+    }
+
+    fn dispatch(&mut self, event: Event) {
+        let token = match event {
+            Event::Io(t, _) | Event::Timer(t) => t,
+        };
+        match token.owner {
+            WAKE => {}
+            SIGNAL => {
+                self.fail(RunError::new(Stage::Internal, "interrupted by a signal"));
+            }
+            LIMIT => self.limit(),
+            TICK => {
+                self.children.sweep();
+                self.reactor.clock.refresh_wall_offset();
+                self.reactor
+                    .at(self.reactor.now / TICK_NS * TICK_NS + TICK_NS, token);
+                status::line(self.reactor.now, "traffic", &self.note());
+            }
+            CHANGES => {
+                let outcome = self.changes.event(
+                    event,
+                    &mut self.reactor,
+                    self.nodes,
+                    &mut self.children,
+                    self.log,
+                    CHANGES,
+                );
+                if let Err(e) = outcome {
+                    self.fail(e);
+                }
+            }
+            i => {
+                if self.slots.get(i as usize).is_some_and(|s| s.start_ns.is_some()) {
+                    self.with(i as usize, |a, cx| a.event(cx, event));
+                }
+            }
+        }
+    }
+
+    fn note(&self) -> String {
+        let running = |s: &&Slot| s.start_ns.is_some() && s.end_ns.is_none();
+        let items = self.slots[..self.plan.traffic.len()].iter().filter(running);
+        items.map(|s| s.id.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn limit(&mut self) {
+        if self.schedule.all_done() {
+            return;
+        }
+        let limit_s = self.plan.limit_ns as f64 / 1e9;
+        self.fail(RunError::new(
+            Stage::Limit,
+            format!("still running at the limit of {limit_s} s: {}", self.note()),
+        ));
+    }
+
+    /// The whole of traffic, from just before the epoch to the last straggler.
+    pub fn run(&mut self) -> Result<()> {
+        let mut events = Vec::new();
+        self.begin();
+        self.act();
+        while self.failure.is_none() && !self.schedule.all_done() {
+            self.turn(&mut events)?;
+        }
+        self.wind_down(&mut events)?;
+        for i in 0..self.slots.len() {
+            if self.slots[i].start_ns.is_some() {
+                self.slots[i].details = self.with(i, |a, cx| a.finish(cx)).flatten();
+            }
+        }
+        self.children.kill_all();
+        self.log.flush()?;
+        match self.failure.take() {
+            Some(e) => Err(e),
+            None => Ok(()),
+        }
+    }
+
+    /// Stops what still runs (servers; everything after a failure) and waits for stragglers.
+    fn wind_down(&mut self, events: &mut Vec<Event>) -> Result<()> {
+        let failed = self.failure.is_some();
+        for i in 0..self.plan.traffic.len() {
+            // A server may still be draining somebody's straggler, but nobody's traffic needs it any more.
+            if self.slots[i].start_ns.is_some() && self.slots[i].end_ns.is_none() {
+                self.stop(i);
+            }
+        }
+        let give_up = self.reactor.now + PATIENCE_NS;
+        self.gave_up_ns = Some(give_up);
+        self.reactor.at(give_up, Self::special(WAKE, 0));
+        loop {
+            self.look_at_progress();
+            let traffic = &self.slots[..self.plan.traffic.len()];
+            let open = |s: &Slot| {
+                s.start_ns.is_some() && !s.failed && (s.end_ns.is_none() || (!failed && !s.actor.drained()))
+            };
+            if !(traffic.iter().any(open) || self.changes.busy()) || self.reactor.now >= give_up {
+                break;
+            }
+            self.reactor.wait(events).during(|| "waiting for events".into())?;
+            for event in events.iter().copied() {
+                self.dispatch(event);
+            }
+        }
+        for i in self.plan.traffic.len()..self.slots.len() {
+            self.stop(i);
+        }
+        Ok(())
+    }
+
+    /// `items` of result.json.
+    pub fn items(&self) -> Value {
+        let mut out = Map::new();
+        for (i, _) in self.plan.traffic.iter().enumerate() {
+            let s = &self.slots[i];
+            let status = match (s.start_ns, s.failed) {
+                (None, _) => "not started",
+                (_, true) => "failed",
+                _ if s.end_ns.is_none() => "failed",
+                _ if self.was_stopped(i) => "stopped",
+                _ => "ended",
+            };
+            let mut item = Map::new();
+            item.insert("status".into(), json!(status));
+            item.insert("start_ns".into(), json!(s.start_ns));
+            item.insert("end_ns".into(), json!(s.end_ns));
+            item.insert("exit_code".into(), json!(s.actor.exit_code()));
+            item.insert("details".into(), json!(s.details));
+            out.insert(s.id.clone(), Value::Object(item));
+        }
+        Value::Object(out)
+    }
+
+    fn was_stopped(&self, i: usize) -> bool {
+        self.schedule.stop_was_asked(i)
+            || self.plan.traffic[i].background()
+            || (self.gave_up_ns.is_some() && self.schedule.state(i) != State::Done)
+    }
+
+    /// `captures` of result.json: packets and drops of each.
+    pub fn captures(&self) -> Value {
+        let first = self.slots.len() - self.plan.captures.len();
+        let each = |s: &Slot| (s.id.clone(), json!(s.details));
+        Value::Object(self.slots[first..].iter().map(each).collect())
+    }
+}

@@ -1,0 +1,160 @@
+//! The guest as a machine: mounts, environment, clock, power.
+//!
+//! The root is the host's and read-only; programs write to tmpfs, and the run's own directory is the only
+//! place of the host that can be written.
+
+use std::fs;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use crate::error::{During, Result, RunError, Stage};
+use crate::guest::RUN_DIR;
+use crate::sys;
+
+const AGENT: &str = "/run/narrows-agent";
+const TOOLS: &str = "/run/narrows-tools";
+const HOME: &str = "/tmp/home";
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Before its first tick the kernel runs on coarse timers, and tc computes bursts for those.
+const EXACT_FROM_NS: i64 = 1_000_000_000;
+
+fn failed(what: String) -> RunError {
+    RunError::new(Stage::Setup, what)
+}
+
+fn mount(source: &str, target: &str, fstype: &str, flags: libc::c_ulong, data: &str) -> Result<()> {
+    sys::mount(source, Path::new(target), fstype, flags, data)
+        .map_err(|e| failed(format!("mounting {fstype} on {target}: {e}")))
+}
+
+/// Mounts everything and sets the environment. Returns the agent's binary as programs in the guest see it.
+pub fn prepare(dir: &Path) -> Result<PathBuf> {
+    mount("proc", "/proc", "proc", 0, "")?;
+    mount("sysfs", "/sys", "sysfs", 0, "")?;
+    mount("devtmpfs", "/dev", "devtmpfs", 0, "")?;
+    console();
+    for (path, options) in [("/dev/pts", "mode=620,ptmxmode=666"), ("/dev/shm", "mode=1777")] {
+        let _ = fs::create_dir(path);
+        let fstype = if path == "/dev/pts" { "devpts" } else { "tmpfs" };
+        mount(fstype, path, fstype, 0, options)?;
+    }
+    for (link, target) in [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "fd/0"),
+        ("stdout", "fd/1"),
+        ("stderr", "fd/2"),
+    ] {
+        let _ = std::os::unix::fs::symlink(target, format!("/dev/{link}"));
+    }
+    mount("tmpfs", "/run", "tmpfs", 0, "mode=755")?;
+    let agent = keep_in_sight()?;
+    // Programs keep scratch files in these; those that do not exist on this host are not missed.
+    for path in [
+        "/tmp",
+        "/var/tmp",
+        "/var/log",
+        "/var/lock",
+        "/var/run",
+        "/var/lib/nginx",
+        "/var/cache",
+    ] {
+        let real = fs::symlink_metadata(path).is_ok_and(|m| m.is_dir());
+        if real {
+            mount(
+                "tmpfs",
+                path,
+                "tmpfs",
+                0,
+                if path.ends_with("tmp") {
+                    "mode=1777"
+                } else {
+                    "mode=755"
+                },
+            )?;
+        }
+    }
+    fs::create_dir(RUN_DIR).during(|| format!("creating {RUN_DIR}"))?;
+    mount("none", RUN_DIR, "hostfs", 0, &dir.to_string_lossy())?;
+    let _ = fs::create_dir_all(HOME);
+    environment();
+    sys::exact_timers();
+    // veth receives through the per-CPU backlog: its default of 1000 would lose bursts inside the cable.
+    fs::write("/proc/sys/net/core/netdev_max_backlog", "1000000").during(|| "netdev_max_backlog".into())?;
+    Ok(agent)
+}
+
+/// The agent and the tools may lie where a tmpfs is about to hide them: binds them below /run first.
+fn keep_in_sight() -> Result<PathBuf> {
+    fs::write(AGENT, "").during(|| format!("creating {AGENT}"))?;
+    let exe = fs::read_link("/proc/self/exe").during(|| "finding the agent's own binary".into())?;
+    mount(&exe.to_string_lossy(), AGENT, "none", libc::MS_BIND, "")?;
+    if let Some(tools) = std::env::var_os("narrows_tools") {
+        fs::create_dir(TOOLS).during(|| format!("creating {TOOLS}"))?;
+        mount(&tools.to_string_lossy(), TOOLS, "none", libc::MS_BIND, "")?;
+    }
+    Ok(PathBuf::from(AGENT))
+}
+
+/// What programs see: kernel parameters that landed in init's environment are not for them.
+fn environment() {
+    let tools = std::env::var_os("narrows_tools").is_some();
+    for (key, _) in std::env::vars_os() {
+        std::env::remove_var(key);
+    }
+    let path = if tools {
+        format!("{TOOLS}:{PATH}")
+    } else {
+        PATH.to_string()
+    };
+    let fixed = [
+        ("PATH", path.as_str()),
+        ("HOME", HOME),
+        ("TMPDIR", "/tmp"),
+        ("LANG", "C.UTF-8"),
+        ("USER", "root"),
+    ];
+    for (key, value) in fixed {
+        std::env::set_var(key, value);
+    }
+}
+
+/// Standard streams: the console if the kernel gave none; newlines go out as they are.
+fn console() {
+    // SAFETY: plain system calls on descriptors 0 to 2 and a local struct.
+    unsafe {
+        if libc::fcntl(1, libc::F_GETFD) < 0 {
+            if let Ok(f) = fs::OpenOptions::new().read(true).write(true).open("/dev/console") {
+                for fd in 0..3 {
+                    libc::dup2(f.as_raw_fd(), fd);
+                }
+                std::mem::forget(f);
+            }
+        }
+        let mut tty: libc::termios = std::mem::zeroed();
+        if libc::tcgetattr(1, &mut tty) == 0 {
+            tty.c_oflag &= !libc::OPOST;
+            libc::tcsetattr(1, libc::TCSANOW, &tty);
+        }
+    }
+}
+
+/// Sleeps (free in virtual time) until high-resolution timers are on, and makes sure that they are.
+pub fn wait_for_exact_clock() -> Result<()> {
+    sys::sleep_until(EXACT_FROM_NS);
+    let psched = fs::read_to_string("/proc/net/psched").during(|| "reading /proc/net/psched".into())?;
+    match psched.split_whitespace().nth(3) {
+        Some("3b9aca00") => Ok(()),
+        other => Err(failed(format!(
+            "this kernel's timers are coarse (psched clock {other:?}): it needs CONFIG_HIGH_RES_TIMERS"
+        ))),
+    }
+}
+
+pub fn power_off() -> ! {
+    // SAFETY: plain system calls; as PID 1 this ends the machine.
+    unsafe {
+        libc::sync();
+        libc::reboot(libc::RB_POWER_OFF);
+    }
+    std::process::exit(1)
+}

@@ -1,0 +1,159 @@
+//! Nodes: network namespaces, mounted under /run/netns so that `ip netns` and `netns NODE` know them.
+//!
+//! In a guest a node's namespace has the node's name. On a host it gets a prefix unique to the run, so that
+//! two runs can go side by side; `rewrite` puts that name into tool arguments.
+
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
+
+use crate::error::{During, Result, RunError};
+use crate::{netlink, sys};
+
+pub const NETNS_DIR: &str = "/run/netns";
+
+struct Namespace {
+    node: String,
+    path: PathBuf,
+    ns: File,
+}
+
+pub struct Nodes {
+    prefix: String,
+    list: Vec<Namespace>,
+    /// Which namespace the (only) thread is in; entering is lazy, nothing ever needs to go back.
+    current: Cell<Option<usize>>,
+}
+
+impl Nodes {
+    pub fn create<'a>(names: impl Iterator<Item = &'a str>, prefix: &str) -> Result<Nodes> {
+        fs::create_dir_all(NETNS_DIR).during(|| format!("creating {NETNS_DIR}"))?;
+        let mut nodes = Nodes {
+            prefix: prefix.to_string(),
+            list: Vec::new(),
+            current: Cell::new(None),
+        };
+        for node in names {
+            nodes.create_one(node)?;
+        }
+        Ok(nodes)
+    }
+
+    fn create_one(&mut self, node: &str) -> Result<()> {
+        let path = PathBuf::from(format!("{NETNS_DIR}/{}{node}", self.prefix));
+        let what = |step: &str| format!("{step} the network namespace of node {node}");
+        File::create(&path).during(|| format!("creating {}", path.display()))?;
+        let made = sys::unshare(libc::CLONE_NEWNET)
+            .and_then(|()| sys::mount("/proc/thread-self/ns/net", &path, "", libc::MS_BIND, ""))
+            .and_then(|()| File::open(&path));
+        let ns = match made {
+            Ok(ns) => ns,
+            Err(e) => {
+                let _ = fs::remove_file(&path);
+                return Err(RunError::internal(format!("{}: {e}", what("creating"))));
+            }
+        };
+        self.list.push(Namespace {
+            node: node.to_string(),
+            path,
+            ns,
+        });
+        self.current.set(Some(self.list.len() - 1));
+        netlink::interface_up("lo").during(|| what("bringing up lo in"))
+    }
+
+    /// Puts the thread into the node's namespace. Sockets and children made afterwards belong to it.
+    pub fn enter(&self, node: &str) -> Result<()> {
+        let i = self
+            .list
+            .iter()
+            .position(|n| n.node == node)
+            .ok_or_else(|| RunError::internal(format!("no node '{node}'")))?;
+        if self.current.get() != Some(i) {
+            sys::setns_net(self.list[i].ns.as_raw_fd()).during(|| format!("entering node {node}"))?;
+            self.current.set(Some(i));
+        }
+        Ok(())
+    }
+
+    pub fn socket(&self, node: &str, domain: i32, kind: i32, protocol: i32) -> Result<OwnedFd> {
+        self.enter(node)?;
+        sys::socket(domain, kind, protocol).during(|| format!("opening a socket in node {node}"))
+    }
+
+    /// Tool arguments name nodes after `netns`; on a host that name carries the run's prefix.
+    pub fn rewrite(&self, args: &[String]) -> Vec<String> {
+        let mut out = args.to_vec();
+        for i in 1..out.len() {
+            if args[i - 1] == "netns" && self.list.iter().any(|n| n.node == args[i]) {
+                out[i] = format!("{}{}", self.prefix, args[i]);
+            }
+        }
+        out
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.list.iter().map(|n| n.node.as_str())
+    }
+
+    /// Removes the mounts; the namespaces and all in them go with the last descriptor and process.
+    pub fn remove(&mut self) {
+        self.current.set(None);
+        for n in self.list.drain(..) {
+            let _ = sys::umount_detach(&n.path);
+            let _ = fs::remove_file(&n.path);
+        }
+    }
+
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.list.iter().map(|n| n.path.clone()).collect()
+    }
+}
+
+/// Removes namespaces left by runs on this host that were killed (their pid is in the name).
+pub fn remove_stale() {
+    let Ok(entries) = fs::read_dir(NETNS_DIR) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name
+            .strip_prefix("nrw")
+            .and_then(|r| r.split_once('-'))
+            .map(|(pid, _)| pid.to_string());
+        let Some(pid) = pid.filter(|p| p.parse::<u32>().is_ok()) else {
+            continue;
+        };
+        if !PathBuf::from(format!("/proc/{pid}")).exists() {
+            let _ = sys::umount_detach(&entry.path());
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_word_after_netns_is_rewritten() {
+        let nodes = Nodes {
+            prefix: "nrw7-".into(),
+            list: vec![Namespace {
+                node: "router".into(),
+                path: PathBuf::new(),
+                ns: File::open("/dev/null").unwrap(),
+            }],
+            current: Cell::new(None),
+        };
+        let args: Vec<String> = "link add router type veth peer name x netns router"
+            .split(' ')
+            .map(String::from)
+            .collect();
+        assert_eq!(
+            nodes.rewrite(&args).join(" "),
+            "link add router type veth peer name x netns nrw7-router"
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! Every TCP socket of a node through inet_diag: TCP_INFO, the CCA's name and BBR's state.
+
+use std::fmt::Write;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::{tcp_info, Source};
+use crate::actor::Csv;
+use crate::error::Result;
+use crate::netlink::{attributes, text, Netlink, NETLINK_SOCK_DIAG};
+
+/// The version-1 request: the only one whose dump covers IPv4 and IPv6 sockets together
+/// (net/ipv4/inet_diag.c, inet_diag_dump_compat uses AF_UNSPEC).
+const TCPDIAG_GETSOCK: u16 = 18;
+const INET_DIAG_INFO: u16 = 2;
+const INET_DIAG_VEGASINFO: u8 = 3;
+const INET_DIAG_CONG: u16 = 4;
+const INET_DIAG_BBRINFO: u16 = 16;
+const TCP_LISTEN: u8 = 10;
+/// All but TIME_WAIT, CLOSE, LISTEN and requests: sockets that carry TCP_INFO of a connection.
+const CONNECTION_STATES: u32 = 0xfff & !(1 << 6 | 1 << 7 | 1 << TCP_LISTEN);
+
+pub struct TcpDiag {
+    netlink: Netlink,
+    /// Only connections to this port (a bulk item's own).
+    dport: Option<u16>,
+    line: String,
+}
+
+impl TcpDiag {
+    /// In the thread's namespace.
+    pub fn open(dport: Option<u16>) -> io::Result<TcpDiag> {
+        Ok(TcpDiag {
+            netlink: Netlink::open(NETLINK_SOCK_DIAG)?,
+            dport,
+            line: String::new(),
+        })
+    }
+}
+
+fn request(states: u32, extensions: u8) -> Vec<u8> {
+    // struct inet_diag_req: family, src_len, dst_len, ext, id (48 bytes), states, dbs
+    let mut body = vec![0u8; 60];
+    body[0] = libc::AF_INET as u8;
+    body[3] = extensions;
+    body[52..56].copy_from_slice(&states.to_ne_bytes());
+    body
+}
+
+/// (state, source, source port, destination, destination port, attributes) of one answer.
+fn parse(b: &[u8]) -> Option<(u8, IpAddr, u16, IpAddr, u16, &[u8])> {
+    if b.len() < 72 {
+        return None;
+    }
+    let port = |at: usize| u16::from_be_bytes([b[at], b[at + 1]]);
+    let address = |at: usize| -> IpAddr {
+        if b[0] == libc::AF_INET as u8 {
+            return Ipv4Addr::new(b[at], b[at + 1], b[at + 2], b[at + 3]).into();
+        }
+        let mut octets = [0u8; 16];
+        octets.copy_from_slice(&b[at..at + 16]);
+        let v6 = Ipv6Addr::from(octets);
+        v6.to_ipv4_mapped().map_or(v6.into(), IpAddr::from)
+    };
+    Some((b[1], address(8), port(4), address(24), port(6), &b[72..]))
+}
+
+impl Source for TcpDiag {
+    const HEADER: &'static str = tcp_info::HEADER;
+
+    fn sample(&mut self, t_ns: i64, csv: &mut Csv) -> io::Result<Result<()>> {
+        let extensions =
+            1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1) | 1 << (INET_DIAG_VEGASINFO - 1);
+        let (line, wanted) = (&mut self.line, self.dport);
+        let mut written = Ok(());
+        self.netlink.dump(
+            TCPDIAG_GETSOCK,
+            &request(CONNECTION_STATES, extensions),
+            |_, payload| {
+                let Some((state, src, sport, dst, dport, rest)) = parse(payload) else {
+                    return;
+                };
+                if wanted.is_some_and(|w| w != dport) || written.is_err() {
+                    return;
+                }
+                let (mut info, mut cca, mut bbr) = (&[][..], String::new(), None);
+                for (kind, value) in attributes(rest) {
+                    match kind {
+                        INET_DIAG_INFO => info = value,
+                        INET_DIAG_CONG => cca = text(value),
+                        INET_DIAG_BBRINFO => bbr = Some(value),
+                        _ => {}
+                    }
+                }
+                if info.is_empty() {
+                    return;
+                }
+                line.clear();
+                let state = tcp_info::state_name(state);
+                let _ = write!(line, "{t_ns},{src},{sport},{dst},{dport},{cca},{state}");
+                tcp_info::append_cells(line, info, bbr);
+                written = csv.line(line);
+            },
+        )?;
+        Ok(written)
+    }
+}
+
+/// Does something in the thread's namespace accept TCP on this address and port? Puts nothing on the wire.
+pub fn listens(address: IpAddr, port: u16) -> io::Result<bool> {
+    let mut found = false;
+    Netlink::open(NETLINK_SOCK_DIAG)?.dump(TCPDIAG_GETSOCK, &request(1 << TCP_LISTEN, 0), |_, payload| {
+        if let Some((TCP_LISTEN, src, sport, ..)) = parse(payload) {
+            found |= sport == port && (src.is_unspecified() || src == address);
+        }
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listener_is_seen_without_connecting_to_it() {
+        let l = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = l.local_addr().unwrap().port();
+        assert!(listens("127.0.0.1".parse().unwrap(), port).unwrap());
+        drop(l);
+        assert!(!listens("127.0.0.1".parse().unwrap(), port).unwrap());
+    }
+
+    #[test]
+    fn a_v6_wildcard_listener_counts_for_a_v4_address() {
+        let Ok(l) = std::net::TcpListener::bind("[::]:0") else {
+            return;
+        };
+        let port = l.local_addr().unwrap().port();
+        assert!(listens("127.0.0.1".parse().unwrap(), port).unwrap());
+    }
+}

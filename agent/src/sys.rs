@@ -1,0 +1,205 @@
+//! Thin wrappers over the system calls that std does not offer. No policy here.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+
+pub fn cvt(r: libc::c_int) -> io::Result<libc::c_int> {
+    if r < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(r)
+    }
+}
+
+pub fn cvt_len(r: isize) -> io::Result<usize> {
+    if r < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(r as usize)
+    }
+}
+
+fn clock_ns(id: libc::clockid_t) -> i64 {
+    // SAFETY: ts is a valid out pointer; these clocks always exist.
+    unsafe {
+        let mut ts: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(id, &mut ts);
+        ts.tv_sec * 1_000_000_000 + ts.tv_nsec
+    }
+}
+
+pub fn mono_ns() -> i64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+pub fn real_ns() -> i64 {
+    clock_ns(libc::CLOCK_REALTIME)
+}
+
+pub fn timespec(ns: i64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: ns / 1_000_000_000,
+        tv_nsec: ns % 1_000_000_000,
+    }
+}
+
+/// Sleeps until CLOCK_MONOTONIC reaches `mono_ns`.
+pub fn sleep_until(mono_ns: i64) {
+    let ts = timespec(mono_ns.max(0));
+    // SAFETY: plain system call; EINTR repeats it.
+    unsafe {
+        while libc::clock_nanosleep(
+            libc::CLOCK_MONOTONIC,
+            libc::TIMER_ABSTIME,
+            &ts,
+            std::ptr::null_mut(),
+        ) == libc::EINTR
+        {}
+    }
+}
+
+pub fn path_c(path: &Path) -> CString {
+    use std::os::unix::ffi::OsStrExt;
+    CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
+}
+
+pub fn mount(source: &str, target: &Path, fstype: &str, flags: libc::c_ulong, data: &str) -> io::Result<()> {
+    let (source, target) = (CString::new(source)?, path_c(target));
+    let (fstype, data) = (CString::new(fstype)?, CString::new(data)?);
+    // SAFETY: all pointers are valid C strings for the length of the call.
+    let r = unsafe {
+        libc::mount(
+            source.as_ptr(),
+            target.as_ptr(),
+            fstype.as_ptr(),
+            flags,
+            data.as_ptr() as *const libc::c_void,
+        )
+    };
+    cvt(r).map(drop)
+}
+
+pub fn umount_detach(target: &Path) -> io::Result<()> {
+    // SAFETY: valid C string.
+    cvt(unsafe { libc::umount2(path_c(target).as_ptr(), libc::MNT_DETACH) }).map(drop)
+}
+
+pub fn unshare(flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: plain system call.
+    cvt(unsafe { libc::unshare(flags) }).map(drop)
+}
+
+pub fn setns_net(fd: RawFd) -> io::Result<()> {
+    // SAFETY: plain system call.
+    cvt(unsafe { libc::setns(fd, libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// A new socket, close-on-exec and non-blocking.
+pub fn socket(domain: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
+    // SAFETY: plain system call; the result is owned here.
+    let fd = cvt(unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, protocol) })?;
+    // SAFETY: fresh descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+pub fn setsockopt<T>(fd: RawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
+    // SAFETY: value is readable for its own size.
+    cvt(unsafe {
+        libc::setsockopt(
+            fd,
+            level,
+            name,
+            value as *const T as *const libc::c_void,
+            std::mem::size_of::<T>() as libc::socklen_t,
+        )
+    })
+    .map(drop)
+}
+
+/// Reads a socket option into `buf`, returning the length the kernel wrote.
+pub fn getsockopt_bytes(fd: RawFd, level: i32, name: i32, buf: &mut [u8]) -> io::Result<usize> {
+    let mut len = buf.len() as libc::socklen_t;
+    // SAFETY: buf is writable for len bytes.
+    cvt(unsafe { libc::getsockopt(fd, level, name, buf.as_mut_ptr() as *mut libc::c_void, &mut len) })?;
+    Ok(len as usize)
+}
+
+pub fn getsockopt_i32(fd: RawFd, level: i32, name: i32) -> io::Result<i32> {
+    let mut buf = [0u8; 4];
+    getsockopt_bytes(fd, level, name, &mut buf)?;
+    Ok(i32::from_ne_bytes(buf))
+}
+
+pub fn memfd(name: &str) -> io::Result<OwnedFd> {
+    let name = CString::new(name)?;
+    // SAFETY: valid C string; the result is owned here.
+    let fd = cvt(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) })?;
+    // SAFETY: fresh descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+pub fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
+    // SAFETY: plain system call; the result is owned here.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as i32;
+    cvt(fd)?;
+    // SAFETY: fresh descriptor (pidfds are always close-on-exec).
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+pub fn kill(pid: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: plain system call.
+    cvt(unsafe { libc::kill(pid, signal) }).map(drop)
+}
+
+/// (nodename, "release version") as uname(2) tells.
+pub fn kernel_version() -> String {
+    let read = |p: &str| std::fs::read_to_string(p).unwrap_or_default().trim().to_string();
+    format!(
+        "{} {}",
+        read("/proc/sys/kernel/osrelease"),
+        read("/proc/sys/kernel/version")
+    )
+}
+
+/// Raises the number of open files to `wanted` where the hard limit or root's rights allow.
+pub fn raise_open_files(wanted: u64) -> io::Result<()> {
+    // SAFETY: plain system calls on a local struct.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        cvt(libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit))?;
+        if limit.rlim_cur >= wanted {
+            return Ok(());
+        }
+        limit.rlim_cur = wanted;
+        limit.rlim_max = limit.rlim_max.max(wanted);
+        cvt(libc::setrlimit(libc::RLIMIT_NOFILE, &limit)).map(drop)
+    }
+}
+
+/// Asks the kernel for exact timers (the default slack is 50 µs).
+pub fn exact_timers() {
+    // SAFETY: plain system call.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+}
+
+pub fn read_fd_from_start(fd: &OwnedFd) -> io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut buf = [0u8; 16384];
+    loop {
+        // SAFETY: buf is writable for its length.
+        let n = cvt_len(unsafe {
+            libc::pread(
+                fd.as_raw_fd(),
+                buf.as_mut_ptr() as *mut libc::c_void,
+                buf.len(),
+                out.len() as libc::off_t,
+            )
+        })?;
+        if n == 0 {
+            return Ok(out);
+        }
+        out.extend_from_slice(&buf[..n]);
+    }
+}
