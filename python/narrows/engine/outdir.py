@@ -1,4 +1,5 @@
-"""The directory of an experiment's results: lock, clean-up after the dead, linking of runs that exist elsewhere.
+"""The directory of an experiment's results: lock, clean-up after the dead, linking of runs that exist
+elsewhere.
 
 A run appears there by one rename when it is whole. Nothing here starts a guest.
 """
@@ -53,8 +54,9 @@ def check_space(out: Path) -> None:
     """Refuse to begin a run on a disk that is as good as full."""
     free = free_bytes(out)
     if free < FREE_BYTES_NEEDED:
+        need = FREE_BYTES_NEEDED / 2**20
         raise StoreError(
-            f"the disk is full: {free / 2**20:.0f} MiB are free, a run may need {FREE_BYTES_NEEDED / 2**20:.0f} MiB",
+            f"the disk is full: {free / 2**20:.0f} MiB are free, a run may need {need:.0f} MiB",
             where=str(out),
             remedy="free some space, or --out DIR on another disk, and run the same command again: "
             "whole runs are kept",

@@ -1,8 +1,8 @@
 """Takes many plans through one engine: what is missing, longest first, one worker per slot, whole runs only.
 
-It yields events and prints nothing. Reading the raw files is a function that it is given (the store's), so that
-engines know nothing of tables. A run that fails never stops the others; a full disk stops all, since every other
-run would meet it too, and keeps what is whole.
+It yields events and prints nothing. Reading the raw files is a function that it is given (the store's), so
+that engines know nothing of tables. A run that fails never stops the others; a full disk stops all, since
+every other run would meet it too, and keeps what is whole.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import queue
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +53,7 @@ class Runner:
         self._events: queue.SimpleQueue[Event | NarrowsError | None] = queue.SimpleQueue()
         self._todo: queue.SimpleQueue[Todo] = queue.SimpleQueue()
 
-    def run(self) -> Iterator[Event]:
+    def run(self) -> Generator[Event, None, None]:
         """Do the work; closing the iterator (or an exception in its consumer) stops all guests."""
         outdir.prepare(self.out)
         with outdir.locked(self.out):
@@ -121,8 +121,9 @@ class Runner:
         room = host.memory_available_bytes() - host.MEMORY_KEPT_FREE_BYTES
         fits = room // largest
         if fits < 1:
+            need, have = largest / 2**20, max(room, 0) / 2**20
             raise EngineError(
-                f"a run may take {largest / 2**20:.0f} MiB of memory, {max(room, 0) / 2**20:.0f} MiB can be had",
+                f"a run may take {need:.0f} MiB of memory, {have:.0f} MiB can be had",
                 remedy="end other programs, or give the machine less memory in the experiment",
             )
         return slots[:fits]

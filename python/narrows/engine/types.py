@@ -25,7 +25,8 @@ class Slot:
     """A place for one guest at a time: the core that it is pinned to."""
 
     number: int
-    cpu: int
+    cpu: int | None
+    """None: not pinned."""
 
 
 @dataclass(frozen=True)

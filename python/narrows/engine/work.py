@@ -1,7 +1,8 @@
-"""Guesses how much work a run is, from its plan alone, in packets: to start long runs first and to say what is left.
+"""Guesses how much work a run is, from its plan alone, in packets: to start long runs first and to say
+what is left.
 
-Only ratios between runs matter; the measured time of finished runs turns them into seconds. It is a guess, and no
-number of a result rests on it.
+Only ratios between runs matter; the measured time of finished runs turns them into seconds. It is a guess,
+and no number of a result rests on it.
 """
 
 from __future__ import annotations

@@ -52,6 +52,10 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
                 rows, packets, warnings = _tables(directory, facts.run_id, plan, result, data)
         except NarrowsError as error:
             fault = _fault("store", error)
+        except OSError:
+            raise  # a full disk is not this run's fault
+        except Exception as error:
+            fault = RunFault("store", f"defect in narrows: {type(error).__name__}: {error}")
     whole = manifest.build(plan, facts, result, checks, fault, warnings, packets, rows)
     manifest.write(directory, whole)
     if fault is None:
@@ -59,6 +63,13 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
         _compress(raw)
     virtual_s = None if result is None or result.end_ns is None else result.end_ns / 1e9
     return Finished(fault, virtual_s, tuple(warnings))
+
+
+def fail(directory: Path, facts: RunFacts, fault: RunFault) -> Finished:
+    """Only the manifest, of a run that could not be read."""
+    plan = Plan.read(directory / layout.PLAN)
+    manifest.write(directory, manifest.build(plan, facts, None, [], fault, [], None, {}))
+    return Finished(fault, None)
 
 
 def _fault(stage: str, error: NarrowsError) -> RunFault:

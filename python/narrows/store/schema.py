@@ -5,6 +5,8 @@ docs/data.md is the same for people. This module knows nothing of where the valu
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -121,5 +123,10 @@ def concat(frames: Iterable[pl.DataFrame], table: str) -> pl.DataFrame:
 
 
 def write(frame: pl.DataFrame, path: Path) -> None:
-    """One Parquet file, zstd."""
-    frame.write_parquet(path, compression="zstd", compression_level=3)
+    """One Parquet file, zstd. A full disk is an OSError, however Polars calls it."""
+    try:
+        frame.write_parquet(path, compression="zstd", compression_level=3)
+    except pl.exceptions.PolarsError as error:
+        if "space" in str(error) or "quota" in str(error).lower():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from error
+        raise

@@ -1,0 +1,34 @@
+"""From a file on the command line to plans: shared by the commands that take an experiment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from narrows.errors import PlanError
+from narrows.plan.model import Plan
+
+
+def plans_of(file: Path, only: Sequence[str] = ()) -> tuple[str, list[Plan]]:
+    """Name and plans of an experiment file, or of a `.json` file with a plan or a list of plans."""
+    if file.suffix == ".json":
+        plans = _read_plans(file)
+        return (plans[0].experiment if plans else file.stem), plans
+    from narrows.plan.expand import expand
+    from narrows.plan.select import select
+    from narrows.spec.load import load
+
+    experiment = load(file)
+    return experiment.name, select(expand(experiment), only)
+
+
+def _read_plans(file: Path) -> list[Plan]:
+    try:
+        value = json.loads(file.read_bytes())
+    except OSError as error:
+        raise PlanError(f"cannot read the plan: {error.strerror}", where=str(file)) from None
+    except ValueError as error:
+        raise PlanError(f"not JSON: {error}", where=str(file)) from None
+    many = value if isinstance(value, list) else [value]
+    return [Plan.from_json(json.dumps(one), where=str(file)) for one in many]

@@ -1,0 +1,67 @@
+"""Small formats that several commands print: times, keys, tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+MISSING = "–"
+
+
+def duration(seconds: float | None) -> str:
+    """`3.2 s`, `4 min 05 s`, `2 h 03 min`."""
+    if seconds is None:
+        return MISSING
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02} s"
+    return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def key(labels: Mapping[str, str]) -> str:
+    """`rate=100Mbit queue=fq_codel`, as --only takes it."""
+    return " ".join(f"{axis}={label}" for axis, label in labels.items()) or "(one run)"
+
+
+def cell(value: Any) -> str:
+    """A value for people: numbers short, missing as a dash."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """A plain table without a frame; numbers to the right."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for i, name in enumerate(columns):
+        values = [row[i] for row in rows if row[i] is not None]
+        numeric = bool(values) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+        made.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(cell(value) for value in row))
+    return made
+
+
+def as_json(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A JSON array of objects; missing is null."""
+    return json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=1, default=str)
+
+
+def as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """CSV with a header; missing is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue().rstrip("\n")

@@ -1,0 +1,137 @@
+"""`narrows run FILE`: make the runs that are missing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from narrows.cli.experiment import plans_of
+from narrows.cli.format import duration
+from narrows.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from narrows.engine.runner import Runner
+    from narrows.engine.types import Engine
+
+ENGINES = ("uml", "netns")
+INTERRUPTED = 130
+FAILED = 1
+
+
+def make_engine(name: str) -> Engine:
+    """The engine of that name."""
+    if name == "uml":
+        from narrows.engine.uml import UmlEngine
+
+        return UmlEngine()
+    if name == "netns":
+        from narrows.engine.netns import NetnsEngine
+
+        return NetnsEngine()
+    raise UsageError(f"no engine {name}", remedy=did_you_mean(name, ENGINES))
+
+
+def _terminate(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def run(
+        file: Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file.")],
+        only: Annotated[
+            list[str] | None,
+            typer.Option(
+                help="Only runs with these labels: 'queue=fq_codel rate=100Mbit'. May be given again."
+            ),
+        ] = None,
+        jobs: Annotated[
+            int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
+        ] = None,
+        engine: Annotated[
+            str, typer.Option(help="uml: virtual time, no root. netns: this host, real time, root.")
+        ] = "uml",
+        out: Annotated[
+            Path | None, typer.Option(help="Where results go; default: results/<experiment>.")
+        ] = None,
+        timeout: Annotated[
+            float | None, typer.Option(min=1, help="Seconds of wall time after which a run counts as hung.")
+        ] = None,
+        stall: Annotated[
+            float | None,
+            typer.Option(
+                min=1, help="Seconds of wall time without progress in virtual time that count as hung."
+            ),
+        ] = None,
+    ) -> None:
+        """Make the runs of an experiment that are missing. Interrupt it at will: the next call goes on."""
+        from narrows.engine.runner import Runner
+        from narrows.engine.types import Limits
+        from narrows.engine.work import expected_work
+
+        console = Console(soft_wrap=True, highlight=False)
+        name, plans = plans_of(file, only or [])
+        if not plans:
+            raise UsageError("there is no run to make", where=str(file))
+        chosen = make_engine(engine)
+        directory = out or Path("results") / name
+        default = Limits()
+        limits = Limits(timeout or default.wall_s, stall or default.stall_s)
+        from narrows.store.finish import FinishPool
+
+        signal.signal(signal.SIGTERM, _terminate)
+        with FinishPool(jobs or len(os.sched_getaffinity(0))) as finish:
+            runner = Runner(chosen, plans, directory, finish, jobs=jobs, limits=limits)
+            work = {run_id: expected_work(plan) for run_id, plan in runner.plans.items()}
+            _show(console, runner, work, directory, file)
+
+
+def _show(console: Console, runner: Runner, work: dict[str, float], directory: Path, file: Path) -> None:
+    from narrows.cli.run_view import LiveView, PlainView, State, View
+    from narrows.engine.events import Planned, Skipped
+
+    state = State()
+    total = sum(work.values())
+    with contextlib.closing(runner.run()) as events:
+        try:
+            head = [next(events)]
+            for _ in range(head[0].skipped + head[0].reused if isinstance(head[0], Planned) else 0):
+                head.append(next(events))
+            total -= sum(work[event.run_id] for event in head if isinstance(event, Skipped))
+            view: View = (LiveView if console.is_terminal else PlainView)(console, state, total)
+            with view:
+                for event in head:
+                    view.show(event)
+                for event in events:
+                    view.show(event)
+        except KeyboardInterrupt:
+            events.close()
+            console.print(
+                f"interrupted: {state.ok} runs made, guests stopped, nothing half-written is left\n"
+                f"  → narrows run {file} (with the same options) goes on from here"
+            )
+            raise typer.Exit(INTERRUPTED) from None
+    planned = state.planned
+    assert planned is not None
+    if planned.to_do:
+        console.print(
+            f"{state.ok} made, {len(state.failed)} failed in {duration(time.monotonic() - state.started)}; "
+            f"{state.virtual_s:.0f} s virtual in {state.wall_s:.0f} s of guests' wall time"
+        )
+    console.print(f"results: {directory}")
+    if state.failed:
+        first = state.failed[0]
+        console.print(
+            f"{len(state.failed)} failed; the first: narrows show {first.run_id} --dir {directory}\n"
+            "  → the same command tries the failed ones again"
+        )
+        raise typer.Exit(FAILED)

@@ -1,0 +1,40 @@
+"""`narrows shell FILE`: an experiment's topology, with a shell in its client."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from narrows.cli.experiment import plans_of
+from narrows.cli.format import key
+from narrows.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def shell(
+        file: Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file.")],
+        only: Annotated[
+            list[str] | None, typer.Option(help="Which run's topology: 'queue=fq_codel rate=100Mbit'.")
+        ] = None,
+    ) -> None:
+        """Boot an experiment's topology in real time and give a shell in its client. No traffic starts."""
+        from narrows.engine.uml import UmlEngine
+
+        if not sys.stdin.isatty():
+            raise UsageError("a shell needs a terminal", remedy="call it from a terminal, or use narrows run")
+        _, plans = plans_of(file, only or [])
+        if not plans:
+            raise UsageError("there is no run to boot", where=str(file))
+        engine = UmlEngine()
+        engine.check(plans[:1])
+        typer.echo(f"topology of {key(plans[0].key)}; exit ends it")
+        with tempfile.TemporaryDirectory(prefix="narrows-shell-") as directory:
+            (Path(directory) / "plan.json").write_text(plans[0].to_json())
+            raise typer.Exit(engine.shell(plans[0], Path(directory)))

@@ -1,0 +1,101 @@
+"""`narrows show RUN`: what one run was, what it found, and whether it counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from narrows.cli.find_run import find_run
+from narrows.cli.format import MISSING, cell, duration, key, table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def show(
+        run: Annotated[
+            str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its directory.")
+        ],
+        directory: Annotated[Path | None, typer.Option("--dir", help="Where to look.")] = None,
+        as_json: Annotated[bool, typer.Option("--json", help="Print the whole manifest.")] = False,
+        tc: Annotated[bool, typer.Option("--tc", help="Print the plan's tc and ip commands too.")] = False,
+    ) -> None:
+        """Show one run: key, checks, figures; for a failed one, why."""
+        console = Console(soft_wrap=True, highlight=False)
+        results, run_id = find_run(run, directory)
+        manifest = results.manifest(run_id)
+        if as_json:
+            typer.echo(json.dumps(manifest, indent=1, ensure_ascii=False))
+            return
+        path = results.run_directory(run_id)
+        console.print(f"run        {run_id}  {manifest['status']}")
+        console.print(f"key        {key(manifest['key'])}")
+        console.print(f"question   {manifest['question']}")
+        console.print(f"directory  {path}")
+        _machine(console, manifest)
+        if manifest["error"]:
+            _error(console, manifest["error"], path)
+        _checks(console, manifest)
+        for warning in manifest["warnings"]:
+            console.print(f"warning    {warning}: check before trusting the result")
+        if tc:
+            _commands(console, path)
+        metrics = results.metrics(run_id=run_id)
+        if metrics.height:
+            console.print()
+            columns = ["source", "direction", "name", "value", "unit"]
+            rows = metrics.select(columns).sort("source", "direction", "name").rows()
+            console.print(table(columns, rows))
+
+
+def _machine(console: Console, manifest: dict[str, Any]) -> None:
+    resources = manifest["resources"]
+    console.print(
+        f"took       {duration(resources['virtual_s'])} virtual, {duration(resources['wall_s'])} wall, "
+        f"{_mebibytes(resources['max_rss_bytes'])} resident, {cell(resources['packets'])} packets tapped"
+    )
+    kernel, agent = manifest["kernel"], manifest["agent"]
+    release = (kernel.get("release") or kernel["id"]).split("\n")[0]
+    console.print(f"made by    {manifest['engine']}, kernel {release}, agent {agent['id'][:12]}")
+
+
+def _mebibytes(value: int | None) -> str:
+    return MISSING if value is None else f"{value / 2**20:.0f} MiB"
+
+
+def _error(console: Console, error: dict[str, Any], path: Path) -> None:
+    console.print(f"failed     {error['line']}", style="bold red")
+    for line in (error.get("stderr") or "").strip().splitlines()[-15:]:
+        console.print(f"           | {line}")
+    console.print(f"           see {path}/console.log and {path}/raw/")
+
+
+def _checks(console: Console, manifest: dict[str, Any]) -> None:
+    calibration = manifest["calibration"]
+    if calibration:
+        rtt = calibration.get("rtt_median_ns")
+        rates = [calibration.get(f"rate_{way}_bps") for way in ("down", "up")]
+        shown = "/".join(MISSING if rate is None else f"{rate / 1e6:.2f}" for rate in rates)
+        verdict = "ok" if calibration["ok"] else "failed: " + "; ".join(calibration["problems"])
+        base = MISSING if rtt is None else f"{rtt / 1e6:.3f} ms"
+        console.print(f"calibrated {verdict}: base RTT {base}, rate down/up {shown} Mbit/s")
+    for hop in manifest["conservation"]:
+        verdicts = {"ok": 0, "failed": 0, "not checked": 0}
+        for check in hop["checks"]:
+            verdicts[check["verdict"]] += 1
+        told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items() if count)
+        notes = {c["note"] for c in hop["checks"] if c["verdict"] == "not checked" and c["note"]}
+        why = f" ({'; '.join(sorted(notes))})" if notes else ""
+        console.print(f"conserved  {hop['hop']} {hop['direction']}: {told}{why}")
+
+
+def _commands(console: Console, path: Path) -> None:
+    plan = json.loads((path / "plan.json").read_bytes())
+    for step in plan["setup"]:
+        if step["tool"] in ("tc", "ip"):
+            console.print(f"{step['node']:10} {step['tool']} {' '.join(step['args'])}")

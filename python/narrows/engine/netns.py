@@ -1,0 +1,166 @@
+"""Engine `netns`: the same agent in network namespaces of this host, in real time, as root.
+
+Refuses, naming each, what this kernel lacks. There is no tap here, and the machine's other load is in the
+numbers: results agree with `uml` only within a tolerance, and never to the bit.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+from narrows.engine import agent_binary, layout, process
+from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, Slot
+from narrows.engine.uml import check_tools, fault, guest_path
+from narrows.errors import EngineError
+from narrows.plan.model import Plan, TcpBulk
+
+Probe = tuple[str, ...]
+
+
+def qdiscs(plan: Plan) -> set[Probe]:
+    """All qdiscs that the plan sets up: kind and options, as `tc` takes them."""
+    found = set()
+    commands = [(step.tool, step.args) for step in plan.setup] + [(c.tool, c.args) for c in plan.changes]
+    for tool, args in commands:
+        if tool != "tc" or args[:1] != ("qdisc",) or args[1:2] not in (("add",), ("replace",), ("change",)):
+            continue
+        words = list(args[2:])
+        while words:
+            if words[0] in ("dev", "parent", "handle"):
+                del words[:2]
+            elif words[0] == "root":
+                del words[0]
+            else:
+                break
+        if words:
+            found.add(tuple(words))
+    return found
+
+
+def ccas(plan: Plan) -> set[str]:
+    """All congestion control algorithms that the plan names."""
+    found = {item.cca for item in plan.traffic if isinstance(item, TcpBulk) and item.cca}
+    for step in plan.setup:
+        for word in step.args if step.tool == "sysctl" else ():
+            name, _, value = word.partition("=")
+            if name.strip() == "net.ipv4.tcp_congestion_control" and value:
+                found.add(value.strip())
+    return found
+
+
+def lacking_qdiscs(probes: set[Probe], path: str) -> dict[str, str]:
+    """Kind → what `tc` says, of those that this kernel refuses. Tries each in a namespace of its own."""
+    lacking = {}
+    for probe in sorted(probes):
+        where = () if probe[0] in ("ingress", "clsact") else ("root",)
+        done = subprocess.run(
+            ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", *where, *probe],
+            capture_output=True, text=True, env={"PATH": path}, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+            lacking[probe[0]] = said[0]
+    return lacking
+
+
+def lacking_ccas(wanted: set[str]) -> set[str]:
+    """Those that this kernel neither has nor can load."""
+    file = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    for name in wanted - set(file.read_text().split()):
+        if shutil.which("modprobe"):
+            subprocess.run(["modprobe", "-q", f"tcp_{name}"], capture_output=True, check=False)
+    return wanted - set(file.read_text().split())
+
+
+class NetnsEngine:
+    """This host's kernel; one run at a time, since runs would disturb each other."""
+
+    def __init__(self) -> None:
+        self._agent, agent_id = agent_binary.find()
+        self._path = guest_path(None)
+        release = platform.uname()
+        self.info = EngineInfo(
+            name="netns",
+            kernel_id=f"host {release.release} {release.version}",
+            agent_id=agent_id,
+            kernel={"path": None},
+            agent={"path": str(self._agent)},
+        )
+
+    def check(self, plans: list[Plan]) -> None:
+        """Root, and everything that the plans need of this kernel."""
+        if os.geteuid() != 0:
+            raise EngineError(
+                "the engine netns makes network namespaces and needs root",
+                remedy="use --engine uml, which needs none, or run it as root",
+            )
+        if any(plan.machine.timer_latency is not None for plan in plans):
+            raise EngineError(
+                "timer_latency is a knob of the virtual machine; this host's timers are as they are",
+                remedy="use --engine uml, or leave timer_latency out",
+            )
+        if shutil.which("unshare", path=self._path) is None:
+            raise EngineError("unshare is not installed", remedy="apt-get install util-linux")
+        check_tools(plans, self._path)
+        faults = []
+        lacking = lacking_qdiscs(set().union(*(qdiscs(plan) for plan in plans)), self._path)
+        if lacking:
+            told = "; ".join(f"{kind} ({said})" for kind, said in lacking.items())
+            faults.append(f"this kernel ({platform.release()}) does not do these qdiscs: {told}")
+        missing = lacking_ccas(set().union(*(ccas(plan) for plan in plans)))
+        if missing:
+            faults.append(f"this kernel lacks the congestion control {', '.join(sorted(missing))}")
+        if faults:
+            raise EngineError(
+                "; ".join(faults),
+                remedy="use --engine uml, whose kernel has them all, or --only to choose runs without them",
+            )
+
+    def memory_bytes(self, plan: Plan) -> int:
+        """Programs take what they take; it is not known beforehand."""
+        return 0
+
+    def slots(self, jobs: int | None) -> list[Slot]:
+        """One."""
+        if jobs is not None and jobs > 1:
+            raise EngineError(
+                "the engine netns makes one run at a time: in real time, runs would disturb each other",
+                remedy="--jobs 1, or --engine uml",
+            )
+        return [Slot(0, None)]
+
+    def run(
+        self,
+        plan: Plan,
+        directory: Path,
+        slot: Slot,
+        *,
+        limits: Limits,
+        stop: threading.Event,
+        progress: ProgressSink,
+    ) -> Carried:
+        """One run, in about as long as its virtual time."""
+        directory = directory.resolve()
+        (directory / layout.RAW).mkdir(exist_ok=True)
+        job = process.Job(
+            argv=(str(self._agent), "host", str(directory)),
+            env={"PATH": self._path, "HOME": str(directory), "LANG": "C"},
+            cwd=directory,
+            cpu=None,
+            writable_dirs=(),  # it configures this host's namespaces: root is what it needs
+            writable_files=(),
+        )
+        ended = process.carry(job, directory / layout.CONSOLE, limits, stop, progress)
+        return Carried(
+            error=fault(ended, directory, limits),
+            wall_s=ended.wall_s,
+            cpu=None,
+            max_rss_bytes=ended.max_rss_bytes,
+            cpu_s=ended.cpu_s,
+            isolation={"landlock_abi": None, "landlock": "off: the agent works on this host as root"},
+        )
