@@ -107,6 +107,7 @@ class UmlEngine:
             "seccomp=on",
             "con=null",
             "con0=fd:0,fd:1",
+            "console=tty0",  # else the kernel puts it behind the --, as an argument of the agent
             "panic=1",
             f"random-seed={plan.seed}",
             f"hostfs-writable={directory}",
