@@ -64,7 +64,8 @@ pub struct Server {
     tls: Option<Arc<rustls::ServerConfig>>,
     epoll: Epoll,
     timer: Timer,
-    timer_at_ns: Option<u64>,
+    /// What the timer is set to; unknown once it went off, since only setting it anew makes it forget that.
+    timer_at_ns: Option<Option<u64>>,
     connections: HashMap<u64, Connection>,
     deadlines: BTreeSet<(u64, u64)>,
     next_token: u64,
@@ -166,11 +167,11 @@ impl Server {
 
     fn arm_timer(&mut self) -> Result<(), String> {
         let first = self.deadlines.first().map(|(at, _)| *at);
-        if first != self.timer_at_ns {
+        if Some(first) != self.timer_at_ns {
             self.timer
                 .set(first)
                 .map_err(|e| format!("cannot set the timer: {e}"))?;
-            self.timer_at_ns = first;
+            self.timer_at_ns = Some(first);
         }
         Ok(())
     }
@@ -511,5 +512,28 @@ impl Connection {
             self.deadline_ns = now + REFUSED_TIMEOUT_NS;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ndt7::args::parse_server;
+
+    #[test]
+    fn a_timer_that_went_off_last_does_not_keep_the_server_awake() {
+        let args = parse_server(&["--listen=127.0.0.1:0".to_owned()]).unwrap();
+        let (stop, _never) = std::os::unix::net::UnixStream::pair().unwrap();
+        let mut server = Server::start(args, Lines::to(io::sink()), &stop).unwrap();
+        server.arm_timer().unwrap();
+        server.timer.set(Some(1)).unwrap(); // long past
+        let mut ready = Vec::new();
+        server.epoll.wait(&mut ready).unwrap();
+        assert_eq!(ready[0].token, TIMER);
+        server.on_time().unwrap();
+        server.arm_timer().unwrap();
+        let _client = TcpStream::connect(server.listener.local_addr().unwrap()).unwrap();
+        server.epoll.wait(&mut ready).unwrap();
+        assert_eq!(ready.iter().map(|r| r.token).collect::<Vec<_>>(), [LISTENER]);
     }
 }
