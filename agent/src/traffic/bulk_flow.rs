@@ -110,12 +110,12 @@ impl Flow {
             return Ok(Received::End);
         };
         loop {
-            let mut nothing = [0u8; 1];
-            // SAFETY: with MSG_TRUNC, TCP discards and never writes to the buffer (tcp_recvmsg_locked).
+            // SAFETY: with MSG_TRUNC, TCP discards and never touches the buffer (tcp_recvmsg_locked). It is null
+            // because the kernel checks that address and length lie within user space.
             let got = unsafe {
                 libc::recv(
                     fd.as_raw_fd(),
-                    nothing.as_mut_ptr() as *mut libc::c_void,
+                    std::ptr::null_mut(),
                     WHOLE,
                     libc::MSG_TRUNC | libc::MSG_DONTWAIT,
                 )
