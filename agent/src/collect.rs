@@ -101,24 +101,49 @@ pub fn tc(nodes: &Nodes) -> Result<Value> {
         if out.exit_code != Some(0) {
             return Err(broken("tc could not show qdiscs".into()));
         }
-        let parts = serde_json::Deserializer::from_slice(&out.stdout)
-            .into_iter::<Value>()
-            .collect::<std::result::Result<Vec<_>, _>>()
-            .map_err(|e| broken(format!("tc printed what is not JSON: {e}")))?;
-        if parts.len() != ifaces.len() * 2 {
-            return Err(broken(format!(
-                "tc gave {} answers to {} questions",
-                parts.len(),
-                ifaces.len() * 2
-            )));
-        }
+        let text = String::from_utf8_lossy(&out.stdout);
+        let answers = tc_answers(&text, ifaces.len()).map_err(broken)?;
         let mut shown = Map::new();
-        for (iface, pair) in ifaces.iter().zip(parts.chunks(2)) {
-            shown.insert(iface.to_string(), json!({"qdisc": pair[0], "class": pair[1]}));
+        for (iface, (qdiscs, classes)) in ifaces.iter().zip(answers) {
+            shown.insert(iface.to_string(), json!({"qdisc": qdiscs, "class": classes}));
         }
         all.insert(node.to_string(), Value::Object(shown));
     }
     Ok(Value::Object(all))
+}
+
+/// Splits the answers to `qdisc show` and `class show`, asked in turn for each interface. Before 6.2, iproute2
+/// has no JSON for classes: each then becomes `{"text": …}`.
+fn tc_answers(text: &str, interfaces: usize) -> std::result::Result<Vec<(Value, Value)>, String> {
+    // Each JSON value, with the plain text that follows it.
+    let mut parts: Vec<(Value, &str)> = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        let value = match stream.next() {
+            Some(Ok(v)) => v,
+            Some(Err(e)) => return Err(format!("tc printed what is not JSON: {e}")),
+            None => break,
+        };
+        rest = rest[stream.byte_offset()..].trim_start();
+        let plain = match rest.starts_with('[') {
+            true => 0,
+            false => rest.find("\n[").map_or(rest.len(), |at| at + 1),
+        };
+        parts.push((value, &rest[..plain]));
+        rest = rest[plain..].trim_start();
+    }
+    if parts.len() == 2 * interfaces {
+        return Ok(parts.chunks(2).map(|p| (p[0].0.clone(), p[1].0.clone())).collect());
+    }
+    if parts.len() != interfaces {
+        return Err(format!("tc gave {} answers for {interfaces} interfaces", parts.len()));
+    }
+    let classes = |plain: &str| -> Value {
+        let blocks = plain.split("\nclass ").map(|b| b.trim().trim_start_matches("class "));
+        blocks.filter(|b| !b.is_empty()).map(|b| json!({"text": format!("class {b}")})).collect()
+    };
+    Ok(parts.into_iter().map(|(qdiscs, plain)| (qdiscs, classes(plain))).collect())
 }
 
 /// Counters of every interface of every node.
@@ -263,6 +288,22 @@ pub fn tools(plan: &Plan) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_of_a_tc_with_json_classes_are_paired() {
+        let a = tc_answers("[{\"kind\":\"htb\"}]\n[{\"class\":\"htb\"}][]\n[]\n", 2).unwrap();
+        assert_eq!(a[0].1[0]["class"], "htb");
+        assert_eq!(a[1], (json!([]), json!([])));
+    }
+
+    #[test]
+    fn answers_of_a_tc_without_json_classes_keep_the_text() {
+        let text = "[{\"kind\":\"htb\"}]\nclass htb 1:11 root\n Sent 0\nclass htb 1:12 root\n\n[{\"kind\":\"netem\"}]\n\n";
+        let a = tc_answers(text, 2).unwrap();
+        assert_eq!(a[0].1, json!([{"text": "class htb 1:11 root\n Sent 0"}, {"text": "class htb 1:12 root"}]));
+        assert_eq!(a[1].1, json!([]));
+        assert!(tc_answers(text, 3).is_err());
+    }
 
     #[test]
     fn a_hop_finds_its_own_line_of_totals() {
