@@ -25,7 +25,11 @@ PROBE_INTERVAL = 10 * MS
 
 
 def plan(
-    key: dict[str, str], rate_bps: int, queue: str, timer: tuple[int, int] | None = None
+    key: dict[str, str],
+    rate_bps: int,
+    queue: str,
+    timer: tuple[int, int] | None = None,
+    base_rtt_ns: int = 500_000,
 ) -> dict[str, Any]:
     """A plan with the fields that figures and verdicts read."""
     burst = {
@@ -94,7 +98,7 @@ def plan(
         "link": {
             "rate_down_bps": rate_bps,
             "rate_up_bps": rate_bps,
-            "base_rtt_ns": 500_000,
+            "base_rtt_ns": base_rtt_ns,
             "mtu_bytes": 1500,
             "line_rate_bps": 1_000_000_000,
             "queue": queue,
@@ -138,10 +142,11 @@ def run(
     timer: tuple[int, int] | None = None,
     status: str = "ok",
     seed_text: str = "",
+    base_rtt_ns: int = 500_000,
 ) -> Observed:
     """One run through the same gathering code as stored runs. What is not given was not measured."""
-    made = plan(key, rate_bps, queue, timer)
-    run_id = hashlib.sha256(repr((sorted(key.items()), seed_text)).encode()).hexdigest()[:16]
+    made = plan(key, rate_bps, queue, timer, base_rtt_ns)
+    run_id = hashlib.sha256(repr((sorted(key.items()), seed_text, queue, timer)).encode()).hexdigest()[:16]
     metrics: list[tuple[str, str | None, str, float | None, str]] = []
     samples: list[tuple[str, str | None, str, int, float | None, str]] = []
     for direction, bps in (throughput_bps or {}).items():

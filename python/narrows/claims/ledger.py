@@ -1,0 +1,110 @@
+"""The ledger: every claim with its verdict, from all results below one directory; and how it is written."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from narrows.claims import r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11
+from narrows.claims.evidence import Facts, by, facts, usable
+from narrows.claims.verdict import Verdict
+from narrows.metrics.observed import Observed
+from narrows.report.load import load
+
+CLAIMS: tuple[ModuleType, ...] = (r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11)
+
+
+def read_all(root: Path) -> list[Observed]:
+    """All runs of all directories of results below `root` (or of `root` itself, if it holds runs)."""
+    folders = [root, *sorted(p for p in root.iterdir() if p.is_dir())] if root.is_dir() else []
+    runs: list[Observed] = []
+    for folder in folders:
+        if any((each / "manifest.json").exists() for each in folder.iterdir() if each.is_dir()):
+            runs += load(folder)
+    return runs
+
+
+def judge_all(runs: Sequence[Observed], only: Iterable[str] = ()) -> list[Verdict]:
+    """The verdicts, in the order of the claims."""
+    wanted = {name.upper() for name in only}
+    judges: list[tuple[str, Callable[[Iterable[Observed]], Verdict]]] = [
+        (module.CLAIM.id, module.judge) for module in CLAIMS
+    ]
+    return [judge(runs) for name, judge in judges if not wanted or name in wanted]
+
+
+def to_json(verdicts: Sequence[Verdict]) -> str:
+    """For machines: everything, the ids of all runs included."""
+    return json.dumps([dataclasses.asdict(v) for v in verdicts], indent=1, ensure_ascii=False) + "\n"
+
+
+def sample(runs: Sequence[Observed]) -> str:
+    """What was measured: how many runs, of which rates and repetitions."""
+    good = usable(runs)
+    if not good:
+        return "No run is stored, so nothing is judged."
+    rates = sorted({facts(r).rate_mbps for r in good})
+    counts = [len(same) for same in by(good, *(f.name for f in dataclasses.fields(Facts))).values()]
+    span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    return (
+        f"Sample: {len(good)} runs at {', '.join(f'{rate:g}' for rate in rates)} Mbit/s, {len(counts)} "
+        f"conditions, "
+        f"{span} repetitions of each (the paper has 10)."
+    )
+
+
+def to_markdown(verdicts: Sequence[Verdict], measured: str) -> str:
+    """For docs/claims.md; `measured` is what `sample` says."""
+    lines = [
+        "# Verdicts on the paper's claims",
+        "",
+        "Written by `narrows claims --write`; computed from stored runs only. The paper is Ray et al., "
+        "*Characterizing",
+        "the Impact of Active Queue Management on Speed Test Measurements* (arXiv 2511.19213). Pass marks "
+        "are constants in",
+        "`python/narrows/claims/` and in the experiments; they are never moved to make a claim hold. "
+        "Intervals are 95 %",
+        "(medians by order statistics, deviations by bootstrap); without one, the values were too few.",
+        "",
+        measured,
+        "",
+        "| claim | verdict | runs |",
+        "|---|---|---|",
+    ]
+    lines += [
+        f"| {v.claim.id}: {v.claim.text} ({v.claim.source}) | **{v.verdict}** | {len(v.run_ids)} |"
+        for v in verdicts
+    ]
+    for v in verdicts:
+        lines += [
+            "",
+            f"## {v.claim.id}: {v.verdict}",
+            "",
+            f"{v.claim.text} ({v.claim.source} of the paper).",
+            "",
+        ]
+        lines += [f"{_sentence(v.reason)}"]
+        if v.numbers:
+            lines += [
+                "",
+                "| quantity | value | interval | unit | n | conditions |",
+                "|---|---|---|---|---|---|",
+            ]
+            for n in v.numbers:
+                interval = "–" if n.low is None or n.high is None else f"{n.low:.4g} … {n.high:.4g}"
+                lines.append(f"| {n.name} | {n.value:.4g} | {interval} | {n.unit} | {n.n} | {n.conditions} |")
+        if v.cause:
+            lines += ["", v.cause]
+        lines += ["", f"Experiment: `experiments/{v.claim.experiment}`."]
+        if v.run_ids:
+            shown = " ".join(v.run_ids[:4])
+            more = f" and {len(v.run_ids) - 4} more" if len(v.run_ids) > 4 else ""
+            lines += [f"Runs: {shown}{more}."]
+    return "\n".join(lines) + "\n"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

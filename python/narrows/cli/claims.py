@@ -1,0 +1,89 @@
+"""`narrows claims`: the verdict on each claim of the paper, with the numbers it rests on."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from narrows.errors import UsageError
+
+
+class Format(StrEnum):
+    """How the ledger is printed."""
+
+    table = "table"
+    json = "json"
+    md = "md"
+
+
+COLOURS = {
+    "holds": "green",
+    "holds in part": "yellow",
+    "does not hold here": "red",
+    "not testable here": "blue",
+    "not measured": "bright_black",
+}
+NUMBERS_IN_TABLE = 6
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def claims(
+        only: Annotated[list[str] | None, typer.Argument(metavar="[R1 R2 …]", help="Default: all.")] = None,
+        results: Annotated[Path, typer.Option(help="A directory of results, or one with several.")] = Path(
+            "results"
+        ),
+        form: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.table,
+        write: Annotated[Path | None, typer.Option(help="Also write it as Markdown to this file.")] = None,
+    ) -> None:
+        """Judge the paper's claims from stored results. Runs nothing."""
+        from narrows.claims.ledger import CLAIMS, judge_all, read_all, sample, to_json, to_markdown
+        from narrows.claims.verdict import Verdict
+
+        known = [module.CLAIM.id for module in CLAIMS]
+        for name in only or []:
+            if name.upper() not in known:
+                raise UsageError(f"no claim {name}", remedy=f"known: {', '.join(known)}")
+        if not results.is_dir():
+            raise UsageError(
+                "no such directory of results",
+                where=str(results),
+                remedy="narrows run experiments/r01_underuse_without_burst.py makes one; --results DIR "
+                "names another",
+            )
+        runs = read_all(results)
+        verdicts = judge_all(runs, only or [])
+        if write is not None:
+            write.write_text(to_markdown(verdicts, sample(runs)), encoding="utf-8")
+        if form is Format.json:
+            typer.echo(to_json(verdicts), nl=False)
+            return
+        if form is Format.md:
+            typer.echo(to_markdown(verdicts, sample(runs)), nl=False)
+            return
+        console = Console(highlight=False)
+        table = Table(show_lines=True)
+        for column in ("claim", "verdict", "what it rests on"):
+            table.add_column(column)
+
+        def rests_on(v: Verdict) -> str:
+            shown = [f"· {n}" for n in v.numbers[:NUMBERS_IN_TABLE]]
+            left = len(v.numbers) - NUMBERS_IN_TABLE
+            if left > 0:
+                shown.append(f"· {left} more numbers: --format md")
+            return "\n".join([v.reason, *shown, f"{len(v.run_ids)} runs" if v.run_ids else ""]).strip()
+
+        for v in verdicts:
+            word = f"[{COLOURS[v.verdict]}]{v.verdict}[/]"
+            table.add_row(
+                f"{v.claim.id} {v.claim.text} ({v.claim.source})", word, rests_on(v).replace("[", "\\[")
+            )
+        console.print(table)
+        console.print(sample(runs))
