@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -102,7 +103,7 @@ class Step(Strict):
 
     def command(self) -> str:
         """As a person would type it."""
-        return " ".join((self.tool, *self.args))
+        return shlex.join((self.tool, *self.args))
 
 
 class Change(Strict):
@@ -114,7 +115,7 @@ class Change(Strict):
     args: tuple[str, ...]
 
     def command(self) -> str:
-        return " ".join((self.tool, *self.args))
+        return shlex.join((self.tool, *self.args))
 
 
 class Hop(Strict):

@@ -38,7 +38,7 @@ class Experiment:
     captures: dict[str, capture] = field(default_factory=dict)
     tap: tap | None = None
     sample: sample | None = None
-    machine: machine | Axis | None = None
+    machine: machine | None = None
     repeat: repeat | None = None
     axes: tuple[Axis, ...] = ()
     """In the order in which the file made them, one per name."""
@@ -246,7 +246,9 @@ def _collect_others(names: list[tuple[str, Any]], experiment: Experiment) -> Non
         kind = type(each).__name__
         if getattr(experiment, kind) is not None:
             raise SpecError(
-                f"a second {kind}()", where=each.where, remedy="an experiment has one; use axis()"
+                f"a second {kind}()",
+                where=each.where,
+                remedy="an experiment has one; use axis() for its options",
             )
         setattr(experiment, kind, each)
 
@@ -267,13 +269,12 @@ def _reached(roots: list[Any]) -> dict[int, Any]:
 def _check_unused(names: list[tuple[str, Any]], reached: dict[int, Any]) -> None:
     kept = _reached([value for _, value in names])
     for each in created:
-        if id(each) not in reached and id(each) not in kept and not each.may_stand_alone:
-            if isinstance(each, Traffic):
-                raise SpecError(
-                    f"{type(each).__name__}() is made but never used",
-                    where=each.where,
-                    remedy=f"assign it to a name, which becomes its id: flow = {type(each).__name__}(…)",
-                )
+        if isinstance(each, Traffic) and id(each) not in reached and id(each) not in kept:
+            raise SpecError(
+                f"{type(each).__name__}() is made but never used",
+                where=each.where,
+                remedy=f"assign it to a name, which becomes its id: flow = {type(each).__name__}(…)",
+            )
     for axis in created_axes:
         if id(axis) not in reached:
             raise SpecError(

@@ -1,0 +1,217 @@
+"""Shaper and queue of one direction of the bottleneck, as `tc` commands.
+
+HTB: root 1:, class 1:11 (as in the listing of Ray et al.), the queue under it as 110:. TBF: root 1:, the
+queue under it. A qdisc that shapes by itself, or with nothing that shapes, is the root.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from narrows.errors import SpecError
+from narrows.plan.qdiscs import QueueContext, Words, arguments, words_of
+from narrows.spec.base import SpecObject
+from narrows.spec.link import Link
+from narrows.spec.queues import Qdisc, cake
+from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, tbf
+from narrows.units import Duration, Rate, Size
+
+TBF_DEFAULT_LATENCY = "50ms"
+"""tc asks for a limit or a latency, but the queue under the shaper, not TBF's own, is what holds packets."""
+
+# HTB's round-robin quantum: rate / r2q (10) within these (net/sched/sch_htb.c). No effect with one class.
+HTB_R2Q = 10
+HTB_QUANTUM_BYTES = (1000, 200_000)
+
+_OWN, _HTB = own_shaper(), htb()
+"""The shapers of a link that names none."""
+
+
+@dataclass(frozen=True)
+class DirectionSpec:
+    """One direction of the bottleneck, all decided."""
+
+    link: Link
+    queue: Qdisc
+    shaper: Shaper | None
+    rate: Rate
+    base_rtt: Duration
+    mtu_bytes: int
+
+    def kind(self) -> Shaper:
+        """The shaper; where the experiment names none: the queue itself if it can, else HTB."""
+        if self.shaper is not None:
+            return self.shaper
+        return _OWN if self.queue.can_shape else _HTB
+
+    def shaper_kind(self) -> str | None:
+        shaper = self.kind()
+        if isinstance(shaper, no_shaper):
+            return None
+        return self.queue.label() if isinstance(shaper, own_shaper) else shaper.label()
+
+    def shaped_rate(self) -> Rate | None:
+        """What the shaper is set to."""
+        shaper = self.kind()
+        if isinstance(shaper, no_shaper):
+            return None
+        if isinstance(shaper, own_shaper) and isinstance(self.queue, cake) and self.queue["bandwidth"]:
+            bandwidth = self.queue["bandwidth"]
+            return bandwidth if isinstance(bandwidth, Rate) else None
+        return self.rate
+
+    def context(self) -> QueueContext:
+        return QueueContext(rate=self.shaped_rate(), base_rtt=self.base_rtt, mtu_bytes=self.mtu_bytes)
+
+    def queue_words(self) -> Words:
+        """The queue's options, with CAKE's bandwidth."""
+        words = words_of(self.queue, self.context())
+        if not isinstance(self.queue, cake):
+            return words
+        rate = self.shaped_rate() if isinstance(self.kind(), own_shaper) else None
+        return {**({"unlimited": ""} if rate is None else {"bandwidth": rate.tc()}), **words}
+
+    def ceil_bps(self) -> int | None:
+        ceil = self._ceil()
+        return None if ceil is None else ceil.bps
+
+    def _ceil(self) -> Rate | None:
+        shaper = self.kind()
+        if not isinstance(shaper, htb):
+            return None
+        if shaper["ceil_factor"] is not None:
+            return self.rate.scaled(shaper["ceil_factor"])
+        ceil = shaper["ceil"]
+        return ceil if isinstance(ceil, Rate) else self.rate
+
+    def burst_bytes(self) -> int | None:
+        return self._bucket("burst")
+
+    def cburst_bytes(self) -> int | None:
+        return self._bucket("cburst")
+
+    def _bucket(self, name: str) -> int | None:
+        shaper = self.kind()
+        if name not in shaper.options:
+            return None
+        if isinstance(shaper, htb) and shaper["burst_per_rate"] is not None:
+            sent: Size = self.rate * shaper["burst_per_rate"]
+            return sent.bytes
+        given = shaper[name]
+        return given.bytes if isinstance(given, Size) else None
+
+    def check(self, blame: SpecObject) -> None:
+        """Raise if the shaper cannot pass one full frame, or its rates contradict."""
+        shaper = self.kind()
+        frame = self.context().frame_bytes
+        for name in ("burst", "cburst"):
+            size = self._bucket(name)
+            if size is not None and size < frame:
+                raise SpecError(
+                    f"{shaper.label()}: {name} of {size} bytes is less than one frame of {frame} bytes "
+                    f"(MTU {self.mtu_bytes} + 14)",
+                    where=_line(shaper, blame),
+                    remedy=f'at least "{frame} B", or the rate is never reached',
+                )
+        ceil = self._ceil()
+        if ceil is not None and ceil < self.rate:
+            raise SpecError(
+                f"htb: ceil ({ceil}) is below the rate ({self.rate})",
+                where=_line(shaper, blame),
+                remedy="ceil must be at least the rate: use ceil_factor=1.6",
+            )
+        if isinstance(shaper, tbf) and shaper["peakrate"] is not None and shaper["peakrate"] <= self.rate:
+            raise SpecError(
+                f"tbf: peakrate ({shaper['peakrate']}) must be above the rate ({self.rate})",
+                where=_line(shaper, blame),
+            )
+
+
+def _line(shaper: Shaper, blame: SpecObject) -> str:
+    """The shaper's own line if the experiment wrote it; else that of what is to blame."""
+    return shaper.where if shaper.given else blame.where
+
+
+def shaper_words(direction: DirectionSpec) -> Words:
+    """The shaper's options as tc's words; empty where the queue shapes itself or nothing does."""
+    shaper = direction.kind()
+    if isinstance(shaper, htb):
+        ceil = direction.ceil_bps()
+        assert ceil is not None
+        low, high = HTB_QUANTUM_BYTES
+        quantum = shaper["quantum"]
+        words = {
+            "rate": direction.rate.tc(),
+            "ceil": Rate(ceil).tc(),
+            "burst": str(direction.burst_bytes()),
+            "cburst": str(direction.cburst_bytes()),
+            "quantum": str(
+                min(max(direction.rate.bps // 8 // HTB_R2Q, low), high) if quantum is None else quantum.bytes
+            ),
+        }
+        return {**words, **_link_layer(shaper)}
+    if isinstance(shaper, tbf):
+        words = {"rate": direction.rate.tc(), "burst": str(direction.burst_bytes())}
+        if shaper["limit"] is not None:
+            words["limit"] = shaper["limit"].tc()
+        else:
+            words["latency"] = shaper["latency"].tc() if shaper["latency"] else TBF_DEFAULT_LATENCY
+        if shaper["peakrate"] is not None:
+            words["peakrate"] = shaper["peakrate"].tc()
+            words["mtu"] = shaper["mtu"].tc()
+        return {**words, **_link_layer(shaper)}
+    return {}
+
+
+def _link_layer(shaper: Shaper) -> Words:
+    words = {}
+    if shaper["overhead"]:
+        words["overhead"] = str(shaper["overhead"])
+    if shaper["mpu"]:
+        words["mpu"] = shaper["mpu"].tc()
+    if shaper["linklayer"] != "ethernet":
+        words["linklayer"] = shaper["linklayer"]
+    return words
+
+
+def _class(dev: str) -> tuple[str, ...]:
+    return ("dev", dev, "parent", "1:", "classid", "1:11", "htb")
+
+
+def queue_steps(dev: str, direction: DirectionSpec) -> list[tuple[str, ...]]:
+    """The `tc` commands that make shaper and queue on an interface."""
+    direction.check(direction.link)
+    shaper = direction.kind()
+    queue = (direction.queue.label(), *arguments(direction.queue_words()))
+    root = ("qdisc", "add", "dev", dev, "root", "handle", "1:")
+    if isinstance(shaper, htb):
+        return [
+            (*root, "htb", "default", "11"),
+            ("class", "add", *_class(dev), *arguments(shaper_words(direction))),
+            ("qdisc", "add", "dev", dev, "parent", "1:11", "handle", "110:", *queue),
+        ]
+    if isinstance(shaper, tbf):
+        return [
+            (*root, "tbf", *arguments(shaper_words(direction))),
+            ("qdisc", "add", "dev", dev, "parent", "1:1", "handle", "110:", *queue),
+        ]
+    return [(*root, *queue)]
+
+
+def rate_change(dev: str, direction: DirectionSpec, where: SpecObject) -> tuple[str, ...]:
+    """The `tc` command that gives a running bottleneck another rate."""
+    direction.check(where)
+    shaper = direction.kind()
+    if isinstance(shaper, htb):
+        return ("class", "change", *_class(dev), *arguments(shaper_words(direction)))
+    if isinstance(shaper, tbf):
+        words = arguments(shaper_words(direction))
+        return ("qdisc", "change", "dev", dev, "root", "handle", "1:", "tbf", *words)
+    if isinstance(shaper, own_shaper):
+        if direction.queue["bandwidth"] is not None:
+            where.fail(
+                "the rate of cake(bandwidth=…) does not follow the link's", "leave bandwidth out of cake()"
+            )
+        rate = ("bandwidth", direction.rate.tc())
+        return ("qdisc", "change", "dev", dev, "root", "handle", "1:", direction.queue.label(), *rate)
+    return where.fail("nothing shapes this link, so its rate cannot change", "use a shaper, such as htb()")

@@ -1,0 +1,272 @@
+"""From an experiment file to its plans: load, expand, lower. What later parts call.
+
+The same file gives the same plans on every machine and from every directory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from narrows.errors import SpecError
+from narrows.plan import linux, sysctls
+from narrows.plan.expand import ResolvedRun, expand
+from narrows.plan.model import (
+    Calibration,
+    Capture,
+    Hop,
+    LinkSampler,
+    LinkSummary,
+    Machine,
+    Node,
+    Plan,
+    QdiscSampler,
+    Sampler,
+    TcpBulk,
+    TcpInfoSampler,
+    TimerLatency,
+    TrafficItem,
+)
+from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
+from narrows.plan.timing import Timetable
+from narrows.plan.topology import HOST_ROLES, Topology, dumbbell
+from narrows.plan.traffic import lower
+from narrows.spec.load import Experiment, load
+from narrows.units import NS_PER_S
+
+WALL_CLOCK_NS = 1_767_225_600 * NS_PER_S
+"""2026-01-01 00:00:00 UTC: every guest boots then, so that no output depends on the day."""
+
+EPOCH_NS = 3 * NS_PER_S
+EPOCH_RTTS = 50
+"""The epoch comes later on long paths: calibration exchanges many packets one by one."""
+
+LIMIT_SLACK_NS = 30 * NS_PER_S
+
+RTT_TOLERANCE_NS = 200_000
+RTT_TOLERANCE = 0.02
+RATE_TOLERANCE = 0.02
+CALIBRATION_PACKET_BYTES = 200
+"""Upper bound of what the RTT probe's packets take on the wire, for their serialisation time."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plans:
+    """An experiment and all its runs."""
+
+    experiment: Experiment
+    plans: tuple[Plan, ...]
+    expected_end_ns: tuple[int, ...]
+    """When each run will have ended, as far as can be known."""
+
+    @property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """The labels of every axis of the key, `seed` included, in order."""
+        return {name: tuple(dict.fromkeys(p.key[name] for p in self.plans)) for name in self.plans[0].key}
+
+
+def plan_file(path: Path | str) -> Plans:
+    """All plans of an experiment file. Everything wrong with it is raised here, before anything starts."""
+    return plan_experiment(load(path))
+
+
+def plan_experiment(experiment: Experiment) -> Plans:
+    """All plans of a loaded experiment."""
+    topology = dumbbell()
+    made, ends = [], []
+    for run in expand(experiment):
+        plan, end_ns = _plan(experiment, run, topology)
+        made.append(plan)
+        ends.append(end_ns)
+    return Plans(experiment, tuple(made), tuple(ends))
+
+
+def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple[Plan, int]:
+    times = Timetable(run)
+    traffic = lower(run, topology, times)
+    values = _sysctls(run, topology, traffic)
+    changes, told = linux.changes(topology, run.link)
+    summary = linux.summary(run.link, told)
+    latest_ns = times.latest_end_ns()
+    samplers = _samplers(run, topology)
+    captures = _captures(run, topology)
+    _check_ids(run, traffic, samplers, captures)
+    latency = run.machine["timer_latency"]
+    rtt_ns = summary.base_rtt_ns
+    plan = Plan(
+        experiment=experiment.name,
+        question=experiment.question,
+        key=run.key,
+        seed=run.seed,
+        wall_clock_ns=WALL_CLOCK_NS,
+        epoch_monotonic_ns=EPOCH_NS + _up_to_seconds(EPOCH_RTTS * rtt_ns),
+        limit_ns=latest_ns + latest_ns // 2 + LIMIT_SLACK_NS,
+        machine=Machine(
+            memory_bytes=run.machine["memory"].bytes,
+            timer_latency=None
+            if latency is None
+            else TimerLatency(min_ns=latency[0].ns, max_ns=latency[1].ns),
+        ),
+        nodes=tuple(Node(name=n.name, role=n.role) for n in topology.nodes),
+        link=summary,
+        setup=linux.setup_steps(topology, run.link, values),
+        changes=changes,
+        hops=_hops(run, topology),
+        calibration=_calibration(run, topology, summary),
+        traffic=traffic,
+        samplers=samplers,
+        captures=captures,
+    )
+    return plan, times.expected_end_ns()
+
+
+def _up_to_seconds(span_ns: int) -> int:
+    """Whole seconds, rounded down below one second: short paths keep the usual epoch."""
+    return 0 if span_ns < NS_PER_S else -(-span_ns // NS_PER_S) * NS_PER_S
+
+
+def _sysctls(
+    run: ResolvedRun, topology: Topology, traffic: tuple[TrafficItem, ...]
+) -> dict[str, dict[str, str]]:
+    """The pinned settings; Linux has no ECN per socket, so flows that ask for it set it at their sender."""
+    asked = run.link["sysctls"]
+    values = sysctls.settings(topology, asked)
+    flows = [item for item in traffic if isinstance(item, TcpBulk)]
+    for sender in sorted({flow.sender for flow in flows}):
+        own = [flow for flow in flows if flow.sender == sender]
+        with_ecn = [flow for flow in own if flow.ecn]
+        without = [flow for flow in own if not flow.ecn]
+        if not with_ecn:
+            continue
+        item = run.items[with_ecn[0].id]
+        if without:
+            item.fail(
+                f"{with_ecn[0].id} asks for ECN, {without[0].id} does not, and both send from the {sender}",
+                "Linux switches ECN per host: give all flows of a direction the same ecn=",
+            )
+        name = "net.ipv4.tcp_ecn"
+        given = any(name in asked.get(role, {}) for role in ("all", topology.role(sender)))
+        sysctls.set_on_hosts(values, sender, name, "1", asked=given, where=item.where)
+    return values
+
+
+def _hops(run: ResolvedRun, topology: Topology) -> tuple[Hop, ...]:
+    router = topology.bottleneck
+    down = topology.at(router, topology.bottleneck_down_cable).name
+    up = topology.at(router, topology.bottleneck_up_cable).name
+    detail = run.tap["detail"]
+    return (
+        Hop(hop="bottleneck", direction="down", node=router, iface=down, ingress=(up,), tap=detail),
+        Hop(hop="bottleneck", direction="up", node=router, iface=up, ingress=(down,), tap=detail),
+    )
+
+
+def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Calibration:
+    """What the idle rig must show. A qdisc counts the Ethernet header, the IP layer does not."""
+    client, server = topology.named("client")[0], topology.named("server")[0]
+    timers = run.machine["timer_latency"]
+    timer_ns = timers[1].ns if timers else 0
+    jitter_ns = link.down.jitter_ns + link.up.jitter_ns
+    serialisation_ns = 0
+    ip_rates: list[int | None] = []
+    for direction in (link.down, link.up):
+        rates = [rate for rate in (direction.rate_bps, link.line_rate_bps) if rate is not None]
+        ip_rates.append(
+            min(rates) * link.mtu_bytes // (link.mtu_bytes + ETHERNET_HEADER_BYTES) if rates else None
+        )
+        serialisation_ns += sum(CALIBRATION_PACKET_BYTES * 8 * NS_PER_S // rate for rate in rates)
+    # Each direction passes two timers: the shaper's and netem's.
+    tolerance_ns = max(RTT_TOLERANCE_NS, int(RTT_TOLERANCE * link.base_rtt_ns))
+    lossy = bool(link.down.loss_percent or link.up.loss_percent)
+    return Calibration(
+        client=client,
+        server=server,
+        server_address=topology.address(server),
+        client_address=topology.address(client),
+        rtt_ns=link.base_rtt_ns,
+        rtt_tolerance_ns=tolerance_ns + serialisation_ns + jitter_ns + 4 * timer_ns,
+        rate_down_bps=ip_rates[0],
+        rate_up_bps=ip_rates[1],
+        rate_tolerance=RATE_TOLERANCE,
+        # Late timers, loss and jitter may keep the rig under its rate; link layers with cells always do.
+        rate_is_upper_bound=bool(timer_ns or lossy or jitter_ns or _counts_otherwise(link)),
+    )
+
+
+def _counts_otherwise(link: LinkSummary) -> bool:
+    """Whether a shaper counts more per packet than the frame (overhead, mpu, cells)."""
+    words = ("overhead", "mpu", "linklayer", "atm", "ptm")
+    return any(
+        word in options
+        for direction in (link.down, link.up)
+        for options in (direction.shaper_options, direction.queue_options)
+        for word in words
+    )
+
+
+def _samplers(run: ResolvedRun, topology: Topology) -> tuple[Sampler, ...]:
+    made: list[Sampler] = []
+    every = run.sample
+    hosts = [node for node in topology.nodes if node.role in HOST_ROLES]
+    if every["tcp_info"] is not None:
+        made += [
+            TcpInfoSampler(id=f"tcp-{n.name}", node=n.name, interval_ns=every["tcp_info"].ns) for n in hosts
+        ]
+    router = topology.bottleneck
+    if every["qdisc"] is not None:
+        for direction, cable in (
+            ("down", topology.bottleneck_down_cable),
+            ("up", topology.bottleneck_up_cable),
+        ):
+            iface = topology.at(router, cable).name
+            made.append(
+                QdiscSampler(id=f"qdisc-{direction}", node=router, iface=iface, interval_ns=every["qdisc"].ns)
+            )
+    if every["link"] is not None:
+        for node in topology.nodes:
+            ends = topology.of(node.name)
+            for i in ends:
+                name = f"link-{node.name}" if len(ends) == 1 else f"link-{node.name}-{i.name}"
+                made.append(LinkSampler(id=name, node=node.name, iface=i.name, interval_ns=every["link"].ns))
+    return tuple(made)
+
+
+def _captures(run: ResolvedRun, topology: Topology) -> tuple[Capture, ...]:
+    router = topology.bottleneck
+    places = {
+        "client": topology.of(topology.named("client")[0])[0],
+        "server": topology.of(topology.named("server")[0])[0],
+        "bottleneck-down": topology.at(router, topology.bottleneck_down_cable),
+        "bottleneck-up": topology.at(router, topology.bottleneck_up_cable),
+    }
+    return tuple(
+        Capture(
+            id=name,
+            node=places[capture["at"]].node,
+            iface=places[capture["at"]].name,
+            snap_bytes=capture["snap"].bytes,
+            start_ns=capture["start"].ns,
+            stop_ns=None if capture["stop"] is None else capture["stop"].ns,
+        )
+        for name, capture in run.captures.items()
+    )
+
+
+def _check_ids(
+    run: ResolvedRun,
+    traffic: tuple[TrafficItem, ...],
+    samplers: tuple[Sampler, ...],
+    captures: tuple[Capture, ...],
+) -> None:
+    """Ids name files, so no two parts of a run may share one."""
+    seen: dict[str, str] = {}
+    parts = [("an item", i.id) for i in traffic] + [("a sampler", s.id) for s in samplers]
+    for what, name in [*parts, *(("a capture", c.id) for c in captures)]:
+        if name in seen:
+            blame = run.items.get(name) or run.captures.get(name)
+            raise SpecError(
+                f"{name} is the name of {seen[name]} and of {what}",
+                where=blame.where if blame is not None else None,
+                remedy="rename one of them",
+            )
+        seen[name] = what

@@ -1,0 +1,254 @@
+"""Lowers a link over a topology to the exact `ip`, `tc`, `ethtool` and `sysctl` steps, and its changes.
+
+The bottleneck's shaper and queue sit on the two interfaces of the bottleneck's node; delay, jitter, loss and
+the line rate are netem on the path's node, because netem on a host would change TCP (small queues would see
+it). Nothing here runs a command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from narrows.plan import sysctls
+from narrows.plan.bottleneck import DirectionSpec, queue_steps, rate_change, shaper_words
+from narrows.plan.model import Change, LinkDirection, LinkSummary, Step
+from narrows.plan.topology import HOST_ROLES, Interface, Topology
+from narrows.spec.link import Link, split_delay
+from narrows.units import Duration, Rate
+
+NETEM_LIMIT_PACKETS = 10_000_000
+"""netem drops above its limit, 1000 by default; this never fills (120 s of full frames at 1 Gbit/s)."""
+
+OFFLOADS_OFF = {"tso": False, "gso": False, "gro": False}
+"""A super-packet of 64 KB is nothing that a bottleneck on a wire queues. Checksums stay offloaded: they only
+cost CPU."""
+
+
+@dataclass(frozen=True)
+class PathState:
+    """What netem does in one direction."""
+
+    delay: Duration
+    jitter: Duration
+    loss_percent: float
+    line_rate: Rate | None
+
+    def words(self) -> tuple[str, ...]:
+        made = ["netem", "limit", str(NETEM_LIMIT_PACKETS), "delay", self.delay.tc()]
+        if self.jitter:
+            made.append(self.jitter.tc())
+        if self.loss_percent:
+            made += ["loss", "random", f"{self.loss_percent:g}%"]
+        if self.line_rate is not None:
+            made += ["rate", self.line_rate.tc()]
+        return tuple(made)
+
+
+@dataclass(frozen=True)
+class LinkState:
+    """The link at one moment: the start, or after a change."""
+
+    rates: tuple[Rate, Rate]
+    paths: tuple[PathState, PathState]
+
+
+def initial_state(link: Link) -> LinkState:
+    """The link at the start of a run; pairs are (down, up)."""
+    down, up = link.delays()
+    return LinkState(
+        rates=(link["rate"], link.up("rate")),
+        paths=(
+            PathState(down, link["jitter"], link["loss"], link["line_rate"]),
+            PathState(up, link.up("jitter"), link.up("loss"), link["line_rate"]),
+        ),
+    )
+
+
+def directions(link: Link, state: LinkState) -> tuple[DirectionSpec, DirectionSpec]:
+    """What the bottleneck does each way."""
+    rtt = state.paths[0].delay + state.paths[1].delay
+    pairs = ((link["queue"], link["shaper"]), (link.up("queue"), link.up("shaper")))
+    return tuple(
+        DirectionSpec(link=link, queue=queue, shaper=shaper, rate=rate, base_rtt=rtt, mtu_bytes=link["mtu"])
+        for (queue, shaper), rate in zip(pairs, state.rates, strict=True)
+    )  # type: ignore[return-value]
+
+
+# ---- set-up ----------------------------------------------------------------------------------------------
+
+
+def setup_steps(topology: Topology, link: Link, values: Mapping[str, Mapping[str, str]]) -> tuple[Step, ...]:
+    """Everything before t = 0, in order."""
+    state = initial_state(link)
+    made = sysctls.steps(topology, values)
+    made += _cables(topology, link["mtu"])
+    for node in topology.nodes:
+        made += _node(topology, node.name, link)
+    router = topology.bottleneck
+    cables = (topology.bottleneck_down_cable, topology.bottleneck_up_cable)
+    for cable, direction in zip(cables, directions(link, state), strict=True):
+        made += [
+            Step(node=router, tool="tc", args=args)
+            for args in queue_steps(topology.at(router, cable).name, direction)
+        ]
+    for interface, path in _netem_interfaces(topology, state):
+        args = ("qdisc", "add", "dev", interface.name, "root", "handle", "1:", *path.words())
+        made.append(Step(node=interface.node, tool="tc", args=args))
+    return tuple(made)
+
+
+def _cables(topology: Topology, mtu: int) -> list[Step]:
+    made = []
+    for position, cable in enumerate(topology.cables):
+        a, b = topology.at(cable.a, position), topology.at(cable.b, position)
+        args = (
+            *("link", "add", a.name, "address", a.mac, "mtu", str(mtu), "type", "veth"),
+            *("peer", "name", b.name, "address", b.mac, "mtu", str(mtu), "netns", b.node),
+        )
+        made.append(Step(node=a.node, tool="ip", args=args))
+    return made
+
+
+def _node(topology: Topology, node: str, link: Link) -> list[Step]:
+    """One node's offloads, addresses, neighbours and routes, so that one `ip -batch` does them."""
+    offloads = {**OFFLOADS_OFF, **link["offloads"]}
+    switches = tuple(part for name, on in offloads.items() for part in (name, "on" if on else "off"))
+    made = [Step(node=node, tool="ethtool", args=("-K", i.name, *switches)) for i in topology.of(node)]
+    commands: list[tuple[str, ...]] = []
+    for i in topology.of(node):
+        commands.append(("addr", "add", f"{i.address}/24", "dev", i.name))
+        commands.append(("link", "set", i.name, "up"))
+    for i in topology.of(node):
+        peer = topology.peer(i)
+        lladdr = ("lladdr", peer.mac, "dev", i.name, "nud", "permanent")
+        commands.append(("neigh", "add", peer.address, *lladdr))
+    for route in topology.routes:
+        if route.node == node:
+            commands.append(("route", "add", route.subnet, "via", route.via, "dev", route.dev))
+    return made + [Step(node=node, tool="ip", args=args) for args in commands]
+
+
+def _netem_interfaces(topology: Topology, state: LinkState) -> list[tuple[Interface, PathState]]:
+    down, up = state.paths
+    path = topology.path
+    made = [(topology.at(path, topology.path_down_cable), down)]
+    return made + [(topology.at(path, cable), up) for cable in topology.path_up_cables]
+
+
+# ---- changes ---------------------------------------------------------------------------------------------
+
+
+def changes(topology: Topology, link: Link) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """The commands of `link.at(…)`, and the same in words."""
+    state = initial_state(link)
+    commands: list[Change] = []
+    told = []
+    for change in link.changes:
+        before, state = state, _changed(link, state, change.values)
+        at_ns = change["time"].ns
+        router = topology.bottleneck
+        cables = (topology.bottleneck_down_cable, topology.bottleneck_up_cable)
+        for index, direction in enumerate(directions(link, state)):
+            if state.rates[index] != before.rates[index]:
+                dev = topology.at(router, cables[index]).name
+                args = rate_change(dev, direction, where=change)
+                commands.append(Change(at_ns=at_ns, node=router, tool="tc", args=args))
+        old = {i.name: p for i, p in _netem_interfaces(topology, before)}
+        for i, path in _netem_interfaces(topology, state):
+            if path.jitter > path.delay:
+                change.fail(
+                    f"from {change['time']} on, jitter ({path.jitter}) is more than the delay ({path.delay})"
+                )
+            if path != old[i.name]:
+                args = ("qdisc", "change", "dev", i.name, "root", "handle", "1:", *path.words())
+                commands.append(Change(at_ns=at_ns, node=i.node, tool="tc", args=args))
+        parts = [
+            f"{name} {value:g} %" if isinstance(value, float) else f"{name} {value}"
+            for name, value in change.values.items()
+            if name != "time" and value is not None
+        ]
+        told.append(f"at {change['time']}: {', '.join(parts)}")
+    return tuple(commands), tuple(told)
+
+
+def _changed(link: Link, state: LinkState, new: Mapping[str, object]) -> LinkState:
+    """A value without suffix goes for both ways, unless the link was given one of its own upstream."""
+
+    def pair(name: str, old: tuple[object, object]) -> tuple[object, object]:
+        down = old[0] if new[name] is None else new[name]
+        follows = f"{name}_up" not in link.given
+        up = down if follows and new[name] is not None else old[1]
+        own_up = new[f"{name}_up"]
+        return down, up if own_up is None else own_up
+
+    rates = pair("rate", state.rates)
+    jitter = pair("jitter", (state.paths[0].jitter, state.paths[1].jitter))
+    loss = pair("loss", (state.paths[0].loss_percent, state.paths[1].loss_percent))
+    delays: tuple[object, object] = (state.paths[0].delay, state.paths[1].delay)
+    base = new["base_rtt"]
+    if isinstance(base, Duration):
+        delays = split_delay(base, None, None)
+    delays = tuple(
+        old if own is None else own
+        for old, own in zip(delays, (new["delay_down"], new["delay_up"]), strict=True)
+    )  # type: ignore[assignment]
+    paths = tuple(
+        PathState(delays[i], jitter[i], loss[i], link["line_rate"])  # type: ignore[arg-type]
+        for i in (0, 1)
+    )
+    return LinkState(rates=rates, paths=paths)  # type: ignore[arg-type]
+
+
+# ---- summary ---------------------------------------------------------------------------------------------
+
+
+def summary(link: Link, changes_in_words: tuple[str, ...]) -> LinkSummary:
+    """What the later parts need to know of the link."""
+    state = initial_state(link)
+    made = []
+    for direction, path in zip(directions(link, state), state.paths, strict=True):
+        words = shaper_words(direction)
+        rate = direction.shaped_rate()
+        made.append(
+            LinkDirection(
+                queue=direction.queue.label(),
+                queue_options=direction.queue_words(),
+                shaper=direction.shaper_kind(),
+                shaper_options=words,
+                rate_bps=None if rate is None else rate.bps,
+                ceil_bps=direction.ceil_bps(),
+                burst_bytes=direction.burst_bytes(),
+                cburst_bytes=direction.cburst_bytes(),
+                delay_ns=path.delay.ns,
+                jitter_ns=path.jitter.ns,
+                loss_percent=path.loss_percent,
+            )
+        )
+    down, up = made
+    return LinkSummary(
+        rate_down_bps=down.rate_bps,
+        rate_up_bps=up.rate_bps,
+        base_rtt_ns=down.delay_ns + up.delay_ns,
+        mtu_bytes=link["mtu"],
+        line_rate_bps=link["line_rate"].bps if link["line_rate"] else None,
+        queue=down.queue,
+        queue_up=up.queue,
+        shaper=down.shaper,
+        shaper_up=up.shaper,
+        down=down,
+        up=up,
+        changes=changes_in_words,
+    )
+
+
+__all__ = [
+    "HOST_ROLES",
+    "LinkState",
+    "PathState",
+    "changes",
+    "directions",
+    "initial_state",
+    "setup_steps",
+    "summary",
+]

@@ -1,0 +1,153 @@
+"""When the items of a run start and stop, and when at the latest the run has ended.
+
+Random start offsets are drawn here, from the run's seed, so that the plan holds what really happens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from narrows.plan.expand import ResolvedRun, drawn_ns
+from narrows.plan.model import AfterItem, AtTime, Start, Stop, WithItem
+from narrows.spec.traffic import Reference, Traffic, after, command, iperf3, ndt7
+from narrows.units import NS_PER_S, Duration
+
+NDT7_TEST_NS = 10 * NS_PER_S
+NDT7_SLACK_NS = 3 * NS_PER_S
+"""NDT7 may use 13 s for a test of 10 s."""
+IPERF3_DEFAULT_NS = 10 * NS_PER_S
+TRANSFER_SLACK = 4
+"""A transfer of a given size may take this many times what the whole link would need."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One item's times: as in the plan, and what is known of them in advance."""
+
+    start: Start
+    stop: Stop
+    expected_start_ns: int
+    expected_end_ns: int | None
+    """None if it has no end of its own that can be known (a command)."""
+    latest_end_ns: int
+
+
+class Timetable:
+    """The times of all items of a run."""
+
+    def __init__(self, run: ResolvedRun) -> None:
+        self.run = run
+        self._known: dict[str, Timing] = {}
+        self._pending: list[str] = []
+
+    def of(self, item_id: str) -> Timing:
+        """The times of one item; raises if items wait for each other."""
+        if item_id not in self._known:
+            item = self.run.items[item_id]
+            if item_id in self._pending:
+                circle = " → ".join((*self._pending[self._pending.index(item_id) :], item_id))
+                item.fail(f"these items wait for each other: {circle}", "give one of them a time")
+            self._pending.append(item_id)
+            self._known[item_id] = self._work_out(item_id, item)
+            self._pending.pop()
+        return self._known[item_id]
+
+    def expected_end_ns(self) -> int:
+        """When the run will have ended, as far as can be known."""
+        timings = [self.of(item_id) for item_id in self._foreground()]
+        ends = [t.latest_end_ns if t.expected_end_ns is None else t.expected_end_ns for t in timings]
+        return max(ends, default=0)
+
+    def latest_end_ns(self) -> int:
+        """When the run has surely ended, or hangs."""
+        return max((self.of(item_id).latest_end_ns for item_id in self._foreground()), default=0)
+
+    def _foreground(self) -> list[str]:
+        return [name for name, item in self.run.items.items() if not item.values.get("background")]
+
+    def _target(self, item: Traffic, reference: Reference, what: str) -> str:
+        origin = reference.target(self.run.choices)
+        found = None if origin is None else self.run.id_of(origin)
+        if found is None:
+            labels = ", ".join(f"{k}={v}" for k, v in self.run.key.items() if k != "seed")
+            item.fail(
+                f"{what} refers to an item that is absent"
+                + (f" in the runs with {labels}" if labels else ""),
+                "refer to an item that is always there, and assign it to a name",
+            )
+        return found
+
+    def _work_out(self, item_id: str, item: Traffic) -> Timing:
+        jitter_ns = drawn_ns(self.run.seed, f"start of {item_id}", item["start_jitter"].ns)
+        start: Start
+        latest_start_ns: int
+        if isinstance(item["start"], after):
+            target = self._target(item, item["start"], "start")
+            other = self.of(target)
+            delay_ns = item["start"]["delay"].ns + jitter_ns
+            start = AfterItem(after=target, delay_ns=delay_ns)
+            other_end = other.latest_end_ns if other.expected_end_ns is None else other.expected_end_ns
+            expected_start_ns, latest_start_ns = other_end + delay_ns, other.latest_end_ns + delay_ns
+        else:
+            expected_start_ns = latest_start_ns = item["start"].ns + jitter_ns
+            start = AtTime(at_ns=expected_start_ns)
+        spread = item.values.get("start_spread")
+        spread_ns = spread.ns if isinstance(spread, Duration) else 0
+
+        stop: Stop = None
+        if isinstance(item["stop"], Reference):
+            target = self._target(item, item["stop"], "stop")
+            if target == item_id:
+                item.fail("stops with itself", "give it a duration or a stop time")
+            other = self.of(target)
+            stop = WithItem(with_=target)
+            return Timing(start, stop, expected_start_ns, other.expected_end_ns, other.latest_end_ns)
+        if item["stop"] is not None:
+            end_ns = item["stop"].ns
+            if end_ns <= latest_start_ns:
+                item.fail(
+                    f"stops at {item['stop']}, but may start as late as {Duration(latest_start_ns)}",
+                    "stop later",
+                )
+            return Timing(start, AtTime(at_ns=end_ns), expected_start_ns, end_ns, end_ns)
+
+        length = _own_length(item, self.run)
+        if length is not None:
+            expected_ns, latest_ns = length
+            if item.values.get("duration") is not None and not isinstance(item, iperf3):
+                # Ours is stopped by the agent; iperf3 counts its own time.
+                stop = AtTime(at_ns=expected_start_ns + expected_ns)
+            return Timing(
+                start,
+                stop,
+                expected_start_ns,
+                expected_start_ns + expected_ns,
+                latest_start_ns + spread_ns + latest_ns,
+            )
+        limit = item.values.get("time_limit")
+        limit_ns = limit.ns if isinstance(limit, Duration) else 0
+        return Timing(start, None, expected_start_ns, None, latest_start_ns + limit_ns)
+
+
+def _own_length(item: Traffic, run: ResolvedRun) -> tuple[int, int] | None:
+    """How long an item takes by itself: expected, and at most. None if nothing is known."""
+    duration = item.values.get("duration")
+    limit = item.values.get("time_limit")
+    if isinstance(item, ndt7):
+        tests = len(item["tests"])
+        assert isinstance(limit, Duration)
+        return tests * NDT7_TEST_NS, max(limit.ns, tests * (NDT7_TEST_NS + NDT7_SLACK_NS))
+    if isinstance(item, command):
+        return None
+    if isinstance(duration, Duration):
+        own = duration.ns
+        if isinstance(item, iperf3):
+            own += item["omit"].ns
+            return own, limit.ns if isinstance(limit, Duration) else own + 30 * NS_PER_S
+        return own, own
+    if item.values.get("bytes") is not None:
+        rates = [run.link["rate"], run.link.up("rate")]
+        total = item["bytes"].scaled(item["flows"])
+        needed = max(total.time_at(rate).ns for rate in rates)
+        return needed, limit.ns if isinstance(limit, Duration) else TRANSFER_SLACK * needed + 60 * NS_PER_S
+    return None

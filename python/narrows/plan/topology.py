@@ -1,0 +1,184 @@
+"""Graphs of nodes and links, with their addresses, routes and where the bottleneck sits.
+
+`dumbbell` builds the usual one; nothing else assumes a shape. Every interface has a fixed MAC address and
+knows its neighbour, so that no run begins with ARP. No commands here: `narrows.plan.linux` says it to `ip`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property
+
+from narrows.plan.model import Role
+
+HOST_ROLES: tuple[Role, ...] = ("client", "server")
+PREFIX_LENGTH = 24
+
+
+@dataclass(frozen=True)
+class TopologyNode:
+    """A node: a network namespace."""
+
+    name: str
+    role: Role
+
+
+@dataclass(frozen=True)
+class Cable:
+    """A link between two nodes. Its position in the topology is its subnet: 10.0.<position>.0/24."""
+
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Interface:
+    """One end of a cable."""
+
+    node: str
+    name: str
+    mac: str
+    address: str
+    cable: int
+    peer_node: str
+
+
+@dataclass(frozen=True)
+class Route:
+    """How a node reaches a subnet that is not its own. `subnet` is "default" on hosts."""
+
+    node: str
+    subnet: str
+    via: str
+    dev: str
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Nodes, cables, the bottleneck's node and the path's node with the cables on their two sides.
+
+    `…_down_cable` lies on the side of the clients, so packets going down leave through it.
+    """
+
+    nodes: tuple[TopologyNode, ...]
+    cables: tuple[Cable, ...]
+    bottleneck: str
+    bottleneck_down_cable: int
+    bottleneck_up_cable: int
+    path: str
+    path_down_cable: int
+    path_up_cables: tuple[int, ...]
+
+    def named(self, role: Role) -> tuple[str, ...]:
+        """The names of the nodes of a role."""
+        return tuple(node.name for node in self.nodes if node.role == role)
+
+    def role(self, name: str) -> Role:
+        return next(node.role for node in self.nodes if node.name == name)
+
+    @cached_property
+    def interfaces(self) -> tuple[Interface, ...]:
+        """All interfaces, in the order of the cables; eth0, eth1, … of a node in that order too."""
+        used = {node.name: 0 for node in self.nodes}
+        made = []
+        for position, cable in enumerate(self.cables):
+            # The host of a cable is .1; between two routers the first end is.
+            first = cable.b if self.role(cable.b) in HOST_ROLES else cable.a
+            for node, peer in ((cable.a, cable.b), (cable.b, cable.a)):
+                host = 1 if node == first else 2
+                made.append(
+                    Interface(
+                        node=node,
+                        name=f"eth{used[node]}",
+                        mac=f"02:00:00:{position >> 8:02x}:{position & 255:02x}:{host:02x}",
+                        address=f"10.{position >> 8}.{position & 255}.{host}",
+                        cable=position,
+                        peer_node=peer,
+                    )
+                )
+                used[node] += 1
+        return tuple(made)
+
+    def of(self, node: str) -> tuple[Interface, ...]:
+        """The interfaces of a node."""
+        return tuple(i for i in self.interfaces if i.node == node)
+
+    def at(self, node: str, cable: int) -> Interface:
+        """The interface of a node at a cable."""
+        return next(i for i in self.interfaces if i.node == node and i.cable == cable)
+
+    def peer(self, interface: Interface) -> Interface:
+        """The other end."""
+        return self.at(interface.peer_node, interface.cable)
+
+    def address(self, node: str) -> str:
+        """The address of a host."""
+        return self.of(node)[0].address
+
+    def subnet(self, cable: int) -> str:
+        return f"10.{cable >> 8}.{cable & 255}.0/{PREFIX_LENGTH}"
+
+    @cached_property
+    def routes(self) -> tuple[Route, ...]:
+        """Static routes by fewest hops; a node with one interface has a default route only."""
+        made = []
+        for node in self.nodes:
+            own = self.of(node.name)
+            if len(own) == 1:
+                made.append(Route(node.name, "default", self.peer(own[0]).address, own[0].name))
+                continue
+            first_hop = self._first_hops(node.name)
+            connected = {i.cable for i in own}
+            for position, cable in enumerate(self.cables):
+                if position in connected:
+                    continue
+                near = min((n for n in (cable.a, cable.b) if n in first_hop), key=lambda n: first_hop[n][0])
+                out = first_hop[near][1]
+                made.append(Route(node.name, self.subnet(position), self.peer(out).address, out.name))
+        return tuple(made)
+
+    def _first_hops(self, start: str) -> dict[str, tuple[int, Interface]]:
+        """For each other node: its distance, and the interface of `start` that leads there."""
+        found: dict[str, tuple[int, Interface]] = {}
+        pending = deque((interface, interface, 1) for interface in self.of(start))
+        while pending:
+            out, here, distance = pending.popleft()
+            node = here.peer_node
+            if node == start or node in found:
+                continue
+            found[node] = (distance, out)
+            # Hosts do not forward.
+            if self.role(node) not in HOST_ROLES:
+                pending.extend((out, onward, distance + 1) for onward in self.of(node))
+        return found
+
+
+def dumbbell(clients: int = 1, servers: int = 1) -> Topology:
+    """Clients – router – path – servers. With several clients an access node joins them before the router, so
+    that the bottleneck's downstream queue stays one interface."""
+    client_names = ["client"] if clients == 1 else [f"client{n}" for n in range(1, clients + 1)]
+    server_names = ["server"] if servers == 1 else [f"server{n}" for n in range(1, servers + 1)]
+    nodes = [TopologyNode(name, "client") for name in client_names]
+    cables = []
+    if clients > 1:
+        nodes.append(TopologyNode("access", "path"))
+        cables += [Cable(name, "access") for name in client_names]
+    nodes += [TopologyNode("router", "router"), TopologyNode("path", "path")]
+    down = len(cables)
+    cables.append(Cable("access" if clients > 1 else "client", "router"))
+    middle = len(cables)
+    cables.append(Cable("router", "path"))
+    nodes += [TopologyNode(name, "server") for name in server_names]
+    up = tuple(range(len(cables), len(cables) + servers))
+    cables += [Cable("path", name) for name in server_names]
+    return Topology(
+        nodes=tuple(nodes),
+        cables=tuple(cables),
+        bottleneck="router",
+        bottleneck_down_cable=down,
+        bottleneck_up_cable=middle,
+        path="path",
+        path_down_cable=middle,
+        path_up_cables=up,
+    )
