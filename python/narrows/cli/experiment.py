@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 from narrows.errors import PlanError
+from narrows.plan.build import plan_file
 from narrows.plan.model import Plan
+from narrows.plan.select import select
 
 
-def plans_of(file: Path, only: Sequence[str] = ()) -> tuple[str, list[Plan]]:
+def plans_of(file: Path, only: str | None = None) -> tuple[str, list[Plan]]:
     """Name and plans of an experiment file, or of a `.json` file with a plan or a list of plans."""
-    if file.suffix == ".json":
-        plans = _read_plans(file)
-        return (plans[0].experiment if plans else file.stem), plans
-    from narrows.plan.expand import expand
-    from narrows.plan.select import select
-    from narrows.spec.load import load
-
-    experiment = load(file)
-    return experiment.name, select(expand(experiment), only)
+    plans = _read_plans(file) if file.suffix == ".json" else list(plan_file(file).plans)
+    return (plans[0].experiment if plans else file.stem), select(plans, only)
 
 
 def _read_plans(file: Path) -> list[Plan]:

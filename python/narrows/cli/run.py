@@ -49,10 +49,7 @@ def register(app: typer.Typer) -> None:
     def run(
         file: Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file.")],
         only: Annotated[
-            list[str] | None,
-            typer.Option(
-                help="Only runs with these labels: 'queue=fq_codel rate=100Mbit'. May be given again."
-            ),
+            str | None, typer.Option(help="Runs to make: 'queue=fq_codel,sfq rate=100Mbit'.")
         ] = None,
         jobs: Annotated[
             int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
@@ -79,7 +76,7 @@ def register(app: typer.Typer) -> None:
         from narrows.engine.work import expected_work
 
         console = Console(soft_wrap=True, highlight=False)
-        name, plans = plans_of(file, only or [])
+        name, plans = plans_of(file, only)
         if not plans:
             raise UsageError("there is no run to make", where=str(file))
         chosen = make_engine(engine)

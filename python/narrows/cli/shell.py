@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
     def shell(
         file: Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file.")],
         only: Annotated[
-            list[str] | None, typer.Option(help="Which run's topology: 'queue=fq_codel rate=100Mbit'.")
+            str | None, typer.Option(help="Which run's topology: 'queue=fq_codel rate=100Mbit'.")
         ] = None,
     ) -> None:
         """Boot an experiment's topology in real time and give a shell in its client. No traffic starts."""
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
         if not sys.stdin.isatty():
             raise UsageError("a shell needs a terminal", remedy="call it from a terminal, or use narrows run")
-        _, plans = plans_of(file, only or [])
+        _, plans = plans_of(file, only)
         if not plans:
             raise UsageError("there is no run to boot", where=str(file))
         engine = UmlEngine()

@@ -1,6 +1,14 @@
-"""`<bulk>.flows.csv`: one row per TCP flow of our own bulk traffic."""
+"""`<bulk>.flows.csv`: one row per TCP flow of our own bulk traffic.
+
+Goodput counts what had arrived when the flow ended. A flow that sent a given number of bytes ends when the
+receiver has them all. A flow that is stopped ends at the sender, while a queue's worth of packets is still
+on its way (the receiver counts these too, later); what is known to have arrived by then is what was
+acknowledged.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import polars as pl
 
@@ -23,6 +31,12 @@ def _rate_bps(bytes_: int | None, start_ns: int | None, end_ns: int | None) -> f
     return bytes_ * 8e9 / (end_ns - start_ns)
 
 
+def _arrived(row: dict[str, Any]) -> int | None:
+    """Bytes that had arrived at the flow's end."""
+    bytes_: int | None = row["bytes_acked"] if row["ended_by"] == "stop" else row["bytes_received"]
+    return bytes_
+
+
 def _ratio(part: int | None, whole: int | None) -> float | None:
     return part / whole if part is not None and whole else None
 
@@ -38,7 +52,7 @@ def parse(text: str, item: str, *, direction: str | None, where: str = "flows") 
     for row in frame.iter_rows(named=True):
         source = f"{item}/{row['flow']}"
         received = row["bytes_received"]
-        rate = _rate_bps(received, row["start_ns"], row["end_ns"])
+        rate = _rate_bps(_arrived(row), row["start_ns"], row["end_ns"])
         ratio = _ratio(row["bytes_retrans"], row["bytes_sent"])
         min_rtt_us = row["min_rtt_us"]
         parsed.figure("bulk_goodput_bps", rate, "bit/s", direction, source)
@@ -52,9 +66,12 @@ def parse(text: str, item: str, *, direction: str | None, where: str = "flows") 
         """None as soon as one flow's part is unknown: a sum of some is not the sum."""
         return None if frame[column].null_count() else int(frame[column].sum())
 
-    whole = (total("bytes_received"), frame["start_ns"].min(), frame["end_ns"].max())
+    arrived = [_arrived(row) for row in frame.iter_rows(named=True)]
+    known = [bytes_ for bytes_ in arrived if bytes_ is not None]
+    all_arrived = sum(known) if len(known) == len(arrived) else None
+    whole = (all_arrived, frame["start_ns"].min(), frame["end_ns"].max())
     parsed.figure("bulk_goodput_bps", _rate_bps(*whole), "bit/s", direction)  # type: ignore[arg-type]
-    parsed.figure("bulk_bytes_received", whole[0], "bytes", direction)
+    parsed.figure("bulk_bytes_received", total("bytes_received"), "bytes", direction)
     parsed.figure(
         "bulk_retransmission_ratio", _ratio(total("bytes_retrans"), total("bytes_sent")), "1", direction
     )
