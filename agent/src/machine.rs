@@ -80,7 +80,21 @@ pub fn prepare(dir: &Path) -> Result<PathBuf> {
     sys::exact_timers();
     // veth receives through the per-CPU backlog: its default of 1000 would lose bursts inside the cable.
     fs::write("/proc/sys/net/core/netdev_max_backlog", "1000000").during(|| "netdev_max_backlog".into())?;
+    tcp_memory()?;
     Ok(agent)
+}
+
+/// TCP's memory limit is one for all nodes and follows the guest's small memory; each node stands for a host
+/// that has plenty. At the default, a hundred flows are under "memory pressure", which shrinks their buffers.
+fn tcp_memory() -> Result<()> {
+    // SAFETY: plain system call, info is a valid out pointer.
+    let memory_bytes = unsafe {
+        let mut info: libc::sysinfo = std::mem::zeroed();
+        sys::cvt(libc::sysinfo(&mut info)).during(|| "asking for the size of memory".into())?;
+        info.totalram * info.mem_unit as u64
+    };
+    let pages = memory_bytes / 4096 * 3 / 4;
+    fs::write("/proc/sys/net/ipv4/tcp_mem", format!("{pages} {pages} {pages}")).during(|| "tcp_mem".into())
 }
 
 /// The agent and the tools may lie where a tmpfs is about to hide them: binds them below /run first.
