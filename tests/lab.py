@@ -1,0 +1,307 @@
+"""What the integration tests share: small experiment files, runs of them on the real engine, the command line.
+
+Nothing here knows what a test asserts. Guests are real ones: virtual time is short, rates are low.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from narrows.engine import layout
+from narrows.engine.runner import Runner
+from narrows.engine.types import Carried, Engine, Finished, Limits, RunFacts, Slot
+from narrows.engine.uml import UmlEngine
+from narrows.plan.build import plan_file
+from narrows.plan.model import Plan, run_id
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+NARROWS = Path(sys.executable).with_name("narrows")
+"""The console script of the environment that the tests run in."""
+
+WORDS = "from narrows.spec import *\n"
+LIMITS = Limits(wall_s=240, stall_s=120)
+
+SMALL = """
+link = Link(rate="10 Mbit/s", base_rtt="20 ms", queue=fq_codel())
+flow = bulk(cca="cubic", duration="1 s")
+"""
+"""About a thousand packets: a guest of about a second."""
+
+
+def experiment(directory: Path, text: str, name: str = "tiny") -> Path:
+    """An experiment file with a question and the words of the spec; returns its path."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{name}.py"
+    path.write_text(f'"""Does it hold?"""\n{WORDS}{textwrap.dedent(text)}')
+    return path
+
+
+def plans(directory: Path, text: str, name: str = "tiny") -> tuple[Plan, ...]:
+    """The plans of such an experiment."""
+    return plan_file(experiment(directory, text, name)).plans
+
+
+def plan(directory: Path, text: str, name: str = "tiny") -> Plan:
+    """The plan of an experiment of one run."""
+    (one,) = plans(directory, text, name)
+    return one
+
+
+def edited(original: Plan, **changes: Any) -> Plan:
+    """The plan with other values: `{"calibration": {"rtt_ns": 1}}` changes that alone."""
+
+    def merged(old: Any, new: Any) -> Any:
+        if isinstance(old, dict) and isinstance(new, dict):
+            return old | {key: merged(old.get(key), value) for key, value in new.items()}
+        return new
+
+    return Plan.from_json(json.dumps(merged(original.to_dict(), changes)))
+
+
+# ---- the engine alone: raw files are kept as the guest left them ------------------------------------------
+
+
+@dataclass(frozen=True)
+class Raw:
+    """What one guest left."""
+
+    directory: Path
+    carried: Carried
+
+    @property
+    def raw(self) -> Path:
+        return self.directory / layout.RAW
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The agent's result.json."""
+        value: dict[str, Any] = json.loads((self.raw / layout.RESULT).read_bytes())
+        return value
+
+    @property
+    def console(self) -> str:
+        return (self.directory / layout.CONSOLE).read_text(errors="replace")
+
+    def bytes_of(self, name: str) -> bytes:
+        """A raw file, which must not be empty: nothing equals nothing."""
+        content = (self.raw / name).read_bytes()
+        assert content, f"{name} is empty"
+        return content
+
+    def ok(self) -> Raw:
+        """Itself, if the run went well."""
+        assert self.carried.error is None, f"{self.carried.error}\n{self.console}"
+        assert self.result["status"] == "ok", json.dumps(self.result["error"], indent=1)
+        return self
+
+
+def carry(
+    one: Plan,
+    directory: Path,
+    *,
+    engine: Engine | None = None,
+    cpu: int | None = None,
+    limits: Limits = LIMITS,
+) -> Raw:
+    """Run a plan by the engine alone; `cpu` is the core to pin to, by default one of this worker's."""
+    (directory / layout.RAW).mkdir(parents=True)
+    (directory / layout.PLAN).write_text(one.to_json())
+    engine = engine or UmlEngine()
+    engine.check([one])
+    if cpu is None:
+        cpu = engine.slots(1)[0].cpu
+    carried = engine.run(
+        one, directory, Slot(0, cpu), limits=limits, stop=threading.Event(), progress=lambda _: None
+    )
+    return Raw(directory, carried)
+
+
+def facts(one: Plan, raw: Raw, engine: Engine) -> RunFacts:
+    """What the store is told of a run beside its raw files."""
+    info = engine.info
+    return RunFacts(run_id(one, kernel=info.kernel_id, agent=info.agent_id), info, raw.carried)
+
+
+# ---- the runner, in this process --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Made:
+    """One run of the runner: where it lies and its manifest."""
+
+    directory: Path
+    manifest: dict[str, Any]
+
+    def ok(self) -> Made:
+        """Itself, if the run counts."""
+        assert self.manifest["status"] == "ok", json.dumps(self.manifest["error"], indent=1)
+        return self
+
+
+def make(many: tuple[Plan, ...] | list[Plan], out: Path, *, engine: Engine | None = None) -> list[Made]:
+    """Take plans through the real runner and the real store; in the order of the plans."""
+    from narrows.store.ingest import ingest
+
+    runner = Runner(engine or UmlEngine(), many, out, ingest, jobs=1, limits=LIMITS)
+    for _ in runner.run():
+        pass
+    found = []
+    for one in runner.plans:
+        places = (layout.run_dir(out, one), layout.failed_dir(out, one))
+        place = next(p for p in places if (p / layout.MANIFEST).exists())
+        found.append(Made(place, json.loads((place / layout.MANIFEST).read_bytes())))
+    return found
+
+
+def keep_raw(_: Path, facts: RunFacts) -> Finished:
+    """Instead of the store: touch nothing."""
+    return Finished(facts.carried.error, None)
+
+
+# ---- the command line -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Called:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out + self.err
+
+    def ok(self) -> Called:
+        """Itself, if it went well."""
+        assert self.code == 0, f"exit status {self.code}\n{self.text}"
+        return self
+
+    def failed(self, code: int | None = None) -> Called:
+        """Itself, if it failed as a person can stand: no traceback, no defect."""
+        assert self.code != 0, self.text
+        assert code is None or self.code == code, f"exit status {self.code}, not {code}\n{self.text}"
+        assert "Traceback" not in self.text, self.text
+        assert "defect in narrows" not in self.text, self.text
+        return self
+
+
+def environment(**more: str | None) -> dict[str, str]:
+    """Of a person's shell, without the test runner's own variables; None takes one out."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "COV"))}
+    for key, value in more.items():
+        env.pop(key, None)
+        if value is not None:
+            env[key] = value
+    return env
+
+
+def narrows(
+    *words: str | Path,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    timeout_s: float = 300,
+    before: tuple[str, ...] = (),
+) -> Called:
+    """Call `narrows` as a person would; `before` goes in front, such as setpriv."""
+    done = subprocess.run(
+        [*before, str(NARROWS), *map(str, words)],
+        cwd=cwd,
+        env=dict(env) if env is not None else environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout_s,
+        check=False,
+    )
+    return Called(done.returncode, done.stdout, done.stderr)
+
+
+def run_dirs(out: Path) -> list[Path]:
+    """The directories of whole runs."""
+    return sorted(
+        p for p in out.iterdir() if p.is_dir() and not p.name.startswith(".") and layout.is_whole(p)
+    )
+
+
+def failed_dirs(out: Path) -> list[Path]:
+    """The directories of failed attempts."""
+    place = out / layout.FAILED
+    return sorted(place.iterdir()) if place.is_dir() else []
+
+
+def manifest(directory: Path) -> dict[str, Any]:
+    """A run's manifest."""
+    value: dict[str, Any] = json.loads((directory / layout.MANIFEST).read_bytes())
+    return value
+
+
+def message(directory: Path) -> str:
+    """The one line that a failed run gives as its reason."""
+    return str(manifest(directory)["error"]["line"])
+
+
+# ---- the machine ------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def cores(chosen: set[int]) -> Iterator[None]:
+    """Let this process (and its children) use other cores for a while."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, chosen)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def burners(on: set[int]) -> Iterator[None]:
+    """Keep cores busy: two endless loops on each, so that a guest there gets a third."""
+    loop = (
+        "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\n"
+        "while os.getppid() == int(sys.argv[2]): sum(range(10**5))"
+    )
+    own = str(os.getpid())
+    children = [
+        subprocess.Popen([sys.executable, "-c", loop, str(core), own]) for core in on for _ in range(2)
+    ]
+    try:
+        yield
+    finally:
+        for child in children:
+            child.kill()
+        for child in children:
+            child.wait()
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def rate_of_ip(rate_bps: float) -> float:
+    """What a shaper's rate leaves to full IP packets: it counts 1514 bytes for 1500."""
+    return rate_bps * 1500 / 1514
+
+
+def as_user(user: str = "nobody") -> tuple[str, ...]:
+    """What goes before a command so that it runs as an ordinary user, without any group or capability."""
+    tool = shutil.which("setpriv")
+    assert tool is not None, "setpriv (util-linux) is missing"
+    return (tool, f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all", "--no-new-privs")
