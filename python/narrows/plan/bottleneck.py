@@ -61,7 +61,8 @@ class DirectionSpec:
         return self.rate
 
     def context(self) -> QueueContext:
-        return QueueContext(rate=self.shaped_rate(), base_rtt=self.base_rtt, mtu_bytes=self.mtu_bytes)
+        rate = self.shaped_rate() or self.link["line_rate"]
+        return QueueContext(rate=rate, base_rtt=self.base_rtt, mtu_bytes=self.mtu_bytes)
 
     def queue_words(self) -> Words:
         """The queue's options, with CAKE's bandwidth."""

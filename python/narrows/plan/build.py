@@ -194,8 +194,8 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
 
 
 def _counts_otherwise(link: LinkSummary) -> bool:
-    """Whether a shaper counts more per packet than the frame (overhead, mpu, cells)."""
-    words = ("overhead", "mpu", "linklayer", "atm", "ptm")
+    """Whether a shaper counts more per packet than the frame (overhead, mpu, cells), or sets its own rate."""
+    words = ("overhead", "mpu", "linklayer", "atm", "ptm", "autorate-ingress")
     return any(
         word in options
         for direction in (link.down, link.up)

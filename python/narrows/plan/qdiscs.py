@@ -46,9 +46,6 @@ _ON_OFF = {
     "dq_rate_estimator": ("dq_rate_estimator", "no_dq_rate_estimator"),
     "pacing": ("pacing", "nopacing"),
     "horizon_drop": ("horizon_drop", "horizon_cap"),
-    "nat": ("nat", "nonat"),
-    "wash": ("wash", "nowash"),
-    "ingress": ("ingress", "egress"),
 }
 _ONLY_ON = {("sfq", "ecn"), ("red", "ecn")}
 """Where "noecn" is not a word."""
@@ -113,8 +110,10 @@ def _cake(queue: Qdisc) -> Iterator[tuple[str, str]]:
         yield "autorate-ingress", ""
     yield queue["diffserv"], ""
     yield queue["flow_isolation"], ""
-    for name in ("nat", "wash"):
-        yield _ON_OFF[name][0 if queue[name] else 1], ""
+    if queue["nat"]:
+        # Not "nonat", its default: a kernel without connection tracking refuses both words.
+        yield "nat", ""
+    yield ("wash" if queue["wash"] else "nowash"), ""
     if queue["ack_filter_aggressive"]:
         yield "ack-filter-aggressive", ""
     else:
@@ -132,7 +131,7 @@ def _cake(queue: Qdisc) -> Iterator[tuple[str, str]]:
         yield "memlimit", queue["memlimit"].tc()
     if queue["fwmark"] is not None:
         yield "fwmark", hex(queue["fwmark"])
-    yield _ON_OFF["ingress"][0 if queue["ingress"] else 1], ""
+    yield ("ingress" if queue["ingress"] else "egress"), ""
 
 
 def _dualpi2(queue: Qdisc, context: QueueContext) -> Iterator[tuple[str, str]]:

@@ -182,7 +182,7 @@ def _collect(module: types.ModuleType, shown: str, docstring: str) -> Experiment
     _collect_items(names, experiment)
     _collect_others(names, experiment)
     reached = _reached(experiment.roots())
-    _check_unused(names, reached)
+    _check_unused(vars(module), reached)
     experiment.axes = _axes(reached)
     if not experiment.items:
         raise SpecError(
@@ -213,7 +213,14 @@ def _distinct(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 def _collect_items(names: list[tuple[str, Any]], experiment: Experiment) -> None:
     held_by: dict[int, str] = {}
-    for name, value in _distinct([(n, v) for n, v in names if is_traffic(v)]):
+    made = {id(each): position for position, each in enumerate(created)}
+
+    def first_made(named: tuple[str, Any]) -> int:
+        """Items come in the order in which the file makes them, whatever names existed before."""
+        return min(made.get(id(each), 0) for each in _items_of(named[1]))
+
+    found = _distinct([(n, v) for n, v in names if is_traffic(v)])
+    for name, value in sorted(found, key=first_made):
         for each in _items_of(value):
             if id(each) in held_by:
                 raise SpecError(
@@ -266,8 +273,13 @@ def _reached(roots: list[Any]) -> dict[int, Any]:
     return found
 
 
-def _check_unused(names: list[tuple[str, Any]], reached: dict[int, Any]) -> None:
-    kept = _reached([value for _, value in names])
+def _check_unused(namespace: dict[str, Any], reached: dict[int, Any]) -> None:
+    """Traffic and axes that nothing uses are mistakes, unless a name (with '_' too) holds the traffic."""
+    held = list(namespace.values())
+    for value in namespace.values():
+        if isinstance(value, (list, tuple, dict)):
+            held.extend(value.values() if isinstance(value, dict) else value)
+    kept = _reached(held)
     for each in created:
         if isinstance(each, Traffic) and id(each) not in reached and id(each) not in kept:
             raise SpecError(

@@ -1,0 +1,344 @@
+"""Lowering: which commands, ports, times and expectations an experiment becomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from narrows.errors import SpecError
+from narrows.plan.build import plan_file
+from narrows.plan.model import AfterItem, AtTime, Command, Plan, TcpBulk, WithItem
+from narrows.plan.topology import dumbbell
+
+FLOW = 'flow = bulk(duration="5 s")'
+
+
+def plan_of(folder: Path, *lines: str) -> Plan:
+    file = folder / "study.py"
+    file.write_text('"""Does it?"""\nfrom narrows.spec import *\n' + "\n".join(lines) + "\n")
+    (plan,) = plan_file(file).plans
+    return plan
+
+
+def commands(plan: Plan, node: str, tool: str) -> list[str]:
+    return [" ".join(s.args) for s in plan.setup if (s.node, s.tool) == (node, tool)]
+
+
+def item(plan: Plan, item_id: str) -> Command:
+    found = next(i for i in plan.traffic if i.id == item_id)
+    assert isinstance(found, Command)
+    return found
+
+
+def test_each_direction_has_its_own_shaper_queue_and_delay(tmp_path: Path) -> None:
+    plan = plan_of(
+        tmp_path,
+        'link = Link(rate="100 Mbit/s", rate_up="10 Mbit/s", queue=codel(), queue_up=pfifo(limit=50),',
+        '            base_rtt="30 ms", delay_down="10 ms", loss_up="1 %", shaper_up=tbf(burst="15 KB"))',
+        FLOW,
+    )
+    tc = commands(plan, "router", "tc")
+    assert tc[:3] == [
+        "qdisc add dev eth0 root handle 1: htb default 11",
+        "class add dev eth0 parent 1: classid 1:11 htb rate 100Mbit ceil 100Mbit burst 1600 cburst 1600 "
+        "quantum 200000",
+        "qdisc add dev eth0 parent 1:11 handle 110: codel limit 1000 target 5ms interval 100ms noecn",
+    ]
+    assert tc[3:] == [
+        "qdisc add dev eth1 root handle 1: tbf rate 10Mbit burst 15000 latency 50ms",
+        "qdisc add dev eth1 parent 1:1 handle 110: pfifo limit 50",
+    ]
+    assert commands(plan, "path", "tc") == [
+        "qdisc add dev eth0 root handle 1: netem limit 10000000 delay 10ms",
+        "qdisc add dev eth1 root handle 1: netem limit 10000000 delay 20ms loss random 1%",
+    ]
+    assert (plan.link.down.delay_ns, plan.link.up.delay_ns) == (10_000_000, 20_000_000)
+
+
+def test_the_papers_burst_shaping_and_that_of_its_listing_can_both_be_said(tmp_path: Path) -> None:
+    # The listing: rate_kbit × 36 / 1000 "k", which tc reads as KiB: 100 000 × 36 / 1000 × 1024 bytes
+    text = 'link = Link(rate="100 Mbit/s", shaper=htb(ceil_factor=1.6, {}))'
+    paper = plan_of(tmp_path, text.format('burst="15 KB", cburst="30 KB"'), FLOW)
+    assert "ceil 160Mbit burst 15000 cburst 30000" in commands(paper, "router", "tc")[1]
+    listing = plan_of(tmp_path, text.format('burst_per_rate="294.912 ms"'), FLOW)
+    assert "burst 3686400 cburst 3686400" in commands(listing, "router", "tc")[1]
+
+
+def test_cake_shapes_by_itself_unless_a_shaper_is_named(tmp_path: Path) -> None:
+    own = plan_of(tmp_path, 'link = Link(rate="50 Mbit/s", queue=cake())', FLOW)
+    assert commands(own, "router", "tc")[0].startswith(
+        "qdisc add dev eth0 root handle 1: cake bandwidth 50Mbit diffserv3 triple-isolate"
+    )
+    assert own.link.shaper == "cake"
+    under = plan_of(tmp_path, 'link = Link(rate="50 Mbit/s", queue=cake(), shaper=htb())', FLOW)
+    assert "cake unlimited diffserv3" in commands(under, "router", "tc")[2]
+    assert under.link.shaper == "htb"
+
+
+def test_a_limit_in_bdp_follows_rate_and_base_rtt(tmp_path: Path) -> None:
+    # 100 Mbit/s × 20 ms = 250 000 bytes = 165.1 frames of 1514 bytes
+    link = 'link = Link(rate="100 Mbit/s", base_rtt="20 ms", queue={})'
+    in_bytes = plan_of(tmp_path, link.format('bfifo(limit="1 BDP")'), FLOW)
+    assert commands(in_bytes, "router", "tc")[2].endswith("bfifo limit 250000")
+    in_packets = plan_of(tmp_path, link.format("pfifo(limit=bdp(1))"), FLOW)
+    assert commands(in_packets, "router", "tc")[2].endswith("pfifo limit 166")
+
+
+def test_the_quantum_is_one_frame_of_the_links_mtu(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, 'link = Link(rate="1 Gbit/s", mtu=1400, queue=fq_codel())', FLOW)
+    assert "quantum 1414" in commands(plan, "router", "tc")[2]
+    assert " mtu 1400 " in commands(plan, "client", "ip")[0]
+
+
+def test_changes_become_tc_commands_in_both_directions_and_say_so(tmp_path: Path) -> None:
+    plan = plan_of(
+        tmp_path,
+        'link = Link(rate="50 Mbit/s", base_rtt="10 ms", queue=cake(), queue_up=codel(), shaper_up=htb())',
+        'link.at("20 s", rate="10 Mbit/s", rate_up="5 Mbit/s")',
+        'link.at("10 s", base_rtt="40 ms", loss="2 %")',
+        'flow = bulk(duration="30 s")',
+    )
+    assert [(c.at_ns // 10**9, c.node, " ".join(c.args)) for c in plan.changes] == [
+        (10, "path", "qdisc change dev eth0 root handle 1: netem limit 10000000 delay 20ms loss random 2%"),
+        (10, "path", "qdisc change dev eth1 root handle 1: netem limit 10000000 delay 20ms loss random 2%"),
+        (20, "router", "qdisc change dev eth0 root handle 1: cake bandwidth 10Mbit"),
+        (
+            20,
+            "router",
+            "class change dev eth1 parent 1: classid 1:11 htb rate 5Mbit ceil 5Mbit burst 1600 cburst 1600 "
+            "quantum 62500",
+        ),
+    ]
+    assert plan.link.changes == (
+        "at 10 s: base_rtt 40 ms, loss 2 %",
+        "at 20 s: rate 10 Mbit/s, rate_up 5 Mbit/s",
+    )
+
+
+def test_every_interface_has_a_fixed_address_and_a_permanent_neighbour(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, 'link = Link(rate="50 Mbit/s")', FLOW)
+    ip = [c for node in plan.nodes for c in commands(plan, node.name, "ip")]
+    assert len([c for c in ip if c.startswith("link add")]) == 3
+    assert len([c for c in ip if c.startswith("neigh add") and c.endswith("nud permanent")]) == 6
+    macs = [w for c in ip if c.startswith("link add") for w in c.split() if w.startswith("02:")]
+    assert len(set(macs)) == 6
+    assert plan.calibration.client_address == "10.0.0.1"
+    assert plan.calibration.server_address == "10.0.2.1"
+
+
+def test_offloads_are_off_and_ipv6_is_gone_before_any_interface_exists(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, 'link = Link(rate="50 Mbit/s", offloads={"gro": True})', FLOW)
+    assert commands(plan, "router", "ethtool") == [f"-K eth{n} tso off gso off gro on" for n in (0, 1)]
+    tools = [(s.tool, s.args) for s in plan.setup]
+    first_link = next(n for n, (tool, args) in enumerate(tools) if tool == "ip" and args[0] == "link")
+    off = [n for n, (_, args) in enumerate(tools) if "net.ipv6.conf.all.disable_ipv6=1" in args]
+    assert len(off) == len(plan.nodes)
+    assert max(off) < first_link
+
+
+def test_sysctls_are_written_out_and_those_of_the_experiment_win(tmp_path: Path) -> None:
+    plan = plan_of(
+        tmp_path,
+        'link = Link(rate="50 Mbit/s", sysctls={"all": {"net.ipv4.tcp_sack": 0},',
+        '            "server": {"net.ipv4.tcp_wmem": "4096 16384 8388608"}})',
+        FLOW,
+    )
+    assert "-w net.ipv4.tcp_wmem=4096 16384 8388608" in commands(plan, "server", "sysctl")
+    assert "-w net.ipv4.tcp_wmem=4096 16384 4194304" in commands(plan, "client", "sysctl")
+    assert "-w net.ipv4.tcp_rmem=4096 131072 33554432" in commands(plan, "server", "sysctl")
+    assert "-w net.ipv4.tcp_sack=0" in commands(plan, "client", "sysctl")
+    assert "-w net.ipv4.ip_forward=1" in commands(plan, "router", "sysctl")
+    assert "-w net.ipv4.ip_forward=1" not in commands(plan, "client", "sysctl")
+
+
+def test_ecn_of_a_flow_is_switched_on_at_its_sender_only(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, 'link = Link(rate="50 Mbit/s")', 'flow = bulk(ecn=True, duration="5 s")')
+    assert "-w net.ipv4.tcp_ecn=1" in commands(plan, "server", "sysctl")
+    assert "-w net.ipv4.tcp_ecn=2" in commands(plan, "client", "sysctl")
+
+
+def test_flows_with_and_without_ecn_from_one_host_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="asks for ECN, b does not"):
+        plan_of(
+            tmp_path,
+            'link = Link(rate="50 Mbit/s")',
+            'a = bulk(ecn=True, duration="5 s")',
+            'b = bulk(duration="5 s")',
+        )
+
+
+def test_ndt7_is_a_server_that_is_up_before_the_epoch_and_a_client(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, 'link = Link(rate="50 Mbit/s")', 'ndt = ndt7(start="5 s", start_jitter="0 s")')
+    server, client = item(plan, "ndt-server"), item(plan, "ndt")
+    assert server.argv == (
+        *("@agent", "ndt7-server", "--listen", "10.0.2.1:80"),
+        *("--log", "@out/ndt-server.jsonl"),
+    )
+    assert (server.node, server.background, server.start) == ("server", True, AtTime(at_ns=0))
+    assert server.ready is not None
+    assert server.ready.tcp == "10.0.2.1:80"
+    assert client.argv == (
+        *("@agent", "ndt7-client", "--server", "ws://10.0.2.1:80"),
+        *("--tests", "download,upload"),
+    )
+    assert (client.node, client.background, client.start) == ("client", False, AtTime(at_ns=5 * 10**9))
+    assert (client.tool, server.tool) == ("ndt7", "ndt7-server")
+
+
+def test_ndt7_can_use_tls_another_cca_and_the_official_programs(tmp_path: Path) -> None:
+    link = 'link = Link(rate="50 Mbit/s")'
+    tls = plan_of(tmp_path, link, 'ndt = ndt7(tls=True, cca="cubic", tests="upload")')
+    assert item(tls, "ndt-server").argv[-3:] == ("--tls", "--cca", "cubic")
+    assert item(tls, "ndt").argv[2:] == (
+        *("--server", "wss://10.0.2.1:443", "--tests", "upload"),
+        *("--insecure", "--cca", "cubic"),
+    )
+    go = plan_of(tmp_path, link, 'ndt = ndt7(client="ndt7-client", server="ndt-server")')
+    assert item(go, "ndt").argv[:5] == ("ndt7-client", "-server", "10.0.2.1:80", "-scheme", "ws")
+    assert item(go, "ndt-server").argv[0] == "ndt-server"
+    js = plan_of(tmp_path, link, 'ndt = ndt7(client="js")')
+    assert item(js, "ndt").argv[:2] == ("node", "tests/interop/ndt7-js/run.mjs")
+
+
+def test_cross_traffic_starts_before_the_test_and_stops_with_it(tmp_path: Path) -> None:
+    plan = plan_of(
+        tmp_path,
+        'link = Link(rate="50 Mbit/s")',
+        'test = ndt7(start="5 s")',
+        'cross = iperf3(cca="cubic", stop=with_(test), start_jitter="0 s")',
+    )
+    client = item(plan, "cross")
+    assert client.argv == (
+        *("iperf3", "-c", "10.0.2.1", "-p", "5201", "--json", "-t", "0", "-P", "1", "-i", "1"),
+        *("-C", "cubic", "-R"),
+    )
+    assert client.start == AtTime(at_ns=0)
+    assert client.stop == WithItem(with_="test")
+    assert item(plan, "cross-server").argv == ("iperf3", "-s", "-1", "-p", "5201", "--json")
+
+
+def test_iperf3_options_become_its_arguments(tmp_path: Path) -> None:
+    text = (
+        'x = iperf3(direction="{}", duration="8 s", omit="2 s", flows=4, interval="0.1 s", dscp="CS1", '
+        'port=6000, udp_rate="5 Mbit/s")'
+    )
+    plan = plan_of(tmp_path, 'link = Link(rate="50 Mbit/s")', text.format("both"))
+    assert " ".join(item(plan, "x").argv) == (
+        "iperf3 -c 10.0.2.1 -p 6000 --json -t 8 -P 4 -i 0.1 -O 2 -u -b 5000000 --dscp 8 --bidir"
+    )
+
+
+def test_each_item_gets_a_port_of_its_own(tmp_path: Path) -> None:
+    plan = plan_of(
+        tmp_path,
+        'link = Link(rate="50 Mbit/s")',
+        'flows = [bulk(duration="5 s") for _ in range(3)]',
+        'tests = [ndt7(), ndt7(start="30 s")]',
+        'own = bulk(port=5001, duration="5 s")',
+    )
+    bulks = {i.id: i.port for i in plan.traffic if isinstance(i, TcpBulk)}
+    assert bulks == {"flows-0": 5002, "flows-1": 5003, "flows-2": 5004, "own": 5001}
+    listens = [i.ready.tcp for i in plan.traffic if isinstance(i, Command) and i.ready]
+    assert listens == ["10.0.2.1:80", "10.0.2.1:8080"]
+
+
+def test_a_port_that_two_items_ask_for_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="port 7000 is already that of a"):
+        plan_of(
+            tmp_path,
+            'link = Link(rate="50 Mbit/s")',
+            'a = bulk(port=7000, duration="5 s")',
+            'b = bulk(port=7000, duration="5 s")',
+        )
+
+
+def test_a_flow_lasts_its_duration_from_when_it_really_starts(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, 'link = Link(rate="50 Mbit/s")', 'flow = bulk(start="2 s", duration="5 s")')
+    (flow,) = plan.traffic
+    assert isinstance(flow.start, AtTime)
+    assert isinstance(flow.stop, AtTime)
+    assert 2 * 10**9 <= flow.start.at_ns <= 2 * 10**9 + 10_000_000
+    assert flow.stop.at_ns - flow.start.at_ns == 5 * 10**9
+    assert plan.limit_ns > flow.stop.at_ns
+
+
+def test_an_item_can_follow_another(tmp_path: Path) -> None:
+    plan = plan_of(
+        tmp_path,
+        'link = Link(rate="50 Mbit/s")',
+        'a = bulk(duration="5 s")',
+        'b = bulk(start=after(a, "2 s"), bytes="1 MB", start_jitter="0 s")',
+    )
+    assert plan.traffic[1].start == AfterItem(after="a", delay_ns=2 * 10**9)
+    assert plan.traffic[1].stop is None
+
+
+def test_the_calibration_expects_the_ip_layers_share_of_the_rate(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, 'link = Link(rate="100 Mbit/s", rate_up="5 Gbit/s", line_rate="1 Gbit/s")', FLOW)
+    # A qdisc counts 1514 bytes for an IP packet of 1500.
+    assert plan.calibration.rate_down_bps == 100_000_000 * 1500 // 1514
+    assert plan.calibration.rate_up_bps == 1_000_000_000 * 1500 // 1514
+    assert plan.calibration.rtt_ns == 1_000_000
+    assert plan.calibration.rate_is_upper_bound is False
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['link = Link(rate="9 Mbit/s", loss="1 %")', FLOW],
+        ['link = Link(rate="9 Mbit/s", jitter="100 us")', FLOW],
+        ['link = Link(rate="9 Mbit/s", shaper=htb(overhead=38))', FLOW],
+        ['link = Link(rate="9 Mbit/s")', FLOW, 'machine(timer_latency=("0 us", "5 us"))'],
+    ],
+)
+def test_what_keeps_a_rig_below_its_rate_makes_the_rate_an_upper_bound(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    assert plan_of(tmp_path, *lines).calibration.rate_is_upper_bound is True
+
+
+def test_both_directions_of_the_bottleneck_are_tapped(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, 'link = Link(rate="9 Mbit/s")', FLOW, 'tap("summary")')
+    assert [(h.direction, h.node, h.iface, h.ingress, h.tap) for h in plan.hops] == [
+        ("down", "router", "eth0", ("eth1",), "summary"),
+        ("up", "router", "eth1", ("eth0",), "summary"),
+    ]
+
+
+def test_samplers_have_defaults_and_can_be_left_out(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, 'link = Link(rate="9 Mbit/s")', FLOW)
+    ids = [s.id for s in plan.samplers]
+    assert ids[:4] == ["tcp-client", "tcp-server", "qdisc-down", "qdisc-up"]
+    assert "link-client" in ids
+    assert "link-router-eth1" in ids
+    none = plan_of(
+        tmp_path, 'link = Link(rate="9 Mbit/s")', FLOW, "sample(tcp_info=None, qdisc=None, link=None)"
+    )
+    assert none.samplers == ()
+
+
+@pytest.mark.parametrize(("clients", "servers"), [(1, 1), (1, 3), (4, 2)])
+def test_on_any_dumbbell_every_host_reaches_every_other_through_the_bottleneck(
+    clients: int, servers: int
+) -> None:
+    topology = dumbbell(clients, servers)
+    next_hop = {(r.node, r.subnet): r for r in topology.routes}
+    by_address = {i.address: i.node for i in topology.interfaces}
+    assert len({i.mac for i in topology.interfaces}) == len(topology.interfaces)
+    for client in topology.named("client"):
+        for server in topology.named("server"):
+            for start, end in ((client, server), (server, client)):
+                subnet = topology.subnet(topology.of(end)[0].cable)
+                here, passed = start, [start]
+                while here != end:
+                    direct = [i for i in topology.of(here) if topology.subnet(i.cable) == subnet]
+                    if direct:
+                        here = direct[0].peer_node
+                    else:
+                        route = next_hop.get((here, subnet)) or next_hop[here, "default"]
+                        here = by_address[route.via]
+                    passed.append(here)
+                    assert len(passed) < 10, passed
+                assert topology.bottleneck in passed
+                assert topology.path in passed
