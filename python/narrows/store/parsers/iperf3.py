@@ -12,6 +12,9 @@ from narrows.errors import StoreError
 from narrows.store.parsers.common import Parsed
 from narrows.store.tap import flow_label
 
+INTERRUPTED = "interrupt - the client has terminated"
+"""What a client says that was stopped by the plan (`stop=`): its report is whole but for the receiver's side."""
+
 
 def parse(
     text: str, item: str, *, start_ns: int | None, client_sends: str = "up", where: str = "iperf3"
@@ -30,8 +33,9 @@ def parse(
             where=where,
             remedy="run iperf3 with --json, or see its stderr in raw/",
         ) from None
-    if not isinstance(report, dict) or "error" in report:
-        said = report.get("error") if isinstance(report, dict) else report
+    said = report.get("error") if isinstance(report, dict) else report
+    interrupted = said == INTERRUPTED
+    if said is not None and not interrupted:
         raise StoreError(f"iperf3 reports an error: {said}", where=where)
     if "end" not in report or "start" not in report:
         raise StoreError("iperf3's report has no 'start' or no 'end'", where=where)
@@ -42,14 +46,16 @@ def parse(
     parsed = Parsed()
     suffixes = [("", direction)] if not both else [("", client_sends), ("_bidir_reverse", client_receives)]
     for suffix, way in suffixes:
-        _figures(parsed, report["end"], suffix, way)
+        _figures(parsed, report["end"], suffix, way, interrupted)
         _intervals(parsed, report, suffix, way, item, start_ns)
     return parsed
 
 
-def _figures(parsed: Parsed, end: dict[str, Any], suffix: str, direction: str) -> None:
+def _figures(parsed: Parsed, end: dict[str, Any], suffix: str, direction: str, interrupted: bool) -> None:
     sent = end.get(f"sum_sent{suffix}") or {}
     received = end.get(f"sum_received{suffix}") or {}
+    if interrupted and not received.get("bytes"):
+        received = {}  # the other side's count never came: 0 here is not a measurement
     udp = end.get(f"sum{suffix}") or {}
     parsed.figure("iperf3_goodput_bps", received.get("bits_per_second"), "bit/s", direction)
     parsed.figure("iperf3_sent_bps", sent.get("bits_per_second"), "bit/s", direction)
