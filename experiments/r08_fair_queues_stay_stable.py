@@ -1,5 +1,4 @@
-"""Do FQ-CoDel and SFQ keep upload throughput stable at 100 Mbit/s under cross traffic, while pfifo and CoDel
-do not?
+"""Do FQ-CoDel and SFQ keep an upload steady at 100 Mbit/s under cross traffic, and pfifo and CoDel not?
 
 Claim R8, Figure 8 of the paper: 100 Mbit/s, burst shaping, one CUBIC cross flow in the same direction.
 """

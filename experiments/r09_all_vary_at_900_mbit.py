@@ -1,4 +1,4 @@
-"""Does upload throughput vary strongly under every AQM at 900 Mbit/s with burst shaping and cross traffic?
+"""Does an upload at 900 Mbit/s vary strongly under every AQM with burst shaping and cross traffic?
 
 Claim R9, Figure 9 of the paper.
 """

@@ -1,4 +1,4 @@
-"""Does added base latency shift latency by a constant and leave throughput and latency under load alone?
+"""Does added base latency only shift latency, and leave throughput and latency under load alone?
 
 Claim R10, section 3 of the paper, which added delay by netem on the server and found only a constant
 offset. Here the delay is on the path beyond the router, because netem on a sending host changes TCP.

@@ -7,6 +7,7 @@ real one.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import polars as pl
 
 from narrows.metrics.gather import RunTables, gather
 from narrows.metrics.observed import Observed
+from narrows.store import schema
 
 S = 1_000_000_000
 MS = 1_000_000
@@ -205,42 +207,23 @@ def run(
         RunTables(
             plan=made,
             manifest=manifest,
-            metrics=pl.DataFrame(
-                metrics,
-                schema={
-                    "source": pl.String,
-                    "direction": pl.String,
-                    "name": pl.String,
-                    "value": pl.Float64,
-                    "unit": pl.String,
-                },
-                orient="row",
-            ),
-            samples=pl.DataFrame(
-                samples,
-                schema={
-                    "source": pl.String,
-                    "direction": pl.String,
-                    "series": pl.String,
-                    "t_ns": pl.Int64,
-                    "value": pl.Float64,
-                    "unit": pl.String,
-                },
-                orient="row",
-            ).with_columns(flow=pl.lit(None, dtype=pl.String)),
-            sojourn=pl.DataFrame(
-                buckets,
-                schema={
-                    "hop": pl.String,
-                    "direction": pl.String,
-                    "item": pl.String,
-                    "lower_ns": pl.Int64,
-                    "upper_ns": pl.Int64,
-                    "packets": pl.Int64,
-                },
-                orient="row",
+            metrics=_table("metrics", metrics, ("source", "direction", "name", "value", "unit")),
+            samples=_table("samples", samples, ("source", "direction", "series", "t_ns", "value", "unit")),
+            sojourn=_table(
+                "sojourn", buckets, ("hop", "direction", "item", "lower_ns", "upper_ns", "packets")
             ),
         )
+    )
+
+
+def _table(name: str, rows: Sequence[tuple[Any, ...]], columns: tuple[str, ...]) -> pl.DataFrame:
+    """Rows in the store's own types."""
+    types = schema.TABLES[name]
+    frame = pl.DataFrame(rows, schema={column: types[column] for column in columns}, orient="row")
+    return (
+        frame
+        if "flow" not in types or "flow" in columns
+        else frame.with_columns(flow=pl.lit(None, dtype=types["flow"]))
     )
 
 

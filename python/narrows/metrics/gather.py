@@ -7,11 +7,12 @@ entry.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from narrows.metrics.observed import Observed, Probe, QueueTruth, Series, SpeedTest
 
@@ -56,6 +57,7 @@ class _Lazy(Mapping[str, QueueTruth]):
 def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> Observed:
     """Everything one run showed. With `reread`, the tap's series are read again whenever they are asked "
     "for."""
+    tables = _plain(tables)
     plan, manifest = tables.plan, tables.manifest
     error = manifest.get("error")
     items: list[Mapping[str, Any]] = list(plan["traffic"])
@@ -69,7 +71,7 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
     else:
         again = reread
         present = tuple(d for d in directions if not _hop_rows(tables.metrics, hops[d], d).is_empty())
-        queues = _Lazy(present, lambda d: _truth(again(), hops[d], d))
+        queues = _Lazy(present, lambda d: _truth(_plain(again()), hops[d], d))
     return Observed(
         run_id=str(manifest["run_id"]),
         experiment=str(plan["experiment"]),
@@ -85,6 +87,17 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
         idle=_idle(plan, manifest),
         test_item=test_item,
         warnings=tuple(str(w) for w in manifest.get("warnings") or ()),
+    )
+
+
+def _plain(tables: RunTables) -> RunTables:
+    """The store keeps repeated words as categories; here they are text."""
+    text = cs.categorical().cast(pl.String)
+    return replace(
+        tables,
+        metrics=tables.metrics.with_columns(text),
+        samples=tables.samples.with_columns(text),
+        sojourn=tables.sojourn.with_columns(text),
     )
 
 

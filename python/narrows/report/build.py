@@ -61,8 +61,9 @@ def build(
         if isinstance(result, Missing):
             missing.append(result)
             continue
-        files += result.save(folder)
-        image = base64.b64encode(result.png(dpi=160)).decode("ascii")
+        written, png = result.save(folder)
+        files += written
+        image = base64.b64encode(png).decode("ascii")
         result.close()
         drawn.append(PageFigure(section, result.name, result.title, result.caption, result.run_ids, image))
     html = out / "report.html"

@@ -49,11 +49,12 @@ class Drawing:
         )
         return out.getvalue()
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write NAME.png, NAME.pdf and NAME.json (caption and every run's id)."""
+    def save(self, folder: Path) -> tuple[list[Path], bytes]:
+        """Write NAME.png, NAME.pdf and NAME.json (caption and every run's id); also give the PNG."""
         folder.mkdir(parents=True, exist_ok=True)
         png, pdf, text = (folder / f"{self.name}.{kind}" for kind in ("png", "pdf", "json"))
-        png.write_bytes(self.png())
+        image = self.png()
+        png.write_bytes(image)
         self.figure.savefig(
             pdf,
             format="pdf",
@@ -66,7 +67,7 @@ class Drawing:
         )
         facts = {"name": self.name, "title": self.title, "caption": self.caption, "runs": list(self.run_ids)}
         text.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
-        return [png, pdf, text]
+        return [png, pdf, text], image
 
     def close(self) -> None:
         """Free the figure's memory."""
