@@ -48,7 +48,11 @@ def plan_dict(
     for node, ifaces in (("client", 1), ("router", 2), ("path", 2), ("server", 1)):
         for i in range(ifaces):
             setup += [
-                {"node": node, "tool": "ethtool", "args": ["-K", f"eth{i}", "tso", "off", "gso", "off", "gro", "off"]},
+                {
+                    "node": node,
+                    "tool": "ethtool",
+                    "args": ["-K", f"eth{i}", "tso", "off", "gso", "off", "gro", "off"],
+                },
                 *ip(node, f"link set eth{i} up"),
             ]
     setup += [
@@ -59,12 +63,14 @@ def plan_dict(
             "route add 10.0.0.0/24 via 10.0.1.1"),
         *ip("server", "addr add 10.0.2.1/24 dev eth0", "route add default via 10.0.2.254"),
     ]  # fmt: skip
-    setup += [{"node": n, "tool": "sysctl", "args": ["-w", "net.ipv4.ip_forward=1"]} for n in ("router", "path")]
+    setup += [
+        {"node": n, "tool": "sysctl", "args": ["-w", "net.ipv4.ip_forward=1"]} for n in ("router", "path")
+    ]
     for iface in ("eth0", "eth1"):
         setup += tc(
             "router",
             f"qdisc add dev {iface} root handle 1: htb default 11",
-            f"class add dev {iface} parent 1: classid 1:11 htb rate 10mbit ceil 10mbit burst 15140 cburst 15140",
+            f"class add dev {iface} parent 1: classid 1:11 htb rate 10mbit burst 15140 cburst 15140",
             f"qdisc add dev {iface} parent 1:11 handle 11: {queue}",
         )
         setup += tc("path", f"qdisc add dev {iface} root handle 1: netem delay 5ms limit 100000")
@@ -93,14 +99,15 @@ def plan_dict(
              "tap": tap},
         ],
         "calibration": {
-            "client": "client", "server": "server", "server_address": "10.0.2.1", "client_address": "10.0.0.1",
+            "client": "client", "server": "server", "server_address": "10.0.2.1",
+            "client_address": "10.0.0.1",
             "rtt_ns": 10_000_000, "rtt_tolerance_ns": 1_000_000, "rate_down_bps": None, "rate_up_bps": None,
             "rate_tolerance": 0.02, "rate_is_upper_bound": False,
         },
         "traffic": [
             {"id": "cross", "kind": "tcp_bulk", "sender": "server", "receiver": "client",
-             "receiver_address": "10.0.0.1", "port": 5201, "flows": 1, "cca": "cubic", "dscp": 0, "ecn": False,
-             "bytes": None, "start_spread_ns": 0, "sample_interval_ns": None, "start": {"at_ns": 0},
+             "receiver_address": "10.0.0.1", "port": 5201, "flows": 1, "cca": "cubic", "dscp": 0,
+             "ecn": False, "bytes": None, "start_spread_ns": 0, "sample_interval_ns": None, "start": {"at_ns": 0},
              "stop": {"at_ns": end_ns}},
             {"id": "probe", "kind": "udp_probe", "client": "client", "server": "server",
              "server_address": "10.0.2.1", "port": 5301, "interval_ns": 10_000_000, "payload_bytes": 64,
@@ -123,12 +130,15 @@ def flow_record(hop: int, flow: int, src: str, sport: int, dst: str, dport: int,
     def address(text: str) -> bytes:
         return bytes(int(part) for part in text.split(".")).ljust(16, b"\0")
 
-    return struct.pack("<BBBBIHH16s16sI", 1, hop, protocol, 4, flow, sport, dport, address(src), address(dst), 0)
+    return struct.pack(
+        "<BBBBIHH16s16sI", 1, hop, protocol, 4, flow, sport, dport, address(src), address(dst), 0
+    )
 
 
 def packet_record(
-    hop: int, t_ns: int, sojourn_ns: int, *, flow: int = 1, size: int = 1514, outcome: int = 1, reason: int = 0,
-    tos_in: int = 0, tos_out: int | None = None, found: tuple[int, int] = (0, 0), left: tuple[int, int] = (0, 0),
+    hop: int, t_ns: int, sojourn_ns: int, *, flow: int = 1, size: int = 1514, outcome: int = 1,
+    reason: int = 0, tos_in: int = 0, tos_out: int | None = None, found: tuple[int, int] = (0, 0),
+    left: tuple[int, int] = (0, 0),
 ) -> bytes:  # fmt: skip
     """Record type 2; t_ns is the arrival in run time, found and left are (bytes, packets)."""
     return struct.pack(
@@ -141,7 +151,11 @@ def packet_record(
 def totals(packets: list[bytes], hop: int) -> dict[str, int]:
     """What the agent says of one hop's records."""
     sums = dict.fromkeys(
-        [f"{what}_{unit}" for what in ("arrived", "departed", "dropped", "queued") for unit in ("packets", "bytes")]
+        [
+            f"{what}_{unit}"
+            for what in ("arrived", "departed", "dropped", "queued")
+            for unit in ("packets", "bytes")
+        ]
         + ["marked_packets"],
         0,
     )
@@ -181,11 +195,13 @@ def write_raw(raw: Path, plan: Plan, records: list[bytes] | None = None, **chang
     hops, tc, before, links_after, links_before = [], {}, {}, {}, {}
     for number, hop in enumerate(plan.hops):
         sums = totals(records, number)
-        hops.append({"hop": hop.hop, "direction": hop.direction, "node": hop.node, "iface": hop.iface, "tap": sums})
+        hops.append(
+            {"hop": hop.hop, "direction": hop.direction, "node": hop.node, "iface": hop.iface, "tap": sums}
+        )
         root = {"kind": "htb", "handle": "1:", "root": True}
         tc[hop.iface] = {"qdisc": [root | {
-            "packets": sums["departed_packets"], "bytes": sums["departed_bytes"], "drops": sums["dropped_packets"],
-            "qlen": sums["queued_packets"], "backlog": sums["queued_bytes"]}], "class": []}  # fmt: skip
+            "packets": sums["departed_packets"], "bytes": sums["departed_bytes"],
+            "drops": sums["dropped_packets"], "qlen": sums["queued_packets"], "backlog": sums["queued_bytes"]}], "class": []}  # fmt: skip
         before[hop.iface] = {
             "qdisc": [root | {"packets": 0, "bytes": 0, "drops": 0, "qlen": 0, "backlog": 0}], "class": []
         }  # fmt: skip

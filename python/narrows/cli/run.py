@@ -69,6 +69,9 @@ def register(app: typer.Typer) -> None:
                 min=1, help="Seconds of wall time without progress in virtual time that count as hung."
             ),
         ] = None,
+        fresh: Annotated[
+            bool, typer.Option("--fresh", help="Do not link runs that exist in a directory beside; make them.")
+        ] = False,
     ) -> None:
         """Make the runs of an experiment that are missing. Interrupt it at will: the next call goes on."""
         from narrows.engine.runner import Runner
@@ -87,7 +90,7 @@ def register(app: typer.Typer) -> None:
 
         signal.signal(signal.SIGTERM, _terminate)
         with FinishPool(jobs or len(os.sched_getaffinity(0))) as finish:
-            runner = Runner(chosen, plans, directory, finish, jobs=jobs, limits=limits)
+            runner = Runner(chosen, plans, directory, finish, jobs=jobs, limits=limits, reuse=not fresh)
             work = {run_id: expected_work(plan) for run_id, plan in runner.plans.items()}
             _show(console, runner, work, directory, file)
 

@@ -43,10 +43,12 @@ class Runner:
         *,
         jobs: int | None = None,
         limits: Limits | None = None,
+        reuse: bool = True,
     ) -> None:
         self.engine, self.out, self.finish = engine, out.absolute(), finish
         self.limits = limits or Limits()
         self.jobs = jobs
+        self.reuse = reuse
         info = engine.info
         self.plans = {run_id(p, kernel=info.kernel_id, agent=info.agent_id): p for p in plans}
         self.stop = threading.Event()
@@ -105,7 +107,7 @@ class Runner:
                 continue
             # What is there under the run's name but is not whole is nobody's: we only rename whole runs.
             shutil.rmtree(layout.run_dir(self.out, run), ignore_errors=True)
-            source = outdir.link_from_siblings(self.out, run, plan)
+            source = outdir.link_from_siblings(self.out, run, plan) if self.reuse else None
             if source is not None:
                 settled.append(Skipped(run, plan, str(source)))
             else:

@@ -39,6 +39,7 @@ RUN_COLUMNS: dict[str, Any] = {
     "directory": pl.String(),
 }
 RUN_ID_HEX_DIGITS = 16
+QUESTIONS = {"SELECT", "EXPLAIN", "RELATION"}
 
 
 class Results:
@@ -139,11 +140,12 @@ class Results:
         connection = duckdb.connect(":memory:")
         try:
             self._views(connection)
-            # From here on the query can read our files and nothing else, and write nothing.
+            # From here on only our files can be read, and only questions are carried out.
             allowed = str(self.directory.resolve()).replace("'", "''")
             connection.execute(f"SET allowed_directories=['{allowed}/']")
             connection.execute("SET enable_external_access=false")
             connection.execute("SET lock_configuration=true")
+            _only_questions(connection, query)
             answer = connection.execute(query)
             if answer.description is None:
                 return [], [], []
@@ -176,6 +178,16 @@ class Results:
                     f'"{column}" {_duckdb_type(dtype)}' for column, dtype in table_schema.items()
                 )
                 connection.execute(f"CREATE TABLE {name} ({empty})")
+
+
+def _only_questions(connection: duckdb.DuckDBPyConnection, query: str) -> None:
+    """Refuse all but SELECT and EXPLAIN: COPY could overwrite a run's files."""
+    for statement in connection.extract_statements(query):
+        if statement.type.name not in QUESTIONS:
+            raise StoreError(
+                f"{statement.type.name} is not a question; results cannot be changed by a query",
+                remedy="SELECT …; to keep the answer: --format csv > FILE",
+            )
 
 
 def _manifests(directory: Path) -> dict[str, dict[str, Any]]:

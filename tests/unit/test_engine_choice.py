@@ -1,0 +1,198 @@
+"""Engines before anything starts: command lines, and refusals that name what is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from store_fakes import make_plan, plan_dict
+
+from narrows import kernel
+from narrows.engine import agent_binary, netns, uml
+from narrows.engine.netns import NetnsEngine, ccas, lacking_ccas, lacking_qdiscs, qdiscs
+from narrows.engine.uml import UmlEngine
+from narrows.errors import EngineError, NarrowsError
+from narrows.plan.model import Plan
+
+
+def program(path: Path) -> Path:
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UmlEngine:
+    linux = program(tmp_path / "linux")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    image = SimpleNamespace(path=linux, id="k1", tools_dir=tools, info={"release": "7.2"})
+    monkeypatch.setattr(kernel, "find", lambda: image)
+    monkeypatch.setenv("NARROWS_AGENT", str(program(tmp_path / "agent")))
+    return UmlEngine()
+
+
+def test_the_guests_command_line_is_the_contracts(engine: UmlEngine, tmp_path: Path) -> None:
+    argv = engine.argv(make_plan(), tmp_path, Path("/dev/shm/x"))
+    for word in (
+        "mem=262144K", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"init={tmp_path}/agent",
+        "time-travel=inf-cpu", "time-travel-start=1767225600000000000", "seccomp=on", "con=null",
+        "con0=fd:0,fd:1", "panic=1", "random-seed=1", f"hostfs-writable={tmp_path}",
+        f"queue-tap={tmp_path}/raw/tap.bin", f"narrows_tools={tmp_path}/tools", "uml_dir=/dev/shm/x/",
+    ):  # fmt: skip
+        assert word in argv
+    assert argv[-3:] == ("--", "guest", str(tmp_path))
+    assert not [word for word in argv if word.startswith("timer-latency")]
+
+
+def test_late_timers_are_handed_to_the_machine_with_the_seed(engine: UmlEngine, tmp_path: Path) -> None:
+    machine = {"memory_bytes": 2**28, "timer_latency": {"min_ns": 10, "max_ns": 5000}}
+    plan = Plan.from_json(json.dumps(plan_dict(seed=7) | {"machine": machine}))
+    assert "timer-latency=10,5000,7" in engine.argv(plan, tmp_path, tmp_path)
+
+
+def test_without_tapped_hops_the_machine_has_no_tap(engine: UmlEngine, tmp_path: Path) -> None:
+    argv = engine.argv(make_plan(tap="off"), tmp_path, tmp_path)
+    assert not [word for word in argv if word.startswith("queue-tap")]
+
+
+def test_a_shell_is_in_real_time_and_has_no_tap(engine: UmlEngine, tmp_path: Path) -> None:
+    argv = engine.argv(make_plan(), tmp_path, tmp_path, mode="shell")
+    assert not [word for word in argv if word.startswith(("time-travel", "queue-tap"))]
+    assert argv[-2] == "shell"
+
+
+def test_the_guest_may_write_only_its_run_and_its_private_directory(
+    engine: UmlEngine, tmp_path: Path
+) -> None:
+    job = engine.job(make_plan(), tmp_path / "run", tmp_path / "private", 0)
+    assert job.writable_dirs == (str(tmp_path / "run"), str(tmp_path / "private"))
+    assert job.env["HOME"] == job.env["TMPDIR"] == str(tmp_path / "private")
+
+
+def test_a_path_with_a_space_is_refused_before_the_kernel_misreads_it(
+    engine: UmlEngine, tmp_path: Path
+) -> None:
+    with pytest.raises(EngineError, match="space"):
+        engine.job(make_plan(), tmp_path / "my results", tmp_path, 0)
+
+
+def command(argv: list[str]) -> Plan:
+    item: dict[str, Any] = {
+        "id": "speed", "kind": "command", "tool": "iperf3", "node": "client", "argv": argv, "env": {},
+        "stop_signal": "INT", "ok_exits": [0], "background": False, "ready": None, "start": {"at_ns": 0},
+        "stop": None,
+    }  # fmt: skip
+    return Plan.from_json(json.dumps(plan_dict() | {"traffic": [item]}))
+
+
+def test_a_tool_that_is_not_installed_is_named_with_its_item(engine: UmlEngine) -> None:
+    with pytest.raises(EngineError, match=r"no-such-tool \(for speed\)"):
+        engine.check([command(["no-such-tool", "-c", "10.0.2.1"])])
+
+
+def test_the_agents_own_programs_need_no_installation(engine: UmlEngine) -> None:
+    engine.check([command(["@agent", "ndt7-client"])])
+
+
+def test_more_memory_than_there_is_is_refused_with_both_numbers(engine: UmlEngine) -> None:
+    plan = Plan.from_json(
+        json.dumps(plan_dict() | {"machine": {"memory_bytes": 2**50, "timer_latency": None}})
+    )
+    with pytest.raises(EngineError, match="1073741888 MiB"):
+        engine.check([plan])
+
+
+def test_guests_get_one_core_each(engine: UmlEngine) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    assert [slot.cpu for slot in engine.slots(None)] == cpus
+    assert len(engine.slots(1)) == 1
+
+
+def test_a_missing_agent_is_an_error_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NARROWS_AGENT", raising=False)
+    monkeypatch.setattr(agent_binary, "_CHECKOUT", tmp_path)
+    with pytest.raises(EngineError, match="make agent"):
+        agent_binary.find()
+    monkeypatch.setenv("NARROWS_AGENT", str(tmp_path / "nothing"))
+    with pytest.raises(EngineError, match="NARROWS_AGENT names"):
+        agent_binary.find()
+
+
+def test_a_missing_kernel_is_an_error_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NARROWS_KERNEL", raising=False)
+    monkeypatch.setenv("NARROWS_CACHE", str(tmp_path))
+    with pytest.raises(NarrowsError, match="narrows kernel build"):
+        UmlEngine()
+
+
+def test_another_agent_has_another_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = program(tmp_path / "one"), program(tmp_path / "two")
+    two.write_text("#!/bin/sh\n# another\n")
+    ids = []
+    for path in (one, two, one):
+        monkeypatch.setenv("NARROWS_AGENT", str(path))
+        ids.append(agent_binary.find()[1])
+    assert ids[0] == ids[2] != ids[1]
+
+
+def test_the_qdiscs_of_a_plan_are_found_with_their_options() -> None:
+    assert qdiscs(make_plan(queue="fq_codel")) == {
+        ("htb", "default", "11"), ("fq_codel",), ("netem", "delay", "5ms", "limit", "100000")
+    }  # fmt: skip
+
+
+def test_the_congestion_controls_of_a_plan_are_found() -> None:
+    assert ccas(make_plan()) == {"cubic"}
+
+
+def test_the_netns_engine_wants_root(engine: UmlEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(EngineError, match="--engine uml"):
+        NetnsEngine().check([make_plan()])
+
+
+@pytest.fixture
+def as_root(engine: UmlEngine, monkeypatch: pytest.MonkeyPatch) -> NetnsEngine:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(netns, "lacking_qdiscs", lambda probes, path: {})
+    monkeypatch.setattr(netns, "lacking_ccas", lambda wanted: set())
+    return NetnsEngine()
+
+
+def test_the_netns_engine_refuses_late_timers(as_root: NetnsEngine) -> None:
+    machine = {"memory_bytes": 2**28, "timer_latency": {"min_ns": 0, "max_ns": 5}}
+    with pytest.raises(EngineError, match="timer_latency"):
+        as_root.check([Plan.from_json(json.dumps(plan_dict() | {"machine": machine}))])
+
+
+def test_the_netns_engine_names_every_qdisc_and_cca_that_is_missing(
+    as_root: NetnsEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        netns, "lacking_qdiscs", lambda probes, path: {"codel": "unknown", "fq_codel": "unknown"}
+    )
+    monkeypatch.setattr(netns, "lacking_ccas", lambda wanted: {"bbr"})
+    with pytest.raises(EngineError, match=r"codel \(unknown\); fq_codel \(unknown\).*bbr"):
+        as_root.check([make_plan()])
+
+
+def test_the_netns_engine_makes_one_run_at_a_time(as_root: NetnsEngine) -> None:
+    assert len(as_root.slots(None)) == 1
+    with pytest.raises(EngineError, match="--jobs 1"):
+        as_root.slots(2)
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_this_kernels_missing_qdiscs_are_found_by_trying() -> None:
+    path = uml.guest_path(None)
+    lacking = lacking_qdiscs({("pfifo", "limit", "100"), ("no_such_qdisc",)}, path)
+    assert set(lacking) == {"no_such_qdisc"}
+    assert lacking_ccas({"reno", "no_such_cca"}) == {"no_such_cca"}

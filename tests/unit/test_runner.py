@@ -1,0 +1,240 @@
+"""The runner with guests that only write files: what is made, kept, linked, retried, stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from store_fakes import AGENT, KERNEL, FakeEngine, make_plan, wait_for
+
+from narrows.engine import layout, outdir
+from narrows.engine.events import Done, Event, Planned, Reading, Skipped, Started, Stopped
+from narrows.engine.runner import Runner
+from narrows.engine.types import RunFault
+from narrows.engine.work import duration_s, expected_work
+from narrows.errors import EngineError, StoreError
+from narrows.plan.model import Plan, run_id
+from narrows.store.ingest import ingest
+
+PLANS = [make_plan(seed=seed) for seed in (1, 2, 3)]
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """A directory without siblings: runs of pytest's own, side by side, would be linked."""
+    alone = tmp_path / "results" / "alone"
+    alone.mkdir(parents=True)
+    return alone
+
+
+def id_of(plan: Plan) -> str:
+    return run_id(plan, kernel=KERNEL, agent=AGENT)
+
+
+def all_of(runner: Runner) -> list[Event]:
+    return list(runner.run())
+
+
+def entries(out: Path) -> list[str]:
+    return sorted(p.name for p in out.iterdir() if p.name != layout.LOCK)
+
+
+def test_all_missing_runs_are_made_and_nothing_else_is_left(tmp_path: Path) -> None:
+    events = all_of(Runner(FakeEngine(), PLANS, tmp_path, ingest))
+    assert events[0] == Planned(total=3, skipped=0, reused=0, to_do=3, slots=2)
+    assert entries(tmp_path) == sorted(id_of(p) for p in PLANS)
+    assert all(layout.is_whole(tmp_path / id_of(p)) for p in PLANS)
+    kinds = [type(e) for e in events]
+    assert kinds.count(Started) == kinds.count(Reading) == kinds.count(Done) == 3
+
+
+def test_a_second_call_does_nothing(tmp_path: Path) -> None:
+    all_of(Runner(FakeEngine(), PLANS, tmp_path, ingest))
+    engine = FakeEngine()
+    events = all_of(Runner(engine, PLANS, tmp_path, ingest))
+    assert engine.started == []
+    assert events[0] == Planned(total=3, skipped=3, reused=0, to_do=0, slots=0)
+    assert [type(e) for e in events[1:]] == [Skipped] * 3
+
+
+def test_another_kernel_makes_all_runs_anew(tmp_path: Path) -> None:
+    all_of(Runner(FakeEngine(), PLANS, tmp_path, ingest))
+    engine = FakeEngine()
+    object.__setattr__(engine.info, "kernel_id", "another")
+    all_of(Runner(engine, PLANS, tmp_path, ingest))
+    assert len(engine.started) == 3
+    assert len(entries(tmp_path)) == 6
+
+
+def test_longer_runs_start_first(tmp_path: Path) -> None:
+    plans = [make_plan(seed=i, duration_s=d) for i, d in enumerate((2.0, 9.0, 4.0))]
+    engine = FakeEngine(slots=1)
+    all_of(Runner(engine, plans, tmp_path, ingest))
+    assert [duration_s(p) for p in engine.started] == [9.0, 4.0, 2.0]
+
+
+def test_expected_work_grows_with_time_and_rate() -> None:
+    assert expected_work(make_plan(duration_s=20.0)) > expected_work(make_plan(duration_s=2.0))
+
+
+def fail_second(plan: Plan, directory: Path, stop: threading.Event) -> RunFault | None:
+    return RunFault("guest", "Kernel panic", stderr="…tail…") if plan.seed == 2 else None
+
+
+def test_a_failed_run_is_kept_apart_and_does_not_stop_the_others(tmp_path: Path) -> None:
+    events = all_of(Runner(FakeEngine(fail_second), PLANS, tmp_path, ingest))
+    done = {e.run_id: e for e in events if isinstance(e, Done)}
+    assert sorted(e.status for e in done.values()) == ["failed", "ok", "ok"]
+    bad = id_of(PLANS[1])
+    assert not (tmp_path / bad).exists()
+    manifest = json.loads((tmp_path / ".failed" / bad / "manifest.json").read_text())
+    assert manifest["error"]["message"] == "Kernel panic"
+    assert manifest["error"]["stderr"] == "…tail…"
+
+
+def test_a_failed_run_is_tried_again_and_its_failure_forgotten(tmp_path: Path) -> None:
+    all_of(Runner(FakeEngine(fail_second), PLANS, tmp_path, ingest))
+    engine = FakeEngine()
+    all_of(Runner(engine, PLANS, tmp_path, ingest))
+    assert [p.seed for p in engine.started] == [2]
+    assert layout.is_whole(tmp_path / id_of(PLANS[1]))
+    assert not (tmp_path / ".failed" / id_of(PLANS[1])).exists()
+
+
+def test_what_a_killed_process_left_half_written_is_removed_and_made_anew(tmp_path: Path) -> None:
+    half = layout.tmp_dir(tmp_path, id_of(PLANS[0]), 1)
+    half.mkdir()
+    (half / "metrics.parquet").write_bytes(b"half")
+    no_manifest = tmp_path / id_of(PLANS[1])
+    no_manifest.mkdir()
+    (no_manifest / "plan.json").write_text("{}")
+    all_of(Runner(FakeEngine(), PLANS, tmp_path, ingest))
+    assert not half.exists()
+    assert all(layout.is_whole(tmp_path / id_of(p)) for p in PLANS)
+
+
+def test_a_run_that_exists_beside_is_linked_and_not_made(tmp_path: Path) -> None:
+    all_of(Runner(FakeEngine(), PLANS[:2], tmp_path / "demo", ingest))
+    engine = FakeEngine()
+    events = all_of(Runner(engine, PLANS, tmp_path / "study", ingest))
+    assert [p.seed for p in engine.started] == [3]
+    planned = events[0]
+    assert isinstance(planned, Planned)
+    assert (planned.reused, planned.to_do) == (2, 1)
+    run = id_of(PLANS[0])
+    here, there = (tmp_path / d / run / "metrics.parquet" for d in ("study", "demo"))
+    assert os.path.samefile(here, there)
+
+
+def test_removing_the_linked_directory_leaves_the_links_whole(tmp_path: Path) -> None:
+    import shutil
+
+    all_of(Runner(FakeEngine(), PLANS[:1], tmp_path / "demo", ingest))
+    all_of(Runner(FakeEngine(), PLANS[:1], tmp_path / "study", ingest))
+    shutil.rmtree(tmp_path / "demo")
+    assert layout.is_whole(tmp_path / "study" / id_of(PLANS[0]))
+
+
+def test_two_runners_in_one_directory_do_not_collide(tmp_path: Path) -> None:
+    outdir.prepare(tmp_path)
+    with outdir.locked(tmp_path), pytest.raises(StoreError, match=f"process {os.getpid()}"):
+        all_of(Runner(FakeEngine(), PLANS, tmp_path, ingest))
+    assert len(all_of(Runner(FakeEngine(), PLANS, tmp_path, ingest))) > 3
+
+
+def test_an_interrupt_stops_all_guests_and_leaves_nothing_half_written(tmp_path: Path) -> None:
+    def behave(plan: Plan, directory: Path, stop: threading.Event) -> RunFault | None:
+        if plan.seed == 1:
+            return None
+        wait_for(stop)
+        return RunFault("stopped", "interrupted")
+
+    runner = Runner(FakeEngine(behave), PLANS, tmp_path, ingest)
+    events = runner.run()
+    for event in events:
+        if isinstance(event, Done):
+            break
+    events.close()
+    assert entries(tmp_path) == [id_of(PLANS[0])]
+    assert threading.active_count() == 1 or not any(t.name.startswith("slot-") for t in threading.enumerate())
+    all_of(Runner(FakeEngine(), PLANS, tmp_path, ingest))
+    assert entries(tmp_path) == sorted(id_of(p) for p in PLANS)
+
+
+def test_a_stopped_guest_is_told_as_stopped_and_not_as_failed(tmp_path: Path) -> None:
+    def behave(plan: Plan, directory: Path, stop: threading.Event) -> RunFault | None:
+        stop.set()
+        return RunFault("stopped", "interrupted")
+
+    events = all_of(Runner(FakeEngine(behave, slots=1), PLANS[:1], tmp_path, ingest))
+    assert [type(e) for e in events if isinstance(e, Done | Stopped)] == [Stopped]
+    assert not (tmp_path / ".failed").exists()
+
+
+def test_a_full_disk_stops_everything_with_one_error_and_keeps_whole_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = FakeEngine(slots=1)
+    real = outdir.free_bytes
+    monkeypatch.setattr(outdir, "free_bytes", lambda path: real(path) if not engine.started else 1000)
+    with pytest.raises(StoreError, match=r"disk is full.*\n?.*whole runs are kept"):
+        all_of(Runner(engine, PLANS, tmp_path, ingest))
+    assert len(engine.started) == 1
+    assert len(entries(tmp_path)) == 1
+
+
+def test_a_disk_that_fills_while_results_are_written_is_said_once(tmp_path: Path) -> None:
+    import errno
+
+    def full(directory: Path, facts: object) -> object:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(StoreError, match="No space left"):
+        all_of(Runner(FakeEngine(), PLANS, tmp_path, full))  # type: ignore[arg-type]
+    assert entries(tmp_path) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_directory_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreError, match="--out DIR"):
+        all_of(Runner(FakeEngine(), PLANS, tmp_path / "out", ingest))
+
+
+def test_a_file_in_the_way_of_the_directory_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(StoreError, match="--out DIR"):
+        all_of(Runner(FakeEngine(), PLANS, tmp_path / "out", ingest))
+
+
+def test_never_more_guests_than_memory_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from narrows.engine import host
+
+    monkeypatch.setattr(host, "memory_available_bytes", lambda: 3 * 2**30 + host.MEMORY_KEPT_FREE_BYTES)
+    events = all_of(Runner(FakeEngine(memory_bytes=2**30, slots=8), PLANS * 1, tmp_path / "a", ingest))
+    assert isinstance(events[0], Planned)
+    assert events[0].slots == 3
+    with pytest.raises(EngineError, match="less memory"):
+        all_of(Runner(FakeEngine(memory_bytes=4 * 2**30), PLANS, tmp_path / "b", ingest, reuse=False))
+
+
+def test_a_defect_in_reading_is_told_and_not_swallowed(tmp_path: Path) -> None:
+    def broken(directory: Path, facts: object) -> object:
+        raise ZeroDivisionError("oops")
+
+    from narrows.errors import NarrowsError
+
+    with pytest.raises(NarrowsError, match="ZeroDivisionError: oops"):
+        all_of(Runner(FakeEngine(), PLANS, tmp_path, broken))  # type: ignore[arg-type]
+    assert entries(tmp_path) == []
+
+
+def test_reading_in_another_process_gives_the_same_answer(tmp_path: Path) -> None:
+    from narrows.store.finish import FinishPool
+
+    with FinishPool(1) as finish:
+        events = all_of(Runner(FakeEngine(fail_second, slots=1), PLANS, tmp_path, finish))
+    assert sorted(e.status for e in events if isinstance(e, Done)) == ["failed", "ok", "ok"]

@@ -1,0 +1,300 @@
+"""From raw files to tables and a verdict: what makes a run count, and what makes it fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from store_fakes import AGENT, KERNEL, default_records, make_plan, packet_record, plan_dict, write_raw
+
+import narrows
+from narrows.engine.types import Carried, EngineInfo, Finished, RunFacts, RunFault
+from narrows.errors import StoreError
+from narrows.plan.model import Plan, run_id
+from narrows.store.ingest import ingest
+from narrows.store.results import Results
+
+CARRIED = Carried(None, 1.5, 0, 100 << 20, 1.4, {"landlock_abi": 7})
+
+
+def ingested(
+    base: Path,
+    plan: Plan | None = None,
+    records: list[bytes] | None = None,
+    carried: Carried = CARRIED,
+    edit: Any = None,
+    **changes: Any,
+) -> tuple[Path, Finished]:
+    """One run below `base` under its real id."""
+    plan = plan or make_plan()
+    run = run_id(plan, kernel=KERNEL, agent=AGENT)
+    directory = base / run
+    write_raw(directory / "raw", plan, records, **changes)
+    (directory / "plan.json").write_text(plan.to_json())
+    if edit is not None:
+        edit(directory / "raw")
+    return directory, ingest(directory, RunFacts(run, EngineInfo("fake", KERNEL, AGENT), carried))
+
+
+def edited(path: Path, change: Any) -> None:
+    value = json.loads(path.read_text())
+    change(value)
+    path.write_text(json.dumps(value))
+
+
+def test_a_good_run_becomes_tables_and_a_manifest(tmp_path: Path) -> None:
+    directory, finished = ingested(tmp_path)
+    assert finished.error is None
+    assert finished.virtual_s == 2.0
+    manifest = json.loads((directory / "manifest.json").read_text())
+    assert manifest["status"] == "ok"
+    assert [check["verdict"] for hop in manifest["conservation"] for check in hop["checks"]] == ["ok"] * 8
+    assert manifest["rows"]["queue"] == pl.read_parquet(directory / "queue.parquet").height
+    assert not (directory / "raw" / "tap.bin").exists()
+    assert manifest["resources"]["packets"] == 7
+
+
+def test_queue_rows_hold_all_that_the_tap_held(tmp_path: Path) -> None:
+    directory, _ = ingested(tmp_path)
+    queue = pl.read_parquet(directory / "queue.parquet")
+    by_event = dict(queue.group_by(pl.col("event").cast(pl.String)).len().rows())
+    assert by_event == {"arrive": 7, "depart": 5, "drop": 1, "mark": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value", "told"),
+    [
+        ("packets", ("tc_after", "router", "eth0", "qdisc", 0, "packets"), 99, "tc -s of the root qdisc"),
+        ("bytes", ("tc_after", "router", "eth0", "qdisc", 0, "bytes"), 99, "departed_bytes"),
+        ("drops", ("tc_after", "router", "eth0", "qdisc", 0, "drops"), 7, "dropped_packets 1 ≠ 7"),
+        ("links", ("links_after", "router", "eth1", "rx_packets"), 99, "received on ingress"),
+        ("tap totals", ("hops", 0, "tap", "departed_packets"), 99, "records = totals"),
+        ("balance", ("hops", 0, "tap", "arrived_packets"), 99, "arrived = departed"),
+        ("marks", ("hops", 0, "tap", "marked_packets"), 0, "marked_packets 1 ≠ 0"),
+        ("no tc", ("tc_after", "router", "eth0", "qdisc"), [], "no root qdisc"),
+        ("no link", ("links_after", "router"), {}, "no counters of eth1"),
+    ],
+)
+def test_a_packet_lost_from_sight_fails_the_run(
+    tmp_path: Path, name: str, at: tuple[Any, ...], value: Any, told: str
+) -> None:
+    def change(result: Any) -> None:
+        for step in at[:-1]:
+            result = result[step]
+        result[at[-1]] = value
+
+    directory, finished = ingested(tmp_path, edit=lambda raw: edited(raw / "result.json", change))
+    assert finished.error is not None
+    assert finished.error.stage == "conservation"
+    assert told in finished.error.message
+    assert not (directory / "metrics.parquet").exists()
+    assert json.loads((directory / "manifest.json").read_text())["status"] == "failed"
+
+
+def test_a_queue_that_no_packet_reached_fails_the_check(tmp_path: Path) -> None:
+    _, finished = ingested(tmp_path, records=[packet_record(0, 5, 5)])
+    assert finished.error is not None
+    assert "hop bottleneck up" in finished.error.message
+    assert "nothing to check" in finished.error.message
+
+
+def test_without_a_tap_only_the_links_are_checked_and_the_rest_says_why(tmp_path: Path) -> None:
+    def change(result: Any) -> None:
+        for hop in result["hops"]:
+            hop["tap"] = None
+
+    def edit(raw: Path) -> None:
+        edited(raw / "result.json", change)
+        (raw / "tap.bin").unlink()
+
+    directory, finished = ingested(tmp_path, plan=make_plan(tap="off"), edit=edit)
+    assert finished.error is None
+    checks = json.loads((directory / "manifest.json").read_text())["conservation"][0]["checks"]
+    assert [c["verdict"] for c in checks] == ["not checked"] * 3 + ["ok"]
+    assert all("tap off" in c["note"] for c in checks[:3])
+
+
+def test_a_tap_that_the_plan_wants_and_the_engine_had_must_be_there(tmp_path: Path) -> None:
+    _, finished = ingested(tmp_path, edit=lambda raw: (raw / "tap.bin").unlink())
+    assert finished.error is not None
+    assert "no tap.bin" in finished.error.message
+
+
+def test_a_rig_that_is_not_calibrated_fails_the_run(tmp_path: Path) -> None:
+    calibration = {"rtt_median_ns": 3, "ok": False, "problems": ["base RTT 3 ns, planned 10 ms"]}
+    _, finished = ingested(tmp_path, calibration=calibration)
+    assert finished.error == RunFault("calibration", "base RTT 3 ns, planned 10 ms")
+
+
+def test_a_run_without_any_calibration_fails(tmp_path: Path) -> None:
+    _, finished = ingested(tmp_path, calibration=None)
+    assert finished.error is not None
+    assert finished.error.stage == "calibration"
+
+
+def test_an_agents_error_is_told_with_node_command_and_stderr(tmp_path: Path) -> None:
+    error = {"stage": "setup", "node": "router", "item": None,
+             "command": "tc qdisc add dev eth0 root fq_codle",
+             "message": "tc failed", "stderr": "Error: Unknown qdisc.", "exit_code": 2}  # fmt: skip
+    directory, finished = ingested(tmp_path, status="failed", error=error)
+    assert finished.error is not None
+    line = finished.error.line()
+    for part in ("setup", "router", "fq_codle", "Unknown qdisc"):
+        assert part in line
+    assert json.loads((directory / "manifest.json").read_text())["error"]["exit_code"] == 2
+
+
+def test_no_result_is_an_error(tmp_path: Path) -> None:
+    _, finished = ingested(tmp_path, edit=lambda raw: (raw / "result.json").unlink())
+    assert finished.error is not None
+    assert "no result" in finished.error.message
+
+
+def test_half_a_result_is_an_error(tmp_path: Path) -> None:
+    _, finished = ingested(tmp_path, edit=lambda raw: (raw / "result.json").write_text('{"format": 1, "sta'))
+    assert finished.error is not None
+    assert "does not fit" in finished.error.message
+
+
+def test_what_the_engine_saw_comes_before_what_the_agent_says(tmp_path: Path) -> None:
+    fault = RunFault("watchdog", "hung")
+    _, finished = ingested(tmp_path, carried=Carried(fault, 1.0, 0, 1, 1.0, {}))
+    assert finished.error == fault
+
+
+def test_a_tool_that_prints_garbage_fails_its_run_with_file_and_line(tmp_path: Path) -> None:
+    _, finished = ingested(tmp_path, edit=lambda raw: (raw / "probe.csv").write_text("Segmentation fault\n"))
+    assert finished.error is not None
+    assert finished.error.stage == "store"
+    assert "raw/probe.csv:1" in finished.error.message
+
+
+def test_a_missing_file_of_an_item_that_ran_is_an_error(tmp_path: Path) -> None:
+    _, finished = ingested(tmp_path, edit=lambda raw: (raw / "cross.flows.csv").unlink())
+    assert finished.error is not None
+    assert "raw/cross.flows.csv is missing" in finished.error.message
+
+
+def test_big_text_files_are_compressed_without_loss(tmp_path: Path) -> None:
+    row = "{},{},{},{}\n"
+    text = "seq,sent_ns,server_ns,received_ns\n" + "".join(
+        row.format(i, i * 10**6, i * 10**6 + 5, i * 10**6 + 9) for i in range(20_000)
+    )
+    directory, finished = ingested(tmp_path, edit=lambda raw: (raw / "probe.csv").write_text(text))
+    assert finished.error is None
+    import gzip
+
+    assert gzip.decompress((directory / "raw" / "probe.csv.gz").read_bytes()).decode() == text
+    assert not (directory / "raw" / "probe.csv").exists()
+
+
+def test_ingesting_the_same_raw_files_twice_gives_equal_tables(tmp_path: Path) -> None:
+    first, _ = ingested(tmp_path / "a")
+    second, _ = ingested(tmp_path / "b")
+    for name in ("metrics", "samples", "queue", "sojourn", "flows"):
+        assert (first / f"{name}.parquet").read_bytes() == (second / f"{name}.parquet").read_bytes()
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    out = tmp_path / "out"
+    for seed in (1, 2):
+        ingested(out, make_plan(seed=seed, queue="fq_codel" if seed == 2 else "pfifo"))
+    ingested(out / ".failed", make_plan(seed=3), calibration=None)
+    (out / ".tmp-dead-1").mkdir()
+    (out / "no-run-of-ours").mkdir()
+    return narrows.open(out)
+
+
+def test_runs_have_a_column_for_each_axis_and_failed_ones_say_why(results: Results) -> None:
+    runs = results.runs().sort("seed")
+    assert runs["queue"].to_list() == ["pfifo", "fq_codel", "pfifo"]
+    assert runs["status"].to_list() == ["ok", "ok", "failed"]
+    assert runs["error"].to_list()[2] == "calibration: the agent did not calibrate the rig"
+    assert runs["plan_seed"].to_list() == [1, 2, 3]
+    assert runs["base_rtt_ns"].to_list() == [10_000_000] * 3
+
+
+def test_tables_hold_whole_runs_only(results: Results) -> None:
+    assert results.metrics(name="tap_dropped", source="bottleneck", direction="down")["value"].to_list() == [
+        1,
+        1,
+    ]
+    assert results.queue()["run_id"].n_unique() == 2
+    assert results.flows(direction="up").height == 2
+    assert results.samples(source="probe", series="rtt")["value"].to_list() == [10.1e6, None, 10.1e6, None]
+
+
+def test_an_unknown_column_in_a_filter_is_an_error_with_the_nearest(results: Results) -> None:
+    with pytest.raises(StoreError, match="did you mean source"):
+        results.metrics(sorce="x")
+
+
+def test_sql_sees_all_tables_and_joins_them(results: Results) -> None:
+    frame = results.sql(
+        "select queue, value from metrics join runs using (run_id) "
+        "where name = 'bulk_goodput_bps' and source = 'cross' order by queue"
+    )
+    assert frame.rows() == [("fq_codel", 10e6), ("pfifo", 10e6)]  # 2.5 MB acknowledged in 2 s
+    for table in ("runs", "metrics", "samples", "queue", "sojourn", "flows"):
+        assert results.sql(f"select count(*) as n from {table}")["n"][0] > 0
+
+
+def test_sql_keeps_null_and_integers(results: Results) -> None:
+    frame = results.sql("select sum(bytes) as total, null as nothing, min(sojourn_ns) as s from queue")
+    assert frame["total"].to_list() == [
+        2 * (10 * 1514 + 2 * (106 + 66))
+    ]  # arrivals 5, departures 3, drop, mark; two small ones
+    assert frame["nothing"].to_list() == [None]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["copy (select 1) to '{}/x.csv'", "select * from read_text('/etc/hostname')", "attach '{}/x.db' as x",
+     "set enable_external_access=true"],
+)  # fmt: skip
+def test_a_query_can_neither_write_nor_read_elsewhere(results: Results, statement: str) -> None:
+    with pytest.raises(StoreError):
+        results.query(statement.format(results.directory))
+    assert not list(results.directory.glob("x.*"))
+
+
+def test_a_wrong_query_is_one_clear_error(results: Results) -> None:
+    with pytest.raises(StoreError, match=r"docs/data\.md"):
+        results.query("select nothing from nowhere")
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(results: Results) -> None:
+    run = results.run_ids[0]
+    assert results.find(run[:6]) == run
+    with pytest.raises(StoreError, match="no run zz"):
+        results.find("zz")
+
+
+def test_an_empty_directory_has_empty_tables(tmp_path: Path) -> None:
+    results = narrows.open(tmp_path)
+    assert results.runs().height == 0
+    assert results.metrics().height == 0
+    assert results.sql("select count(*) as n from queue")["n"].to_list() == [0]
+
+
+def test_no_directory_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="narrows run"):
+        narrows.open(tmp_path / "nothing")
+
+
+def test_an_axis_named_like_a_column_keeps_both(tmp_path: Path) -> None:
+    key = {"engine": "a", "rate": "10Mbit"}
+    ingested(tmp_path, Plan.from_json(json.dumps(plan_dict() | {"key": key})))
+    runs = narrows.open(tmp_path).runs()
+    assert runs["key_engine"].to_list() == ["a"]
+    assert runs["engine"].to_list() == ["fake"]
+
+
+def test_records_of_other_hops_are_not_mixed_in(tmp_path: Path) -> None:
+    directory, _ = ingested(tmp_path, records=default_records())
+    flows = pl.read_parquet(directory / "flows.parquet")
+    assert flows.filter(pl.col("direction") == "up")["departed_bytes"].to_list() == [66]
