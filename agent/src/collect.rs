@@ -134,16 +134,30 @@ fn tc_answers(text: &str, interfaces: usize) -> std::result::Result<Vec<(Value, 
         rest = rest[plain..].trim_start();
     }
     if parts.len() == 2 * interfaces {
-        return Ok(parts.chunks(2).map(|p| (p[0].0.clone(), p[1].0.clone())).collect());
+        return Ok(parts
+            .chunks(2)
+            .map(|p| (p[0].0.clone(), p[1].0.clone()))
+            .collect());
     }
     if parts.len() != interfaces {
-        return Err(format!("tc gave {} answers for {interfaces} interfaces", parts.len()));
+        return Err(format!(
+            "tc gave {} answers for {interfaces} interfaces",
+            parts.len()
+        ));
     }
     let classes = |plain: &str| -> Value {
-        let blocks = plain.split("\nclass ").map(|b| b.trim().trim_start_matches("class "));
-        blocks.filter(|b| !b.is_empty()).map(|b| json!({"text": format!("class {b}")})).collect()
+        let blocks = plain
+            .split("\nclass ")
+            .map(|b| b.trim().trim_start_matches("class "));
+        blocks
+            .filter(|b| !b.is_empty())
+            .map(|b| json!({"text": format!("class {b}")}))
+            .collect()
     };
-    Ok(parts.into_iter().map(|(qdiscs, plain)| (qdiscs, classes(plain))).collect())
+    Ok(parts
+        .into_iter()
+        .map(|(qdiscs, plain)| (qdiscs, classes(plain)))
+        .collect())
 }
 
 /// Counters of every interface of every node.
@@ -300,7 +314,10 @@ mod tests {
     fn answers_of_a_tc_without_json_classes_keep_the_text() {
         let text = "[{\"kind\":\"htb\"}]\nclass htb 1:11 root\n Sent 0\nclass htb 1:12 root\n\n[{\"kind\":\"netem\"}]\n\n";
         let a = tc_answers(text, 2).unwrap();
-        assert_eq!(a[0].1, json!([{"text": "class htb 1:11 root\n Sent 0"}, {"text": "class htb 1:12 root"}]));
+        assert_eq!(
+            a[0].1,
+            json!([{"text": "class htb 1:11 root\n Sent 0"}, {"text": "class htb 1:12 root"}])
+        );
         assert_eq!(a[1].1, json!([]));
         assert!(tc_answers(text, 3).is_err());
     }

@@ -342,6 +342,8 @@ impl<'a> Conductor<'a> {
             }
         }
         self.children.kill_all();
+        let cost = json!({"wakes": self.reactor.wakes, "events": self.reactor.events});
+        self.log.event(self.reactor.now, "cost", None, cost);
         self.log.flush()?;
         match self.failure.take() {
             Some(e) => Err(e),

@@ -1,7 +1,8 @@
 //! Link rate: full-size datagrams kept in flight by a window, their dispersal read from arrival stamps.
 //!
-//! Sender and receiver share this process, so the window follows arrivals at once: a queue of at most
-//! `Window::queue` packets stands at the bottleneck whatever its rate, and a 100-packet FIFO is not overrun.
+//! Sender and receiver share this process, so the window follows arrivals at once: a queue of about
+//! `Window::queue` packets stands at the bottleneck whatever its rate, below the depth of any sane FIFO. (When
+//! a deep bucket runs dry over a long path, what was under way may overrun it; that loss does no harm here.)
 //! Packets that a full token bucket lets pass find no queue. Measuring starts once a queue stands, so that
 //! bursts of any depth do not count.
 
@@ -40,7 +41,8 @@ struct Window {
     packet_ns: f64,
     /// Packets that may stand in the queue.
     queue: i64,
-    /// Those and the ones on the way.
+    /// Packets that are under way at the link's rate.
+    on_the_way: i64,
     in_flight: i64,
     /// Packets over which dispersal is measured.
     measured: usize,
@@ -50,10 +52,12 @@ impl Window {
     fn new(rate_bps: f64, mtu: usize, one_way_ns: i64) -> Window {
         let packet_ns = mtu as f64 * 8e9 / rate_bps;
         let queue = (20e6 / packet_ns).clamp(8.0, 60.0) as i64;
+        let on_the_way = (one_way_ns as f64 / packet_ns).ceil() as i64;
         Window {
             packet_ns,
             queue,
-            in_flight: queue + (one_way_ns as f64 / packet_ns).ceil() as i64,
+            on_the_way,
+            in_flight: queue + on_the_way,
             measured: (100e6 / packet_ns).clamp(30.0, 500.0) as usize,
         }
     }
@@ -74,10 +78,12 @@ struct Dispersal {
     measured: usize,
     last_ns: i64,
     bytes_before: u64,
+    began_ns: Option<i64>,
 }
 
 impl Dispersal {
     fn arrival(&mut self, sent_ns: i64, arrived_ns: i64, bytes: usize) {
+        self.began_ns.get_or_insert(arrived_ns);
         if arrived_ns - sent_ns <= self.standing_above_ns {
             self.standing = 0;
             self.measured = 0;
@@ -93,6 +99,17 @@ impl Dispersal {
         if self.standing < self.needed {
             self.bytes_before += bytes as u64;
         }
+    }
+
+    /// A queue may be forming: no more than the window from here on.
+    fn queues(&self) -> bool {
+        self.standing > 0
+    }
+
+    /// What passed before the queue stood, less what the rate alone would have passed in that time.
+    fn burst_bytes(&self, bps: f64) -> u64 {
+        let elapsed_ns = (self.first_ns - self.began_ns.unwrap_or(self.first_ns)) as f64;
+        (self.bytes_before as f64 - elapsed_ns * bps / 8e9).max(0.0) as u64
     }
 
     fn bps(&self, bytes: usize) -> f64 {
@@ -187,6 +204,7 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Found> {
         measured: 0,
         last_ns: 0,
         bytes_before: 0,
+        began_ns: None,
     };
     let mut stamps = Receiver::new(HEAD_BYTES);
     let mut sent: Vec<i64> = Vec::new();
@@ -245,7 +263,13 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Found> {
                 ),
             ));
         }
-        let room = window.in_flight - (sent.len() - accounted) as i64;
+        // While a bucket lets everything pass, more in flight empties it sooner.
+        let window_now = if dispersal.queues() {
+            window.in_flight
+        } else {
+            window.in_flight + 2 * window.on_the_way
+        };
+        let room = window_now - (sent.len() - accounted) as i64;
         if room > 0 {
             let first = sent.len();
             sent.resize(first + room as usize, clock.t());
@@ -256,10 +280,11 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Found> {
     }
     // What is still on the way goes first; whoever measures next finds an idle path.
     let drain_ns = path.one_way_ns + (window.in_flight as f64 * 1.5 * window.packet_ns) as i64;
+    let bps = dispersal.bps(mtu);
     sys::sleep_until(clock.t() + drain_ns + clock.epoch_mono_ns);
     Ok(Found {
-        bps: dispersal.bps(mtu),
-        burst_bytes: dispersal.bytes_before,
+        bps,
+        burst_bytes: dispersal.burst_bytes(bps),
     })
 }
 
@@ -286,6 +311,7 @@ mod tests {
             measured: 0,
             last_ns: 0,
             bytes_before: 0,
+            began_ns: None,
         }
     }
 
