@@ -44,15 +44,11 @@ def facts(run: Observed) -> Facts:
     return Facts(
         rate_mbps=run.rate_bps("down") / 1e6,
         queue=run.queue,
-        burst=_or(label(run, "burst"), "off"),
-        cross=_or(label(run, "cross"), "no"),
+        burst=label(run, "burst"),
+        cross=label(run, "cross"),
         timer="exact" if late is None else f"{late['min_ns'] / 1e3:g} to {late['max_ns'] / 1e3:g} µs late",
         base_rtt_ms=run.link["base_rtt_ns"] / 1e6,
     )
-
-
-def _or(text: str, otherwise: str) -> str:
-    return otherwise if text == "-" else text
 
 
 def usable(runs: Iterable[Observed]) -> list[Observed]:

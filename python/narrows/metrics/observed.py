@@ -16,6 +16,7 @@ import numpy as np
 from narrows.metrics.arrays import Floats
 
 NS_PER_S = 1e9
+ONE_PACKET_BURSTS = range(1, 2000)  # bytes: what tc sets where nobody asks for a burst
 
 
 @dataclass(frozen=True)
@@ -159,8 +160,25 @@ class Observed:
 
 
 def label(run: Observed, axis: str) -> str:
-    """The run's label on an axis; "-" where its experiment has no such axis."""
-    return run.key.get(axis, "-")
+    """The run's label on an axis. Where its experiment has no such axis, the neutral label if that is "
+    "what the
+    plan says (no burst shaping, no cross traffic, exact timers), else "-".
+    """
+    if axis in run.key:
+        return run.key[axis]
+    if axis == "cross" and not any(_loads(item, run.test_item) for item in run.plan["traffic"]):
+        return "no"
+    if axis == "burst" and (run.link.get("down") or {}).get("burst_bytes") in (None, *ONE_PACKET_BURSTS):
+        return "off"
+    if axis == "timer_latency" and run.plan["machine"]["timer_latency"] is None:
+        return "off"
+    return "-"
+
+
+def _loads(item: Mapping[str, Any], test_item: str | None) -> bool:
+    if item["kind"] == "tcp_bulk":
+        return True
+    return item["kind"] == "command" and not item["background"] and item["id"] != test_item
 
 
 def select(runs: Iterable[Observed], **labels: str | Sequence[str]) -> list[Observed]:

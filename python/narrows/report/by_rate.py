@@ -48,7 +48,6 @@ def by_rate(
     points: bool = True,
     directions: Sequence[str] = ("down", "up"),
     from_zero: bool = True,
-    log: bool = False,
 ) -> Result:
     """Draw it; `what` completes the caption's first sentence, and says what one point is."""
     shown = [r for r in runs if r.ok and any(values_of(r, d).size for d in directions)]
@@ -75,14 +74,13 @@ def by_rate(
             _panel(axes, members, direction, rates, queues, values_of, mark_of, points)
             words = [DIRECTION[direction], facet_title(extra, facet)]
             axes.set_title(" · ".join(w for w in words if w))
-            if log:
-                axes.set_yscale("log")
-            elif from_zero:
-                axes.set_ylim(bottom=0)
         for axes in cells[len(panels) :]:
             axes.set_visible(False)
         for row in grid:
             row[0].set_ylabel(y_label)
+            row[0].margins(y=0.06)
+            if from_zero:  # after everything is drawn: it fixes the top too, for the whole row
+                row[0].set_ylim(bottom=0)
         for axes in grid[-1]:
             axes.set_xlabel("configured rate of the bottleneck")
         _legend(figure, queues, mark_label if mark_of else "")

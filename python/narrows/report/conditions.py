@@ -14,7 +14,7 @@ from narrows.metrics.observed import Observed, label
 from narrows.report.style import queue_rank
 
 REPETITION = "seed"
-_FIRST = {"off": 0, "no": 0, "none": 0}
+_FIRST = {"off": 0, "no": 0, "none": 0, "text": 1, "listing": 2}  # the paper's own order
 _NUMBER = re.compile(r"^\s*([0-9.]+)\s*([A-Za-zµ/]*)")
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
 
@@ -24,7 +24,7 @@ Rank = tuple[int, float, tuple[int, str]]
 def rank(axis: str, text: str) -> Rank:
     """Sort key of a label: "off" and "no" first, then by size, then in the order of qdiscs or letters."""
     if text in _FIRST:
-        return (0, 0.0, (0, ""))
+        return (0, float(_FIRST[text]), (0, ""))
     found = _NUMBER.match(text)
     if found:
         unit = found.group(2)

@@ -67,7 +67,8 @@ def instantaneous_throughput_figure(
                     axes.set_ylabel(queue_name(queue))
                 words = f"variation {np.median(known):.0%}" if known else "no run" if not same else ""
                 corner(axes, words)
-                axes.set_ylim(bottom=0)
+        for axes in grid[0]:  # after everything is drawn: it fixes the top too, for the whole column
+            axes.set_ylim(bottom=0)
         for axes in grid[-1]:
             axes.set_xlabel(f"time since the {DIRECTION[direction]} began [s]")
         figure.supylabel("throughput [Mbit/s]", fontsize=7.5)

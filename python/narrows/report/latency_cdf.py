@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from narrows.metrics.arrays import Floats
 from narrows.metrics.ecdf import ecdf
 from narrows.metrics.observed import Observed, pooled
 from narrows.report.conditions import facet_title, group, rate_text, varying
@@ -82,7 +83,7 @@ def _panel(axes: Axes, members: Sequence[Observed]) -> None:
             if steps is None:
                 continue
             x, share = steps
-            axes.step(x, share, where="post", color=colour(kind), linestyle=style, linewidth=1.0)
+            axes.step(*from_zero(x, share), where="post", color=colour(kind), linestyle=style, linewidth=1.0)
             largest = max(largest, float(np.quantile(rtt, TAIL)))
             smallest = min(smallest, float(x[0]))
     axes.set_xscale("log")
@@ -94,6 +95,11 @@ def _panel(axes: Axes, members: Sequence[Observed]) -> None:
     ]
     axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
     axes.minorticks_off()
+
+
+def from_zero(x: Floats, share: Floats) -> tuple[Floats, Floats]:
+    """The steps with their first rise, which a single value would not show otherwise."""
+    return np.concatenate((x[:1], x)), np.concatenate(([0.0], share))
 
 
 def _legend(figure: object, shown: Sequence[Observed]) -> None:

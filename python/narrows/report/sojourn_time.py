@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from narrows.metrics.observed import Observed
 from narrows.report.conditions import facet_title, fixed, group, varying
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.report.style import DIRECTION, canvas, colour, corner, queue_name, queue_rank, styled
 
 MAX_COLUMNS = 2
+AXIS_ENDS_AT = 0.995  # one long spike at the start would flatten everything else
 
 
 def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction: str = "up") -> Result:
@@ -22,8 +25,9 @@ def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction
     left_out = max(0, len(columns) - MAX_COLUMNS)
     columns = [columns[0], columns[-1]] if len(columns) > MAX_COLUMNS else columns
     queues = sorted({r.queue for r in shown}, key=queue_rank)
-    figure, grid = canvas(len(queues), len(columns), row_in=1.15, sharex="col", sharey="col")
+    figure, grid = canvas(len(queues), len(columns), row_in=1.15, sharex="col", sharey=True)
     drawn: list[Observed] = []
+    ends: list[float] = []
     with styled():
         for column, (key, members) in enumerate(columns):
             for row, queue in enumerate(queues):
@@ -45,7 +49,12 @@ def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction
                 axes.plot(tail.t_s, tail.value, color=colour(queue), alpha=0.35, linewidth=0.6)
                 axes.plot(middle.t_s, middle.value, color=colour(queue), linewidth=0.8)
                 _phases(axes, run)
-                axes.set_ylim(bottom=0)
+                if tail.value.size:
+                    corner(axes, f"max of p99 {np.max(tail.value):.3g} ms")
+                    ends.append(float(np.quantile(tail.value, AXIS_ENDS_AT)))
+        if ends:
+            for axes in (each for row in grid for each in row):
+                axes.set_ylim(0, max(*ends, 0.01) * 1.15)
         for axes in grid[-1]:
             axes.set_xlabel("time in the run [s]")
         figure.supylabel("sojourn time [ms]", fontsize=7.5)
@@ -54,7 +63,8 @@ def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction
         f"Sojourn time at the bottleneck in the {DIRECTION[direction]} direction over the run, "
         f"{fixed(shown)}: median "
         "(dark) and 99th percentile (light) of the packets that left in each 10 ms, first repetition of each "
-        f"condition. The shaded spans are the speed test's download and upload. {name_runs(ids)}"
+        f"condition. The axis ends at the 99.5 % point of the highest panel; the largest value is written "
+        f"above each. The shaded spans are the speed test's download and upload. {name_runs(ids)}"
     )
     if left_out:
         caption += f" The first and the last of the conditions are drawn; {left_out} between them are not."
