@@ -160,6 +160,16 @@ fn tc_answers(text: &str, interfaces: usize) -> std::result::Result<Vec<(Value, 
         .collect())
 }
 
+/// Packets in all queues of all nodes. (A shaper counts its children's: what matters is whether it is none.)
+pub fn queued_packets(nodes: &Nodes) -> Result<u64> {
+    let mut all = 0;
+    for node in nodes.names() {
+        nodes.enter(node)?;
+        all += qdisc::queued_packets().during(|| format!("listing qdiscs of {node}"))?;
+    }
+    Ok(all)
+}
+
 /// Counters of every interface of every node.
 pub fn links(nodes: &Nodes) -> Result<Value> {
     let mut all = Map::new();

@@ -28,6 +28,8 @@ pub struct Run {
 
 /// On a host, calibration may take as long as it needs: the epoch comes after it.
 const HOST_PATIENCE_NS: i64 = 120_000_000_000;
+const SETTLE_STEP_NS: i64 = 10_000_000;
+const SETTLE_WITHIN_NS: i64 = 5_000_000_000;
 const HOST_EPOCH_AFTER_NS: i64 = 20_000_000;
 
 pub fn read_plan(dir: &Path) -> Result<Plan> {
@@ -137,7 +139,22 @@ impl Run {
         outcome
     }
 
+    /// Waits until nothing is queued any more (or for a few seconds): totals of tap, tc and links then agree.
+    fn settle(&mut self, nodes: &Nodes) -> Result<()> {
+        let begun = sys::mono_ns();
+        let rtt_ns = self.plan.calibration.as_ref().map_or(0, |c| c.rtt_ns);
+        while sys::mono_ns() - begun < SETTLE_WITHIN_NS {
+            // What has left a queue is still under way for a while.
+            sys::sleep_until(sys::mono_ns() + rtt_ns + SETTLE_STEP_NS);
+            if collect::queued_packets(nodes)? == 0 {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
     fn after(&mut self, nodes: &Nodes) -> Result<()> {
+        self.settle(nodes)?;
         self.result
             .insert("hops".into(), collect::hops(&self.plan.hops, self.guest)?);
         self.result.insert("tc_after".into(), collect::tc(nodes)?);

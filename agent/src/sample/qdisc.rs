@@ -113,6 +113,16 @@ pub fn interfaces_with_qdiscs() -> io::Result<Vec<u32>> {
     Ok(out)
 }
 
+/// Packets in all queues of the thread's namespace.
+pub fn queued_packets() -> io::Result<u64> {
+    let mut all = 0;
+    Netlink::open(NETLINK_ROUTE)?.dump(RTM_GETQDISC, &tcmsg(0), |_, payload| {
+        let queue = parse(payload).and_then(|(_, row)| row.queue);
+        all += queue.map_or(0, |q| q[4] as u64);
+    })?;
+    Ok(all)
+}
+
 impl Source for Qdiscs {
     const HEADER: &'static str =
         "t_ns,kind,handle,parent,bytes,packets,drops,overlimits,requeues,backlog_bytes,backlog_packets";
