@@ -107,8 +107,8 @@ def plan_dict(
         "traffic": [
             {"id": "cross", "kind": "tcp_bulk", "sender": "server", "receiver": "client",
              "receiver_address": "10.0.0.1", "port": 5201, "flows": 1, "cca": "cubic", "dscp": 0,
-             "ecn": False, "bytes": None, "start_spread_ns": 0, "sample_interval_ns": None, "start": {"at_ns": 0},
-             "stop": {"at_ns": end_ns}},
+             "ecn": False, "bytes": None, "start_spread_ns": 0, "sample_interval_ns": None,
+             "start": {"at_ns": 0}, "stop": {"at_ns": end_ns}},
             {"id": "probe", "kind": "udp_probe", "client": "client", "server": "server",
              "server_address": "10.0.2.1", "port": 5301, "interval_ns": 10_000_000, "payload_bytes": 64,
              "dscp": 0, "start": {"at_ns": 0}, "stop": {"at_ns": end_ns}},
@@ -201,7 +201,8 @@ def write_raw(raw: Path, plan: Plan, records: list[bytes] | None = None, **chang
         root = {"kind": "htb", "handle": "1:", "root": True}
         tc[hop.iface] = {"qdisc": [root | {
             "packets": sums["departed_packets"], "bytes": sums["departed_bytes"],
-            "drops": sums["dropped_packets"], "qlen": sums["queued_packets"], "backlog": sums["queued_bytes"]}], "class": []}  # fmt: skip
+            "drops": sums["dropped_packets"], "qlen": sums["queued_packets"],
+            "backlog": sums["queued_bytes"]}], "class": []}  # fmt: skip
         before[hop.iface] = {
             "qdisc": [root | {"packets": 0, "bytes": 0, "drops": 0, "qlen": 0, "backlog": 0}], "class": []
         }  # fmt: skip

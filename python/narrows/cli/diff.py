@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from narrows.cli.find_run import find_run
+from narrows.cli.format import console as make_console
 from narrows.cli.format import key, table
 from narrows.store.results import Results
 
@@ -52,7 +53,7 @@ def register(app: typer.Typer) -> None:
         directory: Annotated[Path | None, typer.Option("--dir", help="Where to look.")] = None,
     ) -> None:
         """Show where two runs differ."""
-        console = Console(soft_wrap=True, highlight=False)
+        console = make_console()
         a, b = find_run(left, directory), find_run(right, directory)
         manifests = [results.manifest(run) for results, run in (a, b)]
         plans = [json.loads((r.run_directory(run) / "plan.json").read_bytes()) for r, run in (a, b)]

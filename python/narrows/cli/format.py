@@ -8,9 +8,19 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 
 MISSING = "–"
+
+
+WIDE = 10_000
+
+
+def console() -> Console:
+    """Where commands print. Into a file or a pipe nothing is folded: a program may read it."""
+    made = Console(soft_wrap=True, highlight=False)
+    return made if made.is_terminal else Console(soft_wrap=True, highlight=False, width=WIDE)
 
 
 def duration(seconds: float | None) -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from narrows.cli.format import MISSING, cell, duration, table
+from narrows.cli.format import console as make_console
 from narrows.errors import StoreError
 
 DEFAULT = Path("results")
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
         """List the runs of an experiment, or the experiments of a directory."""
         from narrows.store.results import Results
 
-        console = Console(soft_wrap=True, highlight=False)
+        console = make_console()
         results = Results(directory)
         runs = results.runs()
         if runs.height:

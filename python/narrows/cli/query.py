@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from narrows.cli import format as formats
 
@@ -40,4 +39,4 @@ def register(app: typer.Typer) -> None:
         elif format is Format.csv:
             typer.echo(formats.as_csv(columns, rows))
         else:
-            Console(soft_wrap=True, highlight=False).print(formats.table(columns, rows))
+            formats.console().print(formats.table(columns, rows))

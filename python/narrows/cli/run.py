@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from narrows.cli.experiment import plans_of
+from narrows.cli.format import console as make_console
 from narrows.cli.format import duration
 from narrows.errors import UsageError, did_you_mean
 
@@ -70,7 +71,8 @@ def register(app: typer.Typer) -> None:
             ),
         ] = None,
         fresh: Annotated[
-            bool, typer.Option("--fresh", help="Do not link runs that exist in a directory beside; make them.")
+            bool,
+            typer.Option("--fresh", help="Make runs even where a directory beside has them."),
         ] = False,
     ) -> None:
         """Make the runs of an experiment that are missing. Interrupt it at will: the next call goes on."""
@@ -78,7 +80,7 @@ def register(app: typer.Typer) -> None:
         from narrows.engine.types import Limits
         from narrows.engine.work import expected_work
 
-        console = Console(soft_wrap=True, highlight=False)
+        console = make_console()
         name, plans = plans_of(file, only)
         if not plans:
             raise UsageError("there is no run to make", where=str(file))

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from narrows.cli.find_run import find_run
 from narrows.cli.format import MISSING, cell, duration, key, table
+from narrows.cli.format import console as make_console
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
         tc: Annotated[bool, typer.Option("--tc", help="Print the plan's tc and ip commands too.")] = False,
     ) -> None:
         """Show one run: key, checks, figures; for a failed one, why."""
-        console = Console(soft_wrap=True, highlight=False)
+        console = make_console()
         results, run_id = find_run(run, directory)
         manifest = results.manifest(run_id)
         if as_json:

@@ -13,6 +13,8 @@ BOOT_PACKETS = 20_000.0  # what boot, set-up and power-off cost, in packets' wor
 COMMAND_S = {"ndt7": 20.0, "iperf3": 10.0}
 UNKNOWN_S = 10.0
 UNKNOWN_RATE_BPS = 1e9
+SYSTEM_CALLS_OF_IPERF3 = 8.0
+"""iperf3 reads and writes in small pieces; each system call costs tens of packets' worth of work."""
 ACKS = 1.5  # packets in both directions per data packet
 
 
@@ -46,7 +48,9 @@ def expected_work(plan: Plan) -> float:
     packets = BOOT_PACKETS
     if fast:
         rate = max(plan.link.rate_down_bps or 0, plan.link.rate_up_bps or 0) or UNKNOWN_RATE_BPS
-        packets += seconds * rate / (8 * plan.link.mtu_bytes) * ACKS
+        stock = any(isinstance(item, Command) and item.tool == "iperf3" for item in fast)
+        cost = ACKS * (SYSTEM_CALLS_OF_IPERF3 if stock else 1.0)
+        packets += seconds * rate / (8 * plan.link.mtu_bytes) * cost
     for item in plan.traffic:
         if isinstance(item, UdpProbe | IcmpEcho):
             packets += 2 * seconds * 1e9 / item.interval_ns

@@ -21,6 +21,9 @@ ORIGINS = ("client", "server")
 NS_PER_US = 1000
 US_PER_MS = 1e3
 US_PER_S = 1e6
+SHORTEST_US = 25_000
+"""The protocol's shortest distance of measurements. The last message of a test can follow closer; the
+bytes of one write over a few microseconds are no rate, so such a message counts with the next."""
 _BBR = {
     "BW": ("bw", "bytes/s"), "MinRTT": ("min_rtt", "us"), "PacingGain": ("pacing_gain", "1"),
     "CwndGain": ("cwnd_gain", "1"), "ElapsedTime": ("elapsed_time", "us"),
@@ -170,10 +173,10 @@ def _series(parsed: Parsed, source: str, direction: str, chosen: list[Message], 
             points.setdefault(("app_info.num_bytes", "bytes"), []).append((at, bytes_))
             points.setdefault(("app_info.elapsed_time", "us"), []).append((at, time_us))
             since = before or (0, 0)
-            if time_us > since[1]:
+            if time_us - since[1] >= SHORTEST_US:
                 rate = (bytes_ - since[0]) * 8 * US_PER_S / (time_us - since[1])
                 points.setdefault(("throughput", "bit/s"), []).append((at, rate))
-            before = (bytes_, time_us)
+                before = (bytes_, time_us)
     if untimed:
         parsed.warnings.append(f"{source}: {untimed} messages without a time are left out of the series")
     for (name, its_unit), values in points.items():
