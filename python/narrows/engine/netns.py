@@ -90,6 +90,7 @@ class NetnsEngine:
             agent_id=agent_id,
             kernel={"path": None},
             agent={"path": str(self._agent)},
+            has_tap=False,
         )
 
     def check(self, plans: list[Plan]) -> None:

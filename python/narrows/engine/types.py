@@ -38,6 +38,8 @@ class EngineInfo:
     agent_id: str
     kernel: dict[str, Any] = field(default_factory=dict)
     agent: dict[str, Any] = field(default_factory=dict)
+    has_tap: bool = True
+    """Where it has, a run without a tap that its plan asks for does not count."""
 
 
 @dataclass(frozen=True)

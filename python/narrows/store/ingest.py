@@ -44,7 +44,7 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
     if fault is None and result is not None:
         try:
             data = tap.read(raw / layout.TAP) if (raw / layout.TAP).exists() else None
-            checks = conservation.check(plan, result, data, has_tap=facts.engine.name != "netns")
+            checks = conservation.check(plan, result, data, has_tap=facts.engine.has_tap)
             failures = conservation.failures(checks)
             if failures:
                 fault = RunFault("conservation", "; ".join(failures))
