@@ -13,7 +13,7 @@ use crate::error::{During, Result, RunError, Stage};
 use crate::nodes::Nodes;
 use crate::plan::Plan;
 use crate::reactor::{Event, Reactor, Token, IN};
-use crate::schedule::{Action, Schedule, State};
+use crate::schedule::{Action, Schedule};
 use crate::status::{self, Interrupt};
 use crate::{sample, traffic};
 
@@ -33,6 +33,7 @@ struct Slot {
     actor: Box<dyn Actor>,
     start_ns: Option<i64>,
     end_ns: Option<i64>,
+    stopped: bool,
     failed: bool,
     details: Option<Value>,
 }
@@ -44,6 +45,7 @@ impl Slot {
             actor,
             start_ns: None,
             end_ns: None,
+            stopped: false,
             failed: false,
             details: None,
         }
@@ -62,7 +64,6 @@ pub struct Conductor<'a> {
     slots: Vec<Slot>,
     changes: Changes,
     failure: Option<RunError>,
-    gave_up_ns: Option<i64>,
     woken_for: Option<i64>,
 }
 
@@ -108,7 +109,6 @@ impl<'a> Conductor<'a> {
             slots,
             changes: Changes::new(&plan.changes),
             failure: None,
-            gave_up_ns: None,
             woken_for: None,
         })
     }
@@ -182,10 +182,9 @@ impl<'a> Conductor<'a> {
         while !self.schedule.early_ready() && self.failure.is_none() && self.reactor.now < until_t {
             self.turn(&mut events)?;
         }
-        match self.failure.take() {
-            Some(e) => Err(e),
-            None => Ok(()),
-        }
+        let Some(e) = self.failure.take() else { return Ok(()) };
+        self.children.kill_all();
+        Err(e)
     }
 
     /// Starts samplers and captures; the limit and the changes are counted from the epoch.
@@ -208,6 +207,7 @@ impl<'a> Conductor<'a> {
     }
 
     fn stop(&mut self, i: usize) {
+        self.slots[i].stopped = true;
         self.log
             .event(self.reactor.now, "stop", Some(&self.slots[i].id), json!({}));
         self.with(i, |a, cx| a.stop(cx));
@@ -361,7 +361,6 @@ impl<'a> Conductor<'a> {
             }
         }
         let give_up = self.reactor.now + PATIENCE_NS;
-        self.gave_up_ns = Some(give_up);
         self.reactor.at(give_up, Self::special(WAKE, 0));
         loop {
             self.look_at_progress();
@@ -392,7 +391,7 @@ impl<'a> Conductor<'a> {
                 (None, _) => "not started",
                 (_, true) => "failed",
                 _ if s.end_ns.is_none() => "failed",
-                _ if self.was_stopped(i) => "stopped",
+                _ if s.stopped => "stopped",
                 _ => "ended",
             };
             let mut item = Map::new();
@@ -404,12 +403,6 @@ impl<'a> Conductor<'a> {
             out.insert(s.id.clone(), Value::Object(item));
         }
         Value::Object(out)
-    }
-
-    fn was_stopped(&self, i: usize) -> bool {
-        self.schedule.stop_was_asked(i)
-            || self.plan.traffic[i].background()
-            || (self.gave_up_ns.is_some() && self.schedule.state(i) != State::Done)
     }
 
     /// `captures` of result.json: packets and drops of each.

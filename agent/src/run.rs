@@ -91,7 +91,10 @@ impl Run {
             true => -SNAPSHOT_BEFORE_NS,
             false => conductor.now() + HOST_PATIENCE_NS,
         };
-        conductor.early(snapshot_t)?;
+        if let Err(e) = conductor.early(snapshot_t) {
+            self.result.insert("items".into(), conductor.items());
+            return Err(e);
+        }
         if self.guest {
             sys::sleep_until(snapshot_t + clock.epoch_mono_ns);
         }

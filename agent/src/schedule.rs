@@ -197,12 +197,9 @@ impl Schedule {
         e.ended_ns.get_or_insert(t);
     }
 
-    pub fn state(&self, i: usize) -> State {
+    #[cfg(test)]
+    fn state(&self, i: usize) -> State {
         self.entries[i].state
-    }
-
-    pub fn stop_was_asked(&self, i: usize) -> bool {
-        self.entries[i].stop_asked
     }
 
     /// Everything that keeps the run alive has ended.
