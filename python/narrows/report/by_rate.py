@@ -78,9 +78,8 @@ def by_rate(
             axes.set_visible(False)
         for row in grid:
             row[0].set_ylabel(y_label)
-            row[0].margins(y=0.06)
             if from_zero:  # after everything is drawn: it fixes the top too, for the whole row
-                row[0].set_ylim(bottom=0)
+                row[0].set_ylim(0, row[0].get_ylim()[1] * 1.04)
         for axes in grid[-1]:
             axes.set_xlabel("configured rate of the bottleneck")
         _legend(figure, queues, mark_label if mark_of else "")

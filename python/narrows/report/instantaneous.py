@@ -59,7 +59,9 @@ def instantaneous_throughput_figure(
                     spread.append(coefficient_of_variation(series.value))
                     drawn.append(run)
                 if same:
-                    axes.axhline(same[0].rate_bps(direction) / 1e6, color=MARK_COLOUR, linewidth=0.7)
+                    axes.axhline(
+                        same[0].rate_bps(direction) / 1e6, color=MARK_COLOUR, linewidth=0.7, zorder=1
+                    )
                 known = [v for v in spread if v is not None]
                 if row == 0 and extra:
                     axes.set_title(facet_title(extra, key) + "\n")
@@ -68,7 +70,7 @@ def instantaneous_throughput_figure(
                 words = f"variation {np.median(known):.0%}" if known else "no run" if not same else ""
                 corner(axes, words)
         for axes in grid[0]:  # after everything is drawn: it fixes the top too, for the whole column
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, axes.get_ylim()[1] * 1.05)
         for axes in grid[-1]:
             axes.set_xlabel(f"time since the {DIRECTION[direction]} began [s]")
         figure.supylabel("throughput [Mbit/s]", fontsize=7.5)
