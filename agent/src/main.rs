@@ -55,8 +55,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     match (mode.as_str(), rest) {
-        ("guest", [dir]) => guest::main(Path::new(dir)),
-        ("shell", [dir]) => shell::main(Path::new(dir)),
+        // User-Mode Linux may add a console= of its own behind init's arguments.
+        ("guest", [dir, ..]) => guest::main(Path::new(dir)),
+        ("shell", [dir, ..]) => shell::main(Path::new(dir)),
         ("host", [dir]) => host::main(Path::new(dir)),
         ("version", []) => version(),
         ("ndt7-client", rest) => ndt7::client_main(rest),

@@ -46,11 +46,11 @@ pub fn make_raw(dir: &Path) -> Result<PathBuf> {
 }
 
 /// Creates the topology and carries out the setup steps.
-pub fn set_up(plan: &Plan, nodes: &Nodes, guest: bool) -> Result<()> {
+pub fn set_up(plan: &Plan, nodes: &Nodes, tap: bool) -> Result<()> {
     setup::run(nodes, &plan.setup, |coming| {
-        collect::start_taps(nodes, &plan.hops, coming, guest)
+        collect::start_taps(nodes, &plan.hops, coming, tap)
     })?;
-    collect::start_other_taps(nodes, &plan.hops, guest)
+    collect::start_other_taps(nodes, &plan.hops, tap)
 }
 
 pub fn set_up_failed(e: RunError) -> RunError {
