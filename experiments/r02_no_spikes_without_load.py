@@ -1,7 +1,7 @@
 """Does latency show no spikes without burst shaping and without cross traffic?
 
-Claim R2, Figure 2 of the paper. A spike is a glitch of the probe (20 ms above its baseline), or a p99 of
-the speed test's own RTT far above its median; the paper gives no number.
+Claim R2, Figure 2 of the paper. A spike is an excursion of the probe by 20 ms (a lost probe is none), or a
+p99 of the speed test's own RTT far above its median; the paper gives no number.
 """
 
 from narrows.spec import (
@@ -20,7 +20,7 @@ from narrows.spec import (
     with_,
 )
 
-MAX_GLITCHES_PER_MINUTE = 0
+MAX_SPIKES_PER_MINUTE = 0
 MAX_TAIL_MS = 5  # p99 - median of the test's RTT
 
 RATES = axis("rate", ["100 Mbit/s", "500 Mbit/s", "900 Mbit/s"])

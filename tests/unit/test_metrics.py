@@ -259,3 +259,12 @@ def test_ndt7_without_messages_says_nothing() -> None:
     assert nothing.min_rtt_ms is None
     assert nothing.rtt_ms.n == 0
     assert rate_bps(10, 0) is None
+
+
+def test_lost_probes_are_no_glitches_where_only_delay_is_asked_for() -> None:
+    rtt = _steady(600)
+    rtt[100:105] = [None] * 5
+    rtt[300] = 30.0
+    found = glitches(rtt, interval_ms=10.0, lost_counts=False)
+    assert (found.count, found.lost) == (1, 5)
+    assert glitches([None] * 10, interval_ms=10.0, lost_counts=False).count == 0

@@ -4,37 +4,39 @@ from __future__ import annotations
 
 import numpy as np
 
-from narrows.claims.evidence import by, glitch_rates, rtt_tails_ms
+from narrows.claims.evidence import by, glitch_rates, probe_losses, rtt_tails_ms
 from narrows.claims.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, worst_of
 from narrows.metrics.observed import Observed
 
-MAX_GLITCHES_PER_MINUTE = 0
+MAX_SPIKES_PER_MINUTE = 0
 MAX_TAIL_MS = 5
 
 
 def judge_calm(claim: Claim, chosen: list[Observed], conditions: str) -> Verdict:
-    """No glitches, and a small tail, under each condition and in each direction."""
+    """No excursion of the probe by 20 ms (a lost probe is not one), and a small tail, under each "
+    "condition and in each direction."""
     numbers: list[Number] = []
     passed: list[bool] = []
     failed: list[str] = []
     for (rate, burst, queue), same in by(chosen, "rate_mbps", "burst", "queue").items():
         for direction in ("down", "up"):
             words = f"{rate:g} Mbit/s, {queue}, burst {burst}, {direction}"
-            tails, found = rtt_tails_ms(same, direction), glitch_rates(same, direction)
+            tails, found = rtt_tails_ms(same, direction), glitch_rates(same, direction, lost_counts=False)
             tail = median_of("p99 - median of the test's RTT", "ms", tails, words)
-            glitch = worst_of("most glitches", "1/min", found, words)
+            glitch = worst_of("most spikes of the probe (20 ms)", "1/min", found, words)
             if tail is None or glitch is None:
                 continue
-            calm = float(np.max(found)) <= MAX_GLITCHES_PER_MINUTE and tail.value <= MAX_TAIL_MS
+            calm = float(np.max(found)) <= MAX_SPIKES_PER_MINUTE and tail.value <= MAX_TAIL_MS
             passed.append(calm)
             numbers += [tail, glitch]
+            loss = median_of("probes lost", "1", probe_losses(same, direction), words)
+            if loss is not None:
+                numbers.append(loss)
             if not calm:
                 failed.append(words)
     if not passed:
         return not_measured(claim, f"no run with a probe {conditions}")
-    reason = (
-        f"{sum(passed)} of {len(passed)} conditions show no glitch and a tail of at most {MAX_TAIL_MS} ms"
-    )
+    reason = f"{sum(passed)} of {len(passed)} conditions show no spike and a tail of at most {MAX_TAIL_MS} ms"
     if failed:
         reason += f"; not: {'; '.join(failed)}"
     return Verdict(

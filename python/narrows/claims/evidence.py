@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from narrows.metrics.arrays import Floats
-from narrows.metrics.glitches import glitches
+from narrows.metrics.glitches import Glitches, glitches
 from narrows.metrics.observed import Observed, label
 from narrows.metrics.stability import coefficient_of_variation
 from narrows.metrics.utilisation import largest_goodput_bps
@@ -146,17 +146,23 @@ def rtt_tails_ms(runs: Iterable[Observed], direction: str) -> Floats:
     return np.array(tails, dtype=np.float64)
 
 
-def glitch_rates(runs: Iterable[Observed], direction: str) -> Floats:
+def glitch_rates(runs: Iterable[Observed], direction: str, lost_counts: bool = True) -> Floats:
     """Glitches per minute of the probe in each run."""
-    found = []
-    for run in runs:
-        probe, test = run.probe(), run.tests.get(direction)
-        if probe is None or test is None or test.window is None:
-            continue
-        rate = glitches(probe.rtt_ms.within(test.window).value, probe.interval_ms).per_minute
-        if rate is not None:
-            found.append(rate)
-    return np.array(found, dtype=np.float64)
+    found = [_glitches(run, direction, lost_counts) for run in runs]
+    return np.array([g.per_minute for g in found if g is not None and g.per_minute is not None], dtype=float)
+
+
+def probe_losses(runs: Iterable[Observed], direction: str) -> Floats:
+    """Share of probes lost while the test ran in that direction, in each run."""
+    found = [_glitches(run, direction, True) for run in runs]
+    return np.array([g.lost / g.probes for g in found if g is not None and g.probes], dtype=float)
+
+
+def _glitches(run: Observed, direction: str, lost_counts: bool) -> Glitches | None:
+    probe, test = run.probe(), run.tests.get(direction)
+    if probe is None or test is None or test.window is None:
+        return None
+    return glitches(probe.rtt_ms.within(test.window).value, probe.interval_ms, lost_counts=lost_counts)
 
 
 def variations(runs: Iterable[Observed], direction: str) -> Floats:

@@ -10,6 +10,9 @@ working latency) and ignores excursions shorter than half its window; an excursi
 therefore counted by its two edges at most once each, and this metric must be read beside p99 and the
 maximum.
 
+With `lost_counts` false only excursions of delay count: a full queue of a few packets loses probes without
+delaying any by 20 ms, which is not a spike of latency.
+
 Unit: 1/min. Source: the idea is Dave Taht's "glitches per minute" (blog.cerowrt.org, 2023), who gives no
 formula; 20 ms is one common audio packet time.
 """
@@ -50,6 +53,7 @@ def glitches(
     threshold_ms: float = THRESHOLD_MS,
     window_ms: float = WINDOW_MS,
     merge_gap: int = 1,
+    lost_counts: bool = True,
 ) -> Glitches:
     """Count glitches in the probes in the order they were sent; None (or NaN) is a lost probe."""
     if interval_ms <= 0:
@@ -57,12 +61,16 @@ def glitches(
     rtt = np.array([np.nan if value is None else value for value in rtt_ms], dtype=np.float64)
     lost = np.isnan(rtt)
     if rtt.size == 0 or lost.all():
-        return Glitches(1 if rtt.size else 0, int(lost.sum()), int(rtt.size), rtt.size * interval_ms)
+        return Glitches(
+            1 if rtt.size and lost_counts else 0, int(lost.sum()), int(rtt.size), rtt.size * interval_ms
+        )
     half = max(1, round(window_ms / interval_ms / 2))
     index = np.arange(rtt.size)
     filled = np.interp(index, index[~lost], rtt[~lost])  # a baseline exists also where probes were lost
     baseline = median_filter(filled, size=2 * half + 1, mode="nearest")
-    bad = lost | (filled - baseline >= threshold_ms)
+    bad = filled - baseline >= threshold_ms
+    if lost_counts:
+        bad |= lost
     starts = np.flatnonzero(bad & ~np.concatenate(([False], bad[:-1])))
     ends = np.flatnonzero(bad & ~np.concatenate((bad[1:], [False])))
     gaps = starts[1:] - ends[:-1] - 1

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from narrows.metrics.arrays import Floats
 from narrows.metrics.observed import Observed
 from narrows.report.boxes import draw_box, slots
-from narrows.report.conditions import facet_title, group, labels, rate_text, varying
+from narrows.report.conditions import facet_title, group, rate_text, varying
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.report.style import (
     COLUMN_IN,
@@ -139,6 +139,6 @@ def _legend(figure: object, queues: Sequence[str], mark_label: str) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 6))  # type: ignore[attr-defined]
 
 
-def seeds(runs: Sequence[Observed]) -> int:
-    """How many repetitions the runs have at most."""
-    return len(labels(runs, "seed"))
+def also(conditions: str) -> str:
+    """Conditions as the end of a caption's clause; nothing where there are none."""
+    return f", {conditions}" if conditions else ""

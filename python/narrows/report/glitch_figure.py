@@ -10,7 +10,7 @@ import numpy as np
 from narrows.metrics.arrays import Floats
 from narrows.metrics.glitches import THRESHOLD_MS, WINDOW_MS, Glitches, glitches
 from narrows.metrics.observed import Observed
-from narrows.report.by_rate import by_rate
+from narrows.report.by_rate import also, by_rate
 from narrows.report.drawing import Result
 
 
@@ -34,7 +34,7 @@ def glitches_by_rate(runs: Sequence[Observed], name: str, title: str, conditions
         runs,
         name=name,
         title=title,
-        what=f"Glitches per minute of the isochronous probe while the speed test ran {conditions}: "
+        what=f"Glitches per minute of the isochronous probe while the speed test ran{also(conditions)}: "
         f"excursions of at "
         f"least {THRESHOLD_MS:g} ms above the probe's running median over {WINDOW_MS / 1000:g} s, or lost "
         f"probes. There "

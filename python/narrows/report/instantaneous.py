@@ -67,7 +67,7 @@ def instantaneous_throughput_figure(
                     axes.set_title(facet_title(extra, key) + "\n")
                 if column == 0:
                     axes.set_ylabel(queue_name(queue))
-                words = f"variation {np.median(known):.0%}" if known else "no run" if not same else ""
+                words = f"variation {np.median(known):.1%}" if known else "no run" if not same else ""
                 corner(axes, words)
         for axes in grid[0]:  # after everything is drawn: it fixes the top too, for the whole column
             axes.set_ylim(0, axes.get_ylim()[1] * 1.05)

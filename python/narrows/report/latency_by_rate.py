@@ -13,7 +13,7 @@ import numpy as np
 
 from narrows.metrics.arrays import Floats
 from narrows.metrics.observed import Observed
-from narrows.report.by_rate import by_rate
+from narrows.report.by_rate import also, by_rate
 from narrows.report.drawing import Result
 
 
@@ -34,7 +34,7 @@ def latency_by_rate(runs: Sequence[Observed], name: str, title: str, conditions:
         title=title,
         what="Round-trip time during the speed test, from its own connection (TCPInfo.RTT of the server's "
         "measurement "
-        f"messages, about 40 per direction and run) {conditions}. Boxes pool the samples of all "
+        f"messages, about 40 per direction and run){also(conditions)}. Boxes pool the samples of all "
         f"repetitions: median, "
         "quartiles, whiskers 5 to 95 %.",
         y_label="RTT during the test [ms]",
@@ -50,7 +50,8 @@ def probe_latency_by_rate(runs: Sequence[Observed], name: str, title: str, condi
         name=name,
         title=title,
         what="Round-trip time of the isochronous probe while the speed test ran in that direction "
-        f"{conditions}. Boxes pool the probes of all repetitions: median, quartiles, whiskers 5 to 95 %.",
+        f"{also(conditions)}. Boxes pool the probes of all repetitions: median, quartiles, whiskers 5 to "
+        f"95 %.",
         y_label="probe RTT [ms]",
         values_of=lambda run, direction: run.probe_rtt_ms(direction),
         points=False,

@@ -10,7 +10,7 @@ import numpy as np
 from narrows.metrics.arrays import Floats
 from narrows.metrics.observed import Observed
 from narrows.metrics.utilisation import largest_goodput_bps
-from narrows.report.by_rate import by_rate
+from narrows.report.by_rate import also, by_rate
 from narrows.report.drawing import Result
 
 _POINT = "One point is one run; a box (median, quartiles, whiskers 5 to 95 %) is drawn from five runs on."
@@ -35,7 +35,8 @@ def throughput_by_rate(runs: Sequence[Observed], name: str, title: str, conditio
         runs,
         name=name,
         title=title,
-        what=f"Throughput that the speed test reported (TCP payload) {conditions}. {_POINT} The red line "
+        what=f"Throughput that the speed test reported (TCP payload){also(conditions)}. {_POINT} The red "
+        f"line "
         f"is the "
         "configured rate, which counts Ethernet and IP headers: full packets can carry 95.6 % of it as "
         "payload.",
@@ -53,7 +54,7 @@ def utilisation_by_rate(runs: Sequence[Observed], name: str, title: str, conditi
         name=name,
         title=title,
         what=f"Utilisation: reported throughput over the largest TCP payload rate the shaper allows "
-        f"{conditions}. "
+        f"{also(conditions)}. "
         f"{_POINT}",
         y_label="utilisation [%]",
         values_of=_percent,
