@@ -99,6 +99,7 @@ def register(app: typer.Typer) -> None:
 
 def _show(console: Console, runner: Runner, work: dict[str, float], directory: Path, file: Path) -> None:
     from narrows.cli.run_view import LiveView, PlainView, State, View
+    from narrows.engine import layout
     from narrows.engine.events import Planned, Skipped
 
     state = State()
@@ -117,8 +118,10 @@ def _show(console: Console, runner: Runner, work: dict[str, float], directory: P
                     view.show(event)
         except KeyboardInterrupt:
             events.close()
+            whole = sum(layout.is_whole(layout.run_dir(directory, run)) for run in runner.plans)
             console.print(
-                f"interrupted: {state.ok} runs made, guests stopped, nothing half-written is left\n"
+                f"interrupted: {whole} of {len(runner.plans)} runs are whole, guests are stopped, "
+                "nothing half-written is left\n"
                 f"  → narrows run {file} (with the same options) goes on from here"
             )
             raise typer.Exit(INTERRUPTED) from None

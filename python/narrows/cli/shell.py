@@ -11,6 +11,7 @@ import typer
 
 from narrows.cli.experiment import plans_of
 from narrows.cli.format import key
+from narrows.engine import layout
 from narrows.errors import UsageError
 
 
@@ -36,5 +37,8 @@ def register(app: typer.Typer) -> None:
         engine.check(plans[:1])
         typer.echo(f"topology of {key(plans[0].key)}; exit ends it")
         with tempfile.TemporaryDirectory(prefix="narrows-shell-") as directory:
-            (Path(directory) / "plan.json").write_text(plans[0].to_json())
-            raise typer.Exit(engine.shell(plans[0], Path(directory)))
+            # Nothing is recorded of what a person tries.
+            untapped = tuple(hop.model_copy(update={"tap": "off"}) for hop in plans[0].hops)
+            plan = plans[0].model_copy(update={"hops": untapped})
+            (Path(directory) / layout.PLAN).write_text(plan.to_json())
+            raise typer.Exit(engine.shell(plan, Path(directory)))

@@ -13,7 +13,7 @@ from narrows.store.parsers.common import Parsed
 from narrows.store.tap import flow_label
 
 INTERRUPTED = "interrupt - the client has terminated"
-"""What a client says that was stopped by the plan (`stop=`): its report is whole but for the receiver's side."""
+"""What a client says that was stopped by the plan (`stop=`): its report is whole but for the receiver's."""
 
 
 def parse(
