@@ -225,6 +225,13 @@ def test_r11_finds_equal_means_with_different_tails() -> None:
     assert r11.judge(made[:3]).verdict == "not measured"
 
 
+def test_a_claim_on_every_aqm_only_holds_in_part_when_one_was_not_measured() -> None:
+    runs = _uploads(100, "off", "no", {"pfifo": 0.05, "sfq": 0.02})
+    (verdict,) = judge_all(runs, ["r7"])
+    assert verdict.verdict == "holds in part"
+    assert verdict.reason.endswith("not measured: codel, fq_codel")
+
+
 def test_the_ledger_writes_every_claim_as_json_and_markdown() -> None:
     runs = grid(rates_mbps=(100, 800, 900))
     verdicts = judge_all(runs)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
 from narrows.claims import r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11
 from narrows.claims.evidence import Facts, by, facts, usable
-from narrows.claims.verdict import Verdict
+from narrows.claims.verdict import Verdict, Word
 from narrows.metrics.observed import Observed
 from narrows.report.load import load
 
 CLAIMS: tuple[ModuleType, ...] = (r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11)
+PAPER_QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
 
 
 def read_all(root: Path) -> list[Observed]:
@@ -30,10 +31,21 @@ def read_all(root: Path) -> list[Observed]:
 def judge_all(runs: Sequence[Observed], only: Iterable[str] = ()) -> list[Verdict]:
     """The verdicts, in the order of the claims."""
     wanted = {name.upper() for name in only}
-    judges: list[tuple[str, Callable[[Iterable[Observed]], Verdict]]] = [
-        (module.CLAIM.id, module.judge) for module in CLAIMS
-    ]
-    return [judge(runs) for name, judge in judges if not wanted or name in wanted]
+    chosen = [m for m in CLAIMS if not wanted or m.CLAIM.id in wanted]
+    queues = {run.run_id: run.queue for run in runs if run.ok}
+    return [covering(module.judge(runs), queues) for module in chosen]
+
+
+def covering(verdict: Verdict, queues: Mapping[str, str]) -> Verdict:
+    """A claim on every AQM cannot hold by some of them: what was not measured is named, and the word is "
+    "weaker."""
+    measured = {queues[run_id] for run_id in verdict.run_ids}
+    missing = [queue for queue in PAPER_QUEUES if queue not in measured]
+    if not missing or verdict.verdict == "not measured":
+        return verdict
+    word: Word = "holds in part" if verdict.verdict == "holds" else verdict.verdict
+    reason = f"{verdict.reason}; not measured: {', '.join(missing)}"
+    return dataclasses.replace(verdict, verdict=word, reason=reason)
 
 
 def to_json(verdicts: Sequence[Verdict]) -> str:
@@ -52,7 +64,8 @@ def sample(runs: Sequence[Observed]) -> str:
     return (
         f"Sample: {len(good)} runs at {', '.join(f'{rate:g}' for rate in rates)} Mbit/s, {len(counts)} "
         f"conditions, "
-        f"{span} repetitions of each (the paper has 10)."
+        f"{span} repetitions of each (the paper has 10). {sum(not r.ok for r in runs)} failed runs count "
+        f"for nothing."
     )
 
 
