@@ -3,7 +3,10 @@
 PYTHON := .venv/bin/python
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup agent lint test-fast test requirements clean
+SEEDS ?= 0,1,2
+STUDY := $(sort $(wildcard experiments/r[0-9][0-9]_*.py))
+
+.PHONY: help setup agent kernel study lint test-fast test requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,6 +16,16 @@ setup: ## install what is missing, make the Python environment, build the agent 
 
 agent: ## build the agent
 	cd agent && cargo build --release --locked
+
+kernel: setup ## build the kernel under test into the cache (once; about four minutes)
+	.venv/bin/narrows kernel build
+
+study: kernel ## the AQM speed-test study: runs, reports, verdicts; SEEDS=0,1,2 chooses the repetitions
+	set -e; for file in $(STUDY); do \
+	    .venv/bin/narrows run $$file --only 'seed=$(SEEDS)'; \
+	    .venv/bin/narrows report results/$$(basename $$file .py); \
+	done
+	.venv/bin/narrows claims
 
 lint: setup ## check style, types, layers and shell scripts; changes nothing
 	.venv/bin/ruff check .
@@ -25,7 +38,7 @@ lint: setup ## check style, types, layers and shell scripts; changes nothing
 test-fast: setup ## tests that need no kernel and no root; under a minute
 	$(PYTHON) -m pytest -q -n $(JOBS) -m "not kernel and not root and not slow"
 
-test: setup ## all set-up and every test
+test: kernel ## all set-up and every test
 	$(PYTHON) -m pytest -q -n $(JOBS)
 	cd agent && cargo test --locked --quiet
 
