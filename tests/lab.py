@@ -1,4 +1,4 @@
-"""What the integration tests share: small experiment files, runs of them on the real engine, the command line.
+"""What the integration tests share: small experiment files, runs on the real engine, the command line.
 
 Nothing here knows what a test asserts. Guests are real ones: virtual time is short, rates are low.
 """

@@ -1,7 +1,7 @@
 """The same plan gives the same bytes, whatever the machine does meanwhile; another seed gives others.
 
-Compared are the tap (every packet at both sides of the bottleneck, to the nanosecond) and the captures at both
-hosts: if these are equal, so is everything computed from them.
+Compared are the tap (every packet at both sides of the bottleneck, to the nanosecond) and the captures at
+both hosts: if these are equal, so is everything computed from them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import lab
 import pytest
+
+import lab
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 

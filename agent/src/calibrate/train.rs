@@ -211,6 +211,7 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Found> {
     // Arrivals keep their order, so a packet overtaken by a later one is lost.
     let mut accounted: usize = 0;
     let mut last_arrival = clock.t();
+    let mut lost = false;
     let stall_ns = path.one_way_ns + 3 * window.tick_ns() + 200_000_000;
     let mut next_tick = clock.t();
     loop {
@@ -223,6 +224,7 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Found> {
                     }
                     let seq = u32::from_be_bytes([d.data[4], d.data[5], d.data[6], d.data[7]]) as usize;
                     let Some(sent_ns) = sent.get(seq) else { return };
+                    lost |= seq > accounted;
                     accounted = accounted.max(seq + 1);
                     last_arrival = now;
                     let arrived_ns = clock.t_of_wall(d.arrived_wall_ns);
@@ -239,6 +241,7 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Found> {
             break;
         }
         if now - last_arrival > stall_ns {
+            lost = true;
             accounted = sent.len();
             last_arrival = now;
         }
@@ -263,11 +266,12 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Found> {
                 ),
             ));
         }
-        // While a bucket lets everything pass, more in flight empties it sooner.
-        let window_now = if dispersal.queues() {
-            window.in_flight
-        } else {
-            window.in_flight + 2 * window.on_the_way
+        // While a bucket lets more than a window pass, more in flight empties it sooner; but where that was more
+        // than the queue holds, it would be again.
+        let deep = dispersal.bytes_before > window.in_flight as u64 * mtu as u64;
+        let window_now = match deep && !dispersal.queues() && !lost {
+            true => window.in_flight + 2 * window.on_the_way,
+            false => window.in_flight,
         };
         let room = window_now - (sent.len() - accounted) as i64;
         if room > 0 {
