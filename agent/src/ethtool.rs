@@ -31,8 +31,11 @@ fn legacy(name: &str) -> Option<(u32, u32)> {
     })
 }
 
-/// The features, as `-K`'s words, that are to be set.
-pub fn parse(args: &[String]) -> Result<(&str, Vec<(&str, bool)>), String> {
+/// An interface, and the features that are to be set on it.
+type Wanted<'a> = (&'a str, Vec<(&'a str, bool)>);
+
+/// Reads `-K`'s words.
+pub fn parse(args: &[String]) -> Result<Wanted<'_>, String> {
     let (iface, rest) = match args {
         [flag, iface, rest @ ..] if flag == "-K" || flag == "--features" || flag == "--offload" => {
             (iface, rest)

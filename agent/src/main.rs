@@ -2,6 +2,9 @@
 //!
 //! This file only picks the mode; it knows nothing of plans, kernels or traffic.
 
+// An error ends the run: its size is paid for once.
+#![allow(clippy::result_large_err)]
+
 mod actor;
 mod calibrate;
 mod capture;

@@ -100,14 +100,14 @@ impl Schedule {
     }
 
     fn check_cycles(&self, items: &[Item]) -> Result<(), String> {
-        for first in 0..self.entries.len() {
+        for (first, item) in items.iter().enumerate() {
             let mut at = first;
             for _ in 0..=self.entries.len() {
                 match self.entries[at].start {
                     When::After(i, _) if i == first => {
                         return Err(format!(
                             "item '{}' waits, over its 'after', for itself",
-                            items[first].id()
+                            item.id()
                         ))
                     }
                     When::After(i, _) => at = i,
@@ -115,7 +115,7 @@ impl Schedule {
                 }
             }
             if matches!(self.entries[first].stop, Until::With(i) if i == first) {
-                return Err(format!("item '{}' stops with itself", items[first].id()));
+                return Err(format!("item '{}' stops with itself", item.id()));
             }
         }
         Ok(())

@@ -47,8 +47,18 @@ fn request(states: u32, extensions: u8) -> Vec<u8> {
     body
 }
 
-/// (state, source, source port, destination, destination port, attributes) of one answer.
-fn parse(b: &[u8]) -> Option<(u8, IpAddr, u16, IpAddr, u16, &[u8])> {
+/// One answer: a socket and its attributes.
+struct Socket<'a> {
+    state: u8,
+    src: IpAddr,
+    sport: u16,
+    dst: IpAddr,
+    dport: u16,
+    attributes: &'a [u8],
+}
+
+fn parse(b: &[u8]) -> Option<Socket<'_>> {
+    // struct inet_diag_msg: family, state, timer, retrans, then the id: ports, addresses, …
     if b.len() < 72 {
         return None;
     }
@@ -62,7 +72,14 @@ fn parse(b: &[u8]) -> Option<(u8, IpAddr, u16, IpAddr, u16, &[u8])> {
         let v6 = Ipv6Addr::from(octets);
         v6.to_ipv4_mapped().map_or(v6.into(), IpAddr::from)
     };
-    Some((b[1], address(8), port(4), address(24), port(6), &b[72..]))
+    Some(Socket {
+        state: b[1],
+        src: address(8),
+        sport: port(4),
+        dst: address(24),
+        dport: port(6),
+        attributes: &b[72..],
+    })
 }
 
 impl Source for TcpDiag {
@@ -77,14 +94,19 @@ impl Source for TcpDiag {
             TCPDIAG_GETSOCK,
             &request(CONNECTION_STATES, extensions),
             |_, payload| {
-                let Some((state, src, sport, dst, dport, rest)) = parse(payload) else {
-                    return;
-                };
+                let Some(s) = parse(payload) else { return };
+                let Socket {
+                    src,
+                    sport,
+                    dst,
+                    dport,
+                    ..
+                } = s;
                 if wanted.is_some_and(|w| w != dport) || written.is_err() {
                     return;
                 }
                 let (mut info, mut cca, mut bbr) = (&[][..], String::new(), None);
-                for (kind, value) in attributes(rest) {
+                for (kind, value) in attributes(s.attributes) {
                     match kind {
                         INET_DIAG_INFO => info = value,
                         INET_DIAG_CONG => cca = text(value),
@@ -96,7 +118,7 @@ impl Source for TcpDiag {
                     return;
                 }
                 line.clear();
-                let state = tcp_info::state_name(state);
+                let state = tcp_info::state_name(s.state);
                 let _ = write!(line, "{t_ns},{src},{sport},{dst},{dport},{cca},{state}");
                 tcp_info::append_cells(line, info, bbr);
                 written = csv.line(line);
@@ -110,8 +132,8 @@ impl Source for TcpDiag {
 pub fn listens(address: IpAddr, port: u16) -> io::Result<bool> {
     let mut found = false;
     Netlink::open(NETLINK_SOCK_DIAG)?.dump(TCPDIAG_GETSOCK, &request(1 << TCP_LISTEN, 0), |_, payload| {
-        if let Some((TCP_LISTEN, src, sport, ..)) = parse(payload) {
-            found |= sport == port && (src.is_unspecified() || src == address);
+        if let Some(s) = parse(payload).filter(|s| s.state == TCP_LISTEN) {
+            found |= s.sport == port && (s.src.is_unspecified() || s.src == address);
         }
     })?;
     Ok(found)

@@ -170,7 +170,7 @@ mod tests {
     fn the_header_lists_exactly_the_fields_that_are_written() {
         let names: Vec<&str> = FIELDS.iter().map(|f| f.0).collect();
         let expected = format!(
-            "t_ns,src,sport,dst,dport,cca,state,{},{BBR_FIELDS}",
+            "t_ns,src,sport,dst,dport,cca,state,{},bbr_bw,bbr_min_rtt,bbr_pacing_gain,bbr_cwnd_gain",
             names.join(",")
         );
         assert_eq!(HEADER, expected);
