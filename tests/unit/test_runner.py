@@ -15,7 +15,7 @@ from narrows.engine.events import Done, Event, Planned, Reading, Skipped, Starte
 from narrows.engine.runner import Runner
 from narrows.engine.types import RunFault
 from narrows.engine.work import duration_s, expected_work
-from narrows.errors import EngineError, StoreError
+from narrows.errors import EngineError, PlanError, StoreError
 from narrows.plan.model import Plan, run_id
 from narrows.store.ingest import ingest
 
@@ -127,6 +127,36 @@ def test_a_run_that_exists_beside_is_linked_and_not_made(tmp_path: Path) -> None
     run = id_of(PLANS[0])
     here, there = (tmp_path / d / run / "metrics.parquet" for d in ("study", "demo"))
     assert os.path.samefile(here, there)
+
+
+def test_the_same_run_of_another_experiment_is_linked_under_this_ones_names(tmp_path: Path) -> None:
+    all_of(Runner(FakeEngine(), PLANS[:1], tmp_path / "demo", ingest))
+    names = {"experiment": "study", "question": "Another?", "key": {"repetition": "first"}}
+    engine = FakeEngine()
+    all_of(Runner(engine, [PLANS[0].model_copy(update=names)], tmp_path / "study", ingest))
+    assert engine.started == []
+    run = id_of(PLANS[0])
+    for directory, key in (("study", {"repetition": "first"}), ("demo", PLANS[0].key)):
+        manifest = layout.read_manifest(tmp_path / directory / run)
+        assert manifest is not None
+        assert manifest["key"] == key
+        assert Plan.read(tmp_path / directory / run / "plan.json").key == key
+
+
+def test_a_run_made_before_an_axis_was_renamed_gets_the_new_names(tmp_path: Path) -> None:
+    all_of(Runner(FakeEngine(), PLANS[:1], tmp_path, ingest))
+    engine = FakeEngine()
+    all_of(Runner(engine, [PLANS[0].model_copy(update={"key": {"aqm": "pfifo"}})], tmp_path, ingest))
+    assert engine.started == []
+    manifest = layout.read_manifest(tmp_path / id_of(PLANS[0]))
+    assert manifest is not None
+    assert manifest["key"] == {"aqm": "pfifo"}
+
+
+def test_two_names_for_one_run_in_an_experiment_are_an_error(tmp_path: Path) -> None:
+    twin = PLANS[0].model_copy(update={"key": {"queue": "fifo", "seed": "1"}})
+    with pytest.raises(PlanError, match=r"queue=pfifo seed=1 and queue=fifo seed=1"):
+        Runner(FakeEngine(), [PLANS[0], twin], tmp_path, ingest)
 
 
 def test_removing_the_linked_directory_leaves_the_links_whole(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from narrows.engine import layout
 from narrows.errors import StoreError
-from narrows.plan.model import Plan
+from narrows.plan.model import NAMES, Plan
 
 FREE_BYTES_NEEDED = 256 * 1024 * 1024
 
@@ -148,7 +148,7 @@ def link_from_siblings(out: Path, run_id: str, plan: Plan) -> Path | None:
         shutil.rmtree(tmp, ignore_errors=True)
         try:
             shutil.copytree(source, tmp, copy_function=os.link)
-            _own_names(tmp, plan)
+            give_names(tmp, plan)
             os.rename(tmp, layout.run_dir(out, run_id))
         except OSError:
             # Another file system, or links are not allowed there: then the run is made anew.
@@ -158,15 +158,21 @@ def link_from_siblings(out: Path, run_id: str, plan: Plan) -> Path | None:
     return None
 
 
-def _own_names(tmp: Path, plan: Plan) -> None:
-    """The same run may have another key or question here; these two files are then ours, not links."""
-    manifest = layout.read_manifest(tmp)
-    ours = {"experiment": plan.experiment, "question": plan.question, "key": plan.key}
+def give_names(directory: Path, plan: Plan) -> bool:
+    """Call a run what this experiment calls it; says whether that was a change.
+
+    The id leaves names out, so a run that was linked, or made before an axis was renamed, may bear others.
+    The two files are replaced, never written into: they may be links.
+    """
+    manifest = layout.read_manifest(directory)
+    ours = {name: getattr(plan, name) for name in NAMES}
     if manifest is None or all(manifest.get(name) == value for name, value in ours.items()):
-        return
+        return False
     for name, text in (
         (layout.PLAN, plan.to_json()),
         (layout.MANIFEST, json.dumps(manifest | ours, indent=1, ensure_ascii=False) + "\n"),
     ):
-        (tmp / name).unlink()
-        (tmp / name).write_text(text)
+        new = directory / f"{name}.new"
+        new.write_text(text)
+        os.replace(new, directory / name)
+    return True

@@ -18,8 +18,12 @@ from narrows.engine import host, layout, outdir
 from narrows.engine.events import Done, Event, Moved, Planned, Reading, Skipped, Started, Stopped
 from narrows.engine.types import Engine, Finish, Limits, RunFacts, Slot
 from narrows.engine.work import expected_work
-from narrows.errors import EngineError, NarrowsError, StoreError
+from narrows.errors import EngineError, NarrowsError, PlanError, StoreError
 from narrows.plan.model import Plan, run_id
+
+
+def _words(plan: Plan) -> str:
+    return " ".join(f"{axis}={label}" for axis, label in plan.key.items())
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,14 @@ class Runner:
         self.jobs = jobs
         self.reuse = reuse
         info = engine.info
-        self.plans = {run_id(p, kernel=info.kernel_id, agent=info.agent_id): p for p in plans}
+        self.plans: dict[str, Plan] = {}
+        for plan in plans:
+            twin = self.plans.setdefault(run_id(plan, kernel=info.kernel_id, agent=info.agent_id), plan)
+            if twin.key != plan.key:
+                raise PlanError(
+                    f"two runs are the same but for their names: {_words(twin)} and {_words(plan)}",
+                    remedy="remove one of these labels from its axis",
+                )
         self.stop = threading.Event()
         self._events: queue.SimpleQueue[Event | NarrowsError | None] = queue.SimpleQueue()
         self._todo: queue.SimpleQueue[Todo] = queue.SimpleQueue()
@@ -103,6 +114,7 @@ class Runner:
         todo, settled = [], []
         for run, plan in self.plans.items():
             if layout.is_whole(layout.run_dir(self.out, run)):
+                outdir.give_names(layout.run_dir(self.out, run), plan)
                 settled.append(Skipped(run, plan, None))
                 continue
             # What is there under the run's name but is not whole is nobody's: we only rename whole runs.

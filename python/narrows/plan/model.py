@@ -18,6 +18,8 @@ from narrows.errors import PlanError
 
 FORMAT = 1
 RUN_ID_HEX_DIGITS = 16
+NAMES = ("experiment", "question", "key")
+"""Parts of a plan that only name it: they change nothing of what happens."""
 
 Direction = Literal["down", "up"]
 Tool = Literal["ip", "tc", "ethtool", "sysctl"]
@@ -355,9 +357,10 @@ def run_id(plan: Plan, *, kernel: str, agent: str) -> str:
     """The run's id: what was run, on which kernel, by which agent.
 
     SHA-256 over canonical JSON of the three; the first 16 hex digits (64 bits: no collision in any sweep we
-    can afford).
+    can afford). What a run is called (`NAMES`) is left out: the same run in two experiments is one run.
     """
-    identity = {"plan": plan.to_dict(), "kernel": kernel, "agent": agent}
+    what = {name: value for name, value in plan.to_dict().items() if name not in NAMES}
+    identity = {"plan": what, "kernel": kernel, "agent": agent}
     return hashlib.sha256(canonical_json(identity).encode("ascii")).hexdigest()[:RUN_ID_HEX_DIGITS]
 
 
