@@ -112,7 +112,7 @@ pub fn tc(nodes: &Nodes) -> Result<Value> {
     Ok(Value::Object(all))
 }
 
-/// Splits the answers to `qdisc show` and `class show`, asked in turn for each interface. Before 6.2, iproute2
+/// Splits the answers to `qdisc show` and `class show`, asked in turn for each interface. iproute2 6.1
 /// has no JSON for classes: each then becomes `{"text": …}`.
 fn tc_answers(text: &str, interfaces: usize) -> std::result::Result<Vec<(Value, Value)>, String> {
     // Each JSON value, with the plain text that follows it.

@@ -347,6 +347,17 @@ impl Plan {
             for node in item.nodes() {
                 known(node, &format!("item '{}'", item.id()))?;
             }
+            let endless = match item {
+                Item::TcpBulk(b) => b.bytes.is_none(),
+                Item::UdpProbe(_) | Item::IcmpEcho(_) => true,
+                Item::Command(_) => false,
+            };
+            if endless && item.stop().is_none() {
+                return Err(format!(
+                    "item '{}' never ends by itself and needs a stop",
+                    item.id()
+                ));
+            }
             match item {
                 Item::TcpBulk(b) if b.flows == 0 => return Err(format!("item '{}': no flows", b.id)),
                 Item::TcpBulk(b) if b.sample_interval_ns.is_some_and(|i| i < 1000) => {
@@ -438,6 +449,12 @@ mod tests {
     fn two_items_of_one_id_are_refused() {
         let e = with_traffic(&format!("{BULK},{BULK}")).unwrap_err();
         assert!(e.contains("used twice"), "{e}");
+    }
+
+    #[test]
+    fn an_endless_item_without_a_stop_is_refused() {
+        let e = with_traffic(&BULK.replace("\"stop\":{\"at_ns\":5}", "\"stop\":null")).unwrap_err();
+        assert!(e.contains("needs a stop"), "{e}");
     }
 
     #[test]
