@@ -49,7 +49,7 @@ class Ended:
     """Negative: killed by that signal."""
     wall_s: float
     cpu_s: float
-    max_rss_bytes: int
+    max_rss_bytes: int | None
     last_t_ns: int | None
     tail: tuple[str, ...]
 
@@ -132,10 +132,12 @@ def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: 
     os.set_blocking(child.stdout.fileno(), False)
     reason, status, usage = "exit", None, None
     asked_at: float | None = None
+    max_rss_bytes = 0
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
         is_open = True
         while True:
+            max_rss_bytes = max(max_rss_bytes, _high_water_bytes(child.pid))
             if is_open and selector.select(POLL_S):
                 is_open = _drain(child.stdout.fileno(), output)
                 if not is_open:
@@ -173,10 +175,24 @@ def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: 
         exit_code=child.returncode,
         wall_s=time.monotonic() - started,
         cpu_s=usage.ru_utime + usage.ru_stime,
-        max_rss_bytes=usage.ru_maxrss * 1024,
+        max_rss_bytes=max_rss_bytes or None,
         last_t_ns=output.last_t_ns,
         tail=tuple(output.tail),
     )
+
+
+def _high_water_bytes(pid: int) -> int:
+    """Most memory the process had resident so far; 0 where that cannot be read (any more).
+
+    Not wait4's ru_maxrss: that keeps what the process was before exec, a copy of this Python.
+    """
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0
 
 
 def _drain(fd: int, output: _Output) -> bool:
