@@ -37,8 +37,8 @@ class Distribution:
 
     @property
     def iqr(self) -> float | None:
-        """Interquartile range p75 - p25."""
-        return None if self.p25 is None or self.p75 is None else self.p75 - self.p25
+        """Interquartile range p75 - p25; one sample has none."""
+        return None if self.n < 2 or self.p25 is None or self.p75 is None else self.p75 - self.p25
 
 
 def distribution(values: Values) -> Distribution:

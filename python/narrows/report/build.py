@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrows.metrics.observed import Observed, label
-from narrows.report.conditions import REPETITION, axes, facet_title, labels, rate_text
+from narrows.report.conditions import REPETITION, axes, facet_title, labels, rank, rate_text
 from narrows.report.deviations import deviations
 from narrows.report.drawing import Drawing, Missing, Result
 from narrows.report.glitch_figure import glitches_by_rate
@@ -135,7 +135,8 @@ def tc_commands(runs: Sequence[Observed]) -> list[Commands]:
         )
         by[lines].append(run)
     found = []
-    for lines, same in by.items():
+    every = axes(runs)
+    for lines, same in sorted(by.items(), key=lambda x: [rank(a, label(x[1][0], a)) for a in every]):
         shared = [a for a in axes(same) if a != REPETITION and len(labels(same, a)) == 1]
         words = facet_title(shared, [label(same[0], a) for a in shared])
         found.append(Commands(words, tuple(sorted(r.run_id for r in same)), lines))

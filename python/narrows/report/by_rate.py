@@ -84,7 +84,9 @@ def by_rate(
             axes.set_xlabel("configured rate of the bottleneck")
         _legend(figure, queues, mark_label if mark_of else "")
     ids = run_ids(r for _, members in facets for r in members)
-    caption = f"{what} n = {len(ids)} runs. {name_runs(ids)}"
+    counts = [len(same) for same in group(shown, ["rate", "queue", *extra]).values()]
+    each = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    caption = f"{what} n = {len(ids)} runs, {each} per condition. {name_runs(ids)}"
     if left_out:
         caption += f" {left_out} further combination(s) of {', '.join(extra)} are in the table only."
     return Drawing(name, title, caption, ids, figure)
