@@ -55,6 +55,20 @@ def derive(
     )
 
 
+def numbered(flow: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Distinct flow numbers, and for each packet the place of its own among them.
+
+    As np.unique, without sorting millions of packets: flows are numbered from 1, so a table is small.
+    """
+    if flow.size == 0:
+        return np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.int64)
+    present = np.zeros(int(flow.max()) + 1, dtype=bool)
+    present[flow] = True
+    numbers = np.flatnonzero(present)
+    place = np.cumsum(present, dtype=np.int64) - 1
+    return numbers, place[flow]
+
+
 class _Hop:
     """The packets of one hop and what follows from them."""
 
@@ -69,17 +83,17 @@ class _Hop:
         self.departed = self.packets["outcome"] == tap.DEPARTED
         self.dropped = self.packets["outcome"] == tap.DROPPED
         self.marked = tap.marked(self.packets)
+        self.numbers, self.flow_index = numbered(self.packets["flow"])
         self.flows = self._flows([flow for flow in data.flows if flow.hop == number], finder)
         items = dict(self.flows.select("flow", "item").iter_rows())
         self.item_names = sorted({item for item in items.values() if item is not None})
         index = {item: i for i, item in enumerate(self.item_names)}
-        codes, inverse = np.unique(self.packets["flow"], return_inverse=True)
-        by_flow = np.array([index.get(items.get(int(flow)), -1) for flow in codes], dtype=np.int64)
-        self.item_of_packet = by_flow[inverse] if codes.size else np.empty(0, dtype=np.int64)
+        by_flow = np.array([index.get(items.get(int(flow)), -1) for flow in self.numbers], dtype=np.int64)
+        self.item_of_packet = by_flow[self.flow_index]
 
     def _flows(self, first_records: list[tap.Flow], finder: FlowItems) -> pl.DataFrame:
         known = {flow.flow: flow for flow in first_records}
-        numbers, inverse = np.unique(self.packets["flow"], return_inverse=True)
+        numbers, inverse = self.numbers, self.flow_index
         if numbers.size == 0:
             return schema.empty("flows")
         size = self.packets["bytes"].astype(np.float64)
