@@ -87,7 +87,9 @@ def _cause(loaded: list[Observed]) -> str:
         "repeatability. "
         "Hypothesis: the paper's 138 Mbit/s is not spread over repetitions of one test, but two levels "
         "pooled, such as "
-        "downloads and uploads with a cross flow in one direction only."
+        "downloads and uploads with a cross flow in one direction only. Virtual time has none of a "
+        "testbed's noise, so "
+        "repetitions without load hardly differ here."
     )
     pooled = []
     for (cross, queue), same in by(loaded, "cross", "queue").items():

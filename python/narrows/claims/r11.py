@@ -16,6 +16,7 @@ SAME_MEAN = 0.05
 DIFFERENT_TAIL = 2
 MIN_REPETITIONS = 3
 EXAMPLES = 2
+MIN_PAIRS = 6  # fewer cannot show that there is no such pair
 
 CLAIM = Claim(
     "R11",
@@ -50,8 +51,10 @@ def judge(runs: Iterable[Observed]) -> Verdict:
                     ratio = high / low if low > 0 else (np.inf if high > 0 else 1.0)
                     if ratio >= DIFFERENT_TAIL:
                         differing.setdefault(name, []).append((float(ratio), a, b))
-    if pairs == 0:
-        return not_measured(CLAIM, f"no two conditions with {MIN_REPETITIONS} repetitions and the same mean")
+    if pairs == 0 or (pairs < MIN_PAIRS and not differing):
+        return not_measured(
+            CLAIM, f"only {pairs} pairs of conditions with the same mean (n ≥ {MIN_REPETITIONS})"
+        )
     numbers, used = _examples(differing)
     counts = "; ".join(f"{name}: {len(found)}" for name, found in sorted(differing.items())) or "none"
     numbers.insert(

@@ -28,7 +28,7 @@ COLOURS = {
     "not testable here": "blue",
     "not measured": "bright_black",
 }
-NUMBERS_IN_TABLE = 6
+NUMBERS_IN_TABLE = 4
 
 
 def register(app: typer.Typer) -> None:
