@@ -1,7 +1,7 @@
 //! `tcp_bulk`: any number of TCP flows from one node to another, driven from one thread.
 //!
-//! A stopped flow is reset: what its socket still holds is never sent, so nothing of it follows its end
-//! except what is already in the network. A flow with `bytes` ends when its receiver has seen its close.
+//! A stopped flow falls silent where it stands: what its socket still holds is never sent, and what is in the
+//! network arrives unanswered. A flow with `bytes` ends when its receiver has seen its close.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,7 +10,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use serde_json::{json, Value};
 
-use super::bulk_flow::{EndedBy, Flow, Received, Sent, HOLE_BYTES};
+use super::bulk_flow::{EndedBy, Flow, Sent, HOLE_BYTES};
+use super::sink::{discard, Sink, Taken};
 use super::{set_dscp, sockaddr, Random, DRAIN_NS};
 use crate::actor::{cell, Actor, Csv, Cx, Progress};
 use crate::error::{During, Result, RunError, Stage};
@@ -24,15 +25,21 @@ const SENDER: u16 = 1;
 const RECEIVER: u16 = 2;
 const BEGIN: u16 = 3;
 const SAMPLE: u16 = 4;
-const DRAINED: u16 = 5;
+const SILENT: u16 = 5;
+const SINK: u16 = 6;
 const BACKLOG: i32 = 4096;
+/// On top of a round trip.
+const SILENCE_NS: i64 = 10_000_000;
 
 pub struct Bulk {
     spec: TcpBulk,
-    wake_interval_ns: i64,
+    read_interval_ns: i64,
     random: Random,
     hole: Option<OwnedFd>,
     listener: Option<OwnedFd>,
+    sink: Option<Sink>,
+    ticking: bool,
+    taken: Vec<Taken>,
     flows: Vec<Flow>,
     by_port: HashMap<u16, usize>,
     sampler: Option<(TcpDiag, Csv)>,
@@ -40,19 +47,22 @@ pub struct Bulk {
     drained: bool,
 }
 
-/// How often a flow's receiver should be woken: a millisecond, longer with many flows (their wake-ups add
-/// up), but well within a round trip, or the receive window would open late.
-fn wake_interval_ns(flows: u32, base_rtt_ns: i64) -> i64 {
+/// How often busy receivers are read: every millisecond, less often with many flows (their reads add up), but
+/// well within a round trip, or the receive window would open late.
+fn read_interval_ns(flows: u32, base_rtt_ns: i64) -> i64 {
     (flows as i64 * 50_000).clamp(1_000_000, (base_rtt_ns / 4).max(1_000_000))
 }
 
 impl Bulk {
     pub fn new(spec: TcpBulk, base_rtt_ns: i64, seed: u64) -> Bulk {
         Bulk {
-            wake_interval_ns: wake_interval_ns(spec.flows, base_rtt_ns),
+            read_interval_ns: read_interval_ns(spec.flows, base_rtt_ns),
             random: Random(seed),
             hole: None,
             listener: None,
+            sink: None,
+            ticking: false,
+            taken: Vec::new(),
             flows: (0..spec.flows).map(|_| Flow::new(spec.bytes)).collect(),
             by_port: HashMap::new(),
             sampler: None,
@@ -147,9 +157,14 @@ impl Bulk {
             let Some(i) = self.by_port.get(&u16::from_be(from.sin_port)).copied() else {
                 continue;
             };
+            // Data may wait for the sink's next look; an end is stamped when it comes.
             cx.reactor
-                .watch(fd.as_raw_fd(), IN, cx.token(RECEIVER, i))
+                .watch(fd.as_raw_fd(), RDHUP, cx.token(RECEIVER, i))
                 .during(|| "watching a socket".into())?;
+            if let Some(sink) = &mut self.sink {
+                sink.add(fd.as_raw_fd(), i)
+                    .during(|| "watching a socket".into())?;
+            }
             self.flows[i].receiver = Some(fd);
         }
     }
@@ -212,24 +227,72 @@ impl Bulk {
         self.check_end(cx.reactor.now);
     }
 
-    fn receiver_event(&mut self, cx: &mut Cx, i: usize, events: u32) -> Result<()> {
+    /// The stream has ended or broken: what is left of it is read at once.
+    fn receiver_event(&mut self, cx: &mut Cx, i: usize) -> Result<()> {
+        while let Some(fd) = &self.flows[i].receiver {
+            let result = discard(fd.as_raw_fd());
+            if result == -libc::EAGAIN {
+                return Ok(());
+            }
+            self.received(cx, i, result)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what has arrived, at a tick or because a socket has something that cannot wait for the next.
+    fn look(&mut self, cx: &mut Cx, is_tick: bool) -> Result<()> {
+        let Some(sink) = &mut self.sink else {
+            return Ok(());
+        };
+        let mut taken = std::mem::take(&mut self.taken);
         let now = cx.reactor.now;
-        let last = events & HUP_OR_ERR != 0;
-        let interval_ns = self.wake_interval_ns;
-        let outcome = self.flows[i].receive(now, interval_ns, last);
-        match outcome {
-            Ok(Received::More) => return Ok(()),
-            Ok(Received::End) => {
-                let flow = &mut self.flows[i];
+        let done = if is_tick {
+            sink.tick(now, &mut taken)
+        } else {
+            sink.ready(now, &mut taken)
+        };
+        done.during(|| "reading from sockets".into())?;
+        self.ticking &= !is_tick;
+        if let (false, Some(after_ns)) = (self.ticking, sink.next_tick_ns(now, self.read_interval_ns)) {
+            self.ticking = true;
+            cx.reactor.at(now + after_ns, cx.token(SINK, 0));
+        }
+        for t in &taken {
+            self.received(cx, t.index, t.result)?;
+        }
+        self.taken = taken;
+        Ok(())
+    }
+
+    /// `result` of a read: bytes, 0 at the end, a negative error number.
+    fn received(&mut self, cx: &mut Cx, i: usize, result: i32) -> Result<()> {
+        let now = cx.reactor.now;
+        let flow = &mut self.flows[i];
+        if flow.receiver.is_none() {
+            return Ok(());
+        }
+        match -result {
+            n if n < 0 => {
+                flow.received += result as u64;
+                return Ok(());
+            }
+            libc::EAGAIN => return Ok(()),
+            0 => {
                 flow.end_ns.get_or_insert(now);
                 flow.ended_by.get_or_insert(EndedBy::Bytes);
             }
-            Ok(Received::Reset) if self.flows[i].ended_by.is_some() => {}
-            Ok(Received::Reset) => return Err(self.flow_failed(i, now, "the connection was reset".into())),
-            Err(e) => return Err(self.flow_failed(i, now, format!("receiving: {e}"))),
+            // As it does when it is stopped.
+            libc::ECONNRESET if flow.ended_by.is_some() => {}
+            e => {
+                let e = io::Error::from_raw_os_error(e);
+                return Err(self.flow_failed(i, now, format!("receiving: {e}")));
+            }
         }
-        if let Some(fd) = self.flows[i].receiver.take() {
+        if let Some(fd) = flow.receiver.take() {
             cx.reactor.unwatch(fd.as_raw_fd());
+            if let Some(sink) = &mut self.sink {
+                sink.remove(fd.as_raw_fd());
+            }
         }
         self.check_end(now);
         Ok(())
@@ -247,6 +310,12 @@ impl Bulk {
         if self.ended.is_some() && self.flows.iter().all(|f| f.receiver.is_none()) {
             self.drained = true;
         }
+    }
+
+    fn abort_all(&mut self) -> Result<()> {
+        self.flows
+            .iter_mut()
+            .try_for_each(|f| f.abort().during(|| "resetting a flow".into()))
     }
 
     fn sample(&mut self, cx: &mut Cx) -> Result<()> {
@@ -273,6 +342,11 @@ impl Actor for Bulk {
         sys::cvt(unsafe { libc::ftruncate(hole.as_raw_fd(), HOLE_BYTES as libc::off_t) })
             .during(|| "sizing a memory file".into())?;
         self.hole = Some(hole);
+        let sink = Sink::new().during(|| "preparing to receive".into())?;
+        cx.reactor
+            .watch(sink.fd(), IN, cx.token(SINK, 0))
+            .during(|| "watching sockets".into())?;
+        self.sink = Some(sink);
         self.listen(cx)?;
         if let Some(interval_ns) = self.spec.sample_interval_ns {
             cx.nodes.enter(&self.spec.sender)?;
@@ -294,15 +368,17 @@ impl Actor for Bulk {
         match event {
             Event::Io(t, events) => match t.kind {
                 SENDER => self.sender_event(cx, t.index as usize, events),
-                RECEIVER => self.receiver_event(cx, t.index as usize, events),
+                RECEIVER => self.receiver_event(cx, t.index as usize),
+                SINK => self.look(cx, false),
                 _ => self.accept(cx),
             },
             Event::Timer(t) => match t.kind {
                 BEGIN if self.ended.is_none() => self.begin(cx, t.index as usize),
                 SAMPLE if self.ended.is_none() => self.sample(cx),
-                DRAINED => {
+                SINK => self.look(cx, true),
+                SILENT => {
                     self.drained = true;
-                    Ok(())
+                    self.abort_all()
                 }
                 _ => Ok(()),
             },
@@ -312,16 +388,22 @@ impl Actor for Bulk {
     fn stop(&mut self, cx: &mut Cx) -> Result<()> {
         let now = cx.reactor.now;
         self.ended = Some(now);
+        let mut rtt_ns = 0;
         for flow in &mut self.flows {
-            if let Some(fd) = &flow.sender {
+            for fd in [&flow.sender, &flow.receiver].into_iter().flatten() {
                 cx.reactor.unwatch(fd.as_raw_fd());
+            }
+            if flow.sender.is_some() {
                 flow.end_ns.get_or_insert(now);
                 flow.ended_by.get_or_insert(EndedBy::Stop);
             }
-            flow.abort().during(|| "resetting a flow".into())?;
+            flow.fall_silent().during(|| "stopping a flow".into())?;
+            rtt_ns = rtt_ns.max(flow.info("rtt").unwrap_or(0) as i64 * 1000);
         }
-        self.check_end(now);
-        cx.reactor.at(now + DRAIN_NS, cx.token(DRAINED, 0));
+        self.listener = None;
+        // The acknowledgements under way are in after a round trip; then nothing draws an answer any more.
+        cx.reactor
+            .at(now + (rtt_ns + SILENCE_NS).min(DRAIN_NS), cx.token(SILENT, 0));
         Ok(())
     }
 
@@ -339,10 +421,7 @@ impl Actor for Bulk {
                       bytes_retrans,segs_out,segs_retrans,min_rtt_us,ended_by";
         let mut csv = cx.csv(&format!("{}.flows", self.spec.id), header)?;
         let (dst, dport): (Ipv4Addr, u16) = (self.spec.receiver_address, self.spec.port);
-        for (i, f) in self.flows.iter_mut().enumerate() {
-            if f.sender.is_some() {
-                f.abort().during(|| "resetting a flow".into())?;
-            }
+        for (i, f) in self.flows.iter().enumerate() {
             let received = f.connected.then_some(f.received);
             // The kernel's "no sample yet" is not a round-trip time.
             let min_rtt = f.info("min_rtt").filter(|v| *v != u32::MAX as u64);
@@ -362,13 +441,12 @@ impl Actor for Bulk {
                 cell(min_rtt),
                 cell(f.ended_by.map(EndedBy::name)),
             ))?;
-            f.receiver = None;
         }
         csv.flush()?;
         if let Some((_, csv)) = &mut self.sampler {
             csv.flush()?;
         }
-        self.listener = None;
+        self.abort_all()?;
         let received: u64 = self.flows.iter().map(|f| f.received).sum();
         Ok(Some(
             json!({"flows": self.flows.len(), "bytes_received": received}),
@@ -381,9 +459,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn receivers_wake_every_millisecond_and_with_many_flows_within_a_quarter_round_trip() {
-        assert_eq!(wake_interval_ns(1, 1_000_000), 1_000_000);
-        assert_eq!(wake_interval_ns(100, 100_000_000), 5_000_000);
-        assert_eq!(wake_interval_ns(5000, 20_000_000), 5_000_000);
+    fn receivers_are_read_every_millisecond_and_with_many_flows_within_a_quarter_round_trip() {
+        assert_eq!(read_interval_ns(1, 1_000_000), 1_000_000);
+        assert_eq!(read_interval_ns(100, 100_000_000), 5_000_000);
+        assert_eq!(read_interval_ns(5000, 20_000_000), 5_000_000);
     }
 }

@@ -5,6 +5,7 @@ pub mod bulk_flow;
 pub mod command;
 pub mod icmp;
 pub mod probe;
+pub mod sink;
 pub mod stamped;
 
 use std::net::Ipv4Addr;
