@@ -163,7 +163,7 @@ impl Sink {
         self.batch.clear();
         self.batch.extend(self.raw.iter().map(|ev| ev.u64 as usize));
         self.read(out)?;
-        for i in 0..self.batch.len() {
+        for (i, taken) in out.iter().enumerate() {
             let position = self.batch[i];
             let s = &mut self.sockets[position];
             s.woken = if now - s.last_ns < BUSY_GAP_NS {
@@ -172,7 +172,7 @@ impl Sink {
                 1
             };
             s.last_ns = now;
-            if s.mark == 1 && s.woken >= BUSY_AFTER && out[i].result > 0 {
+            if s.mark == 1 && s.woken >= BUSY_AFTER && taken.result > 0 {
                 self.check_buffer(position, now)?;
                 self.set_mark(position, SMALLEST_MARK)?;
                 self.busy.push(position);
