@@ -2,8 +2,8 @@
 
 Called as `python -I -S launch.py JSON`; in a process of its own because nothing of this may be done
 between fork and exec of a program with threads. It dies with its parent, is pinned to one core, may leave
-no core dump, and is confined by Landlock. Must not import anything of narrows (it runs without site
-packages).
+no core dump, and is confined by Landlock and a filter of system calls. Must not import anything of narrows
+(it runs without site packages).
 
 JSON: parent_pid, argv, env, cpu (or null), writable_dirs, writable_files, new_session.
 """
@@ -24,9 +24,9 @@ OOM_SCORE = "500"  # when memory runs out, the guest goes before its user's othe
 FAILED = 97  # exit status where this launcher itself failed
 
 
-def _landlock() -> Any:
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "landlock.py")
-    spec = importlib.util.spec_from_file_location("landlock", path)
+def _sibling(name: str) -> Any:
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -51,7 +51,8 @@ def main() -> None:
     except OSError:
         pass
     if job["writable_dirs"]:
-        _landlock().restrict(job["writable_dirs"], job["writable_files"])
+        version = _sibling("landlock").restrict(job["writable_dirs"], job["writable_files"])
+        _sibling("seccomp").restrict(truncate=version is None or version < 3)
     os.execve(job["argv"][0], job["argv"], job["env"])
 
 

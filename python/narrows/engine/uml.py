@@ -181,6 +181,7 @@ class UmlEngine:
                 "landlock": "on"
                 if version
                 else "this kernel has none; the guest kernel's hostfs-writable= holds",
+                "seccomp": "no change of files' mode, owner, times or attributes; no device nodes, no set-id",
                 "writable": ["the run's directory", "a private directory for memory and sockets", "devices"],
                 "root": "read-only hostfs",
                 "core_dumps": "off",
