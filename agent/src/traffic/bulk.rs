@@ -378,6 +378,10 @@ impl Actor for Bulk {
                 SINK => self.look(cx, true),
                 SILENT => {
                     self.drained = true;
+                    // The sockets are about to be closed: a tick that is still due must not look at them.
+                    if let Some(sink) = self.sink.take() {
+                        cx.reactor.unwatch(sink.fd());
+                    }
                     self.abort_all()
                 }
                 _ => Ok(()),
