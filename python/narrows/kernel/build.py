@@ -81,6 +81,7 @@ def build(jobs: int) -> Iterator[Progress]:
             yield Progress("installing")
             write_info(work, recipe, linux, iproute2)
             shutil.rmtree(place, ignore_errors=True)
+            work.chmod(0o755)  # a cache may be shared by the users of a machine
             work.rename(place)
         finally:
             shutil.rmtree(work, ignore_errors=True)
