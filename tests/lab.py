@@ -8,9 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pwd
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 from collections.abc import Iterator, Mapping
@@ -300,8 +303,79 @@ def rate_of_ip(rate_bps: float) -> float:
     return rate_bps * 1500 / 1514
 
 
-def as_user(user: str = "nobody") -> tuple[str, ...]:
-    """What goes before a command so that it runs as an ordinary user, without any group or capability."""
-    tool = shutil.which("setpriv")
-    assert tool is not None, "setpriv (util-linux) is missing"
-    return (tool, f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all", "--no-new-privs")
+def agent_path() -> Path:
+    """The agent's binary."""
+    from narrows.engine import agent_binary
+
+    return agent_binary.find()[0]
+
+
+# ---- an ordinary user -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OrdinaryUser:
+    """Calls narrows as a user without any right, who has a home directory and nothing else."""
+
+    name: str
+    home: Path
+    before: tuple[str, ...]
+
+    def env(self) -> dict[str, str]:
+        """A login's environment; the kernel that was built is shared."""
+        from narrows.kernel import find
+
+        shown = {"HOME": str(self.home), "USER": self.name, "LOGNAME": self.name, "LANG": "C.UTF-8"}
+        built = {"NARROWS_KERNEL": str(find().directory), "NARROWS_AGENT": str(agent_path())}
+        return {"PATH": os.environ["PATH"], **shown, **built}
+
+    def narrows(self, *words: str | Path) -> Called:
+        """`narrows` as that user, at home."""
+        return narrows(*words, cwd=self.home, env=self.env(), before=self.before)
+
+
+def reachable_for_all(paths: list[Path], stash: Path) -> str:
+    """Shell lines for a mount namespace of its own in which anybody reaches these directories.
+
+    A directory below a closed one, such as root's home, is bound to where it is, over an empty directory in
+    place of the closed one.
+    """
+    closed: dict[Path, Path] = {}
+    for path in paths:
+        shut = [p for p in path.parents if not p.stat().st_mode & 1]
+        if shut and not any(path.is_relative_to(other) for other in closed):
+            closed[path] = shut[-1]
+    lines = ["set -e", f"mount -t tmpfs -o mode=755 none {stash}"]
+    for number, path in enumerate(closed):
+        lines += [f"mkdir {stash}/{number}", f"mount --rbind {shlex.quote(str(path))} {stash}/{number}"]
+    lines += [
+        f"mount -t tmpfs -o mode=755 none {shlex.quote(str(shut))}" for shut in sorted({*closed.values()})
+    ]
+    for number, path in enumerate(closed):
+        where = shlex.quote(str(path))
+        lines += [f"mkdir -p {where}", f"mount --rbind {stash}/{number} {where}"]
+    return "\n".join(lines)
+
+
+@contextmanager
+def ordinary_user(base: Path, name: str = "nobody") -> Iterator[OrdinaryUser]:
+    """Whoever runs the tests; for root another user of this machine, in a mount namespace of each command."""
+    from narrows.kernel import find
+
+    if os.geteuid() != 0:
+        yield OrdinaryUser(pwd.getpwuid(os.geteuid()).pw_name, base, ())
+        return
+    record = pwd.getpwnam(name)
+    home = Path(tempfile.mkdtemp(prefix="narrows-user-"))
+    stash = Path(tempfile.mkdtemp(prefix="narrows-stash-"))
+    os.chown(home, record.pw_uid, record.pw_gid)
+    needed = [CHECKOUT, Path(sys.prefix), Path(sys.base_prefix), find().directory, agent_path().parent]
+    ids = (
+        f"--reuid={record.pw_uid} --regid={record.pw_gid} --clear-groups --inh-caps=-all --bounding-set=-all"
+    )
+    script = f'{reachable_for_all(needed, stash)}\ncd {home}\nexec setpriv {ids} -- "$@"'
+    try:
+        yield OrdinaryUser(name, home, ("unshare", "--mount", "sh", "-c", script, "sh"))
+    finally:
+        shutil.rmtree(home)
+        stash.rmdir()
