@@ -182,7 +182,9 @@ impl<'a> Conductor<'a> {
         while !self.schedule.early_ready() && self.failure.is_none() && self.reactor.now < until_t {
             self.turn(&mut events)?;
         }
-        let Some(e) = self.failure.take() else { return Ok(()) };
+        let Some(e) = self.failure.take() else {
+            return Ok(());
+        };
         self.children.kill_all();
         Err(e)
     }
@@ -335,6 +337,7 @@ impl<'a> Conductor<'a> {
         while self.failure.is_none() && !self.schedule.all_done() {
             self.turn(&mut events)?;
         }
+        self.check_all_started();
         self.wind_down(&mut events)?;
         for i in 0..self.slots.len() {
             if self.slots[i].start_ns.is_some() {
@@ -348,6 +351,20 @@ impl<'a> Conductor<'a> {
         match self.failure.take() {
             Some(e) => Err(e),
             None => Ok(()),
+        }
+    }
+
+    /// An item whose time was over while a server was still not ready has measured nothing.
+    fn check_all_started(&mut self) {
+        let slots = &self.slots[..self.plan.traffic.len()];
+        let unready = |s: &&Slot| {
+            s.start_ns.is_some() && s.end_ns.is_none() && matches!(s.actor.progress(), Progress::Starting)
+        };
+        let never = slots.iter().find(|s| s.start_ns.is_none() && s.end_ns.is_none());
+        if let (None, Some(server), Some(item)) = (&self.failure, slots.iter().find(unready), never) {
+            let message = format!("was not ready when {} was to end, which never started", item.id);
+            let error = RunError::new(Stage::Traffic, message).item(&server.id);
+            self.fail(error);
         }
     }
 

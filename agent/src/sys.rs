@@ -118,6 +118,22 @@ pub fn setsockopt<T>(fd: RawFd, level: i32, name: i32, value: &T) -> io::Result<
     .map(drop)
 }
 
+/// A socket filter that keeps `bytes` of each packet. 0 keeps none at all: TCP then drops it before it sees it
+/// (tcp_filter), without an answer, and a packet socket never hears of it.
+pub fn keep_bytes(fd: RawFd, bytes: u32) -> std::io::Result<()> {
+    let mut keep = libc::sock_filter {
+        code: (libc::BPF_RET | libc::BPF_K) as u16,
+        jt: 0,
+        jf: 0,
+        k: bytes,
+    };
+    let program = libc::sock_fprog {
+        len: 1,
+        filter: &mut keep,
+    };
+    setsockopt(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+}
+
 /// Reads a socket option into `buf`, returning the length the kernel wrote.
 pub fn getsockopt_bytes(fd: RawFd, level: i32, name: i32, buf: &mut [u8]) -> io::Result<usize> {
     let mut len = buf.len() as libc::socklen_t;

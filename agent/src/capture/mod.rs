@@ -89,7 +89,7 @@ fn open_ring(cx: &Cx, spec: &Capture) -> std::io::Result<Ring> {
         next_block: 0,
     };
     if spec.snap_bytes > 0 {
-        snap(raw, spec.snap_bytes)?;
+        sys::keep_bytes(raw, spec.snap_bytes)?;
     }
     // SAFETY: address is a valid sockaddr_ll for the call.
     unsafe {
@@ -106,21 +106,6 @@ fn open_ring(cx: &Cx, spec: &Capture) -> std::io::Result<Ring> {
     }
     cx.reactor.watch(raw, IN, cx.token(READY, 0))?;
     Ok(ring)
-}
-
-/// A classic filter that accepts all and keeps `bytes`: what is cut off never reaches the ring.
-fn snap(fd: i32, bytes: u32) -> std::io::Result<()> {
-    let mut accept = libc::sock_filter {
-        code: (libc::BPF_RET | libc::BPF_K) as u16,
-        jt: 0,
-        jf: 0,
-        k: bytes,
-    };
-    let program = libc::sock_fprog {
-        len: 1,
-        filter: &mut accept,
-    };
-    sys::setsockopt(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
 impl Ring {
@@ -232,18 +217,9 @@ impl Actor for Recorder {
         }
         let Some(ring) = &self.ring else { return Ok(()) };
         cx.reactor.unwatch(ring.fd.as_raw_fd());
-        // Binding to no protocol ends the capture; then the half-filled block retires by its own timer.
-        // SAFETY: address is a valid sockaddr_ll for the call.
-        unsafe {
-            let mut address: libc::sockaddr_ll = std::mem::zeroed();
-            address.sll_family = libc::AF_PACKET as u16;
-            let len = std::mem::size_of_val(&address) as u32;
-            libc::bind(
-                ring.fd.as_raw_fd(),
-                &address as *const _ as *const libc::sockaddr,
-                len,
-            );
-        }
+        // Nothing more comes in (a bind to protocol 0 would change nothing); the half-filled block then
+        // retires by its own timer.
+        sys::keep_bytes(ring.fd.as_raw_fd(), 0).during(|| format!("ending capture {}", self.spec.id))?;
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 //! `sink`. No payload byte is ever copied, and TCP does exactly what it does for data.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::sink::discard;
 use crate::sample::tcp_info::TcpInfo;
@@ -96,11 +96,11 @@ impl Flow {
     pub fn fall_silent(&mut self) -> io::Result<()> {
         if let Some(fd) = &self.sender {
             self.info = TcpInfo::of_socket(fd.as_raw_fd()).ok();
-            ignore_all(fd.as_raw_fd())?;
+            sys::keep_bytes(fd.as_raw_fd(), 0)?;
         }
         if let Some(fd) = &self.receiver {
             // Deaf first: what arrives from here on does not count.
-            ignore_all(fd.as_raw_fd())?;
+            sys::keep_bytes(fd.as_raw_fd(), 0)?;
             while let n @ 1.. = discard(fd.as_raw_fd()) {
                 self.received += n as u64;
             }
@@ -123,19 +123,4 @@ impl Flow {
     pub fn info(&self, name: &str) -> Option<u64> {
         self.info.as_ref().and_then(|i| i.get(name))
     }
-}
-
-/// A socket filter that takes no packet: TCP drops it before it sees it (tcp_filter), without an answer.
-fn ignore_all(fd: RawFd) -> io::Result<()> {
-    let mut nothing = libc::sock_filter {
-        code: (libc::BPF_RET | libc::BPF_K) as u16,
-        jt: 0,
-        jf: 0,
-        k: 0,
-    };
-    let program = libc::sock_fprog {
-        len: 1,
-        filter: &mut nothing,
-    };
-    sys::setsockopt(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
