@@ -8,17 +8,18 @@ each.
 Burst shaping is that of the paper's text: ceil 1.6 × rate, burst 15 KB, cburst 30 KB. Its listing computes
 other bursts; that variant is aqm_study_listing.py.
 
-The cross flow is one iperf3 flow with CUBIC and no target rate. The paper does not say which way it goes; its
+The cross flow is one CUBIC flow without a target rate, from our own sender instead of iperf3: the same traffic
+(cross_flow.py) at a fraction of the cost. The paper does not say which way it goes; its
 client starts it, and iperf3's client sends, so "up" is the study's choice and "down" is tested beside it.
 """
 
 from narrows.spec import (
     Link,
     axis,
+    bulk,
     codel,
     fq_codel,
     htb,
-    iperf3,
     ndt7,
     pfifo,
     repeat,
@@ -69,7 +70,7 @@ cross = axis(
     "cross",
     {
         "no": None,
-        "up": iperf3(direction="up", cca="cubic", start=CROSS_START, stop=with_(test)),
+        "up": bulk(direction="up", cca="cubic", start=CROSS_START, stop=with_(test)),
     },
 )
 tap("summary")

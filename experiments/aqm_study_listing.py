@@ -8,10 +8,10 @@ runs.
 from narrows.spec import (
     Link,
     axis,
+    bulk,
     codel,
     fq_codel,
     htb,
-    iperf3,
     ndt7,
     pfifo,
     repeat,
@@ -63,7 +63,7 @@ cross = axis(
     "cross",
     {
         "no": None,
-        "up": iperf3(direction="up", cca="cubic", start=CROSS_START, stop=with_(test)),
+        "up": bulk(direction="up", cca="cubic", start=CROSS_START, stop=with_(test)),
     },
 )
 tap("summary")

@@ -6,10 +6,10 @@ Claim R8, Figure 8 of the paper: 100 Mbit/s, burst shaping, one CUBIC cross flow
 from narrows.spec import (
     Link,
     axis,
+    bulk,
     codel,
     fq_codel,
     htb,
-    iperf3,
     ndt7,
     pfifo,
     repeat,
@@ -52,7 +52,7 @@ probe = udp_probe(interval="10 ms", stop=with_(test))
 cross = axis(
     "cross",
     {
-        "up": iperf3(direction="up", cca="cubic", start=CROSS_START, stop=with_(test)),
+        "up": bulk(direction="up", cca="cubic", start=CROSS_START, stop=with_(test)),
     },
 )
 tap("summary")

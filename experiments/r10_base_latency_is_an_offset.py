@@ -7,10 +7,10 @@ offset. Here the delay is on the path beyond the router, because netem on a send
 from narrows.spec import (
     Link,
     axis,
+    bulk,
     codel,
     fq_codel,
     htb,
-    iperf3,
     ndt7,
     pfifo,
     repeat,
@@ -49,7 +49,7 @@ cross = axis(
     "cross",
     {
         "no": None,
-        "up": iperf3(direction="up", cca="cubic", start=CROSS_START, stop=with_(test)),
+        "up": bulk(direction="up", cca="cubic", start=CROSS_START, stop=with_(test)),
     },
 )
 tap("summary")

@@ -6,10 +6,10 @@ Claim R11, the paper's argument in sections 1, 4.2 and 5.
 from narrows.spec import (
     Link,
     axis,
+    bulk,
     codel,
     fq_codel,
     htb,
-    iperf3,
     ndt7,
     pfifo,
     repeat,
@@ -49,7 +49,7 @@ cross = axis(
     "cross",
     {
         "no": None,
-        "up": iperf3(direction="up", cca="cubic", start=CROSS_START, stop=with_(test)),
+        "up": bulk(direction="up", cca="cubic", start=CROSS_START, stop=with_(test)),
     },
 )
 tap("summary")
