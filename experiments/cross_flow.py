@@ -1,9 +1,9 @@
 """Is our own CUBIC flow the same cross traffic as iperf3's?
 
-The paper's cross traffic is iperf3. With CPU time free, iperf3 wakes for every packet and a run costs several
-times more, so the study uses `bulk`. Both hand the same kernel's TCP as much as it takes. This experiment holds
-one against the other: what the speed test reads, and what the cross flow gets, must agree within the spread of
-the repetitions.
+The paper's cross traffic is iperf3. With CPU time free, iperf3 wakes for every packet and a run costs
+several times more, so the study uses `bulk`. Both hand the same kernel's TCP as much as it takes. This
+experiment holds one against the other: what the speed test reads, and what the cross flow gets, must agree
+within the spread of the repetitions.
 """
 
 from narrows.spec import (
