@@ -69,6 +69,8 @@ pub struct Places {
     pub raw: PathBuf,
     /// The agent's own binary.
     pub agent: PathBuf,
+    /// The checkout of narrows, where the plan needs it.
+    pub checkout: PathBuf,
 }
 
 /// agent.jsonl: one JSON object per event.

@@ -62,6 +62,7 @@ fn carry_out(dir: &Path) -> Result<()> {
         places: Places {
             raw: raw.clone(),
             agent,
+            checkout: machine::CHECKOUT.into(),
         },
         guest: true,
         result: run::empty_result(),

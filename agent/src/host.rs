@@ -86,6 +86,7 @@ fn carry_out(dir: &Path) -> Result<Option<RunError>> {
     let places = Places {
         raw: raw.clone(),
         agent,
+        checkout: std::env::var_os("narrows_checkout").unwrap_or_default().into(),
     };
     let mut run = Run {
         plan,

@@ -13,6 +13,7 @@ use crate::sys;
 
 const AGENT: &str = "/run/narrows-agent";
 const TOOLS: &str = "/run/narrows-tools";
+pub const CHECKOUT: &str = "/run/narrows-checkout";
 const HOME: &str = "/tmp/home";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Before its first tick the kernel runs on coarse timers, and tc computes bursts for those.
@@ -97,14 +98,16 @@ fn tcp_memory() -> Result<()> {
     fs::write("/proc/sys/net/ipv4/tcp_mem", format!("{pages} {pages} {pages}")).during(|| "tcp_mem".into())
 }
 
-/// The agent and the tools may lie where a tmpfs is about to hide them: binds them below /run first.
+/// The agent, the tools and the checkout may lie where a tmpfs is about to hide them: binds them below /run first.
 fn keep_in_sight() -> Result<PathBuf> {
     fs::write(AGENT, "").during(|| format!("creating {AGENT}"))?;
     let exe = fs::read_link("/proc/self/exe").during(|| "finding the agent's own binary".into())?;
     mount(&exe.to_string_lossy(), AGENT, "none", libc::MS_BIND, "")?;
-    if let Some(tools) = std::env::var_os("narrows_tools") {
-        fs::create_dir(TOOLS).during(|| format!("creating {TOOLS}"))?;
-        mount(&tools.to_string_lossy(), TOOLS, "none", libc::MS_BIND, "")?;
+    for (variable, place) in [("narrows_tools", TOOLS), ("narrows_checkout", CHECKOUT)] {
+        if let Some(path) = std::env::var_os(variable) {
+            fs::create_dir(place).during(|| format!("creating {place}"))?;
+            mount(&path.to_string_lossy(), place, "none", libc::MS_BIND, "")?;
+        }
     }
     Ok(PathBuf::from(AGENT))
 }

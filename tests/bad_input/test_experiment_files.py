@@ -32,7 +32,7 @@ CASES = {
     "a negative rate": (good(("10 Mbit/s", "-10 Mbit/s")), 1, "-10 Mbit/s", ""),
     "a negative delay": (good(("20 ms", "-20 ms")), 1, "-20 ms", ""),
     "a negative one-way delay": (good(("fq_codel()", 'fq_codel(), delay_down="-1 ms"')), 1, "-1 ms", ""),
-    "a burst under one MTU": (good(("fq_codel()", 'pfifo(), shaper=tbf(burst="1 KB")')), 1, "burst", "1514 B"),
+    "a burst under one MTU": (good(("fq_codel()", 'pfifo(), shaper=tbf(burst="1 KB")')), 1, "burst", "1514"),
     "a loss above 100 %": (good(("fq_codel()", 'fq_codel(), loss="120 %"')), 1, "120 %", ""),
     "a queue of nothing": (good(("fq_codel()", "pfifo(limit=0)")), 1, "0", ""),
     "an unknown congestion control": (good(("bulk(", 'bulk(cca="cubik", ')), 2, "cubik", "cubic"),

@@ -198,7 +198,7 @@ def test_ndt7_can_use_tls_another_cca_and_the_official_programs(tmp_path: Path) 
     assert item(go, "ndt").argv[:5] == ("ndt7-client", "-server", "10.0.2.1:80", "-scheme", "ws")
     assert item(go, "ndt-server").argv[0] == "ndt-server"
     js = plan_of(tmp_path, link, 'ndt = ndt7(client="js")')
-    assert item(js, "ndt").argv[:2] == ("node", "tests/interop/ndt7-js/run.mjs")
+    assert item(js, "ndt").argv[:2] == ("node", "@checkout/tests/interop/ndt7-js/run.mjs")
 
 
 def test_cross_traffic_starts_before_the_test_and_stops_with_it(tmp_path: Path) -> None:

@@ -33,10 +33,11 @@ pub struct Program {
     exit: Option<i32>,
 }
 
-/// `@agent` and `@out` in arguments and environment.
+/// `@agent`, `@out` and `@checkout` in arguments and environment.
 fn substitute(text: &str, places: &Places) -> String {
     text.replace("@agent", &places.agent.to_string_lossy())
         .replace("@out", &places.raw.to_string_lossy())
+        .replace("@checkout", &places.checkout.to_string_lossy())
 }
 
 impl Program {
@@ -223,7 +224,9 @@ mod tests {
         let places = Places {
             raw: "/run/narrows/raw".into(),
             agent: "/run/agent".into(),
+            checkout: "/run/checkout".into(),
         };
+        assert_eq!(substitute("@checkout/x", &places), "/run/checkout/x");
         assert_eq!(substitute("@agent", &places), "/run/agent");
         assert_eq!(
             substitute("--json=@out/x.json", &places),

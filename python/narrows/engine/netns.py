@@ -15,7 +15,7 @@ from pathlib import Path
 
 from narrows.engine import agent_binary, layout, process
 from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, Slot
-from narrows.engine.uml import check_tools, fault, guest_path
+from narrows.engine.uml import CHECKOUT, check_tools, fault, guest_path
 from narrows.errors import EngineError
 from narrows.plan.model import Plan, TcpBulk
 
@@ -150,7 +150,7 @@ class NetnsEngine:
         (directory / layout.RAW).mkdir(exist_ok=True)
         job = process.Job(
             argv=(str(self._agent), "host", str(directory)),
-            env={"PATH": self._path, "HOME": str(directory), "LANG": "C"},
+            env={"PATH": self._path, "HOME": str(directory), "LANG": "C", "narrows_checkout": str(CHECKOUT)},
             cwd=directory,
             cpu=None,
             writable_dirs=(),  # it configures this host's namespaces: root is what it needs

@@ -20,6 +20,8 @@ from narrows.errors import EngineError
 from narrows.plan.model import Command, Plan
 
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+CHECKOUT = Path(__file__).resolve().parents[3]
+JS_CLIENT = "@checkout/tests/interop/ndt7-js/"
 OVERHEAD_BYTES = 64 * 1024 * 1024
 """The kernel's own text, page tables of stub processes, the launcher."""
 PACKAGES = {"iperf3": "iperf3", "tc": "iproute2", "ip": "iproute2", "ping": "iputils-ping", "node": "nodejs"}
@@ -35,10 +37,22 @@ def guest_path(tools_dir: Path | None) -> str:
     return ":".join(usable)
 
 
+def mentions(plan: Plan, word: str) -> bool:
+    """Whether a command of the plan has this in an argument or in its environment."""
+    commands = [item for item in plan.traffic if isinstance(item, Command)]
+    return any(word in text for item in commands for text in (*item.argv, *item.env.values()))
+
+
 def check_tools(plans: Iterable[Plan], path: str) -> None:
     """Every outside program that any plan names must be there before the first guest boots."""
     missing: dict[str, str] = {}
+    js_packages = CHECKOUT / "tests/interop/ndt7-js/node_modules"
     for plan in plans:
+        if mentions(plan, JS_CLIENT) and not js_packages.is_dir():
+            raise EngineError(
+                "the packages of the official JavaScript NDT7 client are not there",
+                remedy=f"cd {js_packages.parent} && npm ci",
+            )
         for item in plan.traffic:
             if isinstance(item, Command):
                 program = item.argv[0]
@@ -117,6 +131,8 @@ class UmlEngine:
         ]
         if self._kernel.tools_dir is not None:
             words.append(f"narrows_tools={self._kernel.tools_dir}")
+        if mentions(plan, "@checkout"):
+            words.append(f"narrows_checkout={CHECKOUT}")
         if mode == "guest":
             words += ["time-travel=inf-cpu", f"time-travel-start={plan.wall_clock_ns}"]
             if any(hop.tap != "off" for hop in plan.hops):
@@ -132,7 +148,8 @@ class UmlEngine:
         self, plan: Plan, directory: Path, private: Path, cpu: int | None, *, mode: str = "guest"
     ) -> process.Job:
         """The process to start, with what it may write."""
-        for path in (directory, self._agent, self._kernel.path):
+        checkout = (CHECKOUT,) if mentions(plan, "@checkout") else ()
+        for path in (directory, self._agent, self._kernel.path, *checkout):
             if set(str(path)) & set(" \t\"'"):
                 raise EngineError(
                     f"the path {path} holds a space or a quote, which a kernel's command line cannot",

@@ -21,8 +21,8 @@ NDT7_PORT, NDT7_TLS_PORT, NDT7_NEXT_PORT = 80, 443, 8080
 SERVER_START = AtTime(at_ns=0)
 """A background item that is due at 0 is started, and ready, before the epoch."""
 
-JS_CLIENT = ("node", "tests/interop/ndt7-js/run.mjs")
-"""M-Lab's own client from npm; relative to the checkout, in which commands are started."""
+JS_CLIENT = ("node", "@checkout/tests/interop/ndt7-js/run.mjs")
+"""M-Lab's own client from npm, in the checkout of narrows."""
 
 
 @dataclass
@@ -206,6 +206,7 @@ def _ndt7(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         client = ("ndt7-client", "-server", at, "-scheme", scheme, "-no-verify", "-format", "json", *switches)
     else:
         client = (*JS_CLIENT, "--server", f"{scheme}://{at}", "--tests", tests)
+        client += ("--insecure",) if tls else ()
 
     return [
         _background(server_id, "ndt7-server", state.server, server, at),
