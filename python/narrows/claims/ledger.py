@@ -64,8 +64,7 @@ def sample(runs: Sequence[Observed]) -> str:
     return (
         f"Sample: {len(good)} runs at {', '.join(f'{rate:g}' for rate in rates)} Mbit/s, {len(counts)} "
         f"conditions, "
-        f"{span} repetitions of each (the paper has 10). {sum(not r.ok for r in runs)} failed runs count "
-        f"for nothing."
+        f"{span} repetitions of each (the paper has 10). Failed runs, not counted: {sum(not r.ok for r in runs)}."
     )
 
 
