@@ -61,10 +61,10 @@ def sample(runs: Sequence[Observed]) -> str:
     rates = sorted({facts(r).rate_mbps for r in good})
     counts = [len(same) for same in by(good, *(f.name for f in dataclasses.fields(Facts))).values()]
     span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    failed = sum(not r.ok for r in runs)
     return (
         f"Sample: {len(good)} runs at {', '.join(f'{rate:g}' for rate in rates)} Mbit/s, {len(counts)} "
-        f"conditions, "
-        f"{span} repetitions of each (the paper has 10). Failed runs, not counted: {sum(not r.ok for r in runs)}."
+        f"conditions, {span} repetitions of each (the paper has 10). Failed runs, not counted: {failed}."
     )
 
 
