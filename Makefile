@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 SEEDS ?= 0,1,2
 STUDY := $(sort $(wildcard experiments/r[0-9][0-9]_*.py))
 
-.PHONY: help setup agent kernel study lint test-fast test requirements clean
+.PHONY: help bench setup agent kernel study lint test-fast test requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,10 @@ study: kernel ## the AQM speed-test study: runs, reports, verdicts; SEEDS=0,1,2 
 	    .venv/bin/narrows report results/$$(basename $$file .py); \
 	done
 	.venv/bin/narrows claims
+
+bench: kernel agent ## speed and memory against their targets and against ns-3; about ten minutes
+	@bench/need_ns3.sh
+	$(PYTHON) bench/run.py
 
 lint: setup ## check style, types, layers and shell scripts; changes nothing
 	.venv/bin/ruff check .
