@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::io;
 
+use super::xstats::{self, Xstats};
 use super::Source;
 use crate::actor::Csv;
 use crate::error::Result;
@@ -14,6 +15,7 @@ const TCA_KIND: u16 = 1;
 const TCA_STATS2: u16 = 7;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
+const STATS_APP: u16 = 4;
 const STATS_PKT64: u16 = 8;
 
 pub struct Qdiscs {
@@ -21,7 +23,7 @@ pub struct Qdiscs {
     index: u32,
 }
 
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Row {
     pub kind: String,
     pub handle: u32,
@@ -30,6 +32,7 @@ pub struct Row {
     packets: Option<u64>,
     /// drops, overlimits, requeues, backlog bytes, backlog packets
     queue: Option<[u32; 5]>,
+    own: Xstats,
 }
 
 /// struct tcmsg: family and padding, ifindex, handle, parent, info.
@@ -61,6 +64,8 @@ fn parse(b: &[u8]) -> Option<(u32, Row)> {
                         STATS_QUEUE => {
                             row.queue = Some([8, 16, 12, 4, 0].map(|at| u32_at(v, at)));
                         }
+                        // the kind stands before the statistics
+                        STATS_APP => row.own = xstats::parse(&row.kind, v),
                         _ => {}
                     }
                 }
@@ -125,7 +130,8 @@ pub fn queued_packets() -> io::Result<u64> {
 
 impl Source for Qdiscs {
     const HEADER: &'static str =
-        "t_ns,kind,handle,parent,bytes,packets,drops,overlimits,requeues,backlog_bytes,backlog_packets";
+        "t_ns,kind,handle,parent,bytes,packets,drops,overlimits,requeues,backlog_bytes,backlog_packets,\
+         marks,probability,delay_us";
 
     fn sample(&mut self, t_ns: i64, csv: &mut Csv) -> io::Result<Result<()>> {
         let mut line = String::new();
@@ -136,11 +142,20 @@ impl Source for Qdiscs {
             for v in [row.bytes, row.packets]
                 .into_iter()
                 .chain((0..5).map(|i| row.queue.map(|q| q[i] as u64)))
+                .chain([row.own.marks])
             {
                 line.push(',');
                 if let Some(v) = v {
                     let _ = write!(line, "{v}");
                 }
+            }
+            line.push(',');
+            if let Some(v) = row.own.probability {
+                let _ = write!(line, "{v}");
+            }
+            line.push(',');
+            if let Some(v) = row.own.delay_us {
+                let _ = write!(line, "{v}");
             }
             if let Err(e) = csv.line(&line) {
                 return Ok(Err(e));

@@ -9,6 +9,7 @@ from narrows.store.parsers.common import Parsed, read_csv
 _QDISC_UNITS = {
     "bytes": "bytes", "packets": "packets", "drops": "packets", "overlimits": "1", "requeues": "1",
     "backlog_bytes": "bytes", "backlog_packets": "packets",
+    "marks": "packets", "probability": "1", "delay_us": "us",
 }  # fmt: skip
 _LINK_UNITS = {
     "rx_packets": "packets", "tx_packets": "packets", "rx_bytes": "bytes", "tx_bytes": "bytes",
@@ -19,7 +20,7 @@ _LINK_UNITS = {
 def parse_qdisc(text: str, source: str, *, direction: str | None = None, where: str = "qdisc") -> Parsed:
     """Each qdisc and class is a source of its own: `<sampler>/<kind> <handle>`."""
     columns = {"t_ns": pl.Int64(), "kind": pl.String(), "handle": pl.String(), "parent": pl.String()}
-    frame = read_csv(text, columns | {name: pl.Int64() for name in _QDISC_UNITS}, where=where)
+    frame = read_csv(text, columns | {n: pl.Float64() if n == "probability" else pl.Int64() for n in _QDISC_UNITS}, where=where)
     parsed = Parsed()
     for (kind, handle), group in frame.group_by("kind", "handle", maintain_order=True):
         for name, unit in _QDISC_UNITS.items():
