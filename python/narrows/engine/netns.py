@@ -44,7 +44,12 @@ def qdiscs(plan: Plan) -> set[Probe]:
 
 def ccas(plan: Plan) -> set[str]:
     """All congestion control algorithms that the plan names."""
-    found = {item.cca for item in plan.traffic if isinstance(item, TcpBulk) and item.cca}
+    return {item.cca for item in plan.traffic if isinstance(item, TcpBulk) and item.cca} | default_ccas(plan)
+
+
+def default_ccas(plan: Plan) -> set[str]:
+    """Those that nodes are to use where nothing else is said."""
+    found = set()
     for step in plan.setup:
         for word in step.args if step.tool == "sysctl" else ():
             name, _, value = word.partition("=")
@@ -74,6 +79,12 @@ def lacking_ccas(wanted: set[str]) -> set[str]:
     for name in wanted - set(file.read_text().split()):
         if shutil.which("modprobe"):
             subprocess.run(["modprobe", "-q", f"tcp_{name}"], capture_output=True, check=False)
+    return wanted - set(file.read_text().split())
+
+
+def forbidden_ccas(wanted: set[str]) -> set[str]:
+    """Those that this host has but lets no namespace take as its default."""
+    file = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
     return wanted - set(file.read_text().split())
 
 
@@ -116,6 +127,14 @@ class NetnsEngine:
         missing = lacking_ccas(set().union(*(ccas(plan) for plan in plans)))
         if missing:
             faults.append(f"this kernel lacks the congestion control {', '.join(sorted(missing))}")
+        forbidden = forbidden_ccas(set().union(*(default_ccas(plan) for plan in plans)) - missing)
+        if forbidden:
+            names = ", ".join(sorted(forbidden))
+            faults.append(
+                f"this host lets no namespace use {names} by default (add it to the sysctl "
+                'net.ipv4.tcp_allowed_congestion_control, or give the link sysctls={"all": '
+                '{"net.ipv4.tcp_congestion_control": "reno"}})'
+            )
         if faults:
             raise EngineError(
                 "; ".join(faults),

@@ -44,6 +44,8 @@ EPOCH_RTTS = 50
 LIMIT_SLACK_NS = 30 * NS_PER_S
 
 RTT_TOLERANCE_NS = 200_000
+NATIVE_RTT_TOLERANCE_NS = 1_000_000
+"""Of a path to which nothing is added: what a real host's stack and scheduler may take."""
 RTT_TOLERANCE = 0.02
 RATE_TOLERANCE = 0.02
 CALIBRATION_PACKET_BYTES = 200
@@ -176,7 +178,8 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
         )
         serialisation_ns += sum(CALIBRATION_PACKET_BYTES * 8 * NS_PER_S // rate for rate in rates)
     # Each direction passes two timers: the shaper's and netem's.
-    tolerance_ns = max(RTT_TOLERANCE_NS, int(RTT_TOLERANCE * link.base_rtt_ns))
+    least_ns = RTT_TOLERANCE_NS if link.base_rtt_ns else NATIVE_RTT_TOLERANCE_NS
+    tolerance_ns = max(least_ns, int(RTT_TOLERANCE * link.base_rtt_ns))
     lossy = bool(link.down.loss_percent or link.up.loss_percent)
     return Calibration(
         client=client,

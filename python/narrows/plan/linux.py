@@ -34,6 +34,10 @@ class PathState:
     loss_percent: float
     line_rate: Rate | None
 
+    def changes_nothing(self) -> bool:
+        """Whether the path is left as the hosts make it, without netem."""
+        return not (self.delay or self.jitter or self.loss_percent or self.line_rate)
+
     def words(self) -> tuple[str, ...]:
         made = ["netem", "limit", str(NETEM_LIMIT_PACKETS), "delay", self.delay.tc()]
         if self.jitter:
@@ -93,6 +97,8 @@ def setup_steps(topology: Topology, link: Link, values: Mapping[str, Mapping[str
             for args in queue_steps(topology.at(router, cable).name, direction)
         ]
     for interface, path in _netem_interfaces(topology, state):
+        if path.changes_nothing():
+            continue
         args = ("qdisc", "add", "dev", interface.name, "root", "handle", "1:", *path.words())
         made.append(Step(node=interface.node, tool="tc", args=args))
     return tuple(made)
@@ -142,6 +148,7 @@ def _netem_interfaces(topology: Topology, state: LinkState) -> list[tuple[Interf
 def changes(topology: Topology, link: Link) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     """The commands of `link.at(…)`, and the same in words."""
     state = initial_state(link)
+    initial = {i.name: p for i, p in _netem_interfaces(topology, state)}
     commands: list[Change] = []
     told = []
     for change in link.changes:
@@ -161,6 +168,8 @@ def changes(topology: Topology, link: Link) -> tuple[tuple[Change, ...], tuple[s
                     f"from {change['time']} on, jitter ({path.jitter}) is more than the delay ({path.delay})"
                 )
             if path != old[i.name]:
+                if initial[i.name].changes_nothing():
+                    change.fail("this path has no netem to change", "give the link a base_rtt")
                 args = ("qdisc", "change", "dev", i.name, "root", "handle", "1:", *path.words())
                 commands.append(Change(at_ns=at_ns, node=i.node, tool="tc", args=args))
         parts = [

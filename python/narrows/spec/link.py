@@ -79,7 +79,9 @@ class Link(SpecObject):
         p.optional(instance(Shaper)), default=None, doc="default: htb(), or cake by itself"
     )
     shaper_up: Shaper | None = option(p.optional(instance(Shaper)), default=None)
-    base_rtt: Time = option(p.positive, default=DEFAULT_BASE_RTT, doc="half of it each way")
+    base_rtt: Time = option(
+        p.optional(p.positive), default=DEFAULT_BASE_RTT, doc="half of it each way; None: no delay is added"
+    )
     delay_down: Time = option(p.optional(p.duration), default=None)
     delay_up: Time = option(p.optional(p.duration), default=None)
     jitter: Time = option(p.duration, default="0 s", doc="uniform, plus or minus; may reorder packets")
@@ -115,7 +117,9 @@ class Link(SpecObject):
 
     def check(self) -> None:
         base, down, up = self["base_rtt"], self["delay_down"], self["delay_up"]
-        if down is not None and up is not None:
+        if base is None:
+            self._check_no_delay()
+        elif down is not None and up is not None:
             if "base_rtt" in self.given and down + up != base:
                 self.fail(
                     f"delay_down + delay_up is {down + up}, but base_rtt is {base}", "leave base_rtt out"
@@ -138,6 +142,14 @@ class Link(SpecObject):
             if isinstance(self[f"shaper{suffix}"], own_shaper) and not getattr(queue, "can_shape", False):
                 self.fail(f"{queue.label()} cannot shape by itself", "use htb() or tbf(), or queue=cake()")
 
+    def _check_no_delay(self) -> None:
+        for name in ("delay_down", "delay_up"):
+            if self[name] is not None:
+                self.fail(f"base_rtt=None adds no delay, but {name} is given", "leave one of them out")
+        for queue in (self["queue"], self.up("queue")):
+            if any(isinstance(value, p.Bdp) for value in queue.values.values()):
+                self.fail("a BDP needs a base RTT", "give base_rtt, or the limit in packets or bytes")
+
     def up(self, name: str) -> Any:
         """The upstream value of an option: its own, or that of both directions."""
         own = self[f"{name}_up"]
@@ -145,6 +157,8 @@ class Link(SpecObject):
 
     def delays(self) -> tuple[Duration, Duration]:
         """One-way delays, down and up."""
+        if self["base_rtt"] is None:
+            return Duration(0), Duration(0)
         return split_delay(self["base_rtt"], self["delay_down"], self["delay_up"])
 
 

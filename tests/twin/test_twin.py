@@ -1,0 +1,149 @@
+"""The same plan in virtual time and on this host's kernel in real time: the same numbers, within TOLERANCE.
+
+docs/twin.md says what is compared and what was measured. The link has no base RTT of its own, because hosts
+(such as the one that this was written on) may have no netem.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import statistics
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import lab
+from narrows.engine.netns import NetnsEngine, lacking_qdiscs, qdiscs
+from narrows.engine.types import Engine
+
+pytestmark = [pytest.mark.kernel, pytest.mark.root, pytest.mark.slow]
+
+TOLERANCE = 0.10
+DROPS_FACTOR = 2.0
+ATTEMPTS = 3
+"""In real time, other work on the machine is in the numbers; in virtual time there is nothing to repeat."""
+
+SECONDS = 4
+# Some hosts let no namespace have CUBIC as its default; flows name theirs themselves.
+SYSCTLS = '{"all": {"net.ipv4.tcp_congestion_control": "reno"}}'
+CONDITIONS = {
+    "5 Mbit/s, 20 packets, one CUBIC flow": (5, 20, 1, "cubic"),
+    "10 Mbit/s, 50 packets, one CUBIC flow": (10, 50, 1, "cubic"),
+    "10 Mbit/s, 20 packets, four Reno flows": (10, 20, 4, "reno"),
+    "20 Mbit/s, 50 packets, four CUBIC flows": (20, 50, 4, "cubic"),
+    "50 Mbit/s, 100 packets, four CUBIC flows": (50, 100, 4, "cubic"),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def namespaces() -> None:
+    done = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"network namespaces cannot be made here: {done.stderr.strip()}")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is compared of one run."""
+
+    goodput_bps: float
+    rtt_ns: float
+    dropped: int
+    delivered_share: float
+
+    def problems(self, other: Figures) -> list[str]:
+        """In words, what of `other` lies outside the tolerance."""
+        told = []
+        for name in ("goodput_bps", "rtt_ns", "delivered_share"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if abs(theirs / mine - 1) > TOLERANCE:
+                told.append(f"{name}: {mine} and {theirs}")
+        low, high = sorted((self.dropped, other.dropped))
+        if high > DROPS_FACTOR * low + 10:  # small counts differ by more
+            told.append(f"dropped: {self.dropped} and {other.dropped}")
+        return told
+
+
+def text(rate_mbit: int, limit: int, flows: int, cca: str) -> str:
+    return f"""
+    link = Link(rate="{rate_mbit} Mbit/s", base_rtt=None, queue=pfifo(limit={limit}), sysctls={SYSCTLS})
+    flow = bulk(flows={flows}, cca="{cca}", duration="{SECONDS} s")
+    probe = udp_probe(interval="5 ms", stop=with_(flow))
+    sample(tcp_info=None, qdisc=None, link="500 ms")
+    tap("off")
+    """
+
+
+def figures(plan: lab.Plan, directory: Path, engine: Engine | None = None) -> Figures | str:
+    """Of one run; of a rig that other work disturbed even in calibration, what that said."""
+    raw = lab.carry(plan, directory, engine=engine)
+    if engine is not None and (raw.result["error"] or {}).get("stage") == "calibration":
+        return str(raw.result["error"]["message"])
+    raw.ok()
+    received = [int(row["bytes_received"]) for row in csv.DictReader((raw.raw / "flow.flows.csv").open())]
+    probes = [row for row in csv.DictReader((raw.raw / "probe.csv").open()) if int(row["sent_ns"]) > 10**9]
+    rtts = [int(row["received_ns"]) - int(row["sent_ns"]) for row in probes if row["received_ns"]]
+    assert len(rtts) > 100
+    counts = []
+    for when in ("after", "before"):
+        shown = raw.result[f"tc_{when}"]["router"]["eth0"]["qdisc"]
+        root = next(q for q in shown if q.get("root"))
+        counts.append((root["packets"], root["drops"]))
+    sent, dropped = (a - b for a, b in zip(*counts, strict=True))
+    return Figures(sum(received) * 8 / SECONDS, statistics.median(rtts), dropped, sent / (sent + dropped))
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_virtual_time_agrees_with_this_hosts_kernel(tmp_path: Path, condition: str) -> None:
+    plan = lab.plan(tmp_path, text(*CONDITIONS[condition]))
+    virtual = figures(plan, tmp_path / "uml")
+    assert isinstance(virtual, Figures)
+    problems: list[list[str]] = []
+    for attempt in range(ATTEMPTS):
+        real = figures(plan, tmp_path / f"netns-{attempt}", NetnsEngine())
+        print(f"{condition}: uml {virtual}, netns {real}")
+        problems.append([real] if isinstance(real, str) else virtual.problems(real))
+        if not problems[-1]:
+            return
+    pytest.fail(f"{ATTEMPTS} times outside the tolerance: {problems}")
+
+
+def test_the_whole_command_works_on_this_hosts_kernel(tmp_path: Path) -> None:
+    lab.experiment(tmp_path, text(10, 50, 1, "cubic").replace('tap("off")', ""))
+    for attempt in range(1, ATTEMPTS + 1):
+        called = lab.narrows("run", "tiny.py", "--engine", "netns", "--out", "out", cwd=tmp_path)
+        if called.code == 0 or attempt == ATTEMPTS or "calibration" not in called.out:
+            break
+    called.ok()
+    (run,) = lab.run_dirs(tmp_path / "out")
+    manifest = lab.manifest(run)
+    assert manifest["engine"] == "netns"
+    assert manifest["calibration"]["ok"] is True
+    for hop in manifest["conservation"]:
+        verdicts = {check["check"].split(":")[0]: check["verdict"] for check in hop["checks"]}
+        assert verdicts["links"] == "ok", hop
+    left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    assert "nrw" not in left
+
+
+def test_qdiscs_that_this_kernel_lacks_are_refused_by_name(tmp_path: Path) -> None:
+    many = 'axis("queue", [codel(), fq_codel(), sfq(), cake(), pie(), pfifo()])'
+    link = text(10, 50, 1, "cubic").replace("queue=pfifo(limit=50)", f"queue={many}")
+    plans = lab.plans(tmp_path, link)
+    lacking = lacking_qdiscs(set().union(*(qdiscs(plan) for plan in plans)), os.environ["PATH"])
+    if not lacking:
+        pytest.skip("this host's kernel has all qdiscs")
+    called = lab.narrows("run", "tiny.py", "--engine", "netns", "--out", "out", cwd=tmp_path).failed(1)
+    for kind in lacking:
+        assert f"{kind} (" in called.err, called.err
+    assert "--engine uml" in called.err
+    assert lab.run_dirs(tmp_path / "out") == []
+
+
+def test_several_runs_at_once_are_refused_in_real_time(tmp_path: Path) -> None:
+    lab.experiment(tmp_path, text(10, 50, 1, "cubic"))
+    called = lab.narrows("run", "tiny.py", "--engine", "netns", "--jobs", "2", cwd=tmp_path).failed(1)
+    assert "one run at a time" in called.err
