@@ -1,0 +1,57 @@
+"""Prepares columns whose rows belong together or whose order matters, for the metrics that need that.
+
+`narrows.metrics.arrays.clean` drops missing values of one column; here a row is dropped when any of its
+columns is missing, and columns that must ascend are refused when they do not: sorting them silently would
+hide a caller that paired the wrong values. Values are never invented.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from narrows.metrics.arrays import Floats, Values, clean
+
+
+def raw(values: Values) -> Floats:
+    """The values as float64 in their places; a missing one is NaN."""
+    if isinstance(values, pl.Series):
+        array = np.asarray(values.cast(pl.Float64).to_numpy(), dtype=np.float64)
+    elif isinstance(values, np.ndarray):
+        array = values.astype(np.float64)
+    else:
+        array = np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
+    if np.isinf(array).any():
+        raise ValueError("an infinite value is not a measurement; look at the run that produced it")
+    return array
+
+
+def aligned(**columns: Values) -> list[Floats]:
+    """The columns without the rows in which any of them is missing."""
+    arrays = {name: raw(values) for name, values in columns.items()}
+    sizes = {name: int(array.size) for name, array in arrays.items()}
+    if len(set(sizes.values())) > 1:
+        listing = ", ".join(f"{size} {name}" for name, size in sizes.items())
+        raise ValueError(f"{listing}: each row needs all of them")
+    present = ~np.any([np.isnan(array) for array in arrays.values()], axis=0)
+    if present.all():
+        return list(arrays.values())
+    return [array[present] for array in arrays.values()]
+
+
+def ascending(times: Floats, what: str) -> Floats:
+    """The times, or a ValueError naming the first that is earlier than the one before it."""
+    back = np.flatnonzero(np.diff(times) < 0)
+    if back.size:
+        row = int(back[0]) + 1
+        raise ValueError(
+            f"{what}: row {row} ({times[row]:.0f}) is earlier than row {row - 1} ({times[row - 1]:.0f}); "
+            "sort the rows together with all their columns"
+        )
+    return times
+
+
+def sample(values: Values, at_least: int = 2) -> Floats | None:
+    """The values that are present, or None where they are too few for a number."""
+    x = clean(values)
+    return x if x.size >= at_least else None

@@ -1,0 +1,52 @@
+"""Jain's index over time, from the flows' counters.
+
+Definition: per window, what each flow delivered in it, and Jain's index of these amounts
+(`narrows.metrics.jain`). A flow without a row in a window delivered nothing in it: it counts as 0 and
+lowers the index; leaving it out would call a link fair on which all but two flows starve. The number of
+flows is therefore that of the whole table, unless given. A short window reads as less fair than a long one:
+name the window.
+
+Unit: none (share of 1) per window.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+
+def delivered_per_window(counters: pl.DataFrame, window_ns: int) -> pl.DataFrame:
+    """From cumulative counters (t_ns, flow, bytes) what each flow delivered per window: t_ns, flow, value.
+
+    """From cumulative counters (t_ns, flow, bytes): what each flow delivered per window (t_ns, flow, value).
+    sample of a flow has no increase. A counter that goes back is an error.
+    """
+    if window_ns <= 0:
+        raise ValueError(f"window {window_ns} ns: it must be above zero")
+    steps = (
+        counters.drop_nulls(["t_ns", "flow", "bytes"])
+        .sort("flow", "t_ns", maintain_order=True)
+        .with_columns(pl.col("bytes").cast(pl.Float64).diff().over("flow").alias("value"))
+        .drop_nulls("value")
+    )
+    if steps.height and float(steps["value"].min()) < 0:  # type: ignore[arg-type]
+        raise ValueError("a flow's counter of delivered bytes goes back; counters of two flows share a name")
+    window = pl.col("t_ns") // window_ns * window_ns
+    return steps.group_by(window, pl.col("flow")).agg(pl.col("value").sum()).sort("t_ns", "flow")
+
+
+def jain_over_time(delivered: pl.DataFrame, flows: int | None = None) -> pl.DataFrame:
+    """t_ns and jain (null where nothing was delivered) from rows t_ns, flow, value."""
+    rows = delivered.drop_nulls(["t_ns", "flow", "value"]).filter(pl.col("value").is_not_nan())
+    seen = int(rows["flow"].n_unique())
+    n = seen if flows is None else flows
+    if n < seen:
+        raise ValueError(f"{seen} flows in the table but flows={n}")
+    if rows.height and float(rows["value"].cast(pl.Float64).min()) < 0:  # type: ignore[arg-type]
+        raise ValueError("an allocation is below zero")
+    value = pl.col("value").cast(pl.Float64)
+    squares = (value * value).sum()
+    return (
+        rows.group_by("t_ns")
+        .agg(pl.when(squares > 0).then(value.sum() ** 2 / (squares * n)).alias("jain"))
+        .sort("t_ns")
+    )

@@ -1,0 +1,70 @@
+"""RPM as goresponsiveness computes it. It is not the draft's number.
+
+Definition (network-quality/goresponsiveness, rpm/calculations.go and utilities/math.go): a foreign probe's
+whole time (tcp + tls + http) counts as three round trips of a third each. Then, of self and foreign times
+apart, either the mean of the lowest int(n x 95 %) or the element at index int(n x 90 %) of the sorted times
+(no interpolation); RPM = 60000 / ((self + foreign) / 2): times are averaged and then inverted. The draft
+inverts and then averages (`narrows.metrics.responsiveness`). At 10 ms foreign and 100 ms self that is 1091
+against 3300: the slower half rules here, the faster half there, and fair queueing is where they part most.
+
+It reports both figures, "P90" and "trimmed mean"; one self probe has no trimmed mean (Go divides 0 by 0
+there, here it is None).
+
+Unit: round trips per minute (1/min); times in ms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from narrows.metrics.arrays import Floats, Values
+from narrows.metrics.columns import sample
+
+MS_PER_MINUTE = 60_000.0
+ROUND_TRIPS = 3  # of a foreign probe: tcp, tls, http
+TRIM_PERCENT = 95
+PERCENTILE = 90
+
+
+@dataclass(frozen=True)
+class GoResponsiveness:
+    """Both of its figures, and self and foreign apart."""
+
+    p90_rpm: float | None
+    mean_rpm: float | None
+    self_p90_rpm: float | None = None
+    self_mean_rpm: float | None = None
+    foreign_p90_rpm: float | None = None
+    foreign_mean_rpm: float | None = None
+
+
+def goresponsiveness(
+    foreign_total_ms: Values, self_ms: Values, trim_percent: int = TRIM_PERCENT, percentile: int = PERCENTILE
+) -> GoResponsiveness:
+    """Its figures; None where one kind of probe is missing or has a single sample."""
+    foreign, own = sample(foreign_total_ms), sample(self_ms)
+    if foreign is None or own is None:
+        return GoResponsiveness(None, None)
+    foreign = np.repeat(foreign / ROUND_TRIPS, ROUND_TRIPS)
+    self_mean, foreign_mean = _trimmed(own, trim_percent), _trimmed(foreign, trim_percent)
+    self_p, foreign_p = _percentile(own, percentile), _percentile(foreign, percentile)
+    return GoResponsiveness(
+        p90_rpm=MS_PER_MINUTE / ((self_p + foreign_p) / 2.0),
+        mean_rpm=MS_PER_MINUTE / ((self_mean + foreign_mean) / 2.0),
+        self_p90_rpm=MS_PER_MINUTE / self_p,
+        self_mean_rpm=MS_PER_MINUTE / self_mean,
+        foreign_p90_rpm=MS_PER_MINUTE / foreign_p,
+        foreign_mean_rpm=MS_PER_MINUTE / foreign_mean,
+    )
+
+
+def _trimmed(x: Floats, percent: int) -> float:
+    # float32, as in TrimBy: the product decides how many are kept
+    keep = int(np.float32(x.size) * (np.float32(percent) / np.float32(100.0)))
+    return float(np.mean(np.sort(x)[:keep]))
+
+
+def _percentile(x: Floats, percent: int) -> float:
+    return float(np.sort(x)[int(percent / 100.0 * x.size)])
