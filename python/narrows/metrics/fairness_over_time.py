@@ -17,8 +17,8 @@ import polars as pl
 def delivered_per_window(counters: pl.DataFrame, window_ns: int) -> pl.DataFrame:
     """From cumulative counters (t_ns, flow, bytes) what each flow delivered per window: t_ns, flow, value.
 
-    """From cumulative counters (t_ns, flow, bytes): what each flow delivered per window (t_ns, flow, value).
-    sample of a flow has no increase. A counter that goes back is an error.
+    A window is [k x window, (k+1) x window) and takes the increases whose later sample falls into it; the
+    first sample of a flow has no increase. A counter that goes back is an error.
     """
     if window_ns <= 0:
         raise ValueError(f"window {window_ns} ns: it must be above zero")

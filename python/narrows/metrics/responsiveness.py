@@ -109,9 +109,9 @@ def responsiveness(
 
 
 def responsiveness_of(probes: pl.DataFrame, parameters: Parameters = DRAFT_09) -> Responsiveness:
-    A table whose foreign probes all lack tls_ms is the TCP-only case; one where only some do is refused.
+    """RPM of a probe table: kind ("foreign", "self"), tcp_ms, tls_ms, http_ms, perhaps tls_round_trips.
 
-    A table whose foreign probes all lack tls_ms is the TCP-only case; one in which only some do is refused.
+    A table whose foreign probes all lack tls_ms is the TCP-only case; one where only some do is refused.
     """
     kinds = set(probes["kind"].unique().to_list()) - {FOREIGN, SELF}
     if kinds:

@@ -55,7 +55,7 @@ class Rrul:
 def rrul(
     samples: pl.DataFrame, start_ns: int = 0, delay_s: float = DELAY_S, length_s: float = LENGTH_S
 ) -> Rrul:
-    """Summary of rows kind ("tcp_down", "tcp_up", "ping"), name (class or probe), t_ns, value (null: lost)."""
+    """Summary of rows kind ("tcp_down", "tcp_up", "ping"), name (class or probe), t_ns, value."""
     unknown = set(samples["kind"].unique().to_list()) - set(KINDS)
     if unknown:
         raise ValueError(f"kind {sorted(map(str, unknown))}: it is one of {', '.join(KINDS)}")
