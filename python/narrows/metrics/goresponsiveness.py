@@ -47,9 +47,10 @@ def goresponsiveness(
     foreign, own = sample(foreign_total_ms), sample(self_ms)
     if foreign is None or own is None:
         return GoResponsiveness(None, None)
-    foreign = np.repeat(foreign / ROUND_TRIPS, ROUND_TRIPS)
-    self_mean, foreign_mean = _trimmed(own, trim_percent), _trimmed(foreign, trim_percent)
-    self_p, foreign_p = _percentile(own, percentile), _percentile(foreign, percentile)
+    self_mean, self_p = _trimmed(own, 1, trim_percent), _percentile(own, 1, percentile)
+    thirds = foreign / ROUND_TRIPS
+    foreign_mean = _trimmed(thirds, ROUND_TRIPS, trim_percent)
+    foreign_p = _percentile(thirds, ROUND_TRIPS, percentile)
     return GoResponsiveness(
         p90_rpm=MS_PER_MINUTE / ((self_p + foreign_p) / 2.0),
         mean_rpm=MS_PER_MINUTE / ((self_mean + foreign_mean) / 2.0),
@@ -60,11 +61,17 @@ def goresponsiveness(
     )
 
 
-def _trimmed(x: Floats, percent: int) -> float:
+def _trimmed(x: Floats, times: int, percent: int) -> float:
+    """Mean of the lowest of the samples, each of which occurs `times` times."""
     # float32, as in TrimBy: the product decides how many are kept
-    keep = int(np.float32(x.size) * (np.float32(percent) / np.float32(100.0)))
-    return float(np.mean(np.sort(x)[:keep]))
+    keep = int(np.float32(x.size * times) * (np.float32(percent) / np.float32(100.0)))
+    whole, rest = divmod(keep, times)
+    lowest = np.partition(x, min(whole, x.size - 1))
+    total = float(lowest[:whole].sum()) * times + (float(lowest[whole]) * rest if rest else 0.0)
+    return total / keep
 
 
-def _percentile(x: Floats, percent: int) -> float:
-    return float(np.sort(x)[int(percent / 100.0 * x.size)])
+def _percentile(x: Floats, times: int, percent: int) -> float:
+    """The element at that share of the sorted samples, each of which occurs `times` times."""
+    index = int(percent / 100.0 * (x.size * times)) // times
+    return float(np.partition(x, index)[index])

@@ -10,6 +10,7 @@ moves less than 1 % in 20 minutes").
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from narrows.metrics.arrays import Values
@@ -25,6 +26,7 @@ def settled_at(t_ns: Values, values: Values, window_ns: int, tolerance: float = 
     times, x = raw(t_ns), raw(values)
     if times.size != x.size:
         raise ValueError(f"{times.size} times but {x.size} values; each row needs both")
+    times, x = times[~np.isnan(times)], x[~np.isnan(times)]
     if times.size < 2:
         return None
     ascending(times, "t_ns")

@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from narrows.metrics.arrays import Values
 from narrows.metrics.columns import aligned
@@ -50,11 +51,13 @@ def synchronisation(
     inside = (times >= start_ns) & (times < start_ns + windows * window_ns)
     if flows < 2 or windows < 2 or np.count_nonzero(inside) < 2:
         return None
-    names, number = np.unique(which[inside], return_inverse=True)
+    which = which[inside]
+    names = np.sort(pl.Series(which).unique().to_numpy())
+    number = np.searchsorted(names, which)
     if names.size > flows:
         raise ValueError(f"{names.size} flows reduce but flows={flows}")
     window = ((times[inside] - start_ns) // window_ns).astype(np.int64)
-    both = np.unique(window * names.size + number)  # a flow counts once per window
+    both = pl.Series(window * names.size + number).unique().to_numpy()  # a flow counts once per window
     m = np.bincount(both // names.size, minlength=int(windows)).astype(np.float64)
     q = np.bincount(both % names.size, minlength=names.size) / float(windows)
     others = (flows - 1) * float(m.sum())

@@ -24,6 +24,7 @@ def time_to_fairness_ns(
     times, index = raw(t_ns), raw(jain)
     if times.size != index.size:
         raise ValueError(f"{times.size} times but {index.size} values of the index; each window needs both")
+    times, index = times[~np.isnan(times)], index[~np.isnan(times)]
     if times.size < 2:
         return None
     ascending(times, "t_ns")
