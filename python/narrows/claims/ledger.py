@@ -10,7 +10,7 @@ from types import ModuleType
 
 from narrows.claims import r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11
 from narrows.claims.evidence import Facts, by, facts, usable
-from narrows.claims.verdict import Verdict, Word
+from narrows.claims.verdict import Verdict, Word, written
 from narrows.metrics.observed import Observed
 from narrows.report.load import load
 
@@ -106,8 +106,10 @@ def to_markdown(verdicts: Sequence[Verdict], measured: str) -> str:
                 "|---|---|---|---|---|---|",
             ]
             for n in v.numbers:
-                interval = "–" if n.low is None or n.high is None else f"{n.low:.4g} … {n.high:.4g}"
-                lines.append(f"| {n.name} | {n.value:.4g} | {interval} | {n.unit} | {n.n} | {n.conditions} |")
+                interval = "–" if n.low is None or n.high is None else f"{written(n.low)} … {written(n.high)}"
+                lines.append(
+                    f"| {n.name} | {written(n.value)} | {interval} | {n.unit} | {n.n} | {n.conditions} |"
+                )
         if v.cause:
             lines += ["", v.cause]
         lines += ["", f"Experiment: `experiments/{v.claim.experiment}`."]

@@ -15,6 +15,14 @@ from narrows.metrics.observed import Observed
 
 Word = Literal["holds", "holds in part", "does not hold here", "not testable here", "not measured"]
 
+ROUNDING = 1e-9
+"""Below this a figure is what double precision leaves of equal values, and is written as 0."""
+
+
+def written(value: float) -> str:
+    """A figure with four significant digits."""
+    return "0" if abs(value) < ROUNDING else f"{value:.4g}"
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -39,9 +47,11 @@ class Number:
     high: float | None = None
 
     def __str__(self) -> str:
-        interval = "" if self.low is None or self.high is None else f" [{self.low:.4g} … {self.high:.4g}]"
+        interval = (
+            "" if self.low is None or self.high is None else f" [{written(self.low)} … {written(self.high)}]"
+        )
         unit = "" if self.unit == "1" else f" {self.unit}"
-        return f"{self.name} {self.value:.4g}{interval}{unit} (n = {self.n}; {self.conditions})"
+        return f"{self.name} {written(self.value)}{interval}{unit} (n = {self.n}; {self.conditions})"
 
 
 @dataclass(frozen=True)
