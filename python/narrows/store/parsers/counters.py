@@ -20,7 +20,8 @@ _LINK_UNITS = {
 def parse_qdisc(text: str, source: str, *, direction: str | None = None, where: str = "qdisc") -> Parsed:
     """Each qdisc and class is a source of its own: `<sampler>/<kind> <handle>`."""
     columns = {"t_ns": pl.Int64(), "kind": pl.String(), "handle": pl.String(), "parent": pl.String()}
-    frame = read_csv(text, columns | {n: pl.Float64() if n == "probability" else pl.Int64() for n in _QDISC_UNITS}, where=where)
+    levels = {name: pl.Float64() if name == "probability" else pl.Int64() for name in _QDISC_UNITS}
+    frame = read_csv(text, columns | levels, where=where)
     parsed = Parsed()
     for (kind, handle), group in frame.group_by("kind", "handle", maintain_order=True):
         for name, unit in _QDISC_UNITS.items():
