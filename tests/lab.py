@@ -365,11 +365,11 @@ def ordinary_user(base: Path, name: str = "nobody") -> Iterator[OrdinaryUser]:
     if os.geteuid() != 0:
         yield OrdinaryUser(pwd.getpwuid(os.geteuid()).pw_name, base, ())
         return
+    needed = [CHECKOUT, Path(sys.prefix), Path(sys.base_prefix), find().directory, agent_path().parent]
     record = pwd.getpwnam(name)
     home = Path(tempfile.mkdtemp(prefix="narrows-user-"))
     stash = Path(tempfile.mkdtemp(prefix="narrows-stash-"))
     os.chown(home, record.pw_uid, record.pw_gid)
-    needed = [CHECKOUT, Path(sys.prefix), Path(sys.base_prefix), find().directory, agent_path().parent]
     ids = (
         f"--reuid={record.pw_uid} --regid={record.pw_gid} --clear-groups --inh-caps=-all --bounding-set=-all"
     )
