@@ -90,7 +90,9 @@ def test_a_guest_that_tries_everything_changes_nothing_of_the_host(
         assert not stat.S_ISCHR(mode), path
 
 
-def test_the_store_follows_no_link_that_a_guest_has_made(tmp_path: Path, canaries: list[Path]) -> None:
+def test_a_file_that_a_guest_links_to_stays_as_it_was_when_the_store_reads_the_run(
+    tmp_path: Path, canaries: list[Path]
+) -> None:
     target = canaries[1] / "file"
     script = (
         f"cd /run/narrows/raw; for n in flow.flows.csv evil.stderr agent.jsonl; do ln -sf {target} $n; done"
