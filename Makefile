@@ -42,7 +42,7 @@ lint: setup ## check style, types, layers and shell scripts; changes nothing
 test-fast: setup ## tests that need no kernel and no root; under a minute
 	$(PYTHON) -m pytest -q -n $(JOBS) -m "not kernel and not root and not slow"
 
-test: kernel ## all set-up and every test
+test: lint kernel ## all set-up, style and types, and every test
 	$(PYTHON) -m pytest -q -n $(JOBS)
 	cd agent && cargo test --locked --quiet
 

@@ -55,6 +55,9 @@ if command -v dpkg-query >/dev/null 2>&1; then
 fi
 # Debian 12's own cargo is too old; cargo-web and rustc-web are its current compilers.
 cargo_is_usable || missing="$missing cargo-web rustc-web"
+# M-Lab's own JavaScript client is one of the speed tests; any Node.js will do.
+command -v node >/dev/null 2>&1 || missing="$missing nodejs"
+command -v npm >/dev/null 2>&1 || missing="$missing npm"
 # shellcheck disable=SC2086  # a list of words
 install_missing $missing
 
