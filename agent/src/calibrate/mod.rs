@@ -95,8 +95,14 @@ pub fn run(
             to,
             address,
             expected_bps,
+            too_fast_bps: expected_bps * (1.0 + plan.rate_tolerance),
             one_way_ns,
-            deadline_t,
+            // the first direction leaves half of the time to the second
+            deadline_t: if down {
+                (clock.t() + deadline_t) / 2
+            } else {
+                deadline_t
+            },
         };
         let found = train::measure(&path, nodes, clock).map_err(|mut e| {
             e.message = format!("rate {direction}: {}", e.message);

@@ -4,7 +4,9 @@
 //! `Window::queue` packets stands at the bottleneck whatever its rate, below the depth of any sane FIFO. (When
 //! a deep bucket runs dry over a long path, what was under way may overrun it; that loss does no harm here.)
 //! Packets that a full token bucket lets pass find no queue. Measuring starts once a queue stands, so that
-//! bursts of any depth do not count.
+//! bursts of any depth do not count. Where a faster line stands before the bucket, the first queue is the
+//! line's: as long as what is measured is too fast for the plan, the bucket may still be emptying, and the
+//! train goes on, to its deadline at the latest.
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -26,6 +28,8 @@ pub struct Path<'a> {
     pub to: &'a str,
     pub address: Ipv4Addr,
     pub expected_bps: f64,
+    /// Above this it is not the bottleneck that is measured.
+    pub too_fast_bps: f64,
     pub one_way_ns: i64,
     pub deadline_t: i64,
 }
@@ -104,6 +108,13 @@ impl Dispersal {
     /// A queue may be forming: no more than the window from here on.
     fn queues(&self) -> bool {
         self.standing > 0
+    }
+
+    /// What was measured was a part of the burst: measures anew.
+    fn was_burst(&mut self, bytes: usize) {
+        self.bytes_before += self.measured as u64 * bytes as u64;
+        self.first_ns = self.last_ns;
+        self.measured = 0;
     }
 
     /// What passed before the queue stood, less what the rate alone would have passed in that time.
@@ -237,20 +248,23 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Found> {
                 break;
             }
         }
+        let over = now > path.deadline_t || sent.len() as u64 * mtu as u64 > MOST_BYTES;
         if dispersal.measured >= window.measured {
-            break;
+            if over || dispersal.bps(mtu) <= path.too_fast_bps {
+                break;
+            }
+            dispersal.was_burst(mtu);
         }
         if now - last_arrival > stall_ns {
             lost = true;
             accounted = sent.len();
             last_arrival = now;
         }
-        let too_many = sent.len() as u64 * mtu as u64 > MOST_BYTES;
-        if now > path.deadline_t || too_many {
-            let why = if too_many {
-                "so much was sent"
-            } else {
+        if over {
+            let why = if now > path.deadline_t {
                 "the time before t = 0 is over"
+            } else {
+                "so much was sent"
             };
             return Err(RunError::new(
                 Stage::Calibration,
@@ -332,6 +346,23 @@ mod tests {
         assert_eq!(d.measured, 10);
         assert!((d.bps(1500) - 1e8).abs() < 1.0, "{}", d.bps(1500));
         assert_eq!(d.bytes_before, 51 * 1500);
+    }
+
+    #[test]
+    fn a_line_faster_than_the_plan_is_counted_as_burst() {
+        let mut d = dispersal(1);
+        // 12 µs apart: 1 Gbit/s; 1 packet makes the queue stand, 4 are measured
+        for i in 0..5 {
+            d.arrival(-5000, i * 12_000, 1500);
+        }
+        assert!((d.bps(1500) - 1e9).abs() < 1.0);
+        d.was_burst(1500);
+        // the bucket is empty: 120 µs apart, 100 Mbit/s
+        for i in 1..=4 {
+            d.arrival(-5000, 48_000 + i * 120_000, 1500);
+        }
+        assert!((d.bps(1500) - 1e8).abs() < 1.0, "{}", d.bps(1500));
+        assert_eq!(d.bytes_before, 4 * 1500);
     }
 
     #[test]

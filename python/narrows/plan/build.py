@@ -101,7 +101,9 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         key=run.key,
         seed=run.seed,
         wall_clock_ns=WALL_CLOCK_NS,
-        epoch_monotonic_ns=EPOCH_NS + _up_to_seconds(EPOCH_RTTS * rtt_ns),
+        epoch_monotonic_ns=EPOCH_NS
+        + _up_to_seconds(EPOCH_RTTS * rtt_ns)
+        + _up_to_seconds(_emptying_ns(summary)),
         limit_ns=latest_ns + latest_ns // 2 + LIMIT_SLACK_NS,
         machine=Machine(
             memory_bytes=run.machine["memory"].bytes,
@@ -120,6 +122,20 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         captures=captures,
     )
     return plan, times.expected_end_ns()
+
+
+def _emptying_ns(link: LinkSummary) -> int:
+    """How long calibration needs to see a deep bucket empty and fill again, both ways, behind the line.
+
+    Behind an unlimited line a bucket is empty at once. A line of the rate or less never empties it.
+    """
+    span = 0.0
+    for direction in (link.down, link.up):
+        line, rate, burst = link.line_rate_bps, direction.rate_bps, direction.burst_bytes
+        if line is not None and rate is not None and burst is not None and line > rate:
+            span = max(span, burst * 8 / (line - rate) + burst * 8 / rate)
+    # each way has half of the time, and half as much again to be sure
+    return int(3 * span * NS_PER_S)
 
 
 def _up_to_seconds(span_ns: int) -> int:
