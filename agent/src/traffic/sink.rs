@@ -6,12 +6,12 @@
 //!
 //! TCP must not notice. A receiver that reads late holds back acknowledgements, for with data unread the
 //! window's edge stands still (__tcp_ack_snd_check); unless there is less unread than SO_RCVLOWAT. So a busy
-//! socket's mark is kept above what a tick brings, and when more comes it is read at once. The mark stays below
-//! a quarter of the receive buffer: it never makes it grow (tcp_set_rcvlowat). And while receive buffers still
-//! grow with the flow (tcp_rcv_space_adjust counts what has been read), ticks are to be short. Measured: of 100
-//! Reno flows starting at once into a FIFO of 16000 packets, the queue drops 17780–17810 packets with a receiver
-//! that reads each packet, 17680–18430 with this one (seven starts and delays; 17706–17719 with large fixed
-//! buffers); with long ticks from the start 15000–19700, and without the mark 18300–23900.
+//! socket's mark is a quarter of its receive buffer, which never makes that grow (tcp_set_rcvlowat), and when
+//! more comes before the tick it is read at once. And while receive buffers still grow with the flow
+//! (tcp_rcv_space_adjust counts what has been read), ticks are to be short. Measured: of 100 Reno flows starting
+//! at once into a FIFO of 16000 packets, the queue drops 17780–17810 packets with a receiver that reads each
+//! packet, 17741–18325 with this one (seven starts and delays; 17796 and 17796 with large fixed buffers); with
+//! long ticks from the start 15000–19700, and without the mark 18300–23900.
 
 use std::collections::HashMap;
 use std::io;
@@ -34,7 +34,6 @@ const DISCARD: i32 = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
 const BUSY_AFTER: u32 = 4;
 const BUSY_GAP_NS: i64 = 2_000_000;
 const QUIET_NS: i64 = 500_000_000;
-const SMALLEST_MARK: i32 = 32 * 1024;
 
 /// Between ticks while buffers grow.
 const SHORT_INTERVAL_NS: i64 = 250_000;
@@ -174,7 +173,6 @@ impl Sink {
             s.last_ns = now;
             if s.mark == 1 && s.woken >= BUSY_AFTER && taken.result > 0 {
                 self.check_buffer(position, now)?;
-                self.set_mark(position, SMALLEST_MARK)?;
                 self.busy.push(position);
             }
         }
@@ -199,12 +197,8 @@ impl Sink {
                 let s = &mut self.sockets[position];
                 if taken.result > 0 {
                     s.last_ns = now;
-                    let (due, wanted) = (now - s.checked_ns >= check_ns, taken.result.saturating_mul(3));
-                    if due {
+                    if s.buffer < SETTLED_BUFFER && now - s.checked_ns >= check_ns {
                         self.check_buffer(position, now)?;
-                    }
-                    if taken.result > self.sockets[position].mark / 2 {
-                        self.set_mark(position, wanted)?;
                     }
                 } else if now - s.last_ns >= QUIET_NS {
                     s.woken = 0;
@@ -218,24 +212,25 @@ impl Sink {
         Ok(())
     }
 
+    /// Looks at a busy socket's buffer and sets its mark to a quarter of it.
     fn check_buffer(&mut self, position: usize, now: i64) -> io::Result<()> {
         let s = &mut self.sockets[position];
         let buffer = sys::getsockopt_i32(s.fd, libc::SOL_SOCKET, libc::SO_RCVBUF)?;
-        if s.buffer > 0 && buffer > s.buffer + s.buffer / 4 || s.buffer == 0 && buffer < SETTLED_BUFFER {
+        s.checked_ns = now;
+        if s.mark > 1 && buffer <= s.buffer + s.buffer / 4 {
+            return Ok(());
+        }
+        if buffer < SETTLED_BUFFER {
             self.grew_ns = now;
         }
-        s.buffer = s.buffer.max(buffer);
-        s.checked_ns = now;
-        Ok(())
+        s.buffer = buffer;
+        self.set_mark(position, buffer / 4)
     }
 
-    fn set_mark(&mut self, position: usize, wanted: i32) -> io::Result<()> {
+    fn set_mark(&mut self, position: usize, mark: i32) -> io::Result<()> {
         let s = &mut self.sockets[position];
-        let mark = wanted.min(s.buffer / 4).max(1);
-        if mark != s.mark {
-            sys::setsockopt(s.fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &mark)?;
-            s.mark = mark;
-        }
+        sys::setsockopt(s.fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &mark)?;
+        s.mark = mark;
         Ok(())
     }
 
