@@ -1,7 +1,8 @@
 """What claims ask of a run: its conditions as the paper names them, and the quantities the paper draws.
 
 A condition is read from the plan, not from the name of the experiment, so a run of the study serves any
-claim. Two runs of the same physical plan (from two experiments) count once.
+claim. Two runs of the same physical plan (from two experiments, or made again by another version of the agent
+or the kernel) count once: a repetition is another seed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from narrows.report.style import queue_rank
 
 SMALL_BASE_RTT_NS = 1_000_000
 SETTLING_NS = 1_000_000_000
-_NOT_PHYSICAL = ("experiment", "question", "key")
+_NOT_PHYSICAL = ("experiment", "question", "key", "epoch_monotonic_ns")
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,7 @@ def usable(runs: Iterable[Observed]) -> list[Observed]:
 def _physical(run: Observed) -> str:
     plan = {name: value for name, value in run.plan.items() if name not in _NOT_PHYSICAL}
     seed = label(run, "seed") if "seed" not in plan else ""
-    versions = [run.manifest.get("kernel"), run.manifest.get("agent"), seed]
-    text = json.dumps([plan, versions], sort_keys=True, default=str)
+    text = json.dumps([plan, seed], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
