@@ -113,8 +113,9 @@ impl Dispersal {
     /// What was measured was a part of the burst: measures anew.
     fn was_burst(&mut self, bytes: usize) {
         self.bytes_before += self.measured as u64 * bytes as u64;
-        self.first_ns = self.last_ns;
         self.measured = 0;
+        // The next arrival is the first of the new measurement: some may have passed uncounted since the last.
+        self.standing = self.needed - 1;
     }
 
     /// What passed before the queue stood, less what the rate alone would have passed in that time.
@@ -225,7 +226,8 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Found> {
     let mut lost = false;
     let stall_ns = path.one_way_ns + 3 * window.tick_ns() + 200_000_000;
     let mut next_tick = clock.t();
-    loop {
+    let mut too_fast = None;
+    let bps = loop {
         let now = clock.t();
         loop {
             let n = stamps
@@ -251,9 +253,14 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Found> {
         let over = now > path.deadline_t || sent.len() as u64 * mtu as u64 > MOST_BYTES;
         if dispersal.measured >= window.measured {
             if over || dispersal.bps(mtu) <= path.too_fast_bps {
-                break;
+                break dispersal.bps(mtu);
             }
+            too_fast = Some(dispersal.bps(mtu));
             dispersal.was_burst(mtu);
+        }
+        if let (true, Some(bps)) = (over, too_fast) {
+            // There is no bottleneck of the plan's rate behind: the last whole measurement says what there is.
+            break bps;
         }
         if now - last_arrival > stall_ns {
             lost = true;
@@ -295,10 +302,9 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Found> {
         }
         next_tick = (next_tick + window.tick_ns()).max(now);
         sys::sleep_until(next_tick + clock.epoch_mono_ns);
-    }
+    };
     // What is still on the way goes first; whoever measures next finds an idle path.
     let drain_ns = path.one_way_ns + (window.in_flight as f64 * 1.5 * window.packet_ns) as i64;
-    let bps = dispersal.bps(mtu);
     sys::sleep_until(clock.t() + drain_ns + clock.epoch_mono_ns);
     Ok(Found {
         bps,
@@ -358,7 +364,7 @@ mod tests {
         assert!((d.bps(1500) - 1e9).abs() < 1.0);
         d.was_burst(1500);
         // the bucket is empty: 120 µs apart, 100 Mbit/s
-        for i in 1..=4 {
+        for i in 1..=5 {
             d.arrival(-5000, 48_000 + i * 120_000, 1500);
         }
         assert!((d.bps(1500) - 1e8).abs() < 1.0, "{}", d.bps(1500));
