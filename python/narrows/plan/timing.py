@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 from narrows.plan.expand import ResolvedRun, drawn_ns
 from narrows.plan.model import AfterItem, AtTime, Start, Stop, WithItem
-from narrows.spec.traffic import Reference, Traffic, after, command, iperf3, ndt7
+from narrows.spec.tools.command import command
+from narrows.spec.tools.iperf3 import iperf3
+from narrows.spec.tools.ndt7 import ndt7
+from narrows.spec.traffic import Reference, Traffic, after
 from narrows.units import NS_PER_S, Duration
 
 NDT7_TEST_NS = 10 * NS_PER_S

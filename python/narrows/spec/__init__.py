@@ -23,7 +23,12 @@ from narrows.spec.queues import (
     sfq,
 )
 from narrows.spec.shapers import htb, no_shaper, own_shaper, tbf
-from narrows.spec.traffic import after, bulk, command, icmp_echo, iperf3, ndt7, udp_probe, with_
+from narrows.spec.tools.bulk import bulk
+from narrows.spec.tools.command import command
+from narrows.spec.tools.iperf3 import iperf3
+from narrows.spec.tools.ndt7 import ndt7
+from narrows.spec.tools.probes import icmp_echo, udp_probe
+from narrows.spec.traffic import after, with_
 
 bdp = Bdp
 """`bfifo(limit=bdp(1))`: a multiple of rate × base RTT."""

@@ -6,6 +6,8 @@ The plan says what must be there: an item that ran and left no file is an error,
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -50,9 +52,8 @@ def parse_all(plan: Plan, result: AgentResult, raw: Path, flows: pl.DataFrame) -
             parsed = probe.parse(text, item.id, toward_server=way, where=f"raw/{name}")
             everything.merge(_own_source(parsed, item.id))
         else:
-            everything.merge(
-                _command(item, plan, raw, outcome.start_ns, flows, result.epoch_monotonic_ns or 0)
-            )
+            epoch_ns = result.epoch_monotonic_ns or 0
+            everything.merge(_command(CommandRun(item, plan, raw, outcome.start_ns, flows, epoch_ns)))
     for sampler in plan.samplers:
         name = f"{sampler.id}.csv"
         text, where = read_text(raw, name), f"raw/{name}"
@@ -89,24 +90,45 @@ def _bulk(plan: Plan, item: TcpBulk, raw: Path) -> Parsed:
     return parsed
 
 
-def _command(
-    item: Command, plan: Plan, raw: Path, start_ns: int | None, flows: pl.DataFrame, epoch_ns: int
-) -> Parsed:
-    name = f"{item.id}.stdout"
-    where = f"raw/{name}"
-    if item.tool == "iperf3":
-        way = sending_direction(plan, item.node)
-        text = read_text(raw, name)
-        return _own_source(
-            iperf3.parse(text, item.id, start_ns=start_ns, client_sends=way, where=where), item.id
-        )
-    if item.tool == "ndt7":
-        text = read_text(raw, name)
-        starts = ndt7_starts(ndt7.messages(text, where=where), flows, start_ns)
-        return _own_source(
-            ndt7.parse(text, item.id, starts_ns=starts, epoch_ns=epoch_ns, where=where), item.id
-        )
-    return Parsed()
+@dataclass(frozen=True)
+class CommandRun:
+    """A command that ran, and what its parser may need of the run."""
+
+    item: Command
+    plan: Plan
+    raw: Path
+    start_ns: int | None
+    flows: pl.DataFrame
+    epoch_ns: int
+
+    @property
+    def where(self) -> str:
+        """The file, for messages."""
+        return f"raw/{self.item.id}.stdout"
+
+    def stdout(self) -> str:
+        """What it printed."""
+        return read_text(self.raw, f"{self.item.id}.stdout")
+
+
+def _iperf3(ran: CommandRun) -> Parsed:
+    way = sending_direction(ran.plan, ran.item.node)
+    return iperf3.parse(ran.stdout(), ran.item.id, start_ns=ran.start_ns, client_sends=way, where=ran.where)
+
+
+def _ndt7(ran: CommandRun) -> Parsed:
+    text = ran.stdout()
+    starts = ndt7_starts(ndt7.messages(text, where=ran.where), ran.flows, ran.start_ns)
+    return ndt7.parse(text, ran.item.id, starts_ns=starts, epoch_ns=ran.epoch_ns, where=ran.where)
+
+
+COMMANDS: dict[str, Callable[[CommandRun], Parsed]] = {"iperf3": _iperf3, "ndt7": _ndt7}
+"""What reads the output of each tool. The output of others is kept, and not read."""
+
+
+def _command(ran: CommandRun) -> Parsed:
+    read = COMMANDS.get(ran.item.tool)
+    return Parsed() if read is None else _own_source(read(ran), ran.item.id)
 
 
 def ndt7_starts(

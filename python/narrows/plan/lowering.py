@@ -1,0 +1,93 @@
+"""What every tool needs to turn an item of traffic into the plan's items: addresses, ports, times, and the
+two commands of a client and its server.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from narrows.plan.expand import ResolvedRun
+from narrows.plan.model import AtTime, Command, Ready
+from narrows.plan.timing import Timetable
+from narrows.plan.topology import Topology
+from narrows.spec.traffic import Traffic
+
+SERVER_START = AtTime(at_ns=0)
+"""A background item that is due at 0 is started, and ready, before the epoch."""
+
+
+@dataclass
+class Lowering:
+    """What lowering an item needs to know, and the ports that are taken."""
+
+    run: ResolvedRun
+    topology: Topology
+    times: Timetable
+    ports: dict[tuple[str, int], str] = field(default_factory=dict)
+
+    @property
+    def client(self) -> str:
+        return self.topology.named("client")[0]
+
+    @property
+    def server(self) -> str:
+        return self.topology.named("server")[0]
+
+    @property
+    def server_address(self) -> str:
+        return self.topology.address(self.server)
+
+    @property
+    def client_address(self) -> str:
+        return self.topology.address(self.client)
+
+    def port(self, item: Traffic, item_id: str, node: str, first: int, following: int | None = None) -> int:
+        """The item's port on a node: its own, or the first free one."""
+        port = item["port"]
+        if port is None:
+            port = first
+            while (node, port) in self.ports:
+                port = following if following is not None and port == first else port + 1
+        elif (node, port) in self.ports:
+            item.fail(
+                f"port {port} is already that of {self.ports[node, port]}", "leave port out, or take another"
+            )
+        self.ports[node, port] = item_id
+        return int(port)
+
+
+def background(
+    item_id: str, tool: str, node: str, argv: tuple[str, ...], ready: str, ok_exits: tuple[int, ...] = (0,)
+) -> Command:
+    """A server, in the background, up before t = 0."""
+    return Command(
+        id=item_id,
+        tool=tool,
+        node=node,
+        argv=argv,
+        env={},
+        stop_signal="INT",
+        ok_exits=ok_exits,
+        background=True,
+        ready=Ready(tcp=ready),
+        start=SERVER_START,
+        stop=None,
+    )
+
+
+def foreground(item: Traffic, item_id: str, tool: str, argv: tuple[str, ...], state: Lowering) -> Command:
+    """A client, at the times of the item, in the client."""
+    timing = state.times.of(item_id)
+    return Command(
+        id=item_id,
+        tool=tool,
+        node=state.client,
+        argv=argv,
+        env={},
+        stop_signal="INT",
+        ok_exits=(0,),
+        background=False,
+        ready=None,
+        start=timing.start,
+        stop=timing.stop,
+    )

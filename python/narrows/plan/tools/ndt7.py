@@ -1,0 +1,50 @@
+"""NDT7: our server and client, or the official ones."""
+
+from __future__ import annotations
+
+from narrows.plan.lowering import Lowering, background, foreground
+from narrows.plan.model import TrafficItem
+from narrows.spec.traffic import Traffic
+
+NDT7_PORT, NDT7_TLS_PORT, NDT7_NEXT_PORT = 80, 443, 8080
+
+JS_CLIENT = ("node", "@checkout/tests/interop/ndt7-js/run.mjs")
+"""M-Lab's own client from npm, in the checkout of narrows."""
+
+
+def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
+    """A server, and the client that runs the tests."""
+    tls = item["tls"]
+    port = state.port(item, item_id, state.server, NDT7_TLS_PORT if tls else NDT7_PORT, NDT7_NEXT_PORT)
+    at = f"{state.server_address}:{port}"
+    scheme = "wss" if tls else "ws"
+    server_id = f"{item_id}-server"
+    tests = ",".join(item["tests"])
+
+    server: tuple[str, ...]
+    client: tuple[str, ...]
+    if item["server"] == "narrows":
+        server = ("@agent", "ndt7-server", "--listen", at, "--log", f"@out/{server_id}.jsonl")
+        server += (*(("--tls",) if tls else ()), *(("--cca", item["cca"]) if item["cca"] else ()))
+    else:
+        # The official server: cleartext and TLS addresses are separate options, the unused one is kept local.
+        addresses = (("-ndt7_addr", at) if tls else ("-ndt7_addr_cleartext", at)) + (
+            "-datadir",
+            f"@out/{server_id}",
+        )
+        server = ("ndt-server", *addresses)
+
+    if item["client"] == "narrows":
+        client = ("@agent", "ndt7-client", "--server", f"{scheme}://{at}", "--tests", tests)
+        client += (*(("--insecure",) if tls else ()), *(("--cca", item["cca"]) if item["cca"] else ()))
+    elif item["client"] == "ndt7-client":
+        switches = tuple(f"-{t}={'true' if t in item['tests'] else 'false'}" for t in ("download", "upload"))
+        client = ("ndt7-client", "-server", at, "-scheme", scheme, "-no-verify", "-format", "json", *switches)
+    else:
+        client = (*JS_CLIENT, "--server", f"{scheme}://{at}", "--tests", tests)
+        client += ("--insecure",) if tls else ()
+
+    return [
+        background(server_id, "ndt7-server", state.server, server, at),
+        foreground(item, item_id, "ndt7", client, state),
+    ]

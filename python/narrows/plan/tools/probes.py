@@ -1,0 +1,46 @@
+"""Probes: inside the agent."""
+
+from __future__ import annotations
+
+from narrows.plan.lowering import Lowering
+from narrows.plan.model import IcmpEcho, TrafficItem, UdpProbe
+from narrows.spec.traffic import Traffic
+
+PROBE_PORT = 5301
+
+
+def lower_udp(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
+    """One isochronous stream."""
+    timing = state.times.of(item_id)
+    return [
+        UdpProbe(
+            id=item_id,
+            client=state.client,
+            server=state.server,
+            server_address=state.server_address,
+            port=state.port(item, item_id, state.server, PROBE_PORT),
+            interval_ns=item["interval"].ns,
+            payload_bytes=item["payload"].bytes,
+            dscp=item["dscp"],
+            start=timing.start,
+            stop=timing.stop,
+        )
+    ]
+
+
+def lower_icmp(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
+    """One isochronous stream of echo requests."""
+    timing = state.times.of(item_id)
+    return [
+        IcmpEcho(
+            id=item_id,
+            client=state.client,
+            server=state.server,
+            server_address=state.server_address,
+            interval_ns=item["interval"].ns,
+            payload_bytes=item["payload"].bytes,
+            dscp=item["dscp"],
+            start=timing.start,
+            stop=timing.stop,
+        )
+    ]

@@ -1,0 +1,1 @@
+"""One tool per file: what a person may put on the link."""

@@ -1,0 +1,43 @@
+"""iperf3, over TCP or UDP."""
+
+from __future__ import annotations
+
+from narrows.spec import parsers as p
+from narrows.spec.base import option
+from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic
+from narrows.units import Duration, Rate, Size
+
+
+class iperf3(Traffic):
+    """iperf3, a TCP or UDP test over one or more connections. It takes whole seconds only."""
+
+    needs_end = True
+
+    direction: str = option(p.choice("down", "up", "both"), default="down")
+    duration: Time = option(p.optional(p.whole_seconds), default=None)
+    omit: Time = option(
+        p.whole_seconds, default="0 s", doc="start of the test that is left out of the result"
+    )
+    flows: int = option(p.count(1, 128), default=1)
+    cca: str | None = option(p.optional(p.cca), default=None, doc="None: cubic for TCP")
+    bytes: str | Size | None = option(p.optional(p.size), default=None)
+    udp_rate: str | Rate | None = option(
+        p.optional(p.rate), default=None, doc="UDP at this rate instead of TCP"
+    )
+    interval: Time = option(p.positive, default="1 s", doc="of its own reports")
+    dscp: str | int = option(p.dscp, default="CS0")
+    start_jitter: Time = option(p.duration, default=DEFAULT_JITTER)
+    port: int | None = option(p.optional(p.port), default=None, doc="default: 5201 and up")
+    time_limit: Time = option(p.optional(p.positive), default=None)
+
+    def check(self) -> None:
+        super().check()
+        if self["udp_rate"] is not None and self["cca"] is not None:
+            self.fail("UDP has no congestion control", "leave out cca or udp_rate")
+        if self["bytes"] is not None and self["duration"] is not None:
+            self.fail("iperf3 takes bytes or duration, not both", "leave one out")
+        if not Duration(100_000_000) <= self["interval"] <= Duration(60_000_000_000):
+            self.fail(f"interval: iperf3 reports every 0.1 s to 60 s, not {self['interval']}")
+
+    def ends_by_itself(self) -> bool:
+        return super().ends_by_itself() or self["bytes"] is not None

@@ -1,0 +1,29 @@
+"""M-Lab's NDT7 speed test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from narrows.spec import parsers as p
+from narrows.spec.base import option
+from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic
+
+
+class ndt7(Traffic):
+    """M-Lab's speed test: download, then upload, 10 s each, over one WebSocket connection each."""
+
+    tests: str | Sequence[str] = option(p.words("download", "upload"), default=("download", "upload"))
+    client: str = option(p.choice("narrows", "ndt7-client", "js"), default="narrows")
+    server: str = option(p.choice("narrows", "ndt-server"), default="narrows")
+    tls: bool = option(p.flag, default=False)
+    cca: str | None = option(
+        p.optional(p.cca), default=None, doc="None: the server asks for BBR, as NDT7 says"
+    )
+    start_jitter: Time = option(p.duration, default=DEFAULT_JITTER)
+    port: int | None = option(p.optional(p.port), default=None, doc="default: 80, with TLS 443")
+    time_limit: Time = option(p.positive, default="60 s")
+
+    def check(self) -> None:
+        super().check()
+        if self["cca"] is not None and self["server"] != "narrows":
+            self.fail("cca works only with server='narrows'", "the official server has no such option")
