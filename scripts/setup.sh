@@ -83,8 +83,7 @@ if [ -z "$python" ]; then
 fi
 
 stamp=.venv/.narrows-setup
-wanted=$(cat requirements.txt requirements-dev.txt pyproject.toml scripts/setup.sh | sha256sum | cut -d' ' -f1)
-wanted="$wanted $(pwd -P)"
+wanted=$(scripts/environment-id.sh)
 if [ "$(cat "$stamp" 2>/dev/null || true)" != "$wanted" ]; then
     say "Making the Python environment in .venv"
     # An environment that was moved or half made is made anew.
