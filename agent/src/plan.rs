@@ -1,7 +1,7 @@
 //! The plan: what docs/architecture.md calls `plan.json`, as the agent needs it.
 //!
 //! Unknown keys are fatal in every part the agent acts on. Parts that only the Python side reads
-//! (`link`, `key`, `machine`) are carried as they are.
+//! (`link`, `key`, `machine`, `composites`) are carried as they are.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::Ipv4Addr;
@@ -31,6 +31,8 @@ pub struct Plan {
     pub hops: Vec<Hop>,
     pub calibration: Option<Calibration>,
     pub traffic: Vec<Item>,
+    #[serde(default)]
+    pub composites: Value,
     #[serde(default)]
     pub samplers: Vec<Sampler>,
     #[serde(default)]
@@ -95,6 +97,17 @@ pub struct Calibration {
     pub rate_up_bps: Option<f64>,
     pub rate_tolerance: f64,
     pub rate_is_upper_bound: bool,
+    #[serde(default)]
+    pub others: Vec<CalibrationPath>,
+}
+
+/// One more server, whose base RTT is checked too.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrationPath {
+    pub server: String,
+    pub server_address: Ipv4Addr,
+    pub rtt_ns: i64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -331,6 +344,9 @@ impl Plan {
         if let Some(c) = &self.calibration {
             known(&c.client, "calibration")?;
             known(&c.server, "calibration")?;
+            for other in &c.others {
+                known(&other.server, "calibration")?;
+            }
             for (name, rate) in [("rate_down_bps", c.rate_down_bps), ("rate_up_bps", c.rate_up_bps)] {
                 if rate.is_some_and(|r| r.is_nan() || r < 1000.0) {
                     return Err(format!("calibration: {name} must be at least 1000 bit/s"));

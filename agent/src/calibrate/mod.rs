@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::clock::Clock;
 use crate::error::{Result, RunError, Stage};
 use crate::nodes::Nodes;
-use crate::plan::Calibration;
+use crate::plan::{Calibration, CalibrationPath};
 use crate::sys;
 
 #[derive(Debug, Default, Serialize)]
@@ -46,6 +46,32 @@ fn check_rtt(plan: &Calibration, report: &mut Report) {
     }
 }
 
+/// The base RTT of one more server: only checked, not reported.
+fn check_other(
+    plan: &Calibration,
+    other: &CalibrationPath,
+    nodes: &Nodes,
+    clock: Clock,
+    report: &mut Report,
+) -> Result<()> {
+    let path = Calibration {
+        server: other.server.clone(),
+        server_address: other.server_address,
+        rtt_ns: other.rtt_ns,
+        ..plan.clone()
+    };
+    let base = rtt::measure(&path, nodes, clock).map_err(|e| e.stage(Stage::Calibration))?;
+    let mut found = Report {
+        rtt_min_ns: Some(base.min_ns),
+        rtt_median_ns: Some(base.median_ns),
+        ..Report::default()
+    };
+    check_rtt(&path, &mut found);
+    let of = |problem| format!("to {}: {problem}", other.server);
+    report.problems.extend(found.problems.into_iter().map(of));
+    Ok(())
+}
+
 /// None if the measured rate fits the plan.
 fn rate_problem(direction: &str, measured: f64, expected: f64, plan: &Calibration) -> Option<String> {
     let high = measured > expected * (1.0 + plan.rate_tolerance);
@@ -77,6 +103,9 @@ pub fn run(
     report.one_way_up_ns = Some(base.up_ns);
     report.one_way_down_ns = Some(base.down_ns);
     check_rtt(plan, report);
+    for other in &plan.others {
+        check_other(plan, other, nodes, clock, report)?;
+    }
     let mut quiet_ns = clock.t();
     for down in [true, false] {
         let expected = if down {

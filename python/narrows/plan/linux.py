@@ -2,18 +2,20 @@
 
 The bottleneck's shaper and queue sit on the two interfaces of the bottleneck's node; delay, jitter, loss and
 the line rate are netem on the path's node, because netem on a host would change TCP (small queues would see
-it). Nothing here runs a command.
+it); in a Dumbbell netem is on the router's interfaces towards the senders. Nothing here runs a command.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from narrows.plan import sysctls
 from narrows.plan.bottleneck import DirectionSpec, queue_steps, rate_change, shaper_words
-from narrows.plan.model import Change, LinkDirection, LinkSummary, Step
+from narrows.plan.model import Change, LinkDirection, LinkSummary, Pair, Step
 from narrows.plan.topology import HOST_ROLES, Interface, Topology
+from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.link import Link, split_delay
 from narrows.units import Duration, Rate
 
@@ -89,14 +91,10 @@ def setup_steps(topology: Topology, link: Link, values: Mapping[str, Mapping[str
     made += _cables(topology, link["mtu"])
     for node in topology.nodes:
         made += _node(topology, node.name, link)
-    router = topology.bottleneck
-    cables = (topology.bottleneck_down_cable, topology.bottleneck_up_cable)
-    for cable, direction in zip(cables, directions(link, state), strict=True):
-        made += [
-            Step(node=router, tool="tc", args=args)
-            for args in queue_steps(topology.at(router, cable).name, direction)
-        ]
-    for interface, path in _netem_interfaces(topology, state):
+    for dev, index in _bottlenecks(topology):
+        steps = queue_steps(dev, directions(link, state)[index])
+        made += [Step(node=topology.bottleneck, tool="tc", args=args) for args in steps]
+    for interface, path in _netem_interfaces(topology, link, state):
         if path.changes_nothing():
             continue
         args = ("qdisc", "add", "dev", interface.name, "root", "handle", "1:", *path.words())
@@ -135,10 +133,28 @@ def _node(topology: Topology, node: str, link: Link) -> list[Step]:
     return made + [Step(node=node, tool="ip", args=args) for args in commands]
 
 
-def _netem_interfaces(topology: Topology, state: LinkState) -> list[tuple[Interface, PathState]]:
+def _bottlenecks(topology: Topology) -> list[tuple[str, int]]:
+    """The bottleneck's interfaces, each with the place of its direction in a pair (down, up)."""
+    cables = (topology.bottleneck_down_cable, topology.bottleneck_up_cable)
+    return [
+        (topology.at(topology.bottleneck, cable).name, index)
+        for index, cable in enumerate(cables)
+        if cable is not None
+    ]
+
+
+def _netem_interfaces(topology: Topology, link: Link, state: LinkState) -> list[tuple[Interface, PathState]]:
     down, up = state.paths
     path = topology.path
-    made = [(topology.at(path, topology.path_down_cable), down)]
+    if isinstance(link, Dumbbell):
+        delays = [each["base_rtt"] for each in link.members() for _ in range(each["senders"])]
+        return [
+            (topology.at(path, cable), replace(up, delay=delay))
+            for cable, delay in zip(topology.path_up_cables, delays, strict=True)
+        ]
+    made = []
+    if topology.path_down_cable is not None:
+        made.append((topology.at(path, topology.path_down_cable), down))
     return made + [(topology.at(path, cable), up) for cable in topology.path_up_cables]
 
 
@@ -148,21 +164,19 @@ def _netem_interfaces(topology: Topology, state: LinkState) -> list[tuple[Interf
 def changes(topology: Topology, link: Link) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     """The commands of `link.at(…)`, and the same in words."""
     state = initial_state(link)
-    initial = {i.name: p for i, p in _netem_interfaces(topology, state)}
+    initial = {i.name: p for i, p in _netem_interfaces(topology, link, state)}
     commands: list[Change] = []
     told = []
     for change in link.changes:
         before, state = state, _changed(link, state, change.values)
         at_ns = change["time"].ns
         router = topology.bottleneck
-        cables = (topology.bottleneck_down_cable, topology.bottleneck_up_cable)
-        for index, direction in enumerate(directions(link, state)):
+        for dev, index in _bottlenecks(topology):
             if state.rates[index] != before.rates[index]:
-                dev = topology.at(router, cables[index]).name
-                args = rate_change(dev, direction, where=change)
+                args = rate_change(dev, directions(link, state)[index], where=change)
                 commands.append(Change(at_ns=at_ns, node=router, tool="tc", args=args))
-        old = {i.name: p for i, p in _netem_interfaces(topology, before)}
-        for i, path in _netem_interfaces(topology, state):
+        old = {i.name: p for i, p in _netem_interfaces(topology, link, before)}
+        for i, path in _netem_interfaces(topology, link, state):
             if path.jitter > path.delay:
                 change.fail(
                     f"from {change['time']} on, jitter ({path.jitter}) is more than the delay ({path.delay})"
@@ -235,6 +249,10 @@ def summary(link: Link, changes_in_words: tuple[str, ...]) -> LinkSummary:
             )
         )
     down, up = made
+    pairs: tuple[Pair, ...] = ()
+    if isinstance(link, Dumbbell):
+        pairs = _pairs(link)
+        up = up.model_copy(update=_NO_BOTTLENECK)
     return LinkSummary(
         rate_down_bps=down.rate_bps,
         rate_up_bps=up.rate_bps,
@@ -248,7 +266,30 @@ def summary(link: Link, changes_in_words: tuple[str, ...]) -> LinkSummary:
         down=down,
         up=up,
         changes=changes_in_words,
+        pairs=pairs,
     )
+
+
+_NO_BOTTLENECK: dict[str, Any] = {
+    "queue": "netem",
+    "queue_options": {},
+    "shaper": None,
+    "shaper_options": {},
+    "rate_bps": None,
+    "ceil_bps": None,
+    "burst_bytes": None,
+    "cburst_bytes": None,
+}
+"""The way back of a Dumbbell: delay, and nothing that could hold or drop an acknowledgement."""
+
+
+def _pairs(link: Dumbbell) -> tuple[Pair, ...]:
+    made, first = [], 1
+    for each in link.members():
+        nodes = tuple(f"sender{n}" for n in range(first, first + each["senders"]))
+        made.append(Pair(name=each.called(), senders=nodes, base_rtt_ns=each["base_rtt"].ns))
+        first += each["senders"]
+    return tuple(made)
 
 
 __all__ = [

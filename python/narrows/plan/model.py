@@ -76,6 +76,14 @@ class LinkDirection(Strict):
     loss_percent: float
 
 
+class Pair(Strict):
+    """A class of flows of a Dumbbell: its sender nodes and their base RTT."""
+
+    name: str
+    senders: tuple[str, ...]
+    base_rtt_ns: int
+
+
 class LinkSummary(Strict):
     """What store, metrics and report need to know of the bottleneck. The commands are in `setup`."""
 
@@ -94,6 +102,8 @@ class LinkSummary(Strict):
     up: LinkDirection
     changes: tuple[str, ...]
     """The link's changes during the run in words, in order of time."""
+    pairs: tuple[Pair, ...] = ()
+    """Of a Dumbbell, whose `base_rtt_ns` is the longest of them; empty for a Link."""
 
 
 class Step(Strict):
@@ -132,6 +142,14 @@ class Hop(Strict):
     tap: TapMode
 
 
+class CalibrationPath(Strict):
+    """The way to one more server."""
+
+    server: str
+    server_address: str
+    rtt_ns: int
+
+
 class Calibration(Strict):
     """What the rig must show before a number counts."""
 
@@ -147,6 +165,8 @@ class Calibration(Strict):
     rate_tolerance: float
     rate_is_upper_bound: bool
     """The rate must not be exceeded, but need not be reached (as with late timers)."""
+    others: tuple[CalibrationPath, ...] = ()
+    """More servers, whose base RTT is checked too."""
 
 
 class AtTime(Strict):

@@ -63,12 +63,20 @@ HOSTS = {
 }
 
 
-def settings(topology: Topology, asked: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """By node: the defaults of its role, then what the experiment asks for "all", then for the role."""
+def settings(
+    topology: Topology, asked: Mapping[str, Mapping[str, str]], largest_buffer_bytes: int | None = None
+) -> dict[str, dict[str, str]]:
+    """By node: the defaults of its role, then what the experiment asks for "all", then for the role.
+
+    With `largest_buffer_bytes`, TCP's buffers may grow as far, so that no flow is held back by its host.
+    """
     made = {}
     for node in topology.nodes:
         own = dict(ALL_NODES)
         own.update(HOSTS if node.role in HOST_ROLES else FORWARDING)
+        if largest_buffer_bytes is not None and node.role in HOST_ROLES:
+            own["net.ipv4.tcp_rmem"] = f"4096 131072 {largest_buffer_bytes}"
+            own["net.ipv4.tcp_wmem"] = f"4096 16384 {largest_buffer_bytes}"
         own.update(asked.get("all", {}))
         own.update(asked.get(node.role, {}))
         made[node.name] = own

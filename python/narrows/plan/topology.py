@@ -1,7 +1,7 @@
 """Graphs of nodes and links, with their addresses, routes and where the bottleneck sits.
 
-`dumbbell` builds the usual one; nothing else assumes a shape. Every interface has a fixed MAC address and
-knows its neighbour, so that no run begins with ARP. No commands here: `narrows.plan.linux` says it to `ip`.
+`dumbbell` builds the usual one, `many_senders` that of flows at scale; nothing else assumes a shape. Every
+interface has a fixed MAC address and knows its neighbour, so that no run begins with ARP. No commands here: `narrows.plan.linux` says it to `ip`.
 """
 
 from __future__ import annotations
@@ -65,9 +65,11 @@ class Topology:
     cables: tuple[Cable, ...]
     bottleneck: str
     bottleneck_down_cable: int
-    bottleneck_up_cable: int
+    bottleneck_up_cable: int | None
+    """None: only the way down is a bottleneck."""
     path: str
-    path_down_cable: int
+    path_down_cable: int | None
+    """None: the delay is all on the way up."""
     path_up_cables: tuple[int, ...]
 
     def named(self, role: Role) -> tuple[str, ...]:
@@ -181,4 +183,26 @@ def dumbbell(clients: int = 1, servers: int = 1) -> Topology:
         path="path",
         path_down_cable=middle,
         path_up_cables=up,
+    )
+
+
+def many_senders(senders: int) -> Topology:
+    """Senders – router – receiver: as few hops as can be, because every hop of a packet costs wall time.
+
+    Senders have the role server and the receiver the role client, so data goes "down".
+    """
+    names = [f"sender{n}" for n in range(1, senders + 1)]
+    return Topology(
+        nodes=(
+            TopologyNode("receiver", "client"),
+            TopologyNode("router", "router"),
+            *(TopologyNode(name, "server") for name in names),
+        ),
+        cables=(Cable("receiver", "router"), *(Cable("router", name) for name in names)),
+        bottleneck="router",
+        bottleneck_down_cable=0,
+        bottleneck_up_cable=None,
+        path="router",
+        path_down_cable=None,
+        path_up_cables=tuple(range(1, senders + 1)),
     )

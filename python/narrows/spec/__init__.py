@@ -4,6 +4,7 @@ from narrows.spec import Link, bulk, fq_codel
 """
 
 from narrows.spec.axis import axis
+from narrows.spec.dumbbell import Dumbbell, pair
 from narrows.spec.link import Link
 from narrows.spec.observe import capture, machine, repeat, sample, tap
 from narrows.spec.parsers import Bdp
@@ -35,6 +36,7 @@ bdp = Bdp
 ping = icmp_echo
 
 __all__ = [
+    "Dumbbell",
     "Link",
     "after",
     "axis",
@@ -56,6 +58,7 @@ __all__ = [
     "ndt7",
     "no_shaper",
     "own_shaper",
+    "pair",
     "pfifo",
     "pfifo_fast",
     "pfifo_head_drop",

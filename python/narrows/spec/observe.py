@@ -40,11 +40,13 @@ class machine(SpecObject):
 
     may_stand_alone = True
 
-    memory: str | Size = option(size, default="512 MiB")
+    memory: str | Size | None = option(
+        optional(size), default=None, doc="None: 512 MiB, and for a Dumbbell what its run may need"
+    )
     timer_latency: tuple[str, str] | None = option(optional(_latency), default=None)
 
     def check(self) -> None:
-        if self["memory"] < Size(64 * 2**20):
+        if self["memory"] is not None and self["memory"] < Size(64 * 2**20):
             self.fail(f"memory: {self['memory']} is too little for the kernel", 'at least "64 MiB"')
 
 

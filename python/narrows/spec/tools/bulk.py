@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from narrows.spec import parsers as p
 from narrows.spec.base import option
+from narrows.spec.parsers import Wrong
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic, after
 from narrows.units import Size
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """One name of a pair, or several."""
+    names = (value,) if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or not names:
+        raise Wrong(f"{value!r} names no pair", 'pairs="20ms", or pairs=["20ms", "far"]')
+    return tuple(p.identifier(name) for name in names)
 
 
 class bulk(Traffic):
@@ -24,6 +36,9 @@ class bulk(Traffic):
     ecn: bool = option(p.flag, default=False)
     sample: Time = option(p.optional(p.positive), default=None, doc="interval of TCP_INFO of each flow")
     port: int | None = option(p.optional(p.port), default=None)
+    pairs: str | Sequence[str] | None = option(
+        p.optional(_names), default=None, doc="of a Dumbbell, by name; None: spread evenly over all"
+    )
 
     def check(self) -> None:
         super().check()
