@@ -1,0 +1,78 @@
+//! narrows-agent: carries out one plan inside the kernel under test (PID 1 of a guest) or on a host as root.
+//!
+//! This file only picks the mode; it knows nothing of plans, kernels or traffic. It is a library, with `main.rs`
+//! as its only caller, so that the fuzzer (`fuzz/`) can reach the parsers.
+
+// An error ends the run: its size is paid for once.
+#![allow(clippy::result_large_err)]
+
+mod actor;
+mod calibrate;
+mod capture;
+mod changes;
+mod children;
+mod clock;
+mod collect;
+mod conduct;
+mod error;
+mod ethtool;
+mod guest;
+mod host;
+mod machine;
+mod ndt7;
+mod netlink;
+mod nodes;
+mod plan;
+mod reactor;
+mod run;
+mod sample;
+mod schedule;
+mod setup;
+mod shell;
+mod status;
+mod sys;
+mod traffic;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str =
+    "usage: narrows-agent guest DIR | host DIR | shell DIR | ndt7-client ... | ndt7-server ... | version";
+
+fn version() -> ExitCode {
+    let info = serde_json::json!({
+        "name": env!("CARGO_PKG_NAME"),
+        "version": env!("CARGO_PKG_VERSION"),
+        "plan_format": 1,
+        "profile": if cfg!(debug_assertions) { "debug" } else { "release" },
+        "target": format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
+        "static": cfg!(target_feature = "crt-static"),
+    });
+    println!("{info}");
+    ExitCode::SUCCESS
+}
+
+/// The whole program.
+pub fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some((mode, rest)) = args.split_first() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match (mode.as_str(), rest) {
+        // User-Mode Linux may add a console= of its own behind init's arguments.
+        ("guest", [dir, ..]) => guest::main(Path::new(dir)),
+        ("shell", [dir, ..]) => shell::main(Path::new(dir)),
+        ("host", [dir]) => host::main(Path::new(dir)),
+        ("version", []) => version(),
+        ("ndt7-client", rest) => ndt7::client_main(rest),
+        ("ndt7-server", rest) => ndt7::server_main(rest),
+        _ => {
+            eprintln!(
+                "narrows-agent: cannot make sense of '{}'; {USAGE}",
+                args.join(" ")
+            );
+            ExitCode::from(2)
+        }
+    }
+}
