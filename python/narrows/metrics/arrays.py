@@ -17,14 +17,15 @@ Values = pl.Series | NDArray[np.float64] | NDArray[np.int64] | Iterable[float | 
 
 
 def clean(values: Values) -> Floats:
-    """The values that are present, as float64, in their order."""
+    """The values that are present, as float64, in their order; perhaps the same array: do not write to it."""
     if isinstance(values, pl.Series):
         array = np.asarray(values.cast(pl.Float64).drop_nulls().to_numpy(), dtype=np.float64)
     elif isinstance(values, np.ndarray):
-        array = values.astype(np.float64)
+        array = values.astype(np.float64, copy=False)
     else:
         array = np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
-    present: Floats = array[~np.isnan(array)]
+    missing = np.isnan(array)
+    present: Floats = array[~missing] if missing.any() else array
     if np.isinf(present).any():
         raise ValueError("an infinite value is not a measurement; look at the run that produced it")
     return present

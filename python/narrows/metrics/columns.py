@@ -18,7 +18,7 @@ def raw(values: Values) -> Floats:
     if isinstance(values, pl.Series):
         array = np.asarray(values.cast(pl.Float64).to_numpy(), dtype=np.float64)
     elif isinstance(values, np.ndarray):
-        array = values.astype(np.float64)
+        array = values.astype(np.float64, copy=False)
     else:
         array = np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
     if np.isinf(array).any():

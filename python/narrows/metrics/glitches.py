@@ -24,7 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import median_filter
 
-from narrows.metrics.arrays import Floats
+from narrows.metrics.arrays import Values
+from narrows.metrics.columns import raw
 
 THRESHOLD_MS = 20.0
 WINDOW_MS = 1000.0
@@ -48,7 +49,7 @@ class Glitches:
 
 
 def glitches(
-    rtt_ms: list[float | None] | Floats,
+    rtt_ms: Values,
     interval_ms: float,
     threshold_ms: float = THRESHOLD_MS,
     window_ms: float = WINDOW_MS,
@@ -58,7 +59,7 @@ def glitches(
     """Count glitches in the probes in the order they were sent; None (or NaN) is a lost probe."""
     if interval_ms <= 0:
         raise ValueError(f"probe interval {interval_ms} ms: it must be above zero")
-    rtt = np.array([np.nan if value is None else value for value in rtt_ms], dtype=np.float64)
+    rtt = raw(rtt_ms)
     lost = np.isnan(rtt)
     if rtt.size == 0 or lost.all():
         return Glitches(
@@ -66,7 +67,9 @@ def glitches(
         )
     half = max(1, round(window_ms / interval_ms / 2))
     index = np.arange(rtt.size)
-    filled = np.interp(index, index[~lost], rtt[~lost])  # a baseline exists also where probes were lost
+    filled = (
+        np.interp(index, index[~lost], rtt[~lost]) if lost.any() else rtt
+    )  # a baseline exists also where probes were lost
     baseline = median_filter(filled, size=2 * half + 1, mode="nearest")
     bad = filled - baseline >= threshold_ms
     if lost_counts:

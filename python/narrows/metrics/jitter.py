@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from narrows.metrics.arrays import Floats
+from narrows.metrics.arrays import Values, clean
+from narrows.metrics.columns import raw
 
 
-def jitter(latency: list[float | None] | Floats) -> float | None:
+def jitter(latency: Values) -> float | None:
     """Jitter of latencies in the order the probes were sent; None (or NaN) is a lost probe."""
-    x = np.array([np.nan if value is None else value for value in latency], dtype=np.float64)
-    steps = np.abs(np.diff(x))
-    steps = steps[~np.isnan(steps)]
+    steps = clean(np.abs(np.diff(raw(latency))))
     return float(np.mean(steps)) if steps.size else None

@@ -1,0 +1,243 @@
+"""Scores one run: every applicable metric on every series of it, and on what the queue really did.
+
+The rows (schema SCORE) are of one load direction each ("down", "up"; a tool that loads both ways at once has
+rows in both). `source` says who measured and `series` what: a probe's round trips, the smoothed RTT of the
+tool's own connections, the sojourn of the tool's own packets, of a probe's packets, of the cross traffic's.
+Rows of source "truth" are what readings are held against:
+
+- `queue_delay_*` of series "own", "third party": sojourn in the loaded direction (that quantile) plus the
+  median sojourn in the other direction, of that item's packets; the other direction hardly queues unless
+  something loads it;
+- `capacity_left` of series "cross traffic": what the rate leaves after what all others sent through the
+  bottleneck, as TCP payload in full packets; never below 0.
+
+Pure: tables in, table out. A direction that the tool did not load has no rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from narrows.metrics.any_latency import Delays, Value, latency_values, rpm_values
+from narrows.metrics.any_throughput import throughput_values
+from narrows.metrics.scored_run import DIRECTIONS, Window, loaded_windows, own_items
+from narrows.metrics.utilisation import (
+    ETHERNET_HEADER_BYTES,
+    TCP_IPV4_HEADERS_BYTES,
+    largest_goodput_bps,
+)
+
+SCORE: dict[str, Any] = {
+    "run_id": pl.String(),
+    "source": pl.String(),
+    "series": pl.String(),
+    "direction": pl.String(),
+    "metric": pl.String(),
+    "version": pl.String(),
+    "value": pl.Float64(),
+    "unit": pl.String(),
+    "n": pl.Int64(),
+}
+NS_OF = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+OWN, THIRD, CROSS = "own", "third party", "cross traffic"
+TRUTH = "truth"
+PROBES = ("udp_probe", "icmp_echo")
+UDP_IPV4_HEADERS_BYTES = 28
+NOT_A_DELAY = ("min_rtt", "rttvar", "rcv_rtt", "elapsed", "duration")
+SOJOURN_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+
+
+def score(
+    run_id: str,
+    plan: Mapping[str, Any],
+    samples: pl.DataFrame,
+    queue: pl.DataFrame,
+    flows: pl.DataFrame,
+    test: str,
+) -> pl.DataFrame:
+    """All rows of one run whose tool under test is the traffic item `test`. `queue` needs departures only."""
+    run = _Run(plan, samples, queue, flows, test)
+    rows: list[tuple[Any, ...]] = []
+    for direction, window in run.windows.items():
+        for source, series, value in run.values(direction, window):
+            if value.value is not None and not np.isfinite(value.value):
+                raise ValueError(f"{value.metric} of {source} {series} in run {run_id} is {value.value}")
+            rows.append((run_id, source, series, direction, *astuple(value)))
+    return pl.DataFrame(rows, schema=SCORE, orient="row")
+
+
+class _Run:
+    """The tables of one run, in the form that metrics take."""
+
+    def __init__(
+        self,
+        plan: Mapping[str, Any],
+        samples: pl.DataFrame,
+        queue: pl.DataFrame,
+        flows: pl.DataFrame,
+        test: str,
+    ) -> None:
+        self.plan, self.flows, self.test = plan, flows, test
+        self.own = own_items(plan, test)
+        self.intervals = {i["id"]: int(i["interval_ns"]) for i in plan["traffic"] if i["kind"] in PROBES}
+        self.probes = [item for item in self.intervals if item not in self.own]
+        self.samples = samples
+        items = flows.select(pl.col("hop", "direction", "item", "protocol").cast(pl.String), "flow", "label")
+        self.packets = (
+            queue.filter(pl.col("t_ns") >= 0)
+            .with_columns(pl.col("hop", "direction").cast(pl.String))
+            .join(items, on=["hop", "direction", "flow"], how="left")
+            .with_columns(party=self._party())
+        )
+        self.windows: dict[str, Window] = loaded_windows(
+            self.packets.filter(pl.col("party") == OWN), plan["link"]
+        )
+        self.begins = min((start for start, _ in self.windows.values()), default=None)
+
+    def _party(self) -> pl.Expr:
+        item = pl.col("item")
+        return (
+            pl.when(item.is_in(self.own)).then(pl.lit(OWN))
+            .when(item.is_in(self.probes)).then(pl.lit(THIRD))
+            .otherwise(pl.lit(CROSS))
+        )  # fmt: skip
+
+    def values(self, direction: str, window: Window) -> Iterator[tuple[str, str, Value]]:
+        """Source, series and value of every metric under load in one direction."""
+        collected: dict[tuple[str, str], Delays] = {}
+        for source, series, delays in self._delays():
+            loaded = _within(delays, window)
+            collected[source, series] = loaded
+            for value in latency_values(loaded, _before(delays, self.begins)):
+                yield source, series, value
+        yield from self._paired(collected)
+        yield from self._queue(direction, window)
+        yield from self._truth(direction, window)
+
+    def _delays(self) -> Iterator[tuple[str, str, Delays]]:
+        """Round trips and one-way delays: of the probes, of the tool itself, of its connections' TCP_INFO."""
+        text = pl.col("source", "series", "direction", "flow", "unit").cast(pl.String)
+        known = self.samples.with_columns(text).filter(pl.col("unit").is_in(list(NS_OF)))
+        name = pl.col("series")
+        is_delay = (name.str.contains("rtt|owd|latency|delay")) & ~name.str.contains("|".join(NOT_A_DELAY))
+        mine = pl.col("source").str.split("/").list.first().is_in([*self.own, *self.probes])
+        labels = self.flows.filter(pl.col("item").cast(pl.String).is_in(self.own))["label"].unique().to_list()
+        chosen = known.filter(is_delay & (mine | ((name == "tcp_info.rtt") & pl.col("flow").is_in(labels))))
+        for key, rows in chosen.group_by("source", "series", "direction", "unit", maintain_order=True):
+            source, series, way, unit = (None if part is None else str(part) for part in key)
+            rows = rows.sort("t_ns")
+            ns = rows["value"].to_numpy() * NS_OF[str(unit)]
+            interval = self.intervals.get(str(source))
+            shown = series if way is None or source not in self.intervals else f"{series}_{way}"
+            yield str(source), str(shown), Delays(rows["t_ns"].to_numpy().astype(np.float64), ns, interval)
+
+    def _paired(self, collected: Mapping[tuple[str, str], Delays]) -> Iterator[tuple[str, str, Value]]:
+        """RPM of a third party's round trips as foreign and of the tool's own connections as self."""
+        own = {
+            k: d
+            for k, d in collected.items()
+            if k[0] not in self.probes and "rtt" in k[1] and d.t_ns.size > 1
+        }
+        for probe in self.probes:
+            foreign = collected.get((probe, "rtt"))
+            if foreign is None:
+                continue
+            for (source, series), delays in own.items():
+                for value in rpm_values(foreign, delays):
+                    yield f"{probe} and {source}", f"foreign rtt, self {series}", value
+
+    def _queue(self, direction: str, window: Window) -> Iterator[tuple[str, str, Value]]:
+        """The same metrics on what the tap saw: sojourn per party, throughput of the tool's own packets."""
+        for (hop, way, party), rows in _grouped(self.packets, "hop", "direction", "party"):
+            arrived = (rows["t_ns"] - rows["sojourn_ns"]).to_numpy().astype(np.float64)
+            order = np.argsort(arrived, kind="stable")
+            delays = Delays(arrived[order], rows["sojourn_ns"].to_numpy().astype(np.float64)[order])
+            idle = _before(delays, self.begins)
+            for value in latency_values(_within(delays, window), idle):
+                if value.metric not in ("rpm", "latency_shown_min"):  # of a queue alone they mean nothing
+                    yield f"{hop}/{party}", f"sojourn_{way}", value
+        mine = self.packets.filter((pl.col("party") == OWN) & (pl.col("direction") == direction)).sort("t_ns")
+        headers = (
+            pl.when(pl.col("protocol") == "tcp")
+            .then(TCP_IPV4_HEADERS_BYTES)
+            .otherwise(UDP_IPV4_HEADERS_BYTES)
+        )
+        sized = mine.select(
+            pl.col("t_ns").cast(pl.Float64),
+            ip=(pl.col("bytes").cast(pl.Float64) - ETHERNET_HEADER_BYTES),
+            payload=(pl.col("bytes").cast(pl.Float64) - ETHERNET_HEADER_BYTES - headers).clip(0.0),
+            flow=pl.col("flow").cast(pl.Float64),
+        )
+        t, payload, ip, flow = (sized[name].to_numpy() for name in ("t_ns", "payload", "ip", "flow"))
+        for value in throughput_values(t, payload, ip, flow, window):
+            yield f"bottleneck/{OWN}", "payload", value
+
+    def _truth(self, direction: str, window: Window) -> Iterator[tuple[str, str, Value]]:
+        inside = self.packets.filter((pl.col("t_ns") >= window[0]) & (pl.col("t_ns") < window[1]))
+        for party in (OWN, THIRD, CROSS):
+            ways = {
+                way: inside.filter((pl.col("party") == party) & (pl.col("direction") == way))[
+                    "sojourn_ns"
+                ].to_numpy()
+                / 1e6
+                for way in DIRECTIONS
+            }
+            forth, back = ways[direction], ways[DIRECTIONS[1 - DIRECTIONS.index(direction)]]
+            if forth.size < 2:
+                continue
+            other = float(np.median(back)) if back.size else 0.0
+            version = "narrows: tap, loaded direction + median of the other"
+            for name, q in SOJOURN_QUANTILES.items():
+                value = float(np.quantile(forth, q)) + other
+                yield TRUTH, party, Value(f"queue_delay_{name}", version, value, "ms", int(forth.size))
+            yield (
+                TRUTH,
+                party,
+                Value("queue_delay_mean", version, float(forth.mean()) + other, "ms", int(forth.size)),
+            )
+        yield (
+            TRUTH,
+            CROSS,
+            self._capacity_left(inside.filter(pl.col("direction") == direction), direction, window),
+        )
+        # Bytes of the whole test, both ways and before and after the window too: what the user pays for it.
+        spent = self.packets.filter(pl.col("party") == OWN)
+        version = "narrows: tap, both directions, whole test"
+        yield TRUTH, OWN, Value("cost_bytes", version, float(spent["bytes"].sum()), "bytes", spent.height)
+
+    def _capacity_left(self, inside: pl.DataFrame, direction: str, window: Window) -> Value:
+        rate_bps = self.plan["link"][f"rate_{direction}_bps"]
+        version = "narrows: rate - all others' throughput, as TCP payload"
+        if rate_bps is None:
+            return Value("capacity_left", version, None, "bit/s", 0)
+        others = inside.filter(pl.col("party") != OWN)
+        taken_bps = float(others["bytes"].sum()) * 8e9 / (window[1] - window[0])
+        left = max(0.0, 1.0 - taken_bps / rate_bps) * largest_goodput_bps(
+            rate_bps, self.plan["link"]["mtu_bytes"]
+        )
+        return Value("capacity_left", version, left, "bit/s", others.height)
+
+
+def _grouped(frame: pl.DataFrame, *by: str) -> Iterator[tuple[tuple[str, ...], pl.DataFrame]]:
+    for key, rows in frame.group_by(*by, maintain_order=True):
+        yield tuple(str(part) for part in key), rows
+
+
+def _within(delays: Delays, window: Window) -> Delays:
+    low, high = np.searchsorted(delays.t_ns, window)
+    return Delays(delays.t_ns[low:high], delays.delay_ns[low:high], delays.interval_ns)
+
+
+def _before(delays: Delays, begins: int | None) -> Delays | None:
+    """What the same observer saw before the tool began; None where nothing was seen."""
+    if begins is None:
+        return None
+    first, last = np.searchsorted(delays.t_ns, [0, begins])
+    if last - first < 2:
+        return None
+    return Delays(delays.t_ns[first:last], delays.delay_ns[first:last], delays.interval_ns)
