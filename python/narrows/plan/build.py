@@ -9,10 +9,11 @@ import dataclasses
 from pathlib import Path
 
 from narrows.errors import SpecError
-from narrows.plan import linux, sysctls
+from narrows.plan import capacity, linux, sysctls
 from narrows.plan.expand import ResolvedRun, expand
 from narrows.plan.model import (
     Calibration,
+    CalibrationPath,
     Capture,
     Hop,
     LinkSampler,
@@ -29,9 +30,11 @@ from narrows.plan.model import (
 )
 from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
 from narrows.plan.timing import Timetable
-from narrows.plan.topology import HOST_ROLES, Topology, dumbbell
+from narrows.plan.topology import HOST_ROLES, Topology, dumbbell, many_senders
 from narrows.plan.traffic import lower
+from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.load import Experiment, load
+from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_S
 
 WALL_CLOCK_NS = 1_767_225_600 * NS_PER_S
@@ -40,6 +43,12 @@ WALL_CLOCK_NS = 1_767_225_600 * NS_PER_S
 EPOCH_NS = 3 * NS_PER_S
 EPOCH_RTTS = 50
 """The epoch comes later on long paths: calibration exchanges many packets one by one."""
+
+MEMORY_BYTES = 512 * capacity.MIB
+"""Of a machine that is not given another; a Dumbbell's may need more."""
+
+OTHER_PATH_NS, OTHER_PATH_RTTS = NS_PER_S, 10
+"""What calibration takes for each further sender of a Dumbbell: twenty echoes and their patience."""
 
 LIMIT_SLACK_NS = 30 * NS_PER_S
 
@@ -74,21 +83,26 @@ def plan_file(path: Path | str) -> Plans:
 
 def plan_experiment(experiment: Experiment) -> Plans:
     """All plans of a loaded experiment."""
-    topology = dumbbell()
     made, ends = [], []
     for run in expand(experiment):
-        plan, end_ns = _plan(experiment, run, topology)
+        plan, end_ns = _plan(experiment, run, _topology(run))
         made.append(plan)
         ends.append(end_ns)
     return Plans(experiment, tuple(made), tuple(ends))
 
 
+def _topology(run: ResolvedRun) -> Topology:
+    if isinstance(run.link, Dumbbell):
+        return many_senders(sum(each["senders"] for each in run.link.members()))
+    return dumbbell()
+
+
 def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple[Plan, int]:
     times = Timetable(run)
     traffic = lower(run, topology, times)
-    values = _sysctls(run, topology, traffic)
     changes, told = linux.changes(topology, run.link)
     summary = linux.summary(run.link, told)
+    values = _sysctls(run, topology, traffic, summary)
     latest_ns = times.latest_end_ns()
     samplers = _samplers(run, topology)
     captures = _captures(run, topology)
@@ -103,10 +117,11 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         wall_clock_ns=WALL_CLOCK_NS,
         epoch_monotonic_ns=EPOCH_NS
         + _up_to_seconds(EPOCH_RTTS * rtt_ns)
+        + _up_to_seconds(sum(OTHER_PATH_NS + OTHER_PATH_RTTS * rtt for rtt in _other_rtts_ns(summary)))
         + _up_to_seconds(_emptying_ns(summary)),
         limit_ns=latest_ns + latest_ns // 2 + LIMIT_SLACK_NS,
         machine=Machine(
-            memory_bytes=run.machine["memory"].bytes,
+            memory_bytes=_memory_bytes(run, summary, traffic, topology),
             timer_latency=None
             if latency is None
             else TimerLatency(min_ns=latency[0].ns, max_ns=latency[1].ns),
@@ -121,6 +136,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         samplers=samplers,
         captures=captures,
     )
+    capacity.check(plan, run.link.where)
     return plan, times.expected_end_ns()
 
 
@@ -138,17 +154,30 @@ def _emptying_ns(link: LinkSummary) -> int:
     return int(3 * span * NS_PER_S)
 
 
+def _memory_bytes(
+    run: ResolvedRun, link: LinkSummary, traffic: tuple[TrafficItem, ...], topology: Topology
+) -> int:
+    given = run.machine["memory"]
+    if given is not None:
+        return int(given.bytes)
+    return max(MEMORY_BYTES, capacity.memory_needed(link, traffic, len(topology.nodes)) if link.pairs else 0)
+
+
+def _other_rtts_ns(link: LinkSummary) -> list[int]:
+    return [pair.base_rtt_ns for pair in link.pairs for _ in pair.senders][1:]
+
+
 def _up_to_seconds(span_ns: int) -> int:
     """Whole seconds, rounded down below one second: short paths keep the usual epoch."""
     return 0 if span_ns < NS_PER_S else -(-span_ns // NS_PER_S) * NS_PER_S
 
 
 def _sysctls(
-    run: ResolvedRun, topology: Topology, traffic: tuple[TrafficItem, ...]
+    run: ResolvedRun, topology: Topology, traffic: tuple[TrafficItem, ...], link: LinkSummary
 ) -> dict[str, dict[str, str]]:
     """The pinned settings; Linux has no ECN per socket, so flows that ask for it set it at their sender."""
     asked = run.link["sysctls"]
-    values = sysctls.settings(topology, asked)
+    values = sysctls.settings(topology, asked, capacity.tcp_buffer_bytes(link) if link.pairs else None)
     flows = [item for item in traffic if isinstance(item, TcpBulk)]
     for sender in sorted({flow.sender for flow in flows}):
         own = [flow for flow in flows if flow.sender == sender]
@@ -156,7 +185,7 @@ def _sysctls(
         without = [flow for flow in own if not flow.ecn]
         if not with_ecn:
             continue
-        item = run.items[with_ecn[0].id]
+        item = _written(run, with_ecn[0].id)
         if without:
             item.fail(
                 f"{with_ecn[0].id} asks for ECN, {without[0].id} does not, and both send from the {sender}",
@@ -168,11 +197,19 @@ def _sysctls(
     return values
 
 
+def _written(run: ResolvedRun, plan_id: str) -> Traffic:
+    """The item of the experiment that became this one of the plan: itself, or `<id>.<n>` of a split one."""
+    return run.items.get(plan_id) or run.items[plan_id.rpartition(".")[0]]
+
+
 def _hops(run: ResolvedRun, topology: Topology) -> tuple[Hop, ...]:
     router = topology.bottleneck
     down = topology.at(router, topology.bottleneck_down_cable).name
-    up = topology.at(router, topology.bottleneck_up_cable).name
     detail = run.tap["detail"]
+    if topology.bottleneck_up_cable is None:
+        others = tuple(i.name for i in topology.of(router) if i.name != down)
+        return (Hop(hop="bottleneck", direction="down", node=router, iface=down, ingress=others, tap=detail),)
+    up = topology.at(router, topology.bottleneck_up_cable).name
     return (
         Hop(hop="bottleneck", direction="down", node=router, iface=down, ingress=(up,), tap=detail),
         Hop(hop="bottleneck", direction="up", node=router, iface=up, ingress=(down,), tap=detail),
@@ -197,18 +234,23 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
     least_ns = RTT_TOLERANCE_NS if link.base_rtt_ns else NATIVE_RTT_TOLERANCE_NS
     tolerance_ns = max(least_ns, int(RTT_TOLERANCE * link.base_rtt_ns))
     lossy = bool(link.down.loss_percent or link.up.loss_percent)
+    rtts = [(node, pair.base_rtt_ns) for pair in link.pairs for node in pair.senders]
     return Calibration(
         client=client,
         server=server,
         server_address=topology.address(server),
         client_address=topology.address(client),
-        rtt_ns=link.base_rtt_ns,
+        rtt_ns=rtts[0][1] if rtts else link.base_rtt_ns,
         rtt_tolerance_ns=tolerance_ns + serialisation_ns + jitter_ns + 4 * timer_ns,
         rate_down_bps=ip_rates[0],
         rate_up_bps=ip_rates[1],
         rate_tolerance=RATE_TOLERANCE,
         # Late timers, loss and jitter may keep the rig under its rate; link layers with cells always do.
         rate_is_upper_bound=bool(timer_ns or lossy or jitter_ns or _counts_otherwise(link)),
+        others=tuple(
+            CalibrationPath(server=node, server_address=topology.address(node), rtt_ns=rtt_ns)
+            for node, rtt_ns in rtts[1:]
+        ),
     )
 
 
@@ -226,8 +268,10 @@ def _counts_otherwise(link: LinkSummary) -> bool:
 def _samplers(run: ResolvedRun, topology: Topology) -> tuple[Sampler, ...]:
     made: list[Sampler] = []
     every = run.sample
+    many = isinstance(run.link, Dumbbell)
     hosts = [node for node in topology.nodes if node.role in HOST_ROLES]
-    if every["tcp_info"] is not None:
+    # Thousands of sockets a hundred times a second are more than what they are asked about.
+    if every["tcp_info"] is not None and (not many or "tcp_info" in every.given):
         made += [
             TcpInfoSampler(id=f"tcp-{n.name}", node=n.name, interval_ns=every["tcp_info"].ns) for n in hosts
         ]
@@ -237,6 +281,8 @@ def _samplers(run: ResolvedRun, topology: Topology) -> tuple[Sampler, ...]:
             ("down", topology.bottleneck_down_cable),
             ("up", topology.bottleneck_up_cable),
         ):
+            if cable is None:
+                continue
             iface = topology.at(router, cable).name
             made.append(
                 QdiscSampler(id=f"qdisc-{direction}", node=router, iface=iface, interval_ns=every["qdisc"].ns)
@@ -256,8 +302,12 @@ def _captures(run: ResolvedRun, topology: Topology) -> tuple[Capture, ...]:
         "client": topology.of(topology.named("client")[0])[0],
         "server": topology.of(topology.named("server")[0])[0],
         "bottleneck-down": topology.at(router, topology.bottleneck_down_cable),
-        "bottleneck-up": topology.at(router, topology.bottleneck_up_cable),
     }
+    if topology.bottleneck_up_cable is not None:
+        places["bottleneck-up"] = topology.at(router, topology.bottleneck_up_cable)
+    for capture in run.captures.values():
+        if capture["at"] not in places:
+            capture.fail(f"there is no {capture['at']} here", f"one of {', '.join(places)}")
     return tuple(
         Capture(
             id=name,
