@@ -9,7 +9,7 @@ import dataclasses
 from pathlib import Path
 
 from narrows.errors import SpecError
-from narrows.plan import capacity, linux, sysctls
+from narrows.plan import capacity, l4s, linux, sysctls
 from narrows.plan.expand import ResolvedRun, expand
 from narrows.plan.model import (
     Calibration,
@@ -99,7 +99,7 @@ def _topology(run: ResolvedRun) -> Topology:
 
 def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple[Plan, int]:
     times = Timetable(run)
-    traffic = lower(run, topology, times)
+    traffic, composites, l4s_ports = lower(run, topology, times)
     changes, told = linux.changes(topology, run.link)
     summary = linux.summary(run.link, told)
     values = _sysctls(run, topology, traffic, summary)
@@ -128,11 +128,12 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         ),
         nodes=tuple(Node(name=n.name, role=n.role) for n in topology.nodes),
         link=summary,
-        setup=linux.setup_steps(topology, run.link, values),
+        setup=linux.setup_steps(topology, run.link, values) + l4s.steps(topology, l4s_ports),
         changes=changes,
         hops=_hops(run, topology),
         calibration=_calibration(run, topology, summary),
         traffic=traffic,
+        composites=composites,
         samplers=samplers,
         captures=captures,
     )

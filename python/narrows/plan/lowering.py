@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from narrows.plan.expand import ResolvedRun
-from narrows.plan.model import AtTime, Command, Ready
+from narrows.plan.model import AtTime, Command, Composite, Ready
 from narrows.plan.timing import Timetable
 from narrows.plan.topology import Topology
 from narrows.spec.traffic import Traffic
@@ -24,6 +24,10 @@ class Lowering:
     topology: Topology
     times: Timetable
     ports: dict[tuple[str, int], str] = field(default_factory=dict)
+    composites: list[Composite] = field(default_factory=list)
+    """Tools that became several items."""
+    l4s_ports: list[int] = field(default_factory=list)
+    """Ports of items whose packets are to be ECT(1)."""
 
     @property
     def client(self) -> str:
@@ -41,9 +45,19 @@ class Lowering:
     def client_address(self) -> str:
         return self.topology.address(self.client)
 
-    def port(self, item: Traffic, item_id: str, node: str, first: int, following: int | None = None) -> int:
-        """The item's port on a node: its own, or the first free one."""
-        port = item["port"]
+    def port(
+        self,
+        item: Traffic,
+        item_id: str,
+        node: str,
+        first: int,
+        following: int | None = None,
+        *,
+        offset: int = 0,
+    ) -> int:
+        """The item's port on a node: its own (`offset` counts those of a tool of several items), or the first
+        free one."""
+        port = None if item["port"] is None else item["port"] + offset
         if port is None:
             port = first
             while (node, port) in self.ports:
@@ -53,6 +67,8 @@ class Lowering:
                 f"port {port} is already that of {self.ports[node, port]}", "leave port out, or take another"
             )
         self.ports[node, port] = item_id
+        if item.values.get("l4s"):
+            self.l4s_ports.append(int(port))
         return int(port)
 
 

@@ -267,6 +267,18 @@ class Command(Strict):
     stop: Stop
 
 
+class Composite(Strict):
+    """A tool that is made of several items. The agent runs the items; the store reads them as one tool."""
+
+    id: str
+    """The item of the experiment; its parts are called `<id>.<part>`."""
+    tool: str
+    parts: tuple[str, ...]
+    """Its items that make traffic, in order."""
+    options: dict[str, int | float | str | None]
+    """What the tool's own reading depends on."""
+
+
 TrafficItem = Annotated[TcpBulk | UdpProbe | IcmpEcho | Command, Field(discriminator="kind")]
 
 
@@ -332,6 +344,7 @@ class Plan(Strict):
     hops: tuple[Hop, ...]
     calibration: Calibration
     traffic: tuple[TrafficItem, ...]
+    composites: tuple[Composite, ...] = ()
     samplers: tuple[Sampler, ...]
     captures: tuple[Capture, ...]
 

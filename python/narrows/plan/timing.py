@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from narrows.plan.expand import ResolvedRun, drawn_ns
 from narrows.plan.model import AfterItem, AtTime, Start, Stop, WithItem
+from narrows.spec.tools.capacity_test import capacity_test
 from narrows.spec.tools.command import command
 from narrows.spec.tools.iperf3 import iperf3
 from narrows.spec.tools.ndt7 import ndt7
@@ -19,6 +20,8 @@ NDT7_TEST_NS = 10 * NS_PER_S
 NDT7_SLACK_NS = 3 * NS_PER_S
 """NDT7 may use 13 s for a test of 10 s."""
 IPERF3_DEFAULT_NS = 10 * NS_PER_S
+IPERF3_SLACK_NS = 30 * NS_PER_S
+"""What iperf3 may take beyond its own time, for its control connection through a full queue."""
 TRANSFER_SLACK = 4
 """A transfer of a given size may take this many times what the whole link would need."""
 
@@ -117,7 +120,7 @@ class Timetable:
         length = _own_length(item, self.run)
         if length is not None:
             expected_ns, latest_ns = length
-            if item.values.get("duration") is not None and not isinstance(item, iperf3):
+            if item.values.get("duration") is not None and not isinstance(item, iperf3 | capacity_test):
                 # Ours is stopped by the agent; iperf3 counts its own time.
                 stop = AtTime(at_ns=expected_start_ns + expected_ns)
             return Timing(
@@ -142,11 +145,15 @@ def _own_length(item: Traffic, run: ResolvedRun) -> tuple[int, int] | None:
         return tests * NDT7_TEST_NS, max(limit.ns, tests * (NDT7_TEST_NS + NDT7_SLACK_NS))
     if isinstance(item, command):
         return None
+    if isinstance(item, capacity_test):
+        tests = len(item.directions())
+        own = tests * (item["omit"].ns + item["duration"].ns) + (tests - 1) * item["pause"].ns
+        return own, limit.ns if isinstance(limit, Duration) else own + tests * IPERF3_SLACK_NS
     if isinstance(duration, Duration):
         own = duration.ns
         if isinstance(item, iperf3):
             own += item["omit"].ns
-            return own, limit.ns if isinstance(limit, Duration) else own + 30 * NS_PER_S
+            return own, limit.ns if isinstance(limit, Duration) else own + IPERF3_SLACK_NS
         return own, own
     if item.values.get("bytes") is not None:
         rates = [run.link["rate"], run.link.up("rate")]

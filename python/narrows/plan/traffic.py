@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 from narrows.plan.expand import ResolvedRun
 from narrows.plan.lowering import Lowering
-from narrows.plan.model import TrafficItem
+from narrows.plan.model import AfterItem, Composite, TrafficItem, WithItem
 from narrows.plan.timing import Timetable
-from narrows.plan.tools import bulk, command, iperf3, ndt7, probes
+from narrows.plan.tools import bulk, capacity_test, command, iperf3, ndt7, probes
 from narrows.plan.topology import Topology
 from narrows.spec.tools.bulk import bulk as Bulk
+from narrows.spec.tools.capacity_test import capacity_test as CapacityTest
 from narrows.spec.tools.command import command as AnyCommand
 from narrows.spec.tools.iperf3 import iperf3 as Iperf3
 from narrows.spec.tools.ndt7 import ndt7 as Ndt7
@@ -23,6 +24,7 @@ from narrows.spec.traffic import Traffic
 
 _LOWER: dict[type[Traffic], Callable[[Traffic, str, Lowering], list[TrafficItem]]] = {
     Bulk: bulk.lower,
+    CapacityTest: capacity_test.lower,
     Ndt7: ndt7.lower,
     Iperf3: iperf3.lower,
     udp_probe: probes.lower_udp,
@@ -31,8 +33,11 @@ _LOWER: dict[type[Traffic], Callable[[Traffic, str, Lowering], list[TrafficItem]
 }
 
 
-def lower(run: ResolvedRun, topology: Topology, times: Timetable) -> tuple[TrafficItem, ...]:
-    """All items of a run, each server before its client."""
+def lower(
+    run: ResolvedRun, topology: Topology, times: Timetable
+) -> tuple[tuple[TrafficItem, ...], tuple[Composite, ...], tuple[int, ...]]:
+    """All items of a run, each server before its client; which of them are one tool; and the ports whose
+    packets are to be ECT(1)."""
     state = Lowering(run, topology, times)
     # Ports that the experiment names are taken first, whatever the order.
     ordered = sorted(run.items.items(), key=lambda pair: pair[1].values.get("port") is None)
@@ -46,4 +51,16 @@ def lower(run: ResolvedRun, topology: Topology, times: Timetable) -> tuple[Traff
                 f"the id {each.id} is also that of a server which another item starts", "change its id="
             )
         seen.add(each.id)
-    return tuple(items)
+    last = {each.id: each.parts[-1] for each in state.composites}
+    items = [_with_references(each, last) for each in items]
+    return tuple(items), tuple(state.composites), tuple(sorted(state.l4s_ports))
+
+
+def _with_references(item: TrafficItem, last: dict[str, str]) -> TrafficItem:
+    """What waits for a tool of several items waits for the last of them."""
+    changes: dict[str, AfterItem | WithItem] = {}
+    if isinstance(item.start, AfterItem) and item.start.after in last:
+        changes["start"] = AfterItem(after=last[item.start.after], delay_ns=item.start.delay_ns)
+    if isinstance(item.stop, WithItem) and item.stop.with_ in last:
+        changes["stop"] = WithItem(with_=last[item.stop.with_])
+    return item.model_copy(update=changes) if changes else item

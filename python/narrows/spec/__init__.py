@@ -12,6 +12,7 @@ from narrows.spec.queues import (
     bfifo,
     cake,
     codel,
+    docsis_pie,
     dualpi2,
     fq,
     fq_codel,
@@ -25,6 +26,7 @@ from narrows.spec.queues import (
 )
 from narrows.spec.shapers import htb, no_shaper, own_shaper, tbf
 from narrows.spec.tools.bulk import bulk
+from narrows.spec.tools.capacity_test import capacity_test
 from narrows.spec.tools.command import command
 from narrows.spec.tools.iperf3 import iperf3
 from narrows.spec.tools.ndt7 import ndt7
@@ -44,9 +46,11 @@ __all__ = [
     "bfifo",
     "bulk",
     "cake",
+    "capacity_test",
     "capture",
     "codel",
     "command",
+    "docsis_pie",
     "dualpi2",
     "fq",
     "fq_codel",

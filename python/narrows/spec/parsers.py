@@ -27,6 +27,7 @@ DSCP_NAMES: dict[str, int] = {
     **{f"AF{c}{d}": 8 * c + 2 * d for c in range(1, 5) for d in range(1, 4)},
     "EF": 46,
     "VA": 44,
+    "NQB": 45,
     "LE": 1,
     "BE": 0,
 }
@@ -107,6 +108,14 @@ def whole_seconds(value: Any) -> Duration:
     parsed = Duration.parse(value)
     if parsed.ns % 1_000_000_000:
         raise Wrong(f"{parsed}: only whole seconds can be given here", 'such as "10 s"')
+    return parsed
+
+
+def iperf3_interval(value: Any) -> Duration:
+    """How often iperf3 reports; it has limits of its own."""
+    parsed = positive(value)
+    if not Duration(100_000_000) <= parsed <= Duration(60_000_000_000):
+        raise Wrong(f"iperf3 reports every 0.1 s to 60 s, not {parsed}")
     return parsed
 
 
@@ -201,6 +210,19 @@ def cca(value: Any) -> str:
     if value not in CCAS:
         raise Wrong(f"unknown congestion control {value!r}", did_you_mean(str(value), CCAS))
     return str(value)
+
+
+SCALABLE_CCAS = ("dctcp",)
+"""CCAs of this kernel that answer each mark in proportion, as L4S asks (RFC 9331)."""
+
+
+def check_l4s(item: Any) -> None:
+    """An item that asks for ECT(1) needs a CCA that may have it: a classic one would starve the others."""
+    if item["l4s"] and item["cca"] not in SCALABLE_CCAS:
+        item.fail(
+            f"l4s=True sends ECT(1), which {item['cca'] or 'the default CCA'} may not",
+            f"a scalable CCA: cca={SCALABLE_CCAS[0]!r}",
+        )
 
 
 def dscp(value: Any) -> int:

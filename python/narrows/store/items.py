@@ -107,7 +107,7 @@ def _command_ends(item: Command) -> list[tuple[str, int]]:
         found.append((host.strip("[]"), int(port) if port else HTTP_PORTS[scheme]))
     for host, port in _HOST_PORT.findall(" ".join(argv)):
         found.append((host, int(port)))
-    if item.tool in ("iperf3", "iperf3-server"):
+    if item.tool in ("iperf3", "iperf3-server", "capacity_test"):
         port = int(_option(argv, "-p", "--port") or IPERF3_PORT)
         address = _option(argv, "-c", "--client") or _option(argv, "-B", "--bind")
         if address:

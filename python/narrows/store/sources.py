@@ -16,7 +16,7 @@ from narrows.errors import StoreError
 from narrows.plan.model import Command, IcmpEcho, Plan, QdiscSampler, TcpBulk, TcpInfoSampler, UdpProbe
 from narrows.store.agent_result import AgentResult
 from narrows.store.items import sending_direction
-from narrows.store.parsers import bulk, counters, iperf3, ndt7, probe, tcp_info
+from narrows.store.parsers import bulk, capacity_test, counters, iperf3, ndt7, probe, tcp_info
 from narrows.store.parsers.common import Parsed
 from narrows.store.tap import flow_label
 
@@ -116,13 +116,35 @@ def _iperf3(ran: CommandRun) -> Parsed:
     return iperf3.parse(ran.stdout(), ran.item.id, start_ns=ran.start_ns, client_sends=way, where=ran.where)
 
 
+def _capacity_test(ran: CommandRun) -> Parsed:
+    test = next(each for each in ran.plan.composites if ran.item.id in each.parts)
+    advertised = {way: _number(test.options[f"advertised_{way}_bps"]) for way in ("down", "up")}
+    parsed = capacity_test.parse(
+        ran.stdout(),
+        test.id,
+        advertised_bps=advertised,
+        start_ns=ran.start_ns,
+        client_sends=sending_direction(ran.plan, ran.item.node),
+        where=ran.where,
+    )
+    return _own_source(parsed, test.id)
+
+
+def _number(value: int | float | str | None) -> float | None:
+    return None if value is None else float(value)
+
+
 def _ndt7(ran: CommandRun) -> Parsed:
     text = ran.stdout()
     starts = ndt7_starts(ndt7.messages(text, where=ran.where), ran.flows, ran.start_ns)
     return ndt7.parse(text, ran.item.id, starts_ns=starts, epoch_ns=ran.epoch_ns, where=ran.where)
 
 
-COMMANDS: dict[str, Callable[[CommandRun], Parsed]] = {"iperf3": _iperf3, "ndt7": _ndt7}
+COMMANDS: dict[str, Callable[[CommandRun], Parsed]] = {
+    "capacity_test": _capacity_test,
+    "iperf3": _iperf3,
+    "ndt7": _ndt7,
+}
 """What reads the output of each tool. The output of others is kept, and not read."""
 
 

@@ -8,6 +8,8 @@ from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_S
 
 IPERF3_PORT = 5201
+SERVER_EXITS = (0, 1)
+"""The server ends with 1 when its client is stopped before the test is over."""
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
@@ -28,9 +30,10 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     if item["dscp"]:
         argv += ["--dscp", str(item["dscp"])]
     argv += {"down": ["-R"], "up": [], "both": ["--bidir"]}[item["direction"]]
-    # The server ends with 1 when its client is stopped before the test is over.
     server = ("iperf3", "-s", "-1", "-p", str(port), "--json")
     return [
-        background(f"{item_id}-server", "iperf3-server", state.server, server, f"{address}:{port}", (0, 1)),
+        background(
+            f"{item_id}-server", "iperf3-server", state.server, server, f"{address}:{port}", SERVER_EXITS
+        ),
         foreground(item, item_id, "iperf3", tuple(argv), state),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic
-from narrows.units import Duration, Rate, Size
+from narrows.units import Rate, Size
 
 
 class iperf3(Traffic):
@@ -24,7 +24,10 @@ class iperf3(Traffic):
     udp_rate: str | Rate | None = option(
         p.optional(p.rate), default=None, doc="UDP at this rate instead of TCP"
     )
-    interval: Time = option(p.positive, default="1 s", doc="of its own reports")
+    l4s: bool = option(
+        p.flag, default=False, doc="ECT(1) in place of ECT(0), for the L queue; needs cca='dctcp'"
+    )
+    interval: Time = option(p.iperf3_interval, default="1 s", doc="of its own reports")
     dscp: str | int = option(p.dscp, default="CS0")
     start_jitter: Time = option(p.duration, default=DEFAULT_JITTER)
     port: int | None = option(p.optional(p.port), default=None, doc="default: 5201 and up")
@@ -36,8 +39,7 @@ class iperf3(Traffic):
             self.fail("UDP has no congestion control", "leave out cca or udp_rate")
         if self["bytes"] is not None and self["duration"] is not None:
             self.fail("iperf3 takes bytes or duration, not both", "leave one out")
-        if not Duration(100_000_000) <= self["interval"] <= Duration(60_000_000_000):
-            self.fail(f"interval: iperf3 reports every 0.1 s to 60 s, not {self['interval']}")
+        p.check_l4s(self)
 
     def ends_by_itself(self) -> bool:
         return super().ends_by_itself() or self["bytes"] is not None

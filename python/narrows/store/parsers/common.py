@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,6 +76,20 @@ class Parsed:
         self.samples += other.samples
         self.metrics += other.metrics
         self.warnings += other.warnings
+
+
+@contextmanager
+def known_shape(where: str, shape: str) -> Iterator[None]:
+    """What does not have the shape that a parser reads, such as "the JSON of iperf3 3.7", is one clear
+    error."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        raise StoreError(
+            f"this is not {shape} ({type(error).__name__}: {error})",
+            where=where,
+            remedy="see what the tool wrote, and which version it is",
+        ) from None
 
 
 def read_csv(

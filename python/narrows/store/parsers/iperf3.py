@@ -1,19 +1,101 @@
 """`iperf3 --json`, of the client. Rates are TCP (or UDP) payload, as iperf3 counts.
 
-Knows versions 3.7 to 3.18; the server's output, where the client carries it, is not read.
+Knows versions 3.7 to 3.18; the server's output, where the client carries it, is not read. With an omitted
+start (`-O`) iperf3's sums and retransmissions leave it out; its intervals are all kept, in one timeline:
+iperf3 itself counts the time of the measured intervals from zero again.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from narrows.errors import StoreError
-from narrows.store.parsers.common import Parsed
+from narrows.store.parsers.common import Parsed, known_shape
 from narrows.store.tap import flow_label
 
 INTERRUPTED = "interrupt - the client has terminated"
 """What a client says that was stopped by the plan (`stop=`): its report is whole but for the receiver's."""
+
+BIDIR = "_bidir_reverse"
+"""What iperf3 appends to the names of sums of what the client receives in a bidirectional test."""
+
+
+SHAPE = "the JSON of iperf3 3.7 to 3.18"
+
+
+_SERIES = (
+    ("throughput", "bit/s", "bits_per_second"),
+    ("retransmits", "packets", "retransmits"),
+    ("tcp_info.rtt", "us", "rtt"),
+    ("tcp_info.snd_cwnd_bytes", "bytes", "snd_cwnd"),
+)
+"""Series, unit, and iperf3's name of it."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One direction of a test: the suffix of its sums, and whether its streams are the client's own
+    sending."""
+
+    direction: str
+    suffix: str
+    is_own: bool | None
+    """None: the streams need not be told apart."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report that is iperf3's, whole, and of a test that took place."""
+
+    data: dict[str, Any]
+    is_interrupted: bool
+    ways: tuple[Way, ...]
+
+    @property
+    def protocol(self) -> str:
+        return "udp" if self.data["start"].get("test_start", {}).get("protocol") == "UDP" else "tcp"
+
+    def sums(self, way: Way) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """What was sent, what was received, and the sum of UDP. Empty where iperf3 does not know."""
+        end = self.data["end"]
+        sent = end.get(f"sum_sent{way.suffix}") or {}
+        received = end.get(f"sum_received{way.suffix}") or {}
+        if self.is_interrupted and not received.get("bytes"):
+            received = {}  # the other side's count never came: 0 here is not a measurement
+        return sent, received, end.get(f"sum{way.suffix}") or {}
+
+
+def read(text: str, *, client_sends: str, where: str) -> Report:
+    """The report, if the text is one. `client_sends` is the direction of what the client sends."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        shown = text.strip().splitlines()[:1] or ["nothing"]
+        raise StoreError(
+            f"iperf3 did not write JSON ({error}); it wrote: {shown[0][:200]}",
+            where=where,
+            remedy="run iperf3 with --json, or see its stderr in raw/",
+        ) from None
+    if not isinstance(data, dict):
+        raise StoreError("iperf3's report has no 'start' or no 'end'", where=where)
+    said = data.get("error")
+    is_interrupted = said == INTERRUPTED
+    if said is not None and not is_interrupted:
+        raise StoreError(f"iperf3 reports an error: {said}", where=where)
+    if not all(isinstance(data.get(part), dict) for part in ("start", "end")):
+        raise StoreError("iperf3's report has no 'start' or no 'end'", where=where)
+    client_receives = "down" if client_sends == "up" else "up"
+    ways: tuple[Way, ...]
+    # 3.12 does not write test_start.bidir; the sums of the other way tell.
+    if any(name.endswith(BIDIR) for name in data["end"]):
+        ways = (Way(client_sends, "", True), Way(client_receives, BIDIR, False))
+    else:
+        reverse = data["start"].get("test_start", {}).get("reverse")
+        ways = (Way(client_receives if reverse else client_sends, "", None),)
+    return Report(data, is_interrupted, ways)
 
 
 def parse(
@@ -24,80 +106,78 @@ def parse(
     iperf3's intervals count from the first connection's start, which is later than `start_ns` by the control
     connection's round trips; the stamps of the series carry that error (a few round trips).
     """
-    try:
-        report = json.loads(text)
-    except ValueError as error:
-        shown = text.strip().splitlines()[:1] or ["nothing"]
-        raise StoreError(
-            f"iperf3 did not write JSON ({error}); it wrote: {shown[0][:200]}",
-            where=where,
-            remedy="run iperf3 with --json, or see its stderr in raw/",
-        ) from None
-    said = report.get("error") if isinstance(report, dict) else report
-    interrupted = said == INTERRUPTED
-    if said is not None and not interrupted:
-        raise StoreError(f"iperf3 reports an error: {said}", where=where)
-    if "end" not in report or "start" not in report:
-        raise StoreError("iperf3's report has no 'start' or no 'end'", where=where)
-    test = report["start"].get("test_start", {})
-    client_receives = "down" if client_sends == "up" else "up"
-    both = bool(test.get("bidir"))
-    direction = client_receives if test.get("reverse") else client_sends
+    report = read(text, client_sends=client_sends, where=where)
     parsed = Parsed()
-    suffixes = [("", direction)] if not both else [("", client_sends), ("_bidir_reverse", client_receives)]
-    for suffix, way in suffixes:
-        _figures(parsed, report["end"], suffix, way, interrupted)
-        _intervals(parsed, report, suffix, way, item, start_ns)
+    with known_shape(where, SHAPE):
+        for way in report.ways:
+            _figures(parsed, report, way)
+        add_intervals(parsed, report, item, start_ns)
     return parsed
 
 
-def _figures(parsed: Parsed, end: dict[str, Any], suffix: str, direction: str, interrupted: bool) -> None:
-    sent = end.get(f"sum_sent{suffix}") or {}
-    received = end.get(f"sum_received{suffix}") or {}
-    if interrupted and not received.get("bytes"):
-        received = {}  # the other side's count never came: 0 here is not a measurement
-    udp = end.get(f"sum{suffix}") or {}
-    parsed.figure("iperf3_goodput_bps", received.get("bits_per_second"), "bit/s", direction)
-    parsed.figure("iperf3_sent_bps", sent.get("bits_per_second"), "bit/s", direction)
-    parsed.figure("iperf3_retransmits", sent.get("retransmits"), "packets", direction)
-    if "jitter_ms" in udp:
+def _figures(parsed: Parsed, report: Report, way: Way) -> None:
+    sent, received, udp = report.sums(way)
+    parsed.figure("iperf3_goodput_bps", received.get("bits_per_second"), "bit/s", way.direction)
+    parsed.figure("iperf3_sent_bps", sent.get("bits_per_second"), "bit/s", way.direction)
+    parsed.figure("iperf3_retransmits", sent.get("retransmits"), "packets", way.direction)
+    if report.protocol == "udp" and "jitter_ms" in udp:
         lost = udp.get("lost_percent")
-        parsed.figure("iperf3_jitter_ms", udp.get("jitter_ms"), "ms", direction)
-        parsed.figure("iperf3_loss_ratio", None if lost is None else lost / 100, "1", direction)
+        parsed.figure("iperf3_jitter_ms", udp.get("jitter_ms"), "ms", way.direction)
+        parsed.figure("iperf3_loss_ratio", None if lost is None else lost / 100, "1", way.direction)
 
 
-def _intervals(
-    parsed: Parsed, report: dict[str, Any], suffix: str, direction: str, item: str, start_ns: int | None
-) -> None:
+def intervals(report: Report) -> Iterator[tuple[float, dict[str, Any], bool]]:
+    """Each interval, the seconds from the test's start to where iperf3's count of it begins, and whether it
+    is the first after the omitted time."""
+    omit_s = float(report.data["start"].get("test_start", {}).get("omit") or 0)
+    was_omitted = False
+    for interval in report.data.get("intervals", []):
+        is_omitted = bool((interval.get("sum") or {}).get("omitted"))
+        yield 0.0 if is_omitted else omit_s, interval, was_omitted and not is_omitted
+        was_omitted = is_omitted
+
+
+def _rate_bps(part: dict[str, Any], is_first: bool) -> float | None:
+    """Of an interval or of a stream in it.
+
+    When the omitted time ends, iperf3 counts bytes from zero but forgets to move the interval's beginning if
+    no report falls due just before: its rate is then too low by the last omitted interval. Bytes and end are
+    right.
+    """
+    if is_first and part["end"] > 0:
+        return float(part["bytes"]) * 8 / float(part["end"])
+    rate: float | None = part["bits_per_second"]
+    return rate
+
+
+def add_intervals(parsed: Parsed, report: Report, item: str, start_ns: int | None) -> None:
+    """The series of a report: of each stream, and of all together (flow NULL)."""
     if start_ns is None:
         parsed.warnings.append(f"{item}: start unknown, its intervals are left out")
         return
     labels = {}
-    for connection in report["start"].get("connected", []):
+    for connection in report.data["start"].get("connected", []):
         ends = (connection["local_host"], connection["local_port"], connection["remote_host"],
                 connection["remote_port"])  # fmt: skip
-        labels[connection["socket"]] = flow_label("tcp", *ends)
-    series: dict[tuple[str, str, str | None], list[tuple[int, float | None]]] = {}
+        labels[connection["socket"]] = flow_label(report.protocol, *ends)
+    series: dict[tuple[str, str, str | None, str], list[tuple[int, float | None]]] = {}
 
-    def note(name: str, unit: str, flow: str | None, part: dict[str, Any], key: str) -> None:
-        if key in part:
-            at = start_ns + round(part["end"] * 1e9)
-            series.setdefault((name, unit, flow), []).append((at, part[key]))
+    def note(way: Way, flow: str | None, part: dict[str, Any], since_s: float, is_first: bool) -> None:
+        at = start_ns + round((since_s + part["end"]) * 1e9)
+        for name, unit, key in _SERIES:
+            if key in part:
+                value = _rate_bps(part, is_first) if key == "bits_per_second" else part[key]
+                series.setdefault((name, unit, flow, way.direction), []).append((at, value))
 
-    for interval in report.get("intervals", []):
-        total = interval.get(f"sum{suffix}")
-        if total:
-            note("throughput", "bit/s", None, total, "bits_per_second")
-            note("retransmits", "packets", None, total, "retransmits")
-        for stream in interval.get("streams", []):
-            if suffix and bool(stream.get("sender")):
-                continue
-            flow = labels.get(stream.get("socket"))
-            note("throughput", "bit/s", flow, stream, "bits_per_second")
-            note("retransmits", "packets", flow, stream, "retransmits")
-            note("tcp_info.rtt", "us", flow, stream, "rtt")
-            note("tcp_info.snd_cwnd_bytes", "bytes", flow, stream, "snd_cwnd")
-    for (name, unit, flow), points in series.items():
+    for since_s, interval, is_first in intervals(report):
+        for way in report.ways:
+            total = interval.get(f"sum{way.suffix}")
+            if total:
+                note(way, None, total, since_s, is_first)
+            for stream in interval.get("streams", []):
+                if way.is_own is None or bool(stream.get("sender")) == way.is_own:
+                    note(way, labels.get(stream.get("socket")), stream, since_s, is_first)
+    for (name, unit, flow, direction), points in series.items():
         parsed.add(
             name,
             unit,
