@@ -29,6 +29,8 @@ pub struct Plan {
     pub changes: Vec<Change>,
     #[serde(default)]
     pub hops: Vec<Hop>,
+    #[serde(default)]
+    pub flow_tap: Option<FlowTap>,
     pub calibration: Option<Calibration>,
     pub traffic: Vec<Item>,
     #[serde(default)]
@@ -74,6 +76,8 @@ pub struct Hop {
     pub iface: String,
     pub ingress: Vec<String>,
     pub tap: TapMode,
+    #[serde(default)]
+    pub tap_interval_ns: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -81,7 +85,33 @@ pub struct Hop {
 pub enum TapMode {
     Packets,
     Summary,
+    Drops,
     Off,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code)]
+pub struct FlowTap {
+    pub watch: Vec<FlowWatch>,
+    pub window: Option<FlowWindow>,
+    pub sample_interval_ns: Option<i64>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code)]
+pub struct FlowWatch {
+    pub node: String,
+    pub port: Option<u16>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code)]
+pub struct FlowWindow {
+    pub start_ns: i64,
+    pub stop_ns: Option<i64>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -15,6 +15,9 @@ from narrows.plan.model import (
     Calibration,
     CalibrationPath,
     Capture,
+    FlowTap,
+    FlowWatch,
+    FlowWindow,
     Hop,
     LinkSampler,
     LinkSummary,
@@ -131,6 +134,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         setup=linux.setup_steps(topology, run.link, values) + l4s.steps(topology, l4s_ports),
         changes=changes,
         hops=_hops(run, topology),
+        flow_tap=_flow_tap(run, traffic),
         calibration=_calibration(run, topology, summary),
         traffic=traffic,
         composites=composites,
@@ -203,17 +207,58 @@ def _written(run: ResolvedRun, plan_id: str) -> Traffic:
     return run.items.get(plan_id) or run.items[plan_id.rpartition(".")[0]]
 
 
+def _flow_tap(run: ResolvedRun, traffic: tuple[TrafficItem, ...]) -> FlowTap | None:
+    """Watches the senders of all bulk flows."""
+    asked = run.flow_tap
+    if asked is None:
+        return None
+    flows = [item for item in traffic if isinstance(item, TcpBulk)]
+    if not flows:
+        asked.fail("there are no bulk flows to watch", 'add flow = bulk(cca="cubic", duration="10 s")')
+    return FlowTap(
+        watch=tuple(FlowWatch(node=item.sender, port=item.port) for item in flows),
+        window=FlowWindow(start_ns=asked["warm_up"].ns, stop_ns=None),
+        sample_interval_ns=None if asked["interval"] is None else asked["interval"].ns,
+    )
+
+
 def _hops(run: ResolvedRun, topology: Topology) -> tuple[Hop, ...]:
     router = topology.bottleneck
     down = topology.at(router, topology.bottleneck_down_cable).name
-    detail = run.tap["detail"]
+    detail, interval_ns = run.tap["detail"], run.tap["interval"].ns
     if topology.bottleneck_up_cable is None:
         others = tuple(i.name for i in topology.of(router) if i.name != down)
-        return (Hop(hop="bottleneck", direction="down", node=router, iface=down, ingress=others, tap=detail),)
+        return (
+            Hop(
+                hop="bottleneck",
+                direction="down",
+                node=router,
+                iface=down,
+                ingress=others,
+                tap=detail,
+                tap_interval_ns=interval_ns,
+            ),
+        )
     up = topology.at(router, topology.bottleneck_up_cable).name
     return (
-        Hop(hop="bottleneck", direction="down", node=router, iface=down, ingress=(up,), tap=detail),
-        Hop(hop="bottleneck", direction="up", node=router, iface=up, ingress=(down,), tap=detail),
+        Hop(
+            hop="bottleneck",
+            direction="down",
+            node=router,
+            iface=down,
+            ingress=(up,),
+            tap=detail,
+            tap_interval_ns=interval_ns,
+        ),
+        Hop(
+            hop="bottleneck",
+            direction="up",
+            node=router,
+            iface=up,
+            ingress=(down,),
+            tap=detail,
+            tap_interval_ns=interval_ns,
+        ),
     )
 
 

@@ -15,7 +15,7 @@ from narrows.spec.axis import SEED, Axis
 from narrows.spec.base import settle
 from narrows.spec.link import Link
 from narrows.spec.load import Experiment
-from narrows.spec.observe import capture, machine, sample, tap
+from narrows.spec.observe import capture, flow_tap, machine, sample, tap
 from narrows.spec.parsers import Wrong, identifier
 from narrows.spec.traffic import Traffic
 
@@ -55,6 +55,7 @@ class ResolvedRun:
     """By id, in the order of the file."""
     captures: dict[str, capture]
     tap: tap
+    flow_tap: flow_tap | None
     sample: sample
     machine: machine
 
@@ -103,6 +104,7 @@ def expand(experiment: Experiment) -> list[ResolvedRun]:
                     items=base.items,
                     captures=base.captures,
                     tap=base.tap,
+                    flow_tap=base.flow_tap,
                     sample=base.sample,
                     machine=base.machine,
                 )
@@ -160,6 +162,7 @@ def _resolve(experiment: Experiment, choices: Choices, key: dict[str, str]) -> R
         items=items,
         captures={name: c.resolve(choices) for name, c in experiment.captures.items()},
         tap=(experiment.tap or _TAP).resolve(choices),
+        flow_tap=None if experiment.flow_tap is None else experiment.flow_tap.resolve(choices),
         sample=(experiment.sample or _SAMPLE).resolve(choices),
         machine=(experiment.machine or _MACHINE).resolve(choices),
     )

@@ -24,7 +24,7 @@ NAMES = ("experiment", "question", "key")
 Direction = Literal["down", "up"]
 Tool = Literal["ip", "tc", "ethtool", "sysctl"]
 Role = Literal["client", "router", "path", "server"]
-TapMode = Literal["packets", "summary", "off"]
+TapMode = Literal["packets", "summary", "drops", "off"]
 
 
 class Strict(BaseModel):
@@ -140,6 +140,8 @@ class Hop(Strict):
     ingress: tuple[str, ...]
     """Interfaces of the same node through which its packets come in (for conservation)."""
     tap: TapMode
+    tap_interval_ns: int = Field(default=10_000_000, gt=0, le=1_000_000_000)
+    """Of the aggregates of the mode "drops"."""
 
 
 class CalibrationPath(Strict):
@@ -311,6 +313,28 @@ class LinkSampler(Strict):
     interval_ns: int = Field(gt=0)
 
 
+class FlowWatch(Strict):
+    """TCP sockets of a node with this port at either end; None: all."""
+
+    node: str
+    port: int | None
+
+
+class FlowWindow(Strict):
+    """The measuring window of the flow tap; stop None: when the bulk items are stopped."""
+
+    start_ns: int
+    stop_ns: int | None
+
+
+class FlowTap(Strict):
+    """What TCP senders did, counted in the kernel (docs/architecture.md, Flow tap)."""
+
+    watch: tuple[FlowWatch, ...] = Field(min_length=1)
+    window: FlowWindow | None
+    sample_interval_ns: int | None = Field(gt=0)
+
+
 Sampler = Annotated[TcpInfoSampler | QdiscSampler | LinkSampler, Field(discriminator="kind")]
 
 
@@ -342,6 +366,7 @@ class Plan(Strict):
     setup: tuple[Step, ...]
     changes: tuple[Change, ...]
     hops: tuple[Hop, ...]
+    flow_tap: FlowTap | None = None
     calibration: Calibration
     traffic: tuple[TrafficItem, ...]
     composites: tuple[Composite, ...] = ()

@@ -6,7 +6,7 @@ from narrows.spec import Link, bulk, fq_codel
 from narrows.spec.axis import axis
 from narrows.spec.dumbbell import Dumbbell, pair
 from narrows.spec.link import Link
-from narrows.spec.observe import capture, machine, repeat, sample, tap
+from narrows.spec.observe import capture, flow_tap, machine, repeat, sample, tap
 from narrows.spec.parsers import Bdp
 from narrows.spec.queues import (
     bfifo,
@@ -31,6 +31,7 @@ from narrows.spec.tools.command import command
 from narrows.spec.tools.iperf3 import iperf3
 from narrows.spec.tools.ndt7 import ndt7
 from narrows.spec.tools.probes import icmp_echo, udp_probe
+from narrows.spec.tools.rrul import rrul, rrul_be
 from narrows.spec.traffic import after, with_
 
 bdp = Bdp
@@ -52,6 +53,7 @@ __all__ = [
     "command",
     "docsis_pie",
     "dualpi2",
+    "flow_tap",
     "fq",
     "fq_codel",
     "fq_pie",
@@ -70,6 +72,8 @@ __all__ = [
     "ping",
     "red",
     "repeat",
+    "rrul",
+    "rrul_be",
     "sample",
     "sfq",
     "tap",

@@ -63,7 +63,8 @@ class Dumbbell(Link):
 
     def longest(self) -> Duration:
         """The longest base RTT: that of a limit in BDP."""
-        return max(each["base_rtt"] for each in self.members())
+        rtts: list[Duration] = [each["base_rtt"] for each in self.members()]
+        return max(rtts)
 
     # The pairs are a tuple inside an option, which the base class does not look into.
 

@@ -17,7 +17,7 @@ from narrows.errors import NarrowsError, SpecError, nearest
 from narrows.spec.axis import Axis, created_axes
 from narrows.spec.base import SpecObject, created
 from narrows.spec.link import Link, is_link
-from narrows.spec.observe import capture, machine, repeat, sample, tap
+from narrows.spec.observe import capture, flow_tap, machine, repeat, sample, tap
 from narrows.spec.traffic import Traffic, is_traffic
 from narrows.spec.where import of_traceback
 
@@ -37,6 +37,7 @@ class Experiment:
     """By variable name; the id of an item is its name, or its own `id=`."""
     captures: dict[str, capture] = field(default_factory=dict)
     tap: tap | None = None
+    flow_tap: flow_tap | None = None
     sample: sample | None = None
     machine: machine | None = None
     repeat: repeat | None = None
@@ -51,7 +52,8 @@ class Experiment:
     def roots(self) -> list[Any]:
         """Everything of which a run is made."""
         parts: list[Any] = [self.link, *self.items.values(), *self.captures.values()]
-        return parts + [p for p in (self.tap, self.sample, self.machine, self.repeat) if p is not None]
+        single = (self.tap, self.flow_tap, self.sample, self.machine, self.repeat)
+        return parts + [p for p in single if p is not None]
 
 
 def load(path: Path | str) -> Experiment:
@@ -244,7 +246,7 @@ def _collect_others(names: list[tuple[str, Any]], experiment: Experiment) -> Non
     assigned = {id(value): name for name, value in names}
     captures = 0
     for each in list(created):
-        if not isinstance(each, (capture, tap, sample, machine, repeat)):
+        if not isinstance(each, (capture, tap, flow_tap, sample, machine, repeat)):
             continue
         if isinstance(each, capture):
             captures += 1

@@ -51,12 +51,35 @@ class machine(SpecObject):
 
 
 class tap(SpecObject):
-    """The truth of every packet at the bottleneck: each kept ("packets"), a "summary", or "off"."""
+    """The truth of every packet at the bottleneck: each kept ("packets"), a "summary", "drops", or "off".
+
+    "drops" is for long fast runs: drops and marks one by one, the rest added up per `interval`.
+    """
 
     positional = ("detail",)
     may_stand_alone = True
 
-    detail: str = option(choice("packets", "summary", "off"), default="packets")
+    detail: str = option(choice("packets", "summary", "drops", "off"), default="packets")
+    interval: Time = option(positive, default="10 ms", doc='of the aggregates of "drops"')
+
+    def check(self) -> None:
+        ns = self["interval"].ns
+        if ns > 10**9 or 10**9 % ns:
+            self.fail(f"an interval of {self['interval']} does not divide a second", 'such as "10 ms"')
+        if "interval" in self.given and self["detail"] != "drops":
+            self.fail(f"{self['detail']} has no interval of its own", 'tap("drops", interval=…)')
+
+
+class flow_tap(SpecObject):
+    """What each bulk sender's TCP did, counted in the kernel: window reductions, losses, marks, RTT, bytes.
+
+    Counters are of the time after `warm_up` until the flows are stopped; `interval` is that of the series.
+    """
+
+    may_stand_alone = True
+
+    warm_up: Time = option(duration, default="0 s")
+    interval: Time = option(optional(positive), default="1 s")
 
 
 class sample(SpecObject):
