@@ -52,13 +52,18 @@ def goresponsiveness(
     foreign_mean = _trimmed(thirds, ROUND_TRIPS, trim_percent)
     foreign_p = _percentile(thirds, ROUND_TRIPS, percentile)
     return GoResponsiveness(
-        p90_rpm=MS_PER_MINUTE / ((self_p + foreign_p) / 2.0),
-        mean_rpm=MS_PER_MINUTE / ((self_mean + foreign_mean) / 2.0),
-        self_p90_rpm=MS_PER_MINUTE / self_p,
-        self_mean_rpm=MS_PER_MINUTE / self_mean,
-        foreign_p90_rpm=MS_PER_MINUTE / foreign_p,
-        foreign_mean_rpm=MS_PER_MINUTE / foreign_mean,
+        p90_rpm=_per_minute((self_p + foreign_p) / 2.0),
+        mean_rpm=_per_minute((self_mean + foreign_mean) / 2.0),
+        self_p90_rpm=_per_minute(self_p),
+        self_mean_rpm=_per_minute(self_mean),
+        foreign_p90_rpm=_per_minute(foreign_p),
+        foreign_mean_rpm=_per_minute(foreign_mean),
     )
+
+
+def _per_minute(time_ms: float) -> float | None:
+    """Round trips per minute; of no time there is no number (Go has +Inf there)."""
+    return MS_PER_MINUTE / time_ms if time_ms > 0 else None
 
 
 def _trimmed(x: Floats, times: int, percent: int) -> float:

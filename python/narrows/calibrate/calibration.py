@@ -1,0 +1,151 @@
+"""From a directory of runs to a whole calibration: every run's scores, readings, errors, summaries.
+
+The directory remembers what it is of in calibration.json (the name of the item under test). Tables are
+written beside the report as Parquet and CSV, so that every number of the page can be asked for again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from narrows.calibrate import compare
+from narrows.calibrate.readings import READINGS, score_readings, tool_readings
+from narrows.calibrate.scores import scores
+from narrows.engine import layout
+from narrows.errors import StoreError
+from narrows.metrics.scored_run import own_items
+from narrows.plan.model import Plan
+from narrows.spec.axis import SEED
+from narrows.spec.under_test import TOOL
+from narrows.store.results import Results
+
+FILE = "calibration.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """All that a report shows. `table` has a row per reading and truth; `axes` are the scenario's."""
+
+    directory: Path
+    question: str
+    axes: tuple[str, ...]
+    tools: tuple[str, ...]
+    runs: pl.DataFrame
+    failed: pl.DataFrame
+    scores: pl.DataFrame
+    table: pl.DataFrame
+    summaries: tuple[compare.Summary, ...]
+    parameters: pl.DataFrame
+    costs: pl.DataFrame
+
+    def swept(self) -> tuple[str, ...]:
+        """The axes that have more than one label."""
+        return tuple(axis for axis in self.axes if self.runs[axis].n_unique() > 1)
+
+
+def remember(directory: Path, item: str) -> None:
+    """Write which traffic item is the tool under test."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / FILE).write_text(json.dumps({"format": FORMAT, "item": item}) + "\n")
+
+
+def item_under_test(directory: Path) -> str:
+    """The item under test of a directory of runs."""
+    try:
+        known = json.loads((directory / FILE).read_bytes())
+    except (OSError, ValueError):
+        known = None
+    if not isinstance(known, dict) or known.get("format") != FORMAT or not isinstance(known.get("item"), str):
+        raise StoreError(
+            "these runs are no calibration (calibration.json is missing or of another version)",
+            where=str(directory),
+            remedy="narrows calibrate --queue cake   makes one",
+        )
+    return str(known["item"])
+
+
+def calibration(directory: Path, progress: Callable[[str], None] | None = None) -> Calibration:
+    """Work it all out; `progress` hears each run's id."""
+    results, test = Results(directory), item_under_test(directory)
+    every = results.runs()
+    runs = every.filter(pl.col("status") == "ok")
+    if runs.is_empty() or TOOL not in every.columns:
+        raise StoreError("there is no whole run to compare", where=str(directory), remedy="run it again")
+    scored = scores(
+        results, lambda plan: test if any(_is(test, i) for i in plan["traffic"]) else None, progress
+    )
+    readings = _readings(results, runs, scored, test)
+    axes = tuple(a for a in _axes(results, runs) if a not in (TOOL, SEED))
+    table = compare.compared(readings, scored, runs).with_columns(compare.conditions(axes))
+    return Calibration(
+        directory=directory,
+        question=str(runs["question"][0]),
+        axes=axes,
+        tools=tuple(runs[TOOL].unique(maintain_order=True).sort()),
+        runs=runs,
+        failed=every.filter(pl.col("status") != "ok"),
+        scores=scored,
+        table=table,
+        summaries=tuple(compare.summaries(table)),
+        parameters=compare.parameters(table),
+        costs=compare.costs(scored, runs),
+    )
+
+
+def _is(test: str, item: Mapping[str, Any]) -> bool:
+    name = str(item["id"])
+    return name == test or name.startswith(f"{test}-")
+
+
+def _axes(results: Results, runs: pl.DataFrame) -> list[str]:
+    names = dict.fromkeys(axis for run in runs["run_id"] for axis in results.manifest(run).get("key", {}))
+    return [axis if axis in runs.columns else f"key_{axis}" for axis in names]
+
+
+def _readings(results: Results, runs: pl.DataFrame, scored: pl.DataFrame, test: str) -> pl.DataFrame:
+    rows: list[dict[str, Any]] = []
+    figures = results.metrics().with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    by_run = {str(key[0]): part for key, part in figures.group_by("run_id")}
+    scores_by_run = {str(key[0]): part for key, part in scored.group_by("run_id", maintain_order=True)}
+    for run in runs["run_id"]:
+        folder = results.run_directory(run)
+        plan = Plan.from_json((folder / layout.PLAN).read_text(), where=str(folder))
+        own = own_items(plan.model_dump(), test)
+        mine = scores_by_run.get(run)
+        ways = [] if mine is None else mine["direction"].unique(maintain_order=True).to_list()
+        if run in by_run:
+            rows += tool_readings(by_run[run], run, own, ways)
+        if mine is not None:
+            probes = [i.id for i in plan.traffic if i.kind == "udp_probe" and i.id not in own]
+            rows += score_readings(mine, run, plan, test, probes)
+    return pl.DataFrame(rows, schema=READINGS)
+
+
+def write_tables(found: Calibration, out: Path) -> list[Path]:
+    """Every table as Parquet and CSV."""
+    out.mkdir(parents=True, exist_ok=True)
+    tables = {
+        "summary": compare.as_frame(found.summaries),
+        "readings": found.table.select(
+            "run_id", *found.axes, TOOL, SEED, "direction", "origin", "quantity", "metric", "statistic", "value",
+            "unit", "whose", "seen", "truth", "error",
+        ),
+        "parameters": found.parameters,
+        "costs": found.costs,
+        "score": found.scores,
+    }  # fmt: skip
+    written = []
+    for name, frame in tables.items():
+        frame.write_parquet(out / f"{name}.parquet", compression="zstd")
+        written.append(out / f"{name}.parquet")
+        if name != "score":
+            frame.write_csv(out / f"{name}.csv")
+            written.append(out / f"{name}.csv")
+    return written
