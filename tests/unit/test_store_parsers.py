@@ -115,15 +115,18 @@ def test_ndt7_fields_get_the_kernels_names(ndt7_field: str, kernel_field: str) -
 def test_each_qdisc_is_a_source_of_its_own() -> None:
     text = (
         "t_ns,kind,handle,parent,bytes,packets,drops,overlimits,requeues,backlog_bytes,backlog_packets,"
-        "marks,probability,delay_us\n"
-        "0,htb,1:,root,100,1,0,2,0,0,0,,,\n0,pfifo,11:,1:11,100,1,3,0,0,1514,1,,,\n"
-        "0,pie,12:,1:12,100,1,3,0,0,1514,1,7,0.25,15000\n"
+        "marks,probability,delay_us,packets_c,packets_l,step_marks,delay_l_us\n"
+        "0,htb,1:,root,100,1,0,2,0,0,0,,,,,,,\n0,pfifo,11:,1:11,100,1,3,0,0,1514,1,,,,,,,\n"
+        "0,pie,12:,1:12,100,1,3,0,0,1514,1,7,0.25,15000,,,,\n"
+        "0,dualpi2,13:,1:13,100,1,3,0,0,1514,1,7,0.25,15000,40,60,5,300\n"
     )
     parsed = counters.parse_qdisc(text, "q", direction="down")
     assert series(parsed, "drops", source="q/pfifo 11:") == [(0, 3.0)]
     assert series(parsed, "overlimits", source="q/htb 1:") == [(0, 2.0)]
     assert series(parsed, "probability", source="q/pie 12:") == [(0, 0.25)]
     assert series(parsed, "marks", source="q/pfifo 11:") == []
+    assert series(parsed, "packets_l", source="q/dualpi2 13:") == [(0, 60.0)]
+    assert series(parsed, "packets_l", source="q/pie 12:") == []
 
 
 def test_link_counters_become_series() -> None:

@@ -131,7 +131,7 @@ pub fn queued_packets() -> io::Result<u64> {
 impl Source for Qdiscs {
     const HEADER: &'static str =
         "t_ns,kind,handle,parent,bytes,packets,drops,overlimits,requeues,backlog_bytes,backlog_packets,\
-         marks,probability,delay_us";
+         marks,probability,delay_us,packets_c,packets_l,step_marks,delay_l_us";
 
     fn sample(&mut self, t_ns: i64, csv: &mut Csv) -> io::Result<Result<()>> {
         let mut line = String::new();
@@ -153,9 +153,11 @@ impl Source for Qdiscs {
             if let Some(v) = row.own.probability {
                 let _ = write!(line, "{v}");
             }
-            line.push(',');
-            if let Some(v) = row.own.delay_us {
-                let _ = write!(line, "{v}");
+            for v in std::iter::once(row.own.delay_us).chain(row.own.dual) {
+                line.push(',');
+                if let Some(v) = v {
+                    let _ = write!(line, "{v}");
+                }
             }
             if let Err(e) = csv.line(&line) {
                 return Ok(Err(e));

@@ -13,6 +13,9 @@ pub struct Xstats {
     pub probability: Option<f64>,
     /// CoDel: of the packet dequeued last. PIE: its estimate. DualPI2: the classic queue's.
     pub delay_us: Option<u32>,
+    /// DualPI2: packets that entered its classic and its low-latency queue, marks by the latter's own step
+    /// threshold, and the delay there.
+    pub dual: [Option<u32>; 4],
 }
 
 /// Fields by their offset in the structs of `linux/pkt_sched.h`.
@@ -24,7 +27,7 @@ pub fn parse(kind: &str, b: &[u8]) -> Xstats {
         "codel" => Xstats {
             marks: sum(at(24), at(32)),
             delay_us: at(12),
-            probability: None,
+            ..Xstats::default()
         },
         // tc_fq_codel_xstats: type (0: of the qdisc), then ecn_mark, ce_mark
         "fq_codel" if at(0) == Some(0) => Xstats {
@@ -36,6 +39,7 @@ pub fn parse(kind: &str, b: &[u8]) -> Xstats {
             marks: at(36).map(u64::from),
             probability: (b.len() >= 8).then(|| u64_at(b, 0) as f64 / 2f64.powi(64)),
             delay_us: at(8),
+            ..Xstats::default()
         },
         // tc_fq_pie_xstats: ecn_mark
         "fq_pie" => Xstats {
@@ -47,11 +51,13 @@ pub fn parse(kind: &str, b: &[u8]) -> Xstats {
             marks: at(12).map(u64::from),
             ..Xstats::default()
         },
-        // tc_dualpi2_xstats: prob as a fraction of 2^32, delay_c, ecn_mark (step_marks are among them)
+        // tc_dualpi2_xstats: prob as a fraction of 2^32, delay_c, delay_l, packets_in_c, packets_in_l, maxq,
+        // ecn_mark, step_marks (which are among ecn_mark)
         "dualpi2" => Xstats {
             marks: at(24).map(u64::from),
             probability: at(0).map(|p| p as f64 / 2f64.powi(32)),
             delay_us: at(4),
+            dual: [12, 16, 28, 8].map(at),
         },
         _ => Xstats::default(),
     }
@@ -82,6 +88,20 @@ mod tests {
             (x.marks, x.delay_us, x.probability),
             (Some(3), Some(15_000), Some(0.25))
         );
+    }
+
+    #[test]
+    fn dualpi2_tells_its_two_queues_apart() {
+        // prob, delay_c, delay_l, packets_in_c, packets_in_l, maxq, ecn_mark, step_marks, credit, memory: used, max, limit
+        let x = parse(
+            "dualpi2",
+            &words(&[1 << 31, 15_000, 300, 100, 200, 40, 9, 4, 0, 0, 0, 0]),
+        );
+        assert_eq!(
+            (x.marks, x.delay_us, x.probability),
+            (Some(9), Some(15_000), Some(0.5))
+        );
+        assert_eq!(x.dual, [Some(100), Some(200), Some(4), Some(300)]);
     }
 
     #[test]

@@ -28,6 +28,8 @@ const SAMPLE: u16 = 4;
 const SILENT: u16 = 5;
 const SINK: u16 = 6;
 const BACKLOG: i32 = 4096;
+/// CCAs whose receiver has a part of its own.
+const SCALABLE: [&str; 2] = ["dctcp", "prague"];
 /// On top of a round trip.
 const SILENCE_NS: i64 = 10_000_000;
 
@@ -76,6 +78,14 @@ impl Bulk {
         RunError::new(Stage::Traffic, message).item(&self.spec.id)
     }
 
+    fn set_cca(&self, fd: &OwnedFd, cca: &str) -> Result<()> {
+        let mut name = [0u8; 16];
+        let len = cca.len().min(15);
+        name[..len].copy_from_slice(&cca.as_bytes()[..len]);
+        sys::setsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, &name)
+            .map_err(|e| self.failed(format!("this kernel does not offer CCA '{cca}': {e}")))
+    }
+
     fn listen(&mut self, cx: &mut Cx) -> Result<()> {
         let s = &self.spec;
         let fd = cx
@@ -89,6 +99,11 @@ impl Bulk {
             )
         };
         socket.set_reuse_address(true).during(at)?;
+        // DCTCP's receiver has a part of its own: it echoes each mark, and takes ECN on an ECT SYN. Other CCAs
+        // are the sender's alone.
+        if let Some(cca) = s.cca.as_deref().filter(|cca| SCALABLE.contains(cca)) {
+            self.set_cca(&fd, cca)?;
+        }
         socket.bind(&sockaddr(s.receiver_address, s.port)).during(at)?;
         set_dscp(fd.as_raw_fd(), s.dscp)?;
         socket.listen(BACKLOG).during(at)?;
@@ -103,11 +118,7 @@ impl Bulk {
         let s = &self.spec;
         let fd = cx.nodes.socket(&s.sender, libc::AF_INET, libc::SOCK_STREAM, 0)?;
         if let Some(cca) = &s.cca {
-            let mut name = [0u8; 16];
-            let len = cca.len().min(15);
-            name[..len].copy_from_slice(&cca.as_bytes()[..len]);
-            sys::setsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION, &name)
-                .map_err(|e| self.failed(format!("this kernel does not offer CCA '{cca}': {e}")))?;
+            self.set_cca(&fd, cca)?;
         }
         set_dscp(fd.as_raw_fd(), s.dscp)?;
         let flow = &mut self.flows[i];

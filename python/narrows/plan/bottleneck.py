@@ -12,12 +12,15 @@ from narrows.errors import SpecError
 from narrows.plan.qdiscs import QueueContext, Words, arguments, words_of
 from narrows.spec.base import SpecObject
 from narrows.spec.link import Link
-from narrows.spec.queues import Qdisc, cake
+from narrows.spec.queues import Qdisc, cake, dualpi2
 from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, tbf
 from narrows.units import Duration, Rate, Size
 
 TBF_DEFAULT_LATENCY = "50ms"
 """tc asks for a limit or a latency, but the queue under the shaper, not TBF's own, is what holds packets."""
+
+NQB_TOS = "0xb4/0xfc"
+"""DSCP 45, whatever the ECN bits."""
 
 # HTB's round-robin quantum: rate / r2q (10) within these (net/sched/sch_htb.c). No effect with one class.
 HTB_R2Q = 10
@@ -48,7 +51,7 @@ class DirectionSpec:
         shaper = self.kind()
         if isinstance(shaper, no_shaper):
             return None
-        return self.queue.label() if isinstance(shaper, own_shaper) else shaper.label()
+        return self.queue.kind() if isinstance(shaper, own_shaper) else shaper.label()
 
     def shaped_rate(self) -> Rate | None:
         """What the shaper is set to."""
@@ -183,20 +186,30 @@ def queue_steps(dev: str, direction: DirectionSpec) -> list[tuple[str, ...]]:
     """The `tc` commands that make shaper and queue on an interface."""
     direction.check(direction.link)
     shaper = direction.kind()
-    queue = (direction.queue.label(), *arguments(direction.queue_words()))
+    queue = (direction.queue.kind(), *arguments(direction.queue_words()))
     root = ("qdisc", "add", "dev", dev, "root", "handle", "1:")
     if isinstance(shaper, htb):
         return [
             (*root, "htb", "default", "11"),
             ("class", "add", *_class(dev), *arguments(shaper_words(direction))),
             ("qdisc", "add", "dev", dev, "parent", "1:11", "handle", "110:", *queue),
+            *_filters(dev, "110:", direction.queue),
         ]
     if isinstance(shaper, tbf):
         return [
             (*root, "tbf", *arguments(shaper_words(direction))),
             ("qdisc", "add", "dev", dev, "parent", "1:1", "handle", "110:", *queue),
+            *_filters(dev, "110:", direction.queue),
         ]
-    return [(*root, *queue)]
+    return [(*root, *queue), *_filters(dev, "1:", direction.queue)]
+
+
+def _filters(dev: str, handle: str, queue: Qdisc) -> list[tuple[str, ...]]:
+    """What a queue needs beside itself. Class 2 of DualPI2 is its L queue for traffic that is not L4S."""
+    if not (isinstance(queue, dualpi2) and queue["nqb"]):
+        return []
+    match = ("protocol", "ip", "flower", "ip_tos", NQB_TOS)
+    return [("filter", "add", "dev", dev, "parent", handle, *match, "classid", f"{handle}2")]
 
 
 def rate_change(dev: str, direction: DirectionSpec, where: SpecObject) -> tuple[str, ...]:
@@ -214,5 +227,5 @@ def rate_change(dev: str, direction: DirectionSpec, where: SpecObject) -> tuple[
                 "the rate of cake(bandwidth=…) does not follow the link's", "leave bandwidth out of cake()"
             )
         rate = ("bandwidth", direction.rate.tc())
-        return ("qdisc", "change", "dev", dev, "root", "handle", "1:", direction.queue.label(), *rate)
+        return ("qdisc", "change", "dev", dev, "root", "handle", "1:", direction.queue.kind(), *rate)
     return where.fail("nothing shapes this link, so its rate cannot change", "use a shaper, such as htb()")

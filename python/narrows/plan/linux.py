@@ -235,7 +235,7 @@ def summary(link: Link, changes_in_words: tuple[str, ...]) -> LinkSummary:
         rate = direction.shaped_rate()
         made.append(
             LinkDirection(
-                queue=direction.queue.label(),
+                queue=direction.queue.kind(),
                 queue_options=direction.queue_words(),
                 shaper=direction.shaper_kind(),
                 shaper_options=words,

@@ -74,7 +74,7 @@ def arguments(words: Words) -> tuple[str, ...]:
 
 
 def _word(queue: Qdisc, name: str, value: Any, context: QueueContext) -> Iterator[tuple[str, str]]:
-    kind = queue.label()
+    kind = queue.kind()
     if value is None and name in ("quantum", "initial_quantum"):
         frames = {("fq", "quantum"): 2, ("fq", "initial_quantum"): 10}.get((kind, name), 1)
         yield name, str(frames * context.frame_bytes)

@@ -40,6 +40,10 @@ class Qdisc(SpecObject):
 
     can_shape: ClassVar[bool] = False
 
+    def kind(self) -> str:
+        """What `tc` calls it."""
+        return self.label()
+
 
 class pfifo(Qdisc):
     """Drop-tail, counted in packets. Linux takes the interface's txqueuelen, 1000, by default."""
@@ -138,6 +142,28 @@ class pie(Qdisc):
     dq_rate_estimator: bool = option(flag, default=False)
 
 
+class docsis_pie(Qdisc):
+    """PIE with the settings of DOCSIS cable modems, RFC 8034, as near as Linux' PIE comes.
+
+    Deviations: beta is 2.0 Hz, tc's largest, not 2.5; a drop's probability is scaled by the packet's size
+    over the MTU, not over 1024 bytes; the first burst that is let through is 150 ms, not 142; delay is
+    measured on leaving packets, not predicted from the modem's grants. Linux keeps what is common to both:
+    derandomisation, scaling of small probabilities, no drops below half the target.
+    """
+
+    limit: QueuePackets = option(queue_packets, default=1000, doc="the modem's buffer")
+    target: Time = option(microseconds, default="10 ms")
+    tupdate: Time = option(microseconds, default="16 ms")
+    alpha: int = option(count(0, 32), default=4, doc="in sixteenths of a hertz: 0.25 Hz")
+    beta: int = option(count(0, 32), default=32, doc="2.0 Hz; RFC 8034 has 2.5")
+    ecn: bool = option(flag, default=False)
+    bytemode: bool = option(flag, default=True)
+    dq_rate_estimator: bool = option(flag, default=False)
+
+    def kind(self) -> str:
+        return "pie"
+
+
 class fq_pie(Qdisc):
     """Flow queues with PIE."""
 
@@ -232,6 +258,9 @@ class dualpi2(Qdisc):
         optional(flag), default=None, doc="True: every ECN-capable packet uses the L queue"
     )
     split_gso: bool | None = option(optional(flag), default=None)
+    nqb: bool = option(
+        flag, default=False, doc="True: a filter puts DSCP 45 (NQB) into the L queue; Linux alone does not"
+    )
 
 
 class fq(Qdisc):

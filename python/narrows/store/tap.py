@@ -19,6 +19,8 @@ RECORD_BYTES = 48
 FLOW, PACKET = 1, 2
 DEPARTED, DROPPED, QUEUED = 1, 2, 3
 ECN_MASK, CE = 0x3, 0x3
+ECN_NAMES = {0: "not_ect", 1: "ect1", 2: "ect0", 3: "ce"}
+"""The two ECN bits of an IP header (RFC 3168; ECT(1) is L4S, RFC 9331)."""
 
 FLOW_DTYPE = np.dtype(
     [

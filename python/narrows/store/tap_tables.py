@@ -232,6 +232,11 @@ class _Hop:
                     "bytes",
                 ),
             ]
+            ecn_in = self.packets["tos_in"][mine] & tap.ECN_MASK
+            rows += [
+                (source, f"tap_arrived_{name}", float(np.count_nonzero(ecn_in == bits)), "packets")
+                for bits, name in tap.ECN_NAMES.items()
+            ]
             sojourn = np.sort(self.packets["sojourn_ns"][gone].astype(np.int64))
             if sojourn.size:
                 for percent in (50, 90, 95, 99):

@@ -34,6 +34,9 @@ class bulk(Traffic):
     start_jitter: Time = option(p.duration, default=DEFAULT_JITTER)
     dscp: str | int = option(p.dscp, default="CS0")
     ecn: bool = option(p.flag, default=False)
+    l4s: bool = option(
+        p.flag, default=False, doc="ECT(1) in place of ECT(0), for the L queue; needs cca='dctcp'"
+    )
     sample: Time = option(p.optional(p.positive), default=None, doc="interval of TCP_INFO of each flow")
     port: int | None = option(p.optional(p.port), default=None)
     pairs: str | Sequence[str] | None = option(
@@ -44,6 +47,7 @@ class bulk(Traffic):
         super().check()
         if self["duration"] is not None and isinstance(self["start"], after):
             self.fail("a duration needs a start that is a time", "use stop=with_(another item), or bytes=…")
+        p.check_l4s(self)
 
     def ends_by_itself(self) -> bool:
         return super().ends_by_itself() or self["bytes"] is not None

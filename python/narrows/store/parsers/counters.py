@@ -10,6 +10,7 @@ _QDISC_UNITS = {
     "bytes": "bytes", "packets": "packets", "drops": "packets", "overlimits": "1", "requeues": "1",
     "backlog_bytes": "bytes", "backlog_packets": "packets",
     "marks": "packets", "probability": "1", "delay_us": "us",
+    "packets_c": "packets", "packets_l": "packets", "step_marks": "packets", "delay_l_us": "us",
 }  # fmt: skip
 _LINK_UNITS = {
     "rx_packets": "packets", "tx_packets": "packets", "rx_bytes": "bytes", "tx_bytes": "bytes",
