@@ -11,6 +11,7 @@ use crate::sample::{link, qdisc};
 use crate::setup;
 
 const TAP: &str = "/proc/queue_tap";
+const TAP_INTERVAL_NS: i64 = 10_000_000;
 
 /// What shapes TCP and queues; the rest of /proc/sys can be read from the kernel's version.
 const SYSCTLS: &[&str] = &[
@@ -224,7 +225,14 @@ pub fn start_other_taps(nodes: &Nodes, hops: &[Hop], guest: bool) -> Result<()> 
 
 fn start_tap(nodes: &Nodes, hop: &Hop, number: usize) -> Result<()> {
     nodes.enter(&hop.node)?;
-    let command = format!("add {} {number}", hop.iface);
+    let command = match hop.tap {
+        TapMode::Drops => format!(
+            "add {} {number} {}",
+            hop.iface,
+            hop.tap_interval_ns.unwrap_or(TAP_INTERVAL_NS)
+        ),
+        _ => format!("add {} {number}", hop.iface),
+    };
     fs::write(TAP, &command).map_err(|e| {
         RunError::internal(format!("{TAP}: {e}"))
             .node(&hop.node)

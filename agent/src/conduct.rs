@@ -11,11 +11,11 @@ use crate::children::Children;
 use crate::clock::Clock;
 use crate::error::{During, Result, RunError, Stage};
 use crate::nodes::Nodes;
-use crate::plan::Plan;
+use crate::plan::{Item, Plan};
 use crate::reactor::{Event, Reactor, Token, IN};
 use crate::schedule::{Action, Schedule};
 use crate::status::{self, Interrupt};
-use crate::{sample, traffic};
+use crate::{flow_tap, sample, traffic};
 
 const CHANGES: u16 = 0xfff0;
 const WAKE: u16 = 0xfff1;
@@ -212,6 +212,11 @@ impl<'a> Conductor<'a> {
         self.slots[i].stopped = true;
         self.log
             .event(self.reactor.now, "stop", Some(&self.slots[i].id), json!({}));
+        if matches!(self.plan.traffic.get(i), Some(Item::TcpBulk(_))) {
+            if let Err(e) = flow_tap::flows_stop(self.plan.flow_tap.as_ref()) {
+                self.fail(e);
+            }
+        }
         self.with(i, |a, cx| a.stop(cx));
     }
 

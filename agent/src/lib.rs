@@ -16,6 +16,7 @@ mod collect;
 mod conduct;
 mod error;
 mod ethtool;
+mod flow_tap;
 mod guest;
 mod host;
 mod machine;

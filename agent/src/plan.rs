@@ -91,7 +91,6 @@ pub enum TapMode {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code)]
 pub struct FlowTap {
     pub watch: Vec<FlowWatch>,
     pub window: Option<FlowWindow>,
@@ -100,7 +99,6 @@ pub struct FlowTap {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code)]
 pub struct FlowWatch {
     pub node: String,
     pub port: Option<u16>,
@@ -108,7 +106,6 @@ pub struct FlowWatch {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code)]
 pub struct FlowWindow {
     pub start_ns: i64,
     pub stop_ns: Option<i64>,
@@ -370,6 +367,9 @@ impl Plan {
         }
         for h in &self.hops {
             known(&h.node, &format!("hop '{}'", h.hop))?;
+        }
+        for w in self.flow_tap.iter().flat_map(|t| &t.watch) {
+            known(&w.node, "flow_tap")?;
         }
         if let Some(c) = &self.calibration {
             known(&c.client, "calibration")?;

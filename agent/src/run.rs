@@ -17,7 +17,7 @@ use crate::nodes::Nodes;
 use crate::plan::Plan;
 use crate::reactor::Reactor;
 use crate::status::Interrupt;
-use crate::{calibrate, collect, setup, status, sys};
+use crate::{calibrate, collect, flow_tap, setup, status, sys};
 
 pub struct Run {
     pub plan: Plan,
@@ -63,6 +63,9 @@ pub fn set_up_failed(e: RunError) -> RunError {
 impl Run {
     /// Everything but the machine. The error, if any, is already in `result`.
     pub fn carry_out(&mut self, nodes: &Nodes, interrupt: &Interrupt, clock: Clock) -> Option<RunError> {
+        if !self.guest {
+            self.plan.flow_tap = None; // this host's kernel has none
+        }
         let outcome = self.stages(nodes, interrupt, clock);
         let error = outcome.err();
         self.result.insert(
@@ -85,6 +88,9 @@ impl Run {
         self.calibrate(nodes, clock, &mut log)?;
         interrupt.check()?;
 
+        if let Some(tap) = &self.plan.flow_tap {
+            flow_tap::start(nodes, tap, clock)?;
+        }
         let reactor = Reactor::new(clock).during(|| "creating the event loop".into())?;
         let mut conductor = Conductor::new(&self.plan, nodes, &self.places, &mut log, reactor, interrupt)?;
         let snapshot_t = match self.guest {
@@ -160,6 +166,9 @@ impl Run {
         self.settle(nodes)?;
         self.result
             .insert("hops".into(), collect::hops(&self.plan.hops, self.guest)?);
+        if self.plan.flow_tap.is_some() {
+            self.result.insert("flow_tap".into(), flow_tap::finish()?);
+        }
         self.result.insert("tc_after".into(), collect::tc(nodes)?);
         self.result.insert("links_after".into(), collect::links(nodes)?);
         Ok(())
@@ -171,7 +180,8 @@ pub fn empty_result() -> Map<String, Value> {
     let value = json!({
         "format": 1, "status": "failed", "error": null, "kernel": sys::kernel_version(), "tools": {},
         "epoch_monotonic_ns": null, "end_ns": null, "items": {}, "captures": {}, "calibration": null,
-        "sysctls": {}, "tc_before": {}, "tc_after": {}, "links_before": {}, "links_after": {}, "hops": []
+        "sysctls": {}, "tc_before": {}, "tc_after": {}, "links_before": {}, "links_after": {}, "hops": [],
+        "flow_tap": null
     });
     match value {
         Value::Object(m) => m,

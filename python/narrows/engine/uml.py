@@ -137,6 +137,8 @@ class UmlEngine:
             words += ["time-travel=inf-cpu", f"time-travel-start={plan.wall_clock_ns}"]
             if any(hop.tap != "off" for hop in plan.hops):
                 words.append(f"queue-tap={directory / layout.RAW / layout.TAP}")
+            if plan.flow_tap is not None:
+                words.append(f"flow-tap={directory / layout.RAW / layout.FLOW_TAP}")
             late = plan.machine.timer_latency
             if late is not None:
                 words.append(f"timer-latency={late.min_ns},{late.max_ns},{plan.seed}")
