@@ -1,8 +1,8 @@
 """RRUL and RRUL best effort, summarised per class as Flent defines the test.
 
 Definition (Flent 2.3, tests/rrul.conf, rrul_be.conf): 5 s of probes alone, 60 s with load, 5 s alone; four
-TCP flows each way and one UDP probe per class, one ICMP probe. Classes are BE (CS0), BK (CS1), CS5 and EF
-in `rrul`, four times BE in `rrul_be`. Flent's "sum" and "avg" add or average the streams at each instant of
+TCP flows each way, three UDP probes and one ICMP probe. The flows are of BE (CS0), BK (CS1), CS5 and EF in
+`rrul`, its UDP probes of EF, BK and BE; in `rrul_be` all are best effort. Flent's "sum" and "avg" add or average the streams at each instant of
 a common grid (step 0.2 s); over a whole phase these are the sum and the mean of the streams' own means,
 which is what is computed here, so no interpolation enters.
 

@@ -57,7 +57,8 @@ class Lowering:
     ) -> int:
         """The item's port on a node: its own (`offset` counts those of a tool of several items), or the first
         free one."""
-        port = None if item["port"] is None else item["port"] + offset
+        own = item.values.get("port")
+        port = None if own is None else own + offset
         if port is None:
             port = first
             while (node, port) in self.ports:

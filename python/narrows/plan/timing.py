@@ -13,6 +13,7 @@ from narrows.spec.tools.capacity_test import capacity_test
 from narrows.spec.tools.command import command
 from narrows.spec.tools.iperf3 import iperf3
 from narrows.spec.tools.ndt7 import ndt7
+from narrows.spec.tools.rrul import AnyRrul
 from narrows.spec.traffic import Reference, Traffic, after
 from narrows.units import NS_PER_S, Duration
 
@@ -145,6 +146,8 @@ def _own_length(item: Traffic, run: ResolvedRun) -> tuple[int, int] | None:
         return tests * NDT7_TEST_NS, max(limit.ns, tests * (NDT7_TEST_NS + NDT7_SLACK_NS))
     if isinstance(item, command):
         return None
+    if isinstance(item, AnyRrul):
+        return item.whole().ns, item.whole().ns
     if isinstance(item, capacity_test):
         tests = len(item.directions())
         own = tests * (item["omit"].ns + item["duration"].ns) + (tests - 1) * item["pause"].ns

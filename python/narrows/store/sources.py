@@ -13,10 +13,19 @@ from pathlib import Path
 import polars as pl
 
 from narrows.errors import StoreError
-from narrows.plan.model import Command, IcmpEcho, Plan, QdiscSampler, TcpBulk, TcpInfoSampler, UdpProbe
+from narrows.plan.model import (
+    Command,
+    Composite,
+    IcmpEcho,
+    Plan,
+    QdiscSampler,
+    TcpBulk,
+    TcpInfoSampler,
+    UdpProbe,
+)
 from narrows.store.agent_result import AgentResult
 from narrows.store.items import sending_direction
-from narrows.store.parsers import bulk, capacity_test, counters, iperf3, ndt7, probe, tcp_info
+from narrows.store.parsers import bulk, capacity_test, counters, iperf3, ndt7, probe, rrul, tcp_info
 from narrows.store.parsers.common import Parsed
 from narrows.store.tap import flow_label
 
@@ -38,22 +47,27 @@ def read_text(raw: Path, name: str) -> str:
 
 def parse_all(plan: Plan, result: AgentResult, raw: Path, flows: pl.DataFrame) -> Parsed:
     """Rows and figures of all items and samplers. `flows` (from the tap) helps to time what has no clock."""
-    everything = Parsed()
+    everything, parts = Parsed(), dict[str, Parsed]()
     for item in plan.traffic:
         outcome = result.items.get(item.id)
         if outcome is None or outcome.status not in RAN:
             continue
         if isinstance(item, TcpBulk):
-            everything.merge(_bulk(plan, item, raw))
+            parts[item.id] = _bulk(plan, item, raw)
         elif isinstance(item, UdpProbe | IcmpEcho):
             name = f"{item.id}.csv"
             way = sending_direction(plan, item.client)
             text = read_text(raw, name)
             parsed = probe.parse(text, item.id, toward_server=way, where=f"raw/{name}")
-            everything.merge(_own_source(parsed, item.id))
+            parts[item.id] = _own_source(parsed, item.id)
         else:
             epoch_ns = result.epoch_monotonic_ns or 0
-            everything.merge(_command(CommandRun(item, plan, raw, outcome.start_ns, flows, epoch_ns)))
+            parts[item.id] = _command(CommandRun(item, plan, raw, outcome.start_ns, flows, epoch_ns))
+    for composite in plan.composites:
+        if composite.tool in ("rrul", "rrul_be"):
+            everything.merge(_rrul(composite, parts))
+    for each in parts.values():
+        everything.merge(each)
     for sampler in plan.samplers:
         name = f"{sampler.id}.csv"
         text, where = read_text(raw, name), f"raw/{name}"
@@ -128,6 +142,18 @@ def _capacity_test(ran: CommandRun) -> Parsed:
         where=ran.where,
     )
     return _own_source(parsed, test.id)
+
+
+def _rrul(composite: Composite, parts: dict[str, Parsed]) -> Parsed:
+    options = {name: int(value) for name, value in composite.options.items() if isinstance(value, int)}
+    parsed = rrul.parse(
+        composite.id,
+        {name: parts[name] for name in composite.parts if name in parts},
+        load_from_ns=options["load_from_ns"],
+        load_to_ns=options["load_to_ns"],
+        flows=options["flows"],
+    )
+    return _own_source(parsed, composite.id)
 
 
 def _number(value: int | float | str | None) -> float | None:
