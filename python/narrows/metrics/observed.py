@@ -7,13 +7,15 @@ file is read here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from narrows.metrics.arrays import Floats
+from narrows.metrics.many_flows import ManyFlows
 
 NS_PER_S = 1e9
 ONE_PACKET_BURSTS = range(1, 2000)  # bytes: what tc sets where nobody asks for a burst
@@ -107,6 +109,13 @@ class Observed:
     idle: tuple[int, int] | None = None
     test_item: str | None = None
     warnings: Sequence[str] = ()
+    read_many: Callable[[], ManyFlows | None] | None = None
+    """Works out what many flows did; None where the run had no flow tap."""
+
+    @cached_property
+    def many(self) -> ManyFlows | None:
+        """What many flows did, worked out when first asked for."""
+        return None if self.read_many is None else self.read_many()
 
     @property
     def ok(self) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import polars as pl
 import narrows.store.results as store
 from narrows.metrics.gather import RunTables, gather
 from narrows.metrics.observed import Observed
+from narrows.report.load_many import reader
 
 _LIGHT = ("tcp_info.rtt", "rtt", "app_info.num_bytes", "app_info.elapsed_time")
 _TABLES = ("metrics", "samples", "sojourn")
@@ -29,7 +31,8 @@ def load(directory: Path) -> list[Observed]:
         manifest, folder = results.manifest(run_id), results.run_directory(run_id)
         plan = _plan(folder, manifest)
         if run_id in whole:
-            runs.append(gather(_tables(folder, plan, manifest, light=True), _again(folder, plan, manifest)))
+            run = gather(_tables(folder, plan, manifest, light=True), _again(folder, plan, manifest))
+            runs.append(replace(run, read_many=reader(folder, plan)))
         else:
             runs.append(failed(manifest, plan))
     return runs

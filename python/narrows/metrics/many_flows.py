@@ -1,0 +1,303 @@
+"""A run of many flows, reduced to the quantities of chapter 3 of the thesis: a composition of other metrics.
+
+Definition: all quantities are of the measuring window that the flow tap kept, warm-up left out. A flow's
+goodput is what was acknowledged in its window over the window's length. Losses are what the bottleneck
+dropped of the flow in its window; halvings are reductions of its window but for those of retransmission
+timeouts. The Mathis model is fitted with the mean of the smoothed RTT, once with p = losses over data packets
+sent and once with p = halvings over the same. Burstiness is that of the drops of all flows; synchronisation
+has windows of the mean RTT. Each constant, index and share carries the number of flows it is of.
+
+`moved` says how settled a cumulative metric was: its range over the last part of the record over its last
+value (the thesis stops below 1 % in 20 minutes). The last part is LAST_PART of the measured time, at most 20
+minutes; `settled_ns` is when it first moved less than 1 % over that length.
+
+Nothing is read here; the tables are the store's (docs/data.md: tcp_flows, tcp_events, tcp_samples, queue,
+flows). What they do not hold is None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from narrows.metrics.burstiness import Burstiness, burstiness
+from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time
+from narrows.metrics.jain import jain_index
+from narrows.metrics.losses_per_halving import LossesPerHalving, losses_per_halving
+from narrows.metrics.mathis import Mathis, mathis
+from narrows.metrics.settled import TOLERANCE, settled_at
+from narrows.metrics.shares import Share, shares
+from narrows.metrics.synchronisation import Synchronisation, synchronisation
+from narrows.metrics.time_to_fairness import time_to_fairness_ns
+from narrows.metrics.utilisation import largest_goodput_bps, utilisation
+
+NS_PER_S = 1e9
+US_PER_S = 1e6
+LAST_PART = 0.25
+LAST_PART_MOST_NS = 20 * 60 * 10**9
+FAIRNESS_WINDOW_NS = 10 * 10**9
+FAIRNESS_HOLD_NS = 30 * 10**9
+
+
+@dataclass(frozen=True)
+class FlowTables:
+    """The stored tables of one run. `drops` has t_ns and label (of the dropped packet's flow);
+    `levels` t_ns and value, the mean backlog in bytes per interval. None: not recorded."""
+
+    tcp_flows: pl.DataFrame
+    tcp_events: pl.DataFrame
+    tcp_samples: pl.DataFrame
+    drops: pl.DataFrame | None
+    levels: pl.DataFrame | None
+    rate_bps: float | None
+    mtu_bytes: int
+    limit_bytes: float | None
+    base_rtt_ns: dict[str, int]
+    """By sender node."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """How a cumulative metric ended."""
+
+    final: float
+    moved: float | None
+    over_ns: int
+    settled_ns: int | None
+
+
+@dataclass(frozen=True)
+class ManyFlows:
+    """What a run of many flows showed."""
+
+    start_ns: int
+    stop_ns: int
+    table: pl.DataFrame
+    """One row per flow: label, cca, node, base_rtt_ms, goodput_bps, rtt_ms, sent, dropped, lost, halvings,
+    timeouts, recoveries."""
+    jain: float | None
+    jain_by_cca: dict[str, float]
+    shares: dict[str, Share]
+    mathis_on_losses: Mathis | None
+    mathis_on_halvings: Mathis | None
+    losses_per_halving: LossesPerHalving | None
+    drop_burstiness: Burstiness | None
+    synchronisation: Synchronisation | None
+    utilisation: float | None
+    occupancy_mean: float | None
+    """Mean backlog over the queue's limit."""
+    jain_settled: Settled | None
+    share_settled: dict[str, Settled]
+    time_to_fairness_ns: int | None
+    jain_series: pl.DataFrame
+    """t_ns, jain: per window of FAIRNESS_WINDOW_NS."""
+
+    @property
+    def flows(self) -> int:
+        """Flows with something in the window."""
+        return self.table.height
+
+    @property
+    def seconds(self) -> float:
+        """Length of the measuring window."""
+        return (self.stop_ns - self.start_ns) / NS_PER_S
+
+    @property
+    def drops(self) -> int | None:
+        """Packets dropped at the bottleneck in the window."""
+        column = self.table["dropped"]
+        return None if column.null_count() else int(column.sum())
+
+
+def many_flows(tables: FlowTables) -> ManyFlows | None:
+    """Everything of one run; None if no flow has anything in the window."""
+    flows = tables.tcp_flows.filter(pl.col("stop_ns") > pl.col("start_ns"))
+    if not flows.height:
+        return None
+    start_ns, stop_ns = int(flows["start_ns"].min()), int(flows["stop_ns"].max())  # type: ignore[arg-type]
+    table = _table(flows, tables)
+    rate = table["goodput_bps"]
+    ccas = table["cca"].to_list()
+    mss = float(flows["mss_bytes"].median() or 0)  # type: ignore[arg-type]
+    cumulative = _cumulative(tables.tcp_samples, flows, start_ns)
+    windows = jain_over_time(
+        delivered_per_window(_counters(tables.tcp_samples, flows, start_ns), FAIRNESS_WINDOW_NS), flows.height
+    )
+    return ManyFlows(
+        start_ns=start_ns,
+        stop_ns=stop_ns,
+        table=table,
+        jain=jain_index(rate),
+        jain_by_cca=_jain_by_cca(table),
+        shares=shares(ccas, flows["bytes_acked"]) or {},
+        mathis_on_losses=_mathis(table, "dropped", mss),
+        mathis_on_halvings=_mathis(table, "halvings", mss),
+        losses_per_halving=_losses_per_halving(table),
+        drop_burstiness=_burstiness(tables.drops, start_ns, stop_ns),
+        synchronisation=_synchronisation(tables.tcp_events, table, start_ns, stop_ns),
+        utilisation=_utilisation(flows, tables, start_ns, stop_ns),
+        occupancy_mean=_occupancy(tables, start_ns, stop_ns),
+        jain_settled=_settled(cumulative, "jain"),
+        share_settled=_shares_settled(tables.tcp_samples, flows, start_ns),
+        time_to_fairness_ns=_time_to_fairness(windows, start_ns),
+        jain_series=windows,
+    )
+
+
+def _halvings(events: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+    """Per flow: reductions in its window that are not a timeout's."""
+    inside = events.join(flows.select("flow", "start_ns", "stop_ns"), on="flow").filter(
+        pl.col("reduction")
+        & (pl.col("kind").cast(pl.String) != "timeout")
+        & (pl.col("t_ns") >= pl.col("start_ns"))
+        & (pl.col("t_ns") < pl.col("stop_ns"))
+    )
+    return inside.group_by("flow").agg(pl.len().alias("halvings"))
+
+
+def _table(flows: pl.DataFrame, tables: FlowTables) -> pl.DataFrame:
+    seconds = (pl.col("stop_ns") - pl.col("start_ns")) / NS_PER_S
+    joined = flows.join(_halvings(tables.tcp_events, flows), on="flow", how="left", maintain_order="left")
+    dropped = pl.lit(None, dtype=pl.Int64)
+    if tables.drops is not None:
+        spans = flows.select(pl.col("label").cast(pl.String), "start_ns", "stop_ns")
+        inside = tables.drops.with_columns(pl.col("label").cast(pl.String)).join(spans, on="label")
+        inside = inside.filter(pl.col("t_ns") >= pl.col("start_ns"), pl.col("t_ns") < pl.col("stop_ns"))
+        counts = inside.group_by("label").agg(pl.len().alias("drops"))
+        joined = joined.with_columns(pl.col("label").cast(pl.String)).join(
+            counts, on="label", how="left", maintain_order="left"
+        )
+        dropped = pl.col("drops").fill_null(0).cast(pl.Int64)
+    base = pl.col("node").cast(pl.String).replace_strict(tables.base_rtt_ns, default=None) / 1e6
+    return joined.select(
+        "label",
+        pl.col("cca").cast(pl.String),
+        pl.col("node").cast(pl.String),
+        base.cast(pl.Float64).alias("base_rtt_ms"),
+        (pl.col("bytes_acked") * 8.0 / seconds).alias("goodput_bps"),
+        (pl.col("srtt_mean_us") / 1e3).alias("rtt_ms"),
+        pl.col("data_packets_sent").alias("sent"),
+        dropped.alias("dropped"),
+        pl.col("lost_packets").alias("lost"),
+        pl.col("halvings").fill_null(0).cast(pl.Int64),
+        "timeouts",
+        pl.col("recoveries"),
+    )
+
+
+def _jain_by_cca(table: pl.DataFrame) -> dict[str, float]:
+    found = {}
+    for (cca,), same in sorted(table.group_by(["cca"]), key=lambda each: str(each[0][0])):
+        index = jain_index(same["goodput_bps"])
+        if index is not None:
+            found[str(cca)] = index
+    return found
+
+
+def _mathis(table: pl.DataFrame, events: str, mss_bytes: float) -> Mathis | None:
+    rows = table.drop_nulls(["goodput_bps", "rtt_ms", events, "sent"])
+    if not rows.height or mss_bytes <= 0:
+        return None
+    return mathis(rows["goodput_bps"], rows["rtt_ms"] / 1e3, rows[events], rows["sent"], mss_bytes)
+
+
+def _losses_per_halving(table: pl.DataFrame) -> LossesPerHalving | None:
+    rows = table.drop_nulls(["dropped", "halvings"])
+    return losses_per_halving(rows["dropped"], rows["halvings"]) if rows.height else None
+
+
+def _burstiness(drops: pl.DataFrame | None, start_ns: int, stop_ns: int) -> Burstiness | None:
+    if drops is None:
+        return None
+    inside = drops.filter(pl.col("t_ns").is_between(start_ns, stop_ns, closed="left"))
+    return burstiness(inside["t_ns"].sort())
+
+
+def _synchronisation(
+    events: pl.DataFrame, table: pl.DataFrame, start_ns: int, stop_ns: int
+) -> Synchronisation | None:
+    rtt_ms = table["rtt_ms"].mean()
+    if not isinstance(rtt_ms, float) or rtt_ms <= 0:
+        return None
+    cuts = events.filter(pl.col("reduction"))
+    return synchronisation(cuts["t_ns"], cuts["flow"], table.height, round(rtt_ms * 1e6), start_ns, stop_ns)
+
+
+def _utilisation(flows: pl.DataFrame, tables: FlowTables, start_ns: int, stop_ns: int) -> float | None:
+    if tables.rate_bps is None:
+        return None
+    goodput = float(flows["bytes_acked"].sum()) * 8e9 / (stop_ns - start_ns)
+    return utilisation(goodput, largest_goodput_bps(tables.rate_bps, tables.mtu_bytes))
+
+
+def _occupancy(tables: FlowTables, start_ns: int, stop_ns: int) -> float | None:
+    if tables.levels is None or not tables.limit_bytes:
+        return None
+    inside = tables.levels.filter(pl.col("t_ns").is_between(start_ns, stop_ns, closed="left"))
+    mean = inside["value"].mean()
+    return float(mean) / tables.limit_bytes if isinstance(mean, float) else None
+
+
+# ---- over time -------------------------------------------------------------------------------------------
+
+
+def _counters(samples: pl.DataFrame, flows: pl.DataFrame, start_ns: int) -> pl.DataFrame:
+    """t_ns, flow, bytes: each flow's counter in the window, from its first sample there."""
+    watched = samples.join(flows.select("flow"), on="flow", how="semi")
+    inside = watched.filter(pl.col("t_ns") >= start_ns)
+    return inside.select("t_ns", "flow", pl.col("bytes_acked").alias("bytes"))
+
+
+def _since_start(samples: pl.DataFrame, flows: pl.DataFrame, start_ns: int) -> pl.DataFrame:
+    """t_ns, flow, bytes: what each flow delivered from the window's start until t."""
+    rows = _counters(samples, flows, start_ns).sort("flow", "t_ns")
+    since = pl.col("bytes").cast(pl.Float64) - pl.col("bytes").cast(pl.Float64).first().over("flow")
+    return rows.with_columns(since.alias("bytes"))
+
+
+def _cumulative(samples: pl.DataFrame, flows: pl.DataFrame, start_ns: int) -> pl.DataFrame:
+    """t_ns, jain: Jain's index of what each flow delivered from the window's start until t."""
+    rows = _since_start(samples, flows, start_ns)
+    return jain_over_time(rows.rename({"bytes": "value"}), flows.height).drop_nulls("jain")
+
+
+def _settled(series: pl.DataFrame, name: str) -> Settled | None:
+    if series.height < 2:
+        return None
+    times, values = series["t_ns"].to_numpy(), series[name].to_numpy().astype(np.float64)
+    over = min(LAST_PART_MOST_NS, int((times[-1] - times[0]) * LAST_PART))
+    if over <= 0:
+        return None
+    last = values[times >= times[-1] - over]
+    final = float(values[-1])
+    moved = float(last.max() - last.min()) / abs(final) if final else None
+    return Settled(final, moved, over, settled_at(series["t_ns"], series[name], over, TOLERANCE))
+
+
+def _shares_settled(samples: pl.DataFrame, flows: pl.DataFrame, start_ns: int) -> dict[str, Settled]:
+    """Each CCA's cumulative share; of a single CCA there is nothing to tell."""
+    kinds = flows.select("flow", pl.col("cca").cast(pl.String))
+    if kinds["cca"].n_unique() < 2:
+        return {}
+    rows = _since_start(samples, flows, start_ns).join(kinds, on="flow")
+    total = rows.group_by("t_ns").agg(pl.col("bytes").sum().alias("all"))
+    by_cca = rows.group_by("t_ns", "cca").agg(pl.col("bytes").sum())
+    shared = by_cca.join(total, on="t_ns").filter(pl.col("all") > 0)
+    shared = shared.with_columns((pl.col("bytes") / pl.col("all")).alias("share")).sort("t_ns")
+    found = {}
+    for cca in sorted(kinds["cca"].unique()):
+        one = _settled(shared.filter(pl.col("cca") == cca), "share")
+        if one is not None:
+            found[cca] = one
+    return found
+
+
+def _time_to_fairness(windows: pl.DataFrame, start_ns: int) -> int | None:
+    if windows.height < 2:
+        return None
+    return time_to_fairness_ns(windows["t_ns"], windows["jain"], FAIRNESS_HOLD_NS, start_ns)
+
+
+__all__ = ["FlowTables", "ManyFlows", "Settled", "many_flows"]

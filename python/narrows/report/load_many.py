@@ -1,0 +1,86 @@
+"""Reads the tables of one run of many flows, when its numbers are first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from narrows.metrics.many_flows import FlowTables, ManyFlows, many_flows
+
+ETHERNET_HEADER_BYTES = 14
+LEVELS = "backlog_mean_bytes"
+"""The series of the tap mode "drops": mean backlog over time, per interval."""
+
+
+def reader(folder: Path, plan: Mapping[str, Any]) -> Callable[[], ManyFlows | None] | None:
+    """How to work out what the flows did; None where the plan has no flow tap."""
+    if not plan.get("flow_tap") or not (folder / "tcp_flows.parquet").exists():
+        return None
+    return lambda: many_flows(_tables(folder, plan))
+
+
+def _tables(folder: Path, plan: Mapping[str, Any]) -> FlowTables:
+    link = plan["link"]
+    nodes = {node: pair["base_rtt_ns"] for pair in link.get("pairs") or () for node in pair["senders"]}
+    hop = next((h for h in plan["hops"] if h["direction"] == "down"), None)
+    kept = hop is not None and hop["tap"] in ("packets", "drops")
+    flows = pl.read_parquet(folder / "tcp_flows.parquet")
+    if not nodes:
+        nodes = {str(node): link["base_rtt_ns"] for node in flows["node"].cast(pl.String).unique()}
+    senders = {item["sender"] for item in plan["traffic"] if item["kind"] == "tcp_bulk"}
+    return FlowTables(
+        tcp_flows=flows.filter(pl.col("node").cast(pl.String).is_in(sorted(senders))),
+        tcp_events=pl.read_parquet(folder / "tcp_events.parquet"),
+        tcp_samples=pl.read_parquet(folder / "tcp_samples.parquet"),
+        drops=_drops(folder, hop["hop"]) if hop is not None and kept else None,
+        levels=_levels(folder, hop["hop"]) if hop is not None and hop["tap"] == "drops" else None,
+        rate_bps=link["rate_down_bps"],
+        mtu_bytes=int(link["mtu_bytes"]),
+        limit_bytes=_limit_bytes(link),
+        base_rtt_ns=nodes,
+    )
+
+
+def _drops(folder: Path, hop: str) -> pl.DataFrame:
+    """t_ns and label of every packet dropped on its way down."""
+    here = (pl.col("hop").cast(pl.String) == hop) & (pl.col("direction").cast(pl.String) == "down")
+    labels = pl.scan_parquet(folder / "flows.parquet").filter(here).select("flow", "label")
+    return (
+        pl.scan_parquet(folder / "queue.parquet")
+        .filter(here & (pl.col("event").cast(pl.String) == "drop"))
+        .select("t_ns", "flow")
+        .join(labels, on="flow", how="left")
+        .select("t_ns", "label")
+        .sort("t_ns")
+        .collect()
+    )
+
+
+def _levels(folder: Path, hop: str) -> pl.DataFrame | None:
+    mine = (
+        (pl.col("source").cast(pl.String) == hop)
+        & (pl.col("direction").cast(pl.String) == "down")
+        & (pl.col("series").cast(pl.String) == LEVELS)
+    )
+    found = (
+        pl.scan_parquet(folder / "samples.parquet")
+        .filter(mine)
+        .select("t_ns", "value")
+        .sort("t_ns")
+        .collect()
+    )
+    return found if found.height else None
+
+
+def _limit_bytes(link: Mapping[str, Any]) -> float | None:
+    """The limit of a drop-tail queue in bytes; of others "full" has no one meaning."""
+    options = link["down"]["queue_options"]
+    limit = options.get("limit", "")
+    if not limit.isdigit():
+        return None
+    if link["queue"] == "bfifo":
+        return float(limit)
+    return float(limit) * (link["mtu_bytes"] + ETHERNET_HEADER_BYTES) if link["queue"] == "pfifo" else None
