@@ -87,6 +87,7 @@ class AgentResult(_Open):
     links_before: dict[str, Any] = {}
     links_after: dict[str, Any] = {}
     hops: tuple[HopResult, ...] = ()
+    flow_tap: dict[str, int] | None = None
 
 
 def read(path: Path) -> AgentResult:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from narrows.plan.model import Hop, Plan
 from narrows.store import tap as tap_file
+from narrows.store import tap_intervals
 from narrows.store.agent_result import AgentResult, TapTotals
 
 COUNTS = ("arrived", "departed", "dropped", "queued")
@@ -130,7 +131,24 @@ def _tap_checks(
         for unit in ("packets", "bytes")
     }
     expected["marked_packets"] = totals.marked_packets
+    if hop.tap == "drops":
+        return [balance, *_lean_checks(number, data, names[1], expected)]
     return [balance, _equal(names[1], count(data.of_hop(number)), expected)]
+
+
+def _lean_checks(number: int, data: tap_file.Tap, name: str, expected: dict[str, int]) -> list[Check]:
+    """Intervals hold every packet; one by one are only those dropped, marked or still queued."""
+    found = count(data.of_hop(number))
+    intervals = tap_intervals.totals(data.intervals[data.intervals["hop"] == number])
+    alone = ("dropped_packets", "dropped_bytes", "marked_packets", "queued_packets", "queued_bytes")
+    return [
+        _equal(name, intervals, {key: expected[key] for key in intervals}),
+        _equal(
+            "tap: records of drops and marks = totals",
+            {key: found[key] for key in alone},
+            {key: expected[key] for key in alone},
+        ),
+    ]
 
 
 def count(packets: NDArray[Any]) -> dict[str, int]:

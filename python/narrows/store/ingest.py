@@ -18,7 +18,18 @@ from narrows.engine import layout
 from narrows.engine.types import Finished, RunFacts, RunFault
 from narrows.errors import NarrowsError
 from narrows.plan.model import Plan
-from narrows.store import agent_result, conservation, manifest, queue_table, schema, sources, tap, tap_tables
+from narrows.store import (
+    agent_result,
+    conservation,
+    flow_tap,
+    flow_tap_tables,
+    manifest,
+    queue_table,
+    schema,
+    sources,
+    tap,
+    tap_tables,
+)
 from narrows.store.agent_result import AgentResult
 from narrows.store.items import Span
 
@@ -50,6 +61,8 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
                 fault = RunFault("conservation", "; ".join(failures))
             else:
                 rows, packets, warnings = _tables(directory, facts.run_id, plan, result, data)
+                if plan.flow_tap is not None and facts.engine.has_tap:
+                    rows |= _flow_tap(directory, facts.run_id, plan, result)
         except NarrowsError as error:
             fault = _fault("store", error)
         except OSError:
@@ -60,6 +73,7 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
     manifest.write(directory, whole)
     if fault is None:
         (raw / layout.TAP).unlink(missing_ok=True)
+        (raw / layout.FLOW_TAP).unlink(missing_ok=True)
         _compress(raw)
     virtual_s = None if result is None or result.end_ns is None else result.end_ns / 1e9
     return Finished(fault, virtual_s, tuple(warnings))
@@ -138,6 +152,18 @@ def _tables(
         schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
         rows[name] = table.height
     return rows, packets, parsed.warnings
+
+
+def _flow_tap(directory: Path, run_id: str, plan: Plan, result: AgentResult) -> dict[str, int]:
+    """Write the tables of the flow tap; returns their heights."""
+    assert result.epoch_monotonic_ns is not None
+    spans = {name: Span(item.start_ns, item.end_ns) for name, item in result.items.items()}
+    data = flow_tap.read(directory / layout.RAW / layout.FLOW_TAP)
+    made = flow_tap_tables.derive(run_id, plan, data, result.flow_tap, result.epoch_monotonic_ns, spans)
+    tables = {"tcp_flows": made.flows, "tcp_events": made.events, "tcp_samples": made.samples}
+    for name, table in tables.items():
+        schema.write(table, directory / f"{name}.parquet")
+    return {name: table.height for name, table in tables.items()}
 
 
 def _compress(raw: Path) -> None:

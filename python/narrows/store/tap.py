@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from narrows.errors import StoreError
 
 RECORD_BYTES = 48
-FLOW, PACKET = 1, 2
+FLOW, PACKET, TRAFFIC, LEVELS = 1, 2, 3, 4
 DEPARTED, DROPPED, QUEUED = 1, 2, 3
 ECN_MASK, CE = 0x3, 0x3
 ECN_NAMES = {0: "not_ect", 1: "ect1", 2: "ect0", 3: "ce"}
@@ -36,7 +36,31 @@ PACKET_DTYPE = np.dtype(
         ("outcome", "u1"), ("tos_in", "u1"), ("tos_out", "u1"), ("zero", "u1", 3),
     ]
 )  # fmt: skip
-assert FLOW_DTYPE.itemsize == PACKET_DTYPE.itemsize == RECORD_BYTES
+TRAFFIC_DTYPE = np.dtype(
+    [
+        ("type", "u1"), ("hop", "u1"), ("zero", "<u2"), ("marked_packets", "<u4"), ("start_ns", "<u8"),
+        ("arrived_packets", "<u4"), ("arrived_bytes", "<u4"), ("departed_packets", "<u4"),
+        ("departed_bytes", "<u4"), ("dropped_packets", "<u4"), ("dropped_bytes", "<u4"),
+        ("sojourn_sum_ns", "<u8"),
+    ]
+)  # fmt: skip
+LEVELS_DTYPE = np.dtype(
+    [
+        ("type", "u1"), ("hop", "u1"), ("zero", "u1", 6), ("start_ns", "<u8"),
+        ("bytes_min", "<u4"), ("bytes_mean", "<u4"), ("bytes_max", "<u4"),
+        ("packets_min", "<u4"), ("packets_mean_x1000", "<u4"), ("packets_max", "<u4"),
+        ("sojourn_max_ns", "<u8"),
+    ]
+)  # fmt: skip
+assert all(d.itemsize == RECORD_BYTES for d in (FLOW_DTYPE, PACKET_DTYPE, TRAFFIC_DTYPE, LEVELS_DTYPE))
+_LEVELS = ("bytes_min", "bytes_mean", "bytes_max", "packets_min", "packets_mean_x1000", "packets_max")
+INTERVAL_DTYPE = np.dtype(
+    [
+        *((name, TRAFFIC_DTYPE[name]) for name in TRAFFIC_DTYPE.names or () if name not in ("type", "zero")),
+        *((name, LEVELS_DTYPE[name]) for name in (*_LEVELS, "sojourn_max_ns")),
+    ]
+)
+"""Both records of an interval as one."""
 
 PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 58: "icmpv6"}
 WITH_PORTS = {6, 17, 132}
@@ -66,6 +90,8 @@ class Tap:
 
     flows: tuple[Flow, ...]
     packets: NDArray[Any]
+    intervals: NDArray[Any]
+    """Of hops in the mode `drops`, whose `packets` are those dropped, marked or still queued."""
 
     def of_hop(self, hop: int) -> NDArray[Any]:
         """The packets of one hop."""
@@ -104,10 +130,10 @@ def read(path: Path) -> Tap:
             remedy="the guest was stopped while writing, or the disk is full; run again",
         )
     if size == 0:
-        return Tap((), np.empty(0, dtype=PACKET_DTYPE))
+        return Tap((), np.empty(0, dtype=PACKET_DTYPE), np.empty(0, dtype=INTERVAL_DTYPE))
     records = np.memmap(path, dtype=PACKET_DTYPE, mode="r")
     kinds = records["type"]
-    odd = np.flatnonzero((kinds != FLOW) & (kinds != PACKET))
+    odd = np.flatnonzero((kinds < FLOW) | (kinds > LEVELS))
     if odd.size:
         at = int(odd[0])
         raise StoreError(
@@ -133,7 +159,20 @@ def read(path: Path) -> Tap:
                 dport=int(record["dport"]) if ports else None,
             )
         )
-    return Tap(tuple(flows), packets)
+    return Tap(tuple(flows), packets, _intervals(records, path))
+
+
+def _intervals(records: NDArray[Any], path: Path) -> NDArray[Any]:
+    """Each record of an interval's traffic is followed by the one of its levels."""
+    kinds = records["type"]
+    traffic = np.asarray(records[kinds == TRAFFIC]).view(TRAFFIC_DTYPE)
+    levels = np.asarray(records[kinds == LEVELS]).view(LEVELS_DTYPE)
+    if traffic.size != levels.size or any(np.any(traffic[n] != levels[n]) for n in ("hop", "start_ns")):
+        raise StoreError("the two records of an interval do not belong together", where=str(path))
+    both = np.zeros(traffic.size, dtype=INTERVAL_DTYPE)
+    for name in INTERVAL_DTYPE.names or ():
+        both[name] = traffic[name] if name in (TRAFFIC_DTYPE.names or ()) else levels[name]
+    return both
 
 
 def marked(packets: NDArray[Any]) -> NDArray[np.bool_]:

@@ -1,6 +1,7 @@
 """Everything but the rows of `queue` that follows from the tap: flows, 10 ms bins, histogram, figures.
 
-What is computed here is the same in the tap modes `packets` and `summary`; `queue_table` writes the packets.
+What is computed here is the same in the tap modes `packets` and `summary`; `queue_table` writes the packets,
+`tap_intervals` does the mode `drops`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from narrows.plan.model import Hop, Plan
 from narrows.store import bins, schema, tap
 from narrows.store.items import FlowItems, Span
 from narrows.store.queue_table import arrival_ns, leaving_ns
+from narrows.store.tap_intervals import LeanHop
 
 MAX_FLOWS_WITH_SERIES = 256
 NS_PER_MS = 1e6
@@ -37,11 +39,19 @@ def derive(
 ) -> TapTables:
     """All tables of all tapped hops."""
     finder = FlowItems(plan, spans)
-    flows, samples, sojourn, metrics = [], [], [], []
+    flows, samples, sojourn, metrics, packets = [], [], [], [], 0
     for number, hop in enumerate(plan.hops):
         if hop.tap == "off":
             continue
+        if hop.tap == "drops":
+            lean = LeanHop(run_id, number, hop, data, epoch_ns, end_ns, finder)
+            flows.append(lean.flows())
+            samples.extend(lean.samples())
+            metrics.append(lean.metrics())
+            packets += lean.arrived_packets
+            continue
         one = _Hop(run_id, number, hop, data, epoch_ns, end_ns, finder)
+        packets += int(one.packets.size)
         flows.append(one.flows)
         samples.extend(one.samples())
         sojourn.extend(one.histograms())
@@ -51,7 +61,7 @@ def derive(
         samples=schema.concat(samples, "samples"),
         sojourn=schema.concat(sojourn, "sojourn"),
         metrics=schema.concat(metrics, "metrics"),
-        packets=int(data.packets.size),
+        packets=packets,
     )
 
 
