@@ -25,6 +25,7 @@ mod netlink;
 mod nodes;
 mod plan;
 mod reactor;
+mod rpm;
 mod run;
 mod sample;
 mod schedule;
@@ -38,7 +39,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str =
-    "usage: narrows-agent guest DIR | host DIR | shell DIR | ndt7-client ... | ndt7-server ... | version";
+    "usage: narrows-agent guest DIR | host DIR | shell DIR | ndt7-client ... | ndt7-server ... | rpm-client ... | rpm-server ... | version";
 
 fn version() -> ExitCode {
     let info = serde_json::json!({
@@ -68,6 +69,8 @@ pub fn main() -> ExitCode {
         ("version", []) => version(),
         ("ndt7-client", rest) => ndt7::client_main(rest),
         ("ndt7-server", rest) => ndt7::server_main(rest),
+        ("rpm-client", rest) => rpm::client_main(rest),
+        ("rpm-server", rest) => rpm::server_main(rest),
         _ => {
             eprintln!(
                 "narrows-agent: cannot make sense of '{}'; {USAGE}",

@@ -158,15 +158,15 @@ fn duration(text: Option<String>) -> Result<u64, String> {
 }
 
 /// `-` is the standard output, as is no file at all.
-fn file(name: Option<String>) -> Option<String> {
+pub fn file(name: Option<String>) -> Option<String> {
     name.filter(|name| name != "-")
 }
 
-struct Options(Vec<(String, String)>);
+pub struct Options(Vec<(String, String)>);
 
 impl Options {
     /// `--name VALUE`, `--name=VALUE` and `--flag`; anything else, and anything twice, is an error.
-    fn read(args: &[String], values: &[&str], flags: &[&str]) -> Result<Options, String> {
+    pub fn read(args: &[String], values: &[&str], flags: &[&str]) -> Result<Options, String> {
         let mut found = Options(vec![]);
         let mut args = args.iter();
         while let Some(arg) = args.next() {
@@ -197,12 +197,12 @@ impl Options {
         Ok(found)
     }
 
-    fn take(&mut self, name: &str) -> Option<String> {
+    pub fn take(&mut self, name: &str) -> Option<String> {
         let at = self.0.iter().position(|(n, _)| n == name)?;
         Some(self.0.remove(at).1)
     }
 
-    fn flag(&mut self, name: &str) -> bool {
+    pub fn flag(&mut self, name: &str) -> bool {
         self.take(name).is_some()
     }
 }

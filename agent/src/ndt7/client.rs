@@ -272,6 +272,7 @@ impl Client {
                 token: SOCKET,
                 read: false,
                 write: true,
+                closed: false,
             },
             &mut frames,
             &mut self.scratch,

@@ -4,20 +4,20 @@
 //! both sides; `server` and `client` wait and write lines. Everything runs in one thread that sleeps in epoll:
 //! under virtual time a system call is dear and a loop that spins never ends.
 
-mod args;
+pub mod args;
 mod client;
 mod frame;
 mod handshake;
-mod measurement;
+pub mod measurement;
 mod outbox;
-mod output;
+pub mod output;
 mod peer;
 mod reader;
 mod server;
-mod spec;
-mod sys;
-mod tls;
-mod transport;
+pub mod spec;
+pub mod sys;
+pub mod tls;
+pub mod transport;
 
 #[cfg(test)]
 mod live_tests;
@@ -44,7 +44,8 @@ pub fn server_main(args: &[String]) -> ExitCode {
     )
 }
 
-fn run<A>(name: &str, usage: &str, args: Result<A, String>, main: fn(A) -> Result<(), String>) -> ExitCode {
+/// Runs one of the agent's own tools: its error is one line, a wrong command line exits with 2.
+pub fn run<A>(name: &str, usage: &str, args: Result<A, String>, main: fn(A) -> Result<(), String>) -> ExitCode {
     match args.map(main) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(e)) => {

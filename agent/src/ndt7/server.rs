@@ -404,6 +404,7 @@ impl Server {
                 token,
                 read: false,
                 write: true,
+                closed: false,
             },
             &mut self.frames,
             &mut self.scratch,

@@ -23,6 +23,16 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// Sleeps for so long, whatever happens.
+pub fn pause(ns: u64) {
+    let time = libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: `time` is a valid timespec. A signal may cut the pause short, which does no harm.
+    unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &time, std::ptr::null_mut()) };
+}
+
 /// Fills `bytes` from the kernel's generator (in a guest: seeded from the plan).
 pub fn random(bytes: &mut [u8]) {
     let mut at = 0;
@@ -114,6 +124,12 @@ pub fn receive_buffer_bytes(fd: RawFd) -> io::Result<u32> {
 /// The socket is readable once this many bytes wait (or the window is nearly closed, or the peer is done).
 pub fn set_receive_low_water(fd: RawFd, bytes: u32) -> io::Result<()> {
     set_option(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &(bytes as i32), 4)
+}
+
+/// The socket is writable while fewer bytes than this wait unsent: what is written later is not stuck behind more.
+pub fn set_notsent_low_water(fd: RawFd, bytes: u32) -> io::Result<()> {
+    const TCP_NOTSENT_LOWAT: i32 = 25;
+    set_option(fd, libc::IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, 4)
 }
 
 /// A number that no other socket of this boot has.
@@ -237,9 +253,11 @@ pub struct Ready {
     /// Bytes, the end of the stream or an error wait.
     pub read: bool,
     pub write: bool,
+    /// The end of the stream or an error was announced.
+    pub closed: bool,
 }
 
-/// Level-triggered epoll.
+/// Level-triggered epoll, but for what `add_edge` adds.
 pub struct Epoll(OwnedFd);
 
 impl Epoll {
@@ -272,6 +290,18 @@ impl Epoll {
         self.control(libc::EPOLL_CTL_ADD, fd, token, interest)
     }
 
+    /// Reports every change of readiness once, both ways; never has to be modified.
+    pub fn add_edge(&self, fd: RawFd, token: u64) -> io::Result<()> {
+        let bits = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+        let mut event = libc::epoll_event {
+            events: bits as u32,
+            u64: token,
+        };
+        // SAFETY: `event` is a valid epoll_event.
+        check(unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut event) })?;
+        Ok(())
+    }
+
     pub fn modify(&self, fd: RawFd, token: u64, interest: Interest) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, fd, token, interest)
     }
@@ -295,6 +325,7 @@ impl Epoll {
                 token: event.u64,
                 read,
                 write: bits & libc::EPOLLOUT != 0 || failed,
+                closed: bits & libc::EPOLLRDHUP != 0 || failed,
             });
         }
         Ok(())

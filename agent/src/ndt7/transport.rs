@@ -15,6 +15,8 @@ const TLS_READ_BYTES: usize = 256 << 10;
 pub struct Transport {
     socket: TcpStream,
     tls: Option<Tls>,
+    /// Most bytes that one `read` takes from a plain connection.
+    pub plain_read_bytes: usize,
 }
 
 struct Tls {
@@ -46,7 +48,11 @@ impl Transport {
                 out_at: 0,
             }
         });
-        Transport { socket, tls }
+        Transport {
+            socket,
+            tls,
+            plain_read_bytes: PLAIN_READ_BYTES,
+        }
     }
 
     pub fn fd(&self) -> RawFd {
@@ -65,12 +71,33 @@ impl Transport {
         self.socket.local_addr()
     }
 
+    /// Why connecting failed, if it did.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.socket.take_error()
+    }
+
+    /// Round trips of the TLS handshake before the client may send: its own time is a multiple of the path's.
+    pub fn tls_round_trips(&self) -> Option<u32> {
+        let connection = &self.tls.as_ref()?.connection;
+        let retried = connection.handshake_kind() == Some(rustls::HandshakeKind::FullWithHelloRetryRequest);
+        let first = match connection.protocol_version()? {
+            rustls::ProtocolVersion::TLSv1_3 => 1,
+            _ => 2,
+        };
+        Some(first + u32::from(retried))
+    }
+
+    /// The protocol that ALPN chose.
+    pub fn alpn(&self) -> Option<&[u8]> {
+        self.tls.as_ref()?.connection.alpn_protocol()
+    }
+
     /// Appends what was received to `plain`; `scratch` is working space.
     pub fn read(&mut self, scratch: &mut [u8], plain: &mut Vec<u8>) -> io::Result<Received> {
         let most = if self.tls.is_some() {
             TLS_READ_BYTES
         } else {
-            PLAIN_READ_BYTES
+            self.plain_read_bytes
         }
         .min(scratch.len());
         let n = match sys::receive(self.fd(), &mut scratch[..most]) {
