@@ -134,8 +134,8 @@ def write_tables(found: Calibration, out: Path) -> list[Path]:
     tables = {
         "summary": compare.as_frame(found.summaries),
         "readings": found.table.select(
-            "run_id", *found.axes, TOOL, SEED, "direction", "origin", "quantity", "metric", "statistic", "value",
-            "unit", "whose", "seen", "truth", "error",
+            "run_id", *found.axes, TOOL, SEED, "direction", "origin", "quantity", "metric", "statistic",
+            "value", "unit", "whose", "seen", "truth", "error",
         ),
         "parameters": found.parameters,
         "costs": found.costs,

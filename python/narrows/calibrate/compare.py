@@ -160,7 +160,7 @@ def _median(column: pl.Series) -> float:
 
 
 def cells(table: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Median error (and relative error) of each figure within each group of conditions, with n and quartiles."""
+    """Median error (and relative error) of each figure in each group of conditions, with n and quartiles."""
     ratio = pl.when(pl.col("truth") > 0).then(pl.col("seen") / pl.col("truth") - 1.0)
     return (
         table.group_by(*IDENTITY, *by, maintain_order=True)
@@ -251,7 +251,7 @@ def as_frame(found: Sequence[Summary]) -> pl.DataFrame:
                 s.tool, s.origin, s.quantity, s.metric, s.direction, s.whose, b.n, b.median,
                 interval.low if interval else None, interval.high if interval else None, b.iqr, b.std,
                 b.relative_median, b.relative_iqr, s.worst, s.worst_relative, s.worst_condition,
-                i.pairs if i else None, i.inverted if i else None, i.tied if i else None, i.tau if i else None,
+                *((i.pairs, i.inverted, i.tied, i.tau) if i else (None,) * 4),
             )
         )  # fmt: skip
     return pl.DataFrame(rows, schema=SUMMARY, orient="row")

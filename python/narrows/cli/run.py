@@ -18,6 +18,7 @@ from narrows.cli.format import duration
 from narrows.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from narrows.cli.run_view import State
     from narrows.engine.runner import Runner
     from narrows.engine.types import Engine
 
@@ -78,7 +79,6 @@ def register(app: typer.Typer) -> None:
         """Make the runs of an experiment that are missing. Interrupt it at will: the next call goes on."""
         from narrows.engine.runner import Runner
         from narrows.engine.types import Limits
-        from narrows.engine.work import expected_work
 
         console = make_console()
         name, plans = plans_of(file, only)
@@ -93,16 +93,19 @@ def register(app: typer.Typer) -> None:
         signal.signal(signal.SIGTERM, _terminate)
         with FinishPool(jobs or len(os.sched_getaffinity(0))) as finish:
             runner = Runner(chosen, plans, directory, finish, jobs=jobs, limits=limits, reuse=not fresh)
-            work = {run_id: expected_work(plan) for run_id, plan in runner.plans.items()}
-            _show(console, runner, work, directory, file)
+            state = carry_out(console, runner, directory, f"narrows run {file}")
+        report_on(console, state, directory)
 
 
-def _show(console: Console, runner: Runner, work: dict[str, float], directory: Path, file: Path) -> None:
+def carry_out(console: Console, runner: Runner, directory: Path, again: str) -> State:
+    """Make a runner's runs and show them; `again` is the command that goes on after an interruption."""
     from narrows.cli.run_view import LiveView, PlainView, State, View
     from narrows.engine import layout
     from narrows.engine.events import Planned, Skipped
+    from narrows.engine.work import expected_work
 
     state = State()
+    work = {run_id: expected_work(plan) for run_id, plan in runner.plans.items()}
     total = sum(work.values())
     with contextlib.closing(runner.run()) as events:
         try:
@@ -122,9 +125,14 @@ def _show(console: Console, runner: Runner, work: dict[str, float], directory: P
             console.print(
                 f"interrupted: {whole} of {len(runner.plans)} runs are whole, guests are stopped, "
                 "nothing half-written is left\n"
-                f"  → narrows run {file} (with the same options) goes on from here"
+                f"  → {again} (with the same options) goes on from here"
             )
             raise typer.Exit(INTERRUPTED) from None
+    return state
+
+
+def report_on(console: Console, state: State, directory: Path) -> None:
+    """What became of all runs; exit status 1 if any failed."""
     planned = state.planned
     assert planned is not None
     if planned.to_do:

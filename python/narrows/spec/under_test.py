@@ -16,6 +16,7 @@ from typing import Any
 from narrows.errors import SpecError, UsageError, did_you_mean
 from narrows.spec.axis import Axis, axis
 from narrows.spec.tools.bulk import bulk
+from narrows.spec.tools.capacity_test import capacity_test
 from narrows.spec.tools.iperf3 import iperf3
 from narrows.spec.tools.ndt7 import ndt7
 from narrows.spec.traffic import Traffic
@@ -51,6 +52,15 @@ TOOLS: dict[str, Tool] = {
             "O3": {"omit": "3 s"},
             "30s": {"duration": "30 s"},
             "P4-O3": {"flows": 4, "omit": "3 s"},
+        },
+    ),
+    "capacity_test": Tool(
+        capacity_test,
+        variations={
+            "P1": {"connections": 1},
+            "P8": {"connections": 8},
+            "O0": {"omit": "0 s"},
+            "30s": {"duration": "30 s"},
         },
     ),
     "bulk": Tool(

@@ -1,0 +1,161 @@
+"""`narrows calibrate`: every speed test on the same scenarios and seeds, held against the truth."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from narrows.cli.format import console as make_console
+from narrows.cli.format import table
+from narrows.cli.run import _terminate, carry_out, make_engine, report_on
+from narrows.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from narrows.calibrate.calibration import Calibration
+    from narrows.calibrate.scenario import Settings
+
+SCENARIO_HELP = (
+    "Experiment files with under_test(), or built-in names: aqm, cross, rtt, loss, burst, dsl, cable."
+)
+
+
+def _list(text: str | None) -> list[str]:
+    """Words between commas; a comma inside parentheses belongs to its word."""
+    words, depth = [""], 0
+    for letter in text or "":
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            words.append("")
+        else:
+            words[-1] += letter
+    return [word.strip() for word in words if word.strip()]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def calibrate(
+        scenario: Annotated[
+            list[str] | None,
+            typer.Argument(metavar="[SCENARIO]…", help=SCENARIO_HELP),
+        ] = None,
+        tools: Annotated[
+            str | None, typer.Option(help="Speed tests: 'ndt7,iperf3+P4'; default: all.")
+        ] = None,
+        vary: Annotated[
+            bool, typer.Option("--vary", help="Also with each tool's own parameters changed.")
+        ] = False,
+        seeds: Annotated[int | None, typer.Option(min=1, help="Repetitions of each; default: 3.")] = None,
+        queue: Annotated[
+            str | None, typer.Option(help="'cake', 'pfifo,fq_codel', \"pie(target='20 ms')\".")
+        ] = None,
+        rate: Annotated[str | None, typer.Option(help="'50 Mbit/s', or several.")] = None,
+        rate_up: Annotated[str | None, typer.Option(help="Default: as down.")] = None,
+        base_rtt: Annotated[str | None, typer.Option(help="'20 ms', or several.")] = None,
+        loss: Annotated[str | None, typer.Option(help="'0 %, 0.1 %'.")] = None,
+        burst: Annotated[str | None, typer.Option(help="Burst shaping: 'off,on'.")] = None,
+        cross: Annotated[str | None, typer.Option(help="Cross traffic: 'no,cubic-down,bbr-up'.")] = None,
+        only: Annotated[str | None, typer.Option(help="Runs to make: 'tool=ndt7 queue=cake'.")] = None,
+        jobs: Annotated[
+            int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
+        ] = None,
+        engine: Annotated[str, typer.Option(help="uml or netns, as for run.")] = "uml",
+        out: Annotated[Path | None, typer.Option(help="Default: results/calibrate-<scenario>.")] = None,
+        plan: Annotated[bool, typer.Option("--plan", help="List the runs and stop.")] = False,
+    ) -> None:
+        """How wrong is each speed test? Runs all of them on the same scenarios and seeds, each beside a light
+        third-party probe, and holds every metric against what the queue really did."""
+        from narrows.calibrate.scenario import Settings, changed
+
+        options = changed(
+            Settings(), queue=_list(queue), rate=_list(rate), rate_up=_list(rate_up), base_rtt=_list(base_rtt),
+            loss=_list(loss), burst=_list(burst), cross=_list(cross), seeds=seeds,
+        )  # fmt: skip
+        console = make_console()
+        chosen = _list(tools) or None
+        signal.signal(signal.SIGTERM, _terminate)
+        given = [o for o in (queue, rate, rate_up, base_rtt, loss, burst, cross) if o]
+        for path, directory in _files(scenario or [], options, bool(given), out):
+            one(console, path, directory, chosen, vary, seeds, only, jobs, engine, plan)
+
+
+def _files(names: list[str], options: Settings, given: bool, out: Path | None) -> list[tuple[Path, Path]]:
+    """Each scenario's file and directory of results."""
+    from narrows.calibrate.scenario import BUILT_IN, Settings, question_of, written
+
+    if names and given:
+        raise UsageError(
+            "options of a link go without a scenario",
+            remedy="edit the scenario's file, or leave out its name",
+        )
+    found: list[tuple[Path, Path]] = []
+    for name in names:
+        directory = Path("results") / f"calibrate-{Path(name).stem}"
+        if out is not None:
+            directory = out if len(names) == 1 else out / Path(name).stem
+        if name in BUILT_IN:
+            found.append((written(BUILT_IN[name].settings, BUILT_IN[name].question, directory), directory))
+        elif Path(name).suffix == ".py":
+            found.append((Path(name), directory))
+        else:
+            raise UsageError(f"there is no scenario {name}", remedy=did_you_mean(name, BUILT_IN))
+    if not names:
+        if options == Settings() and not given:
+            raise UsageError(
+                "which scenario?", remedy="narrows calibrate --queue cake   or   narrows calibrate aqm"
+            )
+        directory = out or Path("results") / f"calibrate-{options.name()}"
+        found.append((written(options, question_of(options), directory), directory))
+    return found
+
+
+def one(
+    console: Console, path: Path, directory: Path, tools: list[str] | None, vary: bool, seeds: int | None,
+    only: str | None, jobs: int | None, engine: str, plan: bool,
+) -> None:  # fmt: skip
+    """One scenario: run what is missing, compare, report."""
+    from narrows.calibrate.calibration import calibration, remember, write_tables
+    from narrows.calibrate.report import build
+    from narrows.calibrate.scenario import plan_scenario
+    from narrows.engine.runner import Runner
+    from narrows.plan.select import select
+    from narrows.store.finish import FinishPool
+
+    ready = plan_scenario(path, tools, vary, seeds)
+    plans = select(list(ready.plans), only)
+    if plan:
+        from narrows.cli.format import key
+
+        for each in plans:
+            typer.echo(key(each.key))
+        return
+    console.print(f"{ready.question}  {len(plans)} runs; scenario: {path}")
+    with FinishPool(jobs or len(os.sched_getaffinity(0))) as finish:
+        runner = Runner(make_engine(engine), plans, directory, finish, jobs=jobs)
+        state = carry_out(console, runner, directory, "narrows calibrate")
+    remember(directory, ready.item)
+    if state.ok or (state.planned is not None and state.planned.to_do < state.planned.total):
+        with console.status("comparing"):
+            found = calibration(directory)
+            write_tables(found, directory / "calibration")
+            built = build(found, directory / "calibration")
+        show(console, found)
+        console.print(f"report: {built.html}")
+    report_on(console, state, directory)
+
+
+def show(console: Console, found: Calibration) -> None:
+    """The answer in short: each tool's own answers, and what they cost."""
+    from narrows.calibrate.tables import answers, cost_rows
+
+    columns, rows = answers(found)
+    console.print(table(columns, rows))
+    console.print()
+    columns, rows = cost_rows(found)
+    console.print(table(columns, rows))
