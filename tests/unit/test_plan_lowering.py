@@ -220,13 +220,27 @@ def test_cross_traffic_starts_before_the_test_and_stops_with_it(tmp_path: Path) 
 
 def test_iperf3_options_become_its_arguments(tmp_path: Path) -> None:
     text = (
-        'x = iperf3(direction="{}", duration="8 s", omit="2 s", flows=4, interval="0.1 s", dscp="CS1", '
+        'x = iperf3(direction="both", duration="8 s", omit="2 s", flows=4, interval="0.1 s", '
         'port=6000, udp_rate="5 Mbit/s")'
     )
-    plan = plan_of(tmp_path, 'link = Link(rate="50 Mbit/s")', text.format("both"))
+    plan = plan_of(tmp_path, 'link = Link(rate="50 Mbit/s")', text)
     assert " ".join(item(plan, "x").argv) == (
-        "iperf3 -c 10.0.2.1 -p 6000 --json -t 8 -P 4 -i 0.1 -O 2 -u -b 5000000 --dscp 8 --bidir"
+        "iperf3 -c 10.0.2.1 -p 6000 --json -t 8 -P 4 -i 0.1 -O 2 -u -b 5000000 --bidir"
     )
+
+
+def test_iperf3_with_a_dscp_runs_from_the_end_that_sends(tmp_path: Path) -> None:
+    # its server does not mark what it sends
+    text = 'x = iperf3(direction="down", duration="8 s", dscp="CS1")'
+    plan = plan_of(tmp_path, 'link = Link(rate="50 Mbit/s")', text)
+    assert (item(plan, "x").node, item(plan, "x-server").node) == ("server", "client")
+    assert " ".join(item(plan, "x").argv) == (
+        "iperf3 -c 10.0.0.1 -p 5201 --json -t 8 -P 1 -i 1 -C cubic --dscp 8"
+    )
+    with pytest.raises(SpecError, match="does not mark"):
+        plan_of(
+            tmp_path, 'link = Link(rate="50 Mbit/s")', 'x = iperf3(direction="both", dscp=8, duration="1 s")'
+        )
 
 
 def test_each_item_gets_a_port_of_its_own(tmp_path: Path) -> None:

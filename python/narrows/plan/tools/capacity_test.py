@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from narrows.plan.lowering import Lowering, background, foreground
 from narrows.plan.model import AfterItem, Composite, TrafficItem
-from narrows.plan.tools.iperf3 import IPERF3_PORT, SERVER_EXITS
+from narrows.plan.tools.iperf3 import IPERF3_PORT, SERVER_EXITS, roles
 from narrows.spec.tools.capacity_test import capacity_test
 from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_S
@@ -19,20 +19,21 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     for direction in item.directions():
         part = f"{item_id}.{direction}"
         # A port that the experiment names is the first direction's; the next takes the one after it.
-        port = state.port(item, item_id, state.server, IPERF3_PORT, offset=len(parts))
-        address = state.server_address
+        listener, caller, way = roles(state, direction, item["dscp"])
+        port = state.port(item, item_id, listener, IPERF3_PORT, offset=len(parts))
+        address = state.topology.address(listener)
         argv = ["iperf3", "-c", address, "-p", str(port), "--json"]
         argv += ["-t", str(item["duration"].ns // NS_PER_S), "-O", str(item["omit"].ns // NS_PER_S)]
         argv += ["-P", str(item["connections"]), "-i", f"{item['interval'].seconds:g}", "-C", item["cca"]]
         argv += ["--dscp", str(item["dscp"])] if item["dscp"] else []
-        argv += ["-R"] if direction == "down" else []
+        argv += way
         server = ("iperf3", "-s", "-1", "-p", str(port), "--json")
         client = foreground(item, item_id, "capacity_test", tuple(argv), state)
         start = AfterItem(after=parts[-1], delay_ns=item["pause"].ns) if parts else client.start
         at = f"{address}:{port}"
         made += [
-            background(f"{part}-server", "iperf3-server", state.server, server, at, SERVER_EXITS),
-            client.model_copy(update={"id": part, "start": start}),
+            background(f"{part}-server", "iperf3-server", listener, server, at, SERVER_EXITS),
+            client.model_copy(update={"id": part, "node": caller, "start": start}),
         ]
         parts.append(part)
     link = state.run.link

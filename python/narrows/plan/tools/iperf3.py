@@ -12,10 +12,21 @@ SERVER_EXITS = (0, 1)
 """The server ends with 1 when its client is stopped before the test is over."""
 
 
+def roles(state: Lowering, direction: str, dscp: int) -> tuple[str, str, tuple[str, ...]]:
+    """The node of iperf3's server, that of its client, and the words that give the direction.
+
+    iperf3's server (3.12) does not mark what it sends: where marks are asked for, the sender is the client.
+    """
+    if direction == "down" and dscp:
+        return state.client, state.server, ()
+    return state.server, state.client, {"down": ("-R",), "up": (), "both": ("--bidir",)}[direction]
+
+
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """A server for one test, and its client."""
-    port = state.port(item, item_id, state.server, IPERF3_PORT)
-    address = state.server_address
+    listener, caller, way = roles(state, item["direction"], item["dscp"])
+    port = state.port(item, item_id, listener, IPERF3_PORT)
+    address = state.topology.address(listener)
     argv = ["iperf3", "-c", address, "-p", str(port), "--json"]
     # -t 0 runs until it is stopped.
     seconds = 0 if item["duration"] is None else item["duration"].ns // NS_PER_S
@@ -29,11 +40,10 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         argv += ["-C", item["cca"] or "cubic"]
     if item["dscp"]:
         argv += ["--dscp", str(item["dscp"])]
-    argv += {"down": ["-R"], "up": [], "both": ["--bidir"]}[item["direction"]]
+    argv += way
     server = ("iperf3", "-s", "-1", "-p", str(port), "--json")
+    client = foreground(item, item_id, "iperf3", tuple(argv), state)
     return [
-        background(
-            f"{item_id}-server", "iperf3-server", state.server, server, f"{address}:{port}", SERVER_EXITS
-        ),
-        foreground(item, item_id, "iperf3", tuple(argv), state),
+        background(f"{item_id}-server", "iperf3-server", listener, server, f"{address}:{port}", SERVER_EXITS),
+        client.model_copy(update={"node": caller}),
     ]

@@ -39,6 +39,11 @@ class iperf3(Traffic):
             self.fail("UDP has no congestion control", "leave out cca or udp_rate")
         if self["bytes"] is not None and self["duration"] is not None:
             self.fail("iperf3 takes bytes or duration, not both", "leave one out")
+        if self["dscp"] and self["direction"] == "both":
+            self.fail(
+                "iperf3's server does not mark what it sends, so only one direction would have the DSCP",
+                'two items, one with direction="down" and one with direction="up"',
+            )
         p.check_l4s(self)
 
     def ends_by_itself(self) -> bool:
