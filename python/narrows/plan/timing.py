@@ -13,6 +13,7 @@ from narrows.spec.tools.capacity_test import capacity_test
 from narrows.spec.tools.command import command
 from narrows.spec.tools.iperf3 import iperf3
 from narrows.spec.tools.ndt7 import ndt7
+from narrows.spec.tools.rpm import rpm
 from narrows.spec.tools.rrul import AnyRrul
 from narrows.spec.traffic import Reference, Traffic, after
 from narrows.units import NS_PER_S, Duration
@@ -20,6 +21,11 @@ from narrows.units import NS_PER_S, Duration
 NDT7_TEST_NS = 10 * NS_PER_S
 NDT7_SLACK_NS = 3 * NS_PER_S
 """NDT7 may use 13 s for a test of 10 s."""
+RPM_INTERVAL_NS = {"draft-09": 5 * NS_PER_S, "draft-08": NS_PER_S, "go": NS_PER_S}
+RPM_SOONEST_INTERVALS = 11
+"""A constant goodput is stable at the seventh interval, a constant responsiveness four later."""
+RPM_SLACK_NS = 30 * NS_PER_S
+"""For the configuration and the probes of the idle path."""
 IPERF3_DEFAULT_NS = 10 * NS_PER_S
 IPERF3_SLACK_NS = 30 * NS_PER_S
 """What iperf3 may take beyond its own time, for its control connection through a full queue."""
@@ -146,6 +152,10 @@ def _own_length(item: Traffic, run: ResolvedRun) -> tuple[int, int] | None:
         return tests * NDT7_TEST_NS, max(limit.ns, tests * (NDT7_TEST_NS + NDT7_SLACK_NS))
     if isinstance(item, command):
         return None
+    if isinstance(item, rpm):
+        own = RPM_INTERVAL_NS[item["variant"]] * (1 if item["parallel"] else len(item["tests"]))
+        most = own * 2 * item["stage_intervals"] + RPM_SLACK_NS
+        return own * RPM_SOONEST_INTERVALS, limit.ns if isinstance(limit, Duration) else most
     if isinstance(item, AnyRrul):
         return item.whole().ns, item.whole().ns
     if isinstance(item, capacity_test):

@@ -8,6 +8,7 @@ from narrows.spec.dumbbell import Dumbbell, pair
 from narrows.spec.link import Link
 from narrows.spec.observe import capture, flow_tap, machine, repeat, sample, tap
 from narrows.spec.parsers import Bdp
+from narrows.spec.parsers import own_cca
 from narrows.spec.queues import (
     bfifo,
     cake,
@@ -17,6 +18,7 @@ from narrows.spec.queues import (
     fq,
     fq_codel,
     fq_pie,
+    own_qdisc,
     pfifo,
     pfifo_fast,
     pfifo_head_drop,
@@ -31,6 +33,7 @@ from narrows.spec.tools.command import command
 from narrows.spec.tools.iperf3 import iperf3
 from narrows.spec.tools.ndt7 import ndt7
 from narrows.spec.tools.probes import icmp_echo, udp_probe
+from narrows.spec.tools.rpm import rpm
 from narrows.spec.tools.rrul import rrul, rrul_be
 from narrows.spec.traffic import after, with_
 
@@ -63,6 +66,8 @@ __all__ = [
     "machine",
     "ndt7",
     "no_shaper",
+    "own_cca",
+    "own_qdisc",
     "own_shaper",
     "pair",
     "pfifo",
@@ -72,6 +77,7 @@ __all__ = [
     "ping",
     "red",
     "repeat",
+    "rpm",
     "rrul",
     "rrul_be",
     "sample",

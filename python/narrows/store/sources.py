@@ -25,7 +25,7 @@ from narrows.plan.model import (
 )
 from narrows.store.agent_result import AgentResult
 from narrows.store.items import sending_direction
-from narrows.store.parsers import bulk, capacity_test, counters, iperf3, ndt7, probe, rrul, tcp_info
+from narrows.store.parsers import bulk, capacity_test, counters, iperf3, ndt7, probe, rpm, rrul, tcp_info
 from narrows.store.parsers.common import Parsed
 from narrows.store.tap import flow_label
 
@@ -166,10 +166,15 @@ def _ndt7(ran: CommandRun) -> Parsed:
     return ndt7.parse(text, ran.item.id, starts_ns=starts, epoch_ns=ran.epoch_ns, where=ran.where)
 
 
+def _rpm(ran: CommandRun) -> Parsed:
+    return rpm.parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)
+
+
 COMMANDS: dict[str, Callable[[CommandRun], Parsed]] = {
     "capacity_test": _capacity_test,
     "iperf3": _iperf3,
     "ndt7": _ndt7,
+    "rpm": _rpm,
 }
 """What reads the output of each tool. The output of others is kept, and not read."""
 
