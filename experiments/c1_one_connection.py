@@ -1,0 +1,36 @@
+"""Does one TCP connection fill the link in a capacity test, and do parallel connections?
+
+Claim C1 (Ledesma and Livingood, IETF 123): "single-threaded TCP never achieves more than 80 % capacity,
+even for speeds of 10 Mbps". The slides name neither the gateway's CCA, nor its buffers, nor the path. What
+could keep a connection under 80 % is therefore swept: the CCA, the depth of the buffer, random loss.
+"""
+
+from narrows.spec import Link, axis, bdp, bfifo, capacity_test, docsis_pie, repeat, sample, tap
+
+MAX_SHARE = 0.8  # "never more than 80 %" of what TCP can carry at that rate
+
+link = Link(
+    rate=axis("rate", ["10 Mbit/s", "40 Mbit/s"]),
+    base_rtt="20 ms",
+    queue=axis(
+        "queue",
+        {
+            "fifo_shallow": bfifo(limit=bdp(0.1)),
+            "fifo": bfifo(limit=bdp(2)),
+            "docsis_pie": docsis_pie(limit=bdp(10)),
+        },
+    ),
+    queue_up=bfifo(limit=bdp(2)),
+    loss=axis("loss", ["0 %", "0.1 %"]),
+    loss_up="0 %",
+)
+test = capacity_test(
+    direction="down",
+    connections=axis("connections", [1, 4, 8]),
+    cca=axis("cca", ["cubic", "reno"]),
+    omit="3 s",
+    duration="10 s",
+)
+tap("summary")
+sample(tcp_info=None, qdisc=None, link="1 s")
+repeat(3)

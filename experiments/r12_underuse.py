@@ -1,0 +1,23 @@
+"""Do CAKE, PIE and DualPI2 leave the link unused without burst shaping, as claim R1 says of any AQM?
+
+Claim R12 (open in Ray et al.), the question of R1: a download behind HTB's bucket of one packet (1600 B),
+with timers that fire when due and with timers late by 1.25 times what the bucket lasts: 20 µs at the
+paper's 800 Mbit/s, 160 µs at 100 Mbit/s. CAKE also with its own shaper, which has no bucket.
+"""
+
+from narrows.spec import Link, axis, cake, dualpi2, htb, machine, ndt7, own_shaper, pie, repeat, sample, tap
+
+MAX_SHARE = 0.875  # under 700 of 800 Mbit/s, as R1
+
+link = Link(
+    rate="100 Mbit/s",
+    queue=axis("queue", {"pie": pie(), "cake": cake(), "cake_shaper": cake(), "dualpi2": dualpi2()}),
+    shaper=axis("queue", {"pie": htb(), "cake": htb(), "cake_shaper": own_shaper(), "dualpi2": htb()}),
+    base_rtt="500 us",
+    line_rate="1 Gbit/s",
+)
+test = ndt7(tests="download")
+machine(timer_latency=axis("timer", {"exact": None, "late": ("160 us", "160 us")}))
+tap("summary")
+sample(tcp_info=None, qdisc=None, link="1 s")
+repeat(3)

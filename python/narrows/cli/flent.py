@@ -1,0 +1,51 @@
+"""`narrows flent export RUN FILE` and `narrows flent import FILE DIR`: Flent's data files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from narrows.cli.find_run import find_run
+from narrows.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        name="flent", help="Data files of Flent: write ours for its GUI, read theirs.", no_args_is_help=True
+    )
+    app.add_typer(group)
+
+    @group.command("export")
+    def export(
+        run: Annotated[str, typer.Argument(metavar="RUN", help="A run's id (its beginning) or directory.")],
+        file: Annotated[Path, typer.Argument(metavar="FILE", help="To write, such as run.flent.gz.")],
+        directory: Annotated[
+            Path | None, typer.Option("--dir", help="The directory of results that holds the run.")
+        ] = None,
+    ) -> None:
+        """Write a run as a data file that Flent opens."""
+        from narrows.flent.export import export as exported
+        from narrows.flent.file import SUFFIX, write
+
+        if not file.name.endswith(SUFFIX):
+            raise UsageError(
+                f"{file}: Flent knows its files by their ending", remedy=f"a name that ends in {SUFFIX}"
+            )
+        results, run_id = find_run(run, directory)
+        made = exported(results, run_id)
+        write(made, file)
+        typer.echo(f"{file}: {len(made.results)} series of run {run_id} as Flent's test {made.name}")
+
+    @group.command("import")
+    def import_(
+        file: Annotated[Path, typer.Argument(metavar="FILE", help="A data file of Flent 2.x.")],
+        out: Annotated[Path, typer.Argument(metavar="DIR", help="Directory of results to add it to.")],
+    ) -> None:
+        """Read a data file of Flent as a run whose samples can be queried."""
+        from narrows.flent.import_ import import_file
+
+        run_id = import_file(file, out)
+        typer.echo(f"{out}/{run_id}")
