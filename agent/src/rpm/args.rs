@@ -12,7 +12,7 @@ pub const CLIENT_USAGE: &str = "usage: narrows-agent rpm-client --server https:/
     [--stage-intervals 12] [--idle-probes 10] [--interval-ms N] [--notsent-lowat BYTES] [--coalesce-us 0] [--out FILE]";
 
 /// Unsent bytes that a socket holds before it counts as full. The draft asks for such a limit on both sides.
-const NOTSENT_BYTES: u32 = 64 << 10;
+const NOTSENT_BYTES: u32 = 16 << 10;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerArgs {

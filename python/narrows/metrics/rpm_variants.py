@@ -57,9 +57,9 @@ def probe_table(samples: pl.DataFrame, item: str, direction: str | None) -> pl.D
             .select("t_ns", "n", pl.col("ms").alias(f"{part}_ms"))
             for part in PARTS
         ]
-        table = (
-            parts[2].join(parts[0], on=("t_ns", "n"), how="left").join(parts[1], on=("t_ns", "n"), how="left")
-        )
+        table = parts[2]
+        for part in parts[:2]:
+            table = table.join(part, on=("t_ns", "n"), how="left")
         tables.append(table.select("t_ns", pl.lit(kind).alias("kind"), *(f"{part}_ms" for part in PARTS)))
     return pl.concat(tables).sort("t_ns", maintain_order=True)
 
@@ -72,8 +72,7 @@ def rpm_variants(probes: pl.DataFrame, end_ns: int) -> Variants:
 
     recent = last(GO_WINDOW_NS)
     foreign = recent.filter(pl.col("kind") == FOREIGN)
-    # Its foreign time is the whole: a TLS handshake of two round trips counts with both, but with TLS 1.3 there is
-    # only one, which is what the table holds.
+    # Its foreign time is the whole probe's. With TLS 1.3 the handshake is one round trip, as in the table.
     total = foreign.select(pl.sum_horizontal("tcp_ms", "tls_ms", "http_ms"))
     return Variants(
         draft_08=responsiveness_of(last(DRAFT_08.mad * DRAFT_08.interval_ns), DRAFT_08),

@@ -11,8 +11,8 @@ RPM_PORT = 4043
 """The port that goresponsiveness takes unless told otherwise."""
 BUSY_RATE = Rate.parse("200 Mbit/s")
 BUSY_COALESCE_US = 100
-"""Above the rate, a look at the sockets per packet would cost more wall time than the packets: probes may then
-be seen this much late."""
+"""Above the rate, a look at the sockets per packet would cost more wall time than the packets: there, probes
+are seen up to this much late."""
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
@@ -33,7 +33,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     server_id = f"{item_id}-server"
     log = f"@out/{server_id}.jsonl"
     server = ("@agent", "rpm-server", "--listen", at, *(() if tls else ("--plain",)), "--log", log, *both)
-    client = ("@agent", "rpm-client", "--server", f"{'https' if tls else 'http'}://{at}")
+    client: tuple[str, ...] = ("@agent", "rpm-client", "--server", f"{'https' if tls else 'http'}://{at}")
     client += (*(("--insecure",) if tls else ()), "--variant", item["variant"])
     client += ("--parallel",) if item["parallel"] else ("--tests", ",".join(item["tests"]))
     client += ("--stage-intervals", str(item["stage_intervals"]), "--idle-probes", str(item["idle_probes"]))

@@ -11,7 +11,7 @@ from narrows.units import Size
 
 
 class rpm(Traffic):
-    """Round trips per minute under load: connections are added until goodput and responsiveness are stable."""
+    """Round trips per minute under load: connections are added until goodput and RPM are stable."""
 
     variant: str = option(
         p.choice("draft-09", "draft-08", "go"),
@@ -28,7 +28,7 @@ class rpm(Traffic):
     idle_probes: int = option(p.count(minimum=0, maximum=1000), default=10)
     notsent_lowat: str | Size = option(
         p.size_or_zero,
-        default="64 KiB",
+        default="16 KiB",
         doc="TCP_NOTSENT_LOWAT of both ends, as the draft asks; 0: the whole send buffer",
     )
     coalesce: Time = option(
