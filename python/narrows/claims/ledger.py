@@ -8,13 +8,42 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from narrows.claims import r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11
+from narrows.claims import (
+    r01,
+    r02,
+    r03,
+    r04,
+    r05,
+    r06,
+    r07,
+    r08,
+    r09,
+    r10,
+    r11,
+    t01,
+    t02,
+    t03,
+    t04,
+    t05,
+    t06,
+    t07,
+    t08,
+)  # fmt: skip
 from narrows.claims.evidence import Facts, by, facts, usable
 from narrows.claims.verdict import Verdict, Word, written
+from narrows.metrics.flow_case import flow_cases
 from narrows.metrics.observed import Observed
 from narrows.report.load import load
 
-CLAIMS: tuple[ModuleType, ...] = (r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11)
+CLAIMS: tuple[ModuleType, ...] = (
+    r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, t01, t02, t03, t04, t05, t06, t07, t08,
+)  # fmt: skip
+PAPERS = {
+    "R": "Ray et al., *Characterizing the Impact of Active Queue Management on Speed Test Measurements* "
+    "(arXiv 2511.19213)",
+    "T": "the thesis on fairness at scale whose chapter 3 is CoreScale (first at IMC 2021)",
+}
+"""By the first letter of a claim's id."""
 PAPER_QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
 
 
@@ -39,6 +68,8 @@ def judge_all(runs: Sequence[Observed], only: Iterable[str] = ()) -> list[Verdic
 def covering(verdict: Verdict, queues: Mapping[str, str]) -> Verdict:
     """A claim on every AQM cannot hold by some of them: what was not measured is named, and the word is "
     "weaker."""
+    if not verdict.claim.id.startswith("R"):
+        return verdict
     measured = {queues[run_id] for run_id in verdict.run_ids}
     missing = [queue for queue in PAPER_QUEUES if queue not in measured]
     if not missing or verdict.verdict == "not measured":
@@ -55,6 +86,19 @@ def to_json(verdicts: Sequence[Verdict]) -> str:
 
 def sample(runs: Sequence[Observed]) -> str:
     """What was measured: how many runs, of which rates and repetitions."""
+    many = flow_cases(runs)
+    told = [_sample_of_tests(runs)] if usable(runs) or not many else []
+    if many:
+        repetitions = [len(same) for same in many.values()]
+        scales = ", ".join(dict.fromkeys(case.scale for case in many))
+        told.append(
+            f"Many flows: {sum(repetitions)} runs at {scales}, {len(many)} conditions, "
+            f"{min(repetitions)} to {max(repetitions)} repetitions of each."
+        )
+    return " ".join(told)
+
+
+def _sample_of_tests(runs: Sequence[Observed]) -> str:
     good = usable(runs)
     if not good:
         return "No run is stored, so nothing is judged."
@@ -73,13 +117,12 @@ def to_markdown(verdicts: Sequence[Verdict], measured: str) -> str:
     lines = [
         "# Verdicts on the paper's claims",
         "",
-        "Written by `narrows claims --write`; computed from stored runs only. The paper is Ray et al., "
-        "*Characterizing",
-        "the Impact of Active Queue Management on Speed Test Measurements* (arXiv 2511.19213). Pass marks "
-        "are constants in",
+        "Written by `narrows claims --write`; computed from stored runs only. Pass marks are constants in",
         "`python/narrows/claims/` and in the experiments; they are never moved to make a claim hold. "
         "Intervals are 95 %",
         "(medians by order statistics, deviations by bootstrap); without one, the values were too few.",
+        "",
+        *(f"- {letter}: {paper}" for letter, paper in PAPERS.items()),
         "",
         measured,
         "",
@@ -110,6 +153,8 @@ def to_markdown(verdicts: Sequence[Verdict], measured: str) -> str:
                 lines.append(
                     f"| {n.name} | {written(n.value)} | {interval} | {n.unit} | {n.n} | {n.conditions} |"
                 )
+        if v.claim.id.startswith("T") and v.conditions:
+            lines += ["", f"Measured: {v.conditions}."]
         if v.cause:
             lines += ["", v.cause]
         lines += ["", f"Experiment: `experiments/{v.claim.experiment}`."]

@@ -1,0 +1,84 @@
+"""The settings of chapter 3 of the thesis, shared by the experiments t01 to t08. Not an experiment itself.
+
+EdgeScale (100 Mbit/s, 2 to 50 flows, 3 MB), CoreScale (10 Gbit/s, 1000 to 5000 flows, 375 MB) and a scaled
+middle (1 Gbit/s, 100 to 500 flows, 37.5 MB); drop-tail of about one BDP at 200 ms. The thesis starts each
+flow within 2 minutes, drops the first 5 and measures until the metric moves less than 1 % in 20 minutes. At
+Edge that is done here in full; the larger scales have shorter runs, in proportion to how long a window
+takes to grow back (it is 20 to 90 s there), and every report says how much each metric still moved at its
+end.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from narrows.spec import Dumbbell, axis, bfifo, flow_tap, pair, repeat, sample, tap
+
+REPETITIONS = 10
+RTTS = ("20 ms", "100 ms", "200 ms")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One scale with one number of flows."""
+
+    rate: str
+    buffer: str
+    flows: int
+    spread: str
+    warm_up: str
+    duration: str
+
+
+def edge(flows: int) -> Setting:
+    return Setting("100 Mbit/s", "3 MB", flows, "2 min", "5 min", "25 min")
+
+
+def middle(flows: int) -> Setting:
+    return Setting("1 Gbit/s", "37.5 MB", flows, "30 s", "2 min", "8 min")
+
+
+def core(flows: int) -> Setting:
+    return Setting("10 Gbit/s", "375 MB", flows, "20 s", "1 min", "3 min")
+
+
+SETTINGS = {
+    **{f"edge-{n}": edge(n) for n in (2, 10, 20, 50)},
+    **{f"middle-{n}": middle(n) for n in (100, 500)},
+    **{f"core-{n}": core(n) for n in (1000, 3000, 5000)},
+}
+
+
+def each(field: str) -> Any:
+    """A field of every setting: one axis, wherever it stands."""
+    return axis("setting", {name: getattr(one, field) for name, one in SETTINGS.items()})
+
+
+def flows(share: float) -> Any:
+    """Part of the setting's flows."""
+    return axis("setting", {name: round(one.flows * share) for name, one in SETTINGS.items()})
+
+
+def all_but(few: int) -> Any:
+    """The setting's flows but for a few."""
+    return axis("setting", {name: one.flows - few for name, one in SETTINGS.items()})
+
+
+def rtts() -> Any:
+    """The thesis' base RTTs, and the three mixed in equal parts."""
+    pure = {rtt.replace(" ", ""): [pair(rtt)] for rtt in RTTS}
+    return axis("rtt", {**pure, "mixed": [pair(rtt) for rtt in RTTS]})
+
+
+def dumbbell(queue: Any = None, **options: Any) -> Dumbbell:
+    """The bottleneck of the setting."""
+    if queue is None:
+        queue = axis("setting", {name: bfifo(limit=one.buffer) for name, one in SETTINGS.items()})
+    return Dumbbell(rate=each("rate"), queue=queue, pairs=rtts(), **options)
+
+
+def recorded() -> None:
+    """Drops one by one, occupancy in bins, each sender's TCP from the kernel; nothing by polling."""
+    tap("drops", interval="100 ms")
+    flow_tap(warm_up=each("warm_up"), interval="5 s")
+    sample(tcp_info=None, qdisc=None, link=None)
+    repeat(REPETITIONS)

@@ -1,0 +1,18 @@
+"""What share do BBR flows take from as many NewReno or CUBIC flows?
+
+Claim T7, Figure 3.8 of the thesis: 99.9 %.
+"""
+
+from corescale import dumbbell, each, flows, recorded
+
+from narrows.spec import axis, bulk
+
+link = dumbbell()
+bbr = bulk(cca="bbr", flows=flows(0.5), start_spread=each("spread"), duration=each("duration"))
+others = bulk(
+    cca=axis("against", ["reno", "cubic"]),
+    flows=flows(0.5),
+    start_spread=each("spread"),
+    duration=each("duration"),
+)
+recorded()

@@ -1,0 +1,112 @@
+"""What the claims T1 to T8 share: their runs, a quantity over repetitions, and how a verdict is worded.
+
+A claim about CoreScale that was measured at smaller scales only can hold in part at best; what is missing is
+named. How far each metric still moved at the end of its run is a number of the verdict like any other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from narrows.claims.verdict import Number, Verdict, Word, median_of
+from narrows.metrics.flow_case import FlowCase, flow_cases
+from narrows.metrics.many_flows import ManyFlows, Settled
+from narrows.metrics.observed import Observed
+
+Cases = dict[FlowCase, list[Observed]]
+ValueOf = Callable[[ManyFlows], float | None]
+
+
+def cases(runs: Iterable[Observed], wanted: Callable[[FlowCase], bool], *, thesis_only: bool = True) -> Cases:
+    """Runs by condition; `thesis_only` leaves out other buffers, queues, starts, offloads and mixed RTTs."""
+    found = flow_cases(runs)
+    plain = {c: r for c, r in found.items() if not thesis_only or (c.is_thesis and len(c.rtts_ms) == 1)}
+    return {case: same for case, same in plain.items() if wanted(case)}
+
+
+def values(same: Sequence[Observed], value_of: ValueOf) -> list[float]:
+    """One value per run, of those that have one."""
+    found = [value_of(run.many) for run in same if run.many is not None]
+    return [value for value in found if value is not None]
+
+
+def medians(name: str, unit: str, chosen: Cases, value_of: ValueOf) -> dict[FlowCase, Number]:
+    """The median over repetitions of each condition that has a value."""
+    made = {
+        case: median_of(name, unit, values(same, value_of), case.words()) for case, same in chosen.items()
+    }
+    return {case: number for case, number in made.items() if number is not None}
+
+
+def of_scale(numbers: Mapping[FlowCase, Number], scale: str) -> list[float]:
+    """The medians of all conditions of a scale."""
+    return [number.value for case, number in numbers.items() if case.scale == scale]
+
+
+def spread(found: Sequence[float]) -> str:
+    """ "1.2 to 1.9", "1.2"; "none" of nothing."""
+    if not found:
+        return "none"
+    low, high = f"{min(found):.3g}", f"{max(found):.3g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def moved(chosen: Cases, settled_of: Callable[[ManyFlows], Settled | None]) -> list[Number]:
+    """How much the judged metric still moved at the end, worst of each scale's runs, in percent."""
+    made = []
+    for scale in dict.fromkeys(case.scale for case in chosen):
+        found = [
+            (settled.moved, settled.over_ns)
+            for case, same in chosen.items()
+            if case.scale == scale
+            for run in same
+            if run.many is not None
+            and (settled := settled_of(run.many)) is not None
+            and settled.moved is not None
+        ]
+        if found:
+            worst, over_ns = max(found)
+            share = float(np.mean([value < 0.01 for value, _ in found]))
+            made.append(
+                Number(
+                    "metric still moved at the end, worst run",
+                    "%",
+                    100 * worst,
+                    len(found),
+                    f"{scale}, over the last {over_ns / 1e9:.0f} s; {share:.0%} of runs below 1 %",
+                )
+            )
+    return made
+
+
+def lengths(chosen: Cases) -> str:
+    """The measured virtual time of each scale."""
+    parts = []
+    for scale in dict.fromkeys(case.scale for case in chosen):
+        seconds = {
+            round(run.many.seconds)
+            for case, same in chosen.items()
+            if case.scale == scale
+            for run in same
+            if run.many is not None
+        }
+        parts.append(f"{scale} {spread([float(s) for s in seconds])} s after warm-up")
+    return "; ".join(parts)
+
+
+def without(verdict: Verdict, chosen: Cases, needed: Sequence[str] = ("core",)) -> Verdict:
+    """Weaker words where a scale that the claim is about was not measured."""
+    missing = [scale for scale in needed if scale not in {case.scale for case in chosen}]
+    if not missing or verdict.verdict == "not measured":
+        return verdict
+    word: Word = "holds in part" if verdict.verdict == "holds" else verdict.verdict
+    reason = f"{verdict.reason}; not measured: {', '.join(missing)}"
+    return dataclasses.replace(verdict, verdict=word, reason=reason)
+
+
+def runs_of(chosen: Cases) -> list[Observed]:
+    """All runs of the conditions."""
+    return [run for same in chosen.values() for run in same]

@@ -1,0 +1,60 @@
+"""T1: the Mathis constant depends on scale and flow count on losses, and not on halvings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from narrows.claims.many import cases, lengths, medians, moved, of_scale, runs_of, spread, without
+from narrows.claims.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.metrics.observed import Observed
+
+MIN_RATIO_ON_LOSSES = 1.3  # largest over smallest C of the conditions; the thesis': 3.95 / 1.78 = 2.2
+MAX_RATIO_ON_HALVINGS = 1.2  # the thesis': 1.47 / 1.34 = 1.1
+MIN_FLOWS = 10  # fitted to fewer, C says little
+
+CLAIM = Claim(
+    "T1",
+    "Mathis C fitted on packet loss depends on flow count and setting (Edge 1.78; Core 3.95, 3.64, 3.24 at "
+    "1000, 3000, 5000); on window halvings it does not (1.47; 1.36, 1.36, 1.34)",
+    "Table 3.1",
+    "t01_mathis_constant.py",
+)
+
+
+def judge(runs: Iterable[Observed]) -> Verdict:
+    """Largest over smallest constant of all conditions, on losses and on halvings."""
+    chosen = cases(runs, lambda case: case.ccas == ("reno",) and case.flows >= MIN_FLOWS)
+    losses = medians(
+        "C on losses", "1", chosen, lambda m: m.mathis_on_losses.c if m.mathis_on_losses else None
+    )
+    halvings = medians(
+        "C on halvings", "1", chosen, lambda m: m.mathis_on_halvings.c if m.mathis_on_halvings else None
+    )
+    if len(losses) < 2 or len(halvings) < 2:
+        return not_measured(CLAIM, f"fewer than two conditions of {MIN_FLOWS} or more NewReno flows")
+    on_losses = [number.value for number in losses.values()]
+    on_halvings = [number.value for number in halvings.values()]
+    parts = (
+        max(on_losses) / min(on_losses) >= MIN_RATIO_ON_LOSSES,
+        max(on_halvings) / min(on_halvings) <= MAX_RATIO_ON_HALVINGS,
+    )
+    scales = [
+        f"{scale}: on losses {spread(of_scale(losses, scale))}, "
+        f"on halvings {spread(of_scale(halvings, scale))}"
+        for scale in dict.fromkeys(case.scale for case in chosen)
+    ]
+    reason = (
+        f"{'; '.join(scales)}. Largest over smallest: on losses "
+        f"{max(on_losses) / min(on_losses):.2f} (claimed: it varies; mark {MIN_RATIO_ON_LOSSES:g}), "
+        f"on halvings {max(on_halvings) / min(on_halvings):.2f} (claimed: it does not; mark "
+        f"{MAX_RATIO_ON_HALVINGS:g})"
+    )
+    verdict = Verdict(
+        CLAIM,
+        graded(parts),
+        reason,
+        (*losses.values(), *halvings.values(), *moved(chosen, lambda m: m.jain_settled)),
+        lengths(chosen),
+        ids(runs_of(chosen)),
+    )
+    return without(verdict, chosen, ("edge", "core"))

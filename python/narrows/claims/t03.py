@@ -1,0 +1,59 @@
+"""T3: many more packets are lost per halving at Core than at Edge, and drops are burstier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from narrows.claims.many import cases, lengths, medians, moved, of_scale, runs_of, spread, without
+from narrows.claims.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.metrics.observed import Observed
+
+EDGE_RATIO = (1.2, 2.2)  # "about 1.7"
+CORE_RATIO = (6.0, 9.0)
+EDGE_BURSTINESS = (0.1, 0.3)  # "close to 0.2"
+CORE_BURSTINESS = (0.25, 0.45)  # "closer to 0.35"
+
+CLAIM = Claim(
+    "T3",
+    "Losses per halving about 1.7 at Edge, 6 to 9 at Core; Goh–Barabási burstiness of losses about 0.2 and "
+    "0.35",
+    "Figure 3.3",
+    "t03_losses_per_halving.py",
+)
+
+
+def judge(runs: Iterable[Observed]) -> Verdict:
+    """Ratio and burstiness of each condition against the thesis' ranges."""
+    chosen = cases(runs, lambda case: case.ccas == ("reno",))
+    ratio = medians(
+        "losses per halving",
+        "packets",
+        chosen,
+        lambda m: m.losses_per_halving.ratio if m.losses_per_halving else None,
+    )
+    bursts = medians(
+        "burstiness of drops",
+        "1",
+        chosen,
+        lambda m: m.drop_burstiness.goh_barabasi if m.drop_burstiness else None,
+    )
+    if not ratio:
+        return not_measured(CLAIM, "no condition of NewReno flows with drops and halvings")
+    parts: list[bool] = []
+    for numbers, edge, core in ((ratio, EDGE_RATIO, CORE_RATIO), (bursts, EDGE_BURSTINESS, CORE_BURSTINESS)):
+        for scale, (low, high) in (("edge", edge), ("core", core)):
+            parts += [low <= value <= high for value in of_scale(numbers, scale)]
+    scales = [
+        f"{scale}: losses per halving {spread(of_scale(ratio, scale))}, "
+        f"burstiness {spread(of_scale(bursts, scale))}"
+        for scale in dict.fromkeys(case.scale for case in chosen)
+    ]
+    verdict = Verdict(
+        CLAIM,
+        graded(parts) if parts else "not measured",
+        "; ".join(scales),
+        (*ratio.values(), *bursts.values(), *moved(chosen, lambda m: m.jain_settled)),
+        lengths(chosen),
+        ids(runs_of(chosen)),
+    )
+    return without(verdict, chosen, ("edge", "core"))

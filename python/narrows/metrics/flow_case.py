@@ -1,0 +1,131 @@
+"""The conditions of a run of many flows, read from its plan alone: scale, CCAs, flow counts, RTTs, buffer.
+
+A condition is never read from the name of an experiment or of an axis, so any run with a flow tap serves.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from narrows.metrics.observed import Observed
+
+SCALES = {100_000_000: "edge", 1_000_000_000: "middle", 10_000_000_000: "core"}
+"""By rate of the bottleneck; EdgeScale and CoreScale are the thesis' words."""
+BUFFER_BYTES = {"edge": 3_000_000, "middle": 37_500_000, "core": 375_000_000}
+"""The thesis' buffers, about one BDP at 200 ms; the middle's is between them in proportion."""
+SEGMENTATION = ("tso", "gso", "gro")
+DROP_TAIL = ("bfifo", "pfifo")
+TOGETHER_NS = 1_000_000_000
+
+
+@dataclass(frozen=True, order=True)
+class FlowCase:
+    """One condition; runs of the same one differ by seed."""
+
+    scale: str
+    mix: tuple[tuple[str, int], ...]
+    """CCA and number of its flows, by name."""
+    rtts_ms: tuple[float, ...]
+    queue: str
+    buffer: float | None
+    """Limit over the scale's own buffer; None where there is no such limit."""
+    start: str
+    """"spread", or "together" where all flows start within a second."""
+    offloads: str
+    """"on" if segmentation offloads are, else "off"."""
+
+    @property
+    def flows(self) -> int:
+        """All flows."""
+        return sum(count for _, count in self.mix)
+
+    @property
+    def ccas(self) -> tuple[str, ...]:
+        """The CCAs, by name."""
+        return tuple(cca for cca, _ in self.mix)
+
+    def count(self, cca: str) -> int:
+        """Flows of a CCA."""
+        return dict(self.mix).get(cca, 0)
+
+    @property
+    def is_thesis(self) -> bool:
+        """Drop-tail with the scale's buffer, random starts, no super-packets."""
+        plain = self.queue in DROP_TAIL and self.start == "spread" and self.offloads == "off"
+        return plain and self.buffer is not None and abs(self.buffer - 1) < 0.02
+
+    @property
+    def rtt(self) -> str:
+        """ "20 ms", or "20+100 ms"."""
+        return "+".join(f"{rtt:g}" for rtt in self.rtts_ms) + " ms"
+
+    def words(self) -> str:
+        """For a table or a caption."""
+        mix = " + ".join(f"{count} {cca}" for cca, count in self.mix)
+        extra = [] if self.is_thesis else [self.queue]
+        if self.buffer is not None and abs(self.buffer - 1) >= 0.02:
+            extra.append(f"buffer × {self.buffer:g}")
+        extra += ["starts together"] if self.start == "together" else []
+        extra += ["offloads on"] if self.offloads == "on" else []
+        return ", ".join([self.scale, mix, self.rtt, *extra])
+
+
+def flow_case(run: Observed) -> FlowCase | None:
+    """The condition of a run; None if it has no bulk flows with a CCA of their own, or no rate."""
+    plan = run.plan
+    items = [item for item in plan["traffic"] if item["kind"] == "tcp_bulk"]
+    rate = run.link.get("rate_down_bps")
+    if not items or not rate or any(item["cca"] is None for item in items):
+        return None
+    mix: dict[str, int] = defaultdict(int)
+    for item in items:
+        mix[item["cca"]] += item["flows"]
+    used = {item["sender"] for item in items}
+    pairs = run.link.get("pairs") or ()
+    rtts = {pair["base_rtt_ns"] / 1e6 for pair in pairs if used & set(pair["senders"])}
+    scale = SCALES.get(int(rate), f"{rate / 1e6:g} Mbit/s")
+    spread = max(item["start_spread_ns"] for item in items)
+    return FlowCase(
+        scale=scale,
+        mix=tuple(sorted(mix.items())),
+        rtts_ms=tuple(sorted(rtts or {run.link["base_rtt_ns"] / 1e6})),
+        queue=run.queue,
+        buffer=_buffer(run.link, scale),
+        start="together" if spread <= TOGETHER_NS else "spread",
+        offloads="on" if _offloads(plan) else "off",
+    )
+
+
+def _buffer(link: Mapping[str, Any], scale: str) -> float | None:
+    limit = link["down"]["queue_options"].get("limit", "")
+    whole = BUFFER_BYTES.get(scale)
+    if not limit.isdigit() or whole is None or link["queue"] not in DROP_TAIL:
+        return None
+    size = int(limit) * (1 if link["queue"] == "bfifo" else link["mtu_bytes"] + 14)
+    return round(size / whole, 3)
+
+
+def _offloads(plan: Mapping[str, Any]) -> bool:
+    for step in plan["setup"]:
+        if step["tool"] == "ethtool":
+            args = step["args"]
+            return any(args[i] in SEGMENTATION and args[i + 1] == "on" for i in range(len(args) - 1))
+    return False
+
+
+def flow_cases(runs: Iterable[Observed]) -> dict[FlowCase, list[Observed]]:
+    """Good runs with a flow tap, by condition, in order; each seed counts once."""
+    found: dict[FlowCase, dict[int, Observed]] = defaultdict(dict)
+    for run in sorted(runs, key=lambda r: r.run_id):
+        case = flow_case(run) if run.ok and run.read_many is not None else None
+        if case is not None:
+            found[case].setdefault(int(run.plan["seed"]), run)
+
+    def order(case: FlowCase) -> tuple[Any, ...]:
+        scales = (*SCALES.values(), case.scale)
+        return (scales.index(case.scale), case.ccas, case.flows, case.rtts_ms, case.queue, case.words())
+
+    return {case: [found[case][seed] for seed in sorted(found[case])] for case in sorted(found, key=order)}

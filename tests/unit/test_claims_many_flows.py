@@ -1,0 +1,138 @@
+"""Verdicts on T1 to T8 from made-up runs of many flows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from narrows.claims import t01, t03, t04, t05, t06, t07, t08
+from narrows.metrics.burstiness import Burstiness
+from narrows.metrics.flow_case import flow_case
+from narrows.metrics.losses_per_halving import LossesPerHalving
+from narrows.metrics.many_flows import ManyFlows, Settled
+from narrows.metrics.mathis import Mathis
+from narrows.metrics.observed import Observed
+from narrows.metrics.shares import Share
+
+S = 1_000_000_000
+BUFFERS = {100e6: 3_000_000, 1e9: 37_500_000, 10e9: 375_000_000}
+
+
+def plan(
+    rate: float, mix: dict[str, int], *, rtt_ms: int = 20, buffer: float = 1, **other: Any
+) -> dict[str, Any]:
+    items = [
+        {
+            "id": cca, "kind": "tcp_bulk", "sender": "sender1", "flows": count, "cca": cca,
+            "start_spread_ns": other.get("spread_ns", 20 * S),
+        }
+        for cca, count in mix.items()
+    ]  # fmt: skip
+    switches = ["tso", other.get("tso", "off"), "gso", "off", "gro", "off"]
+    return {
+        "seed": other.get("seed", 1),
+        "traffic": items,
+        "setup": [{"node": "router", "tool": "ethtool", "args": ["-K", "eth0", *switches]}],
+        "link": {
+            "rate_down_bps": rate, "mtu_bytes": 1500, "base_rtt_ns": rtt_ms * 1_000_000, "queue": "bfifo",
+            "down": {"queue_options": {"limit": str(int(BUFFERS[rate] * buffer))}},
+            "pairs": [{"name": "a", "senders": ["sender1"], "base_rtt_ns": rtt_ms * 1_000_000}],
+        },
+    }  # fmt: skip
+
+
+def many(**changes: Any) -> ManyFlows:
+    settled = Settled(final=0.9, moved=0.004, over_ns=60 * S, settled_ns=100 * S)
+    values: dict[str, Any] = {
+        "start_ns": 0, "stop_ns": 120 * S, "table": pl.DataFrame({"dropped": [1]}), "jain": None,
+        "jain_by_cca": {}, "shares": {}, "mathis_on_losses": None, "mathis_on_halvings": None,
+        "losses_per_halving": None, "drop_burstiness": None, "synchronisation": None, "utilisation": None,
+        "occupancy_mean": None, "jain_settled": settled, "share_settled": {}, "time_to_fairness_ns": None,
+        "jain_series": pl.DataFrame(),
+    }  # fmt: skip
+    return ManyFlows(**(values | changes))
+
+
+def run(number: int, the_plan: dict[str, Any], result: ManyFlows) -> Observed:
+    read: Callable[[], ManyFlows | None] = lambda: result  # noqa: E731
+    return Observed(
+        run_id=f"{number:016x}", experiment="x", question="?", key={}, status="ok", error=None,
+        plan=the_plan | {"seed": number}, read_many=read,
+    )  # fmt: skip
+
+
+def newreno(
+    number: int, rate: float, flows: int, on_losses: float, on_halvings: float, ratio: float
+) -> Observed:
+    burst = 0.2 if rate == 100e6 else 0.35
+    result = many(
+        jain=0.995,
+        mathis_on_losses=Mathis(on_losses, 0.5, flows, 0),
+        mathis_on_halvings=Mathis(on_halvings, 0.05, flows, 0),
+        losses_per_halving=LossesPerHalving(ratio, ratio, flows, 0),
+        drop_burstiness=Burstiness(burst, burst, 1000),
+    )
+    return run(number, plan(rate, {"reno": flows}), result)
+
+
+def share(number: int, rate: float, mix: dict[str, int], cca: str, part: float) -> Observed:
+    total = sum(mix.values())
+    found = {name: Share(part if name == cca else 1 - part, n / total, n) for name, n in mix.items()}
+    return run(number, plan(rate, mix), many(shares=found))
+
+
+def test_a_condition_is_read_from_the_plan() -> None:
+    case = flow_case(run(1, plan(10e9, {"reno": 500, "bbr": 500}, rtt_ms=100), many()))
+    assert case is not None
+    assert (case.scale, case.flows, case.rtt, case.is_thesis) == ("core", 1000, "100 ms", True)
+    other = flow_case(run(1, plan(100e6, {"bbr": 2}, buffer=0.25, spread_ns=0, tso="on"), many()))
+    assert other is not None
+    assert (other.buffer, other.start, other.offloads, other.is_thesis) == (0.25, "together", "on", False)
+    assert other.words() == "edge, 2 bbr, 20 ms, bfifo, buffer × 0.25, starts together, offloads on"
+
+
+def test_the_thesis_own_numbers_hold() -> None:
+    runs = [newreno(1, 100e6, 50, 1.78, 1.47, 1.7), newreno(2, 10e9, 1000, 3.95, 1.36, 8.0)]
+    assert t01.judge(runs).verdict == "holds"
+    assert t03.judge(runs).verdict == "holds"
+    assert t06.judge([share(1, 10e9, {"bbr": 1, "reno": 999}, "bbr", 0.4)]).verdict == "holds"
+    assert t07.judge([share(1, 10e9, {"bbr": 500, "cubic": 500}, "bbr", 0.999)]).verdict == "holds"
+    assert t08.judge([share(1, 10e9, {"cubic": 500, "reno": 500}, "cubic", 0.75)]).verdict == "holds"
+
+
+def test_other_numbers_do_not_hold() -> None:
+    runs = [newreno(1, 100e6, 50, 1.4, 1.47, 1.2), newreno(2, 10e9, 1000, 1.5, 2.9, 1.3)]
+    assert t01.judge(runs).verdict == "does not hold here"
+    assert (
+        t08.judge([share(1, 10e9, {"cubic": 500, "reno": 500}, "cubic", 0.5)]).verdict == "does not hold here"
+    )
+
+
+def test_without_core_a_claim_on_core_holds_in_part_and_says_so() -> None:
+    verdict = t04.judge([newreno(1, 100e6, 50, 1.4, 1.47, 1.2)])
+    assert verdict.verdict == "holds in part"
+    assert verdict.reason.endswith("not measured: core")
+    assert t01.judge([newreno(1, 100e6, 50, 1.4, 1.47, 1.2)]).verdict == "not measured"
+
+
+def test_what_bbr_s_fairness_hangs_on_compares_only_conditions_that_differ_in_one_factor() -> None:
+    runs = [
+        run(1, plan(100e6, {"bbr": 50}, rtt_ms=20), many(jain=0.9)),
+        run(2, plan(100e6, {"bbr": 50}, rtt_ms=200), many(jain=0.6)),
+        run(3, plan(100e6, {"bbr": 50}, rtt_ms=200, buffer=4), many(jain=0.8)),
+    ]
+    verdict = t05.judge(runs)
+    assert verdict.verdict == "holds in part"
+    # 20 ms against 200 ms, and buffer × 1 against × 4 at 200 ms
+    assert "base RTT: 20 ms +0.300 (1), 200 ms -0.300 (1)" in verdict.cause
+    assert "buffer: × 1 -0.200 (1), × 4 +0.200 (1)" in verdict.cause
+    assert "start" not in verdict.cause.split("comparisons")[1].split("HZ")[0]
+
+
+def test_how_much_a_metric_still_moved_is_part_of_every_verdict() -> None:
+    verdict = t04.judge([newreno(1, 10e9, 1000, 1.4, 1.47, 1.2)])
+    moved = next(n for n in verdict.numbers if "moved" in n.name)
+    assert (moved.value, moved.unit) == (pytest.approx(0.4), "%")
