@@ -7,7 +7,7 @@ written beside the report as Parquet and CSV, so that every number of the page c
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from narrows.calibrate.readings import READINGS, score_readings, tool_readings
 from narrows.calibrate.scores import scores
 from narrows.engine import layout
 from narrows.errors import StoreError
-from narrows.metrics.scored_run import own_items
+from narrows.metrics.scored_run import belongs, own_items
 from narrows.plan.model import Plan
 from narrows.spec.axis import SEED
 from narrows.spec.under_test import TOOL
@@ -79,7 +79,7 @@ def calibration(directory: Path, progress: Callable[[str], None] | None = None) 
     if runs.is_empty() or TOOL not in every.columns:
         raise StoreError("there is no whole run to compare", where=str(directory), remedy="run it again")
     scored = scores(
-        results, lambda plan: test if any(_is(test, i) for i in plan["traffic"]) else None, progress
+        results, lambda plan: test if any(belongs(i["id"], test) for i in plan["traffic"]) else None, progress
     )
     readings = _readings(results, runs, scored, test)
     axes = tuple(a for a in _axes(results, runs) if a not in (TOOL, SEED))
@@ -99,11 +99,6 @@ def calibration(directory: Path, progress: Callable[[str], None] | None = None) 
     )
 
 
-def _is(test: str, item: Mapping[str, Any]) -> bool:
-    name = str(item["id"])
-    return name == test or name.startswith(f"{test}-")
-
-
 def _axes(results: Results, runs: pl.DataFrame) -> list[str]:
     names = dict.fromkeys(axis for run in runs["run_id"] for axis in results.manifest(run).get("key", {}))
     return [axis if axis in runs.columns else f"key_{axis}" for axis in names]
@@ -121,7 +116,7 @@ def _readings(results: Results, runs: pl.DataFrame, scored: pl.DataFrame, test: 
         mine = scores_by_run.get(run)
         ways = [] if mine is None else mine["direction"].unique(maintain_order=True).to_list()
         if run in by_run:
-            rows += tool_readings(by_run[run], run, own, ways)
+            rows += tool_readings(by_run[run], run, test, ways)
         if mine is not None:
             probes = [i.id for i in plan.traffic if i.kind == "udp_probe" and i.id not in own]
             rows += score_readings(mine, run, plan, test, probes)

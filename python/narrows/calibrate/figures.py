@@ -153,7 +153,7 @@ def _bias_figure(name: str, title: str, table: pl.DataFrame, relative: bool, cap
             panel.set_xlabel("error, share of the capacity left")
         else:
             panel.set_xscale("symlog", linthresh=LINEAR_MS)
-            panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:+g}"))
+            panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:+g}" if x else "0"))
             panel.set_xlabel("error, ms")
         _legend(panel, grouped[KIND].unique().to_list())
     runs = _runs(table)
@@ -203,9 +203,9 @@ def truth_against_reading(found: Calibration, quantity: str) -> Result:
             axes.grid(True, axis="both")
             axes.set_title(f"{tool}: {metric}", fontsize=SMALL)
         unit = "Mbit/s" if rates else "ms"
-        figure.supxlabel(
-            f"{'capacity left' if rates else 'queue delay that a third party met'}, {unit}", fontsize=7.5
-        )
+        truth = "capacity left" if rates else "a third party's queue delay"
+        for axes in grid[-1]:
+            axes.set_xlabel(f"{truth}, {unit}", fontsize=SMALL)
         figure.supylabel(f"{'reading' if rates else 'reading less base RTT'}, {unit}", fontsize=7.5)
         _legend(grid[0][0], table[KIND].unique().to_list())
     runs = _runs(table)
@@ -244,7 +244,7 @@ def one_trace(found: Calibration, origin: str) -> Result:
             panel.set_xlabel("error, share of the capacity left")
         else:
             panel.set_xscale("symlog", linthresh=LINEAR_MS)
-            panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:+g}"))
+            panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:+g}" if x else "0"))
             panel.set_xlabel("error against what a third party's packets met, ms")
         _legend(panel, grouped[KIND].unique().to_list())
     runs = _runs(table)

@@ -43,10 +43,29 @@ OWN_FIGURES: Mapping[str, Meaning] = {
     "ndt7_rtt_mean_ms": Meaning(LATENCY, "mean", "NDT7 mean RTT"),
     "iperf3_goodput_bps": Meaning(THROUGHPUT, words="iperf3 goodput"),
     "bulk_goodput_bps": Meaning(THROUGHPUT, words="bulk goodput"),
+    "capacity_test_throughput_bps": Meaning(THROUGHPUT, words="capacity test result"),
+    "rrul_tcp_sum_bps": Meaning(THROUGHPUT, words="RRUL sum of the flows"),
+    "rrul_ping_loaded_avg_ms": Meaning(LATENCY, "mean", "RRUL average ping"),
+    "rpm": Meaning(RPM, words="RPM"),
+    "rpm_foreign": Meaning(RPM, words="RPM, foreign probes"),
+    "rpm_loaded": Meaning(RPM, words="RPM, self probes"),
+    "rpm_goodput_bps": Meaning(THROUGHPUT, words="RPM's goodput"),
 }
 """Figures whose names do not say what they mean, or that need a better name in a table."""
 
-NOT_READINGS = ("sent", "idle", "unloaded", "elapsed", "retrans", "advertised", "jitter", "offered", "share")
+NOT_READINGS = (
+    "sent",
+    "idle",
+    "unloaded",
+    "elapsed",
+    "retrans",
+    "advertised",
+    "jitter",
+    "offered",
+    "share",
+    "totals",
+    "avg",
+)
 RATE_WORDS = ("throughput", "goodput", "capacity", "download", "upload", "rate")
 DELAY_WORDS = ("latency", "rtt", "ping")
 
@@ -88,12 +107,10 @@ _RATES = {
 }
 
 
-def tool_readings(metrics: pl.DataFrame, run: str, tests: list[str], ways: list[str]) -> list[dict[str, Any]]:
-    """Readings of one run's own figures. One without a direction counts for the only loaded one, if so."""
+def tool_readings(metrics: pl.DataFrame, run: str, test: str, ways: list[str]) -> list[dict[str, Any]]:
+    """Readings of one run's own figures; one without a direction is of all that the tool loaded."""
     rows = []
-    chosen = metrics.filter(pl.col("source").cast(pl.String).is_in(tests)).unique(
-        ["source", "direction", "name"], maintain_order=True
-    )
+    chosen = metrics.filter(pl.col("source").cast(pl.String) == test)
     for row in chosen.iter_rows(named=True):
         meaning = meaning_of(row["name"], row["unit"])
         directions = [row["direction"]] if row["direction"] is not None else ways

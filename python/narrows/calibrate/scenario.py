@@ -129,7 +129,6 @@ def text_of(settings: Settings, question: str) -> str:
         ")",
         'test = under_test(start="4 s")  # every speed test in turn',
         'probe = udp_probe(interval="20 ms", stop=with_(test))  # a third party, which loads nothing',
-        'ping = icmp_echo(interval="200 ms", stop=with_(test))',
     ]
     if set(cross) != {NO}:
         lines.append(f"cross = {_labelled('cross', cross)}")

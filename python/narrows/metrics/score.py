@@ -131,7 +131,9 @@ class _Run:
         for key, rows in chosen.group_by("source", "series", "direction", "unit", maintain_order=True):
             source, series, way, unit = (None if part is None else str(part) for part in key)
             rows = rows.sort("t_ns")
-            ns = rows["value"].to_numpy() * NS_OF[str(unit)]
+            ns = rows["value"].cast(pl.Float64).to_numpy() * NS_OF[str(unit)]
+            if series == "tcp_info.rtt":
+                ns = np.where(ns > 0, ns, np.nan)  # the kernel's 0 means: no sample yet
             interval = self.intervals.get(str(source))
             shown = series if way is None or source not in self.intervals else f"{series}_{way}"
             yield str(source), str(shown), Delays(rows["t_ns"].to_numpy().astype(np.float64), ns, interval)

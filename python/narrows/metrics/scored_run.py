@@ -26,7 +26,12 @@ Window = tuple[int, int]
 
 def own_items(plan: Mapping[str, Any], test: str) -> list[str]:
     """The plan's items that belong to the tool under test: its own, and those it was lowered to."""
-    return [i["id"] for i in plan["traffic"] if i["id"] == test or i["id"].startswith(f"{test}-")]
+    return [i["id"] for i in plan["traffic"] if belongs(i["id"], test)]
+
+
+def belongs(item: str, test: str) -> bool:
+    """Whether an item of a plan is the tool under test, or a part of it (`test-server`, `test.down`)."""
+    return item == test or item.startswith((f"{test}-", f"{test}."))
 
 
 def loaded_windows(own: pl.DataFrame, link: Mapping[str, Any]) -> dict[str, Window]:

@@ -19,6 +19,8 @@ from narrows.spec.tools.bulk import bulk
 from narrows.spec.tools.capacity_test import capacity_test
 from narrows.spec.tools.iperf3 import iperf3
 from narrows.spec.tools.ndt7 import ndt7
+from narrows.spec.tools.rpm import rpm
+from narrows.spec.tools.rrul import rrul, rrul_be
 from narrows.spec.traffic import Traffic
 
 TOOL = "tool"
@@ -63,6 +65,14 @@ TOOLS: dict[str, Tool] = {
             "30s": {"duration": "30 s"},
         },
     ),
+    "rpm": Tool(
+        rpm,
+        variations={"08": {"variant": "draft-08"}, "go": {"variant": "go"}, "parallel": {"parallel": True}},
+    ),
+    "rrul_be": Tool(
+        rrul_be, {"duration": "20 s", "delay": "2 s"}, {"60s": {"duration": "60 s"}, "16": {"flows": 16}}
+    ),
+    "rrul": Tool(rrul, {"duration": "20 s", "delay": "2 s"}, {"60s": {"duration": "60 s"}}),
     "bulk": Tool(
         bulk,
         {"duration": "10 s", "flows": 4, "start_spread": "100 ms", "sample": "50 ms"},
