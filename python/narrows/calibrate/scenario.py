@@ -122,7 +122,6 @@ def text_of(settings: Settings, question: str) -> str:
         f'"""{question}"""',
         "",
         "from narrows.spec import *",
-        "from narrows.spec.under_test import under_test",
         "",
         "link = Link(",
         *options,
@@ -214,7 +213,7 @@ def _item(experiment: Experiment) -> str:
     raise SpecError(
         "the scenario has no speed test" if not found else "the scenario has two speed tests under test",
         where=experiment.path,
-        remedy="test = under_test()   (from narrows.spec.under_test import under_test)",
+        remedy="test = under_test()   (from narrows.spec import under_test)",
     )
 
 

@@ -9,12 +9,22 @@ from narrows.errors import PlanError
 from narrows.plan.build import plan_file
 from narrows.plan.model import Plan
 from narrows.plan.select import select
+from narrows.spec.load import load
+from narrows.spec.observe import repeat
 
 
 def plans_of(file: Path, only: str | None = None) -> tuple[str, list[Plan]]:
     """Name and plans of an experiment file, or of a `.json` file with a plan or a list of plans."""
     plans = _read_plans(file) if file.suffix == ".json" else list(plan_file(file).plans)
     return (plans[0].experiment if plans else file.stem), select(plans, only)
+
+
+def rule_of(file: Path) -> repeat | None:
+    """The sequential rule of an experiment file, None where the number of repetitions is fixed."""
+    if file.suffix == ".json":
+        return None
+    found = load(file).repeat
+    return found if found is not None and found["until"] is not None else None
 
 
 def _read_plans(file: Path) -> list[Plan]:

@@ -12,15 +12,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from narrows.cli.experiment import plans_of
+from narrows.cli.experiment import plans_of, rule_of
 from narrows.cli.format import console as make_console
-from narrows.cli.format import duration
+from narrows.cli.format import duration, key, table
 from narrows.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from narrows.cli.run_view import State
+    from narrows.engine.events import Done
     from narrows.engine.runner import Runner
     from narrows.engine.types import Engine
+    from narrows.plan.model import Plan
+    from narrows.spec.observe import repeat
 
 ENGINES = ("uml", "netns")
 INTERRUPTED = 130
@@ -91,10 +96,55 @@ def register(app: typer.Typer) -> None:
         from narrows.store.finish import FinishPool
 
         signal.signal(signal.SIGTERM, _terminate)
-        with FinishPool(jobs or len(os.sched_getaffinity(0))) as finish:
-            runner = Runner(chosen, plans, directory, finish, jobs=jobs, limits=limits, reuse=not fresh)
-            state = carry_out(console, runner, directory, f"narrows run {file}")
-        report_on(console, state, directory)
+        rule, cores = rule_of(file), len(os.sched_getaffinity(0))
+        states: list[State] = []
+        with FinishPool(jobs or cores) as finish:
+
+            def make(some: list[Plan], in_order: bool = False) -> None:
+                runner = Runner(
+                    chosen,
+                    some,
+                    directory,
+                    finish,
+                    jobs=jobs,
+                    limits=limits,
+                    reuse=not fresh,
+                    keep_order=in_order,
+                )
+                states.append(carry_out(console, runner, directory, f"narrows run {file}"))
+
+            if rule is None:
+                make(plans)
+            else:
+                in_rounds(console, plans, rule, directory, jobs or cores, make)
+        report_on(console, states[-1], directory, [one for state in states for one in state.failed])
+
+
+def in_rounds(
+    console: Console,
+    plans: list[Plan],
+    rule: repeat,
+    directory: Path,
+    at_once: int,
+    make: Callable[..., None],
+) -> None:
+    """Round after round until the rule holds for each condition; then what it found."""
+    from narrows.calibrate.rounds import FILE, Rounds
+
+    rounds = Rounds(plans, rule, directory, at_once)
+    for batch in rounds:
+        console.print(f"round {rounds.number}: {len(batch)} runs")
+        make(batch, True)
+    rows = [
+        [
+            key(dict(one.condition)), one.decision.state.value, one.decision.n, one.decision.estimate,
+            one.decision.interval.low if one.decision.interval else None,
+            one.decision.interval.high if one.decision.interval else None, one.unit, one.decision.reason,
+        ]
+        for one in rounds.found
+    ]  # fmt: skip
+    console.print(table(["condition", "rule", "n", "estimate", "low", "high", "unit", "why"], rows))
+    console.print(f"the rule and what it found: {directory / FILE}")
 
 
 def carry_out(console: Console, runner: Runner, directory: Path, again: str) -> State:
@@ -131,8 +181,9 @@ def carry_out(console: Console, runner: Runner, directory: Path, again: str) -> 
     return state
 
 
-def report_on(console: Console, state: State, directory: Path) -> None:
+def report_on(console: Console, state: State, directory: Path, failed: list[Done] | None = None) -> None:
     """What became of all runs; exit status 1 if any failed."""
+    failed = state.failed if failed is None else failed
     planned = state.planned
     assert planned is not None
     if planned.to_do:
@@ -141,10 +192,10 @@ def report_on(console: Console, state: State, directory: Path) -> None:
             f"{state.virtual_s:.0f} s virtual in {state.wall_s:.0f} s of guests' wall time"
         )
     console.print(f"results: {directory}")
-    if state.failed:
-        first = state.failed[0]
+    if failed:
+        first = failed[0]
         console.print(
-            f"{len(state.failed)} failed; the first: narrows show {first.run_id} --dir {directory}\n"
+            f"{len(failed)} failed; the first: narrows show {first.run_id} --dir {directory}\n"
             "  → the same command tries the failed ones again"
         )
         raise typer.Exit(FAILED)

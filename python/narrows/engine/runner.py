@@ -48,11 +48,13 @@ class Runner:
         jobs: int | None = None,
         limits: Limits | None = None,
         reuse: bool = True,
+        keep_order: bool = False,
     ) -> None:
         self.engine, self.out, self.finish = engine, out.absolute(), finish
         self.limits = limits or Limits()
         self.jobs = jobs
         self.reuse = reuse
+        self.keep_order = keep_order
         info = engine.info
         self.plans: dict[str, Plan] = {}
         for plan in plans:
@@ -79,7 +81,7 @@ class Runner:
             reused = sum(1 for one in settled if one.linked_from is not None)
             yield Planned(len(self.plans), len(settled) - reused, reused, len(todo), len(slots))
             yield from settled
-            for one in sorted(todo, key=lambda t: -t.work):
+            for one in todo if self.keep_order else sorted(todo, key=lambda t: -t.work):
                 self._todo.put(one)
             workers = [
                 threading.Thread(target=self._work, args=(slot,), name=f"slot-{slot.number}")

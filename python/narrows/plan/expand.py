@@ -83,7 +83,7 @@ def expand(experiment: Experiment) -> list[ResolvedRun]:
     seeds = ["0"]
     if experiment.repeat is not None:
         repeat = experiment.repeat.resolve(_no_axes)
-        seeds = [str(n) for n in range(repeat["first"], repeat["first"] + repeat["n"])]
+        seeds = [str(n) for n in range(repeat["first"], repeat["first"] + repeat.most())]
     cells = list(_cells(experiment, Choices({})))
     position = {axis.name: {label: n for n, label in enumerate(axis.labels)} for axis in experiment.axes}
     cells.sort(

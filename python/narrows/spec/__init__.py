@@ -6,9 +6,8 @@ from narrows.spec import Link, bulk, fq_codel
 from narrows.spec.axis import axis
 from narrows.spec.dumbbell import Dumbbell, pair
 from narrows.spec.link import Link
-from narrows.spec.observe import capture, flow_tap, machine, repeat, sample, tap
-from narrows.spec.parsers import Bdp
-from narrows.spec.parsers import own_cca
+from narrows.spec.observe import capture, ci, flow_tap, machine, repeat, sample, tap
+from narrows.spec.parsers import Bdp, own_cca
 from narrows.spec.queues import (
     bfifo,
     cake,
@@ -36,6 +35,7 @@ from narrows.spec.tools.probes import icmp_echo, udp_probe
 from narrows.spec.tools.rpm import rpm
 from narrows.spec.tools.rrul import rrul, rrul_be
 from narrows.spec.traffic import after, with_
+from narrows.spec.under_test import under_test
 
 bdp = Bdp
 """`bfifo(limit=bdp(1))`: a multiple of rate × base RTT."""
@@ -52,6 +52,7 @@ __all__ = [
     "cake",
     "capacity_test",
     "capture",
+    "ci",
     "codel",
     "command",
     "docsis_pie",
@@ -85,5 +86,6 @@ __all__ = [
     "tap",
     "tbf",
     "udp_probe",
+    "under_test",
     "with_",
 ]

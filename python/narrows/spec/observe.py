@@ -5,24 +5,97 @@ These may be called without keeping the result: `repeat(10)`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from narrows.spec.base import SpecObject, option
-from narrows.spec.parsers import Wrong, choice, count, duration, optional, positive, size
-from narrows.units import Duration, Size
+from narrows.errors import UnitError
+from narrows.spec.base import SpecObject, instance, option
+from narrows.spec.parsers import Wrong, choice, count, duration, optional, percent, positive, size
+from narrows.units import Duration, Rate, Size
 
 Time = str | Duration | None
 
 
+def _statistic(value: Any) -> float:
+    """`"median"` or `"p95"` as a quantile."""
+    if value == "median":
+        return 0.5
+    if isinstance(value, str) and (match := re.fullmatch(r"p(\d{1,2}(?:\.\d+)?)", value)):
+        quantile = float(match[1]) / 100
+        if 0 < quantile < 1:
+            return quantile
+    raise Wrong(f"{value!r} is no statistic", '"median", "p95", …')
+
+
+def _bound(value: Any) -> float | Rate | Duration | Size:
+    """`"5 %"` as a share of the estimate, or a quantity."""
+    if isinstance(value, str) and value.strip().endswith("%"):
+        share = percent(value) / 100
+        if share <= 0:
+            raise Wrong(f"{value!r}: no interval is that narrow", '"5 %"')
+        return share
+    for kind in (Rate, Duration, Size):
+        try:
+            return kind.parse(value)
+        except UnitError:
+            continue
+    raise Wrong(f"{value!r} is no bound", '"5 %", "0.5 Mbit/s", "1 ms"')
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise Wrong(f"{value!r} is not the name of a figure", '"ndt7_throughput_bps"')
+    return value.strip()
+
+
+class ci(SpecObject):
+    """`until=ci("ndt7_throughput_bps", of="median", within="5 %")`: until the confidence interval of that
+    statistic of a figure reaches no further than the bound from its estimate. Figures are those of the tables
+    `metrics` and `score`; a name may end in `_down` or `_up` instead of having a direction."""
+
+    positional = ("figure",)
+
+    figure: str = option(_name)
+    of: str = option(_statistic, default="median")
+    within: str = option(_bound, doc='"5 %" of the estimate, or a quantity')
+    direction: str | None = option(optional(choice("down", "up")), default=None)
+    source: str | None = option(optional(_name), default=None, doc="needed where several have that figure")
+    confidence: str = option(percent, default="95 %")
+
+
 class repeat(SpecObject):
-    """Repetitions, which differ by seed: `repeat(10)` makes the axis `seed` with labels 0 to 9."""
+    """Repetitions, which differ by seed: `repeat(10)` makes the axis `seed` with labels 0 to 9.
+
+    `repeat(at_least=5, at_most=30, until=ci(…))` goes on, for each condition by itself, until the rule holds.
+    """
 
     positional = ("n",)
     may_stand_alone = True
 
-    n: int = option(count(1, 1_000_000))
+    n: int | None = option(optional(count(1, 1_000_000)), default=None)
     first: int = option(count(0), default=0, doc="number of the first seed")
+    at_least: int | None = option(optional(count(2, 1_000_000)), default=None)
+    at_most: int | None = option(optional(count(2, 1_000_000)), default=None)
+    until: ci | None = option(optional(instance(ci)), default=None)
+
+    def check(self) -> None:
+        rule = [self[name] for name in ("at_least", "at_most", "until")]
+        if self["n"] is not None and any(part is not None for part in rule):
+            self.fail(
+                "n and a rule are both given", "repeat(10), or repeat(at_least=5, at_most=30, until=ci(…))"
+            )
+        if self["n"] is None and any(part is None for part in rule):
+            self.fail(
+                "neither n nor a whole rule", "repeat(10), or repeat(at_least=5, at_most=30, until=ci(…))"
+            )
+        if self["n"] is None and self["at_least"] > self["at_most"]:
+            self.fail("at_least is more than at_most", "at_least=5, at_most=30")
+
+    def most(self) -> int:
+        """How many repetitions there can be."""
+        most: int = self["at_most"] if self["n"] is None else self["n"]
+        return most
 
 
 def _latency(value: Any) -> tuple[Duration, Duration]:
@@ -34,9 +107,20 @@ def _latency(value: Any) -> tuple[Duration, Duration]:
     return low, high
 
 
+def _modules(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(each, str) and each for each in value):
+        raise Wrong(f"{value!r} is not a list of files", '["tcp_mine.ko", "sch_mine.ko limit=100"]')
+    for each in value:
+        if not each.split()[0].endswith(".ko"):
+            raise Wrong(
+                f"{each!r} does not name a built module", "a file that ends in .ko, then its parameters"
+            )
+    return tuple(value)
+
+
 class machine(SpecObject):
     """The machine under the kernel. With `timer_latency`, timer interrupts arrive late by a seeded, uniform
-    amount within the range, as on slow hardware; None is exact."""
+    amount within the range, as on slow hardware; None is exact. `modules` are loaded before the set-up."""
 
     may_stand_alone = True
 
@@ -44,6 +128,9 @@ class machine(SpecObject):
         optional(size), default=None, doc="None: 512 MiB, and for a Dumbbell what its run may need"
     )
     timer_latency: tuple[str, str] | None = option(optional(_latency), default=None)
+    modules: Sequence[str] = option(
+        _modules, default=(), doc="kernel modules of your own: file beside the experiment, then parameters"
+    )
 
     def check(self) -> None:
         if self["memory"] is not None and self["memory"] < Size(64 * 2**20):

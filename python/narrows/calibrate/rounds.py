@@ -1,0 +1,238 @@
+"""Repeats runs in rounds until a rule holds for each condition: enough repetitions, and no more.
+
+A condition is a point of all axes but the seed. The first round makes `at_least` repetitions of each; every
+later one makes the next seeds of those that the rule (`narrows.metrics.sequential`) has not resolved, in an
+order shuffled by seed, so that nothing that drifts can fall together with an axis. What the rule found is
+written to DIR/stopping.json after each round; the rule itself stands beside it. "not resolved" after
+`at_most` is an answer. A failed repetition uses up its seed and counts as missing.
+
+It runs nothing itself: the caller makes each round's runs and asks again.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from narrows.calibrate.scores import scores
+from narrows.errors import StoreError, did_you_mean
+from narrows.metrics.sequential import Decision, Rule, State, decide
+from narrows.plan.expand import seed_of
+from narrows.plan.model import Plan
+from narrows.spec.axis import SEED
+from narrows.spec.observe import ci, repeat
+from narrows.store.results import Results
+from narrows.units import Duration, Rate, Size
+
+FILE = "stopping.json"
+FORMAT = 1
+DIRECTIONS = ("down", "up")
+NS_PER = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+Condition = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the rule says of one condition."""
+
+    condition: Condition
+    seeds: tuple[str, ...]
+    unit: str
+    decision: Decision
+
+
+def condition_of(plan: Plan) -> Condition:
+    """A plan's axes without its seed."""
+    return tuple((axis, label) for axis, label in plan.key.items() if axis != SEED)
+
+
+class Rounds:
+    """The rounds of one experiment in one directory."""
+
+    def __init__(self, plans: Sequence[Plan], rule: repeat, directory: Path, at_once: int = 1) -> None:
+        self.directory, self.rule, self.at_once = directory, rule, at_once
+        self.until: ci = rule["until"]
+        self._by: dict[Condition, list[Plan]] = {}
+        for plan in plans:
+            self._by.setdefault(condition_of(plan), []).append(plan)
+        self._made = dict.fromkeys(self._by, 0)
+        self.found: list[Found] = []
+        self.number = 0
+
+    def __iter__(self) -> Iterator[list[Plan]]:
+        """Each round's plans; the caller has made them when it asks for the next."""
+        batch = self._next({condition: int(self.rule["at_least"]) for condition in self._by})
+        while batch:
+            self.number += 1
+            yield batch
+            self.found = self.judge()
+            self.write()
+            open_ = [one.condition for one in self.found if one.decision.state is State.CONTINUE]
+            more = max(1, self.at_once // len(open_)) if open_ else 0
+            batch = self._next(dict.fromkeys(open_, more))
+
+    def _next(self, wanted: Mapping[Condition, int]) -> list[Plan]:
+        batch: list[Plan] = []
+        for condition, number in wanted.items():
+            made = self._made[condition]
+            batch += self._by[condition][made : made + number]
+            self._made[condition] = min(made + number, len(self._by[condition]))
+        first = self._by[next(iter(self._by))][0].key[SEED] if self._by else "0"
+        random.Random(seed_of(f"{first} round {self.number}")).shuffle(batch)
+        return batch
+
+    def judge(self) -> list[Found]:
+        """The rule's decision for every condition, from what is stored."""
+        table, unit = self._values()
+        bounds = _bounds(self.until["within"], unit)
+        found = []
+        for condition, plans in self._by.items():
+            made = plans[: self._made[condition]]
+            seeds = tuple(plan.key[SEED] for plan in made)
+            key = dict(condition)
+            values = [table.get((condition_key(key), seed)) for seed in seeds]
+            rule = Rule(
+                at_least=int(self.rule["at_least"]),
+                at_most=int(self.rule["at_most"]),
+                quantile=float(self.until["of"]),
+                confidence=float(self.until["confidence"]) / 100.0,
+                **bounds,
+            )
+            decision = decide(values, rule)
+            if decision.state is State.CONTINUE and len(made) == len(plans):
+                # failed repetitions have used up seeds: there are no more, and the rule does not hold
+                reason = f"no seeds are left, {len(made) - decision.n} repetitions failed; {decision.reason}"
+                decision = Decision(
+                    State.NOT_RESOLVED, decision.n, decision.estimate, decision.interval, decision.reach,
+                    decision.bound, reason,
+                )  # fmt: skip
+            found.append(Found(condition, seeds, unit, decision))
+        return found
+
+    def _values(self) -> tuple[dict[tuple[str, str], float], str]:
+        """The figure by condition and seed, and its unit."""
+        results = Results(self.directory)
+        rows = self._rows(results)
+        units = rows["unit"].unique().to_list()
+        if len(units) > 1:
+            raise StoreError(f"{self.until['figure']} has several units: {', '.join(map(str, units))}")
+        twice = rows.group_by("run_id").len().filter(pl.col("len") > 1)
+        if twice.height:
+            kinds = rows.select(pl.concat_str("source", "direction", ignore_nulls=True, separator=" "))
+            raise StoreError(
+                f"{self.until['figure']} is not one figure per run: {', '.join(kinds.to_series().unique().sort())}",
+                where=self.until.where,
+                remedy='say which: ci(…, direction="down", source="test")',
+            )
+        values = {}
+        for run, value in rows.select("run_id", "value").iter_rows():
+            key = results.manifest(run).get("key", {})
+            values[condition_key({a: b for a, b in key.items() if a != SEED}), key[SEED]] = value
+        return values, str(units[0]) if units else ""
+
+    def _rows(self, results: Results) -> pl.DataFrame:
+        name, direction = self.until["figure"], self.until["direction"]
+        text = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
+        figures = results.metrics().with_columns(text).rename({"name": "figure"})
+        known = set(figures["figure"].to_list())
+        if not _named(name, known):
+            scored = scores(results, lone_test).rename({"metric": "figure"})
+            columns = ["run_id", "source", "direction", "figure", "value", "unit"]
+            figures = pl.concat([figures.select(columns), scored.select(columns)])
+            known |= set(scored["figure"].to_list())
+        plain = _named(name, known)
+        if plain is None:
+            raise StoreError(
+                f"no run has a figure {name}",
+                where=self.until.where,
+                remedy=did_you_mean(name, sorted(known)),
+            )
+        if direction is None and plain != name:
+            direction = name.rpartition("_")[2]
+        rows = figures.filter(pl.col("figure") == plain)
+        if direction is not None:
+            rows = rows.filter(pl.col("direction") == direction)
+        if self.until["source"] is not None:
+            rows = rows.filter(pl.col("source") == self.until["source"])
+        elif plain in _OF_OWN_PACKETS:
+            rows = rows.filter(pl.col("source") == "bottleneck/own")
+        else:
+            whole = rows.filter(~pl.col("source").str.contains("/"))  # the item, not each of its flows
+            rows = whole if whole.height else rows
+        return rows
+
+    def write(self) -> None:
+        """The rule and what it found, beside the runs."""
+        document = {
+            "format": FORMAT,
+            "rule": {
+                "figure": self.until["figure"], "direction": self.until["direction"],
+                "source": self.until["source"], "quantile": self.until["of"],
+                "within": str(self.until["within"]), "confidence": self.until["confidence"] / 100.0,
+                "at_least": self.rule["at_least"], "at_most": self.rule["at_most"],
+            },
+            "rounds": self.number,
+            "conditions": [_row(one) for one in self.found],
+        }  # fmt: skip
+        (self.directory / FILE).write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+_OF_OWN_PACKETS = ("throughput_mean",)
+ALIASES = {"throughput": "throughput_mean", "latency": "latency_p50"}
+"""Short names of figures of the table `score`."""
+
+
+def _named(name: str, known: set[str]) -> str | None:
+    """The figure that is meant, without the direction that its name may end in."""
+    bare = name.removesuffix("_down").removesuffix("_up")
+    for candidate in (name, bare, ALIASES.get(name), ALIASES.get(bare)):
+        if candidate is not None and candidate in known:
+            return candidate
+    return None
+
+
+def condition_key(labels: Mapping[str, str]) -> str:
+    """One text per condition, whatever the order of its axes."""
+    return json.dumps(dict(sorted(labels.items())))
+
+
+def lone_test(plan: Mapping[str, Any]) -> str | None:
+    """The item under test where a run has only one load: the one foreground command, else the one bulk."""
+    commands = [i["id"] for i in plan["traffic"] if i["kind"] == "command" and not i["background"]]
+    bulks = [i["id"] for i in plan["traffic"] if i["kind"] == "tcp_bulk"]
+    for names in (commands, bulks):
+        if len(names) == 1:
+            return str(names[0])
+    return None
+
+
+def _bounds(within: Any, unit: str) -> dict[str, float]:
+    if isinstance(within, float):
+        return {"relative": within}
+    if isinstance(within, Rate) and unit == "bit/s":
+        return {"absolute": float(within.bps)}
+    if isinstance(within, Size) and unit == "bytes":
+        return {"absolute": float(within.bytes)}
+    if isinstance(within, Duration) and unit in NS_PER:
+        return {"absolute": within.ns / NS_PER[unit]}
+    if not unit:
+        return {"absolute": 1.0}  # no value yet: no decision but to go on
+    raise StoreError(
+        f"the bound {within} does not fit a figure in {unit}", remedy='a share always does: "5 %"'
+    )
+
+
+def _row(one: Found) -> dict[str, Any]:
+    d = one.decision
+    return {
+        "key": dict(one.condition), "state": d.state.value, "n": d.n, "seeds": list(one.seeds),
+        "estimate": d.estimate, "low": d.interval.low if d.interval else None,
+        "high": d.interval.high if d.interval else None, "reach": d.reach, "bound": d.bound,
+        "unit": one.unit, "reason": d.reason,
+    }  # fmt: skip
