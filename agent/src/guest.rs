@@ -9,6 +9,7 @@ use crate::actor::Places;
 use crate::clock::Clock;
 use crate::error::{Result, RunError};
 use crate::machine;
+use crate::modules;
 use crate::nodes::Nodes;
 use crate::run::{self, Run};
 use crate::status::{self, Interrupt};
@@ -54,6 +55,7 @@ fn carry_out(dir: &Path) -> Result<()> {
     }
     let plan = run::read_plan(run_dir)?;
     machine::wait_for_exact_clock()?;
+    modules::load(run_dir, &plan.machine).map_err(run::set_up_failed)?;
     let nodes = Nodes::create(plan.nodes.iter().map(|n| n.name.as_str()), "").map_err(run::set_up_failed)?;
     let clock = Clock::new(plan.epoch_monotonic_ns);
     let interrupt = Interrupt::install()?;

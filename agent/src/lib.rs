@@ -20,6 +20,7 @@ mod flow_tap;
 mod guest;
 mod host;
 mod machine;
+mod modules;
 mod ndt7;
 mod netlink;
 mod nodes;

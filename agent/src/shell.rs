@@ -9,7 +9,7 @@ use std::process::Command;
 use crate::error::{During, Result};
 use crate::guest::RUN_DIR;
 use crate::nodes::Nodes;
-use crate::{machine, run, sys};
+use crate::{machine, modules, run, sys};
 
 /// The console as a terminal that a session can own: /dev/console cannot be that.
 const TERMINAL: &str = "/dev/tty0";
@@ -25,6 +25,7 @@ fn carry_out(dir: &Path) -> Result<()> {
     machine::prepare(dir)?;
     let plan = run::read_plan(Path::new(RUN_DIR))?;
     machine::wait_for_exact_clock()?;
+    modules::load(Path::new(RUN_DIR), &plan.machine)?;
     let nodes = Nodes::create(plan.nodes.iter().map(|n| n.name.as_str()), "")?;
     // Nothing is recorded here: no tap.
     run::set_up(&plan, &nodes, false)?;

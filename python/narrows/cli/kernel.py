@@ -43,12 +43,19 @@ def build(
     typer.echo(f"kernel {image.info['release']} ({image.id}) at {image.path}")
 
 
-def info(as_json: bool = typer.Option(False, "--json", help="As JSON.")) -> None:
+def info(
+    as_json: bool = typer.Option(False, "--json", help="As JSON."),
+    tree: bool = typer.Option(False, "--tree", help="Only the tree that modules are built against."),
+) -> None:
     """Which kernel runs would use, and what it was made of."""
     image = kernel.find()
+    if tree:
+        typer.echo(image.tree)
+        return
     facts = {
         **image.info,
         "path": str(image.path),
+        "tree": str(image.tree),
         "tools": str(image.tools_dir) if image.tools_dir else None,
     }
     if as_json:

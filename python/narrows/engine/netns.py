@@ -116,6 +116,11 @@ class NetnsEngine:
                 "timer_latency is a knob of the virtual machine; this host's timers are as they are",
                 remedy="use --engine uml, or leave timer_latency out",
             )
+        if any(plan.machine.modules for plan in plans):
+            raise EngineError(
+                "modules are built for narrows' own kernel; this host's kernel would not take them",
+                remedy="use --engine uml, or leave modules out and load your own build with modprobe",
+            )
         if shutil.which("unshare", path=self._path) is None:
             raise EngineError("unshare is not installed", remedy="apt-get install util-linux")
         check_tools(plans, self._path)

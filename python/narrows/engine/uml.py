@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from narrows import kernel
-from narrows.engine import agent_binary, guest_disk, host, landlock, layout, process
+from narrows.engine import agent_binary, guest_disk, host, landlock, layout, modules, process
 from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, RunFault, Slot
 from narrows.errors import EngineError
 from narrows.plan.model import Command, Plan
@@ -185,6 +185,7 @@ class UmlEngine:
         """One guest from boot to power-off."""
         directory = directory.resolve()
         (directory / layout.RAW).mkdir(exist_ok=True)
+        modules.place(plan, directory)
         with guest_disk.private_dir() as private:
             job = self.job(plan, directory, private, slot.cpu)
             ended = process.carry(job, directory / layout.CONSOLE, limits, stop, progress)
@@ -211,6 +212,7 @@ class UmlEngine:
         """The topology in real time with a shell on this terminal; returns its exit status."""
         directory = directory.resolve()
         (directory / layout.RAW).mkdir(exist_ok=True)
+        modules.place(plan, directory)
         with guest_disk.private_dir() as private:
             job = self.job(plan, directory, private, host.cpus()[0], mode="shell")
             job.env["TERM"] = os.environ.get("TERM", "dumb")

@@ -38,6 +38,11 @@ class KernelImage:
     def directory(self) -> Path:
         return self.path.parent
 
+    @property
+    def tree(self) -> Path:
+        """What modules are built against."""
+        return self.directory / "build"
+
 
 def cache_dir() -> Path:
     """`$NARROWS_CACHE`, else `narrows` below `$XDG_CACHE_HOME`, else below `~/.cache`."""

@@ -31,6 +31,7 @@ from narrows.plan.model import (
     TimerLatency,
     TrafficItem,
 )
+from narrows.plan.modules import modules
 from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
 from narrows.plan.timing import Timetable
 from narrows.plan.topology import HOST_ROLES, Topology, dumbbell, many_senders
@@ -129,6 +130,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
             timer_latency=None
             if latency is None
             else TimerLatency(min_ns=latency[0].ns, max_ns=latency[1].ns),
+            modules=modules(run.machine),
         ),
         nodes=tuple(Node(name=n.name, role=n.role) for n in topology.nodes),
         link=summary,

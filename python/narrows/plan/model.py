@@ -47,11 +47,21 @@ class TimerLatency(Strict):
     max_ns: int = Field(ge=0)
 
 
+class Module(Strict):
+    """A kernel module that is loaded before the set-up. Where it lies is not part of the run's identity."""
+
+    name: str
+    path: str
+    sha256: str
+    parameters: str
+
+
 class Machine(Strict):
     """The machine under the kernel."""
 
     memory_bytes: int = Field(gt=0)
     timer_latency: TimerLatency | None
+    modules: tuple[Module, ...] = ()
 
 
 class LinkDirection(Strict):
@@ -415,9 +425,12 @@ def run_id(plan: Plan, *, kernel: str, agent: str) -> str:
     """The run's id: what was run, on which kernel, by which agent.
 
     SHA-256 over canonical JSON of the three; the first 16 hex digits (64 bits: no collision in any sweep we
-    can afford). What a run is called (`NAMES`) is left out: the same run in two experiments is one run.
+    can afford). What a run is called (`NAMES`) is left out: the same run in two experiments is one run. So is
+    where a module lies: its content counts.
     """
     what = {name: value for name, value in plan.to_dict().items() if name not in NAMES}
+    for module in what["machine"]["modules"]:
+        del module["path"]
     identity = {"plan": what, "kernel": kernel, "agent": agent}
     return hashlib.sha256(canonical_json(identity).encode("ascii")).hexdigest()[:RUN_ID_HEX_DIGITS]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from narrows.spec.parsers import Bdp
-from narrows.spec.queues import Qdisc, bfifo, cake, dualpi2, red
+from narrows.spec.queues import Qdisc, bfifo, cake, dualpi2, own_qdisc, red
 from narrows.units import Duration, Rate, Size
 
 ETHERNET_HEADER_BYTES = 14
@@ -56,6 +56,8 @@ def words_of(queue: Qdisc, context: QueueContext) -> Words:
     made: Words = {}
     if isinstance(queue, cake):
         made.update(_cake(queue))
+    elif isinstance(queue, own_qdisc):
+        return {}
     elif isinstance(queue, dualpi2):
         made.update(_dualpi2(queue, context))
     else:

@@ -205,8 +205,16 @@ def choice(*names: str) -> Parser:
     return parse
 
 
+class own_cca(str):
+    """The name of a CCA that a module of `machine(modules=…)` brings: `bulk(cca=own_cca("mine"))`."""
+
+    __slots__ = ()
+
+
 def cca(value: Any) -> str:
-    """A congestion control algorithm of the kernel."""
+    """A congestion control algorithm of the kernel, or one that a module brings."""
+    if isinstance(value, own_cca):
+        return value
     if value not in CCAS:
         raise Wrong(f"unknown congestion control {value!r}", did_you_mean(str(value), CCAS))
     return str(value)

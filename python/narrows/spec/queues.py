@@ -15,6 +15,7 @@ from narrows.spec.parsers import (
     choice,
     count,
     flag,
+    identifier,
     microseconds,
     number,
     optional,
@@ -280,6 +281,21 @@ class fq(Qdisc):
     timer_slack: Time = option(optional(positive), default=None, doc="default: 10 µs")
     horizon: Time = option(microseconds, default="10 s")
     horizon_drop: bool = option(flag, default=True)
+
+
+class own_qdisc(Qdisc):
+    """A qdisc that a module of `machine(modules=…)` brings. tc knows no options of it: the module's own
+    parameters are what can be set."""
+
+    positional = ("name",)
+
+    name: str = option(identifier)
+
+    def kind(self) -> str:
+        return str(self["name"])
+
+    def label(self) -> str:
+        return self.kind()
 
 
 def _target_below(qdisc: Qdisc, interval: str) -> None:
