@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrows.metrics.observed import Observed, label
+from narrows.report.chapter3 import chapter3_figures
 from narrows.report.conditions import REPETITION, axes, facet_title, labels, rank, rate_text
 from narrows.report.deviations import deviations
 from narrows.report.drawing import Drawing, Missing, Result
@@ -20,6 +21,7 @@ from narrows.report.latency_by_rate import probe_latency_by_rate
 from narrows.report.latency_cdf import latency_cdf
 from narrows.report.page import PageFigure, page
 from narrows.report.paper_figures import paper_figures
+from narrows.report.settling import fairness_over_time
 from narrows.report.sojourn_cdf import sojourn_cdf
 from narrows.report.sojourn_time import sojourn_over_time
 from narrows.report.table import summary
@@ -110,8 +112,14 @@ def _figures(
         same = [r for r in good if r.rate_bps() == rate]
         yield "The queue", lambda s=same, n=name, t=title: sojourn_over_time(s, n, t)  # type: ignore[misc]
     yield "Glitches", lambda: glitches_by_rate(good, "glitches", "Glitches per minute")
-    for make in paper_figures(good):
-        yield "The paper's figures", make
+    if any(run.tests for run in good) or not any(run.read_many for run in good):
+        for make in paper_figures(good):
+            yield "The paper's figures", make
+    for make in chapter3_figures(good):
+        yield "Many flows: chapter 3 of the thesis", make
+    if any(run.read_many for run in good):
+        title = "Fairness over time"
+        yield "Many flows: chapter 3 of the thesis", lambda: fairness_over_time(good, "fairness_time", title)
 
 
 def _ends(runs: Sequence[Observed]) -> list[float]:

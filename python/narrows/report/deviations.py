@@ -31,6 +31,11 @@ def deviations(runs: Sequence[Observed]) -> list[str]:
         "queue (BQL) "
         "and no wire. Client, router and server run the same kernel version."
     )
+    if any(r.link.get("pairs") for r in runs):
+        found.append(
+            "The base RTT of a Dumbbell is all on the way back: netem delays the acknowledgements. TCP sees "
+            "round trips only, so nothing it does depends on it; one-way delays are not those of a real path."
+        )
     found += _offloads(runs)
     found += _line(runs)
     found += _taps(runs)

@@ -11,8 +11,8 @@ import polars as pl
 from narrows.metrics.many_flows import FlowTables, ManyFlows, many_flows
 
 ETHERNET_HEADER_BYTES = 14
-LEVELS = "backlog_mean_bytes"
-"""The series of the tap mode "drops": mean backlog over time, per interval."""
+LEVELS = "backlog_mean_bytes_"
+"""The series of the tap mode "drops": mean backlog over time, per interval, whose length ends its name."""
 
 
 def reader(folder: Path, plan: Mapping[str, Any]) -> Callable[[], ManyFlows | None] | None:
@@ -63,7 +63,7 @@ def _levels(folder: Path, hop: str) -> pl.DataFrame | None:
     mine = (
         (pl.col("source").cast(pl.String) == hop)
         & (pl.col("direction").cast(pl.String) == "down")
-        & (pl.col("series").cast(pl.String) == LEVELS)
+        & pl.col("series").cast(pl.String).str.starts_with(LEVELS)
     )
     found = (
         pl.scan_parquet(folder / "samples.parquet")

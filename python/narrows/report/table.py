@@ -19,6 +19,7 @@ from narrows.metrics.working_latency import working_latency
 from narrows.report.conditions import REPETITION, axes, group
 from narrows.report.glitch_figure import run_glitches
 from narrows.report.style import DIRECTION
+from narrows.report.table_many import many_flow_rows
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ def summary(runs: Sequence[Observed]) -> Table:
     by = [a for a in axes(good) if a != REPETITION]
     rows: list[Row] = []
     for key, same in group(good, by).items():
+        rows += [Row(key, *row) for row in many_flow_rows(same)]
         for direction, word in DIRECTION.items():
             rows += [row for row in _rows(key, same, direction, word) if row.values.n]
     return Table(tuple(by), tuple(rows))

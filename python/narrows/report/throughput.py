@@ -26,6 +26,8 @@ def _possible(run: Observed, direction: str) -> float:
 
 
 def _percent(run: Observed, direction: str) -> Floats:
+    if run.link[f"rate_{direction}_bps"] is None:
+        return np.empty(0)
     return _mbps(run, direction) * 1e8 / _possible(run, direction)
 
 

@@ -34,7 +34,7 @@ def topology(runs: Sequence[Observed], name: str, title: str) -> Result:
     """One drawing of all runs: where settings differ between runs, their range is written."""
     if not runs:
         return Missing(name, title, "there is no run in this directory")
-    nodes = sorted(runs[0].plan["nodes"], key=lambda n: (ORDER.get(n["role"], 9), n["name"]))
+    nodes = _drawn(runs[0])
     figure, grid = canvas(1, 1, PAGE_IN, row_in=1.45)
     axes = grid[0][0]
     with styled():
@@ -80,10 +80,27 @@ def topology(runs: Sequence[Observed], name: str, title: str) -> Result:
     return Drawing(name, title, caption, ids, figure)
 
 
+def _drawn(run: Observed) -> list[Mapping[str, Any]]:
+    """The nodes from left to right; the senders of a Dumbbell as one."""
+    nodes = sorted(run.plan["nodes"], key=lambda n: (ORDER.get(n["role"], 9), n["name"]))
+    if not run.link.get("pairs"):
+        return nodes
+    return [*(n for n in nodes if n["role"] != "server"), {"name": "senders", "role": "senders"}]
+
+
+def _senders(runs: Sequence[Observed]) -> str:
+    counts = sorted({sum(len(p["senders"]) for p in r.link["pairs"]) for r in runs})
+    rtts = sorted({p["base_rtt_ns"] for r in runs for p in r.link["pairs"]})
+    span = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"{span} node(s)\nbase RTT {' / '.join(time_text(v) for v in rtts)},\nall on the way back"
+
+
 def _note(node: Mapping[str, Any], runs: Sequence[Observed]) -> str:
     role = node["role"]
     if role == "router":
         return _router(runs)
+    if role == "senders":
+        return _senders(runs)
     if role == "path":
         delays = sorted({r.link[d]["delay_ns"] for r in runs for d in ("down", "up")})
         lines = ["one-way delay " + " / ".join(time_text(v) for v in delays)]
@@ -94,6 +111,8 @@ def _note(node: Mapping[str, Any], runs: Sequence[Observed]) -> str:
         if losses:
             lines.append("loss " + " / ".join(f"{v:g} %" for v in losses))
         return "\n".join(lines)
+    if any(r.link.get("pairs") for r in runs):
+        return "receives all flows"
     return {"client": "speed test, probe", "server": "speed test server"}.get(role, "")
 
 
@@ -101,7 +120,8 @@ def _router(runs: Sequence[Observed]) -> str:
     shapers = sorted({str(r.link["shaper"]) for r in runs if r.link["shaper"]})
     queues = sorted({r.queue for r in runs}, key=queue_rank)
     rates = sorted({r.rate_bps() for r in runs if r.link["rate_down_bps"]})
-    text = [f"bottleneck, both directions ({' / '.join(shapers) or 'no shaper'})"]
+    ways = "both directions" if any(r.link["shaper_up"] for r in runs) else "towards the receiver"
+    text = [f"bottleneck, {ways} ({' / '.join(shapers) or 'no shaper'})"]
     if rates:
         span = " / ".join(rate_text(v) for v in rates)
         text.append(

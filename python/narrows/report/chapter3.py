@@ -1,0 +1,275 @@
+"""The equivalents of Table 3.1 and Figures 3.2 to 3.8 of the thesis, where the runs hold their conditions.
+
+Every figure has the number of flows along x, a panel per scale, and a point with the range over repetitions
+per condition; the thesis' own numbers are lines. Conditions are read from plans
+(`narrows.metrics.flow_case`): other RTTs, buffers, queues, starts and offloads have lines of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from narrows.metrics.flow_case import FlowCase, flow_cases
+from narrows.metrics.many_flows import ManyFlows
+from narrows.metrics.observed import Observed
+from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.report.style import MARK_COLOUR, PAGE_IN, canvas, corner, styled
+
+Cases = dict[FlowCase, list[Observed]]
+ValueOf = Callable[[ManyFlows], float | None]
+SeriesOf = Callable[[FlowCase], str]
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a1f5c")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One quantity of a figure: its name in the legend, and its value of a run."""
+
+    name: str
+    value_of: ValueOf
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a figure shows. `thesis` are the levels it is to be compared with, by scale."""
+
+    name: str
+    title: str
+    what: str
+    y_label: str
+    wanted: Callable[[FlowCase], bool]
+    lines: tuple[Line, ...]
+    thesis: dict[str, tuple[float, ...]]
+    top: float | None = None
+    log_y: bool = False
+
+
+def _on_losses(many: ManyFlows) -> float | None:
+    return None if many.mathis_on_losses is None else 100 * many.mathis_on_losses.median_error
+
+
+def _on_halvings(many: ManyFlows) -> float | None:
+    return None if many.mathis_on_halvings is None else 100 * many.mathis_on_halvings.median_error
+
+
+def _c_losses(many: ManyFlows) -> float | None:
+    return None if many.mathis_on_losses is None else many.mathis_on_losses.c
+
+
+def _c_halvings(many: ManyFlows) -> float | None:
+    return None if many.mathis_on_halvings is None else many.mathis_on_halvings.c
+
+
+def _ratio(many: ManyFlows) -> float | None:
+    return None if many.losses_per_halving is None else many.losses_per_halving.ratio
+
+
+def _bursts(many: ManyFlows) -> float | None:
+    return None if many.drop_burstiness is None else many.drop_burstiness.goh_barabasi
+
+
+def _together(many: ManyFlows) -> float | None:
+    return None if many.synchronisation is None else many.synchronisation.index
+
+
+def _percent(cca: str) -> ValueOf:
+    return lambda many: 100 * many.shares[cca].share if cca in many.shares else None
+
+
+def _jain_of(cca: str) -> ValueOf:
+    return lambda many: many.jain_by_cca.get(cca)
+
+
+def _utilisation(many: ManyFlows) -> float | None:
+    return None if many.utilisation is None else 100 * many.utilisation
+
+
+def _occupancy(many: ManyFlows) -> float | None:
+    return None if many.occupancy_mean is None else 100 * many.occupancy_mean
+
+
+def _alone(*ccas: str) -> Callable[[FlowCase], bool]:
+    return lambda case: len(case.ccas) == 1 and case.ccas[0] in ccas
+
+
+def _pair(cca: str, other: str, single: bool = False) -> Callable[[FlowCase], bool]:
+    def wanted(case: FlowCase) -> bool:
+        if set(case.ccas) != {cca, other}:
+            return False
+        return case.count(cca) == 1 if single else 2 * case.count(cca) == case.flows
+
+    return wanted
+
+
+FIGURES = (
+    Figure(
+        "chapter3_table_3_1", "Table 3.1: the Mathis constant of NewReno flows",
+        "C fitted to the flows of a run by least squares", "C", _alone("reno"),
+        (Line("on packet losses", _c_losses), Line("on window halvings", _c_halvings)),
+        {"edge": (1.78, 1.47), "core": (3.95, 3.64, 3.24, 1.36, 1.34)},
+    ),
+    Figure(
+        "chapter3_fig_3_2", "Figure 3.2: error of the Mathis model",
+        "Median over the flows of a run of the prediction's relative error", "median error (%)",
+        _alone("reno"), (Line("on packet losses", _on_losses), Line("on window halvings", _on_halvings)),
+        {"edge": (10,), "core": (45, 55, 10)},
+    ),
+    Figure(
+        "chapter3_fig_3_3", "Figure 3.3: packets lost per window halving, NewReno",
+        "Drops at the bottleneck over window halvings, all flows of a run together", "losses per halving",
+        _alone("reno"), (Line("losses per halving", _ratio),), {"edge": (1.7,), "core": (6, 9)},
+    ),
+    Figure(
+        "chapter3_burstiness", "Burstiness of the drops and synchronisation of reductions, NewReno",
+        "Goh–Barabási index of the times between drops; chance-corrected index of reducing within one RTT",
+        "index", _alone("reno"), (Line("burstiness", _bursts), Line("synchronisation", _together)),
+        {"edge": (0.2,), "core": (0.35,)},
+    ),
+    Figure(
+        "chapter3_fig_3_4", "Figure 3.4: BBR against itself",
+        "Jain's index of the goodputs of a run's flows", "Jain's index", _alone("bbr"),
+        (Line("BBR", lambda many: many.jain),), {"edge": (0.7,), "core": (0.4,)}, 1.02,
+    ),
+    Figure(
+        "chapter3_loss_based_jain", "NewReno and CUBIC against themselves",
+        "Jain's index of the goodputs of a run's flows", "Jain's index", _alone("reno", "cubic"),
+        (Line("NewReno", _jain_of("reno")), Line("CUBIC", _jain_of("cubic"))), {"core": (0.99,)}, 1.02,
+    ),
+    Figure(
+        "chapter3_fig_3_5", "Figure 3.5: CUBIC against as many NewReno flows",
+        "Share of all that was delivered", "share of CUBIC (%)", _pair("cubic", "reno"),
+        (Line("CUBIC", _percent("cubic")),), dict.fromkeys(("edge", "middle", "core"), (70, 80)), 102,
+    ),
+    Figure(
+        "chapter3_fig_3_6", "Figure 3.6: one BBR flow against NewReno flows",
+        "Share of all that was delivered", "share of the BBR flow (%)", _pair("bbr", "reno", single=True),
+        (Line("one BBR flow", _percent("bbr")),), dict.fromkeys(("edge", "middle", "core"), (40,)), 102,
+    ),
+    Figure(
+        "chapter3_fig_3_7", "Figure 3.7: one BBR flow against CUBIC flows",
+        "Share of all that was delivered", "share of the BBR flow (%)", _pair("bbr", "cubic", single=True),
+        (Line("one BBR flow", _percent("bbr")),), dict.fromkeys(("edge", "middle", "core"), (40,)), 102,
+    ),
+    Figure(
+        "chapter3_fig_3_8_newreno", "Figure 3.8: BBR against as many NewReno flows",
+        "Share of all that was delivered", "share of BBR (%)", _pair("bbr", "reno"),
+        (Line("BBR", _percent("bbr")),), dict.fromkeys(("edge", "middle", "core"), (99.9,)), 102,
+    ),
+    Figure(
+        "chapter3_fig_3_8_cubic", "Figure 3.8: BBR against as many CUBIC flows",
+        "Share of all that was delivered", "share of BBR (%)", _pair("bbr", "cubic"),
+        (Line("BBR", _percent("bbr")),), dict.fromkeys(("edge", "middle", "core"), (99.9,)), 102,
+    ),
+    Figure(
+        "chapter3_queue", "Utilisation and occupancy of the bottleneck",
+        "Goodput over the largest possible; mean backlog over the queue's limit", "%", lambda case: True,
+        (Line("utilisation", _utilisation), Line("occupancy", _occupancy)), {}, 105,
+    ),
+)  # fmt: skip
+
+
+def chapter3_figures(runs: Sequence[Observed]) -> list[Callable[[], Result]]:
+    """One callable per figure; none at all if no run has a flow tap."""
+    if not any(run.read_many is not None for run in runs):
+        return []
+    found = flow_cases(runs)
+    return [lambda f=figure: draw(f, found) for figure in FIGURES]  # type: ignore[misc]
+
+
+def draw(figure: Figure, found: Cases) -> Result:
+    """One figure of all conditions that it wants."""
+    chosen = {case: same for case, same in found.items() if figure.wanted(case)}
+    points = {case: _values(figure, same) for case, same in chosen.items()}
+    points = {case: values for case, values in points.items() if any(values.values())}
+    if not points:
+        return Missing(
+            figure.name, figure.title, "no run here has these flows, or its tables hold no such number"
+        )
+    scales = list(dict.fromkeys(case.scale for case in points))
+    drawing, grid = canvas(1, len(scales), PAGE_IN, row_in=2.5, sharey=True)
+    series = list(dict.fromkeys(_series(case) for case in points))
+    with styled():
+        for axes, scale in zip(grid[0], scales, strict=True):
+            _panel(axes, figure, {case: v for case, v in points.items() if case.scale == scale}, series)
+            axes.set_title(scale)
+            axes.set_xlabel("flows")
+        grid[0][0].set_ylabel(figure.y_label)
+        if figure.top is not None:
+            grid[0][0].set_ylim(0, figure.top)
+        elif "index" not in figure.y_label:
+            grid[0][0].set_ylim(0, grid[0][0].get_ylim()[1] * 1.05)
+        handles, labels = _legend(grid[0])
+        drawing.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
+        corner(grid[0][-1], "red: the thesis' numbers")
+    shown = [run for case in points for run in chosen[case]]
+    ids = run_ids(shown)
+    counts = [len(chosen[case]) for case in points]
+    each = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    seconds = sorted({round(run.many.seconds) for run in shown if run.many is not None})
+    span = f"{seconds[0]}" if len(seconds) == 1 else f"{seconds[0]} to {seconds[-1]}"
+    caption = (
+        f"{figure.what}. Points: median over repetitions; bars: their range. n = {len(ids)} runs, {each} per "
+        f"condition, {span} s measured after the warm-up. {name_runs(ids)}"
+    )
+    return Drawing(figure.name, figure.title, caption, ids, drawing)
+
+
+def _values(figure: Figure, same: Sequence[Observed]) -> dict[str, list[float]]:
+    made: dict[str, list[float]] = {}
+    for line in figure.lines:
+        found = [line.value_of(run.many) for run in same if run.many is not None]
+        made[line.name] = [value for value in found if value is not None]
+    return made
+
+
+def _series(case: FlowCase) -> str:
+    """What tells lines of one panel apart: RTT, and whatever is not the thesis' condition."""
+    parts = [case.rtt]
+    words = case.words().split(", ")
+    return ", ".join(parts + words[3:])
+
+
+def _panel(
+    axes: Axes, figure: Figure, points: dict[FlowCase, dict[str, list[float]]], series: list[str]
+) -> None:
+    counts = sorted({case.flows for case in points})
+    own = [s for s in series if any(_series(case) == s for case in points)]
+    for level in figure.thesis.get(next(iter(points)).scale, ()):
+        axes.axhline(level, color=MARK_COLOUR, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+    for number, name in enumerate(own):
+        for style, line in zip(("-", ":"), figure.lines, strict=False):
+            at, middle, low, high = [], [], [], []
+            for case, values in sorted(points.items(), key=lambda each: each[0].flows):
+                if _series(case) == name and values[line.name]:
+                    at.append(counts.index(case.flows) + _offset(number, len(own)))
+                    middle.append(float(np.median(values[line.name])))
+                    low.append(middle[-1] - min(values[line.name]))
+                    high.append(max(values[line.name]) - middle[-1])
+            if at:
+                place = series.index(name) % len(COLOURS)
+                axes.errorbar(
+                    at, middle, yerr=[low, high], color=COLOURS[place], marker=MARKERS[place], markersize=4,
+                    linestyle=style, capsize=2, markerfacecolor="white" if style == ":" else COLOURS[place],
+                    label=name if len(figure.lines) == 1 else f"{line.name}, {name}",
+                )  # fmt: skip
+    axes.set_xticks(range(len(counts)), [str(count) for count in counts])
+    axes.set_xlim(-0.5, len(counts) - 0.5)
+
+
+def _offset(number: int, of: int) -> float:
+    return 0.0 if of < 2 else 0.4 * (number / (of - 1) - 0.5)
+
+
+def _legend(panels: Sequence[Axes]) -> tuple[list[Any], list[str]]:
+    seen: dict[str, Any] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            seen.setdefault(label, handle)
+    return list(seen.values()), list(seen)
