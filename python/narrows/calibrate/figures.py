@@ -119,7 +119,8 @@ def bias_of_rates(found: Calibration) -> Result:
     if table.is_empty():
         return Missing(name, title, "no tool gave a throughput")
     return _bias_figure(name, title, table, True, (
-        "Each tool's own throughput against the capacity that the cross traffic left it (TCP payload in full packets), "
+        "Each tool's own throughput against the capacity that the cross traffic left it (TCP payload in "
+        "full packets), "
         "run by run: median error per queue over all other conditions and seeds, line: the middle half."
     ))  # fmt: skip
 
@@ -134,8 +135,10 @@ def bias_of_delays(found: Calibration, whose: str) -> Result:
     if table.is_empty():
         return Missing(name, title, "no tool gave a latency under load")
     return _bias_figure(name, title, table, False, (
-        f"Each tool's own latency, less the base RTT, against the queue delay that {words} met at the bottleneck while "
-        "the tool loaded it (responsiveness as the time of a round trip): median error per queue, line: the middle "
+        f"Each tool's own latency, less the base RTT, against the queue delay that {words} met at the "
+        "bottleneck while "
+        "the tool loaded it (responsiveness as the time of a round trip): median error per queue, line: "
+        "the middle "
         "half of the runs. Left of 0 the tool says less than was there. The axis is linear within ±1 ms."
     ))  # fmt: skip
 
@@ -193,8 +196,8 @@ def truth_against_reading(found: Calibration, quantity: str) -> Result:
                 one = mine.filter(pl.col(KIND) == kind)
                 seen = np.clip(one["seen"].to_numpy() / scale, low, high)
                 axes.plot(
-                    np.clip(one["truth"].to_numpy() / scale, low, high), seen, marker(kind), color=colour(kind),
-                    markersize=3.0, markeredgewidth=0, alpha=0.8,
+                    np.clip(one["truth"].to_numpy() / scale, low, high), seen, marker(kind),
+                    color=colour(kind), markersize=3.0, markeredgewidth=0, alpha=0.8,
                 )  # fmt: skip
             axes.set_xscale("log")
             axes.set_yscale("log")
@@ -249,7 +252,8 @@ def one_trace(found: Calibration, origin: str) -> Result:
         _legend(panel, grouped[KIND].unique().to_list())
     runs = _runs(table)
     caption = (
-        f"All tools and both directions together; samples: {origin}. Each definition is given the same samples, so what "
+        f"All tools and both directions together; samples: {origin}. Each definition is given the same "
+        "samples, so what "
         f"differs is the definition. Median error per queue, line: the middle half. {name_runs(runs)}"
     )
     return Drawing(name, title, caption, runs, figure)
@@ -279,8 +283,10 @@ def inversion_matrix(found: Calibration) -> Result:
         figure.supylabel("truly more", fontsize=7.5)
     runs = _runs(found.table.filter(pl.col("origin") == ANSWER))
     caption = (
-        "Each cell is a pair of conditions: its row truly has more capacity left (or a longer queue delay of a third "
-        "party's packets) than its column, by more than the seeds vary; the number says how many of the tools' own "
+        "Each cell is a pair of conditions: its row truly has more capacity left (or a longer queue delay "
+        "of a third "
+        "party's packets) than its column, by more than the seeds vary; the number says how many of the "
+        "tools' own "
         f"answers say the opposite. Conditions in order of their truth. {name_runs(runs)}"
     )
     return Drawing(name, title, caption, runs, figure)
@@ -364,7 +370,8 @@ def parameters(found: Calibration) -> Result:
     runs = _runs(found.table.filter(pl.col("origin") == ANSWER))
     return Drawing(
         name, title,
-        f"Median of the pairs of runs, line from 5 % to 95 %. Blue: throughput, orange: latency, purple: RPM. {name_runs(runs)}",
+        "Median of the pairs of runs, line from 5 % to 95 %. Blue: throughput, orange: latency, purple: "
+        f"RPM. {name_runs(runs)}",
         runs, figure,
     )  # fmt: skip
 

@@ -21,11 +21,14 @@ from narrows.report.drawing import Missing
 from narrows.report.page import PageFigure
 
 NOTES = (
-    "A scenario runs in virtual time: no CPU cost, timers exact. What a slow client or router adds is not in it.",
-    "Truth of delay: sojourn at the bottleneck in the loaded direction, plus the median sojourn of the same party's "
-    "packets in the other direction. Delay elsewhere on the path is the base RTT, which calibration measured unloaded.",
-    "Truth of capacity: the configured rate less what all others sent through the bottleneck during the load, as TCP "
-    "payload in full packets with timestamps. It is what was left, not what a fair share would have been.",
+    "A scenario runs in virtual time: no CPU cost, timers exact. What a slow client or router adds is not "
+    "in it.",
+    "Truth of delay: sojourn at the bottleneck in the loaded direction, plus the median sojourn of the same "
+    "party's packets in the other direction. Delay elsewhere on the path is the base RTT, measured unloaded.",
+    "Truth of capacity: the configured rate less what all others sent through the bottleneck during the "
+    "load, as "
+    "TCP payload in full packets with timestamps. It is what was left, not what a fair share would have "
+    "been.",
     "When a tool loads a direction is read from its own packets of 500 bytes and more at the bottleneck.",
     "Tools labelled as models follow a published description, not a program.",
 )

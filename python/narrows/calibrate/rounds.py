@@ -125,8 +125,9 @@ class Rounds:
         twice = rows.group_by("run_id").len().filter(pl.col("len") > 1)
         if twice.height:
             kinds = rows.select(pl.concat_str("source", "direction", ignore_nulls=True, separator=" "))
+            listed = ", ".join(kinds.to_series().unique().sort())
             raise StoreError(
-                f"{self.until['figure']} is not one figure per run: {', '.join(kinds.to_series().unique().sort())}",
+                f"{self.until['figure']} is not one figure per run: {listed}",
                 where=self.until.where,
                 remedy='say which: ci(…, direction="down", source="test")',
             )

@@ -74,8 +74,8 @@ def register(app: typer.Typer) -> None:
         from narrows.calibrate.scenario import Settings, changed
 
         options = changed(
-            Settings(), queue=_list(queue), rate=_list(rate), rate_up=_list(rate_up), base_rtt=_list(base_rtt),
-            loss=_list(loss), burst=_list(burst), cross=_list(cross), seeds=seeds,
+            Settings(), queue=_list(queue), rate=_list(rate), rate_up=_list(rate_up),
+            base_rtt=_list(base_rtt), loss=_list(loss), burst=_list(burst), cross=_list(cross), seeds=seeds,
         )  # fmt: skip
         console = make_console()
         chosen = _list(tools) or None

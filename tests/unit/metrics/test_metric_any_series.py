@@ -1,0 +1,160 @@
+"""Every metric on one series: hand-made values, and what must hold for any input."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from narrows.metrics.any_latency import Delays, latency_values, rpm_values
+from narrows.metrics.any_throughput import throughput_values
+from narrows.metrics.arrays import Floats
+
+MS = 1e6
+
+
+def delays(ms: list[float], every_ms: float = 10.0, isochronous: bool = True) -> Delays:
+    t_ns = np.arange(len(ms), dtype=np.float64) * (every_ms * MS)
+    return Delays(t_ns, np.array(ms, dtype=np.float64) * MS, int(every_ms * MS) if isochronous else None)
+
+
+def values_of(series: Delays, idle: Delays | None = None) -> dict[tuple[str, str], float | None]:
+    return {(v.metric, v.version.split(",")[0]): v.value for v in latency_values(series, idle)}
+
+
+def test_figures_of_a_steady_delay_are_that_delay_and_its_rpm() -> None:
+    # 40 ms throughout: 60000 / 40 = 1500 round trips per minute in every variant; nothing varies
+    found = values_of(delays([40.0] * 100))
+    for metric in ("latency_min", "latency_p50", "latency_p99", "latency_max"):
+        assert found[metric, "Hyndman and Fan type 7"] == 40.0
+    rpms = [value for (metric, _), value in found.items() if metric == "rpm"]
+    assert len(rpms) >= 3
+    assert rpms == pytest.approx([1500.0] * len(rpms))
+    assert found["jitter", "RFC 3550"] == 0.0
+    assert found["pdv_p99.9", "RFC 5481"] == 0.0
+    assert found["loss_ratio", "lost of sent"] == 0.0
+
+
+def test_the_last_20_pings_are_thinned_to_one_per_400_ms_before_they_are_counted() -> None:
+    # 10 s at 10 ms each: the first 2 s at 100 ms, then 10 ms. One ping per 400 ms is 25 pings, the last 20 of
+    # which begin at 2.0 s: their median is 10. All samples' last 20 would be the last 200 ms only.
+    series = delays([100.0] * 200 + [10.0] * 800)
+    last = next(v for v in latency_values(series) if v.metric == "latency_last20_median")
+    assert (last.value, last.n) == (10.0, 20)
+
+
+def test_working_latency_is_the_loaded_quantile_less_the_idle_median() -> None:
+    found = values_of(delays([30.0, 50.0, 70.0]), delays([19.0, 20.0, 21.0]))
+    assert found["working_latency_p50", "narrows: loaded quantile - idle median"] == 30.0  # 50 - 20
+
+
+def test_drafts_08_and_09_look_back_4_and_20_seconds() -> None:
+    # 30 s, one sample a second: 100 ms until the last 4 s, which have 50 ms.
+    series = delays([100.0] * 26 + [50.0] * 4, every_ms=1000.0)
+    found = values_of(series)
+    # -08: samples of the last 4 s; three of four are kept: 50 ms, 1200 / min
+    assert found["rpm", "draft-ietf-ippm-responsiveness-08"] == pytest.approx(1200.0)
+    # -09: 20 samples, 19 kept: 4 of 50 and 15 of 100: mean 1700 / 19 ms
+    assert found["rpm", "draft-ietf-ippm-responsiveness-09"] == pytest.approx(60000.0 * 19 / 1700)
+
+
+def test_foreign_and_own_round_trips_part_the_draft_from_goresponsiveness() -> None:
+    # design: at 10 ms foreign and 100 ms self the draft says 3300, goresponsiveness 1091
+    foreign, own = delays([10.0] * 50), delays([100.0] * 50)
+    found = {(v.metric, v.version): v.value for v in rpm_values(foreign, own)}
+    assert found["rpm", "draft-ietf-ippm-responsiveness-09"] == pytest.approx(3300.0)
+    assert found["rpm", "goresponsiveness, trimmed mean"] == pytest.approx(60000.0 / 55.0)
+
+
+@pytest.mark.parametrize("ms", [[], [5.0], [math.nan], [math.nan, math.nan], [math.nan, 3.0]], ids=str)
+def test_fewer_than_two_samples_give_no_latency(ms: list[float]) -> None:
+    assert {v.metric for v in latency_values(delays(ms))} <= {"loss_ratio"}
+
+
+def test_times_that_go_back_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"row 2 .* is earlier than row 1"):
+        Delays(np.array([1.0, 9.0, 3.0]), np.array([1.0, 1.0, 1.0]))
+
+
+def test_an_infinite_delay_is_refused() -> None:
+    with pytest.raises(ValueError, match="infinite"):
+        latency_values(delays([1.0, math.inf, 2.0]))
+
+
+def drawn(seed: int) -> list[float]:
+    """0 to 120 delays of any kind: constant, heavy-tailed, ramps, zeros, with none to all of them lost."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(0, 121))
+    kinds = (
+        np.full(n, random.uniform(0, 500)),
+        random.pareto(1.2, n) * 10,
+        np.sort(random.uniform(0, 1e4, n)),
+        random.choice([0.0, 1e-6, 1e4], n),
+    )
+    ms = kinds[int(random.integers(len(kinds)))].copy()
+    ms[random.random(n) < random.choice([0.0, 0.1, 0.5, 1.0])] = math.nan
+    return [float(x) for x in ms]
+
+
+@pytest.mark.parametrize("isochronous", [True, False])
+@pytest.mark.parametrize("every_ms", [1.0, 10.0, 400.0])
+@pytest.mark.parametrize("seed", range(60))
+def test_every_value_of_any_series_is_finite_and_within_what_it_can_be(
+    seed: int, every_ms: float, isochronous: bool
+) -> None:
+    ms = drawn(seed)
+    present = [x for x in ms if not math.isnan(x)]
+    for value in latency_values(delays(ms, every_ms, isochronous)):
+        assert value.value is not None, value
+        assert math.isfinite(value.value), value
+        assert value.n > 0
+        if value.metric.startswith("latency_"):
+            assert min(present) - 1e-9 <= value.value <= max(present) + 1e-9, value
+        if value.unit == "1" or value.metric in ("high_delay_share", "loss_ratio", "delay_range_slows"):
+            assert 0.0 <= value.value <= 1.0, value
+        assert value.value >= 0.0, value
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_figures_that_do_not_depend_on_order_do_not_change_with_it(seed: int) -> None:
+    ms = [x for x in drawn(seed) if not math.isnan(x)]
+    shuffled = [float(x) for x in np.random.default_rng(seed).permutation(ms)]
+    free = ("latency_p50", "latency_p95", "latency_interquartile_mean", "high_delay_share", "pdv_p99.9")
+    one, other = (
+        {v.metric: v.value for v in latency_values(delays(order)) if v.metric in free}
+        for order in (ms, shuffled)
+    )
+    assert one == pytest.approx(other)
+
+
+def packets(seconds: int, per_second: int, size: float) -> tuple[Floats, Floats, Floats, Floats]:
+    t_ns = np.arange(seconds * per_second, dtype=np.float64) * (1e9 / per_second)
+    full = np.full(t_ns.size, size)
+    return t_ns, full, full + 52.0, np.zeros(t_ns.size)
+
+
+def test_all_rates_of_a_steady_stream_agree_at_their_layer() -> None:
+    # 1000 packets/s of 1250 payload bytes: 10 Mbit/s of payload; with 52 bytes of headers 10.416 Mbit/s of IP
+    found = {v.metric: v.value for v in throughput_values(*packets(10, 1000, 1250.0), (0, 10_000_000_000))}
+    for metric in ("throughput_mean", "throughput_after_omit", "throughput_p90_requests"):
+        assert found[metric] == pytest.approx(10e6, rel=2e-3)
+    assert found["throughput_best_second"] == pytest.approx(10.416e6)
+    assert found["throughput_variation"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_omitted_ramp_lifts_the_result_of_a_slow_start() -> None:
+    # 2 s at 1 Mbit/s, then 8 s at 10: the mean is 8.2; what is left after 2 s is 10
+    slow, fast = packets(2, 100, 1250.0), packets(8, 1000, 1250.0)
+    t_ns = np.concatenate((slow[0], fast[0] + 2e9))
+    size, whole, flow = (np.concatenate((slow[n], fast[n])) for n in (1, 2, 3))
+    values = throughput_values(t_ns, size, whole, flow, (0, 10_000_000_000))
+    after = {v.version: v.value for v in values if v.metric == "throughput_after_omit"}
+    assert after["iperf3: intervals of 1 s, 0 s omitted"] == pytest.approx(8.2e6, rel=1e-3)
+    assert after["iperf3: intervals of 1 s, 2 s omitted"] == pytest.approx(10e6, rel=1e-3)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_fewer_than_two_packets_give_no_rate(count: int) -> None:
+    x = np.arange(count, dtype=np.float64)
+    assert throughput_values(x, x, x, x, (0, 10)) == []

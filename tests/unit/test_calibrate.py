@@ -1,0 +1,369 @@
+"""The calibrator without guests: truth and readings of made-up runs, scenarios, rounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from narrows.calibrate.compare import compared, parameters, summaries
+from narrows.calibrate.readings import LATENCY, RPM, THROUGHPUT, meaning_of
+from narrows.calibrate.rounds import Rounds, condition_of
+from narrows.calibrate.scenario import Settings, plan_scenario, question_of, written
+from narrows.errors import NarrowsError, SpecError, UsageError
+from narrows.metrics.score import score
+from narrows.metrics.scored_run import belongs, loaded_windows
+from narrows.spec.observe import ci, repeat
+from narrows.spec.under_test import TOOLS
+
+LINK = {"rate_down_bps": 10_000_000, "rate_up_bps": 10_000_000, "mtu_bytes": 1500}
+S = 1_000_000_000
+
+
+def queue_rows(
+    flow: int, way: str, start_s: float, count: int, every_ms: float, size: int, sojourn_ms: float
+) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "hop": "bottleneck",
+            "direction": way,
+            "t_ns": [int(start_s * S + n * every_ms * 1e6) for n in range(count)],
+            "flow": flow,
+            "bytes": size,
+            "sojourn_ns": int(sojourn_ms * 1e6),
+        },
+        schema_overrides={"flow": pl.UInt32, "bytes": pl.UInt32},
+    )
+
+
+def made_up_score() -> pl.DataFrame:
+    """10 s of a download at half the link beside a probe and a cross flow of a quarter of it."""
+    plan = {
+        "link": LINK,
+        "traffic": [
+            {"id": "test", "kind": "command"},
+            {"id": "probe", "kind": "udp_probe", "interval_ns": 20_000_000},
+            {"id": "cross", "kind": "tcp_bulk"},
+        ],
+    }
+    flows = pl.DataFrame(
+        [
+            {
+                "hop": "bottleneck",
+                "direction": way,
+                "flow": number,
+                "label": f"{item} {way}",
+                "item": item,
+                "protocol": "tcp",
+            }
+            for number, item in ((1, "test"), (2, "probe"), (3, "cross"))
+            for way in ("down", "up")
+        ],
+        schema_overrides={"flow": pl.UInt32},
+    )
+    queue = pl.concat(
+        [
+            queue_rows(1, "down", 5.0, 4128, 10_000 / 4128, 1514, 8.0),  # 5 Mbit/s: 1514 x 8 / 2.4225 ms
+            queue_rows(1, "up", 5.0, 1000, 10.0, 66, 1.0),
+            queue_rows(2, "down", 0.0, 800, 20.0, 106, 5.0),
+            queue_rows(2, "up", 0.0, 800, 20.0, 106, 0.5),
+            queue_rows(3, "down", 0.0, 3096, 15_000 / 3096, 1514, 2.0),  # 2.5 Mbit/s
+        ]
+    ).sort("t_ns")
+    samples = pl.DataFrame(
+        {
+            "source": "probe", "series": "rtt", "direction": None, "flow": None,
+            "t_ns": [n * 20_000_000 for n in range(800)],
+            "value": [(20.0 if n < 250 else 25.5) * 1e6 for n in range(800)], "unit": "ns",
+        },
+        schema_overrides={"direction": pl.String, "flow": pl.String},
+    )  # fmt: skip
+    return score("r", plan, samples, queue, flows, "test")
+
+
+def one(frame: pl.DataFrame, **equals: str) -> float:
+    for column, value in equals.items():
+        frame = frame.filter(pl.col(column) == value)
+    assert frame.height == 1, frame
+    return float(frame["value"][0])
+
+
+def test_truth_is_what_the_queue_did_to_each_party() -> None:
+    found = made_up_score()
+    assert found["direction"].unique().to_list() == ["down"]  # its acknowledgements load nothing
+    assert one(found, source="truth", series="own", metric="queue_delay_p50") == 9.0  # 8 down + 1 up
+    assert one(found, source="truth", series="third party", metric="queue_delay_p95") == 5.5  # 5 + 0.5
+    # 10 Mbit/s less 2.5 of the cross flow and 0.0424 of the probe (106 x 8 / 20 ms), x 1448 / 1514 of payload
+    left = one(found, source="truth", series="cross traffic", metric="capacity_left")
+    assert left == pytest.approx((10e6 - 2.5e6 - 42_400) * 1448 / 1514, rel=2e-3)
+    spent = one(found, source="truth", series="own", metric="cost_bytes")
+    assert spent == 4128 * 1514 + 1000 * 66
+
+
+def test_the_same_metrics_are_there_for_the_probe_and_for_the_tap() -> None:
+    found = made_up_score()
+    assert one(found, source="probe", metric="latency_p50") == pytest.approx(25.5)
+    assert one(found, source="probe", metric="working_latency_p50") == pytest.approx(5.5)  # 25.5 - 20 before
+    tap = found.filter((pl.col("source") == "bottleneck/own") & (pl.col("series") == "sojourn_down"))
+    assert one(tap, metric="latency_p50") == pytest.approx(8.0)
+    assert one(found, source="bottleneck/own", metric="throughput_mean") == pytest.approx(
+        5e6 * 1448 / 1514, rel=2e-3
+    )
+
+
+def test_a_run_whose_tool_loaded_nothing_has_no_rows_and_no_invented_truth() -> None:
+    empty = pl.DataFrame(schema={"direction": pl.String, "bytes": pl.UInt32, "t_ns": pl.Int64})
+    assert loaded_windows(empty, LINK) == {}
+
+
+def test_a_small_message_now_and_then_is_no_load() -> None:
+    data = pl.concat(
+        [queue_rows(1, "up", 10.0, 5000, 2.0, 1514, 1.0), queue_rows(1, "up", 2.0, 4, 250.0, 1200, 0.1)]
+    )
+    assert loaded_windows(data, LINK) == {"up": (10 * S, 20 * S)}
+
+
+@pytest.mark.parametrize(
+    ("item", "is_part"), [("test", True), ("test-server", True), ("test.down", True), ("tester", False)]
+)
+def test_parts_of_a_tool_are_told_by_their_ids(item: str, is_part: bool) -> None:
+    assert belongs(item, "test") is is_part
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "quantity"),
+    [
+        ("ndt7_throughput_bps", "bit/s", THROUGHPUT),
+        ("iperf3_sent_bps", "bit/s", None),
+        ("some_download_bps", "bit/s", THROUGHPUT),
+        ("loaded_latency_p95_ms", "ms", LATENCY),
+        ("unloaded_latency_ms", "ms", None),
+        ("rpm_foreign", "1/min", RPM),
+        ("probe_sent", "packets", None),
+    ],
+)
+def test_a_figure_is_a_reading_only_if_its_name_and_unit_say_so(
+    name: str, unit: str, quantity: str | None
+) -> None:
+    meaning = meaning_of(name, unit)
+    assert (meaning.quantity if meaning else None) == quantity
+
+
+def table(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    base = {"direction": "down", "origin": "the tool's answer", "statistic": "p50", "unit": "ms"}
+    readings = pl.DataFrame(
+        [base | {k: r[k] for k in ("run_id", "quantity", "metric", "value")} for r in rows]
+    )
+    runs = pl.DataFrame(
+        [
+            {
+                "run_id": r["run_id"],
+                "tool": r["tool"],
+                "condition": r["condition"],
+                "seed": "0",
+                "calibration_rtt_ns": 20 * 10**6,
+            }
+            for r in rows
+        ]
+    )
+    scores = pl.DataFrame(
+        [
+            {"run_id": r["run_id"], "source": "truth", "series": who, "direction": "down",
+             "metric": "capacity_left" if who == "cross traffic" else "queue_delay_p50",
+             "value": float(r["truth"])}
+            for r in rows
+            for who in ("own", "third party", "cross traffic")
+        ]
+    )  # fmt: skip
+    return compared(readings, scores, runs)
+
+
+def test_latencies_lose_their_base_rtt_and_rpm_becomes_a_time() -> None:
+    made = table(
+        [
+            {
+                "run_id": "a",
+                "tool": "t",
+                "condition": "x",
+                "quantity": LATENCY,
+                "metric": "m",
+                "value": 50.0,
+                "truth": 25.0,
+            },
+            {
+                "run_id": "b",
+                "tool": "t",
+                "condition": "x",
+                "quantity": RPM,
+                "metric": "n",
+                "value": 1000.0,
+                "truth": 25.0,
+            },
+        ]
+    )
+    third = made.filter(pl.col("whose") == "third party").sort("run_id")
+    assert third["seen"].to_list() == pytest.approx([30.0, 40.0])  # 50 - 20; 60000 / 1000 - 20
+    assert third["error"].to_list() == pytest.approx([5.0, 15.0])
+
+
+def test_an_order_that_is_the_wrong_way_round_is_counted_and_named() -> None:
+    rows = [
+        {
+            "run_id": f"{c}{n}",
+            "tool": "t",
+            "condition": c,
+            "quantity": LATENCY,
+            "metric": "m",
+            "value": v,
+            "truth": t,
+        }
+        for c, v, t in (("good", 60.0, 5.0), ("bad", 25.0, 50.0))
+        for n in range(2)
+    ]
+    found = next(s for s in summaries(table(rows)) if s.whose == "third party")
+    assert found.inversions is not None
+    assert (found.inversions.pairs, found.inversions.inverted) == (1, 1)
+    assert found.inversions.which == [("good", "bad")]
+    assert found.bias.median == pytest.approx((35.0 - 45.0) / 2)  # errors +35 and -45, twice each
+
+
+def test_a_variation_is_compared_with_the_usual_parameters_of_the_same_condition() -> None:
+    rows = [
+        {
+            "run_id": "a",
+            "tool": "iperf3",
+            "condition": "x",
+            "quantity": THROUGHPUT,
+            "metric": "m",
+            "value": 8.0,
+            "truth": 10.0,
+        },
+        {
+            "run_id": "b",
+            "tool": "iperf3+P4",
+            "condition": "x",
+            "quantity": THROUGHPUT,
+            "metric": "m",
+            "value": 10.0,
+            "truth": 10.0,
+        },
+    ]
+    moved = parameters(table(rows))
+    assert moved["variation"].to_list() == ["P4"]
+    assert moved["median"].to_list() == pytest.approx([0.25])
+
+
+def test_options_become_a_scenario_that_plans_every_tool_on_the_same_seeds(tmp_path: Path) -> None:
+    settings = Settings(queue=("cake", "pie(target='20 ms')"), cross=("no", "cubic-down"), seeds=2)
+    ready = plan_scenario(written(settings, question_of(settings), tmp_path), None, varied=False)
+    assert ready.question == "How wrong is my speed test under CAKE, PIE-TARGET-20-MS?"
+    assert ready.item == "test"
+    assert {plan.key["tool"] for plan in ready.plans} == set(TOOLS)
+    assert len(ready.plans) == 2 * 2 * 2 * len(TOOLS)
+    by_seed = {
+        plan.key["seed"]: {p.seed for p in ready.plans if p.key["seed"] == plan.key["seed"]}
+        for plan in ready.plans
+    }
+    assert all(len(seeds) == 1 for seeds in by_seed.values())
+
+
+def test_tools_and_variations_are_chosen_by_name(tmp_path: Path) -> None:
+    path = written(Settings(), "Q?", tmp_path)
+    one_only = plan_scenario(path, ["iperf3+P4"], varied=False, seeds=1)
+    assert [plan.key["tool"] for plan in one_only.plans] == ["iperf3+P4"]
+    varied = plan_scenario(path, ["iperf3"], varied=True, seeds=1)
+    assert len(varied.plans) == 1 + len(TOOLS["iperf3"].variations)
+    with pytest.raises(UsageError, match="no tool iperf"):
+        plan_scenario(path, ["iperf"], varied=False)
+
+
+def test_a_scenario_without_a_speed_test_is_refused_with_the_line_to_add(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        '"""Q?"""\nfrom narrows.spec import *\nlink = Link(rate="1 Mbit/s")\nflow = bulk(duration="1 s")\n'
+    )
+    with pytest.raises(SpecError, match="no speed test") as caught:
+        plan_scenario(path, None, varied=False)
+    assert "under_test()" in str(caught.value.remedy)
+
+
+def test_a_probe_is_added_where_a_scenario_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        '"""Q?"""\nfrom narrows.spec import *\nlink = Link(rate="1 Mbit/s")\ntest = under_test()\n'
+    )
+    ready = plan_scenario(path, ["ndt7"], varied=False)
+    assert [i.id for i in ready.plans[0].traffic if i.kind == "udp_probe"] == ["probe"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "repeat()",
+        "repeat(at_least=5)",
+        'repeat(5, until=ci("x", within="5 %"))',
+        'repeat(at_least=9, at_most=5, until=ci("x", within="5 %"))',
+        'ci("x", within="5")',
+        'ci("x", of="p100", within="5 %")',
+    ],
+)
+def test_a_rule_that_is_not_whole_is_refused(line: str) -> None:
+    with pytest.raises(NarrowsError):
+        eval(line, {"repeat": repeat, "ci": ci})
+
+
+class Made(Rounds):
+    """Rounds whose figures come from a list instead of a store."""
+
+    figures: dict[str, list[float]]
+
+    def _values(self) -> tuple[dict[tuple[str, str], float], str]:
+        from narrows.calibrate.rounds import condition_key
+
+        return {
+            (condition_key({"queue": queue}), str(seed)): value
+            for queue, values in self.figures.items()
+            for seed, value in enumerate(values)
+        }, "bit/s"
+
+
+def rounds_of(tmp_path: Path, figures: dict[str, list[float]], most: int) -> Made:
+    path = tmp_path / "experiment.py"
+    path.write_text(
+        '"""Q?"""\nfrom narrows.spec import *\n'
+        'link = Link(rate="1 Mbit/s", queue=axis("queue", [pfifo(), codel()]))\n'
+        f'flow = bulk(duration="1 s")\nrepeat(at_least=6, at_most={most}, until=ci("x", within="5 %"))\n'
+    )
+    from narrows.plan.build import plan_file
+
+    made = plan_file(path)
+    rule = made.experiment.repeat
+    assert rule is not None
+    rounds = Made(made.plans, rule, tmp_path)
+    rounds.figures = figures
+    return rounds
+
+
+def test_only_conditions_that_are_not_resolved_are_repeated_and_the_order_is_shuffled(tmp_path: Path) -> None:
+    noisy = [100.0, 200.0, 50.0, 150.0, 80.0, 120.0, 300.0, 90.0]
+    rounds = rounds_of(tmp_path, {"pfifo": [100.0] * 8, "codel": noisy}, most=8)
+    batches = list(rounds)
+    assert [len(batch) for batch in batches] == [12, 1, 1]
+    assert {dict(condition_of(plan))["queue"] for batch in batches[1:] for plan in batch} == {"codel"}
+    order = [plan.key["queue"] for plan in batches[0]]
+    assert order != sorted(order)
+    assert order != sorted(order, reverse=True)
+    states = {dict(f.condition)["queue"]: f.decision.state.value for f in rounds.found}
+    assert states == {"pfifo": "resolved", "codel": "not resolved"}
+    assert (tmp_path / "stopping.json").exists()
+
+
+def test_failed_repetitions_use_up_seeds_and_end_as_not_resolved(tmp_path: Path) -> None:
+    rounds = rounds_of(tmp_path, {"pfifo": [100.0] * 3, "codel": [100.0] * 7}, most=7)
+    list(rounds)
+    found = {dict(f.condition)["queue"]: f.decision for f in rounds.found}
+    assert found["codel"].state.value == "resolved"
+    assert (found["pfifo"].state.value, found["pfifo"].n) == ("not resolved", 3)
+    assert "4 repetitions failed" in found["pfifo"].reason
