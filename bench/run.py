@@ -1,6 +1,6 @@
 """`make bench`: times the rows, prints the table with a verdict per row, writes bench/results.json.
 
-    python bench/run.py [--rows ns3,ndt7,boot,memory,study] [--repeats 3] [--cpu 0]
+    python bench/run.py [--rows ns3,ndt7,boot,memory,study,metrics,calibration] [--repeats 3] [--cpu 0]
 
 Exit status 1 if a row misses its target.
 """
@@ -26,6 +26,7 @@ from measure import BenchError
 from rich.console import Console
 from rich.table import Table
 
+import calibration
 from narrows.engine import host
 from narrows.engine.uml import UmlEngine
 from narrows.errors import NarrowsError
@@ -33,7 +34,7 @@ from narrows.errors import NarrowsError
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 NS3_SECONDS = (4, 10)
-ROWS = ("ns3", "ndt7", "boot", "memory", "study")
+ROWS = ("ns3", "ndt7", "boot", "memory", "study", "metrics", "calibration")
 
 
 def conditions(engine: UmlEngine, repeats: int, cpu: int) -> dict[str, Any]:
@@ -83,6 +84,8 @@ def measure(bench: rows.Bench, chosen: set[str], study_runs: int) -> list[rows.R
         ("boot", lambda: [rows.boot(bench)]),
         ("memory", lambda: [rows.memory(bench)]),
         ("study", lambda: [study.cost(bench, study_runs)]),
+        ("metrics", lambda: calibration.metrics(bench)),
+        ("calibration", lambda: [calibration.cost(bench)]),
     ]
     done = []
     for name, row in work:
