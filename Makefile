@@ -4,13 +4,16 @@ PYTHON := .venv/bin/python
 JOBS ?= $(shell nproc)
 
 SEEDS ?= 0,1,2
+CORESCALE_SEEDS ?= 0
+SIZE ?= edge
+MIX ?= reno,cubic,bbr
 # A cut of the study that two cores do in under three minutes; its runs are the study's own. 900 Mbit/s costs
 # four times as much: make demo DEMO_RATES=100Mbit,900Mbit
 DEMO_RATES ?= 100Mbit,200Mbit
 DEMO_SEEDS ?= 0,1,2
 STUDY := $(sort $(wildcard experiments/r[0-9][0-9]_*.py))
 
-.PHONY: help demo bench setup agent kernel study lint test-fast test requirements clean
+.PHONY: help corescale demo bench setup agent kernel study lint test-fast test requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +37,10 @@ study: kernel ## the AQM speed-test study: runs, reports, verdicts; SEEDS=0,1,2 
 	    ./narrows report results/$$(basename $$file .py); \
 	done
 	./narrows claims
+
+corescale: kernel ## many flows through one bottleneck, with figures: SIZE=edge|middle|core|core-5000 MIX=reno,cubic,bbr
+	./narrows run experiments/many_flows.py --only 'size=$(SIZE) mix=$(MIX) seed=$(CORESCALE_SEEDS)'
+	./narrows report results/many_flows
 
 bench: kernel agent ## speed and memory against their targets and against ns-3; about ten minutes
 	@bench/need_ns3.sh
