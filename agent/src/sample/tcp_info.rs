@@ -11,13 +11,14 @@ use crate::sys;
 #[derive(Clone, Copy)]
 enum Width {
     U8,
+    U16,
     U32,
     U64,
     /// A bit field: shift and mask within one byte.
     Bits(u8, u8),
 }
 
-use Width::{Bits, U32, U64, U8};
+use Width::{Bits, U16, U32, U64, U8};
 
 /// (name without `tcpi_`, offset, width), in the kernel's order. `state` is a column of its own.
 const FIELDS: &[(&str, usize, Width)] = &[
@@ -78,9 +79,9 @@ const FIELDS: &[(&str, usize, Width)] = &[
     ("snd_wnd", 228, U32),
     ("rcv_wnd", 232, U32),
     ("rehash", 236, U32),
-    ("total_rto", 240, U32),
-    ("total_rto_recoveries", 244, U32),
-    ("total_rto_time", 248, U32),
+    ("total_rto", 240, U16),
+    ("total_rto_recoveries", 242, U16),
+    ("total_rto_time", 244, U32),
 ];
 
 /// The CSV header of TCP_INFO files; BBR's columns come last and are empty for other CCAs.
@@ -122,6 +123,7 @@ fn read(b: &[u8], offset: usize, width: Width) -> Option<u64> {
     match width {
         U8 => b.get(offset).map(|v| *v as u64),
         Bits(shift, mask) => b.get(offset).map(|v| (v >> shift & mask) as u64),
+        U16 => (b.len() >= offset + 2).then(|| u16::from_ne_bytes([b[offset], b[offset + 1]]) as u64),
         U32 => (b.len() >= offset + 4).then(|| u32_at(b, offset) as u64),
         U64 => (b.len() >= offset + 8).then(|| u64_at(b, offset)),
     }
@@ -177,6 +179,15 @@ mod tests {
         let mut line = String::from("0,s,1,d,2,cubic,established");
         append_cells(&mut line, &[0; 252], None);
         assert_eq!(line.matches(',').count(), HEADER.matches(',').count());
+    }
+
+    #[test]
+    fn the_last_fields_are_two_halves_and_a_whole() {
+        let mut bytes = [0u8; 248];
+        bytes[240..].copy_from_slice(&[4, 0, 1, 0, 0xe8, 3, 0, 0]);
+        let info = TcpInfo::from_bytes(&bytes);
+        let last = ["total_rto", "total_rto_recoveries", "total_rto_time"].map(|n| info.get(n));
+        assert_eq!(last, [Some(4), Some(1), Some(1000)]);
     }
 
     #[test]
