@@ -1,8 +1,8 @@
 """What claims ask of a run: its conditions as the paper names them, and the quantities the paper draws.
 
 A condition is read from the plan, not from the name of the experiment, so a run of the study serves any
-claim. Two runs of the same physical plan (from two experiments, or made again by another version of the agent
-or the kernel) count once: a repetition is another seed.
+claim. Two runs of the same physical plan (from two experiments, or made again by another version of the
+agent or the kernel) count once: a repetition is another seed.
 """
 
 from __future__ import annotations
@@ -52,10 +52,16 @@ def facts(run: Observed) -> Facts:
     )
 
 
+PAPER_QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
+"""What R1 to R11 are about; other qdiscs are claim R12's."""
+
+
 def usable(runs: Iterable[Observed]) -> list[Observed]:
-    """Good runs with a rate and a speed test, each physical plan once."""
+    """Good runs of the paper's qdiscs with a rate and a speed test, each physical plan once."""
     found: dict[str, Observed] = {}
     for run in sorted(runs, key=lambda r: r.run_id):
+        if run.queue not in PAPER_QUEUES:
+            continue
         if run.ok and run.link.get("rate_down_bps") and run.tests:
             found.setdefault(_physical(run), run)
     return list(found.values())

@@ -9,6 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 from narrows.claims import (
+    c1,
+    c2,
+    c3,
+    c4,
     r01,
     r02,
     r03,
@@ -20,6 +24,7 @@ from narrows.claims import (
     r09,
     r10,
     r11,
+    r12,
     t01,
     t02,
     t03,
@@ -29,22 +34,22 @@ from narrows.claims import (
     t07,
     t08,
 )  # fmt: skip
-from narrows.claims.evidence import Facts, by, facts, usable
+from narrows.claims.evidence import PAPER_QUEUES, Facts, by, facts, usable
 from narrows.claims.verdict import Verdict, Word, written
 from narrows.metrics.flow_case import flow_cases
 from narrows.metrics.observed import Observed
 from narrows.report.load import load
 
 CLAIMS: tuple[ModuleType, ...] = (
-    r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, t01, t02, t03, t04, t05, t06, t07, t08,
+    r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, r12, c1, c2, c3, c4, t01, t02, t03, t04, t05, t06, t07, t08,
 )  # fmt: skip
 PAPERS = {
     "R": "Ray et al., *Characterizing the Impact of Active Queue Management on Speed Test Measurements* "
     "(arXiv 2511.19213)",
+    "C": "Ledesma and Livingood, *Dual Queue & AQM Interplay Between CCAs and Speed Tests* (IETF 123, ICCRG)",
     "T": "the thesis on fairness at scale whose chapter 3 is CoreScale (first at IMC 2021)",
 }
 """By the first letter of a claim's id."""
-PAPER_QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
 
 
 def read_all(root: Path) -> list[Observed]:
@@ -68,7 +73,7 @@ def judge_all(runs: Sequence[Observed], only: Iterable[str] = ()) -> list[Verdic
 def covering(verdict: Verdict, queues: Mapping[str, str]) -> Verdict:
     """A claim on every AQM cannot hold by some of them: what was not measured is named, and the word is "
     "weaker."""
-    if not verdict.claim.id.startswith("R"):
+    if not verdict.claim.id.startswith("R") or verdict.claim.id == "R12":
         return verdict
     measured = {queues[run_id] for run_id in verdict.run_ids}
     missing = [queue for queue in PAPER_QUEUES if queue not in measured]

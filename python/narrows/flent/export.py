@@ -24,6 +24,9 @@ STEP_S = 0.2
 UDP_CLASSES = {0: "BE", 8: "BK", 40: "CS5", 46: "EF"}
 """Flent's names of what its UDP probes are marked with; others are named by their DSCP."""
 
+MIN_DATA_BYTES = 65536
+"""A connection that carried less was a tool's own control channel."""
+
 _WAYS = {"down": "download", "up": "upload"}
 
 
@@ -81,7 +84,7 @@ def _data_flows(results: Results, run_id: str, way: str) -> list[str]:
     for (src, sport, dst, dport), row in sent.items():
         back = sent.get((dst, dport, src, sport))
         returned = 0 if back is None else back["departed_bytes"]
-        if row["direction"] == way and row["departed_bytes"] > returned:
+        if row["direction"] == way and row["departed_bytes"] > max(returned, MIN_DATA_BYTES):
             chosen.append((row["first_ns"], row["label"]))
     return [label for _, label in sorted(chosen)]
 

@@ -87,7 +87,13 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
         idle=_idle(plan, manifest),
         test_item=test_item,
         warnings=tuple(str(w) for w in manifest.get("warnings") or ()),
+        figures=_figures(tables.metrics),
     )
+
+
+def _figures(metrics: pl.DataFrame) -> dict[tuple[str, str | None, str], float]:
+    rows = metrics.filter(pl.col("value").is_not_null()).select("source", "direction", "name", "value")
+    return {(str(source), way, str(name)): float(value) for source, way, name, value in rows.iter_rows()}
 
 
 def _plain(tables: RunTables) -> RunTables:

@@ -109,6 +109,8 @@ class Observed:
     idle: tuple[int, int] | None = None
     test_item: str | None = None
     warnings: Sequence[str] = ()
+    figures: Mapping[tuple[str, str | None, str], float] = field(default_factory=dict)
+    """What the tools and the tap say of the whole run (table `metrics`): source, direction and name → value."""
     read_many: Callable[[], ManyFlows | None] | None = None
     """Works out what many flows did; None where the run had no flow tap."""
 
@@ -121,6 +123,10 @@ class Observed:
     def ok(self) -> bool:
         """Only such runs' numbers count."""
         return self.status == "ok"
+
+    def figure(self, source: str, name: str, direction: str | None = "down") -> float | None:
+        """One of `figures`; None if it was not measured."""
+        return self.figures.get((source, direction, name))
 
     @property
     def link(self) -> Mapping[str, Any]:
