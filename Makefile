@@ -12,8 +12,10 @@ MIX ?= reno,cubic,bbr
 DEMO_RATES ?= 100Mbit,200Mbit
 DEMO_SEEDS ?= 0,1,2
 STUDY := $(sort $(wildcard experiments/r[0-9][0-9]_*.py))
+C ?= r12 c1 c2 c3 c4 c5
+CLAIMED := $(sort $(foreach c,$(C),$(wildcard experiments/$(c)_*.py)))
 
-.PHONY: help corescale demo bench setup agent kernel study lint test-fast test requirements clean
+.PHONY: help corescale demo bench setup agent kernel study claims lint test-fast test requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +43,11 @@ study: kernel ## the AQM speed-test study: runs, reports, verdicts; SEEDS=0,1,2 
 corescale: kernel ## many flows through one bottleneck, with figures: SIZE=edge|middle|core|core-5000 MIX=reno,cubic,bbr
 	./narrows run experiments/many_flows.py --only 'size=$(SIZE) mix=$(MIX) seed=$(CORESCALE_SEEDS)'
 	./narrows report results/many_flows
+claims: kernel ## run the experiments of some claims and judge them: C="c2 c3" SEEDS=0,1
+	set -e; for file in $(CLAIMED); do \
+	    .venv/bin/narrows run $$file --only 'seed=$(SEEDS)'; \
+	done
+	.venv/bin/narrows claims $(C)
 
 bench: kernel agent ## speed and memory against their targets and against ns-3; about ten minutes
 	@bench/need_ns3.sh

@@ -37,7 +37,8 @@ def one(queue: str, seed: int, mbps: float, rate: int, **key: str) -> Observed:
 def test_every_claim_without_runs_is_not_measured_and_names_an_experiment_that_exists() -> None:
     verdicts = judge_all([])
     assert [v.claim.id for v in verdicts] == [
-        *(f"R{n}" for n in range(1, 12)),
+        *(f"R{n}" for n in range(1, 13)),
+        *(f"C{n}" for n in range(1, 6)),
         *(f"T{n}" for n in range(1, 9)),
     ]
     assert {v.verdict for v in verdicts} == {"not measured"}
@@ -238,7 +239,7 @@ def test_a_claim_on_every_aqm_only_holds_in_part_when_one_was_not_measured() -> 
 def test_the_ledger_writes_every_claim_as_json_and_markdown() -> None:
     runs = grid(rates_mbps=(100, 800, 900))
     verdicts = judge_all(runs)
-    assert to_json(verdicts).count('"verdict"') == 11 + 8
+    assert to_json(verdicts).count('"verdict"') == 12 + 5 + 8
     text = to_markdown(verdicts, sample(runs))
-    assert all(f"## R{n}: " in text for n in range(1, 12))
+    assert all(f"## R{n}: " in text for n in range(1, 13))
     assert "Sample: 144 runs at 100, 800, 900 Mbit/s" in text

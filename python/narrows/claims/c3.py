@@ -74,8 +74,8 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     alone = {w: d for w, d in shares.items() if " beside nothing" in w}
     reason = (
         f"the share of advertised speed differs from the FIFO's by {DIFFERENT_SHARE:.0%} or more in "
-        f"{_of(shares)} ({sum(alone.values())} of {len(alone)} where the test is alone); retransmissions differ "
-        f"{DIFFERENT_RETRANSMISSIONS}-fold in {_of(again)}"
+        f"{_of(shares)} ({sum(alone.values())} of {len(alone)} where the test is alone); "
+        f"retransmissions differ {DIFFERENT_RETRANSMISSIONS}-fold in {_of(again)}"
     )
     return Verdict(
         CLAIM,

@@ -22,7 +22,7 @@ CLAIM = Claim(
 
 
 def judge(runs: Iterable[Observed]) -> Verdict:
-    """For each AQM: is there a setting that is good with the FIFO and no longer is, or the other way round?"""
+    """For each AQM: is there a setting that is good with the FIFO and no longer is?"""
     chosen = runs_of(runs, CLAIM.experiment)
     numbers: list[Number] = []
     good: dict[str, set[str]] = {}

@@ -70,8 +70,8 @@ def advertised_share(run: Observed, direction: str = "down") -> float | None:
 
 
 def retransmitted(run: Observed, direction: str = "down", item: str = "test") -> float | None:
-    """Share of what the test sent that it sent again, by the tool; iperf3's packets over those that reached the
-    bottleneck."""
+    """Share of what the test sent that it sent again, by the tool; iperf3's packets over those that reached
+    the bottleneck."""
     for name in ("capacity_test_retransmission_ratio", "ndt7_retransmission_ratio"):
         value = run.figure(item, name, direction)
         if value is not None:

@@ -13,6 +13,7 @@ from narrows.claims import (
     c2,
     c3,
     c4,
+    c5,
     r01,
     r02,
     r03,
@@ -41,7 +42,8 @@ from narrows.metrics.observed import Observed
 from narrows.report.load import load
 
 CLAIMS: tuple[ModuleType, ...] = (
-    r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, r12, c1, c2, c3, c4, t01, t02, t03, t04, t05, t06, t07, t08,
+    r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, r12, c1, c2, c3, c4, c5,
+    t01, t02, t03, t04, t05, t06, t07, t08,
 )  # fmt: skip
 PAPERS = {
     "R": "Ray et al., *Characterizing the Impact of Active Queue Management on Speed Test Measurements* "

@@ -19,6 +19,7 @@ MAX_TAIL_MS = 5  # R2, R4
 MAX_SHARE_OF_UNLOADED = 0.8  # R5
 CLEAR_RISE_MS = 2  # R6
 STABLE = 0.1  # R7, R8
+LATE = "80-240us"  # R1's 10 to 30 µs at 800 Mbit/s, for the bucket that lasts eight times as long
 UNDERUSE = "r12_underuse.py"
 SHAPED = ("text",)
 
@@ -70,7 +71,7 @@ def _underuse(late: list[Observed], numbers: list[Number], answers: dict[str, di
         number = median_of("utilisation without burst shaping", "1", shares, f"{queue}, timers {timer}")
         if number is not None:
             numbers.append(number)
-            if timer == "late":
+            if timer == LATE:
                 question = "R1 (late timers leave the link under-used without burst shaping)"
                 answers.setdefault(question, {})[queue] = number.value <= MAX_UNDERUSED
 
