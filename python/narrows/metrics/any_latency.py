@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.metrics.arrays import Floats, clean
+from narrows.metrics.arrays import Floats, clean, quantiles
 from narrows.metrics.cloudflare import LAST_POINTS, last_median
 from narrows.metrics.columns import ascending, raw
 from narrows.metrics.freezes import freezes
@@ -131,7 +131,7 @@ def latency_values(series: Delays, idle: Delays | None = None) -> list[Value]:
 
 
 def _distribution(ordered: Floats) -> Iterator[Value]:
-    found = np.quantile(ordered, QUANTILES)
+    found = quantiles(ordered, QUANTILES)
     for q, value in zip(QUANTILES, found, strict=True):
         name = {0.0: "min", 1.0: "max"}.get(q, f"p{q * 100:g}")
         yield Value(f"latency_{name}", TYPE_7, float(value), "ms", int(ordered.size))

@@ -10,9 +10,7 @@ Unit: that of the delays. Source: RFC 5481; ITU-T Y.1540 (there "two-point", aga
 
 from __future__ import annotations
 
-import numpy as np
-
-from narrows.metrics.arrays import Floats, Values
+from narrows.metrics.arrays import Floats, Values, quantiles
 from narrows.metrics.columns import sample
 
 QUANTILE = 0.999
@@ -27,4 +25,4 @@ def pdv(delay: Values) -> Floats | None:
 def pdv_quantile(delay: Values, p: float = QUANTILE) -> float | None:
     """The p-quantile of PDV; None with fewer than two packets."""
     x = pdv(delay)
-    return None if x is None else float(np.quantile(x, p))
+    return None if x is None else float(quantiles(x, [p])[0])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from narrows.metrics.arrays import Values, clean
+from narrows.metrics.arrays import Values, clean, quantiles
 
 
 def working_latency(loaded: Values, idle: Values, p: float = 0.5) -> float | None:
@@ -21,4 +21,4 @@ def working_latency(loaded: Values, idle: Values, p: float = 0.5) -> float | Non
     under_load, at_rest = clean(loaded), clean(idle)
     if under_load.size == 0 or at_rest.size == 0:
         return None
-    return float(np.quantile(under_load, p) - np.median(at_rest))
+    return float(quantiles(under_load, [p])[0] - np.median(at_rest))

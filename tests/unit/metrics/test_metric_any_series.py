@@ -9,7 +9,7 @@ import pytest
 
 from narrows.metrics.any_latency import Delays, latency_values, rpm_values
 from narrows.metrics.any_throughput import throughput_values
-from narrows.metrics.arrays import Floats
+from narrows.metrics.arrays import Floats, quantiles
 
 MS = 1e6
 
@@ -158,3 +158,10 @@ def test_the_omitted_ramp_lifts_the_result_of_a_slow_start() -> None:
 def test_fewer_than_two_packets_give_no_rate(count: int) -> None:
     x = np.arange(count, dtype=np.float64)
     assert throughput_values(x, x, x, x, (0, 10)) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_quantiles_of_ordered_values_are_numpys(seed: int) -> None:
+    x = np.sort(np.random.default_rng(seed).exponential(size=seed + 2))
+    shares = [0.0, 0.25, 0.5, 0.9, 0.999, 1.0]
+    assert quantiles(x, shares) == pytest.approx(np.quantile(x, shares), rel=1e-12)
