@@ -14,7 +14,16 @@ from narrows.metrics.ecdf import ecdf
 from narrows.metrics.observed import Observed, pooled
 from narrows.report.conditions import facet_title, group, rate_text, varying
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
-from narrows.report.style import DIRECTION, canvas, colour, queue_name, queue_rank, styled
+from narrows.report.style import (
+    DIRECTION,
+    canvas,
+    colour,
+    nested_width,
+    panel_columns,
+    queue_name,
+    queue_rank,
+    styled,
+)
 
 LineStyle = Literal["-", "--", ":"]
 PHASES: dict[str, LineStyle] = {"idle": ":", "down": "-", "up": "--"}
@@ -32,13 +41,16 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
     panels = list(group(shown, by).items())
     left_out = max(0, len(panels) - MAX_PANELS)
     panels = _spread(panels, MAX_PANELS)
-    columns = min(3, len(panels))
+    columns = panel_columns(len(panels))
     rows = -(-len(panels) // columns)
     figure, grid = canvas(rows, columns, row_in=1.75)
     cells = [axes for row in grid for axes in row]
     with styled():
+        ends = [
+            end for axes, (_, members) in zip(cells, panels, strict=False) for end in _panel(axes, members)
+        ]
         for axes, (key, members) in zip(cells, panels, strict=False):
-            _panel(axes, members)
+            _time_axis(axes, min(ends, default=0.0), max(ends, default=0.0))
             text = facet_title(by[1:], key[1:])
             axes.set_title(rate_text(members[0].rate_bps()) + (f" · {text}" if text else ""))
         for axes in cells[len(panels) :]:
@@ -56,7 +68,8 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
         f"and while "
         "the speed test ran. Repetitions are pooled; lost probes are not in the curves (see the table). "
         "The axis is "
-        f"logarithmic and ends at the {TAIL:.1%} point. n = {len(ids)} runs. {name_runs(ids)}"
+        f"logarithmic, the same in all panels, and ends at the {TAIL:.1%} point. "
+        f"n = {len(ids)} runs. {name_runs(ids)}"
     )
     if left_out:
         caption += f" {left_out} further condition(s) are in the table only."
@@ -73,9 +86,11 @@ def _spread(
     return [panels[k] for k in chosen]
 
 
-def _panel(axes: Axes, members: Sequence[Observed]) -> None:
-    largest, smallest = 0.0, np.inf
-    for (queue,), same in group(members, ["queue"]).items():
+def _panel(axes: Axes, members: Sequence[Observed]) -> list[float]:
+    """Draws the curves; gives where each begins and ends."""
+    ends: list[float] = []
+    queues = group(members, ["queue"])
+    for place, ((queue,), same) in enumerate(queues.items()):
         kind = same[0].queue or queue
         for phase, style in PHASES.items():
             rtt = pooled(r.probe_rtt_ms(phase) for r in same)
@@ -83,9 +98,16 @@ def _panel(axes: Axes, members: Sequence[Observed]) -> None:
             if steps is None:
                 continue
             x, share = steps
-            axes.step(*from_zero(x, share), where="post", color=colour(kind), linestyle=style, linewidth=1.0)
-            largest = max(largest, float(np.quantile(rtt, TAIL)))
-            smallest = min(smallest, float(x[0]))
+            width = nested_width(place, len(queues))
+            axes.step(
+                *from_zero(x, share), where="post", color=colour(kind), linestyle=style, linewidth=width
+            )
+            ends += [float(x[0]), float(np.quantile(rtt, TAIL))]
+    return ends
+
+
+def _time_axis(axes: Axes, smallest: float, largest: float) -> None:
+    """The same for all panels, so that they can be compared."""
     axes.set_xscale("log")
     if largest > 0:
         axes.set_xlim(smallest * 0.9, max(largest, smallest * 2) * 1.1)

@@ -14,7 +14,16 @@ from narrows.report.conditions import facet_title, group, rate_text, varying
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.report.latency_cdf import MAX_PANELS, LineStyle
 from narrows.report.latency_cdf import _spread as spread_panels
-from narrows.report.style import DIRECTION, canvas, colour, queue_name, queue_rank, styled
+from narrows.report.style import (
+    DIRECTION,
+    canvas,
+    colour,
+    nested_width,
+    panel_columns,
+    queue_name,
+    queue_rank,
+    styled,
+)
 
 FLOOR_MS = 0.001  # what a logarithmic axis can show of zero waiting
 STYLE: dict[str, LineStyle] = {"down": "-", "up": "--"}
@@ -30,7 +39,7 @@ def sojourn_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
     panels = list(group(shown, by).items())
     left_out = max(0, len(panels) - MAX_PANELS)
     panels = spread_panels(panels, MAX_PANELS)
-    columns = min(3, len(panels))
+    columns = panel_columns(len(panels))
     rows = -(-len(panels) // columns)
     figure, grid = canvas(rows, columns, row_in=1.75, sharey=True)
     cells = [axes for row in grid for axes in row]
@@ -66,7 +75,8 @@ def sojourn_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
 
 
 def _panel(axes: Axes, members: Sequence[Observed]) -> None:
-    for _, same in group(members, ["queue"]).items():
+    queues = group(members, ["queue"])
+    for place, same in enumerate(queues.values()):
         for direction, style in STYLE.items():
             truths: list[QueueTruth] = [r.queues[direction] for r in same if direction in r.queues]
             steps = weighted_ecdf(
@@ -84,7 +94,7 @@ def _panel(axes: Axes, members: Sequence[Observed]) -> None:
                 where="post",
                 color=colour(same[0].queue),
                 linestyle=style,
-                linewidth=1.0,
+                linewidth=nested_width(place, len(queues)),
             )
     axes.set_xscale("log")
     axes.set_yscale("log")

@@ -124,6 +124,18 @@ def canvas(
     return figure, [list(row) for row in axes]
 
 
+def panel_columns(panels: int) -> int:
+    """How many panels stand side by side: full rows where that can be, so that axes line up."""
+    if panels <= 3:
+        return panels
+    return 3 if panels % 3 == 0 or panels % 2 else 2
+
+
+def nested_width(place: int, of: int) -> float:
+    """Width of the curve drawn at this place: the first is the widest, so that curves that coincide show."""
+    return 1.0 + 1.4 * (of - 1 - place) / max(of - 1, 1)
+
+
 def styled() -> Any:
     """Context in which text and ticks made after the canvas also get our style."""
     return plt.rc_context(_RC)  # type: ignore[arg-type]

@@ -55,7 +55,7 @@ def utilisation_by_rate(runs: Sequence[Observed], name: str, title: str, conditi
         runs,
         name=name,
         title=title,
-        what=f"Utilisation: reported throughput over the largest TCP payload rate the shaper allows "
+        what=f"Utilisation: reported throughput over the largest TCP payload rate the shaper allows"
         f"{also(conditions)}. "
         f"{_POINT}",
         y_label="utilisation [%]",
