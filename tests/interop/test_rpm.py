@@ -1,0 +1,152 @@
+"""Our responsiveness server and client against other people's HTTP/2, and the client against our own metrics.
+
+Loopback: nothing here looks at how fast anything was.
+"""
+
+import dataclasses
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import lab
+from narrows.metrics.responsiveness import DRAFT_08
+from narrows.metrics.responsiveness_stability import assess
+from narrows.metrics.rpm_variants import probe_table
+from narrows.store.parsers import rpm
+
+HERE = Path(__file__).parent
+NODE = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[str]:
+    """Our server on a free port; gives its address. It must end well."""
+    command = [str(lab.agent_path()), "rpm-server", "--listen", "127.0.0.1:0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            line = json.loads(server.stdout.readline())
+            assert line["Key"] == "listening"
+            yield line["Value"]["address"]
+        finally:
+            server.terminate()
+        assert server.wait(60) == 0
+
+
+def client(*options: str) -> subprocess.CompletedProcess[str]:
+    """Our client, with intervals of 100 ms."""
+    command = [str(lab.agent_path()), "rpm-client", "--insecure", "--interval-ms", "100", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+@NODE
+def test_nodes_http2_client_gets_all_that_the_draft_asks_for_from_our_server() -> None:
+    with serving() as address:
+        done = subprocess.run(
+            ["node", str(HERE / "rpm_node_client.mjs"), f"https://{address}"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    config = json.loads(found["config"]["text"])
+    assert config["version"] == 1
+    assert found["config"]["type"] == "application/json"
+    assert config["urls"]["small_download_url"] == f"https://{address}/small"
+    assert config["test_endpoint"] == "127.0.0.1"
+    assert (found["small"]["status"], found["small"]["bytes"]) == (200, 1)
+    assert found["large"]["bytes"] >= 5_000_000
+    assert int(found["large"]["length"]) >= 8_000_000_000  # the draft's least size
+    assert found["upload"]["status"] == 200
+    assert (found["unknown"]["status"], found["wrong"]["status"]) == (404, 405)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_curl_speaks_http2_with_our_server() -> None:
+    curl = ["curl", "-sk", "--http2", "-o", "/dev/null", "-w", "%{http_version} %{size_download}"]
+    with serving() as address:
+        done = subprocess.run(
+            [*curl, f"https://{address}/small"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.stdout == "2 1"
+
+
+@NODE
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_our_client_tests_nodes_http2_server_both_ways(tmp_path: Path) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    request = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    subprocess.run(
+        [*request, "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(cert), "-days", "2"],
+        check=True,
+        capture_output=True,
+    )
+    command = ["node", str(HERE / "rpm_node_server.mjs"), str(cert), str(key)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdin is not None
+        port = server.stdout.readline().strip()
+        done = client("--server", f"https://127.0.0.1:{port}", "--variant", "go", "--stage-intervals", "8")
+        server.stdin.close()
+        server.wait(60)
+    assert done.returncode == 0, done.stderr
+    tests = json.loads(done.stdout.splitlines()[-1])["Value"]["tests"]
+    for name in ("download", "upload"):
+        assert tests[name]["error"] is None
+        assert tests[name]["goodput_bps"] > 0
+        assert tests[name]["foreign_probes"]["completed"] > 0
+        assert tests[name]["foreign_probes"]["failed"] == 0
+
+
+def test_our_client_and_our_metrics_agree_on_the_result_and_on_when_it_was_stable() -> None:
+    limit = 10
+    with serving() as address:
+        done = client(
+            "--server", f"https://{address}", "--variant", "draft-08", "--stage-intervals", str(limit)
+        )
+    assert done.returncode == 0, done.stderr
+    lines = rpm.lines(done.stdout, where="stdout")
+    parsed = rpm.parse(done.stdout, "test", epoch_ns=0)
+    samples = pl.concat(parsed.samples)
+    parameters = dataclasses.replace(DRAFT_08, interval_s=0.1)
+    summary = lines[-1]["Value"]["tests"]
+    for name, direction in (("download", "down"), ("upload", "up")):
+        intervals = [i["Value"] for i in lines if i["Key"] == "interval" and i["Value"]["test"] == name]
+        found = assess(
+            [i[f"{name}_bytes"] for i in intervals],
+            probe_table(samples, "test", direction),
+            parameters,
+            start_ns=intervals[0]["start_ns"],
+            goodput_limit=limit,
+        )
+        theirs = summary[name]
+        assert found.goodput_stable_at == theirs["goodput_stable_at"]
+        assert found.responsiveness_stable_at == theirs["responsiveness_stable_at"]
+        assert found.goodput_confidence.value == theirs["goodput_confidence"]
+        assert found.responsiveness_confidence.value == theirs["responsiveness_confidence"]
+        for ours, name_of_theirs in (
+            (found.result.rpm, "rpm"),
+            (found.result.foreign_rpm, "foreign_rpm"),
+            (found.result.loaded_rpm, "loaded_rpm"),
+        ):
+            assert ours == pytest.approx(theirs[name_of_theirs], rel=1e-9)
+
+
+def test_a_client_that_cannot_reach_its_server_says_so_in_one_line() -> None:
+    done = client("--server", "https://127.0.0.1:1")
+    assert done.returncode == 1
+    assert "127.0.0.1:1" in done.stderr
+    assert done.stderr.count("\n") == 1
