@@ -7,8 +7,8 @@ SEEDS ?= 0,1,2
 CORESCALE_SEEDS ?= 0
 SIZE ?= edge
 MIX ?= reno,cubic,bbr
-# A cut of the study that two cores do in under three minutes; its runs are the study's own. 900 Mbit/s costs
-# four times as much: make demo DEMO_RATES=100Mbit,900Mbit
+# A cut of the study; its runs are the study's own. Low rates for two idle cores to need minutes: a run at
+# 900 Mbit/s costs three times as much as one at 100 (make demo DEMO_RATES=100Mbit,900Mbit).
 DEMO_RATES ?= 100Mbit,200Mbit
 DEMO_SEEDS ?= 0,1,2
 STUDY := $(sort $(wildcard experiments/r[0-9][0-9]_*.py))
