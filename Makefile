@@ -4,6 +4,7 @@ PYTHON := .venv/bin/python
 JOBS ?= $(shell nproc)
 
 SEEDS ?= 0,1,2
+FUZZ_SECONDS ?= 60
 CORESCALE_SEEDS ?= 0
 SIZE ?= edge
 MIX ?= reno,cubic,bbr
@@ -15,7 +16,7 @@ STUDY := $(sort $(wildcard experiments/r[0-9][0-9]_*.py))
 C ?= r12 c1 c2 c3 c4 c5
 CLAIMED := $(sort $(foreach c,$(C),$(wildcard experiments/$(c)_*.py)))
 
-.PHONY: help corescale demo bench setup agent kernel study claims lint test-fast test requirements clean
+.PHONY: help corescale demo bench fuzz setup agent kernel study claims lint test-fast test requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +53,13 @@ claims: kernel ## run the experiments of some claims and judge them: C="c2 c3" S
 bench: kernel agent ## speed and memory against their targets and against ns-3; about ten minutes
 	@bench/need_ns3.sh
 	$(PYTHON) bench/run.py
+
+fuzz: ## fuzz the agent's parsers, FUZZ_SECONDS=60 each, and keep what is new; needs a nightly Rust and cargo-fuzz
+	cd agent && set -e; for target in $$(ls fuzz/corpus); do \
+	    cargo +nightly fuzz run -s none $$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=4096 \
+	        -timeout=10 -rss_limit_mb=2048; \
+	    cargo +nightly fuzz cmin -s none $$target; \
+	done
 
 lint: setup ## check style, types, layers and shell scripts; changes nothing
 	.venv/bin/ruff check .

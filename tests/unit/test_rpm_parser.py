@@ -1,0 +1,97 @@
+"""The lines of our rpm-client become probes, intervals and figures, value by value."""
+
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+
+from narrows.errors import StoreError
+from narrows.store.parsers import rpm
+
+EPOCH_NS = 3_000_000_000
+T = EPOCH_NS + 1_000_000_000
+
+
+def line(key: str, **value: Any) -> str:
+    return json.dumps({"Key": key, "monotonic_ns": T, "Value": value})
+
+
+FIGURES = {
+    "intervals": 7, "connections": 7, "goodput_bps": 9e6,
+    "rpm": 3300.0, "foreign_rpm": 6000.0, "loaded_rpm": None,
+    "goodput_confidence": "medium", "responsiveness_confidence": "low", "error": None,
+    "foreign_probes": {"launched": 3, "completed": 1, "failed": 1},
+    "self_probes": {"launched": 1, "completed": 0, "failed": 0},
+}  # fmt: skip
+FOREIGN = {"kind": "foreign", "start_ns": T, "tcp_ns": 20_000_000, "tls_ns": 42_000_000, "tls_round_trips": 2}
+TEXT = "\n".join(
+    [
+        line("starting", variant="draft-08"),
+        line("probe", test="idle", end_ns=T, http_ns=20_000_000, **FOREIGN),
+        line("probe", test="download", end_ns=T + 5, http_ns=23_000_000, **FOREIGN),
+        line(
+            "probe", test="download", kind="self", start_ns=T, end_ns=T + 2, http_ns=90_000_000, connection=0
+        ),
+        line("probe", test="download", kind="foreign", start_ns=T, end_ns=T + 9, error="refused"),
+        line("interval", test="download", end_ns=T + 10, connections=1, download_bytes=1000),
+        line("summary", tests={"download": FIGURES}),
+    ]
+)
+
+
+def found(text: str) -> tuple[dict[tuple[str, str | None], float], list[tuple[Any, ...]], list[str]]:
+    parsed = rpm.parse(text, "test", epoch_ns=EPOCH_NS)
+    figures = {(m.name, m.direction): m.value for m in parsed.metrics}
+    rows = pl.concat(parsed.samples).select(
+        pl.col("source", "series", "direction").cast(pl.String), "t_ns", "value"
+    )
+    return figures, sorted(rows.rows(), key=str), parsed.warnings
+
+
+def test_each_part_of_a_probe_is_a_series_and_a_failed_probe_is_in_none() -> None:
+    _, rows, warnings = found(TEXT)
+    s = 1_000_000_000
+    assert ("test", "foreign_tcp", "down", s + 5, 20e6) in rows
+    assert ("test", "foreign_tls", "down", s + 5, 21e6) in rows  # 42 ms in two round trips
+    assert ("test", "self_http", "down", s + 2, 90e6) in rows
+    assert ("test/idle", "foreign_http", None, s, 20e6) in rows
+    assert ("test", "interval_bytes", "down", s + 10, 1000.0) in rows
+    assert sum(row[1] == "foreign_tcp" for row in rows) == 2
+    assert warnings == []
+
+
+def test_figures_are_the_clients_own_and_what_it_does_not_know_is_absent() -> None:
+    figures, _, _ = found(TEXT)
+    assert figures[("rpm", "down")] == 3300
+    assert ("rpm_loaded", "down") not in figures
+    assert figures[("rpm_idle_tcp_ms", None)] == 20
+    assert figures[("rpm_goodput_confidence", "down")] == 1
+    assert figures[("rpm_responsiveness_confidence", "down")] == 0
+    assert figures[("rpm_foreign_probes", "down")] == 1
+
+
+def test_a_client_that_was_stopped_leaves_its_probes_and_a_warning() -> None:
+    figures, rows, warnings = found("\n".join(TEXT.splitlines()[:-1]))
+    assert ("rpm", "down") not in figures
+    assert rows
+    assert "before its summary" in warnings[0]
+
+
+def test_a_test_that_failed_says_why() -> None:
+    broken = TEXT.replace('"error": null', '"error": "download connection 0: reset"')
+    assert "reset" in found(broken)[2][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a line"),
+        ('{"Key": "probe", "Value": {"test": "download"}}', "end_ns"),
+        ('{"Key": "summary", "Value": {"tests": {"download": {}}}}', "rpm"),
+    ],
+)
+def test_what_is_not_the_clients_is_one_clear_error(text: str, part: str) -> None:
+    with pytest.raises(StoreError, match=part):
+        rpm.parse(text, "test", epoch_ns=0)
