@@ -114,7 +114,7 @@ def whole_seconds(value: Any) -> Duration:
 def iperf3_interval(value: Any) -> Duration:
     """How often iperf3 reports; it has limits of its own."""
     parsed = positive(value)
-    if not Duration(100_000_000) <= parsed <= Duration(60_000_000_000):
+    if not 100_000_000 <= parsed.ns <= 60_000_000_000:
         raise Wrong(f"iperf3 reports every 0.1 s to 60 s, not {parsed}")
     return parsed
 
