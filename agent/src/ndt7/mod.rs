@@ -6,13 +6,13 @@
 
 pub mod args;
 mod client;
-mod frame;
-mod handshake;
+pub mod frame;
+pub mod handshake;
 pub mod measurement;
 mod outbox;
 pub mod output;
 mod peer;
-mod reader;
+pub mod reader;
 mod server;
 pub mod spec;
 pub mod sys;

@@ -308,9 +308,18 @@ impl Epoll {
 
     /// Waits without limit for the next events.
     pub fn wait(&self, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.events(ready, -1)
+    }
+
+    /// The events that are there now.
+    pub fn look(&self, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.events(ready, 0)
+    }
+
+    fn events(&self, ready: &mut Vec<Ready>, timeout_ms: i32) -> io::Result<()> {
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; 64];
         // SAFETY: `events` has room for 64 events.
-        let n = unsafe { libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), 64, -1) };
+        let n = unsafe { libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), 64, timeout_ms) };
         ready.clear();
         let n = match check(n) {
             Ok(n) => n as usize,

@@ -17,6 +17,8 @@ use std::task::{Context, Poll, Wake, Waker};
 const TIMER: u64 = 0;
 const FIRST_SOURCE: u64 = 1;
 const SCRATCH_BYTES: usize = 256 << 10;
+/// Tasks polled before timers and sockets are looked at again.
+const MAX_POLLS_AT_ONCE: u32 = 1000;
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 type Queue = Arc<Mutex<VecDeque<u64>>>;
@@ -173,7 +175,7 @@ impl Exec {
         }
     }
 
-    /// Runs until `main` is done; other tasks may be left, and are dropped with the executor.
+    /// Runs until `main` is done; other tasks that are left are dropped.
     pub fn run<T: 'static>(&self, main: impl Future<Output = T> + 'static) -> io::Result<T> {
         let result = Rc::new(RefCell::new(None));
         let place = result.clone();
@@ -183,12 +185,19 @@ impl Exec {
         });
         let mut ready = Vec::new();
         loop {
-            self.poll_tasks();
+            let busy = self.poll_tasks();
             if let Some(value) = result.borrow_mut().take() {
+                // Tasks hold the executor, which holds them: what they own is closed now or never.
+                let left = self.0.tasks.take();
+                drop(left);
                 return Ok(value);
             }
             self.arm_timer()?;
-            self.0.epoll.wait(&mut ready)?;
+            if busy {
+                self.0.epoll.look(&mut ready)?;
+            } else {
+                self.0.epoll.wait(&mut ready)?;
+            }
             let mut sockets = false;
             for event in &ready {
                 if event.token == TIMER {
@@ -201,22 +210,23 @@ impl Exec {
                     source.wake(*event);
                 }
             }
-            if sockets && self.0.coalesce_ns > 0 {
-                self.poll_tasks();
+            if sockets && self.0.coalesce_ns > 0 && !self.poll_tasks() {
                 sys::pause(self.0.coalesce_ns);
             }
         }
     }
 
-    fn poll_tasks(&self) {
-        loop {
+    /// Polls what is ready, but no task endlessly: true if some want to go on, after timers and sockets.
+    fn poll_tasks(&self) -> bool {
+        // A task wakes others and itself: a few rounds empty the queue, unless one of them has endless work.
+        for _ in 0..MAX_POLLS_AT_ONCE {
             let next = self
                 .0
                 .queue
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .pop_front();
-            let Some(id) = next else { return };
+            let Some(id) = next else { return false };
             let Some(mut task) = self.0.tasks.borrow_mut().remove(&id) else {
                 continue;
             };
@@ -232,6 +242,7 @@ impl Exec {
                 self.0.tasks.borrow_mut().insert(id, task);
             }
         }
+        true
     }
 
     fn arm_timer(&self) -> io::Result<()> {

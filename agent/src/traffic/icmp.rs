@@ -58,7 +58,7 @@ fn checksum(b: &[u8]) -> u16 {
 }
 
 /// (identifier, sequence number) of an echo reply, as a raw socket delivers it: IP header first.
-fn reply(packet: &[u8]) -> Option<(u16, u16)> {
+pub fn reply(packet: &[u8]) -> Option<(u16, u16)> {
     let header = (packet.first()? & 0xf) as usize * 4;
     let icmp = packet.get(header..header + 8)?;
     (icmp[0] == ECHO_REPLY).then(|| {

@@ -103,11 +103,7 @@ impl Probe {
         let fd = if at_server { server } else { client }.as_raw_fd();
         let (samples, clock, received) = (&mut self.samples, cx.reactor.clock, &mut self.received);
         let result = self.receiver.receive(fd, |d| {
-            if d.data.len() < 8 || d.data[..4] != MAGIC.to_be_bytes() {
-                return;
-            }
-            let seq = u32::from_be_bytes([d.data[4], d.data[5], d.data[6], d.data[7]]) as usize;
-            let Some(sample) = samples.get_mut(seq) else {
+            let Some(sample) = sequence(d.data).and_then(|seq| samples.get_mut(seq as usize)) else {
                 return;
             };
             let t = clock.t_of_wall(d.arrived_wall_ns);
@@ -185,4 +181,10 @@ impl Actor for Probe {
             json!({"sent": self.samples.len(), "received": self.received, "send_errors": self.send_errors}),
         ))
     }
+}
+
+/// Number of one of our probes; none of any other datagram.
+pub fn sequence(data: &[u8]) -> Option<u32> {
+    let (magic, rest) = data.split_first_chunk()?;
+    (*magic == MAGIC.to_be_bytes()).then_some(u32::from_be_bytes(*rest.first_chunk()?))
 }

@@ -1,0 +1,164 @@
+//! What the fuzzer (`fuzz/`) calls: each target takes any bytes, parses them, and checks what must always hold.
+//!
+//! The kept corpus is replayed by an ordinary test, so that every `cargo test` goes through it.
+
+use crate::ndt7::frame::{self, Parsed};
+use crate::ndt7::handshake;
+use crate::ndt7::measurement::{bbr_info, tcp_info, Measurement};
+use crate::ndt7::reader::Reader;
+use crate::rpm::config;
+use crate::sample::tcp_info::TcpInfo;
+use crate::sample::xstats;
+use crate::traffic::{icmp, probe};
+
+/// Name and function of every target; each has a program in `fuzz/fuzz_targets` and a directory in `fuzz/corpus`.
+pub const TARGETS: [(&str, fn(&[u8])); 5] = [
+    ("ndt7_frame", ndt7_frame),
+    ("ndt7_handshake", ndt7_handshake),
+    ("ndt7_measurement", ndt7_measurement),
+    ("rpm_config", rpm_config),
+    ("probes", probes),
+];
+
+/// WebSocket frames. However the bytes are cut, the same comes out.
+pub fn ndt7_frame(data: &[u8]) {
+    if let Parsed::Header(header, used) = frame::parse(data) {
+        assert!(used <= data.len());
+        let mut again = vec![];
+        let bytes = usize::try_from(header.payload_bytes).unwrap_or(usize::MAX);
+        frame::push_header(&mut again, header.opcode, header.mask, bytes);
+        if header.fin {
+            assert_eq!(again, data[..used], "a header that is valid has one form");
+        }
+    }
+    let _ = frame::parse_close(data);
+    for expect_mask in [true, false] {
+        let (mut whole, mut events) = (Reader::new(expect_mask), vec![]);
+        let end = whole.feed(data, &mut events);
+        let (mut pieces, mut heard, mut piecewise) = (Reader::new(expect_mask), vec![], Ok(()));
+        for piece in data.chunks(3) {
+            piecewise = pieces.feed(piece, &mut heard);
+            if piecewise.is_err() {
+                break;
+            }
+        }
+        assert_eq!(end, piecewise);
+        assert_eq!(events, heard);
+        assert_eq!(end.is_ok(), piecewise.is_ok());
+        if end.is_ok() {
+            assert_eq!(whole.data_bytes, pieces.data_bytes);
+            assert!(whole.data_bytes <= data.len() as u64);
+        }
+    }
+}
+
+/// HTTP heads of the WebSocket upgrade, both ways, and the query.
+pub fn ndt7_handshake(data: &[u8]) {
+    match handshake::parse_request(data) {
+        Ok(Some((request, used))) => {
+            assert!(used <= data.len());
+            assert!(request
+                .metadata
+                .iter()
+                .all(|(name, _)| !name.starts_with("server_")));
+        }
+        Ok(None) => assert!(data.len() < handshake::MAX_HEAD_BYTES),
+        Err(refusal) => assert!((400..600).contains(&refusal.status)),
+    }
+    if let Ok(Some(used)) = handshake::parse_response(data, "dGhlIHNhbXBsZSBub25jZQ==") {
+        assert!(used <= data.len());
+    }
+    if let Ok(pairs) = std::str::from_utf8(data).map(handshake::parse_query) {
+        for (name, value) in pairs.unwrap_or_default() {
+            let pair = format!(
+                "{}={}",
+                handshake::percent_encode(&name),
+                handshake::percent_encode(&value)
+            );
+            // A name may be empty only where the value is not: a part without both is left out.
+            if pair != "=" && pair.len() <= 4096 {
+                assert_eq!(handshake::parse_query(&pair), Ok(vec![(name, value)]));
+            }
+        }
+    }
+}
+
+/// Measurement messages of other implementations, and the kernel's structures behind ours.
+pub fn ndt7_measurement(data: &[u8]) {
+    if let Ok(measurement) = serde_json::from_slice::<Measurement>(data) {
+        let text = serde_json::to_vec(&measurement).unwrap();
+        assert_eq!(serde_json::from_slice::<Measurement>(&text).unwrap(), measurement);
+        let _ = measurement.tcp("MinRTT");
+    }
+    assert!(!tcp_info(data, 1).is_empty());
+    assert_eq!(bbr_info(data, 1).is_some(), data.len() >= 20);
+    let _ = TcpInfo::from_bytes(data);
+    for kind in [
+        "codel", "fq_codel", "pie", "fq_pie", "cake", "dualpi2", "red", "sfq", "fq",
+    ] {
+        let _ = xstats::parse(kind, data);
+    }
+}
+
+/// The configuration, its URLs, and the path of a request.
+pub fn rpm_config(data: &[u8]) {
+    if let Ok(found) = config::parse_config(data) {
+        assert_eq!(found.small.host, found.large.host);
+        for url in [&found.small, &found.large, &found.upload] {
+            assert_eq!(config::parse_url(&url.text()).as_ref(), Ok(url));
+        }
+    }
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    if let Ok(url) = config::parse_url(text) {
+        assert!(url.path.starts_with('/') && !url.host.is_empty() && url.port > 0);
+        let served = config::config_json(url.tls, &url.authority).to_string();
+        let read = config::parse_config(served.as_bytes()).unwrap();
+        assert_eq!((read.small.host, read.small.port), (url.host, url.port));
+    }
+    let (method, target) = text.split_once(' ').unwrap_or(("GET", text));
+    let _ = config::route(method, target);
+}
+
+/// Datagrams that reach a probe's socket: anybody may send them.
+pub fn probes(data: &[u8]) {
+    if probe::sequence(data).is_some() {
+        assert!(data.len() >= 8);
+    }
+    if icmp::reply(data).is_some() {
+        assert!(data.len() >= 8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_target_takes_its_kept_corpus() {
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
+        for (name, target) in TARGETS {
+            let mut files: Vec<_> = std::fs::read_dir(corpus.join(name))
+                .unwrap_or_else(|e| panic!("no corpus of {name}: {e}"))
+                .map(|entry| entry.unwrap().path())
+                .collect();
+            files.sort();
+            assert!(!files.is_empty(), "the corpus of {name} is empty");
+            for file in files {
+                let data = std::fs::read(&file).unwrap();
+                println!("{}", file.display()); // shown if the target panics
+                target(&data);
+            }
+        }
+    }
+
+    #[test]
+    fn every_target_has_its_program() {
+        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/fuzz_targets");
+        for (name, _) in TARGETS {
+            assert!(programs.join(format!("{name}.rs")).exists(), "{name}");
+        }
+    }
+}
