@@ -152,7 +152,13 @@ def test_a_figure_is_a_reading_only_if_its_name_and_unit_say_so(
 
 
 def table(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    base = {"direction": "down", "origin": "the tool's answer", "statistic": "p50", "unit": "ms"}
+    base = {
+        "direction": "down",
+        "origin": "the tool's answer",
+        "statistic": "p50",
+        "unit": "ms",
+        "layer": "TCP payload",
+    }
     readings = pl.DataFrame(
         [base | {k: r[k] for k in ("run_id", "quantity", "metric", "value")} for r in rows]
     )

@@ -44,6 +44,14 @@ def figures(found: Calibration) -> Iterator[tuple[str, Callable[[], Result]]]:
     yield "Cost", lambda: cost(found)
 
 
+def _percent(x: float, _: object) -> str:
+    return f"{round(100 * x, 3):+g} %" if x else "0"
+
+
+def _signed(x: float, _: object) -> str:
+    return f"{x:+g}" if x else "0"
+
+
 def _runs(table: pl.DataFrame) -> tuple[str, ...]:
     return tuple(table["run_id"].unique().sort().to_list())
 
@@ -152,11 +160,11 @@ def _bias_figure(name: str, title: str, table: pl.DataFrame, relative: bool, cap
         names = ("relative_bias", "relative_p25", "relative_p75") if relative else ("bias", "p25", "p75")
         _dots(panel, grouped, rows, [_label(row) for row in rows], names)
         if relative:
-            panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:+.0f} %"))
+            panel.xaxis.set_major_formatter(FuncFormatter(_percent))
             panel.set_xlabel("error, share of the capacity left")
         else:
             panel.set_xscale("symlog", linthresh=LINEAR_MS)
-            panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:+g}" if x else "0"))
+            panel.xaxis.set_major_formatter(FuncFormatter(_signed))
             panel.set_xlabel("error, ms")
         _legend(panel, grouped[KIND].unique().to_list())
     runs = _runs(table)
@@ -243,11 +251,11 @@ def one_trace(found: Calibration, origin: str) -> Result:
             ("relative_bias", "relative_p25", "relative_p75") if rates else ("bias", "p25", "p75"),
         )  # fmt: skip
         if rates:
-            panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:+.0f} %"))
+            panel.xaxis.set_major_formatter(FuncFormatter(_percent))
             panel.set_xlabel("error, share of the capacity left")
         else:
             panel.set_xscale("symlog", linthresh=LINEAR_MS)
-            panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:+g}" if x else "0"))
+            panel.xaxis.set_major_formatter(FuncFormatter(_signed))
             panel.set_xlabel("error against what a third party's packets met, ms")
         _legend(panel, grouped[KIND].unique().to_list())
     runs = _runs(table)
@@ -363,7 +371,7 @@ def parameters(found: Calibration) -> Result:
         panel.set_yticks(range(len(words)), words)
         panel.set_ylim(len(words) - 0.5, -0.5)
         panel.axvline(0.0, color="#222222", linewidth=0.7)
-        panel.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:+.0f} %"))
+        panel.xaxis.set_major_formatter(FuncFormatter(_percent))
         panel.set_xlabel("change of the answer against the tool's usual parameters, same condition and seed")
         panel.grid(True, axis="x")
         panel.grid(False, axis="y")
@@ -397,7 +405,7 @@ def cost(found: Calibration) -> Result:
         )
         panel.set_yticks(at, table["tool"].to_list())
         panel.set_ylim(table.height - 0.5, -0.5)
-        panel.set_xscale("log")
+        panel.set_xlim(left=0)
         panel.set_xlabel("MB through the bottleneck, both directions")
         panel.grid(True, axis="x")
         panel.grid(False, axis="y")

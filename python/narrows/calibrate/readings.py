@@ -25,6 +25,7 @@ TOOL, OWN_PACKETS, OWN_RTT, PROBE = (
     "its own RTT",
     "a third party's probe",
 )
+PAYLOAD, IP = "TCP payload", "IP"
 ORIGINS = (TOOL, OWN_PACKETS, OWN_RTT, PROBE)
 
 
@@ -35,6 +36,8 @@ class Meaning:
     quantity: str
     statistic: str = "p50"
     words: str = ""
+    layer: str = PAYLOAD
+    """Of a rate: what it counts. The truth is of TCP payload; rates of IP packets are brought to it."""
 
 
 OWN_FIGURES: Mapping[str, Meaning] = {
@@ -103,7 +106,7 @@ _RATES = {
     "throughput_mean": Meaning(THROUGHPUT, words="mean (as NDT7)"),
     "throughput_after_omit": Meaning(THROUGHPUT, words="after omit"),
     "throughput_p90_requests": Meaning(THROUGHPUT, words="p90 of requests (Cloudflare)"),
-    "throughput_best_second": Meaning(THROUGHPUT, words="best second (RFC 9097)"),
+    "throughput_best_second": Meaning(THROUGHPUT, words="best second (RFC 9097)", layer=IP),
 }
 
 
@@ -162,10 +165,12 @@ def _row(
     return {
         "run_id": run, "direction": direction, "origin": origin, "quantity": meaning.quantity,
         "statistic": meaning.statistic, "metric": words, "value": value, "unit": unit,
+        "layer": meaning.layer,
     }  # fmt: skip
 
 
 READINGS: dict[str, Any] = {
     "run_id": pl.String(), "direction": pl.String(), "origin": pl.String(), "quantity": pl.String(),
     "statistic": pl.String(), "metric": pl.String(), "value": pl.Float64(), "unit": pl.String(),
+    "layer": pl.String(),
 }  # fmt: skip
