@@ -17,6 +17,7 @@ mod conduct;
 mod error;
 mod ethtool;
 mod flow_tap;
+pub mod fuzzing;
 mod guest;
 mod host;
 mod machine;
