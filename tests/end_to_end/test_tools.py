@@ -132,3 +132,22 @@ def test_iperf3_marks_its_data_with_the_dscp_that_was_asked_for(
     # EF is 46, shifted by the two ECN bits; a few handshakes of the control connection may have none
     assert seen.count(bytes([46 << 2])) > 350
     assert seen.count(bytes([46 << 2])) > 0.9 * len(seen)
+
+
+def test_udp_capacity_finds_what_the_shaper_leaves_to_its_datagrams(tmp_path: Path) -> None:
+    metrics, flows = run(tmp_path, 'test = udp_capacity(test_length="5 s")')
+    for way, rate_bps in (("down", 20e6), ("up", 10e6)):
+        found = figure(metrics, "test", "udp_capacity_bps", way)
+        # IP packets of 1250 bytes, which the shaper counts as 1264
+        assert found == pytest.approx(rate_bps * 1250 / 1264, rel=0.02)
+        assert departed_bytes(flows, "udp", way) > 0
+
+
+@pytest.mark.parametrize("model", ["ookla", "librespeed"])
+def test_a_modelled_web_speed_test_reads_the_link_by_its_own_rule(tmp_path: Path, model: str) -> None:
+    metrics, _ = run(tmp_path, f'test = web_speed(model="{model}", test_length="5 s")')
+    factor = 1.06 if model == "librespeed" else 1.0
+    for way, rate_bps in (("down", 20e6), ("up", 10e6)):
+        found = figure(metrics, "test", f"{model}_model_throughput_bps", way)
+        assert 0.8 < found / (rate_bps * TCP_SHARE * factor) < 1.35
+    assert figure(metrics, "test", f"{model}_model_latency_ms") == pytest.approx(20, abs=0.5)

@@ -12,10 +12,22 @@ from narrows.plan.expand import ResolvedRun
 from narrows.plan.lowering import Lowering
 from narrows.plan.model import AfterItem, Composite, TrafficItem, WithItem
 from narrows.plan.timing import Timetable
-from narrows.plan.tools import bulk, capacity_test, command, iperf3, ndt7, probes, rpm, rrul
+from narrows.plan.tools import (
+    bulk,
+    capacity_test,
+    command,
+    iperf3,
+    ndt7,
+    probes,
+    rpm,
+    rrul,
+    udp_capacity,
+    web,
+)
 from narrows.plan.topology import Topology
 from narrows.spec.tools.bulk import bulk as Bulk
 from narrows.spec.tools.capacity_test import capacity_test as CapacityTest
+from narrows.spec.tools.cloudflare import cloudflare as Cloudflare
 from narrows.spec.tools.command import command as AnyCommand
 from narrows.spec.tools.iperf3 import iperf3 as Iperf3
 from narrows.spec.tools.ndt7 import ndt7 as Ndt7
@@ -23,6 +35,8 @@ from narrows.spec.tools.probes import icmp_echo, udp_probe
 from narrows.spec.tools.rpm import rpm as Rpm
 from narrows.spec.tools.rrul import rrul as Rrul
 from narrows.spec.tools.rrul import rrul_be as RrulBe
+from narrows.spec.tools.udp_capacity import udp_capacity as UdpCapacity
+from narrows.spec.tools.web_speed import web_speed as WebSpeed
 from narrows.spec.traffic import Traffic
 
 _LOWER: dict[type[Traffic], Callable[[Traffic, str, Lowering], list[TrafficItem]]] = {
@@ -30,6 +44,9 @@ _LOWER: dict[type[Traffic], Callable[[Traffic, str, Lowering], list[TrafficItem]
     Rrul: rrul.lower,
     RrulBe: rrul.lower,
     CapacityTest: capacity_test.lower,
+    Cloudflare: web.lower_cloudflare,
+    UdpCapacity: udp_capacity.lower,
+    WebSpeed: web.lower_model,
     Ndt7: ndt7.lower,
     Rpm: rpm.lower,
     Iperf3: iperf3.lower,

@@ -28,12 +28,15 @@ from narrows.spec.queues import (
 from narrows.spec.shapers import htb, no_shaper, own_shaper, tbf
 from narrows.spec.tools.bulk import bulk
 from narrows.spec.tools.capacity_test import capacity_test
+from narrows.spec.tools.cloudflare import cloudflare
 from narrows.spec.tools.command import command
 from narrows.spec.tools.iperf3 import iperf3
 from narrows.spec.tools.ndt7 import ndt7
 from narrows.spec.tools.probes import icmp_echo, udp_probe
 from narrows.spec.tools.rpm import rpm
 from narrows.spec.tools.rrul import rrul, rrul_be
+from narrows.spec.tools.udp_capacity import udp_capacity
+from narrows.spec.tools.web_speed import web_speed
 from narrows.spec.traffic import after, with_
 from narrows.spec.under_test import under_test
 
@@ -53,6 +56,7 @@ __all__ = [
     "capacity_test",
     "capture",
     "ci",
+    "cloudflare",
     "codel",
     "command",
     "docsis_pie",
@@ -85,7 +89,9 @@ __all__ = [
     "sfq",
     "tap",
     "tbf",
+    "udp_capacity",
     "udp_probe",
     "under_test",
+    "web_speed",
     "with_",
 ]

@@ -25,7 +25,20 @@ from narrows.plan.model import (
 )
 from narrows.store.agent_result import AgentResult
 from narrows.store.items import sending_direction
-from narrows.store.parsers import bulk, capacity_test, counters, iperf3, ndt7, probe, rpm, rrul, tcp_info
+from narrows.store.parsers import (
+    bulk,
+    capacity_test,
+    cloudflare,
+    counters,
+    iperf3,
+    ndt7,
+    probe,
+    rpm,
+    rrul,
+    tcp_info,
+    udp_capacity,
+    web_speed,
+)
 from narrows.store.parsers.common import Parsed
 from narrows.store.tap import flow_label
 
@@ -160,6 +173,20 @@ def _number(value: int | float | str | None) -> float | None:
     return None if value is None else float(value)
 
 
+def _cloudflare(ran: CommandRun) -> Parsed:
+    # The guest boots at the plan's wall clock, with CLOCK_MONOTONIC at 0.
+    wall_epoch_ns = ran.plan.wall_clock_ns + ran.epoch_ns
+    return cloudflare.parse(ran.stdout(), ran.item.id, wall_epoch_ns=wall_epoch_ns, where=ran.where)
+
+
+def _web_speed(ran: CommandRun) -> Parsed:
+    return web_speed.parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)
+
+
+def _udp_capacity(ran: CommandRun) -> Parsed:
+    return udp_capacity.parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)
+
+
 def _ndt7(ran: CommandRun) -> Parsed:
     text = ran.stdout()
     starts = ndt7_starts(ndt7.messages(text, where=ran.where), ran.flows, ran.start_ns)
@@ -172,8 +199,11 @@ def _rpm(ran: CommandRun) -> Parsed:
 
 COMMANDS: dict[str, Callable[[CommandRun], Parsed]] = {
     "capacity_test": _capacity_test,
+    "cloudflare": _cloudflare,
     "iperf3": _iperf3,
     "ndt7": _ndt7,
+    "udp_capacity": _udp_capacity,
+    "web_speed": _web_speed,
     "rpm": _rpm,
 }
 """What reads the output of each tool. The output of others is kept, and not read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -84,12 +85,28 @@ def known_shape(where: str, shape: str) -> Iterator[None]:
     error."""
     try:
         yield
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, ZeroDivisionError) as error:
         raise StoreError(
             f"this is not {shape} ({type(error).__name__}: {error})",
             where=where,
             remedy="see what the tool wrote, and which version it is",
         ) from None
+
+
+def read_json(text: str, who: str, *, where: str) -> dict[str, Any]:
+    """The one JSON object that a program prints."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        shown = text.strip().splitlines()[:1] or ["nothing"]
+        raise StoreError(
+            f"{who} did not write JSON ({error}); it wrote: {shown[0][:200]}",
+            where=where,
+            remedy="see its stderr in raw/",
+        ) from None
+    if not isinstance(data, dict):
+        raise StoreError(f"{who} did not write a JSON object", where=where, remedy="see its stderr in raw/")
+    return data
 
 
 def read_csv(

@@ -1,0 +1,135 @@
+//! The client: sets up each direction's test, takes part in it, prints one JSON object.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::{json, Value};
+
+use super::flow::{self, Channel, SUB_INTERVAL_NS};
+use super::wire::{Message, Setup, MOST_SECONDS};
+use crate::ndt7::args::Options;
+use crate::ndt7::sys::random_u64;
+use crate::sys;
+
+const TRIES: usize = 50;
+
+pub struct Args {
+    server: SocketAddr,
+    tests: Vec<bool>,
+    setup: Setup,
+}
+
+pub fn parse(args: &[String]) -> Result<Args, String> {
+    let mut options = Options::read(
+        args,
+        &[
+            "server",
+            "tests",
+            "duration-s",
+            "tolerated",
+            "lower-ms",
+            "upper-ms",
+        ],
+        &[],
+    )?;
+    let server = options.take("server").ok_or("--server ADDR:PORT is missing")?;
+    let tests = options.take("tests").unwrap_or_else(|| "download,upload".into());
+    let mut number = |name: &str, default: f64, most: f64| match options.take(name) {
+        None => Ok(default),
+        Some(text) => (text.parse::<f64>().ok())
+            .filter(|n| (0.0..=most).contains(n))
+            .ok_or_else(|| format!("--{name} {text}: not a number from 0 to {most}")),
+    };
+    let setup = Setup {
+        up: false,
+        seconds: number("duration-s", 10.0, MOST_SECONDS.into())? as u32,
+        tolerated: number("tolerated", 10.0, 1e9)? as u32,
+        lower_ms: number("lower-ms", 30.0, 1e6)?,
+        upper_ms: number("upper-ms", 90.0, 1e6)?,
+    };
+    if setup.seconds < 2 {
+        return Err("--duration-s: at least 2, or there is no best sub-interval".into());
+    }
+    Ok(Args {
+        server: server
+            .parse()
+            .map_err(|_| format!("--server {server}: not an address and port"))?,
+        tests: (tests.split(','))
+            .map(|name| match name {
+                "download" => Ok(false),
+                "upload" => Ok(true),
+                _ => Err(format!(
+                    "--tests {tests}: '{name}' is neither download nor upload"
+                )),
+            })
+            .collect::<Result<_, _>>()?,
+        setup,
+    })
+}
+
+pub fn run(args: Args) -> Result<(), String> {
+    let mut result = json!({"tool": "udp-capacity", "sub_interval_ns": SUB_INTERVAL_NS});
+    for up in args.tests {
+        let name = if up { "upload" } else { "download" };
+        let setup = Setup { up, ..args.setup };
+        result[name] = test(args.server, &setup).map_err(|e| format!("{name} with {}: {e}", args.server))?;
+    }
+    println!("{result}");
+    Ok(())
+}
+
+fn test(server: SocketAddr, setup: &Setup) -> io::Result<Value> {
+    let any: SocketAddr = if server.is_ipv4() {
+        ([0; 4], 0).into()
+    } else {
+        ([0u16; 8], 0).into()
+    };
+    let mut channel = Channel::open(any, server, random_u64())?;
+    begin(&mut channel, setup)?;
+    let began_ns = sys::mono_ns();
+    let (sub_intervals, reports) = if setup.up {
+        let reports = flow::send(&mut channel, setup)?;
+        (ask(&mut channel)?, reports)
+    } else {
+        let (counted, reports) = flow::receive(&mut channel, setup)?;
+        channel.tell(&Message::Stop);
+        (flow::sub_intervals(&counted), reports)
+    };
+    Ok(json!({"began_ns": began_ns, "sub_intervals": sub_intervals, "reports": reports}))
+}
+
+/// Asks until the server is ready. Load that overtakes the answer is ready enough.
+fn begin(channel: &mut Channel, setup: &Setup) -> io::Result<()> {
+    for _ in 0..TRIES {
+        channel.tell(&Message::Setup(*setup));
+        for _ in 0..20 {
+            std::thread::sleep(Duration::from_millis(5));
+            let mut ready = false;
+            channel
+                .take(|message, _, _| ready |= matches!(message, Message::Ready | Message::Load { .. }))?;
+            if ready {
+                return Ok(());
+            }
+        }
+    }
+    Err(io::Error::new(ErrorKind::TimedOut, "the server does not answer"))
+}
+
+/// Asks until the server gives its counts.
+fn ask(channel: &mut Channel) -> io::Result<Value> {
+    for _ in 0..TRIES {
+        channel.tell(&Message::Stop);
+        std::thread::sleep(Duration::from_millis(100));
+        let mut result = None;
+        channel.take(|message, _, _| {
+            if let Message::Result(text) = message {
+                result = serde_json::from_str(&text).ok();
+            }
+        })?;
+        if let Some(result) = result {
+            return Ok(result);
+        }
+    }
+    Err(io::Error::new(ErrorKind::TimedOut, "the server gives no result"))
+}

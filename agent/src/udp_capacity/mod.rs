@@ -1,0 +1,36 @@
+//! UDP capacity (RFC 9097, BBF TR-471): load at a rate that is searched by its loss, reordering and delay variation;
+//! the result is the best sub-interval's IP-layer rate at the receiver. The messages are our own: it measures as
+//! the standards say, and does not talk to other implementations.
+//!
+//! `search` and `count` are pure, `wire` is the datagrams, `flow` the two ends of a load.
+
+mod client;
+mod count;
+mod flow;
+mod search;
+mod server;
+mod wire;
+
+use std::process::ExitCode;
+
+use crate::ndt7::run;
+
+const USAGE: &str =
+    "usage: narrows-agent udp-capacity server --listen ADDR:PORT | udp-capacity client --server \
+    ADDR:PORT [--tests download,upload] [--duration-s 10] [--tolerated 10] [--lower-ms 30] [--upper-ms 90]";
+
+/// `narrows-agent udp-capacity server|client …`
+pub fn main(args: &[String]) -> ExitCode {
+    match args.split_first() {
+        Some((mode, rest)) if mode == "server" => {
+            run("udp-capacity server", USAGE, server::parse(rest), server::run)
+        }
+        Some((mode, rest)) if mode == "client" => {
+            run("udp-capacity client", USAGE, client::parse(rest), client::run)
+        }
+        _ => {
+            eprintln!("udp-capacity: server or client; {USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}

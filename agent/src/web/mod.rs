@@ -1,0 +1,34 @@
+//! Web speed tests over HTTP/1.1: a server that speaks the endpoints of several, and a client that is a *model* of
+//! two whose own programs cannot run here (Ookla's is closed, LibreSpeed's needs a browser).
+//!
+//! `model` is pure: how each computes its result. `server` and `client` use one thread per connection: a thread
+//! that is blocked costs nothing in virtual time.
+
+mod client;
+mod model;
+mod request;
+mod server;
+
+use std::process::ExitCode;
+
+use crate::ndt7::run;
+
+/// `narrows-agent web-speed-server …`
+pub fn server_main(args: &[String]) -> ExitCode {
+    run(
+        "web-speed-server",
+        server::USAGE,
+        server::parse(args),
+        server::run,
+    )
+}
+
+/// `narrows-agent web-speed-client …`
+pub fn client_main(args: &[String]) -> ExitCode {
+    run(
+        "web-speed-client",
+        client::USAGE,
+        client::parse(args),
+        client::run,
+    )
+}

@@ -1,0 +1,243 @@
+//! The web speed test server: HTTP/1.1 with keep-alive, no TLS. Slow, silent and broken clients cost a thread for at
+//! most `IDLE`, and nothing else.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::request::{self, Answer, Request, HEAD_BYTES};
+use crate::ndt7::args::Options;
+use crate::ndt7::sys;
+
+pub const USAGE: &str = "usage: narrows-agent web-speed-server --listen ADDR:PORT [--cca NAME]";
+
+const IDLE: Duration = Duration::from_secs(60);
+const CONNECTIONS: usize = 1024;
+const CHUNK_BYTES: usize = 256 << 10;
+/// A reader wakes up for this many bytes, not for every packet; below half of the smallest default buffer, so that
+/// the kernel need not grow it.
+const LOW_WATER_BYTES: u64 = 32 << 10;
+
+pub struct Args {
+    listen: SocketAddr,
+    cca: Option<String>,
+}
+
+pub fn parse(args: &[String]) -> Result<Args, String> {
+    let mut options = Options::read(args, &["listen", "cca"], &[])?;
+    let listen = options.take("listen").ok_or("--listen ADDR:PORT is missing")?;
+    Ok(Args {
+        listen: (listen.parse())
+            .map_err(|_| format!("--listen {listen}: not an address and port, like 10.0.2.1:80"))?,
+        cca: options.take("cca"),
+    })
+}
+
+pub fn run(args: Args) -> Result<(), String> {
+    let listener =
+        TcpListener::bind(args.listen).map_err(|e| format!("cannot listen on {}: {e}", args.listen))?;
+    if let Some(cca) = &args.cca {
+        // connections inherit it
+        sys::set_cca(listener.as_raw_fd(), cca).map_err(|e| format!("--cca {cca}: {e}"))?;
+    }
+    sys::raise_file_limit();
+    let open = Arc::new(AtomicUsize::new(0));
+    let zeros = Arc::new(vec![b'0'; CHUNK_BYTES]);
+    loop {
+        let stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(_) => {
+                // out of descriptors, or a client that is gone already
+                std::thread::sleep(Duration::from_millis(10));
+                continue;
+            }
+        };
+        if open.load(Ordering::Relaxed) >= CONNECTIONS {
+            continue; // closed
+        }
+        open.fetch_add(1, Ordering::Relaxed);
+        let (counter, zeros) = (open.clone(), zeros.clone());
+        let spawned = std::thread::Builder::new().stack_size(128 << 10).spawn(move || {
+            let _ = serve(stream, &zeros);
+            counter.fetch_sub(1, Ordering::Relaxed);
+        });
+        if spawned.is_err() {
+            open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn serve(mut stream: TcpStream, zeros: &[u8]) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(IDLE))?;
+    stream.set_write_timeout(Some(IDLE))?;
+    stream.set_nodelay(true)?;
+    let mut waiting: Vec<u8> = Vec::new();
+    let mut scratch = vec![0u8; CHUNK_BYTES];
+    loop {
+        let request = loop {
+            match request::parse(&waiting) {
+                Ok(Some(request)) => break request,
+                Ok(None) => {}
+                Err((status, reason)) => {
+                    let line = format!(
+                        "HTTP/1.1 {status} {reason}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                    );
+                    return stream.write_all(line.as_bytes());
+                }
+            }
+            match stream.read(&mut scratch[..HEAD_BYTES]) {
+                Ok(0) => return Ok(()),
+                Ok(n) => waiting.extend_from_slice(&scratch[..n]),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        };
+        let have = waiting.len() - request.head_bytes;
+        let body_here = (have as u64).min(request.body_bytes);
+        waiting.drain(..request.head_bytes + body_here as usize);
+        discard(&mut stream, request.body_bytes - body_here, &mut scratch)?;
+        let began_ns = sys::monotonic_ns();
+        respond(&mut stream, &request, zeros, began_ns)?;
+        if !request.keep_alive {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads a body that nobody looks at.
+fn discard(stream: &mut TcpStream, mut rest: u64, scratch: &mut [u8]) -> std::io::Result<()> {
+    let fd = stream.as_raw_fd();
+    let mut mark = 1;
+    while rest > 0 {
+        let wanted = rest.min(LOW_WATER_BYTES);
+        if wanted != mark {
+            sys::set_receive_low_water(fd, wanted as u32)?;
+            mark = wanted;
+        }
+        let most = rest.min(scratch.len() as u64) as usize;
+        match stream.read(&mut scratch[..most]) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(n) => rest -= n as u64,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    if mark != 1 {
+        sys::set_receive_low_water(fd, 1)?;
+    }
+    Ok(())
+}
+
+fn respond(stream: &mut TcpStream, request: &Request, zeros: &[u8], began_ns: u64) -> std::io::Result<()> {
+    let (status, bytes) = match request.answer {
+        Answer::Body(bytes) => ("200 OK", bytes),
+        Answer::Empty => ("200 OK", 0),
+        Answer::NotFound => ("404 Not Found", 0),
+        Answer::Options => ("204 No Content", 0),
+    };
+    let connection = if request.keep_alive { "keep-alive" } else { "close" };
+    let took_ms = (sys::monotonic_ns() - began_ns) as f64 / 1e6;
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {bytes}\r\nContent-Type: application/octet-stream\r\n\
+         Cache-Control: no-store\r\nConnection: {connection}\r\nServer-Timing: cfRequestDuration;dur={took_ms:.6}\r\n\
+         Timing-Allow-Origin: *\r\nAccess-Control-Allow-Origin: *\r\nAccess-Control-Allow-Headers: *\r\n\
+         Access-Control-Allow-Methods: GET, POST\r\nAccess-Control-Expose-Headers: *\r\n\r\n"
+    );
+    // Head and the first bytes together: a small answer is one packet.
+    let first = (bytes as usize).min(16 << 10);
+    let mut together = head.into_bytes();
+    together.extend_from_slice(&zeros[..first]);
+    stream.write_all(&together)?;
+    let mut rest = bytes - first as u64;
+    while rest > 0 {
+        let n = rest.min(zeros.len() as u64);
+        stream.write_all(&zeros[..n as usize])?;
+        rest -= n;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                std::thread::spawn(move || serve(stream.unwrap(), &vec![b'0'; CHUNK_BYTES]));
+            }
+        });
+        address
+    }
+
+    fn ask(stream: &mut TcpStream, text: &str, bytes: usize) -> (String, usize) {
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut got = Vec::new();
+        let mut scratch = [0; 65536];
+        loop {
+            if let Some(end) = got.windows(4).position(|w| w == b"\r\n\r\n") {
+                if got.len() >= end + 4 + bytes {
+                    return (
+                        String::from_utf8_lossy(&got[..end]).into_owned(),
+                        got.len() - end - 4,
+                    );
+                }
+            }
+            let n = stream.read(&mut scratch).unwrap();
+            assert!(n > 0, "closed after {} bytes", got.len());
+            got.extend_from_slice(&scratch[..n]);
+        }
+    }
+
+    #[test]
+    fn one_connection_serves_downloads_and_uploads_in_turn() {
+        let mut stream = TcpStream::connect(start()).unwrap();
+        let (head, bytes) = ask(
+            &mut stream,
+            "GET /__down?bytes=1000000 HTTP/1.1\r\nHost: x\r\n\r\n",
+            1_000_000,
+        );
+        assert_eq!(bytes, 1_000_000);
+        assert!(
+            head.contains("200 OK") && head.contains("cfRequestDuration;dur="),
+            "{head}"
+        );
+        let up = format!(
+            "POST /__up HTTP/1.1\r\nContent-Length: 200000\r\n\r\n{}",
+            "0".repeat(200_000)
+        );
+        assert!(ask(&mut stream, &up, 0).0.contains("200 OK"));
+        assert!(ask(&mut stream, "GET /__down?bytes=0 HTTP/1.1\r\n\r\n", 0)
+            .0
+            .contains("Content-Length: 0"));
+        assert!(ask(&mut stream, "GET /nothing HTTP/1.1\r\n\r\n", 0)
+            .0
+            .contains("404"));
+    }
+
+    #[test]
+    fn garbage_and_clients_that_vanish_do_not_stop_the_next_one() {
+        let address = start();
+        let mut garbage = TcpStream::connect(address).unwrap();
+        assert!(ask(&mut garbage, "\u{1}\u{2}\u{3} nonsense\r\n\r\n", 0)
+            .0
+            .contains("400"));
+        let mut silent = TcpStream::connect(address).unwrap();
+        silent
+            .write_all(b"GET /__down?bytes=100000000 HTTP/1.1\r\n\r\n")
+            .unwrap();
+        let mut half = TcpStream::connect(address).unwrap();
+        half.write_all(b"POST /__up HTTP/1.1\r\nContent-Length: 1000\r\n\r\nabc")
+            .unwrap();
+        drop(half);
+        let mut next = TcpStream::connect(address).unwrap();
+        assert!(ask(&mut next, "GET /latency HTTP/1.1\r\n\r\n", 0)
+            .0
+            .contains("200"));
+    }
+}
