@@ -43,11 +43,12 @@ def sample(t_ns: int, number: int, acked: int, srtt_us: int) -> bytes:
 def snapshot(
     t_ns: int, number: int, why: int, mark: int = 0, *, acked: int = 0, delivered: int = 0, retrans: int = 0,
     counts: tuple[int, ...] = (0, 0, 0, 0, 0, 0), min_rtt_us: int = 20_000, ssthresh: int = NEVER,
+    data_segments: int = 40,
 ) -> bytes:  # fmt: skip
     parts = (
         struct.pack("<QQQ", EPOCH_NS + t_ns, acked, acked + 100),
         struct.pack("<QIIII", retrans * 1448, delivered, 0, retrans, retrans),
-        struct.pack("<IIIIII", 50, 40, 25_000, min_rtt_us, 12, ssthresh),
+        struct.pack("<IIIIII", 50, data_segments, 25_000, min_rtt_us, 12, ssthresh),
         struct.pack("<IIIIII", *counts),
         struct.pack("<IIIIQ", 1448, 0, 0, 3, 0),
     )
@@ -149,6 +150,19 @@ def test_samples_of_all_flows_keep_their_times(tmp_path: Path) -> None:
     samples = tables(tmp_path).samples
     assert samples["t_ns"].to_list() == [1 * S, 3 * S, 4 * S, 6 * S]
     assert samples["bytes_acked"].to_list() == [500, 1500, 2500, 9999]
+
+
+def test_a_socket_that_only_received_is_not_a_sender(tmp_path: Path) -> None:
+    receiver = [
+        flow(3, 40003),
+        snapshot(0, 3, ESTABLISHED, data_segments=0),
+        sample(1 * S, 3, 1, 20_000),
+        snapshot(7 * S, 3, FLUSH, data_segments=0),
+    ]
+    data = flow_tap_tables.senders(read(tmp_path, [*RECORDS, *receiver]))
+    assert [one.flow for one in data.flows] == [1, 2]
+    assert set(data.samples["flow"].tolist()) == {1}
+    assert set(data.snapshots["flow"].tolist()) == {1, 2}
 
 
 def test_a_lost_event_is_found(tmp_path: Path) -> None:

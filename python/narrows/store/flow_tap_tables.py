@@ -63,10 +63,24 @@ def derive(
 ) -> FlowTapTables:
     """All tables; raises if the file is not all that the kernel counted."""
     check(data, totals)
+    data = senders(data)
     return FlowTapTables(
         flows=_flows(run_id, plan, data, epoch_ns, spans),
         events=_events(run_id, data.events, epoch_ns),
         samples=_samples(run_id, data.samples, epoch_ns),
+    )
+
+
+def senders(data: flow_tap.FlowTap) -> flow_tap.FlowTap:
+    """Without the sockets that never sent data: where flows run both ways, a port has receivers too."""
+    last = _last_snapshots(data.snapshots)
+    sent = last["flow"][last["data_segs_out"] > 0]
+    known = set(sent.tolist())
+    return flow_tap.FlowTap(
+        flows=tuple(flow for flow in data.flows if flow.flow in known),
+        events=data.events[np.isin(data.events["flow"], sent)],
+        samples=data.samples[np.isin(data.samples["flow"], sent)],
+        snapshots=data.snapshots[np.isin(data.snapshots["flow"], sent)],
     )
 
 
