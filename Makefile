@@ -44,11 +44,12 @@ study: kernel ## the AQM speed-test study: runs, reports, verdicts; SEEDS=0,1,2 
 corescale: kernel ## many flows through one bottleneck, with figures: SIZE=edge|middle|core|core-5000 MIX=reno,cubic,bbr
 	./narrows run experiments/many_flows.py --only 'size=$(SIZE) mix=$(MIX) seed=$(CORESCALE_SEEDS)'
 	./narrows report results/many_flows
+
 claims: kernel ## run the experiments of some claims and judge them: C="c2 c3" SEEDS=0,1
 	set -e; for file in $(CLAIMED); do \
-	    .venv/bin/narrows run $$file --only 'seed=$(SEEDS)'; \
+	    ./narrows run $$file --only 'seed=$(SEEDS)'; \
 	done
-	.venv/bin/narrows claims $(C)
+	./narrows claims $(C)
 
 bench: kernel agent ## speed and memory against their targets and against ns-3; about ten minutes
 	@bench/need_ns3.sh

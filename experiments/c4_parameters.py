@@ -23,7 +23,7 @@ GOOD = 0.95  # of the largest payload rate that the shaper allows
 
 link = Link(
     rate="20 Mbit/s",
-    base_rtt="20 ms",
+    base_rtt=axis("base_rtt", ["20 ms", "80 ms"]),
     queue=axis(
         "queue",
         {

@@ -35,9 +35,12 @@ def made(
         value = np.where(t < 1 * S, 20.0, np.where(t < 4 * S, 500.0, rtt_ms))
         probes[probe] = Probe(probe, 100.0, Series(t.astype(float), value))
     plan: dict[str, Any] = {
-        "link": {"rate_down_bps": RATE, "rate_up_bps": RATE, "mtu_bytes": 1500, "queue": "pie"},
+        "link": {
+            "rate_down_bps": RATE, "rate_up_bps": RATE, "mtu_bytes": 1500, "queue": "pie",
+            "base_rtt_ns": 20_000_000,
+        },
         "traffic": [],
-    }
+    }  # fmt: skip
     return Observed(
         run_id=f"{experiment}-{sorted(key.items())}",
         experiment=experiment.removesuffix(".py"),

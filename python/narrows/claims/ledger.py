@@ -59,7 +59,7 @@ def read_all(root: Path) -> list[Observed]:
     folders = [root, *sorted(p for p in root.iterdir() if p.is_dir())] if root.is_dir() else []
     runs: list[Observed] = []
     for folder in folders:
-        if any((each / "manifest.json").exists() for each in folder.iterdir() if each.is_dir()):
+        if any((each / "manifest.json").exists() for each in folder.glob("[!.]*")):
             runs += load(folder)
     return runs
 
