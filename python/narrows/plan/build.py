@@ -15,6 +15,7 @@ from narrows.plan.model import (
     Calibration,
     CalibrationPath,
     Capture,
+    Command,
     FlowTap,
     FlowWatch,
     FlowWindow,
@@ -38,7 +39,6 @@ from narrows.plan.topology import HOST_ROLES, Topology, dumbbell, many_senders
 from narrows.plan.traffic import lower
 from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.load import Experiment, load
-from narrows.spec.tools.bulk import bulk as Bulk
 from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_S
 
@@ -186,12 +186,13 @@ def _sysctls(
     """The pinned settings; Linux has no ECN per socket, so flows that ask for it set it at their sender."""
     asked = run.link["sysctls"]
     values = sysctls.settings(topology, asked, capacity.tcp_buffer_bytes(link) if link.pairs else None)
-    for item in run.items.values():
+    for program in traffic:
+        item = run.items.get(program.id)
         # Our own sender names its CCA before it connects, which asks for ECN; other tools do so afterwards.
-        if item.values.get("l4s") and not isinstance(item, Bulk):
-            given = any("net.ipv4.tcp_ecn" in asked.get(role, {}) for role in ("all", "client"))
-            client = topology.named("client")[0]
-            sysctls.set_on_hosts(values, client, "net.ipv4.tcp_ecn", "1", asked=given, where=item.where)
+        if isinstance(program, Command) and item is not None and item.values.get("l4s"):
+            caller, name = program.node, "net.ipv4.tcp_ecn"
+            given = any(name in asked.get(role, {}) for role in ("all", topology.role(caller)))
+            sysctls.set_on_hosts(values, caller, name, "1", asked=given, where=item.where)
     flows = [item for item in traffic if isinstance(item, TcpBulk)]
     for sender in sorted({flow.sender for flow in flows}):
         own = [flow for flow in flows if flow.sender == sender]
