@@ -26,14 +26,14 @@ from narrows.report.style import (
 )
 
 REPETITIONS = 3
-MAX_COLUMNS = 3
+MAX_COLUMNS = 4
 NS_PER_S = 1e9
 
 
 def instantaneous_throughput_figure(
     runs: Sequence[Observed], name: str, title: str, direction: str = "up", conditions: str = ""
 ) -> Result:
-    """Rows are qdiscs, columns other axes that differ (at most three)."""
+    """Rows are qdiscs, columns other axes that differ (at most four)."""
     shown = [r for r in runs if r.ok and r.test_throughput_bps(direction).t_ns.size]
     if not shown:
         return Missing(name, title, f"no run with a tap has a {DIRECTION[direction]} under these conditions")
@@ -71,8 +71,7 @@ def instantaneous_throughput_figure(
                 corner(axes, words)
         for axes in grid[0]:  # after everything is drawn: it fixes the top too, for the whole column
             axes.set_ylim(0, axes.get_ylim()[1] * 1.05)
-        for axes in grid[-1]:
-            axes.set_xlabel(f"time since the {DIRECTION[direction]} began [s]")
+        figure.supxlabel(f"time since the {DIRECTION[direction]} began [s]", fontsize=7.5)
         figure.supylabel("throughput [Mbit/s]", fontsize=7.5)
     ids = run_ids(drawn)
     same_everywhere = conditions or fixed(shown)

@@ -49,7 +49,7 @@ def probe_latency_by_rate(runs: Sequence[Observed], name: str, title: str, condi
         runs,
         name=name,
         title=title,
-        what="Round-trip time of the isochronous probe while the speed test ran in that direction "
+        what="Round-trip time of the isochronous probe while the speed test ran in that direction"
         f"{also(conditions)}. Boxes pool the probes of all repetitions: median, quartiles, whiskers 5 to "
         f"95 %.",
         y_label="probe RTT [ms]",
