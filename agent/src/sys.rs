@@ -180,6 +180,19 @@ pub fn kernel_version() -> String {
 }
 
 /// Raises the number of open files to `wanted` where the hard limit or root's rights allow.
+/// Allows this many more open files than there are now: items of one run add up.
+pub fn allow_more_open_files(more: u64) -> io::Result<()> {
+    let open = std::fs::read_dir("/proc/self/fd").map_or(0, |d| d.count() as u64);
+    // SAFETY: plain system call on a local struct.
+    let limit = unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        cvt(libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit))?;
+        limit.rlim_cur
+    };
+    // Those of earlier items may not be open yet, so the limit itself grows too.
+    raise_open_files(limit.max(open).saturating_add(more))
+}
+
 pub fn raise_open_files(wanted: u64) -> io::Result<()> {
     // SAFETY: plain system calls on a local struct.
     unsafe {

@@ -77,6 +77,9 @@ def settings(
         if largest_buffer_bytes is not None and node.role in HOST_ROLES:
             own["net.ipv4.tcp_rmem"] = f"4096 131072 {largest_buffer_bytes}"
             own["net.ipv4.tcp_wmem"] = f"4096 16384 {largest_buffer_bytes}"
+            # Thousands of flows may connect within one round trip; at the defaults some SYNs are dropped.
+            own["net.core.somaxconn"] = "65535"
+            own["net.ipv4.tcp_max_syn_backlog"] = "65535"
         own.update(asked.get("all", {}))
         own.update(asked.get(node.role, {}))
         made[node.name] = own
