@@ -396,9 +396,9 @@ fn vanished_and_slow_clients_do_not_stop_the_others() {
 }
 
 #[test]
-fn idle_connections_make_room_for_a_client_that_speaks() {
+fn a_thousand_idle_connections_make_room_for_a_client_that_speaks() {
     let server = Running::start(false, 8);
-    let idle: Vec<_> = (0..100).map(|_| server.connect()).collect();
+    let idle: Vec<_> = (0..1000).map(|_| server.connect()).collect();
     assert!(foreign_download(server.address).0 > 0);
     drop(idle);
     server.end();

@@ -45,7 +45,12 @@ pub fn server_main(args: &[String]) -> ExitCode {
 }
 
 /// Runs one of the agent's own tools: its error is one line, a wrong command line exits with 2.
-pub fn run<A>(name: &str, usage: &str, args: Result<A, String>, main: fn(A) -> Result<(), String>) -> ExitCode {
+pub fn run<A>(
+    name: &str,
+    usage: &str,
+    args: Result<A, String>,
+    main: fn(A) -> Result<(), String>,
+) -> ExitCode {
     match args.map(main) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(e)) => {
