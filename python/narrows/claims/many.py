@@ -15,7 +15,9 @@ from narrows.claims.verdict import Number, Verdict, Word, median_of
 from narrows.metrics.flow_case import FlowCase, flow_cases
 from narrows.metrics.many_flows import ManyFlows, Settled
 from narrows.metrics.observed import Observed
+from narrows.metrics.settled import TOLERANCE
 
+MOVED = "metric still moved at the end, worst run"
 Cases = dict[FlowCase, list[Observed]]
 ValueOf = Callable[[ManyFlows], float | None]
 
@@ -72,7 +74,7 @@ def moved(chosen: Cases, settled_of: Callable[[ManyFlows], Settled | None]) -> l
             share = float(np.mean([value < 0.01 for value, _ in found]))
             made.append(
                 Number(
-                    "metric still moved at the end, worst run",
+                    MOVED,
                     "%",
                     100 * worst,
                     len(found),
@@ -98,12 +100,22 @@ def lengths(chosen: Cases) -> str:
 
 
 def without(verdict: Verdict, chosen: Cases, needed: Sequence[str] = ("core",)) -> Verdict:
-    """Weaker words where a scale that the claim is about was not measured."""
-    missing = [scale for scale in needed if scale not in {case.scale for case in chosen}]
-    if not missing or verdict.verdict == "not measured":
+    """Weaker words where a scale that the claim is about was not measured, and where metrics had not settled.
+
+    What fails at a smaller scale alone says nothing of the scale that is claimed: that is not measured.
+    """
+    if verdict.verdict == "not measured":
         return verdict
-    word: Word = "holds in part" if verdict.verdict == "holds" else verdict.verdict
-    reason = f"{verdict.reason}; not measured: {', '.join(missing)}"
+    reason = verdict.reason
+    restless = [n for n in verdict.numbers if n.name == MOVED and n.value >= 100 * TOLERANCE]
+    if restless:
+        told = "; ".join(f"{n.conditions}, worst {n.value:.1f} %" for n in restless)
+        reason += f"; not every metric had settled: {told}"
+    missing = [scale for scale in needed if scale not in {case.scale for case in chosen}]
+    word: Word = verdict.verdict
+    if missing:
+        word = {"holds": "holds in part", "does not hold here": "not measured"}.get(word, word)  # type: ignore[assignment]
+        reason += f"; not measured: {', '.join(missing)}"
     return dataclasses.replace(verdict, verdict=word, reason=reason)
 
 
