@@ -32,7 +32,7 @@ def clean(values: Values) -> Floats:
 
 
 def quantiles(x: Floats, shares: Sequence[float]) -> Floats:
-    """Hyndman and Fan's type 7, as NumPy's default; at once where the values are in ascending order already."""
+    """Hyndman and Fan's type 7, as NumPy's default; at once where the values ascend already."""
     if x.size > 1 and x[0] <= x[-1] and bool((x[1:] >= x[:-1]).all()):
         place = np.asarray(shares, dtype=np.float64) * (x.size - 1)
         low = np.floor(place).astype(np.int64)
