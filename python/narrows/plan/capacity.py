@@ -38,7 +38,7 @@ TCP_BUFFER_MOST = 2**30
 
 
 def packets_under_way(link: LinkSummary) -> int:
-    """Full packets that windows and queue can hold at once: rate × longest base RTT, and the queue's limit."""
+    """Full packets that windows and queue can hold: rate × longest base RTT, and the queue's limit."""
     rate = link.rate_down_bps or link.rate_up_bps or link.line_rate_bps or 0
     frame = link.mtu_bytes + 14
     return rate * link.base_rtt_ns // (8 * NS_PER_S * frame) + queue_bytes(link) // frame

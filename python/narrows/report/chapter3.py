@@ -48,7 +48,8 @@ class Figure:
     lines: tuple[Line, ...]
     thesis: dict[str, tuple[float, ...]]
     top: float | None = None
-    log_y: bool = False
+    by_mix: bool = False
+    """Each mix of CCAs is a line of its own."""
 
 
 def _on_losses(many: ManyFlows) -> float | None:
@@ -170,7 +171,7 @@ FIGURES = (
     Figure(
         "chapter3_queue", "Utilisation and occupancy of the bottleneck",
         "Goodput over the largest possible; mean backlog over the queue's limit", "%", lambda case: True,
-        (Line("utilisation", _utilisation), Line("occupancy", _occupancy)), {}, 105,
+        (Line("utilisation", _utilisation), Line("occupancy", _occupancy)), {}, 105, True,
     ),
 )  # fmt: skip
 
@@ -194,7 +195,7 @@ def draw(figure: Figure, found: Cases) -> Result:
         )
     scales = list(dict.fromkeys(case.scale for case in points))
     drawing, grid = canvas(1, len(scales), PAGE_IN, row_in=2.5, sharey=True)
-    series = list(dict.fromkeys(_series(case) for case in points))
+    series = list(dict.fromkeys(_series(case, figure.by_mix) for case in points))
     with styled():
         for axes, scale in zip(grid[0], scales, strict=True):
             _panel(axes, figure, {case: v for case, v in points.items() if case.scale == scale}, series)
@@ -229,9 +230,12 @@ def _values(figure: Figure, same: Sequence[Observed]) -> dict[str, list[float]]:
     return made
 
 
-def _series(case: FlowCase) -> str:
+def _series(case: FlowCase, by_mix: bool) -> str:
     """What tells lines of one panel apart: RTT, and whatever is not the thesis' condition."""
     parts = [case.rtt]
+    if by_mix:
+        mix = [f"one {cca}" if case.count(cca) == 1 else cca for cca in case.ccas]
+        parts.insert(0, " + ".join(mix))
     words = case.words().split(", ")
     return ", ".join(parts + words[3:])
 
@@ -240,14 +244,14 @@ def _panel(
     axes: Axes, figure: Figure, points: dict[FlowCase, dict[str, list[float]]], series: list[str]
 ) -> None:
     counts = sorted({case.flows for case in points})
-    own = [s for s in series if any(_series(case) == s for case in points)]
+    own = [s for s in series if any(_series(case, figure.by_mix) == s for case in points)]
     for level in figure.thesis.get(next(iter(points)).scale, ()):
         axes.axhline(level, color=MARK_COLOUR, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     for number, name in enumerate(own):
         for style, line in zip(("-", ":"), figure.lines, strict=False):
             at, middle, low, high = [], [], [], []
             for case, values in sorted(points.items(), key=lambda each: each[0].flows):
-                if _series(case) == name and values[line.name]:
+                if _series(case, figure.by_mix) == name and values[line.name]:
                     at.append(counts.index(case.flows) + _offset(number, len(own)))
                     middle.append(float(np.median(values[line.name])))
                     low.append(middle[-1] - min(values[line.name]))
