@@ -24,6 +24,7 @@ Cases = dict[FlowCase, list[Observed]]
 ValueOf = Callable[[ManyFlows], float | None]
 SeriesOf = Callable[[FlowCase], str]
 
+LEGEND_CHARACTERS = 130
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a1f5c")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 
@@ -207,7 +208,8 @@ def draw(figure: Figure, found: Cases) -> Result:
         elif "index" not in figure.y_label:
             grid[0][0].set_ylim(0, grid[0][0].get_ylim()[1] * 1.05)
         handles, labels = _legend(grid[0])
-        drawing.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
+        columns = LEGEND_CHARACTERS // (max(len(label) for label in labels) + 8)
+        drawing.legend(handles, labels, loc="outside lower center", ncols=max(1, min(4, columns)))
         corner(grid[0][-1], "red: the thesis' numbers")
     shown = [run for case in points for run in chosen[case]]
     ids = run_ids(shown)
