@@ -12,7 +12,10 @@ use crate::ndt7::args::Options;
 use crate::ndt7::sys::random_u64;
 use crate::sys;
 
-const TRIES: usize = 50;
+/// How often is looked for an answer, how many looks until it is asked again, and for how long.
+const LOOK: Duration = Duration::from_millis(10);
+const LOOKS: u32 = 20;
+const PATIENCE_NS: i64 = 5_000_000_000;
 
 pub struct Args {
     server: SocketAddr,
@@ -99,13 +102,15 @@ fn test(server: SocketAddr, setup: &Setup) -> io::Result<Value> {
     Ok(json!({"began_ns": began_ns, "sub_intervals": sub_intervals, "reports": reports}))
 }
 
-/// Asks until the server is ready. Load that overtakes the answer is ready enough.
+/// Asks until the server is ready.
 fn begin(channel: &mut Channel, setup: &Setup) -> io::Result<()> {
-    for _ in 0..TRIES {
+    let give_up_ns = sys::mono_ns() + PATIENCE_NS;
+    while sys::mono_ns() < give_up_ns {
         channel.tell(&Message::Setup(*setup));
-        for _ in 0..20 {
-            std::thread::sleep(Duration::from_millis(5));
+        for _ in 0..LOOKS {
+            std::thread::sleep(LOOK);
             let mut ready = false;
+            // Load without an answer: the answer was lost.
             channel
                 .take(|message, _, _| ready |= matches!(message, Message::Ready | Message::Load { .. }))?;
             if ready {
@@ -118,9 +123,10 @@ fn begin(channel: &mut Channel, setup: &Setup) -> io::Result<()> {
 
 /// Asks until the server gives its counts.
 fn ask(channel: &mut Channel) -> io::Result<Value> {
-    for _ in 0..TRIES {
+    let give_up_ns = sys::mono_ns() + PATIENCE_NS;
+    while sys::mono_ns() < give_up_ns {
         channel.tell(&Message::Stop);
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(LOOK * LOOKS);
         let mut result = None;
         channel.take(|message, _, _| {
             if let Message::Result(text) = message {

@@ -9,7 +9,7 @@ mod count;
 mod flow;
 mod search;
 mod server;
-mod wire;
+pub mod wire;
 
 use std::process::ExitCode;
 

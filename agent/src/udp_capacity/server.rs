@@ -11,6 +11,7 @@ use super::wire::{self, Message, Setup, LOAD_BYTES};
 use crate::ndt7::args::Options;
 
 const TESTS: usize = 16;
+const BEFORE_LOAD: Duration = Duration::from_millis(100);
 
 pub fn parse(args: &[String]) -> Result<SocketAddr, String> {
     let mut options = Options::read(args, &["listen"], &[])?;
@@ -53,6 +54,8 @@ fn test(listen: SocketAddr, peer: SocketAddr, token: u64, setup: &Setup) -> io::
     let mut channel = Channel::open(listen, peer, token)?;
     channel.tell(&Message::Ready);
     if !setup.up {
+        // The client hears this before the first datagram of the load, which it then does not miss.
+        std::thread::sleep(BEFORE_LOAD);
         return flow::send(&mut channel, setup).map(drop);
     }
     let (counted, _) = flow::receive(&mut channel, setup)?;
