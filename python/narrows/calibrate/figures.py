@@ -108,7 +108,7 @@ def _legend(axes: Axes, kinds: Sequence[str]) -> None:
     axes.figure.legend(
         handles=handles,
         loc="outside lower center",
-        ncols=min(len(handles), 5),
+        ncols=min(len(handles), 8),
         fontsize=SMALL,
         handletextpad=0.2,
     )
@@ -286,7 +286,8 @@ def inversion_matrix(found: Calibration) -> Result:
     with styled():
         for axes, (words, part) in zip(grid[0], kinds, strict=True):
             _matrix(axes, labels[words], part)
-            axes.set_title(f"{words}: {len(part)} answers", fontsize=SMALL)
+            answers = "1 answer" if len(part) == 1 else f"{len(part)} answers"
+            axes.set_title(f"{words}: {answers}", fontsize=SMALL)
         figure.supxlabel("truly less", fontsize=7.5)
         figure.supylabel("truly more", fontsize=7.5)
     runs = _runs(found.table.filter(pl.col("origin") == ANSWER))
@@ -335,6 +336,9 @@ def _matrix(axes: Axes, names: Sequence[str], part: Sequence[Summary]) -> None:
             fontsize=4.5,
             color="#fff" if dark else "#222",
         )
+    if not counts.any():
+        words = {"ha": "center", "va": "center", "fontsize": SMALL}
+        axes.text(0.5, 0.5, "no pair is inverted", transform=axes.transAxes, **words)  # type: ignore[arg-type]
     for side in axes.spines.values():
         side.set_visible(True)
 
