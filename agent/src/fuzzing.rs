@@ -10,14 +10,20 @@ use crate::rpm::config;
 use crate::sample::tcp_info::TcpInfo;
 use crate::sample::xstats;
 use crate::traffic::{icmp, probe};
+use crate::udp_capacity::wire;
+use crate::web::request;
+
+type Target = fn(&[u8]);
 
 /// Name and function of every target; each has a program in `fuzz/fuzz_targets` and a directory in `fuzz/corpus`.
-pub const TARGETS: [(&str, fn(&[u8])); 5] = [
+pub const TARGETS: [(&str, Target); 7] = [
     ("ndt7_frame", ndt7_frame),
     ("ndt7_handshake", ndt7_handshake),
     ("ndt7_measurement", ndt7_measurement),
     ("rpm_config", rpm_config),
     ("probes", probes),
+    ("udp_capacity", udp_capacity),
+    ("web_request", web_request),
 ];
 
 /// WebSocket frames. However the bytes are cut, the same comes out.
@@ -128,6 +134,25 @@ pub fn probes(data: &[u8]) {
     }
     if icmp::reply(data).is_some() {
         assert!(data.len() >= 8);
+    }
+}
+
+/// Datagrams of the UDP capacity test: what is read is written as what is read.
+pub fn udp_capacity(data: &[u8]) {
+    if let Some((token, message)) = wire::read(data) {
+        let written = wire::write(token, &message);
+        // As bytes: a delay that is not a number is not equal to itself.
+        let again = wire::read(&written).map(|(token, message)| wire::write(token, &message));
+        assert_eq!(again, Some(written));
+    }
+}
+
+/// Requests of the web speed tests.
+pub fn web_request(data: &[u8]) {
+    match request::parse(data) {
+        Ok(Some(found)) => assert!(found.head_bytes <= data.len()),
+        Ok(None) => assert!(data.len() < request::HEAD_BYTES),
+        Err((status, _)) => assert!((400..600).contains(&status)),
     }
 }
 

@@ -8,7 +8,7 @@ use super::args::ServerArgs;
 use super::config::{self, Route};
 use super::exec::Exec;
 use super::io::{prepare, Io};
-use super::session::{server_builder, zeros, BULK_CHUNK_BYTES};
+use super::session::{server_builder, zeros};
 use crate::ndt7::output::{keyed, Lines};
 use crate::ndt7::{sys, tls};
 use bytes::Bytes;
@@ -343,5 +343,3 @@ impl Server {
         }
     }
 }
-
-const _: () = assert!(LARGE_BYTES % BULK_CHUNK_BYTES as u64 == 0);

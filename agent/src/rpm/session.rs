@@ -14,7 +14,7 @@ use std::rc::Rc;
 const STREAM_WINDOW_BYTES: u32 = 32 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 64 << 20;
 /// Body that a stream holds ready: what is behind it on the connection waits no longer than that.
-pub const BULK_CHUNK_BYTES: usize = 16 << 10;
+const BULK_CHUNK_BYTES: usize = 16 << 10;
 const MAX_HEADER_BYTES: u32 = 16 << 10;
 const MAX_STREAMS: u32 = 256;
 

@@ -6,7 +6,7 @@
 
 mod client;
 mod model;
-mod request;
+pub mod request;
 mod server;
 
 use std::process::ExitCode;
