@@ -138,8 +138,8 @@ def test_udp_capacity_finds_nearly_what_the_shaper_leaves_to_its_datagrams(tmp_p
     metrics, flows = run(tmp_path, "test = udp_capacity()")
     for way, rate_bps in (("down", 20e6), ("up", 10e6)):
         found = figure(metrics, "test", "udp_capacity_bps", way)
-        # IP packets of 1250 bytes, which the shaper counts as 1264: never more. Somewhat less, because the search
-        # swings about the rate and no whole second need be full (seen: 18.9 of 19.8 Mbit/s)
+        # IP packets of 1250 bytes, which the shaper counts as 1264: never more. Somewhat less, because the
+        # search swings about the rate and no whole second need be full (seen: 18.9 of 19.8 Mbit/s)
         assert 0.92 < found / (rate_bps * 1250 / 1264) < 1.005
         assert departed_bytes(flows, "udp", way) > 0
 
