@@ -110,7 +110,7 @@ class Observed:
     test_item: str | None = None
     warnings: Sequence[str] = ()
     figures: Mapping[tuple[str, str | None, str], float] = field(default_factory=dict)
-    """What the tools and the tap say of the whole run (table `metrics`): source, direction and name → value."""
+    """What tools and tap say of the whole run (table `metrics`): source, direction and name → value."""
     read_many: Callable[[], ManyFlows | None] | None = None
     """Works out what many flows did; None where the run had no flow tap."""
 

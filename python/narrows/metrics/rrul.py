@@ -2,9 +2,9 @@
 
 Definition (Flent 2.3, tests/rrul.conf, rrul_be.conf): 5 s of probes alone, 60 s with load, 5 s alone; four
 TCP flows each way, three UDP probes and one ICMP probe. The flows are of BE (CS0), BK (CS1), CS5 and EF in
-`rrul`, its UDP probes of EF, BK and BE; in `rrul_be` all are best effort. Flent's "sum" and "avg" add or average the streams at each instant of
-a common grid (step 0.2 s); over a whole phase these are the sum and the mean of the streams' own means,
-which is what is computed here, so no interpolation enters.
+`rrul`, its UDP probes of EF, BK and BE; in `rrul_be` all are best effort. Flent's "sum" and "avg" add or
+average the streams at each instant of a common grid (step 0.2 s); over a whole phase these are the sum and
+the mean of the streams' own means, which is what is computed here, so no interpolation enters.
 
 The load phase is [start + delay, start + delay + length), as Flent's CDFs cut it; Flent's text summary
 takes the whole series, its edges included, and reads lower rates. Idle is what came before the load.

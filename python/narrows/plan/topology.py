@@ -1,7 +1,8 @@
 """Graphs of nodes and links, with their addresses, routes and where the bottleneck sits.
 
 `dumbbell` builds the usual one, `many_senders` that of flows at scale; nothing else assumes a shape. Every
-interface has a fixed MAC address and knows its neighbour, so that no run begins with ARP. No commands here: `narrows.plan.linux` says it to `ip`.
+interface has a fixed MAC address and knows its neighbour, so that no run begins with ARP. No commands here:
+`narrows.plan.linux` says it to `ip`.
 """
 
 from __future__ import annotations
