@@ -95,6 +95,17 @@ if [ "$(cat "$stamp" 2>/dev/null || true)" != "$wanted" ]; then
     printf '%s' "$wanted" >"$stamp"
 fi
 
+# ---- clients from npm ------------------------------------------------------------------------------------
+
+# Speed tests whose own programs are JavaScript. Without them all others work, and a run that needs one says so.
+for client in tests/interop/ndt7-js tests/interop/cloudflare-js; do
+    installed=$client/node_modules/.package-lock.json
+    if [ ! -e "$installed" ] || [ "$client/package-lock.json" -nt "$installed" ]; then
+        (cd "$client" && npm ci --silent --no-audit --no-fund) ||
+            say "warning: its packages could not be installed; later: cd $client && npm ci"
+    fi
+done
+
 # ---- agent -----------------------------------------------------------------------------------------------
 
 if [ -f agent/Cargo.toml ]; then

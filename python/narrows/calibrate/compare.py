@@ -23,16 +23,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from narrows.calibrate.readings import ADDED, IP, LATENCY, RPM, THROUGHPUT
+from narrows.calibrate.readings import ADDED, IP, IP_OF_1250, LATENCY, RPM, THROUGHPUT
 from narrows.metrics.bias import Bias, bias
 from narrows.metrics.rank_inversions import Inversions, rank_inversions
 from narrows.metrics.score import CROSS, OWN, THIRD, TRUTH
-from narrows.metrics.utilisation import TCP_IPV4_HEADERS_BYTES
+from narrows.metrics.utilisation import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES
 from narrows.spec.under_test import VARIED
 
 MS_PER_MINUTE = 60_000.0
-PAYLOAD_OF_IP = (1500 - TCP_IPV4_HEADERS_BYTES) / 1500
-"""TCP payload in a full packet of 1500 bytes: what a rate of IP packets would carry."""
+FULL_PACKET_BYTES = 1500
+PAYLOAD_OF_WIRE = (FULL_PACKET_BYTES - TCP_IPV4_HEADERS_BYTES) / (FULL_PACKET_BYTES + ETHERNET_HEADER_BYTES)
+PAYLOAD_OF = {
+    IP: PAYLOAD_OF_WIRE * (FULL_PACKET_BYTES + ETHERNET_HEADER_BYTES) / FULL_PACKET_BYTES,
+    IP_OF_1250: PAYLOAD_OF_WIRE * (1250 + ETHERNET_HEADER_BYTES) / 1250,
+}
+"""TCP payload that full packets would carry in the time that these packets took on the link."""
 FLOORS = {THROUGHPUT: 0.01, LATENCY: 0.5, ADDED: 0.5, RPM: 0.5}
 """Differences of condition below this are no difference: share of the median for rates, ms for the others."""
 STATISTICS = ("p50", "p90", "p95", "p99", "mean")
@@ -92,7 +97,8 @@ def compared(readings: pl.DataFrame, scores: pl.DataFrame, runs: pl.DataFrame) -
     seen = (
         pl.when(quantity == LATENCY).then(value - base)
         .when(quantity == RPM).then(MS_PER_MINUTE / value - base)
-        .when(pl.col("layer") == IP).then(value * PAYLOAD_OF_IP)
+        .when(pl.col("layer") == IP).then(value * PAYLOAD_OF[IP])
+        .when(pl.col("layer") == IP_OF_1250).then(value * PAYLOAD_OF[IP_OF_1250])
         .otherwise(value)
     )  # fmt: skip
     table = table.with_columns(seen=seen).join(truths(scores), on=["run_id", "direction", "statistic"])

@@ -25,7 +25,7 @@ TOOL, OWN_PACKETS, OWN_RTT, PROBE = (
     "its own RTT",
     "a third party's probe",
 )
-PAYLOAD, IP = "TCP payload", "IP"
+PAYLOAD, IP, IP_OF_1250 = "TCP payload", "IP", "IP, packets of 1250 bytes"
 ORIGINS = (TOOL, OWN_PACKETS, OWN_RTT, PROBE)
 
 
@@ -53,6 +53,14 @@ OWN_FIGURES: Mapping[str, Meaning] = {
     "rpm_foreign": Meaning(RPM, words="RPM, foreign probes"),
     "rpm_loaded": Meaning(RPM, words="RPM, self probes"),
     "rpm_goodput_bps": Meaning(THROUGHPUT, words="RPM's goodput"),
+    "udp_capacity_bps": Meaning(THROUGHPUT, words="UDP capacity, best second", layer=IP_OF_1250),
+    "udp_capacity_mean_bps": Meaning(THROUGHPUT, words="UDP capacity, mean", layer=IP_OF_1250),
+    "udp_capacity_delay_variation_mean_ms": Meaning(ADDED, "mean", "UDP delay variation, best second"),
+    "cloudflare_bandwidth_bps": Meaning(THROUGHPUT, words="Cloudflare bandwidth"),
+    "cloudflare_loaded_latency_ms": Meaning(LATENCY, words="Cloudflare loaded latency"),
+    "ookla_model_throughput_bps": Meaning(THROUGHPUT, words="Ookla model, speed"),
+    "ookla_model_loaded_latency_ms": Meaning(LATENCY, words="Ookla model, loaded latency"),
+    "librespeed_model_throughput_bps": Meaning(THROUGHPUT, words="LibreSpeed model, speed"),
 }
 """Figures whose names do not say what they mean, or that need a better name in a table."""
 
@@ -71,13 +79,15 @@ NOT_READINGS = (
 )
 RATE_WORDS = ("throughput", "goodput", "capacity", "download", "upload", "rate")
 DELAY_WORDS = ("latency", "rtt", "ping")
+AT_REST = ("cloudflare_latency_ms", "ookla_model_latency_ms", "librespeed_model_latency_ms")
+"""Latencies that the tool measured before it loaded anything: no reading of a loaded queue."""
 
 
 def meaning_of(name: str, unit: str) -> Meaning | None:
     """What a tool's own figure reads, by its name and unit; None: it is no reading."""
     if name in OWN_FIGURES:
         return OWN_FIGURES[name]
-    if any(word in name for word in NOT_READINGS):
+    if name in AT_REST or any(word in name for word in NOT_READINGS):
         return None
     words = name.removesuffix("_bps").removesuffix("_ms").replace("_", " ")
     if unit == "bit/s" and any(word in name for word in RATE_WORDS):

@@ -18,14 +18,13 @@ import polars as pl
 
 import narrows.metrics
 from narrows.engine import layout
-from narrows.metrics.score import SCORE, score
+from narrows.metrics.score import A_DELAY, SCORE, score
 from narrows.store.results import Results
 
 FILE = "score.parquet"
 MADE_BY = "narrows_scorer"
 SERIES = ("source", "series", "direction", "flow", "t_ns", "value", "unit")
 DEPARTURES = ("hop", "direction", "t_ns", "flow", "bytes", "sojourn_ns")
-DELAYS = "rtt|owd|latency|delay"
 
 
 def scores(
@@ -63,7 +62,7 @@ def of_run(folder: Path, run: str, item_of: Callable[[Mapping[str, Any]], str | 
 def _tables(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Only the columns and rows that metrics read: a queue table has many times more."""
     samples = pl.scan_parquet(folder / "samples.parquet").select(SERIES)
-    samples = samples.filter(pl.col("series").cast(pl.String).str.contains(DELAYS))
+    samples = samples.filter(pl.col("series").cast(pl.String).str.contains("|".join(A_DELAY)))
     queue = pl.scan_parquet(folder / "queue.parquet").filter(pl.col("event").cast(pl.String) == "depart")
     flows = pl.scan_parquet(folder / "flows.parquet")
     return samples.collect(), queue.select(DEPARTURES).collect(), flows.collect()

@@ -21,7 +21,11 @@ from narrows.plan.model import Command, Plan
 
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 CHECKOUT = Path(__file__).resolve().parents[3]
-JS_CLIENT = "@checkout/tests/interop/ndt7-js/"
+JS_CLIENTS = {
+    "tests/interop/ndt7-js": "the official JavaScript NDT7 client",
+    "tests/interop/cloudflare-js": "Cloudflare's own client",
+}
+"""Clients from npm: where in the checkout, and what they are."""
 OVERHEAD_BYTES = 64 * 1024 * 1024
 """The kernel's own text, page tables of stub processes, the launcher."""
 PACKAGES = {"iperf3": "iperf3", "tc": "iproute2", "ip": "iproute2", "ping": "iputils-ping", "node": "nodejs"}
@@ -46,13 +50,15 @@ def mentions(plan: Plan, word: str) -> bool:
 def check_tools(plans: Iterable[Plan], path: str) -> None:
     """Every outside program that any plan names must be there before the first guest boots."""
     missing: dict[str, str] = {}
-    js_packages = CHECKOUT / "tests/interop/ndt7-js/node_modules"
+    absent = {
+        where: what for where, what in JS_CLIENTS.items() if not (CHECKOUT / where / "node_modules").is_dir()
+    }
     for plan in plans:
-        if mentions(plan, JS_CLIENT) and not js_packages.is_dir():
-            raise EngineError(
-                "the packages of the official JavaScript NDT7 client are not there",
-                remedy=f"cd {js_packages.parent} && npm ci",
-            )
+        for where, what in absent.items():
+            if mentions(plan, f"@checkout/{where}/"):
+                raise EngineError(
+                    f"the packages of {what} are not there", remedy=f"cd {CHECKOUT / where} && npm ci"
+                )
         for item in plan.traffic:
             if isinstance(item, Command):
                 program = item.argv[0]

@@ -48,7 +48,8 @@ OWN, THIRD, CROSS = "own", "third party", "cross traffic"
 TRUTH = "truth"
 PROBES = ("udp_probe", "icmp_echo")
 UDP_IPV4_HEADERS_BYTES = 28
-NOT_A_DELAY = ("min_rtt", "rttvar", "rcv_rtt", "elapsed", "duration")
+A_DELAY = ("rtt", "owd", "latency", "delay", "loaded_ping")
+NOT_A_DELAY = ("min_rtt", "rttvar", "rcv_rtt", "elapsed", "duration", "delay_variation")
 SOJOURN_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 
@@ -124,7 +125,7 @@ class _Run:
         text = pl.col("source", "series", "direction", "flow", "unit").cast(pl.String)
         known = self.samples.with_columns(text).filter(pl.col("unit").is_in(list(NS_OF)))
         name = pl.col("series")
-        is_delay = (name.str.contains("rtt|owd|latency|delay")) & ~name.str.contains("|".join(NOT_A_DELAY))
+        is_delay = name.str.contains("|".join(A_DELAY)) & ~name.str.contains("|".join(NOT_A_DELAY))
         mine = pl.col("source").str.split("/").list.first().is_in([*self.own, *self.probes])
         labels = self.flows.filter(pl.col("item").cast(pl.String).is_in(self.own))["label"].unique().to_list()
         chosen = known.filter(is_delay & (mine | ((name == "tcp_info.rtt") & pl.col("flow").is_in(labels))))

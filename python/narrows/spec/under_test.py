@@ -17,10 +17,13 @@ from narrows.errors import SpecError, UsageError, did_you_mean
 from narrows.spec.axis import Axis, axis
 from narrows.spec.tools.bulk import bulk
 from narrows.spec.tools.capacity_test import capacity_test
+from narrows.spec.tools.cloudflare import cloudflare
 from narrows.spec.tools.iperf3 import iperf3
 from narrows.spec.tools.ndt7 import ndt7
 from narrows.spec.tools.rpm import rpm
 from narrows.spec.tools.rrul import rrul, rrul_be
+from narrows.spec.tools.udp_capacity import udp_capacity
+from narrows.spec.tools.web_speed import web_speed
 from narrows.spec.traffic import Traffic
 
 TOOL = "tool"
@@ -68,6 +71,15 @@ TOOLS: dict[str, Tool] = {
     "rpm": Tool(
         rpm,
         variations={"08": {"variant": "draft-08"}, "go": {"variant": "go"}, "parallel": {"parallel": True}},
+    ),
+    "udp_capacity": Tool(
+        udp_capacity,
+        variations={"T0": {"tolerated": 0}, "20s": {"test_length": "20 s"}, "5s": {"test_length": "5 s"}},
+    ),
+    "cloudflare": Tool(cloudflare, variations={"bbr": {"cca": "bbr"}}),
+    "ookla_model": Tool(web_speed, {"model": "ookla"}, {"5s": {"test_length": "5 s"}, "bbr": {"cca": "bbr"}}),
+    "librespeed_model": Tool(
+        web_speed, {"model": "librespeed"}, {"5s": {"test_length": "5 s"}, "bbr": {"cca": "bbr"}}
     ),
     "rrul_be": Tool(
         rrul_be, {"duration": "20 s", "delay": "2 s"}, {"60s": {"duration": "60 s"}, "16": {"flows": 16}}
