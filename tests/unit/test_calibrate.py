@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from narrows.calibrate.compare import compared, parameters, summaries
+from narrows.calibrate.compare import as_frame, compared, parameters, summaries
 from narrows.calibrate.readings import LATENCY, RPM, THROUGHPUT, meaning_of
 from narrows.calibrate.rounds import Rounds, condition_of
 from narrows.calibrate.scenario import Settings, plan_scenario, question_of, written
@@ -214,6 +214,12 @@ def test_latencies_lose_their_base_rtt_and_rpm_becomes_a_time() -> None:
     assert third["error"].to_list() == pytest.approx([5.0, 15.0])
 
 
+def test_one_run_has_an_error_and_says_why_it_has_no_spread() -> None:
+    row = {"run_id": "a", "tool": "t", "condition": "x", "metric": "m", "truth": 25.0}
+    found = as_frame(summaries(table([row | {"quantity": LATENCY, "value": 50.0}])))
+    assert found.select("n", "bias", "iqr", "no_spread").rows() == [(1, 5.0, None, "one run")] * 2
+
+
 def test_an_order_that_is_the_wrong_way_round_is_counted_and_named() -> None:
     rows = [
         {
@@ -283,6 +289,19 @@ def test_tools_and_variations_are_chosen_by_name(tmp_path: Path) -> None:
     assert len(varied.plans) == 1 + len(TOOLS["iperf3"].variations)
     with pytest.raises(UsageError, match="no tool iperf"):
         plan_scenario(path, ["iperf"], varied=False)
+
+
+def test_a_scenario_may_have_a_rule_instead_of_a_number_and_seeds_overrule_it(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        '"""Q?"""\nfrom narrows.spec import *\nlink = Link(rate="1 Mbit/s")\ntest = under_test()\n'
+        'repeat(at_least=6, at_most=9, until=ci("throughput_mean", direction="down", within="5 %"))\n'
+    )
+    ready = plan_scenario(path, ["iperf3"], varied=False)
+    assert ready.rule is not None
+    assert len(ready.plans) == 9
+    fixed = plan_scenario(path, ["iperf3"], varied=False, seeds=2)
+    assert (fixed.rule, len(fixed.plans)) == (None, 2)
 
 
 def test_a_scenario_without_a_speed_test_is_refused_with_the_line_to_add(tmp_path: Path) -> None:

@@ -16,10 +16,11 @@ import polars as pl
 
 from narrows.calibrate import compare
 from narrows.calibrate.readings import READINGS, score_readings, tool_readings
+from narrows.calibrate.rounds import test_of
 from narrows.calibrate.scores import scores
 from narrows.engine import layout
 from narrows.errors import StoreError
-from narrows.metrics.scored_run import belongs, own_items
+from narrows.metrics.scored_run import own_items
 from narrows.plan.model import Plan
 from narrows.spec.axis import SEED
 from narrows.spec.under_test import TOOL
@@ -78,9 +79,7 @@ def calibration(directory: Path, progress: Callable[[str], None] | None = None) 
     runs = every.filter(pl.col("status") == "ok")
     if runs.is_empty() or TOOL not in every.columns:
         raise StoreError("there is no whole run to compare", where=str(directory), remedy="run it again")
-    scored = scores(
-        results, lambda plan: test if any(belongs(i["id"], test) for i in plan["traffic"]) else None, progress
-    )
+    scored = scores(results, lambda plan: test_of(plan, test), progress)
     readings = _readings(results, runs, scored, test)
     axes = tuple(a for a in _axes(results, runs) if a not in (TOOL, SEED))
     table = compare.compared(readings, scored, runs).with_columns(compare.conditions(axes))
@@ -114,7 +113,7 @@ def _readings(results: Results, runs: pl.DataFrame, scored: pl.DataFrame, test: 
         plan = Plan.from_json((folder / layout.PLAN).read_text(), where=str(folder))
         own = own_items(plan.model_dump(), test)
         mine = scores_by_run.get(run)
-        ways = [] if mine is None else mine["direction"].unique(maintain_order=True).to_list()
+        ways = [] if mine is None else mine["direction"].drop_nulls().unique(maintain_order=True).to_list()
         if run in by_run:
             rows += tool_readings(by_run[run], run, test, ways)
         if mine is not None:

@@ -66,6 +66,15 @@ class Summary:
         return self.quantity == THROUGHPUT
 
     @property
+    def no_spread(self) -> str | None:
+        """Why there is no spread, where there is none."""
+        if self.bias.n == 1:
+            return "one run"
+        if self.relative and self.bias.relative_iqr is None:
+            return "the truth is 0 in all runs but one"
+        return None
+
+    @property
     def typical(self) -> float | None:
         """Median error: as a share for rates, in ms for delays."""
         return self.bias.relative_median if self.relative else self.bias.median
@@ -244,9 +253,9 @@ SUMMARY: dict[str, Any] = {
     "tool": pl.String(), "origin": pl.String(), "quantity": pl.String(), "metric": pl.String(),
     "direction": pl.String(), "whose": pl.String(), "n": pl.Int64(), "bias": pl.Float64(),
     "bias_low": pl.Float64(), "bias_high": pl.Float64(), "iqr": pl.Float64(), "std": pl.Float64(),
-    "relative_bias": pl.Float64(), "relative_iqr": pl.Float64(), "worst": pl.Float64(),
-    "worst_relative": pl.Float64(), "worst_condition": pl.String(), "pairs": pl.Int64(),
-    "inverted": pl.Int64(), "tied": pl.Int64(), "tau": pl.Float64(),
+    "relative_bias": pl.Float64(), "relative_iqr": pl.Float64(), "no_spread": pl.String(),
+    "worst": pl.Float64(), "worst_relative": pl.Float64(), "worst_condition": pl.String(),
+    "pairs": pl.Int64(), "inverted": pl.Int64(), "tied": pl.Int64(), "tau": pl.Float64(),
 }  # fmt: skip
 
 
@@ -260,7 +269,7 @@ def as_frame(found: Sequence[Summary]) -> pl.DataFrame:
             (
                 s.tool, s.origin, s.quantity, s.metric, s.direction, s.whose, b.n, b.median,
                 interval.low if interval else None, interval.high if interval else None, b.iqr, b.std,
-                b.relative_median, b.relative_iqr, s.worst, s.worst_relative, s.worst_condition,
+                b.relative_median, b.relative_iqr, s.no_spread, s.worst, s.worst_relative, s.worst_condition,
                 *((i.pairs, i.inverted, i.tied, i.tau) if i else (None,) * 4),
             )
         )  # fmt: skip

@@ -22,6 +22,7 @@ import polars as pl
 
 from narrows.calibrate.scores import scores
 from narrows.errors import StoreError, did_you_mean
+from narrows.metrics.scored_run import belongs
 from narrows.metrics.sequential import Decision, Rule, State, decide
 from narrows.plan.expand import seed_of
 from narrows.plan.model import Plan
@@ -55,8 +56,11 @@ def condition_of(plan: Plan) -> Condition:
 class Rounds:
     """The rounds of one experiment in one directory."""
 
-    def __init__(self, plans: Sequence[Plan], rule: repeat, directory: Path, at_once: int = 1) -> None:
-        self.directory, self.rule, self.at_once = directory, rule, at_once
+    def __init__(
+        self, plans: Sequence[Plan], rule: repeat, directory: Path, at_once: int = 1, item: str | None = None
+    ) -> None:
+        """`item` is the load that figures of `score` are of; None: the only one of each run."""
+        self.directory, self.rule, self.at_once, self.item = directory, rule, at_once, item
         self.until: ci = rule["until"]
         self._by: dict[Condition, list[Plan]] = {}
         for plan in plans:
@@ -143,7 +147,7 @@ class Rounds:
         figures = results.metrics().with_columns(text).rename({"name": "figure"})
         known = set(figures["figure"].to_list())
         if not _named(name, known):
-            scored = scores(results, lone_test).rename({"metric": "figure"})
+            scored = scores(results, self._test).rename({"metric": "figure"})
             columns = ["run_id", "source", "direction", "figure", "value", "unit"]
             figures = pl.concat([figures.select(columns), scored.select(columns)])
             known |= set(scored["figure"].to_list())
@@ -167,6 +171,9 @@ class Rounds:
             whole = rows.filter(~pl.col("source").str.contains("/"))  # the item, not each of its flows
             rows = whole if whole.height else rows
         return rows
+
+    def _test(self, plan: Mapping[str, Any]) -> str | None:
+        return lone_test(plan) if self.item is None else test_of(plan, self.item)
 
     def write(self) -> None:
         """The rule and what it found, beside the runs."""
@@ -211,6 +218,11 @@ def lone_test(plan: Mapping[str, Any]) -> str | None:
         if len(names) == 1:
             return str(names[0])
     return None
+
+
+def test_of(plan: Mapping[str, Any], item: str) -> str | None:
+    """The item where the plan has it or parts of it."""
+    return item if any(belongs(each["id"], item) for each in plan["traffic"]) else None
 
 
 def _bounds(within: Any, unit: str) -> dict[str, float]:

@@ -185,12 +185,14 @@ def _cross(value: str) -> str:
 
 @dataclass(frozen=True)
 class Ready:
-    """A scenario, planned for the tools chosen: the item under test, and all runs."""
+    """A scenario, planned for the tools chosen: the item under test, all runs, and the rule that may end them
+    early."""
 
     name: str
     question: str
     item: str
     plans: tuple[Plan, ...]
+    rule: repeat | None = None
 
 
 def plan_scenario(path: Path, tools: Sequence[str] | None, varied: bool, seeds: int | None = None) -> Ready:
@@ -203,7 +205,9 @@ def plan_scenario(path: Path, tools: Sequence[str] | None, varied: bool, seeds: 
         if seeds is not None:
             experiment.repeat = repeat(n=seeds)
         plans = plan_experiment(experiment).plans
-    return Ready(experiment.name, experiment.question, item, plans)
+    found = experiment.repeat
+    rule = found if found is not None and found["until"] is not None else None
+    return Ready(experiment.name, experiment.question, item, plans, rule)
 
 
 def _item(experiment: Experiment) -> str:

@@ -32,10 +32,12 @@ def error(one: Summary) -> str | None:
 
 
 def spread(one: Summary) -> str | None:
-    """The middle half of the errors."""
+    """The middle half of the errors, or why there is none."""
+    if one.no_spread is not None:
+        return f"none: {one.no_spread}"
     if one.relative:
         return None if one.bias.relative_iqr is None else f"{100 * one.bias.relative_iqr:.1f} %"
-    return f"{one.bias.iqr:.1f} ms"
+    return None if one.bias.iqr is None else f"{one.bias.iqr:.1f} ms"
 
 
 def worst(one: Summary) -> str | None:

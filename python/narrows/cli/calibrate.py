@@ -12,12 +12,13 @@ from rich.console import Console
 
 from narrows.cli.format import console as make_console
 from narrows.cli.format import table
-from narrows.cli.run import _terminate, carry_out, make_engine, report_on
+from narrows.cli.run import _terminate, carry_out, in_rounds, make_engine, report_on
 from narrows.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from narrows.calibrate.calibration import Calibration
     from narrows.calibrate.scenario import Settings
+    from narrows.plan.model import Plan
 
 SCENARIO_HELP = (
     "Experiment files with under_test(), or built-in names: aqm, cross, rtt, loss, burst, dsl, cable."
@@ -135,19 +136,32 @@ def one(
         for each in plans:
             typer.echo(key(each.key))
         return
-    console.print(f"{ready.question}  {len(plans)} runs; scenario: {path}")
-    with FinishPool(jobs or len(os.sched_getaffinity(0))) as finish:
-        runner = Runner(make_engine(engine), plans, directory, finish, jobs=jobs)
-        state = carry_out(console, runner, directory, "narrows calibrate")
+    rule, cores = ready.rule, jobs or len(os.sched_getaffinity(0))
+    most = f"{len(plans)} runs" if rule is None else f"at most {len(plans)} runs"
+    console.print(f"{ready.question}  {most}; scenario: {path}")
+    if not plans:
+        raise UsageError("there is no run to make", where=str(path))
+    chosen, states = make_engine(engine), []
+    with FinishPool(cores) as finish:
+
+        def make(some: list[Plan], in_order: bool = False) -> None:
+            runner = Runner(chosen, some, directory, finish, jobs=jobs, keep_order=in_order)
+            states.append(carry_out(console, runner, directory, "narrows calibrate"))
+
+        if rule is None:
+            make(plans)
+        else:
+            remember(directory, ready.item)
+            in_rounds(console, plans, rule, directory, cores, make, ready.item)
     remember(directory, ready.item)
-    if state.ok or (state.planned is not None and state.planned.to_do < state.planned.total):
+    if any(s.ok or (s.planned is not None and s.planned.to_do < s.planned.total) for s in states):
         with console.status("comparing"):
             found = calibration(directory)
             write_tables(found, directory / "calibration")
             built = build(found, directory / "calibration")
         show(console, found)
         console.print(f"report: {built.html}")
-    report_on(console, state, directory)
+    report_on(console, states[-1], directory, [each for state in states for each in state.failed])
 
 
 def show(console: Console, found: Calibration) -> None:

@@ -127,11 +127,12 @@ def in_rounds(
     directory: Path,
     at_once: int,
     make: Callable[..., None],
+    item: str | None = None,
 ) -> None:
-    """Round after round until the rule holds for each condition; then what it found."""
+    """Round after round until the rule holds for each condition; then what it found. `item`: as of Rounds."""
     from narrows.calibrate.rounds import FILE, Rounds
 
-    rounds = Rounds(plans, rule, directory, at_once)
+    rounds = Rounds(plans, rule, directory, at_once, item)
     for batch in rounds:
         console.print(f"round {rounds.number}: {len(batch)} runs")
         make(batch, True)

@@ -117,6 +117,13 @@ def test_bias_is_the_median_error_and_spread_its_scatter() -> None:
     assert result.median_interval is None
 
 
+def test_one_run_has_an_error_and_no_spread() -> None:
+    result = bias([12], [10])
+    assert result is not None
+    assert (result.n, result.median, result.relative_median) == (1, 2.0, pytest.approx(0.2))
+    assert (result.iqr, result.std, result.relative_iqr, result.median_interval) == (None, None, None, None)
+
+
 def test_the_relative_bias_leaves_out_truths_of_zero() -> None:
     result = bias([1, 1, -5], [0, 0, 10])
     assert result is not None
