@@ -43,7 +43,7 @@ def throughput_values(
     values = [
         Value("throughput_mean", "ndt7 0.11: bytes over elapsed time", mean, "bit/s", n),
         *_capacity(t, size, which, window),
-        *_requests(t, size),
+        *request_values(t, size),
     ]
     best = best_sub_interval(t, whole, start, stop)
     if best is not None:
@@ -81,7 +81,10 @@ def _capacity(t: Floats, size: Floats, which: Floats, window: tuple[int, int]) -
             yield Value("throughput_after_omit", name, found.rate_bps, "bit/s", found.intervals)
 
 
-def _requests(t: Floats, size: Floats) -> Iterator[Value]:
+def request_values(t: Floats, size: Floats) -> Iterator[Value]:
+    """The 90th percentile of the rates of blocks of each size, small ones first."""
+    if t.size == 0:
+        return
     total = np.cumsum(size)
     for request in REQUEST_BYTES:
         count = int(total[-1] // request)

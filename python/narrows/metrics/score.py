@@ -1,8 +1,9 @@
 """Scores one run: every applicable metric on every series of it, and on what the queue really did.
 
 The rows (schema SCORE) are of one load direction each ("down", "up"; a tool that loads both ways at once has
-rows in both). `source` says who measured and `series` what: a probe's round trips, the smoothed RTT of the
-tool's own connections, the sojourn of the tool's own packets, of a probe's packets, of the cross traffic's.
+rows in both), or of the whole test (direction NULL: AIM scores, RRUL's summary). `source` says who measured
+and `series` what: a probe's round trips, the smoothed RTT of the tool's own connections, the sojourn of the
+tool's own packets, of a probe's packets, of the cross traffic's.
 Rows of source "truth" are what readings are held against:
 
 - `queue_delay_*` of series "own", "third party": sojourn in the loaded direction (that quantile) plus the
@@ -17,15 +18,17 @@ Pure: tables in, table out. A direction that the tool did not load has no rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from narrows.metrics.any_latency import Delays, Value, latency_values, rpm_values
-from narrows.metrics.any_throughput import throughput_values
-from narrows.metrics.scored_run import DIRECTIONS, Window, loaded_windows, own_items
+from narrows.metrics.any_throughput import request_values, throughput_values
+from narrows.metrics.any_whole import aim_values, rrul_values, stability_values
+from narrows.metrics.arrays import Floats
+from narrows.metrics.scored_run import DATA_BYTES, DIRECTIONS, Window, loaded_windows, own_items
 from narrows.metrics.utilisation import (
     ETHERNET_HEADER_BYTES,
     TCP_IPV4_HEADERS_BYTES,
@@ -69,7 +72,19 @@ def score(
             if value.value is not None and not np.isfinite(value.value):
                 raise ValueError(f"{value.metric} of {source} {series} in run {run_id} is {value.value}")
             rows.append((run_id, source, series, direction, *astuple(value)))
+    for source, series, value in run.whole():
+        rows.append((run_id, source, series, None, *astuple(value)))
     return pl.DataFrame(rows, schema=SCORE, orient="row")
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """Packets: times, TCP or UDP payload, IP bytes, number of the flow."""
+
+    t_ns: Floats
+    payload: Floats
+    ip: Floats
+    flow: Floats
 
 
 class _Run:
@@ -98,6 +113,7 @@ class _Run:
         self.windows: dict[str, Window] = loaded_windows(
             self.packets.filter(pl.col("party") == OWN), plan["link"]
         )
+        self._known: dict[str, _Sent] = {}
         self.begins = min((start for start, _ in self.windows.values()), default=None)
 
     def _party(self) -> pl.Expr:
@@ -116,9 +132,59 @@ class _Run:
             collected[source, series] = loaded
             for value in latency_values(loaded, _before(delays, self.begins)):
                 yield source, series, value
-        yield from self._paired(collected)
+        yield from self._paired(collected, direction, window)
         yield from self._queue(direction, window)
         yield from self._truth(direction, window)
+
+    def whole(self) -> Iterator[tuple[str, str, Value]]:
+        """Figures of both directions together; none where only one was loaded."""
+        if len(self.windows) < len(DIRECTIONS):
+            return
+        down, up = (self.windows[way] for way in DIRECTIONS)
+        both = max(down[0], up[0]), min(down[1], up[1])
+        trips = {
+            source: d for source, series, d in self._delays() if source in self.probes and series == "rtt"
+        }
+        sent = self._sent("down")
+        low, high = np.searchsorted(sent.t_ns, down)
+        # the largest blocks of which there were two: Cloudflare's requests grow while they are fast
+        rate = [v.value for v in request_values(sent.t_ns[low:high], sent.payload[low:high])][-1:] or [None]
+        for probe, trip in trips.items():
+            loaded = [_within(trip, window) for window in (down, up)]
+            lost = np.concatenate([np.isnan(way.delay_ns) for way in loaded])
+            share = float(lost.mean()) if lost.size else None
+            for value in aim_values(_before(trip, self.begins), loaded[0], loaded[1], rate[0], share):
+                yield probe, "rtt", value
+        if both[1] > both[0]:
+            for value in rrul_values(self._flows(), trips, both):
+                yield f"bottleneck/{OWN}", "payload and rtt", value
+
+    def _sent(self, direction: str) -> _Sent:
+        """The tool's own packets that left the bottleneck this way, in order of time."""
+        if direction not in self._known:
+            mine = self.packets.filter((pl.col("party") == OWN) & (pl.col("direction") == direction))
+            headers = (
+                pl.when(pl.col("protocol") == "tcp")
+                .then(TCP_IPV4_HEADERS_BYTES)
+                .otherwise(UDP_IPV4_HEADERS_BYTES)
+            )
+            ip = pl.col("bytes").cast(pl.Float64) - ETHERNET_HEADER_BYTES
+            sized = mine.sort("t_ns").select(
+                pl.col("t_ns").cast(pl.Float64), (ip - headers).clip(0.0).alias("payload"), ip.alias("ip"),
+                pl.col("flow").cast(pl.Float64),
+            )  # fmt: skip
+            self._known[direction] = _Sent(*(sized[name].to_numpy() for name in sized.columns))
+        return self._known[direction]
+
+    def _flows(self) -> dict[tuple[str, str], tuple[Floats, Floats]]:
+        """Packets of each of the tool's own flows that carries data."""
+        found = {}
+        for way in DIRECTIONS:
+            sent = self._sent(way)
+            for flow in np.unique(sent.flow[sent.payload >= DATA_BYTES]):
+                mine = sent.flow == flow
+                found[way, f"{flow:.0f}"] = sent.t_ns[mine], sent.payload[mine]
+        return found
 
     def _delays(self) -> Iterator[tuple[str, str, Delays]]:
         """Round trips and one-way delays: of the probes, of the tool itself, of its connections' TCP_INFO."""
@@ -139,8 +205,11 @@ class _Run:
             shown = series if way is None or source not in self.intervals else f"{series}_{way}"
             yield str(source), str(shown), Delays(rows["t_ns"].to_numpy().astype(np.float64), ns, interval)
 
-    def _paired(self, collected: Mapping[tuple[str, str], Delays]) -> Iterator[tuple[str, str, Value]]:
+    def _paired(
+        self, collected: Mapping[tuple[str, str], Delays], direction: str, window: Window
+    ) -> Iterator[tuple[str, str, Value]]:
         """RPM of a third party's round trips as foreign and of the tool's own connections as self."""
+        sent = self._sent(direction)
         own = {
             k: d
             for k, d in collected.items()
@@ -151,7 +220,8 @@ class _Run:
             if foreign is None:
                 continue
             for (source, series), delays in own.items():
-                for value in rpm_values(foreign, delays):
+                stable = stability_values(sent.t_ns, sent.payload, foreign, delays, window)
+                for value in (*rpm_values(foreign, delays), *stable):
                     yield f"{probe} and {source}", f"foreign rtt, self {series}", value
 
     def _queue(self, direction: str, window: Window) -> Iterator[tuple[str, str, Value]]:
@@ -164,20 +234,8 @@ class _Run:
             for value in latency_values(_within(delays, window), idle):
                 if value.metric not in ("rpm", "latency_shown_min"):  # of a queue alone they mean nothing
                     yield f"{hop}/{party}", f"sojourn_{way}", value
-        mine = self.packets.filter((pl.col("party") == OWN) & (pl.col("direction") == direction)).sort("t_ns")
-        headers = (
-            pl.when(pl.col("protocol") == "tcp")
-            .then(TCP_IPV4_HEADERS_BYTES)
-            .otherwise(UDP_IPV4_HEADERS_BYTES)
-        )
-        sized = mine.select(
-            pl.col("t_ns").cast(pl.Float64),
-            ip=(pl.col("bytes").cast(pl.Float64) - ETHERNET_HEADER_BYTES),
-            payload=(pl.col("bytes").cast(pl.Float64) - ETHERNET_HEADER_BYTES - headers).clip(0.0),
-            flow=pl.col("flow").cast(pl.Float64),
-        )
-        t, payload, ip, flow = (sized[name].to_numpy() for name in ("t_ns", "payload", "ip", "flow"))
-        for value in throughput_values(t, payload, ip, flow, window):
+        sent = self._sent(direction)
+        for value in throughput_values(sent.t_ns, sent.payload, sent.ip, sent.flow, window):
             yield f"bottleneck/{OWN}", "payload", value
 
     def _truth(self, direction: str, window: Window) -> Iterator[tuple[str, str, Value]]:
