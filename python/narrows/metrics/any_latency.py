@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.metrics.arrays import Floats, clean, quantiles
+from narrows.metrics.arrays import Floats, ascends, clean, quantiles
 from narrows.metrics.cloudflare import LAST_POINTS, last_median
-from narrows.metrics.columns import ascending, raw
+from narrows.metrics.columns import aligned, ascending, first_of_each, raw
 from narrows.metrics.freezes import freezes
 from narrows.metrics.glitches import glitches
 from narrows.metrics.goresponsiveness import goresponsiveness
@@ -79,8 +79,7 @@ class Delays:
         """The first sample of each interval of that length; a series that is sparser stays as it is."""
         if self.t_ns.size == 0:
             return self
-        index = ((self.t_ns - self.t_ns[0]) // every_ns).astype(np.int64)
-        first = np.concatenate(([True], np.diff(index) > 0))
+        first = first_of_each(self.t_ns, float(self.t_ns[0]), every_ns)
         return Delays(self.t_ns[first], self.delay_ns[first])
 
     def last(self, span_s: float) -> Floats:
@@ -201,10 +200,8 @@ def _by_arrival(series: Delays) -> Iterator[Value]:
     """What is defined in the order of arrival: RFC 3550's jitter, and what a UDP capacity test would have
     seen: its delay ranges, and how often it would slow down.
     """
-    arrived = series.t_ns + series.delay_ns
-    present = ~np.isnan(arrived)
-    sent, arrived = series.t_ns[present], arrived[present]
-    if (np.diff(arrived) < 0).any():
+    sent, arrived = aligned(sent_ns=series.t_ns, arrived_ns=series.t_ns + series.delay_ns)
+    if not ascends(arrived):
         order = np.argsort(arrived, kind="stable")
         sent, arrived = sent[order], arrived[order]
     delay = (arrived - sent) / NS_PER_MS

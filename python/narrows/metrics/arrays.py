@@ -24,6 +24,8 @@ def clean(values: Values) -> Floats:
         array = values.astype(np.float64, copy=False)
     else:
         array = np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
+    if all_finite(array):
+        return array
     missing = np.isnan(array)
     present: Floats = array[~missing] if missing.any() else array
     if np.isinf(present).any():
@@ -31,9 +33,25 @@ def clean(values: Values) -> Floats:
     return present
 
 
+def all_finite(x: Floats) -> bool:
+    """Whether no value is missing or infinite, in one pass: a sum keeps both (an overflow is False)."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.isfinite(x.sum()))
+
+
+def ascends(x: Floats) -> bool:
+    """Whether the values are in order already, so that order statistics stand in their places."""
+    return x.size < 2 or bool(x[0] <= x[-1] and (x[1:] >= x[:-1]).all())
+
+
+def partitioned(x: Floats, *places: int) -> Floats:
+    """With those order statistics in their places, smaller values before and larger ones behind."""
+    return x if ascends(x) else np.partition(x, places)
+
+
 def quantiles(x: Floats, shares: Sequence[float]) -> Floats:
     """Hyndman and Fan's type 7, as NumPy's default; at once where the values ascend already."""
-    if x.size > 1 and x[0] <= x[-1] and bool((x[1:] >= x[:-1]).all()):
+    if x.size > 1 and ascends(x):
         place = np.asarray(shares, dtype=np.float64) * (x.size - 1)
         low = np.floor(place).astype(np.int64)
         high = np.minimum(low + 1, x.size - 1)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from narrows.metrics.arrays import Floats, Values, clean
+from narrows.metrics.arrays import Floats, Values, all_finite, clean
 
 
 def raw(values: Values) -> Floats:
@@ -21,7 +22,7 @@ def raw(values: Values) -> Floats:
         array = values.astype(np.float64, copy=False)
     else:
         array = np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
-    if np.isinf(array).any():
+    if not all_finite(array) and np.isinf(array).any():
         raise ValueError("an infinite value is not a measurement; look at the run that produced it")
     return array
 
@@ -33,17 +34,17 @@ def aligned(**columns: Values) -> list[Floats]:
     if len(set(sizes.values())) > 1:
         listing = ", ".join(f"{size} {name}" for name, size in sizes.items())
         raise ValueError(f"{listing}: each row needs all of them")
-    present = ~np.any([np.isnan(array) for array in arrays.values()], axis=0)
-    if present.all():
+    if all(all_finite(array) for array in arrays.values()):
         return list(arrays.values())
+    present = ~np.any([np.isnan(array) for array in arrays.values()], axis=0)
     return [array[present] for array in arrays.values()]
 
 
 def ascending(times: Floats, what: str) -> Floats:
     """The times, or a ValueError naming the first that is earlier than the one before it."""
-    back = np.flatnonzero(np.diff(times) < 0)
-    if back.size:
-        row = int(back[0]) + 1
+    back = times[1:] < times[:-1]
+    if back.any():
+        row = int(np.argmax(back)) + 1
         raise ValueError(
             f"{what}: row {row} ({times[row]:.0f}) is earlier than row {row - 1} ({times[row - 1]:.0f}); "
             "sort the rows together with all their columns"
@@ -55,3 +56,15 @@ def sample(values: Values, at_least: int = 2) -> Floats | None:
     """The values that are present, or None where they are too few for a number."""
     x = clean(values)
     return x if x.size >= at_least else None
+
+
+def first_of_each(times: Floats, start: float, every: float) -> NDArray[np.int64]:
+    """Where the first of the ascending times in each [start + k every, start + (k + 1) every) stands."""
+    if times.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    count = int((times[-1] - start) // every) + 1
+    if count > times.size:  # more intervals than times: look at the times
+        index = (times - start) // every
+        return np.flatnonzero(np.concatenate(([True], index[1:] > index[:-1])))
+    found = np.searchsorted(times, start + np.arange(count) * every, side="left")
+    return np.asarray(np.unique(found), dtype=np.int64)

@@ -22,11 +22,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 
-from narrows.metrics.arrays import Values
+from narrows.metrics.arrays import Floats, Values
 from narrows.metrics.columns import raw
 
+BooleanArray = NDArray[np.bool_]
 THRESHOLD_MS = 20.0
 WINDOW_MS = 1000.0
 NS_PER_MS = 1e6
@@ -70,8 +72,7 @@ def glitches(
     filled = (
         np.interp(index, index[~lost], rtt[~lost]) if lost.any() else rtt
     )  # a baseline exists also where probes were lost
-    baseline = median_filter(filled, size=2 * half + 1, mode="nearest")
-    bad = filled - baseline >= threshold_ms
+    bad = _above_median(filled, half, threshold_ms)
     if lost_counts:
         bad |= lost
     starts = np.flatnonzero(bad & ~np.concatenate(([False], bad[:-1])))
@@ -79,3 +80,25 @@ def glitches(
     gaps = starts[1:] - ends[:-1] - 1
     count = int(starts.size - np.count_nonzero(gaps < merge_gap))
     return Glitches(count, int(lost.sum()), int(rtt.size), rtt.size * interval_ms)
+
+
+def _above_median(x: Floats, half: int, threshold: float) -> BooleanArray:
+    """Where a value is at least so far above the median of the `half` values before and behind it and itself.
+
+    The median is worked out only where it can matter: a value of a block that is that far above it is as far
+    above the smallest value of the blocks around.
+    """
+    starts = np.arange(0, x.size, half)
+    low, high = np.minimum.reduceat(x, starts), np.maximum.reduceat(x, starts)
+    edges = np.pad(low, 1, mode="edge")
+    least = np.minimum(np.minimum(edges[:-2], edges[2:]), low)
+    possible = np.flatnonzero(
+        np.diff(np.concatenate(([False], high - least >= threshold, [False])).astype(np.int8))
+    )
+    above = np.zeros(x.size, dtype=np.bool_)
+    for first, end in possible.reshape(-1, 2):
+        begin, stop = int(first) * half, min(int(end) * half, x.size)
+        around = slice(max(0, begin - half), min(stop + half, x.size))
+        median = median_filter(x[around], size=2 * half + 1, mode="nearest")
+        above[begin:stop] = x[begin:stop] - median[begin - around.start :][: stop - begin] >= threshold
+    return above

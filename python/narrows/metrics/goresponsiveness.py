@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.metrics.arrays import Floats, Values
+from narrows.metrics.arrays import Floats, Values, partitioned
 from narrows.metrics.columns import sample
 
 MS_PER_MINUTE = 60_000.0
@@ -71,7 +71,7 @@ def _trimmed(x: Floats, times: int, percent: int) -> float:
     # float32, as in TrimBy: the product decides how many are kept
     keep = int(np.float32(x.size * times) * (np.float32(percent) / np.float32(100.0)))
     whole, rest = divmod(keep, times)
-    lowest = np.partition(x, min(whole, x.size - 1))
+    lowest = partitioned(x, min(whole, x.size - 1))
     total = float(lowest[:whole].sum()) * times + (float(lowest[whole]) * rest if rest else 0.0)
     return total / keep
 
@@ -79,4 +79,4 @@ def _trimmed(x: Floats, times: int, percent: int) -> float:
 def _percentile(x: Floats, times: int, percent: int) -> float:
     """The element at that share of the sorted samples, each of which occurs `times` times."""
     index = int(percent / 100.0 * (x.size * times)) // times
-    return float(np.partition(x, index)[index])
+    return float(partitioned(x, index)[index])

@@ -14,9 +14,7 @@ latency.
 
 from __future__ import annotations
 
-import numpy as np
-
-from narrows.metrics.arrays import Values
+from narrows.metrics.arrays import Values, partitioned
 from narrows.metrics.columns import sample
 
 
@@ -28,7 +26,7 @@ def interquartile_mean(values: Values) -> float | None:
     n = int(x.size)
     low = n // 4
     edge = 1.0 - (n / 4.0 - low)  # what is left of the samples at both edges
-    middle = np.partition(x, (low, n - low - 1))[low : n - low]
+    middle = partitioned(x, low, n - low - 1)[low : n - low]
     first, last = middle.min(), middle.max()
     inner = float(middle.sum()) - float(first) - float(last)
     return (inner + edge * float(first + last)) / (n / 2.0)

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from narrows.metrics.arrays import Values, clean
+from narrows.metrics.arrays import Values, clean, partitioned
 from narrows.metrics.columns import raw
 
 MS_PER_MINUTE = 60_000.0
@@ -79,7 +79,7 @@ def trimmed_mean(values: Values, keep_percent: int = 95) -> float | None:
     keep = x.size * keep_percent // 100
     if keep == 0:
         return None
-    return float(np.mean(np.partition(x, keep - 1)[:keep]))
+    return float(np.mean(partitioned(x, keep - 1)[:keep]))
 
 
 def responsiveness(

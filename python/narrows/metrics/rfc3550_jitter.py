@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.signal import lfilter
 
-from narrows.metrics.arrays import Floats, Values
+from narrows.metrics.arrays import Floats, Values, ascends
 from narrows.metrics.columns import aligned
 
 GAIN = 1.0 / 16.0
@@ -28,7 +28,7 @@ def rfc3550_jitter_series(sent_ns: Values, received_ns: Values) -> Floats | None
     sent, received = aligned(sent_ns=sent_ns, received_ns=received_ns)
     if received.size < 2:
         return None
-    if (np.diff(received) < 0).any():  # order of arrival is the definition; only rows are moved
+    if not ascends(received):  # order of arrival is the definition; only rows are moved
         order = np.argsort(received, kind="stable")
         sent, received = sent[order], received[order]
     distance = np.abs(np.diff(received - sent))

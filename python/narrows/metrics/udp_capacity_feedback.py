@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from narrows.metrics.arrays import Values
-from narrows.metrics.columns import aligned, ascending
+from narrows.metrics.columns import aligned, ascending, first_of_each
 
 FEEDBACK_NS = 50_000_000
 LOWER_MS = 30.0
@@ -43,13 +43,13 @@ def delay_range_per_feedback(
             f"a packet was received at {times[0]:.0f} ns, before the test began at {start_ns} ns"
         )
     above = delay - np.minimum.accumulate(delay)
-    index = ((times - start_ns) // feedback_ns).astype(np.int64)
-    first = np.flatnonzero(np.concatenate(([True], np.diff(index) > 0)))
+    first = first_of_each(times, start_ns, feedback_ns)
+    index = (times[first] - start_ns) // feedback_ns
     return pl.DataFrame(
         {
-            "t_ns": start_ns + index[first] * feedback_ns,
+            "t_ns": start_ns + index.astype(np.int64) * feedback_ns,
             "delay_range_ms": np.maximum.reduceat(above, first),
-            "packets": np.diff(np.concatenate((first, [index.size]))),
+            "packets": np.diff(np.concatenate((first, [times.size]))),
         }
     )
 

@@ -6,10 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy.ndimage import median_filter
 
 from narrows.metrics.any_latency import Delays, latency_values, rpm_values
 from narrows.metrics.any_throughput import throughput_values
 from narrows.metrics.arrays import Floats, quantiles
+from narrows.metrics.columns import first_of_each
+from narrows.metrics.glitches import glitches
 
 MS = 1e6
 
@@ -42,6 +45,28 @@ def test_the_last_20_pings_are_thinned_to_one_per_400_ms_before_they_are_counted
     series = delays([100.0] * 200 + [10.0] * 800)
     last = next(v for v in latency_values(series) if v.metric == "latency_last20_median")
     assert (last.value, last.n) == (10.0, 20)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_glitches_are_those_of_the_median_of_every_window(seed: int) -> None:
+    # the program works the median out only where it can matter; here it is worked out everywhere
+    random = np.random.default_rng(seed)
+    rtt = (
+        40
+        + 15 * np.sin(np.arange(3000) / 300)
+        + random.exponential(6, 3000)
+        + 30 * (random.random(3000) < 0.01)
+    )
+    above = rtt - median_filter(rtt, size=51, mode="nearest") >= 20.0
+    edges = np.diff(np.concatenate(([False], above)).astype(int)) > 0
+    assert glitches(rtt, 20.0).count == np.count_nonzero(edges) > 0
+
+
+def test_the_first_sample_of_each_interval_is_found_whether_dense_or_sparse() -> None:
+    dense = np.array([0.0, 1.0, 9.0, 10.0, 11.0, 35.0])
+    assert first_of_each(dense, 0.0, 10.0).tolist() == [0, 3, 5]  # intervals 0, 1 and 3
+    assert first_of_each(dense, 0.0, 1.0).tolist() == [0, 1, 2, 3, 4, 5]  # 36 intervals, six of them with one
+    assert first_of_each(np.array([]), 0.0, 1.0).tolist() == []
 
 
 def test_working_latency_is_the_loaded_quantile_less_the_idle_median() -> None:

@@ -24,7 +24,7 @@ def by(values: list[Value], version: str) -> dict[str, float | None]:
 
 def test_aim_scores_a_probe_before_and_under_both_loads() -> None:
     # idle 20 ms: 5 points (at a threshold the next step holds); max(45, 30) - 20 = 25 ms more: 5;
-    # jitter 0: 10; 60 Mbit/s: 20; loss 0: 10. Streaming 5 + 10 + 20 + 5, gaming 5 + 10 + 5, rtc 5 + 10 + 10 + 5.
+    # jitter 0: 10; 60 Mbit/s: 20; loss 0: 10. Streaming 5 + 10 + 20 + 5, gaming 20, rtc 5 + 10 + 10 + 5.
     found = aim_values(steady(20, 0, 2), steady(45, 2, 4), steady(30, 6, 4), 60e6, 0.0)
     measured = by(found, "@cloudflare/speedtest 1.14.1, loss of the probe")
     assert measured == {"aim_streaming_points": 40, "aim_gaming_points": 20, "aim_rtc_points": 30}
