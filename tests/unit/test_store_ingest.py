@@ -14,9 +14,11 @@ import narrows
 from narrows.engine.types import Carried, EngineInfo, Finished, RunFacts, RunFault
 from narrows.errors import StoreError
 from narrows.plan.model import Plan, run_id
+from narrows.store import tap
 from narrows.store.ingest import ingest
 from narrows.store.results import Results
 
+ROOT = {"kind": "htb", "root": True, "drops": 0, "qlen": 0, "backlog": 0}
 CARRIED = Carried(None, 1.5, 0, 100 << 20, 1.4, {"landlock_abi": 7})
 
 
@@ -26,6 +28,7 @@ def ingested(
     records: list[bytes] | None = None,
     carried: Carried = CARRIED,
     edit: Any = None,
+    has_tap: bool = True,
     **changes: Any,
 ) -> tuple[Path, Finished]:
     """One run below `base` under its real id."""
@@ -36,7 +39,9 @@ def ingested(
     (directory / "plan.json").write_text(plan.to_json())
     if edit is not None:
         edit(directory / "raw")
-    return directory, ingest(directory, RunFacts(run, EngineInfo("fake", KERNEL, AGENT), carried))
+    return directory, ingest(
+        directory, RunFacts(run, EngineInfo("fake", KERNEL, AGENT, has_tap=has_tap), carried)
+    )
 
 
 def edited(path: Path, change: Any) -> None:
@@ -121,6 +126,32 @@ def test_a_tap_that_the_plan_wants_and_the_engine_had_must_be_there(tmp_path: Pa
     _, finished = ingested(tmp_path, edit=lambda raw: (raw / "tap.bin").unlink())
     assert finished.error is not None
     assert "no tap.bin" in finished.error.message
+
+
+def test_an_engine_with_half_a_tap_keeps_what_is_true_and_says_what_it_does_not_know(tmp_path: Path) -> None:
+    def change(result: Any) -> None:
+        down, up = result["hops"]
+        down["tap"]["marked_packets"] = None
+        up["tap"], up["tap_note"] = None, "no such trace event"
+
+    down = [packet_record(0, 5, 10, flow=tap.UNKNOWN_FLOW), packet_record(0, 6, 10, flow=tap.UNKNOWN_FLOW)]
+    directory, finished = ingested(
+        tmp_path,
+        records=down,
+        edit=lambda raw: edited(raw / "result.json", change),
+        has_tap=False,
+        links_after={"router": {"eth0": {"rx_packets": 5}, "eth1": {"rx_packets": 7}}},
+        links_before={"router": {"eth0": {"rx_packets": 4}, "eth1": {"rx_packets": 5}}},
+        tc_after={"router": {"eth0": {"qdisc": [ROOT | {"packets": 2, "bytes": 3028}]},
+                             "eth1": {"qdisc": [ROOT | {"packets": 1, "bytes": 66}]}}},
+    )  # fmt: skip
+    assert finished.error is None
+    assert finished.warnings == ("hop bottleneck up: no tap: no such trace event",)
+    checks = [hop["checks"] for hop in json.loads((directory / "manifest.json").read_text())["conservation"]]
+    assert [c["verdict"] for c in checks[0]] == ["ok"] * 4
+    assert [c["verdict"] for c in checks[1]] == ["not checked"] * 3 + ["ok"]
+    assert all(c["note"] == "no such trace event" for c in checks[1][:3])
+    assert pl.read_parquet(directory / "queue.parquet")["flow"].null_count() == 4
 
 
 def test_a_rig_that_is_not_calibrated_fails_the_run(tmp_path: Path) -> None:

@@ -230,3 +230,27 @@ def test_two_items_on_the_same_port_leave_the_flow_without_an_item(tmp_path: Pat
     both = plan.model_copy(update={"traffic": (*plan.traffic, twin)})
     derived = tap_tables.derive("r", both, written(tmp_path, default_records()), EPOCH_NS, 2_000_000_000, {})
     assert derived.flows.filter(pl.col("flow") == 1)["item"].to_list() == [None, None]
+
+
+def headerless(*records: bytes) -> list[bytes]:
+    """As the engine netns writes them: trace events show no header."""
+    return [record[:4] + b"\xff\xff\xff\xff" + record[8:] for record in records]
+
+
+def test_a_tap_that_saw_no_headers_has_null_flows_and_no_marks(tmp_path: Path) -> None:
+    records = headerless(
+        packet_record(0, 5, 10_000_000),
+        packet_record(0, 6, 0, outcome=2, reason=2),
+        packet_record(0, 7, 20_000_000),
+    )
+    frame = rows(tmp_path, records)
+    assert frame["flow"].null_count() == frame.height == 6
+    assert frame["reason"].drop_nulls().to_list() == ["QDISC_OVERLIMIT"]
+    tables = tap_tables.derive("r", make_plan(), written(tmp_path, records), EPOCH_NS, 50 * MS, {})
+    assert (tables.flows.height, tables.packets) == (0, 3)
+    figures = dict(tables.metrics.filter(direction="down").select("name", "value").iter_rows())
+    assert (figures["tap_departed"], figures["tap_dropped"], figures["sojourn_max_ms"]) == (2.0, 1.0, 20.0)
+    assert not [name for name in figures if name == "tap_marked" or name.startswith("tap_arrived_")]
+    series = set(tables.samples.filter(direction="down")["series"].cast(pl.String))
+    assert "drops_10ms" in series
+    assert "marks_10ms" not in series

@@ -1,7 +1,8 @@
 """Engine `netns`: the same agent in network namespaces of this host, in real time, as root.
 
-Refuses, naming each, what this kernel lacks. There is no tap here, and the machine's other load is in the
-numbers: results agree with `uml` only within a tolerance, and never to the bit.
+Refuses, naming each, what this kernel lacks. The tap is made of trace events, where the host has them, and is
+NULL with its reason otherwise; there is no flow tap. The machine's other load is in the numbers: results
+agree with `uml` only within a tolerance, and never to the bit.
 """
 
 from __future__ import annotations

@@ -39,7 +39,9 @@ class EngineInfo:
     kernel: dict[str, Any] = field(default_factory=dict)
     agent: dict[str, Any] = field(default_factory=dict)
     has_tap: bool = True
-    """Where it has, a run without a tap that its plan asks for does not count."""
+    """Whether the taps that a plan asks for are always there: then a run without them does not count. Engine
+    `netns` has a queue tap where the host allows it, and never a flow tap.
+    """
 
 
 @dataclass(frozen=True)

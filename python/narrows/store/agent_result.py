@@ -58,7 +58,8 @@ class TapTotals(_Open):
     departed_bytes: int
     dropped_packets: int
     dropped_bytes: int
-    marked_packets: int
+    marked_packets: int | None
+    """None: this tap sees no marks."""
     queued_packets: int
     queued_bytes: int
 
@@ -69,6 +70,8 @@ class HopResult(_Open):
     node: str
     iface: str
     tap: TapTotals | None
+    tap_note: str | None = None
+    """Why there is none."""
 
 
 class AgentResult(_Open):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from narrows.plan.model import Hop, Plan
 from narrows.store import tap as tap_file
 from narrows.store import tap_intervals
-from narrows.store.agent_result import AgentResult, TapTotals
+from narrows.store.agent_result import AgentResult, HopResult, TapTotals
 
 COUNTS = ("arrived", "departed", "dropped", "queued")
 
@@ -84,18 +84,23 @@ def failures(hops: list[HopChecks]) -> list[str]:
 def check(
     plan: Plan, result: AgentResult, data: tap_file.Tap | None, *, has_tap: bool = True
 ) -> list[HopChecks]:
-    """All checks of all hops of a run. Only an engine that has no tap (`has_tap`) may leave it out."""
+    """All checks of all hops of a run. Only an engine that promises no tap (`has_tap`) may leave it out."""
     done = []
     for number, hop in enumerate(plan.hops):
         said = next((h for h in result.hops if (h.hop, h.direction) == (hop.hop, hop.direction)), None)
         totals = said.tap if said is not None else None
         checks = [
-            *_tap_checks(number, hop, totals, data, has_tap),
-            _tc_check(hop, totals, result, has_tap),
+            *_tap_checks(number, hop, totals, data, None if has_tap else why_no_tap(said)),
+            _tc_check(hop, totals, result, None if has_tap else why_no_tap(said)),
             _link_check(hop, result),
         ]
         done.append(HopChecks(hop, tuple(checks)))
     return done
+
+
+def why_no_tap(said: HopResult | None) -> str:
+    """What the agent says of a hop that has no tap."""
+    return (said.tap_note if said is not None else None) or "this engine has no tap"
 
 
 def _equal(name: str, left: dict[str, int], right: dict[str, int], note: str | None = None) -> Check:
@@ -103,14 +108,14 @@ def _equal(name: str, left: dict[str, int], right: dict[str, int], note: str | N
 
 
 def _tap_checks(
-    number: int, hop: Hop, totals: TapTotals | None, data: tap_file.Tap | None, has_tap: bool
+    number: int, hop: Hop, totals: TapTotals | None, data: tap_file.Tap | None, excuse: str | None
 ) -> list[Check]:
     names = ("tap: arrived = departed + dropped + queued", "tap: records = totals")
     if hop.tap == "off":
         return [Check(name, None, note="tap off in the plan") for name in names]
+    if totals is None and excuse is not None:
+        return [Check(name, None, note=excuse) for name in names]
     if totals is None or data is None:
-        if not has_tap and totals is None and data is None:
-            return [Check(name, None, note="this engine has no tap") for name in names]
         note = "no tap totals in the agent's result" if totals is None else "no tap.bin"
         return [Check(name, False, note=note) for name in names]
     if totals.arrived_packets == 0:
@@ -130,10 +135,12 @@ def _tap_checks(
         for what in COUNTS
         for unit in ("packets", "bytes")
     }
-    expected["marked_packets"] = totals.marked_packets
+    if totals.marked_packets is not None:
+        expected["marked_packets"] = totals.marked_packets
     if hop.tap == "drops":
         return [balance, *_lean_checks(number, data, names[1], expected)]
-    return [balance, _equal(names[1], count(data.of_hop(number)), expected)]
+    found = count(data.of_hop(number))
+    return [balance, _equal(names[1], {key: found[key] for key in expected}, expected)]
 
 
 def _lean_checks(number: int, data: tap_file.Tap, name: str, expected: dict[str, int]) -> list[Check]:
@@ -176,12 +183,12 @@ def root_qdisc(tc: dict[str, Any], node: str, iface: str) -> dict[str, Any] | No
     return None
 
 
-def _tc_check(hop: Hop, totals: TapTotals | None, result: AgentResult, has_tap: bool) -> Check:
+def _tc_check(hop: Hop, totals: TapTotals | None, result: AgentResult, excuse: str | None) -> Check:
     name = "tap = tc -s of the root qdisc"
     if hop.tap == "off":
         return Check(name, None, note="tap off in the plan")
-    if totals is None and not has_tap:
-        return Check(name, None, note="this engine has no tap")
+    if totals is None and excuse is not None:
+        return Check(name, None, note=excuse)
     if totals is None:
         return Check(name, False, note="no tap totals in the agent's result")
     root = root_qdisc(result.tc_after, hop.node, hop.iface)

@@ -61,6 +61,7 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
                 fault = RunFault("conservation", "; ".join(failures))
             else:
                 rows, packets, warnings = _tables(directory, facts.run_id, plan, result, data)
+                warnings += _without_tap(result)
                 if plan.flow_tap is not None and facts.engine.has_tap:
                     rows |= _flow_tap(directory, facts.run_id, plan, result)
         except NarrowsError as error:
@@ -152,6 +153,15 @@ def _tables(
         schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
         rows[name] = table.height
     return rows, packets, parsed.warnings
+
+
+def _without_tap(result: AgentResult) -> list[str]:
+    """One line for each hop whose tap is NULL although the plan asks for it."""
+    return [
+        f"hop {hop.hop} {hop.direction}: no tap: {hop.tap_note}"
+        for hop in result.hops
+        if hop.tap is None and hop.tap_note is not None
+    ]
 
 
 def _flow_tap(directory: Path, run_id: str, plan: Plan, result: AgentResult) -> dict[str, int]:

@@ -113,7 +113,7 @@ def rows(
         pl.col("hop_number").replace_strict(hop_directions, return_dtype=pl.String).alias("direction"),
         "t_ns",
         pl.col("event_number").replace_strict(event_names, return_dtype=pl.String).alias("event"),
-        "flow",
+        pl.when(pl.col("flow") == tap.UNKNOWN_FLOW).then(None).otherwise(pl.col("flow")).alias("flow"),
         "bytes",
         "backlog_bytes",
         "backlog_packets",

@@ -21,6 +21,8 @@ DEPARTED, DROPPED, QUEUED = 1, 2, 3
 ECN_MASK, CE = 0x3, 0x3
 ECN_NAMES = {0: "not_ect", 1: "ect1", 2: "ect0", 3: "ce"}
 """The two ECN bits of an IP header (RFC 3168; ECT(1) is L4S, RFC 9331)."""
+UNKNOWN_FLOW = 0xFFFFFFFF
+"""Whoever wrote the record saw no header: neither flow nor ECN bits are known (engine `netns`)."""
 
 FLOW_DTYPE = np.dtype(
     [
@@ -97,6 +99,11 @@ class Tap:
         """The packets of one hop."""
         chosen: NDArray[Any] = self.packets[self.packets["hop"] == hop]
         return chosen
+
+
+def has_headers(packets: NDArray[Any]) -> bool:
+    """Whether flow and ECN bits of the packets are known; one writer knows them of all or of none."""
+    return not bool(np.any(packets["flow"] == UNKNOWN_FLOW))
 
 
 def flow_label(protocol: str, src: str, sport: int | None, dst: str, dport: int | None) -> str:

@@ -93,13 +93,16 @@ class _Hop:
         self.departed = self.packets["outcome"] == tap.DEPARTED
         self.dropped = self.packets["outcome"] == tap.DROPPED
         self.marked = tap.marked(self.packets)
-        self.numbers, self.flow_index = numbered(self.packets["flow"])
+        self.has_headers = tap.has_headers(self.packets)
+        known = self.packets["flow"] if self.has_headers else np.empty(0, dtype=np.uint32)
+        self.numbers, self.flow_index = numbered(known)
         self.flows = self._flows([flow for flow in data.flows if flow.hop == number], finder)
         items = dict(self.flows.select("flow", "item").iter_rows())
         self.item_names = sorted({item for item in items.values() if item is not None})
         index = {item: i for i, item in enumerate(self.item_names)}
         by_flow = np.array([index.get(items.get(int(flow)), -1) for flow in self.numbers], dtype=np.int64)
-        self.item_of_packet = by_flow[self.flow_index]
+        nothing = np.full(self.packets.size, -1, dtype=np.int64)
+        self.item_of_packet = by_flow[self.flow_index] if self.has_headers else nothing
 
     def _flows(self, first_records: list[tap.Flow], finder: FlowItems) -> pl.DataFrame:
         known = {flow.flow: flow for flow in first_records}
@@ -178,8 +181,9 @@ class _Hop:
         result = [
             self._samples("throughput_10ms", "bit/s", every, bins.throughput(leave[gone], size[gone], n)),
             self._samples("drops_10ms", "packets", every, bins.counts(leave[self.dropped], n)),
-            self._samples("marks_10ms", "packets", every, bins.counts(leave[self.marked], n)),
         ]
+        if self.has_headers:
+            result.append(self._samples("marks_10ms", "packets", every, bins.counts(leave[self.marked], n)))
         for i, item in enumerate(self.item_names):
             mine = gone & (self.item_of_packet == i)
             values = bins.throughput(leave[mine], size[mine], n)
@@ -234,7 +238,6 @@ class _Hop:
                 (source, "tap_arrived", float(np.count_nonzero(mine)), "packets"),
                 (source, "tap_departed", float(np.count_nonzero(gone)), "packets"),
                 (source, "tap_dropped", float(np.count_nonzero(mine & self.dropped)), "packets"),
-                (source, "tap_marked", float(np.count_nonzero(mine & self.marked)), "packets"),
                 (
                     source,
                     "tap_departed_bytes",
@@ -242,11 +245,13 @@ class _Hop:
                     "bytes",
                 ),
             ]
-            ecn_in = self.packets["tos_in"][mine] & tap.ECN_MASK
-            rows += [
-                (source, f"tap_arrived_{name}", float(np.count_nonzero(ecn_in == bits)), "packets")
-                for bits, name in tap.ECN_NAMES.items()
-            ]
+            if self.has_headers:
+                rows.append((source, "tap_marked", float(np.count_nonzero(mine & self.marked)), "packets"))
+                ecn_in = self.packets["tos_in"][mine] & tap.ECN_MASK
+                rows += [
+                    (source, f"tap_arrived_{name}", float(np.count_nonzero(ecn_in == bits)), "packets")
+                    for bits, name in tap.ECN_NAMES.items()
+                ]
             sojourn = np.sort(self.packets["sojourn_ns"][gone].astype(np.int64))
             if sojourn.size:
                 for percent in (50, 90, 95, 99):
