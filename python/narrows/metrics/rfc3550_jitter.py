@@ -21,6 +21,7 @@ from narrows.metrics.arrays import Floats, Values, ascends
 from narrows.metrics.columns import aligned
 
 GAIN = 1.0 / 16.0
+MEMORY = 2048  # packets: (15/16)^2047 is below 1e-57
 
 
 def rfc3550_jitter_series(sent_ns: Values, received_ns: Values) -> Floats | None:
@@ -37,6 +38,10 @@ def rfc3550_jitter_series(sent_ns: Values, received_ns: Values) -> Floats | None
 
 
 def rfc3550_jitter(sent_ns: Values, received_ns: Values) -> float | None:
-    """The last J; None with fewer than two packets received."""
-    series = rfc3550_jitter_series(sent_ns, received_ns)
+    """The last J; None with fewer than two packets received. What is older than MEMORY has decayed."""
+    sent, received = aligned(sent_ns=sent_ns, received_ns=received_ns)
+    if not ascends(received):
+        order = np.argsort(received, kind="stable")
+        sent, received = sent[order], received[order]
+    series = rfc3550_jitter_series(sent[-MEMORY:], received[-MEMORY:])
     return None if series is None else float(series[-1])
