@@ -67,6 +67,7 @@ fn carry_out(dir: &Path) -> Result<()> {
             checkout: machine::CHECKOUT.into(),
         },
         guest: true,
+        host_tap: None,
         result: run::empty_result(),
     };
     let error = run.carry_out(&nodes, &interrupt, clock);

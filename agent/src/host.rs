@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use crate::actor::Places;
 use crate::clock::Clock;
 use crate::error::{During, Result, RunError};
+use crate::host_tap::{self, HostTap};
 use crate::nodes::{self, Nodes};
 use crate::run::{self, Run};
 use crate::status::{self, Interrupt};
@@ -22,6 +23,7 @@ fn install_panic_hook() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         default(info);
+        host_tap::abandon();
         if let Ok(left) = LEFT_BEHIND.try_lock() {
             for path in &left.0 {
                 let _ = sys::umount_detach(path);
@@ -74,6 +76,7 @@ fn carry_out(dir: &Path) -> Result<Option<RunError>> {
     sys::exact_timers();
     let interrupt = Interrupt::install()?;
     nodes::remove_stale();
+    host_tap::remove_stale();
     let prefix = format!("nrw{}-", std::process::id());
     let mut nodes = match Nodes::create(plan.nodes.iter().map(|n| n.name.as_str()), &prefix) {
         Ok(n) => n,
@@ -89,12 +92,14 @@ fn carry_out(dir: &Path) -> Result<Option<RunError>> {
         checkout: std::env::var_os("narrows_checkout").unwrap_or_default().into(),
     };
     let mut run = Run {
+        host_tap: Some(HostTap::start(&plan.hops, &nodes, &raw)),
         plan,
         places,
         guest: false,
         result: run::empty_result(),
     };
     let error = run.carry_out(&nodes, &interrupt, clock);
+    drop(run.host_tap.take());
     end_processes(&nodes.paths());
     nodes.remove();
     run::write_result(&raw, &run.result)?;

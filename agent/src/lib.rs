@@ -20,6 +20,7 @@ mod flow_tap;
 pub mod fuzzing;
 mod guest;
 mod host;
+mod host_tap;
 mod machine;
 mod modules;
 mod ndt7;

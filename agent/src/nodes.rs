@@ -22,6 +22,8 @@ struct Namespace {
 pub struct Nodes {
     prefix: String,
     list: Vec<Namespace>,
+    /// Index of the next interface that `ip link add` makes; None: the kernel's choice. See `number_interfaces`.
+    next_index: Cell<Option<u32>>,
     /// Which namespace the (only) thread is in; entering is lazy, nothing ever needs to go back.
     current: Cell<Option<usize>>,
 }
@@ -32,6 +34,7 @@ impl Nodes {
         let mut nodes = Nodes {
             prefix: prefix.to_string(),
             list: Vec::new(),
+            next_index: Cell::new(None),
             current: Cell::new(None),
         };
         for node in names {
@@ -82,7 +85,36 @@ impl Nodes {
         sys::socket(domain, kind, protocol).during(|| format!("opening a socket in node {node}"))
     }
 
-    /// Tool arguments name nodes after `netns`; on a host that name carries the run's prefix.
+    /// From now on `ip link add` gives interfaces indices from `first` on. Namespaces number theirs alike otherwise,
+    /// and trace events tell an interface only by its index.
+    pub fn number_interfaces(&self, first: u32) {
+        self.next_index.set(Some(first));
+    }
+
+    /// Puts `index N` before `type`, and after `peer` where it makes two.
+    fn numbered(&self, args: &mut Vec<String>) {
+        let (Some(index), true) = (
+            self.next_index.get(),
+            args.starts_with(&["link".into(), "add".into()]),
+        ) else {
+            return;
+        };
+        let is_told = args.iter().any(|a| a == "index");
+        let Some(kind) = args.iter().position(|a| a == "type").filter(|_| !is_told) else {
+            return;
+        };
+        let peer = args.iter().skip(kind).position(|a| a == "peer");
+        let mut tell =
+            |at: usize, index: u32| args.splice(at..at, ["index".into(), index.to_string()]).count();
+        if let Some(after) = peer {
+            tell(kind + after + 1, index + 1);
+        }
+        tell(kind, index);
+        self.next_index.set(Some(index + 2));
+    }
+
+    /// Tool arguments name nodes after `netns`; on a host that name carries the run's prefix. New interfaces get
+    /// the index that is theirs.
     pub fn rewrite(&self, args: &[String]) -> Vec<String> {
         let mut out = args.to_vec();
         for i in 1..out.len() {
@@ -90,6 +122,7 @@ impl Nodes {
                 out[i] = format!("{}{}", self.prefix, args[i]);
             }
         }
+        self.numbered(&mut out);
         out
     }
 
@@ -136,24 +169,44 @@ pub fn remove_stale() {
 mod tests {
     use super::*;
 
-    #[test]
-    fn only_the_word_after_netns_is_rewritten() {
-        let nodes = Nodes {
+    fn nodes() -> Nodes {
+        Nodes {
             prefix: "nrw7-".into(),
             list: vec![Namespace {
                 node: "router".into(),
                 path: PathBuf::new(),
                 ns: File::open("/dev/null").unwrap(),
             }],
+            next_index: Cell::new(None),
             current: Cell::new(None),
-        };
-        let args: Vec<String> = "link add router type veth peer name x netns router"
-            .split(' ')
-            .map(String::from)
-            .collect();
+        }
+    }
+
+    fn rewritten(nodes: &Nodes, args: &str) -> String {
+        let args: Vec<String> = args.split(' ').map(String::from).collect();
+        nodes.rewrite(&args).join(" ")
+    }
+
+    #[test]
+    fn only_the_word_after_netns_is_rewritten() {
         assert_eq!(
-            nodes.rewrite(&args).join(" "),
+            rewritten(&nodes(), "link add router type veth peer name x netns router"),
             "link add router type veth peer name x netns nrw7-router"
         );
+    }
+
+    #[test]
+    fn new_interfaces_are_numbered_in_turn_and_nothing_else_is() {
+        let nodes = nodes();
+        nodes.number_interfaces(500);
+        assert_eq!(
+            rewritten(&nodes, "link add a mtu 9 type veth peer name b netns router"),
+            "link add a mtu 9 index 500 type veth peer index 501 name b netns nrw7-router"
+        );
+        assert_eq!(
+            rewritten(&nodes, "link add c type ifb"),
+            "link add c index 502 type ifb"
+        );
+        assert_eq!(rewritten(&nodes, "link set c up"), "link set c up");
     }
 }

@@ -13,6 +13,7 @@ use crate::actor::{EventLog, Places};
 use crate::clock::Clock;
 use crate::conduct::{Conductor, SNAPSHOT_BEFORE_NS};
 use crate::error::{During, Result, RunError, Stage};
+use crate::host_tap::HostTap;
 use crate::nodes::Nodes;
 use crate::plan::Plan;
 use crate::reactor::Reactor;
@@ -23,6 +24,8 @@ pub struct Run {
     pub plan: Plan,
     pub places: Places,
     pub guest: bool,
+    /// On a host: None once it is finished.
+    pub host_tap: Option<HostTap>,
     pub result: Map<String, Value>,
 }
 
@@ -164,12 +167,19 @@ impl Run {
 
     fn after(&mut self, nodes: &Nodes) -> Result<()> {
         self.settle(nodes)?;
-        self.result
-            .insert("hops".into(), collect::hops(&self.plan.hops, self.guest)?);
+        if self.guest {
+            self.result.insert("hops".into(), collect::hops(&self.plan.hops)?);
+        }
         if self.plan.flow_tap.is_some() {
             self.result.insert("flow_tap".into(), flow_tap::finish()?);
         }
-        self.result.insert("tc_after".into(), collect::tc(nodes)?);
+        let tc = collect::tc(nodes)?;
+        if let Some(tap) = self.host_tap.take() {
+            let (hops, said) = tap.finish(&self.plan.hops, nodes, &tc);
+            self.result.insert("hops".into(), hops);
+            self.result.insert("host_tap".into(), said);
+        }
+        self.result.insert("tc_after".into(), tc);
         self.result.insert("links_after".into(), collect::links(nodes)?);
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub fn cvt(r: libc::c_int) -> io::Result<libc::c_int> {
     if r < 0 {
@@ -179,20 +180,15 @@ pub fn kernel_version() -> String {
     )
 }
 
-/// Raises the number of open files to `wanted` where the hard limit or root's rights allow.
-/// Allows this many more open files than there are now: items of one run add up.
+/// Allows this many more open files: items of one run add up, and those of earlier ones may not be open yet.
 pub fn allow_more_open_files(more: u64) -> io::Result<()> {
+    static PROMISED: AtomicU64 = AtomicU64::new(0);
+    let promised = PROMISED.fetch_add(more, Ordering::SeqCst).saturating_add(more);
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, |d| d.count() as u64);
-    // SAFETY: plain system call on a local struct.
-    let limit = unsafe {
-        let mut limit: libc::rlimit = std::mem::zeroed();
-        cvt(libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit))?;
-        limit.rlim_cur
-    };
-    // Those of earlier items may not be open yet, so the limit itself grows too.
-    raise_open_files(limit.max(open).saturating_add(more))
+    raise_open_files(open.saturating_add(promised))
 }
 
+/// Raises the number of open files to `wanted` where the hard limit or root's rights allow.
 pub fn raise_open_files(wanted: u64) -> io::Result<()> {
     // SAFETY: plain system calls on a local struct.
     unsafe {
