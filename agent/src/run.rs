@@ -123,6 +123,9 @@ impl Run {
         let end_ns = clock.t();
         self.result.insert("end_ns".into(), json!(end_ns));
         status::line(end_ns, "finish", "");
+        if interrupt.check().is_err() {
+            self.host_tap = None; // whoever interrupts does not want to wait for it
+        }
         // A failed run keeps its own error, and what can still be collected.
         let after = self.after(nodes);
         log.event(clock.t(), "finished", None, json!({}));

@@ -220,3 +220,21 @@ def test_a_guest_with_a_result_is_the_stores_to_judge(tmp_path: Path) -> None:
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "result.json").write_text(json.dumps({}))
     assert fault(ended_with(()), tmp_path, LONG) is None
+
+
+def test_what_works_on_the_host_may_undo_what_it_made_before_it_ends(tmp_path: Path) -> None:
+    stop = threading.Event()
+    script = 'trap "rm made; exit 0" TERM; touch made; echo ready > ready; while :; do sleep 0.05; done'
+    job = process.Job((SH, "-c", script), {"PATH": "/usr/bin:/bin"}, tmp_path, None, (), (), signal.SIGTERM)
+
+    def ask() -> None:
+        while not (tmp_path / "ready").exists():
+            time.sleep(0.01)
+        stop.set()
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    ended = process.carry(job, tmp_path / "console.log", LONG, stop, lambda _: None)
+    asking.join()
+    assert (ended.reason, ended.exit_code) == ("stopped", 0)
+    assert not (tmp_path / "made").exists()

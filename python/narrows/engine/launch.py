@@ -5,7 +5,7 @@ between fork and exec of a program with threads. It dies with its parent, is pin
 no core dump, and is confined by Landlock and a filter of system calls. Must not import anything of narrows
 (it runs without site packages).
 
-JSON: parent_pid, argv, env, cpu (or null), writable_dirs, writable_files, new_session.
+JSON: parent_pid, argv, env, cpu (or null), writable_dirs, writable_files, new_session, stop_signal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import importlib.util
 import json
 import os
 import resource
-import signal
 import sys
 from typing import Any
 
@@ -39,7 +38,7 @@ def main() -> None:
     job = json.loads(sys.argv[1])
     if job["new_session"]:
         os.setsid()
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, job["stop_signal"], 0, 0, 0)
     if os.getppid() != job["parent_pid"]:  # it died before the line above
         sys.exit(FAILED)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

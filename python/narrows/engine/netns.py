@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import threading
 from pathlib import Path
@@ -180,6 +181,7 @@ class NetnsEngine:
             cpu=None,
             writable_dirs=(),  # it configures this host's namespaces: root is what it needs
             writable_files=(),
+            stop_signal=signal.SIGTERM,  # it removes its namespaces and its tracefs instance
         )
         ended = process.carry(job, directory / layout.CONSOLE, limits, stop, progress)
         return Carried(

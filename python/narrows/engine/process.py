@@ -24,7 +24,7 @@ PROGRESS = "@narrows "
 CONSOLE_MAX_BYTES = 8 * 1024 * 1024
 TAIL_LINES = 40
 POLL_S = 0.25
-GRACE_S = 3.0
+GRACE_S = 10.0
 LAUNCHER = Path(__file__).with_name("launch.py")
 
 
@@ -38,6 +38,10 @@ class Job:
     cpu: int | None
     writable_dirs: tuple[str, ...]
     writable_files: tuple[str, ...]
+    stop_signal: signal.Signals = signal.SIGKILL
+    """Asked to end by this, also when narrows itself dies. A guest leaves nothing; what works on the host
+    must undo what it made, and is killed only after `GRACE_S`.
+    """
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ def launcher_argv(job: Job, *, new_session: bool = True) -> list[str]:
             "writable_dirs": job.writable_dirs,
             "writable_files": job.writable_files,
             "new_session": new_session,
+            "stop_signal": int(job.stop_signal),
         }
     )
     return [sys.executable, "-I", "-S", str(LAUNCHER), text]
@@ -156,7 +161,7 @@ def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: 
                     reason = "stall"
                 if reason != "exit":
                     asked_at = now
-                    _signal_group(child.pid, signal.SIGKILL)
+                    _signal_group(child.pid, job.stop_signal)
             elif now - asked_at > GRACE_S:
                 _signal_group(child.pid, signal.SIGKILL)
                 asked_at = now
