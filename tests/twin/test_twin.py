@@ -13,6 +13,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import lab
@@ -127,6 +128,78 @@ def test_the_whole_command_works_on_this_hosts_kernel(tmp_path: Path) -> None:
         assert verdicts["links"] == "ok", hop
     left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
     assert "nrw" not in left
+    instances = Path("/sys/kernel/tracing/instances")
+    assert not list(instances.glob("nrw*"))
+
+
+def tapped(directory: Path, engine: Engine | None) -> lab.Made | str:
+    """A whole run with a tap; of a rig that other work disturbed even in calibration, what that said."""
+    plan = lab.plan(directory, text(10, 20, 4, "reno").replace('tap("off")', ""))
+    (made,) = lab.make([plan], directory / "out", engine=engine)
+    error = made.manifest["error"] or {}
+    if engine is not None and error.get("stage") == "calibration":
+        return str(error["line"])
+    return made.ok()
+
+
+def median_sojourn_ns(made: lab.Made) -> float:
+    down = pl.read_parquet(made.directory / "queue.parquet").filter(direction="down", event="depart")
+    median = down.filter(pl.col("t_ns") > 10**9)["sojourn_ns"].median()
+    assert isinstance(median, float)
+    return median
+
+
+def test_the_tap_of_this_hosts_kernel_says_what_tc_says(tmp_path: Path) -> None:
+    virtual = tapped(tmp_path / "uml", None)
+    assert not isinstance(virtual, str)
+    problems = []
+    for attempt in range(ATTEMPTS):
+        made = tapped(tmp_path / f"netns-{attempt}", NetnsEngine())
+        if isinstance(made, str):
+            problems.append(made)
+            continue
+        notes = [hop["tap_note"] for hop in made.manifest["taps"] if hop["tap_note"]]
+        if any("tracefs" in note or "no trace event" in note for note in notes):
+            pytest.skip(f"this host has no tap: {notes[0]}")
+        if notes:  # events lost, a packet between two readings
+            problems.append(notes[0])
+            continue
+        for hop in made.manifest["conservation"]:
+            assert [check["verdict"] for check in hop["checks"]] == ["ok"] * 4, hop
+        assert made.manifest["taps"][0]["tap"]["dropped_packets"] > 0
+        frame = pl.read_parquet(made.directory / "queue.parquet").filter(direction="down")
+        assert frame["flow"].null_count() == frame.height
+        assert frame["backlog_packets"].max() == 20  # pfifo's limit
+        counts = dict(
+            frame.select(pl.col("event").cast(pl.String).value_counts()).unnest("event").iter_rows()
+        )
+        assert counts["arrive"] == counts["depart"] + counts["drop"]
+        assert frame["sojourn_ns"].drop_nulls().min() >= 0  # type: ignore[operator]
+        ratio = median_sojourn_ns(made) / median_sojourn_ns(virtual)
+        print(f"median sojourn time: netns / uml = {ratio:.4f}")
+        if abs(ratio - 1) <= TOLERANCE:
+            return
+        problems.append(f"median sojourn time: {ratio} of that in virtual time")
+    pytest.fail(f"{ATTEMPTS} times: {problems}")
+
+
+def test_without_tracefs_a_run_is_whole_and_says_that_it_has_no_tap(tmp_path: Path) -> None:
+    lab.experiment(tmp_path, text(10, 50, 1, "cubic").replace('tap("off")', ""))
+    hide = "for d in tracing debug; do mount -t tmpfs none /sys/kernel/$d; done; exec " + '"$@"'
+    for attempt in range(1, ATTEMPTS + 1):
+        called = lab.narrows(
+            "run", "tiny.py", "--engine", "netns", "--out", "out",
+            cwd=tmp_path, before=("unshare", "--mount", "sh", "-c", hide, "sh"),
+        )  # fmt: skip
+        if called.code == 0 or attempt == ATTEMPTS or "calibration" not in called.out:
+            break
+    called.ok()
+    assert "no tap: this host shows no tracefs" in called.out
+    (run,) = lab.run_dirs(tmp_path / "out")
+    manifest = lab.manifest(run)
+    assert [hop["tap"] for hop in manifest["taps"]] == [None, None]
+    assert manifest["rows"]["queue"] == 0
+    assert manifest["resources"]["packets"] is None
 
 
 def test_qdiscs_that_this_kernel_lacks_are_refused_by_name(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ impl Running {
         let lost = trace.lost_events()?;
         if self.spool.finish()? || lost > 0 {
             return Err(format!(
-                "{lost} trace events were lost: the buffers were full before they could be read"
+                "trace events were lost ({lost} by the kernel's count): the buffers were full before they could be read"
             ));
         }
         let mut queues = Vec::new();
