@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -14,7 +15,7 @@ from narrows.calibrate.rounds import Rounds, condition_of
 from narrows.calibrate.scenario import Settings, plan_scenario, question_of, written
 from narrows.errors import NarrowsError, SpecError, UsageError
 from narrows.metrics.score import score
-from narrows.metrics.scored_run import belongs, loaded_windows
+from narrows.metrics.scored_run import Load, belongs, loads
 from narrows.spec.observe import ci, repeat
 from narrows.spec.under_test import TOOLS
 
@@ -115,14 +116,25 @@ def test_the_same_metrics_are_there_for_the_probe_and_for_the_tap() -> None:
 
 def test_a_run_whose_tool_loaded_nothing_has_no_rows_and_no_invented_truth() -> None:
     empty = pl.DataFrame(schema={"direction": pl.String, "bytes": pl.UInt32, "t_ns": pl.Int64})
-    assert loaded_windows(empty, LINK) == {}
+    assert loads(empty, LINK) == {}
 
 
 def test_a_small_message_now_and_then_is_no_load() -> None:
     data = pl.concat(
         [queue_rows(1, "up", 10.0, 5000, 2.0, 1514, 1.0), queue_rows(1, "up", 2.0, 4, 250.0, 1200, 0.1)]
     )
-    assert loaded_windows(data, LINK) == {"up": (10 * S, 20 * S)}
+    assert loads(data, LINK) == {"up": Load(((10 * S, 20 * S),))}
+
+
+def test_a_long_pause_is_no_load_and_is_taken_out_of_the_times() -> None:
+    # 2 s of load, 0.5 s of pause, 1 s of load, 3 s of pause, 2 s of load
+    parts = [queue_rows(1, "up", at, n, 2.0, 1514, 1.0) for at, n in ((1.0, 1000), (3.5, 500), (7.5, 1000))]
+    load = loads(pl.concat(parts), LINK)["up"]
+    assert load.spans == ((1 * S, int(4.5 * S)), (int(7.5 * S), int(9.5 * S)))
+    assert load.window == (1 * S, int(6.5 * S))  # 3.5 s and 2 s
+    t_ns, value = load.of(np.array([0.5, 2.0, 5.0, 8.0, 9.6]) * S, np.arange(5.0))
+    assert (t_ns / S).tolist() == [2.0, 5.0]  # 8 s less the pause of 3 s
+    assert value.tolist() == [1.0, 3.0]
 
 
 @pytest.mark.parametrize(

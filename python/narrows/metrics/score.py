@@ -28,7 +28,7 @@ from narrows.metrics.any_latency import Delays, Value, latency_values, rpm_value
 from narrows.metrics.any_throughput import request_values, throughput_values
 from narrows.metrics.any_whole import aim_values, rrul_values, stability_values
 from narrows.metrics.arrays import Floats
-from narrows.metrics.scored_run import DATA_BYTES, DIRECTIONS, Window, loaded_windows, own_items
+from narrows.metrics.scored_run import DATA_BYTES, DIRECTIONS, Load, loads, own_items
 from narrows.metrics.utilisation import (
     ETHERNET_HEADER_BYTES,
     TCP_IPV4_HEADERS_BYTES,
@@ -67,8 +67,8 @@ def score(
     """All rows of one run whose tool under test is the traffic item `test`. `queue` needs departures only."""
     run = _Run(plan, samples, queue, flows, test)
     rows: list[tuple[Any, ...]] = []
-    for direction, window in run.windows.items():
-        for source, series, value in run.values(direction, window):
+    for direction, load in run.loads.items():
+        for source, series, value in run.values(direction, load):
             if value.value is not None and not np.isfinite(value.value):
                 raise ValueError(f"{value.metric} of {source} {series} in run {run_id} is {value.value}")
             rows.append((run_id, source, series, direction, *astuple(value)))
@@ -110,11 +110,9 @@ class _Run:
             .join(items, on=["hop", "direction", "flow"], how="left")
             .with_columns(party=self._party())
         )
-        self.windows: dict[str, Window] = loaded_windows(
-            self.packets.filter(pl.col("party") == OWN), plan["link"]
-        )
+        self.loads = loads(self.packets.filter(pl.col("party") == OWN), plan["link"])
         self._known: dict[str, _Sent] = {}
-        self.begins = min((start for start, _ in self.windows.values()), default=None)
+        self.begins = min((load.start_ns for load in self.loads.values()), default=None)
 
     def _party(self) -> pl.Expr:
         item = pl.col("item")
@@ -124,38 +122,39 @@ class _Run:
             .otherwise(pl.lit(CROSS))
         )  # fmt: skip
 
-    def values(self, direction: str, window: Window) -> Iterator[tuple[str, str, Value]]:
+    def values(self, direction: str, load: Load) -> Iterator[tuple[str, str, Value]]:
         """Source, series and value of every metric under load in one direction."""
         collected: dict[tuple[str, str], Delays] = {}
         for source, series, delays in self._delays():
-            loaded = _within(delays, window)
+            loaded = _within(delays, load)
             collected[source, series] = loaded
             for value in latency_values(loaded, _before(delays, self.begins)):
                 yield source, series, value
-        yield from self._paired(collected, direction, window)
-        yield from self._queue(direction, window)
-        yield from self._truth(direction, window)
+        yield from self._paired(collected, direction, load)
+        yield from self._queue(direction, load)
+        yield from self._truth(direction, load)
 
     def whole(self) -> Iterator[tuple[str, str, Value]]:
         """Figures of both directions together; none where only one was loaded."""
-        if len(self.windows) < len(DIRECTIONS):
+        if len(self.loads) < len(DIRECTIONS):
             return
-        down, up = (self.windows[way] for way in DIRECTIONS)
-        both = max(down[0], up[0]), min(down[1], up[1])
+        down, up = (self.loads[way] for way in DIRECTIONS)
+        both = max(down.window[0], up.window[0]), min(down.window[1], up.window[1])
+        to_and_fro = len(down.spans) + len(up.spans) > len(DIRECTIONS)
         trips = {
             source: d for source, series, d in self._delays() if source in self.probes and series == "rtt"
         }
         sent = self._sent("down")
-        low, high = np.searchsorted(sent.t_ns, down)
+        t_ns, payload = down.of(sent.t_ns, sent.payload)
         # the largest blocks of which there were two: Cloudflare's requests grow while they are fast
-        rate = [v.value for v in request_values(sent.t_ns[low:high], sent.payload[low:high])][-1:] or [None]
+        rate = [v.value for v in request_values(t_ns, payload)][-1:] or [None]
         for probe, trip in trips.items():
-            loaded = [_within(trip, window) for window in (down, up)]
+            loaded = [_within(trip, load) for load in (down, up)]
             lost = np.concatenate([np.isnan(way.delay_ns) for way in loaded])
             share = float(lost.mean()) if lost.size else None
             for value in aim_values(_before(trip, self.begins), loaded[0], loaded[1], rate[0], share):
                 yield probe, "rtt", value
-        if both[1] > both[0]:
+        if both[1] > both[0] and not to_and_fro:
             for value in rrul_values(self._flows(), trips, both):
                 yield f"bottleneck/{OWN}", "payload and rtt", value
 
@@ -206,10 +205,11 @@ class _Run:
             yield str(source), str(shown), Delays(rows["t_ns"].to_numpy().astype(np.float64), ns, interval)
 
     def _paired(
-        self, collected: Mapping[tuple[str, str], Delays], direction: str, window: Window
+        self, collected: Mapping[tuple[str, str], Delays], direction: str, load: Load
     ) -> Iterator[tuple[str, str, Value]]:
         """RPM of a third party's round trips as foreign and of the tool's own connections as self."""
         sent = self._sent(direction)
+        t_ns, payload = load.of(sent.t_ns, sent.payload)
         own = {
             k: d
             for k, d in collected.items()
@@ -220,26 +220,27 @@ class _Run:
             if foreign is None:
                 continue
             for (source, series), delays in own.items():
-                stable = stability_values(sent.t_ns, sent.payload, foreign, delays, window)
+                stable = stability_values(t_ns, payload, foreign, delays, load.window)
                 for value in (*rpm_values(foreign, delays), *stable):
                     yield f"{probe} and {source}", f"foreign rtt, self {series}", value
 
-    def _queue(self, direction: str, window: Window) -> Iterator[tuple[str, str, Value]]:
+    def _queue(self, direction: str, load: Load) -> Iterator[tuple[str, str, Value]]:
         """The same metrics on what the tap saw: sojourn per party, throughput of the tool's own packets."""
         for (hop, way, party), rows in _grouped(self.packets, "hop", "direction", "party"):
             arrived = (rows["t_ns"] - rows["sojourn_ns"]).to_numpy().astype(np.float64)
             order = np.argsort(arrived, kind="stable")
             delays = Delays(arrived[order], rows["sojourn_ns"].to_numpy().astype(np.float64)[order])
             idle = _before(delays, self.begins)
-            for value in latency_values(_within(delays, window), idle):
+            for value in latency_values(_within(delays, load), idle):
                 if value.metric not in ("rpm", "latency_shown_min"):  # of a queue alone they mean nothing
                     yield f"{hop}/{party}", f"sojourn_{way}", value
         sent = self._sent(direction)
-        for value in throughput_values(sent.t_ns, sent.payload, sent.ip, sent.flow, window):
+        t_ns, payload, ip, flow = load.of(sent.t_ns, sent.payload, sent.ip, sent.flow)
+        for value in throughput_values(t_ns, payload, ip, flow, load.window):
             yield f"bottleneck/{OWN}", "payload", value
 
-    def _truth(self, direction: str, window: Window) -> Iterator[tuple[str, str, Value]]:
-        inside = self.packets.filter((pl.col("t_ns") >= window[0]) & (pl.col("t_ns") < window[1]))
+    def _truth(self, direction: str, load: Load) -> Iterator[tuple[str, str, Value]]:
+        inside = self.packets.filter(load.holds(pl.col("t_ns")))
         for party in (OWN, THIRD, CROSS):
             ways = {
                 way: inside.filter((pl.col("party") == party) & (pl.col("direction") == way))[
@@ -264,20 +265,20 @@ class _Run:
         yield (
             TRUTH,
             CROSS,
-            self._capacity_left(inside.filter(pl.col("direction") == direction), direction, window),
+            self._capacity_left(inside.filter(pl.col("direction") == direction), direction, load),
         )
         # Bytes of the whole test, both ways and before and after the window too: what the user pays for it.
         spent = self.packets.filter(pl.col("party") == OWN)
         version = "narrows: tap, both directions, whole test"
         yield TRUTH, OWN, Value("cost_bytes", version, float(spent["bytes"].sum()), "bytes", spent.height)
 
-    def _capacity_left(self, inside: pl.DataFrame, direction: str, window: Window) -> Value:
+    def _capacity_left(self, inside: pl.DataFrame, direction: str, load: Load) -> Value:
         rate_bps = self.plan["link"][f"rate_{direction}_bps"]
         version = "narrows: rate - all others' throughput, as TCP payload"
         if rate_bps is None:
             return Value("capacity_left", version, None, "bit/s", 0)
         others = inside.filter(pl.col("party") != OWN)
-        taken_bps = float(others["bytes"].sum()) * 8e9 / (window[1] - window[0])
+        taken_bps = float(others["bytes"].sum()) * 8e9 / (load.window[1] - load.window[0])
         left = max(0.0, 1.0 - taken_bps / rate_bps) * largest_goodput_bps(
             rate_bps, self.plan["link"]["mtu_bytes"]
         )
@@ -289,9 +290,9 @@ def _grouped(frame: pl.DataFrame, *by: str) -> Iterator[tuple[tuple[str, ...], p
         yield tuple(str(part) for part in key), rows
 
 
-def _within(delays: Delays, window: Window) -> Delays:
-    low, high = np.searchsorted(delays.t_ns, window)
-    return Delays(delays.t_ns[low:high], delays.delay_ns[low:high], delays.interval_ns)
+def _within(delays: Delays, load: Load) -> Delays:
+    t_ns, delay_ns = load.of(delays.t_ns, delays.delay_ns)
+    return Delays(t_ns, delay_ns, delays.interval_ns)
 
 
 def _before(delays: Delays, begins: int | None) -> Delays | None:
