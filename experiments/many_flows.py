@@ -5,7 +5,7 @@ and duration are too short for a verdict at large base RTTs; the report says how
 `make corescale SIZE=core MIX=reno` runs one of them and draws the figures of chapter 3.
 """
 
-from corescale import Setting
+from _corescale import Setting
 
 from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, pair, repeat, sample, tap
 

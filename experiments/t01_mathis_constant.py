@@ -7,7 +7,7 @@ T2, T3 and half of T4 are judged on the same runs. A sample: --only 'setting=edg
 seed=0,1'
 """
 
-from corescale import dumbbell, each, recorded
+from _corescale import dumbbell, each, recorded
 
 from narrows.spec import bulk
 

@@ -4,7 +4,7 @@ Claim T2, Figure 3.2 of the thesis: at Core the median error is at most 10 % on 
 losses; at Edge both are below 10 %. The runs are those of t01.
 """
 
-from corescale import dumbbell, each, recorded
+from _corescale import dumbbell, each, recorded
 
 from narrows.spec import bulk
 

@@ -4,7 +4,7 @@ Claim T3, Figure 3.3 of the thesis: about 1.7 at Edge, 6 to 9 at Core; Goh–Bar
 about 0.2 and 0.35. The runs are those of t01.
 """
 
-from corescale import dumbbell, each, recorded
+from _corescale import dumbbell, each, recorded
 
 from narrows.spec import bulk
 

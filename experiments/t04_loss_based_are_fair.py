@@ -3,7 +3,7 @@
 Claim T4 of the thesis (figure not shown there): Jain's index above 0.99 at Core, all flows with one base RTT.
 """
 
-from corescale import dumbbell, each, recorded
+from _corescale import dumbbell, each, recorded
 
 from narrows.spec import axis, bulk
 

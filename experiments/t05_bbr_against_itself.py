@@ -6,7 +6,7 @@ start, the buffer and segmentation offloads vary here. HZ is fixed when the kern
 another HZ is another kernel (`narrows kernel build`), not an axis.
 """
 
-from corescale import SETTINGS, dumbbell, each, recorded
+from _corescale import SETTINGS, dumbbell, each, recorded
 
 from narrows.spec import axis, bfifo, bulk
 from narrows.units import Size

@@ -3,7 +3,7 @@
 Claim T6, Figures 3.6 and 3.7 of the thesis: 40 %, also against thousands.
 """
 
-from corescale import all_but, dumbbell, each, recorded
+from _corescale import all_but, dumbbell, each, recorded
 
 from narrows.spec import axis, bulk
 

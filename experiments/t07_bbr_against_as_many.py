@@ -3,7 +3,7 @@
 Claim T7, Figure 3.8 of the thesis: 99.9 %.
 """
 
-from corescale import dumbbell, each, flows, recorded
+from _corescale import dumbbell, each, flows, recorded
 
 from narrows.spec import axis, bulk
 

@@ -3,7 +3,7 @@
 Claim T8, Figure 3.5 of the thesis: 70 to 80 %.
 """
 
-from corescale import dumbbell, each, flows, recorded
+from _corescale import dumbbell, each, flows, recorded
 
 from narrows.spec import bulk
 
