@@ -223,14 +223,15 @@ pub fn start_other_taps(nodes: &Nodes, hops: &[Hop], guest: bool) -> Result<()> 
     Ok(())
 }
 
+/// Length of the intervals of the mode `drops`.
+pub fn tap_interval_ns(hop: &Hop) -> i64 {
+    hop.tap_interval_ns.unwrap_or(TAP_INTERVAL_NS)
+}
+
 fn start_tap(nodes: &Nodes, hop: &Hop, number: usize) -> Result<()> {
     nodes.enter(&hop.node)?;
     let command = match hop.tap {
-        TapMode::Drops => format!(
-            "add {} {number} {}",
-            hop.iface,
-            hop.tap_interval_ns.unwrap_or(TAP_INTERVAL_NS)
-        ),
+        TapMode::Drops => format!("add {} {number} {}", hop.iface, tap_interval_ns(hop)),
         _ => format!("add {} {number}", hop.iface),
     };
     fs::write(TAP, &command).map_err(|e| {

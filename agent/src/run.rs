@@ -127,7 +127,7 @@ impl Run {
             self.host_tap = None; // whoever interrupts does not want to wait for it
         }
         // A failed run keeps its own error, and what can still be collected.
-        let after = self.after(nodes);
+        let after = self.after(nodes, clock);
         log.event(clock.t(), "finished", None, json!({}));
         outcome.and(after).and(log.flush())
     }
@@ -168,7 +168,7 @@ impl Run {
         Ok(())
     }
 
-    fn after(&mut self, nodes: &Nodes) -> Result<()> {
+    fn after(&mut self, nodes: &Nodes, clock: Clock) -> Result<()> {
         self.settle(nodes)?;
         if self.guest {
             self.result.insert("hops".into(), collect::hops(&self.plan.hops)?);
@@ -178,7 +178,7 @@ impl Run {
         }
         let tc = collect::tc(nodes)?;
         if let Some(tap) = self.host_tap.take() {
-            let (hops, said) = tap.finish(&self.plan.hops, nodes, &tc);
+            let (hops, said) = tap.finish(&self.plan.hops, nodes, &tc, clock.epoch_mono_ns as u64);
             self.result.insert("hops".into(), hops);
             self.result.insert("host_tap".into(), said);
         }

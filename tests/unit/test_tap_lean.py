@@ -70,6 +70,15 @@ def test_an_interval_without_a_record_is_zero(tmp_path: Path) -> None:
     assert series(tables, "backlog_max_bytes_10ms") == [3000, 0, 1000, 0]
 
 
+def test_marks_that_no_one_saw_are_missing_and_not_zero(tmp_path: Path) -> None:
+    read = data(tmp_path, interval(0, 0, 4, 2, 1, tap.UNKNOWN_MARKS))
+    tables = tap_tables.derive("run", plan(), read, EPOCH_NS, 40 * MS, {})
+    assert series(tables, "arrivals_10ms") == [4, 0, 0, 0]
+    assert series(tables, "marks_10ms") == []
+    assert "tap_marked" not in list(tables.metrics.filter(direction="down")["name"])
+    assert "marked_packets" not in tap_intervals.totals(read.intervals)
+
+
 def test_an_interval_in_which_nothing_departed_has_no_sojourn_time(tmp_path: Path) -> None:
     tables = derived(tmp_path)
     assert series(tables, "sojourn_mean_10ms") == [3 * MS, 6.5 * MS]

@@ -6,6 +6,7 @@
 
 mod events;
 mod format;
+mod intervals;
 mod pages;
 mod pairing;
 mod spool;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{json, Value};
 
+use crate::collect;
 use crate::nodes::Nodes;
 use crate::plan::{Hop, TapMode};
 use crate::sample::link;
@@ -65,7 +67,7 @@ pub fn abandon() {
 }
 
 fn is_wanted(hop: &Hop) -> bool {
-    matches!(hop.tap, TapMode::Packets | TapMode::Summary)
+    hop.tap != TapMode::Off
 }
 
 impl HostTap {
@@ -82,9 +84,9 @@ impl HostTap {
     }
 
     /// Gives `hops` of result.json and the number of events; `tc` is `tc -s` of the idle queues. Removes the instance.
-    pub fn finish(self, hops: &[Hop], nodes: &Nodes, tc: &Value) -> (Value, Value) {
+    pub fn finish(self, hops: &[Hop], nodes: &Nodes, tc: &Value, epoch_ns: u64) -> (Value, Value) {
         let HostTap { raw, state } = self;
-        let read = state.and_then(|running| running.read(hops, nodes, tc, &raw));
+        let read = state.and_then(|running| running.read(hops, nodes, tc, epoch_ns, &raw));
         let (totals, events, why) = match read {
             Ok((totals, events)) => (totals, json!({ "events": events }), String::new()),
             Err(why) => (Vec::new(), Value::Null, why),
@@ -97,10 +99,6 @@ impl HostTap {
                 .map(|(_, t)| t);
             let (totals, note) = match (hop.tap, found) {
                 (TapMode::Off, _) => (Value::Null, Value::Null),
-                (TapMode::Drops, _) => (
-                    Value::Null,
-                    json!("the tap mode \"drops\" is there in virtual time only; use \"packets\" or \"summary\""),
-                ),
                 (_, Some(Ok(totals))) => (shown(totals), Value::Null),
                 (_, Some(Err(why))) => (Value::Null, json!(why)),
                 (_, None) => (Value::Null, json!(why)),
@@ -179,6 +177,7 @@ impl Running {
         hops: &[Hop],
         nodes: &Nodes,
         tc: &Value,
+        epoch_ns: u64,
         raw: &Path,
     ) -> Result<(Vec<(u8, Result<Totals, String>)>, u64), String> {
         let trace = &self.instance.0;
@@ -196,11 +195,12 @@ impl Running {
                 number: number as u8,
                 ifindex: index_of(nodes, hop)?,
                 iface,
+                interval_ns: (hop.tap == TapMode::Drops).then(|| collect::tap_interval_ns(hop) as u64),
             });
         }
         let refusers = refusers(&queues, hops, self.ifaces.len(), tc);
         let numbers: Vec<u8> = queues.iter().map(|q| q.number).collect();
-        let mut pairing = Pairing::new(queues, refusers);
+        let mut pairing = Pairing::new(queues, refusers, epoch_ns);
 
         let part = raw.join(".tap.part");
         let written = self.write(&mut pairing, &part);
@@ -226,19 +226,21 @@ impl Running {
     fn write(&self, pairing: &mut Pairing, part: &Path) -> Result<u64, String> {
         let failed = |e: std::io::Error| format!("writing {}: {e}", part.display());
         let mut file = BufWriter::new(File::create(part).map_err(failed)?);
+        let mut write_all = |records: &mut Vec<[u8; pairing::RECORD_BYTES]>| {
+            let outcome = records.iter().try_for_each(|r| file.write_all(r)).map_err(failed);
+            records.clear();
+            outcome
+        };
         let events = events::each(&self.spool.files, &self.page, &self.decoder, |event| {
             let reason = match event.what {
                 What::Free { reason } => pairing::reason_number(reason, &self.decoder.reasons),
                 _ => 0,
             };
-            match pairing.take(event, reason)? {
-                Some(record) => file.write_all(&record).map_err(failed),
-                None => Ok(()),
-            }
+            pairing.take(event, reason)?;
+            write_all(&mut pairing.records)
         })?;
-        for record in pairing.still_queued() {
-            file.write_all(&record).map_err(failed)?;
-        }
+        pairing.finish();
+        write_all(&mut pairing.records)?;
         file.flush().map_err(failed)?;
         Ok(events)
     }
@@ -401,6 +403,7 @@ mod tests {
             number,
             ifindex: 0,
             iface,
+            interval_ns: None,
         });
         let tc = |up, gate| json!({"router": {"eth0": qdisc(1, 3), "eth1": qdisc(1, up)}, "gate": {"eth1": qdisc(1, gate)}});
         assert_eq!(refusers(&queues, &hops, 2, &tc(0, 4)), [Some(0), Some(2)]);

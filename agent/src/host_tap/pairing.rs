@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use super::events::{Event, What};
+use super::intervals::Intervals;
 
 pub const RECORD_BYTES: usize = 48;
 /// In a record: the header was not seen, so neither flow nor ECN bits are known.
@@ -49,7 +50,7 @@ pub struct Count {
 }
 
 impl Count {
-    fn add(&mut self, bytes: u32) {
+    pub fn add(&mut self, bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(bytes);
     }
@@ -74,6 +75,8 @@ pub struct Queue {
     pub number: u8,
     pub ifindex: u32,
     pub iface: usize,
+    /// In the mode `drops`.
+    pub interval_ns: Option<u64>,
 }
 
 struct Packet {
@@ -88,27 +91,34 @@ struct Packet {
 
 pub struct Pairing {
     queues: Vec<Queue>,
+    /// Of queues in the mode `drops`.
+    intervals: Vec<Option<Intervals>>,
     refusers: Vec<Option<usize>>,
     pub totals: Vec<Totals>,
     packets: HashMap<u64, Packet>,
     last_ns: u64,
+    /// Not yet taken by the caller, in order of time.
+    pub records: Vec<[u8; RECORD_BYTES]>,
 }
 
 impl Pairing {
     /// `refusers`: for each name of an interface the queue (its place in `queues`) to which packets belong that
     /// no qdisc took.
-    pub fn new(queues: Vec<Queue>, refusers: Vec<Option<usize>>) -> Pairing {
+    pub fn new(queues: Vec<Queue>, refusers: Vec<Option<usize>>, epoch_ns: u64) -> Pairing {
+        let intervals = |q: &Queue| Some(Intervals::new(q.number, q.interval_ns?, epoch_ns));
         Pairing {
             totals: vec![Totals::default(); queues.len()],
+            intervals: queues.iter().map(intervals).collect(),
             queues,
             refusers,
             packets: HashMap::new(),
             last_ns: 0,
+            records: Vec::new(),
         }
     }
 
-    /// Takes one event; gives the record of a packet that left a tapped queue by it. `reason` is as in a record.
-    pub fn take(&mut self, event: Event, reason: u16) -> Result<Option<[u8; RECORD_BYTES]>, String> {
+    /// Takes one event. `reason` is as in a record.
+    pub fn take(&mut self, event: Event, reason: u16) -> Result<(), String> {
         let Event { t_ns, skb, what } = event;
         self.last_ns = t_ns;
         match what {
@@ -121,63 +131,78 @@ impl Pairing {
                     found,
                     queue: None,
                 };
-                match self.packets.insert(skb, packet) {
-                    Some(Packet { queue: Some(_), .. }) => Err(format!(
+                if let Some(Packet { queue: Some(_), .. }) = self.packets.insert(skb, packet) {
+                    return Err(format!(
                         "the packet at {skb:#x} came again at {t_ns} ns without having left its queue"
-                    )),
-                    _ => Ok(None),
+                    ));
                 }
             }
-            What::Enqueue { ifindex } => {
-                self.enqueued(skb, ifindex);
-                Ok(None)
-            }
+            What::Enqueue { ifindex } => self.enqueued(skb, ifindex),
             What::Dequeue { ifindex } => {
                 // Not noted as enqueued where another packet was dropped for it (NET_XMIT_CN).
                 if self.packets.get(&skb).is_some_and(|p| p.queue.is_none()) {
                     self.enqueued(skb, ifindex);
                 }
-                Ok(self.left(skb, DEPARTED, 0))
+                self.left(skb, DEPARTED, 0);
             }
             // Those of a bulk dequeue that its event does not name; and packets that no tapped queue has.
-            What::Transmit => Ok(self.left(skb, DEPARTED, 0)),
+            What::Transmit => self.left(skb, DEPARTED, 0),
             What::Free { .. } => {
-                if let Some(p) = self.packets.get_mut(&skb).filter(|p| p.queue.is_none()) {
-                    p.queue = self.refusers[p.iface];
-                    if let Some(q) = p.queue {
-                        self.totals[q].arrived.add(p.bytes);
-                        self.totals[q].queued.add(p.bytes);
-                    }
+                let refused = self.packets.get(&skb).filter(|p| p.queue.is_none());
+                if let Some((q, found)) = refused.and_then(|p| Some((self.refusers[p.iface]?, p.found))) {
+                    self.came(skb, q, found);
                 }
-                Ok(self.left(skb, DROPPED, reason))
+                self.left(skb, DROPPED, reason);
             }
         }
+        Ok(())
     }
 
     fn enqueued(&mut self, skb: u64, ifindex: u32) {
-        let queue = self.queues.iter().position(|q| q.ifindex == ifindex);
-        let Some(q) = queue else {
-            self.packets.remove(&skb); // of a queue that is not tapped
-            return;
-        };
-        if let Some(p) = self.packets.get_mut(&skb).filter(|p| p.queue.is_none()) {
-            let totals = &mut self.totals[q];
-            p.queue = Some(q);
-            p.found = totals.queued;
-            totals.arrived.add(p.bytes);
-            totals.queued.add(p.bytes);
+        match self.queues.iter().position(|q| q.ifindex == ifindex) {
+            Some(q) => self.came(skb, q, self.totals[q].queued),
+            None => drop(self.packets.remove(&skb)), // of a queue that is not tapped
         }
     }
 
-    fn left(&mut self, skb: u64, outcome: u8, reason: u16) -> Option<[u8; RECORD_BYTES]> {
-        let packet = self.packets.remove(&skb)?;
-        let totals = &mut self.totals[packet.queue?];
+    /// The packet belongs to queue `q` from here on.
+    fn came(&mut self, skb: u64, q: usize, found: Count) {
+        let Some(packet) = self.packets.get_mut(&skb).filter(|p| p.queue.is_none()) else {
+            return;
+        };
+        (packet.queue, packet.found) = (Some(q), found);
+        let totals = &mut self.totals[q];
+        if let Some(intervals) = &mut self.intervals[q] {
+            intervals.at(self.last_ns, totals.queued, &mut self.records);
+            intervals.arrived(packet.bytes, found);
+        }
+        totals.arrived.add(packet.bytes);
+        totals.queued.add(packet.bytes);
+    }
+
+    fn left(&mut self, skb: u64, outcome: u8, reason: u16) {
+        let Some(packet) = self.packets.remove(&skb) else {
+            return;
+        };
+        let Some(q) = packet.queue else {
+            return;
+        };
+        let before = self.totals[q].queued;
+        let totals = &mut self.totals[q];
         totals.queued.take(packet.bytes);
         match outcome {
             DEPARTED => totals.departed.add(packet.bytes),
             _ => totals.dropped.add(packet.bytes),
         }
-        Some(self.record(&packet, outcome, reason))
+        if let Some(intervals) = &mut self.intervals[q] {
+            let sojourn_ns = self.last_ns.saturating_sub(packet.arrival_ns);
+            intervals.at(self.last_ns, before, &mut self.records);
+            intervals.left(packet.bytes, sojourn_ns, outcome == DEPARTED, totals.queued);
+            if outcome == DEPARTED {
+                return;
+            }
+        }
+        self.records.push(self.record(&packet, outcome, reason));
     }
 
     fn record(&self, packet: &Packet, outcome: u8, reason: u16) -> [u8; RECORD_BYTES] {
@@ -203,11 +228,18 @@ impl Pairing {
         r
     }
 
-    /// Records of the packets still queued, the oldest first.
-    pub fn still_queued(&self) -> Vec<[u8; RECORD_BYTES]> {
+    /// Adds records of the packets still queued, the oldest first, and of the intervals that have not ended.
+    pub fn finish(&mut self) {
         let mut left: Vec<&Packet> = self.packets.values().filter(|p| p.queue.is_some()).collect();
         left.sort_by_key(|p| p.arrival_ns);
-        left.into_iter().map(|p| self.record(p, QUEUED, 0)).collect()
+        let left: Vec<_> = left.into_iter().map(|p| self.record(p, QUEUED, 0)).collect();
+        self.records.extend(left);
+        for (intervals, totals) in self.intervals.iter_mut().zip(&self.totals) {
+            if let Some(intervals) = intervals {
+                intervals.at(self.last_ns, totals.queued, &mut self.records);
+                intervals.write(&mut self.records);
+            }
+        }
     }
 }
 
@@ -231,18 +263,25 @@ mod tests {
 
     const FREE: What = What::Free { reason: 2 };
 
+    type Paired = (Pairing, Vec<[u8; RECORD_BYTES]>);
+
     /// One tapped queue, and what came of (time, packet, event).
-    fn paired(events: &[(u64, u64, What)], refuser: Option<usize>) -> (Pairing, Vec<[u8; RECORD_BYTES]>) {
+    fn paired(events: &[(u64, u64, What)], refuser: Option<usize>) -> Paired {
+        paired_in(events, refuser, None)
+    }
+
+    fn paired_in(events: &[(u64, u64, What)], refuser: Option<usize>, interval_ns: Option<u64>) -> Paired {
         let queue = Queue {
             number: 3,
             ifindex: IFINDEX,
             iface: 0,
+            interval_ns,
         };
-        let mut pairing = Pairing::new(vec![queue], vec![refuser]);
-        let mut records = Vec::new();
+        let mut pairing = Pairing::new(vec![queue], vec![refuser], 0);
         for (t_ns, skb, what) in events.iter().copied() {
-            records.extend(pairing.take(Event { t_ns, skb, what }, 2).unwrap());
+            pairing.take(Event { t_ns, skb, what }, 2).unwrap();
         }
+        let records = std::mem::take(&mut pairing.records);
         (pairing, records)
     }
 
@@ -348,9 +387,29 @@ mod tests {
 
     #[test]
     fn what_is_still_queued_at_the_end_is_told() {
-        let (pairing, _) = paired(&[(10, 1, arrive(100)), (11, 1, enqueue(IFINDEX))], None);
+        let (mut pairing, _) = paired(&[(10, 1, arrive(100)), (11, 1, enqueue(IFINDEX))], None);
         assert_eq!(pairing.totals[0].queued, count(1, 100));
-        assert_eq!(pairing.still_queued()[0][42], QUEUED);
+        pairing.finish();
+        assert_eq!(pairing.records[0][42], QUEUED);
+    }
+
+    #[test]
+    fn in_the_mode_drops_only_dropped_packets_have_records_and_intervals_count_all() {
+        let events = [
+            (10, 1, arrive(100)),
+            (11, 1, enqueue(IFINDEX)),
+            (12, 2, arrive(60)),
+            (13, 2, FREE),
+            (20, 1, dequeue(IFINDEX)),
+        ];
+        let (mut pairing, mut records) = paired_in(&events, Some(0), Some(1000));
+        pairing.finish();
+        records.append(&mut pairing.records);
+        let kinds: Vec<(u8, u8)> = records.iter().map(|r| (r[0], r[42])).collect();
+        assert_eq!(kinds, [(2, DROPPED), (3, 0), (4, 0)]);
+        let counts: Vec<u32> = (16..40).step_by(4).map(|at| u32_at(&records[1], at)).collect();
+        assert_eq!(counts, [2, 160, 1, 100, 1, 60]);
+        assert_eq!(u64_at(&records[2], 40), 10); // the longest sojourn
     }
 
     #[test]
@@ -359,8 +418,9 @@ mod tests {
             number: 0,
             ifindex: IFINDEX,
             iface: 0,
+            interval_ns: None,
         };
-        let mut pairing = Pairing::new(vec![queue], vec![None]);
+        let mut pairing = Pairing::new(vec![queue], vec![None], 0);
         let mut take = |t_ns, what| pairing.take(Event { t_ns, skb: 1, what }, 0);
         take(1, arrive(100)).unwrap();
         take(2, enqueue(IFINDEX)).unwrap();

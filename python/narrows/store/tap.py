@@ -23,6 +23,8 @@ ECN_NAMES = {0: "not_ect", 1: "ect1", 2: "ect0", 3: "ce"}
 """The two ECN bits of an IP header (RFC 3168; ECT(1) is L4S, RFC 9331)."""
 UNKNOWN_FLOW = 0xFFFFFFFF
 """Whoever wrote the record saw no header: neither flow nor ECN bits are known (engine `netns`)."""
+UNKNOWN_MARKS = 0xFFFFFFFF
+"""The same in an interval's record."""
 
 FLOW_DTYPE = np.dtype(
     [

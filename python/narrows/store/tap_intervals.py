@@ -30,9 +30,15 @@ def interval_name(interval_ns: int) -> str:
 
 
 def totals(intervals: NDArray[Any]) -> dict[str, int]:
-    """Sums over all intervals, under the names of the agent's totals."""
+    """Sums over all intervals, under the names of the agent's totals; no marks where none are seen."""
     names = [f"{what}_{unit}" for what in ("arrived", "departed", "dropped") for unit in ("packets", "bytes")]
-    return {name: int(intervals[name].sum(dtype=np.int64)) for name in [*names, "marked_packets"]}
+    names += ["marked_packets"] if sees_marks(intervals) else []
+    return {name: int(intervals[name].sum(dtype=np.int64)) for name in names}
+
+
+def sees_marks(intervals: NDArray[Any]) -> bool:
+    """Whether the tap saw the packets' ECN bits; one writer sees them of all or of none."""
+    return not bool(np.any(intervals["marked_packets"] == tap.UNKNOWN_MARKS))
 
 
 class LeanHop:
@@ -102,8 +108,9 @@ class LeanHop:
             ("arrivals", "packets", "arrived_packets", 1.0),
             ("departures", "packets", "departed_packets", 1.0),
             ("drops", "packets", "dropped_packets", 1.0),
-            ("marks", "packets", "marked_packets", 1.0),
         ]
+        if sees_marks(found):
+            table.append(("marks", "packets", "marked_packets", 1.0))
         for kind in ("min", "mean", "max"):
             scale = 1 / PACKETS_SCALE if kind == "mean" else 1.0
             field = "packets_mean_x1000" if kind == "mean" else f"packets_{kind}"
@@ -140,9 +147,10 @@ class LeanHop:
             ("tap_arrived", float(sums["arrived_packets"]), "packets"),
             ("tap_departed", float(sums["departed_packets"]), "packets"),
             ("tap_dropped", float(sums["dropped_packets"]), "packets"),
-            ("tap_marked", float(sums["marked_packets"]), "packets"),
             ("tap_departed_bytes", float(sums["departed_bytes"]), "bytes"),
         ]
+        if "marked_packets" in sums:
+            rows.append(("tap_marked", float(sums["marked_packets"]), "packets"))
         if sums["departed_packets"]:
             mean = float(found["sojourn_sum_ns"].sum(dtype=np.float64)) / sums["departed_packets"]
             rows.append(("sojourn_max_ms", float(found["sojourn_max_ns"].max()) / NS_PER_MS, "ms"))
