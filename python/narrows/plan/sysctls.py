@@ -75,7 +75,9 @@ def settings(
         own = dict(ALL_NODES)
         own.update(HOSTS if node.role in HOST_ROLES else FORWARDING)
         if largest_buffer_bytes is not None and node.role in HOST_ROLES:
-            own["net.ipv4.tcp_rmem"] = f"4096 131072 {largest_buffer_bytes}"
+            # Receive buffers start large: no window waits for its receiver's to grow, and a thousand sockets
+            # whose buffers grow would have to be read four times as often for that to go as on a real host.
+            own["net.ipv4.tcp_rmem"] = f"4096 {6 * 2**20} {largest_buffer_bytes}"
             own["net.ipv4.tcp_wmem"] = f"4096 16384 {largest_buffer_bytes}"
             # Thousands of flows may connect within one round trip; at the defaults some SYNs are dropped.
             own["net.core.somaxconn"] = "65535"
