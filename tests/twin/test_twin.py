@@ -28,6 +28,7 @@ ATTEMPTS = 3
 """In real time, other work on the machine is in the numbers; in virtual time there is nothing to repeat."""
 
 SECONDS = 4
+INSTANCES = Path("/sys/kernel/tracing/instances")
 # Some hosts let no namespace have CUBIC as its default; flows name theirs themselves.
 SYSCTLS = '{"all": {"net.ipv4.tcp_congestion_control": "reno"}}'
 CONDITIONS = {
@@ -128,13 +129,12 @@ def test_the_whole_command_works_on_this_hosts_kernel(tmp_path: Path) -> None:
         assert verdicts["links"] == "ok", hop
     left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
     assert "nrw" not in left
-    instances = Path("/sys/kernel/tracing/instances")
-    assert not list(instances.glob("nrw*"))
+    assert not list(INSTANCES.glob("nrw*"))
 
 
-def tapped(directory: Path, engine: Engine | None) -> lab.Made | str:
+def tapped(directory: Path, engine: Engine | None, mode: str = "packets") -> lab.Made | str:
     """A whole run with a tap; of a rig that other work disturbed even in calibration, what that said."""
-    plan = lab.plan(directory, text(10, 20, 4, "reno").replace('tap("off")', ""))
+    plan = lab.plan(directory, text(10, 20, 4, "reno").replace('tap("off")', f'tap("{mode}")'))
     (made,) = lab.make([plan], directory / "out", engine=engine)
     error = made.manifest["error"] or {}
     if engine is not None and error.get("stage") == "calibration":
@@ -179,6 +179,37 @@ def test_the_tap_of_this_hosts_kernel_says_what_tc_says(tmp_path: Path) -> None:
             return
         problems.append(f"median sojourn time: {ratio} of that in virtual time")
     pytest.fail(f"{ATTEMPTS} times: {problems}")
+
+
+def test_the_lean_tap_of_this_hosts_kernel_says_what_tc_says(tmp_path: Path) -> None:
+    if not INSTANCES.is_dir():
+        pytest.skip("this host has no tap: no tracefs")
+    problems = []
+    for attempt in range(ATTEMPTS):
+        made = tapped(tmp_path / f"netns-{attempt}", NetnsEngine(), "drops")
+        if isinstance(made, str):
+            problems.append(made)
+            continue
+        (down, up) = made.manifest["conservation"]
+        verdicts = [check["verdict"] for check in down["checks"] + up["checks"]]
+        if verdicts == ["ok"] * 10:
+            series = pl.read_parquet(made.directory / "samples.parquet")["series"].cast(pl.String).unique()
+            assert "drops_10ms" in series.to_list()
+            assert "marks_10ms" not in series.to_list()
+            return
+        problems.append(str(made.manifest["warnings"]))
+    pytest.fail(f"{ATTEMPTS} times: {problems}")
+
+
+def test_a_run_that_is_interrupted_leaves_no_namespace_and_no_trace(tmp_path: Path) -> None:
+    lab.experiment(tmp_path, text(10, 50, 1, "cubic").replace('tap("off")', ""))
+    interrupt = 'timeout --signal=INT 3 "$@"; exit 1'
+    lab.narrows(
+        "run", "tiny.py", "--engine", "netns", cwd=tmp_path, before=("sh", "-c", interrupt, "sh")
+    ).failed()
+    left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    assert "nrw" not in left
+    assert not list(INSTANCES.glob("nrw*"))
 
 
 def test_without_tracefs_a_run_is_whole_and_says_that_it_has_no_tap(tmp_path: Path) -> None:
