@@ -27,8 +27,17 @@ import polars as pl
 from narrows.metrics.any_latency import Delays, Value, latency_values, rpm_values
 from narrows.metrics.any_throughput import request_values, throughput_values
 from narrows.metrics.any_whole import aim_values, rrul_values, stability_values
-from narrows.metrics.arrays import Floats
-from narrows.metrics.scored_run import DATA_BYTES, DIRECTIONS, Load, loads, own_items
+from narrows.metrics.arrays import Floats, ascends
+from narrows.metrics.scored_run import (
+    DATA_BYTES,
+    DIRECTIONS,
+    Integers,
+    Load,
+    Packets,
+    loads,
+    own_items,
+    packets,
+)
 from narrows.metrics.utilisation import (
     ETHERNET_HEADER_BYTES,
     TCP_IPV4_HEADERS_BYTES,
@@ -47,7 +56,7 @@ SCORE: dict[str, Any] = {
     "n": pl.Int64(),
 }
 NS_OF = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
-OWN, THIRD, CROSS = "own", "third party", "cross traffic"
+OWN, THIRD, CROSS = PARTIES = "own", "third party", "cross traffic"
 TRUTH = "truth"
 PROBES = ("udp_probe", "icmp_echo")
 UDP_IPV4_HEADERS_BYTES = 28
@@ -103,24 +112,23 @@ class _Run:
         self.intervals = {i["id"]: int(i["interval_ns"]) for i in plan["traffic"] if i["kind"] in PROBES}
         self.probes = [item for item in self.intervals if item not in self.own]
         self.samples = samples
-        items = flows.select(pl.col("hop", "direction", "item", "protocol").cast(pl.String), "flow", "label")
-        self.packets = (
-            queue.filter(pl.col("t_ns") >= 0)
-            .with_columns(pl.col("hop", "direction").cast(pl.String))
-            .join(items, on=["hop", "direction", "flow"], how="left")
-            .with_columns(party=self._party())
-        )
-        self.loads = loads(self.packets.filter(pl.col("party") == OWN), plan["link"])
+        self.packets = packets(queue, flows, self._party)
+        own: dict[str, tuple[Integers, Integers]] = {}
+        for way in DIRECTIONS:
+            mine = self._of(way, OWN)
+            if mine:
+                own[way] = np.concatenate([m.t_ns for m in mine]), np.concatenate([m.bytes for m in mine])
+        self.loads = loads(own, plan["link"])
         self._known: dict[str, _Sent] = {}
         self.begins = min((load.start_ns for load in self.loads.values()), default=None)
 
-    def _party(self) -> pl.Expr:
-        item = pl.col("item")
-        return (
-            pl.when(item.is_in(self.own)).then(pl.lit(OWN))
-            .when(item.is_in(self.probes)).then(pl.lit(THIRD))
-            .otherwise(pl.lit(CROSS))
-        )  # fmt: skip
+    def _party(self, item: str | None) -> str:
+        return OWN if item in self.own else THIRD if item in self.probes else CROSS
+
+    def _of(self, direction: str, *parties: str) -> list[Packets]:
+        return [
+            rows for (_, way, party), rows in self.packets.items() if way == direction and party in parties
+        ]
 
     def values(self, direction: str, load: Load) -> Iterator[tuple[str, str, Value]]:
         """Source, series and value of every metric under load in one direction."""
@@ -161,18 +169,12 @@ class _Run:
     def _sent(self, direction: str) -> _Sent:
         """The tool's own packets that left the bottleneck this way, in order of time."""
         if direction not in self._known:
-            mine = self.packets.filter((pl.col("party") == OWN) & (pl.col("direction") == direction))
-            headers = (
-                pl.when(pl.col("protocol") == "tcp")
-                .then(TCP_IPV4_HEADERS_BYTES)
-                .otherwise(UDP_IPV4_HEADERS_BYTES)
-            )
-            ip = pl.col("bytes").cast(pl.Float64) - ETHERNET_HEADER_BYTES
-            sized = mine.sort("t_ns").select(
-                pl.col("t_ns").cast(pl.Float64), (ip - headers).clip(0.0).alias("payload"), ip.alias("ip"),
-                pl.col("flow").cast(pl.Float64),
-            )  # fmt: skip
-            self._known[direction] = _Sent(*(sized[name].to_numpy() for name in sized.columns))
+            parts = [_sent(rows) for rows in self._of(direction, OWN)]
+            columns = [np.concatenate(column) for column in zip(*parts, strict=True)] or [np.zeros(0)] * 4
+            if not ascends(columns[0]):  # of several hops
+                order = np.argsort(columns[0], kind="stable")
+                columns = [column[order] for column in columns]
+            self._known[direction] = _Sent(*columns)
         return self._known[direction]
 
     def _flows(self) -> dict[tuple[str, str], tuple[Floats, Floats]]:
@@ -226,10 +228,13 @@ class _Run:
 
     def _queue(self, direction: str, load: Load) -> Iterator[tuple[str, str, Value]]:
         """The same metrics on what the tap saw: sojourn per party, throughput of the tool's own packets."""
-        for (hop, way, party), rows in _grouped(self.packets, "hop", "direction", "party"):
-            arrived = (rows["t_ns"] - rows["sojourn_ns"]).to_numpy().astype(np.float64)
-            order = np.argsort(arrived, kind="stable")
-            delays = Delays(arrived[order], rows["sojourn_ns"].to_numpy().astype(np.float64)[order])
+        for (hop, way, party), rows in self.packets.items():
+            arrived = (rows.t_ns - rows.sojourn_ns).astype(np.float64)
+            sojourn = rows.sojourn_ns.astype(np.float64)
+            if not ascends(arrived):
+                order = np.argsort(arrived, kind="stable")
+                arrived, sojourn = arrived[order], sojourn[order]
+            delays = Delays(arrived, sojourn)
             idle = _before(delays, self.begins)
             for value in latency_values(_within(delays, load), idle):
                 if value.metric not in ("rpm", "latency_shown_min"):  # of a queue alone they mean nothing
@@ -240,54 +245,54 @@ class _Run:
             yield f"bottleneck/{OWN}", "payload", value
 
     def _truth(self, direction: str, load: Load) -> Iterator[tuple[str, str, Value]]:
-        inside = self.packets.filter(load.holds(pl.col("t_ns")))
-        for party in (OWN, THIRD, CROSS):
-            ways = {
-                way: inside.filter((pl.col("party") == party) & (pl.col("direction") == way))[
-                    "sojourn_ns"
-                ].to_numpy()
-                / 1e6
-                for way in DIRECTIONS
-            }
+        for party in PARTIES:
+            ways = {way: self._sojourns_ms(party, way, load) for way in DIRECTIONS}
             forth, back = ways[direction], ways[DIRECTIONS[1 - DIRECTIONS.index(direction)]]
             if forth.size < 2:
                 continue
             other = float(np.median(back)) if back.size else 0.0
             version = "narrows: tap, loaded direction + median of the other"
-            for name, q in SOJOURN_QUANTILES.items():
-                value = float(np.quantile(forth, q)) + other
-                yield TRUTH, party, Value(f"queue_delay_{name}", version, value, "ms", int(forth.size))
+            quantiles = np.quantile(forth, list(SOJOURN_QUANTILES.values()))
+            for name, at in zip(SOJOURN_QUANTILES, quantiles, strict=True):
+                yield (
+                    TRUTH,
+                    party,
+                    Value(f"queue_delay_{name}", version, float(at) + other, "ms", int(forth.size)),
+                )
             yield (
                 TRUTH,
                 party,
                 Value("queue_delay_mean", version, float(forth.mean()) + other, "ms", int(forth.size)),
             )
-        yield (
-            TRUTH,
-            CROSS,
-            self._capacity_left(inside.filter(pl.col("direction") == direction), direction, load),
-        )
+        yield TRUTH, CROSS, self._capacity_left(direction, load)
         # Bytes of the whole test, both ways and before and after the window too: what the user pays for it.
-        spent = self.packets.filter(pl.col("party") == OWN)
+        spent = [rows.bytes for (_, _, party), rows in self.packets.items() if party == OWN]
+        count, total = sum(part.size for part in spent), float(sum(part.sum() for part in spent))
         version = "narrows: tap, both directions, whole test"
-        yield TRUTH, OWN, Value("cost_bytes", version, float(spent["bytes"].sum()), "bytes", spent.height)
+        yield TRUTH, OWN, Value("cost_bytes", version, total, "bytes", count)
 
-    def _capacity_left(self, inside: pl.DataFrame, direction: str, load: Load) -> Value:
+    def _sojourns_ms(self, party: str, direction: str, load: Load) -> Floats:
+        parts = [load.those(rows.t_ns, rows.sojourn_ns) / 1e6 for rows in self._of(direction, party)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _capacity_left(self, direction: str, load: Load) -> Value:
         rate_bps = self.plan["link"][f"rate_{direction}_bps"]
         version = "narrows: rate - all others' throughput, as TCP payload"
         if rate_bps is None:
             return Value("capacity_left", version, None, "bit/s", 0)
-        others = inside.filter(pl.col("party") != OWN)
-        taken_bps = float(others["bytes"].sum()) * 8e9 / (load.window[1] - load.window[0])
+        others = [load.those(rows.t_ns, rows.bytes) for rows in self._of(direction, THIRD, CROSS)]
+        taken_bps = float(sum(part.sum() for part in others)) * 8e9 / (load.window[1] - load.window[0])
         left = max(0.0, 1.0 - taken_bps / rate_bps) * largest_goodput_bps(
             rate_bps, self.plan["link"]["mtu_bytes"]
         )
-        return Value("capacity_left", version, left, "bit/s", others.height)
+        return Value("capacity_left", version, left, "bit/s", sum(part.size for part in others))
 
 
-def _grouped(frame: pl.DataFrame, *by: str) -> Iterator[tuple[tuple[str, ...], pl.DataFrame]]:
-    for key, rows in frame.group_by(*by, maintain_order=True):
-        yield tuple(str(part) for part in key), rows
+def _sent(rows: Packets) -> tuple[Floats, Floats, Floats, Floats]:
+    """Times, payload, IP bytes and flows."""
+    headers = np.where(rows.tcp, float(TCP_IPV4_HEADERS_BYTES), float(UDP_IPV4_HEADERS_BYTES))
+    ip = rows.bytes.astype(np.float64) - ETHERNET_HEADER_BYTES
+    return rows.t_ns.astype(np.float64), np.maximum(ip - headers, 0.0), ip, rows.flow.astype(np.float64)
 
 
 def _within(delays: Delays, load: Load) -> Delays:

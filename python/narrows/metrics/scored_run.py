@@ -12,12 +12,13 @@ The reach of this rule: a tool that a competitor holds below 1 % of the rate has
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from narrows.metrics.arrays import Floats
 
@@ -27,7 +28,9 @@ LOADED_SHARE = 0.01
 OF_BUSIEST = 0.1
 BIN_NS = 100_000_000
 PAUSE_NS = 1_000_000_000
+COLUMNS = ("t_ns", "bytes", "sojourn_ns")
 Window = tuple[int, int]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,11 @@ class Load:
         rest = [np.concatenate([column[low:high] for low, high in cuts]) for column in columns]
         return [np.concatenate(shifted), *rest]
 
-    def holds(self, t_ns: pl.Expr) -> pl.Expr:
-        """Whether a time counts."""
-        return pl.any_horizontal([(t_ns >= start) & (t_ns < stop) for start, stop in self.spans])
+    def those(self, t_ns: Integers, column: Integers) -> Integers:
+        """The rows of a column whose ascending times count."""
+        cuts = [np.searchsorted(t_ns, span) for span in self.spans]
+        parts = [column[low:high] for low, high in cuts]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def own_items(plan: Mapping[str, Any], test: str) -> list[str]:
@@ -73,20 +78,62 @@ def belongs(item: str, test: str) -> bool:
     return item == test or item.startswith((f"{test}-", f"{test}."))
 
 
-def loads(own: pl.DataFrame, link: Mapping[str, Any]) -> dict[str, Load]:
-    """The load of each direction that was loaded, from departures of the tool's own packets."""
+def loads(own: Mapping[str, tuple[Integers, Integers]], link: Mapping[str, Any]) -> dict[str, Load]:
+    """The load of each direction that was loaded; `own`: times and bytes of the tool's own departures."""
     found: dict[str, Load] = {}
     for direction in DIRECTIONS:
-        rate_bps = link.get(f"rate_{direction}_bps")
-        data = own.filter((pl.col("direction") == direction) & (pl.col("bytes") >= DATA_BYTES))
-        if data.is_empty():
+        t_ns, size = own.get(direction, (np.zeros(0, dtype=np.int64),) * 2)
+        data = size >= DATA_BYTES
+        if not data.any():
             continue
-        bins = data.group_by((pl.col("t_ns") // BIN_NS).alias("bin")).agg(pl.col("bytes").sum())
+        place = t_ns[data] // BIN_NS
+        first = int(place.min())
+        bins = np.bincount(place - first, weights=size[data])
+        rate_bps = link.get(f"rate_{direction}_bps")
         least = 0.0 if rate_bps is None else rate_bps / 8e9 * BIN_NS * LOADED_SHARE
-        enough = (pl.col("bytes") >= least) & (pl.col("bytes") >= OF_BUSIEST * pl.col("bytes").max())
-        loaded = bins.filter(enough)["bin"].sort().to_numpy().astype(np.int64)
+        loaded = first + np.flatnonzero((bins > 0) & (bins >= least) & (bins >= OF_BUSIEST * bins.max()))
         if loaded.size:
             breaks = np.flatnonzero(np.diff(loaded) > PAUSE_NS // BIN_NS) + 1
             spans = [(part[0] * BIN_NS, (part[-1] + 1) * BIN_NS) for part in np.split(loaded, breaks)]
             found[direction] = Load(tuple((int(start), int(stop)) for start, stop in spans))
+    return found
+
+
+@dataclass(frozen=True)
+class Packets:
+    """What left one hop in one direction at t >= 0, of one party, in order of time."""
+
+    t_ns: Integers
+    bytes: Integers
+    sojourn_ns: Integers
+    flow: Integers
+    tcp: NDArray[np.bool_]
+
+
+def packets(
+    queue: pl.DataFrame, flows: pl.DataFrame, party_of: Callable[[str | None], str]
+) -> dict[tuple[str, str, str], Packets]:
+    """Departures by hop, direction and party. Flows are looked up by number: a join costs more."""
+    found = {}
+    known = flows.select(pl.col("hop", "direction", "item", "protocol").cast(pl.String), pl.col("flow"))
+    departed = queue.filter(pl.col("t_ns") >= 0)
+    for key, rows in departed.partition_by("hop", "direction", as_dict=True, include_key=False).items():
+        hop, way = (str(part) for part in key)
+        mine = known.filter((pl.col("hop") == hop) & (pl.col("direction") == way))
+        t_ns, size, sojourn = (rows[name].cast(pl.Int64).to_numpy() for name in COLUMNS)
+        flow = rows["flow"].cast(pl.Int64).fill_null(-1).to_numpy()  # unknown: the last place, nobody's
+        places = 2 + max(int(flow.max()), *mine["flow"].to_list(), 0)
+        parties = [party_of(None)]
+        number, tcp = np.zeros(places, dtype=np.int8), np.zeros(places, dtype=np.bool_)
+        for place, item, protocol in mine.select("flow", "item", "protocol").iter_rows():
+            party = party_of(item)
+            parties += [] if party in parties else [party]
+            number[place], tcp[place] = parties.index(party), protocol == "tcp"
+        of, is_tcp, late = number[flow], tcp[flow], bool((t_ns[1:] < t_ns[:-1]).any())
+        for n, party in enumerate(parties):
+            at = np.flatnonzero(of == n)
+            if late:
+                at = at[np.argsort(t_ns[at], kind="stable")]
+            if at.size:
+                found[hop, way, party] = Packets(t_ns[at], size[at], sojourn[at], flow[at], is_tcp[at])
     return found
