@@ -29,10 +29,12 @@ const BATCH: usize = 256;
 /// kernel checks that address and length lie within user space).
 const DISCARD: i32 = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
 
-/// A socket is busy after this many wake-ups with less than BUSY_GAP_NS between, and no longer when nothing has
-/// come for QUIET_NS: longer than a round trip, for a flow's packets may come in one bunch per round trip.
+/// A socket is busy after this many wake-ups with less than BUSY_GAP_NS between, times the number of sockets
+/// up to BUSY_SOCKETS, for ticks are shared and wake-ups are not; and no longer when nothing has come for
+/// QUIET_NS: longer than a round trip, for a flow's packets may come in one bunch per round trip.
 const BUSY_AFTER: u32 = 4;
 const BUSY_GAP_NS: i64 = 2_000_000;
+const BUSY_SOCKETS: i64 = 50;
 const QUIET_NS: i64 = 500_000_000;
 
 /// Between ticks while buffers grow.
@@ -162,10 +164,11 @@ impl Sink {
         self.batch.clear();
         self.batch.extend(self.raw.iter().map(|ev| ev.u64 as usize));
         self.read(out)?;
+        let busy_gap_ns = BUSY_GAP_NS * (self.sockets.len() as i64).clamp(1, BUSY_SOCKETS);
         for (i, taken) in out.iter().enumerate() {
             let position = self.batch[i];
             let s = &mut self.sockets[position];
-            s.woken = if now - s.last_ns < BUSY_GAP_NS {
+            s.woken = if now - s.last_ns < busy_gap_ns {
                 s.woken + 1
             } else {
                 1
