@@ -10,8 +10,10 @@ Unit: bit/s of what `payload_bytes` counts; RFC 9097's counts IP packets.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from narrows.metrics.any_latency import Value
 from narrows.metrics.arrays import Floats
@@ -22,6 +24,7 @@ from narrows.metrics.request_percentile import request_percentile_bps
 from narrows.metrics.stability import coefficient_of_variation
 
 NS_PER_S = 1e9
+MANY = 1_000_000
 INTERVAL_NS = 1_000_000_000
 OMITTED_S = (0, 1, 2, 3, 5)
 REQUEST_BYTES = (100_000, 1_000_000, 10_000_000)
@@ -59,21 +62,30 @@ def throughput_values(
     return [value for value in values if value.value is not None]
 
 
+def numbered(names: Floats) -> tuple[int, NDArray[np.int64]]:
+    """How many different names there are, and each one's place among them in order."""
+    whole = names.astype(np.int64)
+    if names.size and whole.min() >= 0 and whole.max() < MANY and bool((whole == names).all()):
+        known = np.bincount(whole) > 0  # numbers of flows: no sort is needed
+        return int(np.count_nonzero(known)), (np.cumsum(known) - 1)[whole]
+    different, place = np.unique(names, return_inverse=True)
+    return int(different.size), place.astype(np.int64)
+
+
 def _capacity(t: Floats, size: Floats, which: Floats, window: tuple[int, int]) -> Iterator[Value]:
     start, stop = window
     seconds = int((stop - start) // INTERVAL_NS)
     if seconds < 1:
         return
-    connections, place = np.unique(which, return_inverse=True)
-    index = ((t - start) // INTERVAL_NS).astype(np.int64)
-    inside = index < seconds
-    cells = np.bincount(
-        place[inside] * seconds + index[inside], weights=size[inside], minlength=connections.size * seconds
-    )
-    row, begin = (
-        np.repeat(np.arange(connections.size), seconds),
-        np.tile(np.arange(seconds), connections.size),
-    )
+    count, place = numbered(which)
+    # packets of each second stand together, because times ascend
+    cuts = np.searchsorted(t, start + np.arange(seconds + 1) * INTERVAL_NS)
+    by_second = [
+        np.bincount(place[low:high], weights=size[low:high], minlength=count)
+        for low, high in pairwise(cuts.tolist())
+    ]
+    cells = np.stack(by_second, axis=1).reshape(-1)
+    row, begin = np.repeat(np.arange(count), seconds), np.tile(np.arange(seconds), count)
     for omit_s in OMITTED_S:
         found = capacity_test(row.astype(np.float64), begin.astype(np.float64), begin + 1.0, cells, omit_s)
         if found is not None:

@@ -83,12 +83,11 @@ def loads(own: Mapping[str, tuple[Integers, Integers]], link: Mapping[str, Any])
     found: dict[str, Load] = {}
     for direction in DIRECTIONS:
         t_ns, size = own.get(direction, (np.zeros(0, dtype=np.int64),) * 2)
-        data = size >= DATA_BYTES
+        data = np.where(size >= DATA_BYTES, size, 0)
         if not data.any():
             continue
-        place = t_ns[data] // BIN_NS
-        first = int(place.min())
-        bins = np.bincount(place - first, weights=size[data])
+        first = int(t_ns.min()) // BIN_NS
+        bins = np.bincount(t_ns // BIN_NS - first, weights=data)
         rate_bps = link.get(f"rate_{direction}_bps")
         least = 0.0 if rate_bps is None else rate_bps / 8e9 * BIN_NS * LOADED_SHARE
         loaded = first + np.flatnonzero((bins > 0) & (bins >= least) & (bins >= OF_BUSIEST * bins.max()))
