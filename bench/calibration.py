@@ -12,17 +12,22 @@ import random
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 from measure import Cost, Spread, cost_of
 from rows import Bench, Row
 from study import one
 
 from narrows.calibrate.scenario import BUILT_IN, plan_scenario, written
+from narrows.calibrate.scores import SERIES
 from narrows.engine import host
 from narrows.metrics.any_latency import Delays, latency_values
 from narrows.metrics.any_throughput import throughput_values
+from narrows.metrics.score import score
 from narrows.plan.model import Plan
 
 SAMPLES = 10_000_000
@@ -32,8 +37,47 @@ SCENARIO = "aqm"
 PROBE_INTERVAL_NS = 100_000
 
 
+def made_up_run() -> Callable[[], object]:
+    """The scorer on ten million departures: a test of eight flows, its ACKs, cross traffic, a probe."""
+    random_ = np.random.default_rng(1)
+    kind = random_.choice(4, SAMPLES, p=[0.6, 0.3, 0.08, 0.02])
+    flow = np.where(kind == 0, 10 + random_.integers(0, 8, SAMPLES), kind)
+    t_ns = 2_000_000_000 + np.sort(random_.integers(0, 100_000_000_000, SAMPLES))
+    queue = pl.DataFrame(
+        {
+            "hop": pl.Series(["bottleneck"]).new_from_index(0, SAMPLES).cast(pl.Categorical),
+            "direction": pl.Series(np.where(kind == 1, "up", "down")).cast(pl.Categorical),
+            "t_ns": t_ns,
+            "flow": pl.Series(flow).cast(pl.UInt32),
+            "bytes": pl.Series(np.array([1514, 66, 1514, 106])[kind]).cast(pl.UInt32),
+            "sojourn_ns": (20e6 + 10e6 * np.sin(t_ns / 3e9) + random_.uniform(0, 1e6, SAMPLES)).astype(
+                np.int64
+            ),
+        }
+    )
+    items = {1: "test", 2: "cross", 3: "probe"} | {10 + n: "test" for n in range(8)}
+    flows = pl.DataFrame(
+        [
+            {"hop": "bottleneck", "direction": way, "flow": n, "label": "", "item": item, "protocol": "tcp"}
+            for n, item in items.items()
+            for way in ("down", "up")
+        ],
+        schema_overrides={"flow": pl.UInt32},
+    )  # fmt: skip
+    plan = {
+        "link": {"rate_down_bps": 1_000_000_000, "rate_up_bps": 1_000_000_000, "mtu_bytes": 1500},
+        "traffic": [
+            {"id": "test", "kind": "command"},
+            {"id": "probe", "kind": "udp_probe", "interval_ns": 20_000_000},
+            {"id": "cross", "kind": "tcp_bulk"},
+        ],
+    }
+    samples = pl.DataFrame(schema=dict.fromkeys(SERIES, pl.String) | {"t_ns": pl.Int64, "value": pl.Float64})
+    return lambda: score("made up", plan, samples, queue, flows, "test").rows()
+
+
 def metrics(bench: Bench) -> list[Row]:
-    """Every latency metric, and every throughput metric, on one record of ten million."""
+    """Every latency metric, and every throughput metric, on a record of ten million; and the whole scorer."""
     random_ = np.random.default_rng(1)
     t_ns = np.arange(SAMPLES, dtype=np.float64) * PROBE_INTERVAL_NS
     # A queue that fills and empties, and noise of less than the distance of two probes: nothing is overtaken.
@@ -42,9 +86,10 @@ def metrics(bench: Bench) -> list[Row]:
     payload, whole = np.full(SAMPLES, 1448.0), np.full(SAMPLES, 1500.0)
     flow = random_.integers(0, 8, SAMPLES).astype(np.float64)
     window = (0, int(t_ns[-1]))
-    work = {
+    work: dict[str, Callable[[], Any]] = {
         "latency": lambda: latency_values(Delays(t_ns, delay_ns, PROBE_INTERVAL_NS), idle),
         "throughput": lambda: throughput_values(t_ns, payload, whole, flow, window),
+        "applicable (the scorer on one run)": made_up_run(),
     }
     rows = []
     for name, call in work.items():

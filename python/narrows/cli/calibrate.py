@@ -47,12 +47,15 @@ def register(app: typer.Typer) -> None:
             typer.Argument(metavar="[SCENARIO]…", help=SCENARIO_HELP),
         ] = None,
         tools: Annotated[
-            str | None, typer.Option(help="Speed tests: 'ndt7,iperf3+P4'; default: all.")
+            str | None,
+            typer.Option(help="Speed tests: 'ndt7,iperf3+P4'; default: all. rpm takes a third of the time."),
         ] = None,
         vary: Annotated[
             bool, typer.Option("--vary", help="Also with each tool's own parameters changed.")
         ] = False,
-        seeds: Annotated[int | None, typer.Option(min=1, help="Repetitions of each; default: 3.")] = None,
+        seeds: Annotated[
+            int | None, typer.Option(min=1, help="Repetitions; default: 3, or what the scenario says.")
+        ] = None,
         queue: Annotated[
             str | None, typer.Option(help="'cake', 'pfifo,fq_codel', \"pie(target='20 ms')\".")
         ] = None,

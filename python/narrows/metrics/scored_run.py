@@ -86,8 +86,12 @@ def loads(own: Mapping[str, tuple[Integers, Integers]], link: Mapping[str, Any])
         data = np.where(size >= DATA_BYTES, size, 0)
         if not data.any():
             continue
-        first = int(t_ns.min()) // BIN_NS
-        bins = np.bincount(t_ns // BIN_NS - first, weights=data)
+        if (t_ns[1:] < t_ns[:-1]).any():  # of several hops
+            order = np.argsort(t_ns, kind="stable")
+            t_ns, data = t_ns[order], data[order]
+        first, last = (int(t) // BIN_NS for t in t_ns[[0, -1]])
+        cuts = np.searchsorted(t_ns, np.arange(first, last + 2) * BIN_NS)
+        bins = np.diff(np.concatenate(([0], np.cumsum(data)))[cuts])
         rate_bps = link.get(f"rate_{direction}_bps")
         least = 0.0 if rate_bps is None else rate_bps / 8e9 * BIN_NS * LOADED_SHARE
         loaded = first + np.flatnonzero((bins > 0) & (bins >= least) & (bins >= OF_BUSIEST * bins.max()))
