@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,15 +35,24 @@ class RunTables:
     sojourn: pl.DataFrame
 
 
+TRUTHS_KEPT = 512
+"""So many queue truths (run and direction) are kept, each well below a megabyte; thousands would not fit."""
+
+
+@lru_cache(maxsize=TRUTHS_KEPT)
+def _kept(make: Callable[[str], QueueTruth | None], direction: str) -> QueueTruth | None:
+    return make(direction)
+
+
 class _Lazy(Mapping[str, QueueTruth]):
-    """Queue truth made when asked for and not kept: thousands of runs would not fit in memory."""
+    """Queue truth made when asked for: figures ask for the same runs, one after another."""
 
     def __init__(self, directions: tuple[str, ...], make: Callable[[str], QueueTruth | None]) -> None:
         self._directions = directions
         self._make = make
 
     def __getitem__(self, direction: str) -> QueueTruth:
-        truth = self._make(direction) if direction in self._directions else None
+        truth = _kept(self._make, direction) if direction in self._directions else None
         if truth is None:
             raise KeyError(direction)
         return truth
@@ -55,8 +65,7 @@ class _Lazy(Mapping[str, QueueTruth]):
 
 
 def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> Observed:
-    """Everything one run showed. With `reread`, the tap's series are read again whenever they are asked "
-    "for."""
+    """Everything one run showed. With `reread`, the tap's series are read when they are asked for."""
     tables = _plain(tables)
     plan, manifest = tables.plan, tables.manifest
     error = manifest.get("error")

@@ -55,6 +55,8 @@ class Drawing:
         png, pdf, text = (folder / f"{self.name}.{kind}" for kind in ("png", "pdf", "json"))
         image = self.png()
         png.write_bytes(image)
+        # The layout is that of the PNG; working it out again is half the cost of the PDF.
+        self.figure.set_layout_engine("none")
         self.figure.savefig(
             pdf,
             format="pdf",
