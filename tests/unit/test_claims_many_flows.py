@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 
 from narrows.claims import t01, t03, t04, t05, t06, t07, t08
-from narrows.metrics.burstiness import Burstiness
+from narrows.metrics.burstiness import Burstiness, FlowBurstiness
 from narrows.metrics.flow_case import flow_case
 from narrows.metrics.losses_per_halving import LossesPerHalving
 from narrows.metrics.many_flows import ManyFlows, Settled
 from narrows.metrics.mathis import Mathis
+from narrows.metrics.mathis_choices import FULL_QUEUE, MathisChoice
 from narrows.metrics.observed import Observed
 from narrows.metrics.shares import Share
 
@@ -73,7 +74,9 @@ def newreno(
         mathis_on_losses=Mathis(on_losses, 0.5, flows, 0),
         mathis_on_halvings=Mathis(on_halvings, 0.05, flows, 0),
         losses_per_halving=LossesPerHalving(ratio, ratio, flows, 0),
-        drop_burstiness=Burstiness(burst, burst, 1000),
+        drop_burstiness=Burstiness(0.9, 0.9, 1000),
+        flow_burstiness=FlowBurstiness(burst, burst, burst, burst, flows, 0),
+        mathis_choices=(MathisChoice(FULL_QUEUE, 1.2 * on_losses, 1.2 * on_halvings),),
     )
     return run(number, plan(rate, {"reno": flows}), result)
 
@@ -101,6 +104,17 @@ def test_the_thesis_own_numbers_hold() -> None:
     assert t06.judge([share(1, 10e9, {"bbr": 1, "reno": 999}, "bbr", 0.4)]).verdict == "holds"
     assert t07.judge([share(1, 10e9, {"bbr": 500, "cubic": 500}, "bbr", 0.999)]).verdict == "holds"
     assert t08.judge([share(1, 10e9, {"cubic": 500, "reno": 500}, "cubic", 0.75)]).verdict == "holds"
+
+
+def test_what_another_reading_gives_is_told_and_judges_nothing() -> None:
+    runs = [newreno(1, 100e6, 50, 1.5, 1.25, 1.7), newreno(2, 10e9, 1000, 3.95, 1.36, 8.0)]
+    verdict = t01.judge(runs)
+    assert verdict.verdict == "holds"
+    # 1.2 times 1.5 and 1.25
+    assert "edge 1.8 on losses, 1.5 on halvings" in verdict.cause
+    queue = [n.value for n in t03.judge(runs).numbers if n.name == "burstiness of all drops of the queue"]
+    assert queue == [0.9, 0.9]
+    assert t03.judge(runs).verdict == "holds"
 
 
 def test_other_numbers_do_not_hold() -> None:

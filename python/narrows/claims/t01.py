@@ -1,11 +1,27 @@
-"""T1: the Mathis constant depends on scale and flow count on losses, and not on halvings."""
+"""T1: the Mathis constant depends on scale and flow count on losses, and not on halvings.
+
+The thesis does not say how the RTT of a flow was taken. That moves both constants by one factor and so leaves
+the verdict alone; the cause says what the RTT of a full queue would give.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from narrows.claims.many import cases, lengths, medians, moved, of_scale, runs_of, spread, without
+from narrows.claims.many import (
+    Cases,
+    cases,
+    lengths,
+    medians,
+    moved,
+    of_scale,
+    runs_of,
+    spread,
+    without,
+)
 from narrows.claims.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.metrics.many_flows import ManyFlows
+from narrows.metrics.mathis_choices import FULL_QUEUE
 from narrows.metrics.observed import Observed
 
 MIN_RATIO_ON_LOSSES = 1.3  # largest over smallest C of the conditions; the thesis': 3.95 / 1.78 = 2.2
@@ -56,5 +72,29 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         (*losses.values(), *halvings.values(), *moved(chosen, lambda m: m.jain_settled)),
         lengths(chosen),
         ids(runs_of(chosen)),
+        _cause(chosen),
     )
     return without(verdict, chosen, ("edge", "core"))
+
+
+def _full_queue(many: ManyFlows, on: str) -> float | None:
+    found: dict[str, float | None] = {one.name: getattr(one, on) for one in many.mathis_choices}
+    return found.get(FULL_QUEUE)
+
+
+def _cause(chosen: Cases) -> str:
+    """What another reading of "RTT" gives, per scale; empty where a run cannot tell."""
+    told = []
+    for scale in dict.fromkeys(case.scale for case in chosen):
+        both = [
+            of_scale(medians("", "1", chosen, lambda m, on=on: _full_queue(m, on)), scale)  # type: ignore[misc]
+            for on in ("on_losses", "on_halvings")
+        ]
+        if all(both):
+            told.append(f"{scale} {spread(both[0])} on losses, {spread(both[1])} on halvings")
+    if not told:
+        return ""
+    return (
+        f"With the RTT of a full queue (base + limit / rate) in place of the mean: {'; '.join(told)}. "
+        "A choice of RTT, throughput or packet size moves both constants by one factor."
+    )

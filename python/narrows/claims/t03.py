@@ -1,4 +1,9 @@
-"""T3: many more packets are lost per halving at Core than at Edge, and drops are burstier."""
+"""T3: many more packets are lost per halving at Core than at Edge, and drops are burstier.
+
+The thesis says "burstiness of losses at the queue" and "median values", not of which train of events. A
+median needs many trains, and its argument is about losses of one flow that cost one halving: so the median
+over flows of each one's own drops is judged, and the index of all drops of the queue is told beside it.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +37,13 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         lambda m: m.losses_per_halving.ratio if m.losses_per_halving else None,
     )
     bursts = medians(
-        "burstiness of drops",
+        "burstiness of a flow's drops, median of flows",
+        "1",
+        chosen,
+        lambda m: m.flow_burstiness.goh_barabasi if m.flow_burstiness else None,
+    )
+    queue = medians(
+        "burstiness of all drops of the queue",
         "1",
         chosen,
         lambda m: m.drop_burstiness.goh_barabasi if m.drop_burstiness else None,
@@ -45,14 +56,15 @@ def judge(runs: Iterable[Observed]) -> Verdict:
             parts += [low <= value <= high for value in of_scale(numbers, scale)]
     scales = [
         f"{scale}: losses per halving {spread(of_scale(ratio, scale))}, "
-        f"burstiness {spread(of_scale(bursts, scale))}"
+        f"burstiness of a flow's drops {spread(of_scale(bursts, scale))}, "
+        f"of all drops of the queue {spread(of_scale(queue, scale))}"
         for scale in dict.fromkeys(case.scale for case in chosen)
     ]
     verdict = Verdict(
         CLAIM,
         graded(parts) if parts else "not measured",
         "; ".join(scales),
-        (*ratio.values(), *bursts.values(), *moved(chosen, lambda m: m.jain_settled)),
+        (*ratio.values(), *bursts.values(), *queue.values(), *moved(chosen, lambda m: m.jain_settled)),
         lengths(chosen),
         ids(runs_of(chosen)),
     )

@@ -4,7 +4,8 @@ Definition: all quantities are of the measuring window that the flow tap kept, w
 goodput is what was acknowledged in its window over the window's length. Losses are what the bottleneck
 dropped of the flow in its window; halvings are reductions of its window but for those of retransmission
 timeouts. The Mathis model is fitted with the mean of the smoothed RTT, once with p = losses over data packets
-sent and once with p = halvings over the same. Burstiness is that of the drops of all flows; synchronisation
+sent and once with p = halvings over the same (`mathis_choices`: what other readings give). Burstiness is that
+of the drops of all flows, and the median over flows of that of each one's own drops; synchronisation
 has windows of the mean RTT. Each constant, index and share carries the number of flows it is of.
 
 `moved` says how settled a cumulative metric was: its range over the last part of the record over its last
@@ -22,11 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from narrows.metrics.burstiness import Burstiness, burstiness
+from narrows.metrics.burstiness import Burstiness, FlowBurstiness, burstiness, burstiness_of_flows
 from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time
 from narrows.metrics.jain import jain_index
 from narrows.metrics.losses_per_halving import LossesPerHalving, losses_per_halving
 from narrows.metrics.mathis import Mathis, mathis
+from narrows.metrics.mathis_choices import MathisChoice, mathis_choices
 from narrows.metrics.settled import TOLERANCE, settled_at
 from narrows.metrics.shares import Share, shares
 from narrows.metrics.synchronisation import Synchronisation, synchronisation
@@ -93,6 +95,8 @@ class ManyFlows:
     time_to_fairness_ns: int | None
     jain_series: pl.DataFrame
     """t_ns, jain: per window of FAIRNESS_WINDOW_NS."""
+    flow_burstiness: FlowBurstiness | None = None
+    mathis_choices: tuple[MathisChoice, ...] = ()
 
     @property
     def flows(self) -> int:
@@ -143,6 +147,8 @@ def many_flows(tables: FlowTables) -> ManyFlows | None:
         share_settled=_shares_settled(tables.tcp_samples, flows, start_ns),
         time_to_fairness_ns=_time_to_fairness(windows, start_ns),
         jain_series=windows,
+        flow_burstiness=_flow_burstiness(tables.drops, table, start_ns, stop_ns),
+        mathis_choices=mathis_choices(_for_choices(flows, table, tables), mss, tables.mtu_bytes),
     )
 
 
@@ -213,6 +219,40 @@ def _burstiness(drops: pl.DataFrame | None, start_ns: int, stop_ns: int) -> Burs
         return None
     inside = drops.filter(pl.col("t_ns").is_between(start_ns, stop_ns, closed="left"))
     return burstiness(inside["t_ns"].sort())
+
+
+def _flow_burstiness(
+    drops: pl.DataFrame | None, table: pl.DataFrame, start_ns: int, stop_ns: int
+) -> FlowBurstiness | None:
+    if drops is None:
+        return None
+    inside = drops.filter(pl.col("t_ns").is_between(start_ns, stop_ns, closed="left"))
+    numbers = table.select("label").with_row_index("number")
+    own = inside.with_columns(pl.col("label").cast(pl.String)).join(numbers, on="label")
+    return burstiness_of_flows(own["t_ns"], own["number"], table.height) if own.height else None
+
+
+def _for_choices(flows: pl.DataFrame, table: pl.DataFrame, tables: FlowTables) -> pl.DataFrame:
+    """The flows' table with what the other readings of the Mathis model need, as far as it was recorded."""
+    more = table.with_columns(flows["flow"])
+    seconds = (flows["stop_ns"] - flows["start_ns"]) / NS_PER_S
+    for name, column in (("delivered", "delivered_packets"), ("reductions", "reductions")):
+        if column in flows.columns:
+            more = more.with_columns(flows[column].alias(name))
+    if "bytes_sent" in flows.columns:
+        more = more.with_columns((flows["bytes_sent"] * 8.0 / seconds).alias("sending_bps"))
+    if tables.limit_bytes and tables.rate_bps:
+        full_ms = tables.limit_bytes * 8e3 / tables.rate_bps
+        more = more.with_columns((pl.col("base_rtt_ms") + full_ms).alias("rtt_full_ms"))
+    if "srtt_us" in tables.tcp_samples.columns:
+        spans = flows.select("flow", "start_ns", "stop_ns")
+        rtt = tables.tcp_samples.select("flow", "t_ns", pl.col("srtt_us") / 1e3).join(spans, on="flow")
+        rtt = rtt.filter(pl.col("t_ns") >= pl.col("start_ns"), pl.col("t_ns") < pl.col("stop_ns"))
+        quantiles = rtt.group_by("flow").agg(
+            pl.col("srtt_us").quantile(q, "linear").alias(f"rtt_p{round(100 * q)}_ms") for q in (0.5, 0.95)
+        )
+        more = more.join(quantiles, on="flow", how="left", maintain_order="left")
+    return more
 
 
 def _synchronisation(

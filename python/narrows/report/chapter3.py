@@ -77,6 +77,10 @@ def _bursts(many: ManyFlows) -> float | None:
     return None if many.drop_burstiness is None else many.drop_burstiness.goh_barabasi
 
 
+def _flow_bursts(many: ManyFlows) -> float | None:
+    return None if many.flow_burstiness is None else many.flow_burstiness.goh_barabasi
+
+
 def _together(many: ManyFlows) -> float | None:
     return None if many.synchronisation is None else many.synchronisation.index
 
@@ -130,8 +134,12 @@ FIGURES = (
     ),
     Figure(
         "chapter3_burstiness", "Burstiness of the drops and synchronisation of reductions, NewReno",
-        "Goh–Barabási index of the times between drops; chance-corrected index of reducing within one RTT",
-        "index", _alone("reno"), (Line("burstiness", _bursts), Line("synchronisation", _together)),
+        "Goh–Barabási index of the times between drops, of the queue's and of each flow's own (median over "
+        "flows); chance-corrected index of reducing within one RTT", "index", _alone("reno"),
+        (
+            Line("burstiness, queue", _bursts), Line("burstiness, flow", _flow_bursts),
+            Line("synchronisation", _together),
+        ),
         {"edge": (0.2,), "core": (0.35,)},
     ),
     Figure(
@@ -250,7 +258,7 @@ def _panel(
     for level in figure.thesis.get(next(iter(points)).scale, ()):
         axes.axhline(level, color=MARK_COLOUR, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     for number, name in enumerate(own):
-        for style, line in zip(("-", ":"), figure.lines, strict=False):
+        for style, line in zip(("-", ":", "-."), figure.lines, strict=False):
             at, middle, low, high = [], [], [], []
             for case, values in sorted(points.items(), key=lambda each: each[0].flows):
                 if _series(case, figure.by_mix) == name and values[line.name]:
@@ -262,7 +270,7 @@ def _panel(
                 place = series.index(name) % len(COLOURS)
                 axes.errorbar(
                     at, middle, yerr=[low, high], color=COLOURS[place], marker=MARKERS[place], markersize=4,
-                    linestyle=style, capsize=2, markerfacecolor="white" if style == ":" else COLOURS[place],
+                    linestyle=style, capsize=2, markerfacecolor="white" if style != "-" else COLOURS[place],
                     label=name if len(figure.lines) == 1 else f"{line.name}, {name}",
                 )  # fmt: skip
     axes.set_xticks(range(len(counts)), [str(count) for count in counts])

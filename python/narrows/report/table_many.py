@@ -25,7 +25,14 @@ QUANTITIES: tuple[tuple[str, str, Of], ...] = (
         lambda m: 100 * m.mathis_on_halvings.median_error if m.mathis_on_halvings else None,
     ),
     ("losses per halving", "packets", lambda m: m.losses_per_halving.ratio if m.losses_per_halving else None),
-    ("burstiness of drops", "1", lambda m: m.drop_burstiness.goh_barabasi if m.drop_burstiness else None),
+    (
+        "burstiness of all drops of the queue", "1",
+        lambda m: m.drop_burstiness.goh_barabasi if m.drop_burstiness else None,
+    ),
+    (
+        "burstiness of a flow's drops, median of flows", "1",
+        lambda m: m.flow_burstiness.goh_barabasi if m.flow_burstiness else None,
+    ),
     ("synchronisation of reductions", "1", lambda m: m.synchronisation.index if m.synchronisation else None),
     ("utilisation by goodput", "%", lambda m: None if m.utilisation is None else 100 * m.utilisation),
     (

@@ -7,7 +7,7 @@ import math
 import polars as pl
 import pytest
 
-from narrows.metrics.burstiness import burstiness
+from narrows.metrics.burstiness import burstiness, burstiness_of_flows
 from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time
 from narrows.metrics.losses_per_halving import losses_per_halving
 from narrows.metrics.mathis import mathis, predicted_bps
@@ -174,3 +174,24 @@ def test_the_queue_table_gives_the_backlog_after_each_event() -> None:
     result = occupancy_of(queue, 1, 5)
     assert result is not None
     assert (result.mean, result.maximum, result.empty_share) == (50.0, 100.0, 0.5)
+
+
+def test_burstiness_of_flows_is_the_median_over_each_ones_own_events() -> None:
+    times = [0, 1, 2, 3, 0, 0, 0, 6, 5, 5]
+    flow = [1, 1, 1, 1, 2, 2, 2, 2, 3, 3]
+    # flow 1: gaps 1, 1, 1: s = 0, B = -1. Flow 2: gaps 0, 0, 6: m = 2, s = sqrt((4 + 4 + 16) / 3) = sqrt(8),
+    # B = (sqrt(8) - 2) / (sqrt(8) + 2) = 0.17157. Flow 3 has two events, a fourth has none.
+    second = (math.sqrt(8) - 2) / (math.sqrt(8) + 2)
+    found = burstiness_of_flows(times, flow, flows=4)
+    assert found is not None
+    assert found.goh_barabasi == pytest.approx((second - 1) / 2)
+    assert (found.lower_quartile, found.upper_quartile) == (
+        pytest.approx(-1 + (second + 1) / 4), pytest.approx(-1 + 3 * (second + 1) / 4),
+    )  # fmt: skip
+    assert (found.flows, found.left_out) == (2, 2)
+    # n = 3: A = (2 r - sqrt(2)) / sqrt(2); r = 0: -1; r = sqrt(2): 1
+    assert found.kim_jo == pytest.approx(0.0)
+    # the order in which events come does not matter, and one queue's train is another thing
+    shuffled = burstiness_of_flows(times[::-1], flow[::-1], flows=4)
+    assert shuffled == found
+    assert burstiness_of_flows([1, 2], [1, 1], flows=1) is None
