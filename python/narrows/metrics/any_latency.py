@@ -93,7 +93,8 @@ def latency_values(series: Delays, idle: Delays | None = None) -> list[Value]:
     given = series.delay_ns
     if given.size == 0:
         return []
-    present = clean(given) / NS_PER_MS
+    delay = given / NS_PER_MS
+    present = clean(delay)
     n = int(present.size)
     losses = Value("loss_ratio", "lost of sent", float(1.0 - n / given.size), "1", int(given.size))
     if n < MIN_SAMPLES:
@@ -108,7 +109,7 @@ def latency_values(series: Delays, idle: Delays | None = None) -> list[Value]:
         Value("pdv_p99.9", "RFC 5481", pdv_quantile(ordered), "ms", n),
         *_cloudflare(series),
         *_rpm(series, ordered),
-        *_variation(series),
+        *_variation(delay, n),
         *_by_arrival(series),
         *_freezes(series),
     ]
@@ -189,9 +190,7 @@ def _rpm(series: Delays, ordered: Floats) -> Iterator[Value]:
     yield from _go(ordered, ordered)
 
 
-def _variation(series: Delays) -> Iterator[Value]:
-    delay = series.delay_ns / NS_PER_MS
-    n = int(clean(delay).size)
+def _variation(delay: Floats, n: int) -> Iterator[Value]:
     yield Value("jitter", "@cloudflare/speedtest 1.14.1, every sample", jitter(delay), "ms", n)
     yield Value("ipdv_range_p99.9", "RFC 5481", ipdv_range(delay), "ms", n)
 

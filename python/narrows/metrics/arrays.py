@@ -49,12 +49,13 @@ def partitioned(x: Floats, *places: int) -> Floats:
     return x if ascends(x) else np.partition(x, places)
 
 
-def quantiles(x: Floats, shares: Sequence[float]) -> Floats:
-    """Hyndman and Fan's type 7, as NumPy's default; at once where the values ascend already."""
+def quantiles(x: Floats, shares: Sequence[float], above: float = 0.0) -> Floats:
+    """Of the values less `above`: Hyndman and Fan's type 7, as NumPy's default; at once where they ascend."""
     if x.size > 1 and ascends(x):
         place = np.asarray(shares, dtype=np.float64) * (x.size - 1)
         low = np.floor(place).astype(np.int64)
         high = np.minimum(low + 1, x.size - 1)
-        found: Floats = x[low] + (x[high] - x[low]) * (place - low)
+        under, over = x[low] - above, x[high] - above
+        found: Floats = under + (over - under) * (place - low)
         return found
-    return np.asarray(np.quantile(x, shares), dtype=np.float64)
+    return np.asarray(np.quantile(x - above if above else x, shares), dtype=np.float64)

@@ -24,5 +24,5 @@ def pdv(delay: Values) -> Floats | None:
 
 def pdv_quantile(delay: Values, p: float = QUANTILE) -> float | None:
     """The p-quantile of PDV; None with fewer than two packets."""
-    x = pdv(delay)
-    return None if x is None else float(quantiles(x, [p])[0])
+    x = sample(delay)
+    return None if x is None else float(quantiles(x, [p], above=float(x.min()))[0])

@@ -17,12 +17,13 @@ Pure: tables in, table out. A direction that the tool did not load has no rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from narrows.metrics.any_latency import Delays, Value, latency_values, rpm_values
 from narrows.metrics.any_throughput import request_values, throughput_values
@@ -117,7 +118,7 @@ class _Run:
         for way in DIRECTIONS:
             mine = self._of(way, OWN)
             if mine:
-                own[way] = np.concatenate([m.t_ns for m in mine]), np.concatenate([m.bytes for m in mine])
+                own[way] = _joined([m.t_ns for m in mine]), _joined([m.bytes for m in mine])
         self.loads = loads(own, plan["link"])
         self._known: dict[str, _Sent] = {}
         self.begins = min((load.start_ns for load in self.loads.values()), default=None)
@@ -170,7 +171,7 @@ class _Run:
         """The tool's own packets that left the bottleneck this way, in order of time."""
         if direction not in self._known:
             parts = [_sent(rows) for rows in self._of(direction, OWN)]
-            columns = [np.concatenate(column) for column in zip(*parts, strict=True)] or [np.zeros(0)] * 4
+            columns = [_joined(column) for column in zip(*parts, strict=True)] or [np.zeros(0)] * 4
             if not ascends(columns[0]):  # of several hops
                 order = np.argsort(columns[0], kind="stable")
                 columns = [column[order] for column in columns]
@@ -273,7 +274,7 @@ class _Run:
 
     def _sojourns_ms(self, party: str, direction: str, load: Load) -> Floats:
         parts = [load.those(rows.t_ns, rows.sojourn_ns) / 1e6 for rows in self._of(direction, party)]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        return _joined(parts) if parts else np.zeros(0)
 
     def _capacity_left(self, direction: str, load: Load) -> Value:
         rate_bps = self.plan["link"][f"rate_{direction}_bps"]
@@ -286,6 +287,11 @@ class _Run:
             rate_bps, self.plan["link"]["mtu_bytes"]
         )
         return Value("capacity_left", version, left, "bit/s", sum(part.size for part in others))
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One after the other; a single one as it is: of ten million packets a copy is felt."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _sent(rows: Packets) -> tuple[Floats, Floats, Floats, Floats]:

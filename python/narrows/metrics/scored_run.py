@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from narrows.metrics.arrays import Floats
+from narrows.metrics.arrays import Floats, ascends
 
 DIRECTIONS = ("down", "up")
 DATA_BYTES = 500
@@ -86,7 +87,7 @@ def loads(own: Mapping[str, tuple[Integers, Integers]], link: Mapping[str, Any])
         data = np.where(size >= DATA_BYTES, size, 0)
         if not data.any():
             continue
-        if (t_ns[1:] < t_ns[:-1]).any():  # of several hops
+        if not ascends(t_ns):  # of several hops
             order = np.argsort(t_ns, kind="stable")
             t_ns, data = t_ns[order], data[order]
         first, last = (int(t) // BIN_NS for t in t_ns[[0, -1]])
@@ -116,27 +117,57 @@ class Packets:
 def packets(
     queue: pl.DataFrame, flows: pl.DataFrame, party_of: Callable[[str | None], str]
 ) -> dict[tuple[str, str, str], Packets]:
-    """Departures by hop, direction and party. Flows are looked up by number: a join costs more."""
-    found = {}
+    """Departures by hop, direction and party; the group of a packet is looked up by numbers: a join costs
+    more.
+    """
+    (hops, hop), (ways, way) = (_numbered(queue[name]) for name in ("hop", "direction"))
     known = flows.select(pl.col("hop", "direction", "item", "protocol").cast(pl.String), pl.col("flow"))
-    departed = queue.filter(pl.col("t_ns") >= 0)
-    for key, rows in departed.partition_by("hop", "direction", as_dict=True, include_key=False).items():
-        hop, way = (str(part) for part in key)
-        mine = known.filter((pl.col("hop") == hop) & (pl.col("direction") == way))
-        t_ns, size, sojourn = (rows[name].cast(pl.Int64).to_numpy() for name in COLUMNS)
-        flow = rows["flow"].cast(pl.Int64).fill_null(-1).to_numpy()  # unknown: the last place, nobody's
-        places = 2 + max(int(flow.max()), *mine["flow"].to_list(), 0)
-        parties = [party_of(None)]
-        number, tcp = np.zeros(places, dtype=np.int8), np.zeros(places, dtype=np.bool_)
+    flow, places = _flows(queue["flow"], known["flow"])
+    # A row per hop and direction, a place per flow; the last place is of packets whose flow is unknown.
+    group = np.zeros((len(hops) * len(ways), places), dtype=np.int16)
+    tcp = np.zeros(group.shape, dtype=np.bool_)
+    names: list[tuple[str, str, str]] = []
+    for pair, (at, to) in enumerate(product(hops, ways)):
+        mine = known.filter((pl.col("hop") == at) & (pl.col("direction") == to))
+        parties, group[pair] = [party_of(None)], len(names)
         for place, item, protocol in mine.select("flow", "item", "protocol").iter_rows():
             party = party_of(item)
             parties += [] if party in parties else [party]
-            number[place], tcp[place] = parties.index(party), protocol == "tcp"
-        of, is_tcp, late = number[flow], tcp[flow], bool((t_ns[1:] < t_ns[:-1]).any())
-        for n, party in enumerate(parties):
-            at = np.flatnonzero(of == n)
-            if late:
-                at = at[np.argsort(t_ns[at], kind="stable")]
-            if at.size:
-                found[hop, way, party] = Packets(t_ns[at], size[at], sojourn[at], flow[at], is_tcp[at])
-    return found
+            group[pair, place], tcp[pair, place] = len(names) + parties.index(party), protocol == "tcp"
+        names += [(at, to, party) for party in parties]
+    entry = (hop * len(ways) + way) * places + (flow if flow.min(initial=0) >= 0 else flow % places)
+    of = group.reshape(-1)[entry]
+    t_ns, size, sojourn = (queue[name].to_numpy() for name in COLUMNS)
+    if t_ns.min(initial=0) < 0:
+        of[t_ns < 0] = len(names)
+    found: list[tuple[int, tuple[str, str, str], Packets]] = []
+    for n, name in enumerate(names):
+        rows = np.flatnonzero(of == n)
+        if rows.size:
+            first, when = int(rows[0]), t_ns[rows]
+            if not ascends(when):
+                rows = rows[np.argsort(when, kind="stable")]
+                when = t_ns[rows]
+            columns = [column[rows].astype(np.int64, copy=False) for column in (size, sojourn, flow)]
+            found.append((first, name, Packets(when, *columns, tcp.reshape(-1)[entry[rows]])))
+    begins = {
+        name[:2]: min(first for first, each, _ in found if each[:2] == name[:2]) for _, name, _ in found
+    }
+    return {name: part for _, name, part in sorted(found, key=lambda one: begins[one[1][:2]])}
+
+
+def _numbered(labels: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
+    """The different labels, and each row's place among them."""
+    held = labels if isinstance(labels.dtype, pl.Categorical | pl.Enum) else labels.cast(pl.Categorical)
+    codes = held.to_physical()
+    first = codes.arg_unique()
+    place = np.zeros(int(codes.max() or 0) + 1, dtype=np.int32)  # type: ignore[arg-type]
+    place[codes.gather(first).to_numpy()] = np.arange(first.len())
+    return held.gather(first).cast(pl.String).to_list(), place[codes.to_numpy()]
+
+
+def _flows(numbers: pl.Series, known: pl.Series) -> tuple[NDArray[np.int32], int]:
+    """Each packet's flow, -1 where it is unknown, and how many places a table of flows needs."""
+    most = max(int(numbers.max() or 0), int(known.max() or 0))  # type: ignore[arg-type]
+    held = numbers.cast(pl.Int32)
+    return (held.fill_null(-1) if held.null_count() else held).to_numpy(), most + 2
