@@ -286,7 +286,7 @@ def test_a_variation_is_compared_with_the_usual_parameters_of_the_same_condition
 def test_options_become_a_scenario_that_plans_every_tool_on_the_same_seeds(tmp_path: Path) -> None:
     settings = Settings(queue=("cake", "pie(target='20 ms')"), cross=("no", "cubic-down"), seeds=2)
     ready = plan_scenario(written(settings, question_of(settings), tmp_path), None, varied=False)
-    assert ready.question == "How wrong is my speed test under CAKE, PIE-TARGET-20-MS?"
+    assert ready.question == "How wrong is my speed test under CAKE and PIE-TARGET-20-MS?"
     assert ready.item == "test"
     assert {plan.key["tool"] for plan in ready.plans} == set(TOOLS)
     assert len(ready.plans) == 2 * 2 * 2 * len(TOOLS)

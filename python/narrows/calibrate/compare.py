@@ -3,11 +3,11 @@ cost.
 
 To be compared, a reading and its truth are brought to one quantity:
 
-- throughput against the capacity that the cross traffic left, as TCP payload (bit/s; errors also as share); -
-latency under load, less the base RTT that calibration measured, against the queue delay that the tool's own
-packets met, and against that which a third party's packets met (ms); - responsiveness as the time of one
-round trip (60000 / RPM ms), and then like a latency. RPM falls when the delay grows, the time does not: a
-bias above zero always means "read as slower than it was".
+- throughput against the capacity that the cross traffic left, as TCP payload (bit/s; errors also as share);
+- latency under load, less the base RTT that calibration measured, against the queue delay that the tool's own
+  packets met, and against that which a third party's packets met (ms);
+- responsiveness as the time of one round trip (60000 / RPM ms), and then like a latency. RPM falls when the
+  delay grows, the time does not: a bias above zero always means "read as slower than it was".
 
 A condition is one point of the scenario's axes without tool and seed. Rank inversions are counted between
 conditions, on medians over the seeds; resolution is half the range of the seeds (its median over conditions),
@@ -59,6 +59,14 @@ class Summary:
     worst_condition: str
     worst: float
     worst_relative: float | None
+    least: float | None
+    most: float | None
+    """The lowest and highest of the conditions' median errors, as `typical` has them."""
+    seeds_reach: float | None
+    """Half the range of the errors over a condition's seeds (median of the conditions); None: one seed."""
+    seen: float
+    truth: float
+    """Medians over all runs: what one number can say only where there is one condition."""
 
     @property
     def relative(self) -> bool:
@@ -136,6 +144,8 @@ def summaries(table: pl.DataFrame) -> list[Summary]:
         relative = names["quantity"] == THROUGHPUT
         rank = by["relative"] if relative else by["error"]
         at = int(np.argmax(np.abs(rank.fill_null(0.0).to_numpy())))
+        known = rank.drop_nulls()
+        reach = by["relative_reach" if relative else "error_reach"].drop_nulls()
         found.append(
             Summary(
                 **names,
@@ -144,6 +154,11 @@ def summaries(table: pl.DataFrame) -> list[Summary]:
                 worst_condition=str(by["condition"][at]),
                 worst=float(by["error"][at]),
                 worst_relative=None if by["relative"][at] is None else float(by["relative"][at]),
+                least=_median(known.sort().head(1)) if known.len() else None,
+                most=_median(known.sort().tail(1)) if known.len() else None,
+                seeds_reach=_median(reach) if reach.len() else None,
+                seen=_median(rows["seen"]),
+                truth=_median(rows["truth"]),
             )
         )
     return found
@@ -157,9 +172,16 @@ def _by_condition(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("truth").median(),
         pl.col("error").median(),
         ratio.median().alias("relative"),
+        _reach(pl.col("error")).alias("error_reach"),
+        _reach(ratio).alias("relative_reach"),
         ((pl.col("seen").max() - pl.col("seen").min()) / 2).alias("seen_reach"),
         ((pl.col("truth").max() - pl.col("truth").min()) / 2).alias("truth_reach"),
     )
+
+
+def _reach(values: pl.Expr) -> pl.Expr:
+    """Half the range; NULL of fewer than two."""
+    return pl.when(values.count() > 1).then((values.max() - values.min()) / 2)
 
 
 def _inversions(by: pl.DataFrame, relative: bool) -> Inversions | None:
@@ -254,6 +276,7 @@ SUMMARY: dict[str, Any] = {
     "direction": pl.String(), "whose": pl.String(), "n": pl.Int64(), "bias": pl.Float64(),
     "bias_low": pl.Float64(), "bias_high": pl.Float64(), "iqr": pl.Float64(), "std": pl.Float64(),
     "relative_bias": pl.Float64(), "relative_iqr": pl.Float64(), "no_spread": pl.String(),
+    "least": pl.Float64(), "most": pl.Float64(), "seeds_reach": pl.Float64(),
     "worst": pl.Float64(), "worst_relative": pl.Float64(), "worst_condition": pl.String(),
     "pairs": pl.Int64(), "inverted": pl.Int64(), "tied": pl.Int64(), "tau": pl.Float64(),
 }  # fmt: skip
@@ -269,7 +292,8 @@ def as_frame(found: Sequence[Summary]) -> pl.DataFrame:
             (
                 s.tool, s.origin, s.quantity, s.metric, s.direction, s.whose, b.n, b.median,
                 interval.low if interval else None, interval.high if interval else None, b.iqr, b.std,
-                b.relative_median, b.relative_iqr, s.no_spread, s.worst, s.worst_relative, s.worst_condition,
+                b.relative_median, b.relative_iqr, s.no_spread, s.least, s.most, s.seeds_reach,
+                s.worst, s.worst_relative, s.worst_condition,
                 *((i.pairs, i.inverted, i.tied, i.tau) if i else (None,) * 4),
             )
         )  # fmt: skip

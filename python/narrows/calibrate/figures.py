@@ -4,13 +4,16 @@ inversions as a matrix, parameters, cost. Colours and sizes are the report's; ev
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import Summary, cells, orders
@@ -25,7 +28,16 @@ ROW_IN = 0.21
 LINEAR_MS = 1.0
 MATRIX_MOST = 40
 SMALL = 6.5
+TITLE_LETTERS = 27
+NARROW = 4.0  # highest over lowest value of an axis: below it a logarithmic one has no ticks to read
+OF_CAPACITY = "error, share of the capacity left"
+DOT: dict[str, Any] = {"markersize": 5.0, "markeredgewidth": 0}
 WHOSE_WORDS = {OWN: "its own packets", THIRD: "a third party's packets"}
+SAMPLES_WORDS = {
+    PROBE: "a third party's probe",
+    OWN_RTT: "the RTT of the test's own connections",
+    OWN_PACKETS: "the test's own packets",
+}
 KIND = "queue_kind"
 
 
@@ -45,11 +57,11 @@ def figures(found: Calibration) -> Iterator[tuple[str, Callable[[], Result]]]:
 
 
 def _percent(x: float, _: object) -> str:
-    return f"{round(100 * x, 3):+g} %" if x else "0"
+    return f"{_signed(round(100 * x, 3), _)} %" if x else "0"
 
 
 def _signed(x: float, _: object) -> str:
-    return f"{x:+g}" if x else "0"
+    return f"{x:+g}".replace("-", "−") if x else "0"
 
 
 def _runs(table: pl.DataFrame) -> tuple[str, ...]:
@@ -90,8 +102,8 @@ def _dots(
             if one.is_empty() or one[middle][0] is None:
                 continue
             y = at + (place - (len(kinds) - 1) / 2) * step
-            axes.plot([one[low][0], one[high][0]], [y, y], color=colour(kind), linewidth=0.9, alpha=0.7)
-            axes.plot(one[middle][0], y, marker(kind), color=colour(kind), markersize=3.0, markeredgewidth=0)
+            axes.plot([one[low][0], one[high][0]], [y, y], color=colour(kind), linewidth=1.2, alpha=0.7)
+            axes.plot(one[middle][0], y, marker(kind), color=colour(kind), **DOT)
     axes.axvline(0.0, color="#222222", linewidth=0.7)
     axes.set_yticks(range(len(rows)), labels)
     axes.set_ylim(len(rows) - 0.5, -0.5)
@@ -100,9 +112,26 @@ def _dots(
     axes.tick_params(axis="y", length=0)
 
 
+def _error_axis(axes: Axes, relative: bool, label: str) -> None:
+    """Of shares, or of ms: those over decades, linear around nothing."""
+    axes.margins(x=0.06)
+    axes.set_xlabel(label)
+    if relative:
+        axes.xaxis.set_major_formatter(FuncFormatter(_percent))
+        return
+    low, high = axes.dataLim.intervalx
+    if max(-low, high) > LINEAR_MS:
+        axes.set_xscale("symlog", linthresh=LINEAR_MS)
+        most = int(np.ceil(np.log10(max(-low, high, LINEAR_MS))))
+        ticks = [0.0] + [sign * 10.0**power for power in range(most + 1) for sign in (-1.0, 1.0)]
+        axes.xaxis.set_major_locator(FixedLocator(ticks))
+        axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(_signed))
+
+
 def _legend(axes: Axes, kinds: Sequence[str]) -> None:
     handles = [
-        Line2D([], [], color=colour(k), marker=marker(k), linestyle="none", markersize=4, label=queue_name(k))
+        Line2D([], [], color=colour(k), marker=marker(k), linestyle="none", markersize=5, label=queue_name(k))
         for k in sorted(kinds, key=queue_rank)
     ]
     axes.figure.legend(
@@ -154,21 +183,22 @@ def bias_of_delays(found: Calibration, whose: str) -> Result:
 def _bias_figure(name: str, title: str, table: pl.DataFrame, relative: bool, caption: str) -> Drawing:
     grouped = cells(table, [KIND])
     rows = _rows_of(grouped)
-    figure, axes = canvas(1, 1, PAGE_IN, 0.7 + (ROW_IN + 0.03 * grouped[KIND].n_unique()) * len(rows))
-    with styled():
-        panel = axes[0][0]
-        names = ("relative_bias", "relative_p25", "relative_p75") if relative else ("bias", "p25", "p75")
-        _dots(panel, grouped, rows, [_label(row) for row in rows], names)
-        if relative:
-            panel.xaxis.set_major_formatter(FuncFormatter(_percent))
-            panel.set_xlabel("error, share of the capacity left")
-        else:
-            panel.set_xscale("symlog", linthresh=LINEAR_MS)
-            panel.xaxis.set_major_formatter(FuncFormatter(_signed))
-            panel.set_xlabel("error, ms")
-        _legend(panel, grouped[KIND].unique().to_list())
+    label = OF_CAPACITY if relative else "error, ms"
+    figure = _error_figure(grouped, rows, [_label(row) for row in rows], relative, label)
     runs = _runs(table)
     return Drawing(name, title, f"{caption} {name_runs(runs)}", runs, figure)
+
+
+def _error_figure(
+    grouped: pl.DataFrame, rows: Sequence[tuple[str, ...]], labels: Sequence[str], relative: bool, label: str
+) -> Figure:
+    figure, axes = canvas(1, 1, PAGE_IN, 0.7 + (ROW_IN + 0.03 * grouped[KIND].n_unique()) * len(rows))
+    with styled():
+        names = ("relative_bias", "relative_p25", "relative_p75") if relative else ("bias", "p25", "p75")
+        _dots(axes[0][0], grouped, rows, labels, names)
+        _error_axis(axes[0][0], relative, label)
+        _legend(axes[0][0], grouped[KIND].unique().to_list())
+    return figure
 
 
 def truth_against_reading(found: Calibration, quantity: str) -> Result:
@@ -188,7 +218,7 @@ def truth_against_reading(found: Calibration, quantity: str) -> Result:
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)
     figure, grid = canvas(
-        rows, columns, PAGE_IN if columns > 1 else COLUMN_IN, 1.75, sharex=True, sharey=True
+        rows, columns, PAGE_IN if columns > 1 else COLUMN_IN, 1.85, sharex=True, sharey=True
     )
     scale = 1e6 if rates else 1.0
     with styled():
@@ -199,30 +229,46 @@ def truth_against_reading(found: Calibration, quantity: str) -> Result:
                 continue
             tool, metric = panels[at]
             mine = table.filter((pl.col("tool") == tool) & (pl.col("metric") == metric))
-            axes.plot([low, high], [low, high], color="#222222", linewidth=0.7, zorder=1)
+            ends = [low / 1.15, high * 1.15]
+            axes.plot(ends, ends, color="#222222", linewidth=0.7, zorder=1)
             for kind in sorted(mine[KIND].unique().to_list(), key=queue_rank):
                 one = mine.filter(pl.col(KIND) == kind)
                 seen = np.clip(one["seen"].to_numpy() / scale, low, high)
                 axes.plot(
                     np.clip(one["truth"].to_numpy() / scale, low, high), seen, marker(kind),
-                    color=colour(kind), markersize=3.0, markeredgewidth=0, alpha=0.8,
+                    color=colour(kind), alpha=0.85, **DOT,
                 )  # fmt: skip
-            axes.set_xscale("log")
-            axes.set_yscale("log")
-            axes.set_xlim(low / 1.15, high * 1.15)
-            axes.set_ylim(low / 1.15, high * 1.15)
-            axes.grid(True, axis="both")
-            axes.set_title(f"{tool}: {metric}", fontsize=SMALL)
+            _amounts(axes, low / 1.15, high * 1.15)
+            axes.set_title(f"{tool}\n{textwrap.fill(metric, TITLE_LETTERS)}", fontsize=SMALL)
         unit = "Mbit/s" if rates else "ms"
         truth = "capacity left" if rates else "a third party's queue delay"
-        for axes in grid[-1]:
-            axes.set_xlabel(f"{truth}, {unit}", fontsize=SMALL)
+        for column in zip(*grid, strict=True):
+            lowest = [axes for axes in column if axes.get_visible()][-1]
+            lowest.tick_params(labelbottom=True)
+            lowest.set_xlabel(f"{truth}, {unit}", fontsize=SMALL)
         figure.supylabel(f"{'reading' if rates else 'reading less base RTT'}, {unit}", fontsize=7.5)
         _legend(grid[0][0], table[KIND].unique().to_list())
     runs = _runs(table)
     floor = "" if rates else f" Values below {low:g} ms are drawn there."
     caption = f"A point per run and direction; on the line the tool says what was.{floor} {name_runs(runs)}"
     return Drawing(name, title, caption, runs, figure)
+
+
+def _amounts(axes: Axes, low: float, high: float) -> None:
+    """Both axes alike: logarithmic where that gives ticks to read."""
+    wide = high / low >= NARROW
+    for way, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
+        if wide:
+            axes.set(**{f"{way}scale": "log"})
+            axis.set_major_locator(
+                LogLocator(subs=(1.0,) if high / low > 100 else (1.0, 2.0, 5.0), numticks=12)
+            )
+            axis.set_minor_locator(NullLocator())
+        else:
+            axis.set_major_locator(MaxNLocator(4))
+        axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        axes.set(**{f"{way}lim": (low, high)})
+    axes.grid(True, axis="both")
 
 
 def _range(table: pl.DataFrame, scale: float) -> tuple[float, float]:
@@ -235,7 +281,7 @@ def _range(table: pl.DataFrame, scale: float) -> tuple[float, float]:
 def one_trace(found: Calibration, origin: str) -> Result:
     """Every definition on the same samples: what is left is the definition."""
     slug = {PROBE: "probe", OWN_RTT: "own_rtt", OWN_PACKETS: "own_packets"}[origin]
-    name, title = f"one_trace_{slug}", f"Every metric on the same traces: {origin}"
+    name, title = f"one_trace_{slug}", f"Every metric on the same traces: {SAMPLES_WORDS[origin]}"
     chosen = found.table.filter((pl.col("origin") == origin) & (pl.col("whose") != OWN))
     table = _kinds(found, chosen).with_columns(tool=pl.lit("all"), direction=pl.lit("both"))
     if table.is_empty():
@@ -243,26 +289,13 @@ def one_trace(found: Calibration, origin: str) -> Result:
     rates = origin == OWN_PACKETS
     grouped = cells(table, [KIND])
     rows = _rows_of(grouped.sort("quantity", "metric"))
-    figure, axes = canvas(1, 1, PAGE_IN, 0.6 + (ROW_IN + 0.03 * grouped[KIND].n_unique()) * len(rows))
-    with styled():
-        panel = axes[0][0]
-        _dots(
-            panel, grouped, rows, [row[1] for row in rows],
-            ("relative_bias", "relative_p25", "relative_p75") if rates else ("bias", "p25", "p75"),
-        )  # fmt: skip
-        if rates:
-            panel.xaxis.set_major_formatter(FuncFormatter(_percent))
-            panel.set_xlabel("error, share of the capacity left")
-        else:
-            panel.set_xscale("symlog", linthresh=LINEAR_MS)
-            panel.xaxis.set_major_formatter(FuncFormatter(_signed))
-            panel.set_xlabel("error against what a third party's packets met, ms")
-        _legend(panel, grouped[KIND].unique().to_list())
+    label = OF_CAPACITY if rates else "error against what a third party's packets met, ms"
+    figure = _error_figure(grouped, rows, [row[1] for row in rows], rates, label)
     runs = _runs(table)
     caption = (
-        f"All tools and both directions together; samples: {origin}. Each definition is given the same "
-        "samples, so what "
-        f"differs is the definition. Median error per queue, line: the middle half. {name_runs(runs)}"
+        f"All tools and both directions together; samples: {SAMPLES_WORDS[origin]}. Each definition is given "
+        "the same samples, so what differs is the definition. Median error per queue, line: the middle half. "
+        f"{name_runs(runs)}"
     )
     return Drawing(name, title, caption, runs, figure)
 
@@ -273,6 +306,8 @@ def inversion_matrix(found: Calibration) -> Result:
     judged = [s for s in of_tools(found) if s.inversions is not None and s.whose != OWN]
     if not judged:
         return Missing(name, title, "the truths of all conditions are alike, so there is no right order")
+    if not orders(judged):
+        return Missing(name, title, f"none of {len(judged)} answers puts two conditions in the wrong order")
     kinds = [
         ("throughput", [s for s in judged if s.quantity == THROUGHPUT]),
         ("latency", [s for s in judged if s.quantity != THROUGHPUT]),

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import as_frame
 from narrows.calibrate.figures import figures
+from narrows.calibrate.plain import in_short, link
 from narrows.calibrate.tables import answers, cost_rows, in_order, parameter_rows
 from narrows.engine import layout
 from narrows.report.drawing import Missing
@@ -81,7 +82,9 @@ def _page(found: Calibration, drawn: list[PageFigure], missing: list[Missing]) -
         runs=found.runs.height,
         failed=found.failed.select("run_id", "tool", "error").rows(),
         tools=found.tools,
-        conditions=[(axis, found.runs[axis].unique(maintain_order=True).to_list()) for axis in found.axes],
+        link=link(found),
+        short=in_short(found),
+        several=found.table["condition"].n_unique() > 1,
         sections=[(s, [f for f in drawn if f.section == s]) for s in sections],
         missing=missing,
         answers=answers(found),

@@ -33,6 +33,11 @@ QUEUES: Mapping[str, str] = {
     for name in ("pfifo", "pfifo_fast", "codel", "fq_codel", "sfq", "pie", "fq_pie", "cake", "dualpi2", "fq")
 } | {"bfifo": 'bfifo(limit="1 BDP")', "red": 'red(limit="1 MB")'}
 """What a queue's bare name stands for: Linux' own defaults, where it has any."""
+SPELLED = {name: name for name in ("pfifo", "bfifo", "pfifo_fast")} | {
+    "codel": "CoDel",
+    "fq_codel": "FQ-CoDel",
+    "dualpi2": "DualPI2",
+}
 BURSTS: Mapping[str, str] = {
     "off": "htb()",
     "on": 'htb(ceil_factor=1.6, burst="15 KB", cburst="30 KB")',
@@ -237,5 +242,6 @@ def changed(settings: Settings, **options: Sequence[str] | int | None) -> Settin
 
 def question_of(settings: Settings) -> str:
     """`How wrong is my speed test under CAKE?`"""
-    names = ", ".join(_label(queue).upper().replace("_", "-") for queue in settings.queue)
-    return f"How wrong is my speed test under {names}?"
+    names = [SPELLED.get(q, q.upper().replace("_", "-")) for q in map(_label, settings.queue)]
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"How wrong is my speed test under {listed}?"

@@ -18,32 +18,52 @@ Rows = tuple[list[str], list[list[Any]]]
 
 def rate(value: float | None) -> str | None:
     """A share in percent with its sign."""
-    return None if value is None else f"{100 * value:+.1f} %"
+    return None if value is None else f"{signed(100 * value, 1)} %"
 
 
 def delay(value: float | None) -> str | None:
     """ms with sign."""
-    return None if value is None else f"{value:+.1f} ms" if abs(value) < 100 else f"{value:+.0f} ms"
+    return None if value is None else f"{signed(value, 1 if abs(value) < 100 else 0)} ms"
+
+
+def signed(value: float, digits: int) -> str:
+    """With its sign, a true minus; what rounds to nothing has none."""
+    text = f"{value:+.{digits}f}"
+    return text[1:] if not text.strip("+-0.") else text.replace("-", "−")
 
 
 def error(one: Summary) -> str | None:
     """The median error in the unit that reads best."""
-    return rate(one.bias.relative_median) if one.relative else delay(one.bias.median)
+    return in_unit(one, one.typical)
 
 
-def spread(one: Summary) -> str | None:
-    """The middle half of the errors, or why there is none."""
-    if one.no_spread is not None:
-        return f"none: {one.no_spread}"
-    if one.relative:
-        return None if one.bias.relative_iqr is None else f"{100 * one.bias.relative_iqr:.1f} %"
-    return None if one.bias.iqr is None else f"{one.bias.iqr:.1f} ms"
+def in_unit(one: Summary, value: float | None) -> str | None:
+    """A value of the summary's errors: a share of the truth, or ms."""
+    return rate(value) if one.relative else delay(value)
+
+
+def between(one: Summary) -> str | None:
+    """The lowest and the highest of the conditions' errors."""
+    low, high = in_unit(one, one.least), in_unit(one, one.most)
+    return low if low == high or low is None else f"{low} to {high}"
+
+
+def seeds(one: Summary) -> str | None:
+    """How far the seeds of one condition lie apart; one seed says nothing of that."""
+    if one.seeds_reach is None:
+        return "one seed"
+    return f"± {100 * one.seeds_reach:.1f} %" if one.relative else f"± {one.seeds_reach:.1f} ms"
+
+
+def amount(one: Summary, value: float) -> str:
+    """A reading or a truth itself."""
+    return f"{value / 1e6:.1f} Mbit/s" if one.relative else f"{value:.1f} ms"
 
 
 def worst(one: Summary) -> str | None:
-    """The condition with the largest error, and that error."""
-    value = rate(one.worst_relative) if one.relative else delay(one.worst)
-    return None if value is None else f"{value} at {one.worst_condition}"
+    """The condition with the largest error."""
+    value = one.worst_relative if one.relative else one.worst
+    return None if value is None else one.worst_condition
 
 
 def inverted(one: Summary) -> str | None:
@@ -64,13 +84,20 @@ def in_order(summaries: Iterable[Summary]) -> list[Summary]:
 
 
 def answers(found: Calibration) -> Rows:
-    """Each tool's own answers against the truth."""
-    columns = ["tool", "answer", "load", "against", "runs", "bias", "spread (IQR)", "inverted pairs", "worst"]
-    rows = [
-        [s.tool, s.metric, s.direction, WHOSE[s.whose], s.bias.n, error(s), spread(s), inverted(s), worst(s)]
-        for s in of_tools(found)
+    """Each tool's own answers against the truth; of one condition the amounts, of several how they range."""
+    head, mine = ["tool", "answer", "load", "against"], of_tools(found)
+    if found.table["condition"].n_unique() == 1:
+        return [*head, "runs", "reading", "truth", "error", "seeds"], [
+            [*_names(s), s.bias.n, amount(s, s.seen), amount(s, s.truth), error(s), seeds(s)] for s in mine
+        ]
+    columns = [*head, "runs", "error, median", "by condition", "seeds", "inverted", "furthest off at"]
+    return columns, [
+        [*_names(s), s.bias.n, error(s), between(s), seeds(s), inverted(s), worst(s)] for s in mine
     ]
-    return columns, rows
+
+
+def _names(one: Summary) -> list[Any]:
+    return [one.tool, one.metric, one.direction, WHOSE[one.whose]]
 
 
 def cost_rows(found: Calibration) -> Rows:

@@ -168,7 +168,8 @@ def one(
 
 
 def show(console: Console, found: Calibration) -> None:
-    """The answer in short: each tool's own answers, and what they cost."""
+    """Each tool's own answers, what they cost, and the answer in plain words."""
+    from narrows.calibrate.plain import in_short, link
     from narrows.calibrate.tables import answers, cost_rows
 
     columns, rows = answers(found)
@@ -176,3 +177,7 @@ def show(console: Console, found: Calibration) -> None:
     console.print()
     columns, rows = cost_rows(found)
     console.print(table(columns, rows))
+    console.print()
+    console.print(", ".join(f"{name} {text}" for name, text in link(found)))
+    for heading, sentence in in_short(found):
+        console.print(f"{heading}: {sentence}")

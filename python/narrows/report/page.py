@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from narrows.metrics.observed import Observed
 from narrows.report.drawing import Missing
 from narrows.report.table import Table
+
+PIXELS_PER_CSS = 1.42  # of the page's width at 200 dpi: 1000
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,12 @@ class PageFigure:
     caption: str
     run_ids: tuple[str, ...]
     png_base64: str
+
+    @property
+    def width(self) -> int:
+        """On the page, in CSS pixels: what is drawn for a column is not blown up to the page's width."""
+        header = base64.b64decode(self.png_base64[:32])
+        return round(int.from_bytes(header[16:20], "big") / PIXELS_PER_CSS)
 
 
 def number(value: float | None) -> str:
