@@ -112,7 +112,7 @@ def _wire(topology: Topology) -> list[Step]:
     made = [f"qdisc add dev {i.name} clsact" for i in (down, *ups)]
     for up in ups:
         only = f"ip prio 1 u32 match ip dst {topology.peer(up).address}/32"
-        made.append(f"filter add dev {up.name} ingress protocol {every} {_redirect(down)}")
+        made.append(f"filter add dev {up.name} ingress protocol {every} {_let_go_and_redirect(down)}")
         made.append(
             f"filter add dev {down.name} ingress protocol {only if len(ups) > 1 else every} {_redirect(up)}"
         )
@@ -121,6 +121,15 @@ def _wire(topology: Topology) -> list[Step]:
 
 def _redirect(to: Interface) -> str:
     return f"action mirred egress redirect dev {to.name}"
+
+
+def _let_go_and_redirect(to: Interface) -> str:
+    """A copy goes on and the frame ends here, as it does when a network card has sent it.
+
+    A frame that is redirected belongs to its sender's socket until it leaves the bottleneck, and TCP (Small
+    Queues) keeps about 1 ms of a flow's data in its own host: ten Reno flows never filled a queue of 600 KB.
+    """
+    return f"action mirred egress mirror dev {to.name} pipe action drop"
 
 
 def _cables(topology: Topology, mtu: int) -> list[Step]:
