@@ -48,7 +48,7 @@ TYPE_7 = "Hyndman and Fan type 7"
 CLOUDFLARE = "@cloudflare/speedtest 1.14.1, one ping per 400 ms"
 OOKLA_MODEL = "model of Ookla's description"
 NDT7 = "ndt7 0.11"
-GO_MEAN, GO_P90 = "goresponsiveness, trimmed mean", "goresponsiveness, P90"
+GO_MEAN, GO_P90 = "goresponsiveness, 5 % trimmed mean", "goresponsiveness, P90"
 
 
 @dataclass(frozen=True)

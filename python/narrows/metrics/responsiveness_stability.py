@@ -13,8 +13,9 @@ Ours, where the draft is silent: the standard deviation is the population's (as 
 interval without an RPM is not stable, and a stage 1 that runs into its limit gives way to stage 2 without
 being stable.
 
-goresponsiveness decides otherwise (stabilizer/algorithm.go): it takes the last MAD intervals' own means,
-not moving averages, and <= SDT of their mean; a constant goodput is stable at interval 3. `is_stable_go` is
+goresponsiveness decides otherwise (stabilizer/algorithm.go, networkQuality.go): it takes intervals' own means,
+not moving averages, and <= SDT of their mean; and it looks before it files the interval that has just ended,
+so the MAD intervals before that one count and a constant goodput is stable at interval 4. `is_stable_go` is
 that.
 
 Unit: intervals counted from 0.
@@ -73,8 +74,9 @@ def is_stable(values: Values, parameters: Parameters = DRAFT_09) -> bool | None:
 
 
 def is_stable_go(interval_means: Values, mad: int = 4, sdt_percent: float = 5.0) -> bool | None:
-    """goresponsiveness: standard deviation of the last MAD interval means <= SDT of their mean."""
-    x = raw(interval_means)[-mad:]
+    """goresponsiveness, when the last interval given has just ended: standard deviation of the means of the
+    MAD intervals before it <= SDT of their mean."""
+    x = raw(interval_means)[:-1][-mad:]
     if x.size < mad:
         return None
     return bool(not np.isnan(x).any() and np.std(x) <= float(np.mean(x)) * sdt_percent / 100.0)

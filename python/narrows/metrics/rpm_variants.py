@@ -1,7 +1,8 @@
 """Responsiveness of one stored test, in all three variants, from the same probes.
 
 Each variant takes the probes completed in the last MAD intervals of its own length before the test's end:
-4 s for draft-08 and goresponsiveness, 20 s for draft-09. Formulas: `narrows.metrics.responsiveness` and
+4 s for draft-08, 20 s for draft-09. goresponsiveness looks for stability before it files the interval that has
+just ended (networkQuality.go: IsStable, then Interval), so its 4 s end 1 s before the test does. Formulas: `narrows.metrics.responsiveness` and
 `narrows.metrics.goresponsiveness`. The probes' pace and the test's end are those of the variant that the
 client followed, so a figure of another variant is "what its formula says of these probes".
 
@@ -26,7 +27,8 @@ from narrows.metrics.responsiveness import (
 
 NS_PER_MS = 1e6
 PARTS = ("tcp", "tls", "http")
-GO_WINDOW_NS = DRAFT_08.mad * DRAFT_08.interval_ns
+GO_INTERVAL_NS = DRAFT_08.interval_ns
+GO_WINDOW_NS = DRAFT_08.mad * GO_INTERVAL_NS
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,10 @@ def probe_table(samples: pl.DataFrame, item: str, direction: str | None) -> pl.D
 def rpm_variants(probes: pl.DataFrame, end_ns: int) -> Variants:
     """All variants at the test's end; `probes` as from `probe_table`."""
 
-    def last(window_ns: int) -> pl.DataFrame:
-        return probes.filter((pl.col("t_ns") >= end_ns - window_ns) & (pl.col("t_ns") < end_ns))
+    def last(window_ns: int, before_ns: int = end_ns) -> pl.DataFrame:
+        return probes.filter((pl.col("t_ns") >= before_ns - window_ns) & (pl.col("t_ns") < before_ns))
 
-    recent = last(GO_WINDOW_NS)
+    recent = last(GO_WINDOW_NS, end_ns - GO_INTERVAL_NS)
     foreign = recent.filter(pl.col("kind") == FOREIGN)
     # Its foreign time is the whole probe's. With TLS 1.3 the handshake is one round trip, as in the table.
     total = foreign.select(pl.sum_horizontal("tcp_ms", "tls_ms", "http_ms"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from narrows.metrics.goresponsiveness import goresponsiveness
+from narrows.metrics.goresponsiveness import DRAFT_TRIM_PERCENT, goresponsiveness
 from narrows.metrics.responsiveness import (
     DRAFT_08,
     DRAFT_09,
@@ -76,8 +76,23 @@ def test_goresponsiveness_takes_the_p90_without_interpolation_over_thirds() -> N
     # int(5.4) = 5, the value 20. 60000 / ((10 + 20) / 2) = 4000
     go = goresponsiveness([30.0, 60.0], [float(k) for k in range(1, 11)])
     assert go.p90_rpm == pytest.approx(4000.0)
-    # trimmed: self keeps int(9.5) = 9: mean(1..9) = 5. foreign keeps int(5.7) = 5: (30 + 40) / 5 = 14
-    assert go.mean_rpm == pytest.approx(60000 / 9.5)
+    # trimmed as the draft asks: self keeps int(9.5) = 9: mean(1..9) = 5. foreign int(5.7) = 5: (30 + 40) / 5 = 14
+    meant = goresponsiveness([30.0, 60.0], [float(k) for k in range(1, 11)], DRAFT_TRIM_PERCENT)
+    assert meant.mean_rpm == pytest.approx(60000 / 9.5)
+
+
+def test_goresponsiveness_keeps_the_twentieth_that_it_says_it_trims() -> None:
+    # self 1..40: int(40 x 5 %) = 2 are kept, 1 and 2: 1.5. foreign 30 and 39 times 60: 120 thirds, 6 are kept:
+    # 10, 10, 10, 20, 20, 20: 15. 60000 / ((1.5 + 15) / 2). As the draft means it: self keeps 38, mean(1..38) =
+    # 19.5; foreign 114: (30 + 111 x 20) / 114 = 19.737.
+    foreign, own = [30.0, *[60.0] * 39], [float(k) for k in range(1, 41)]
+    go = goresponsiveness(foreign, own)
+    assert go.mean_rpm == pytest.approx(60000 / 8.25)
+    meant = goresponsiveness(foreign, own, DRAFT_TRIM_PERCENT)
+    assert meant.mean_rpm == pytest.approx(60000 / ((19.5 + 2250 / 114) / 2))
+    # 19 self probes: int(0.95) = 0, nothing is left to average
+    assert goresponsiveness(foreign, own[:19]).mean_rpm is None
+    assert goresponsiveness(foreign, own[:19]).p90_rpm is not None
 
 
 def test_without_tls_the_foreign_mean_is_over_two_parts_and_not_three_with_a_zero() -> None:
@@ -111,19 +126,21 @@ def test_the_moving_average_goodput_begins_low_because_nothing_came_before() -> 
     assert moving_average_goodput_bps([1000] * 5, DRAFT_09).tolist() == [400, 800, 1200, 1600, 1600]
 
 
-def test_a_constant_goodput_is_stable_at_interval_6_in_the_draft_and_3_in_goresponsiveness() -> None:
+def test_a_constant_goodput_is_stable_at_interval_6_in_the_draft_and_4_in_goresponsiveness() -> None:
     # moving averages 1/4, 1/2, 3/4, 1, 1, 1, 1: the last four of interval 5 are 3/4, 1, 1, 1 with a standard
     # deviation of 0.108 > 0.05; of interval 6 it is 0.
     averages = moving_average_goodput_bps([1000] * 8, DRAFT_08)
     assert first_stable(averages, DRAFT_08) == 6
-    assert is_stable_go([1000.0] * 3) is None
-    assert is_stable_go([1000.0] * 4) is True
+    # goresponsiveness: of intervals 0 to 4, the four before the one that has just ended
+    assert is_stable_go([1000.0] * 4) is None
+    assert is_stable_go([1000.0] * 5) is True
+    assert is_stable_go([1000.0] * 4 + [9000.0]) is True
 
 
 def test_the_draft_compares_with_the_current_value_and_goresponsiveness_with_the_mean() -> None:
     # 100, 100, 100, 112: population standard deviation 12 sqrt(3)/4 = 5.196; 5 % of 112 = 5.6, of 103 = 5.15
     assert is_stable([100.0, 100.0, 100.0, 112.0], DRAFT_08) is True
-    assert is_stable_go([100.0, 100.0, 100.0, 112.0]) is False
+    assert is_stable_go([100.0, 100.0, 100.0, 112.0, 112.0]) is False
 
 
 def test_the_interval_of_1_s_and_of_5_s_judge_the_same_test_differently() -> None:

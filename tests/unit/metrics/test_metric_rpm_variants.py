@@ -40,16 +40,20 @@ def test_a_window_of_draft_09_reaches_back_twenty_seconds_and_that_of_the_others
     assert found.draft_08.foreign_probes == 8
     # Last 20 s: 40 probes, the lowest 38 are 32 of 10 ms and 6 of 20 ms: 440 / 38 = 11.5789 ms; 5181.8.
     assert found.draft_09.rpm == pytest.approx(60000 * 38 / 440)
-    # goresponsiveness: 24 thirds of 20 ms and 8 self times of 20 ms: 3000 again.
-    assert found.go.mean_rpm == pytest.approx(3000)
+    # goresponsiveness: 15 s to 19 s, 2 probes of each kind of 10 ms, then 6 of 20 ms. P90 of self: index int(7.2)
+    # = 7, 20 ms; of 24 thirds: index 21, 20 ms: 3000. Of 8 self times it keeps int(0.4) = 0: no trimmed mean.
+    assert found.go.p90_rpm == pytest.approx(3000)
+    assert found.go.mean_rpm is None
 
 
 def test_the_variants_part_where_foreign_and_self_probes_do() -> None:
     # 20 of each: foreign 10 ms a part, self 100 ms. Draft: (6000 + 600) / 2; goresponsiveness: 60000 / 55.
     rows = [row for i in range(20) for row in [*foreign(i, 10, 10, 10), (i, "self_http", 100.0 * MS)]]
-    found = rpm_variants(probe_table(samples(rows), "test", "down"), S)
-    assert found.draft_09.rpm == pytest.approx(3300)
-    assert found.go.mean_rpm == pytest.approx(60000 / 55)
+    table = probe_table(samples(rows), "test", "down")
+    assert rpm_variants(table, S).draft_09.rpm == pytest.approx(3300)
+    # the interval that ends with the test does not count there
+    assert rpm_variants(table, S).go.mean_rpm is None
+    assert rpm_variants(table, 2 * S).go.mean_rpm == pytest.approx(60000 / 55)
 
 
 def test_probes_of_one_instant_keep_their_own_parts() -> None:
