@@ -1,8 +1,8 @@
 """RPM as goresponsiveness computes it. It is not the draft's number.
 
-Definition (network-quality/goresponsiveness, the last version stored of rpm/calculations.go, utilities/math.go
-and constants/constants.go, 2023 to 2024): a foreign probe's whole time (tcp + tls + http) counts as three
-round trips of a third each. Then, of self and foreign times apart, either the mean of the lowest
+Definition (network-quality/goresponsiveness: rpm/calculations.go, utilities/math.go, constants/constants.go
+of 2023 to 2024, docs/sources.md): a foreign probe's whole time (tcp + tls + http) counts as three round
+trips of a third each. Then, of self and foreign times apart, either the mean of the lowest
 int(n x 5 %) or the element at index int(n x 90 %) of the sorted times (no interpolation);
 RPM = 60000 / ((self + foreign) / 2): times are averaged and then inverted. The draft inverts and then
 averages (`narrows.metrics.responsiveness`). At 10 ms foreign and 100 ms self that is 1091 against 3300: the

@@ -13,10 +13,10 @@ Ours, where the draft is silent: the standard deviation is the population's (as 
 interval without an RPM is not stable, and a stage 1 that runs into its limit gives way to stage 2 without
 being stable.
 
-goresponsiveness decides otherwise (stabilizer/algorithm.go, networkQuality.go): it takes intervals' own means,
-not moving averages, and <= SDT of their mean; and it looks before it files the interval that has just ended,
-so the MAD intervals before that one count and a constant goodput is stable at interval 4. `is_stable_go` is
-that.
+goresponsiveness decides otherwise (stabilizer/algorithm.go, networkQuality.go): it takes intervals' own
+means, not moving averages, and <= SDT of their mean; and it looks before it files the interval that has just
+ended, so the MAD intervals before that one count and a constant goodput is stable at interval 4.
+`is_stable_go` is that.
 
 Unit: intervals counted from 0.
 """

@@ -1,10 +1,11 @@
 """Responsiveness of one stored test, in all three variants, from the same probes.
 
 Each variant takes the probes completed in the last MAD intervals of its own length before the test's end:
-4 s for draft-08, 20 s for draft-09. goresponsiveness looks for stability before it files the interval that has
-just ended (networkQuality.go: IsStable, then Interval), so its 4 s end 1 s before the test does. Formulas: `narrows.metrics.responsiveness` and
-`narrows.metrics.goresponsiveness`. The probes' pace and the test's end are those of the variant that the
-client followed, so a figure of another variant is "what its formula says of these probes".
+4 s for draft-08, 20 s for draft-09. goresponsiveness looks for stability before it files the interval that
+has just ended (networkQuality.go: IsStable, then Interval), so its 4 s end 1 s before the test does.
+Formulas: `narrows.metrics.responsiveness` and `narrows.metrics.goresponsiveness`. The probes' pace and the
+test's end are those of the variant that the client followed, so a figure of another variant is "what its
+formula says of these probes".
 
 Unit: round trips per minute (1/min). Sources: see the modules named.
 """

@@ -76,15 +76,16 @@ def test_goresponsiveness_takes_the_p90_without_interpolation_over_thirds() -> N
     # int(5.4) = 5, the value 20. 60000 / ((10 + 20) / 2) = 4000
     go = goresponsiveness([30.0, 60.0], [float(k) for k in range(1, 11)])
     assert go.p90_rpm == pytest.approx(4000.0)
-    # trimmed as the draft asks: self keeps int(9.5) = 9: mean(1..9) = 5. foreign int(5.7) = 5: (30 + 40) / 5 = 14
+    # trimmed as the draft asks: self keeps int(9.5) = 9: mean(1..9) = 5. foreign keeps int(5.7) = 5:
+    # (30 + 40) / 5 = 14
     meant = goresponsiveness([30.0, 60.0], [float(k) for k in range(1, 11)], DRAFT_TRIM_PERCENT)
     assert meant.mean_rpm == pytest.approx(60000 / 9.5)
 
 
 def test_goresponsiveness_keeps_the_twentieth_that_it_says_it_trims() -> None:
-    # self 1..40: int(40 x 5 %) = 2 are kept, 1 and 2: 1.5. foreign 30 and 39 times 60: 120 thirds, 6 are kept:
-    # 10, 10, 10, 20, 20, 20: 15. 60000 / ((1.5 + 15) / 2). As the draft means it: self keeps 38, mean(1..38) =
-    # 19.5; foreign 114: (30 + 111 x 20) / 114 = 19.737.
+    # self 1..40: int(40 x 5 %) = 2 are kept, 1 and 2: 1.5. foreign 30 and 39 times 60: 120 thirds, 6 are
+    # kept: 10, 10, 10, 20, 20, 20: 15. 60000 / ((1.5 + 15) / 2). As the draft means it: self keeps 38,
+    # mean(1..38) = 19.5; foreign 114: (30 + 111 x 20) / 114 = 19.737.
     foreign, own = [30.0, *[60.0] * 39], [float(k) for k in range(1, 41)]
     go = goresponsiveness(foreign, own)
     assert go.mean_rpm == pytest.approx(60000 / 8.25)

@@ -40,8 +40,9 @@ def test_a_window_of_draft_09_reaches_back_twenty_seconds_and_that_of_the_others
     assert found.draft_08.foreign_probes == 8
     # Last 20 s: 40 probes, the lowest 38 are 32 of 10 ms and 6 of 20 ms: 440 / 38 = 11.5789 ms; 5181.8.
     assert found.draft_09.rpm == pytest.approx(60000 * 38 / 440)
-    # goresponsiveness: 15 s to 19 s, 2 probes of each kind of 10 ms, then 6 of 20 ms. P90 of self: index int(7.2)
-    # = 7, 20 ms; of 24 thirds: index 21, 20 ms: 3000. Of 8 self times it keeps int(0.4) = 0: no trimmed mean.
+    # goresponsiveness: 15 s to 19 s, 2 probes of each kind of 10 ms, then 6 of 20 ms. P90 of self: index
+    # int(7.2) = 7, 20 ms; of 24 thirds: index 21, 20 ms: 3000. Of 8 self times it keeps int(0.4) = 0: no
+    # trimmed mean.
     assert found.go.p90_rpm == pytest.approx(3000)
     assert found.go.mean_rpm is None
 
