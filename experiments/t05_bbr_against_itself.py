@@ -25,4 +25,4 @@ link = dumbbell(
 )
 start = axis("start", {"spread": each("spread"), "together": "100 ms"})
 flows = bulk(cca="bbr", flows=each("flows"), start_spread=start, duration=each("duration"))
-recorded()
+recorded("jain")

@@ -15,4 +15,4 @@ many = bulk(
     start_spread=each("spread"),
     duration=each("duration"),
 )
-recorded()
+recorded("shares")

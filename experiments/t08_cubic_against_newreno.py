@@ -10,4 +10,4 @@ from narrows.spec import bulk
 link = dumbbell()
 cubic = bulk(cca="cubic", flows=flows(0.5), start_spread=each("spread"), duration=each("duration"))
 reno = bulk(cca="reno", flows=flows(0.5), start_spread=each("spread"), duration=each("duration"))
-recorded()
+recorded("shares")

@@ -56,6 +56,10 @@ pub trait Actor {
     fn drained(&self) -> bool {
         true
     }
+    /// Bytes that each of its TCP flows has had acknowledged so far; None: not connected yet.
+    fn acknowledged(&self) -> Vec<Option<u64>> {
+        Vec::new()
+    }
     fn exit_code(&self) -> Option<i32> {
         None
     }

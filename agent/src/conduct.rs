@@ -14,6 +14,7 @@ use crate::nodes::Nodes;
 use crate::plan::{Item, Plan};
 use crate::reactor::{Event, Reactor, Token, IN};
 use crate::schedule::{Action, Schedule};
+use crate::settle::Settling;
 use crate::status::{self, Interrupt};
 use crate::{flow_tap, sample, traffic};
 
@@ -22,6 +23,7 @@ const WAKE: u16 = 0xfff1;
 const TICK: u16 = 0xfff2;
 const LIMIT: u16 = 0xfff3;
 const SIGNAL: u16 = 0xfff4;
+const SETTLE: u16 = 0xfff5;
 const TICK_NS: i64 = 1_000_000_000;
 /// Servers are given so long before the epoch's snapshot is taken; traffic waits for them in any case.
 pub const SNAPSHOT_BEFORE_NS: i64 = 50_000_000;
@@ -63,6 +65,7 @@ pub struct Conductor<'a> {
     /// Traffic items in the plan's order, then samplers, then captures.
     slots: Vec<Slot>,
     changes: Changes,
+    settling: Option<Settling>,
     failure: Option<RunError>,
     woken_for: Option<i64>,
 }
@@ -108,6 +111,10 @@ impl<'a> Conductor<'a> {
             schedule,
             slots,
             changes: Changes::new(&plan.changes),
+            settling: plan
+                .until_settled
+                .as_ref()
+                .map(|rule| Settling::new(rule, &plan.traffic)),
             failure: None,
             woken_for: None,
         })
@@ -199,6 +206,31 @@ impl<'a> Conductor<'a> {
         for (i, change) in self.plan.changes.iter().enumerate() {
             self.reactor.at(change.at_ns, Self::special(CHANGES, i));
         }
+        self.next_settle_tick(0);
+    }
+
+    fn next_settle_tick(&mut self, after_ns: i64) {
+        if let Some(settling) = self.settling.as_mut().filter(|s| s.open()) {
+            let due_ns = settling.next_due(after_ns, self.reactor.clock.epoch_mono_ns);
+            self.reactor.at(due_ns, Self::special(SETTLE, 0));
+        }
+    }
+
+    /// Once everything has settled, the schedule is told to stop the bulk items now.
+    fn look_whether_settled(&mut self) {
+        let Some(settling) = self.settling.as_mut().filter(|s| s.open()) else {
+            return;
+        };
+        let bulk = |i: &usize| matches!(self.plan.traffic[*i], Item::TcpBulk(_));
+        let items: Vec<usize> = (0..self.plan.traffic.len()).filter(bulk).collect();
+        let counters = items.iter().flat_map(|i| self.slots[*i].actor.acknowledged());
+        if !settling.sample(&counters.collect::<Vec<_>>()) {
+            return self.next_settle_tick(self.reactor.now);
+        }
+        let now = self.reactor.now;
+        settling.end("settled", now);
+        self.log.event(now, "settled", None, settling.report());
+        items.into_iter().for_each(|i| self.schedule.stop_at(i, now));
     }
 
     fn start(&mut self, i: usize) {
@@ -213,6 +245,9 @@ impl<'a> Conductor<'a> {
         self.log
             .event(self.reactor.now, "stop", Some(&self.slots[i].id), json!({}));
         if matches!(self.plan.traffic.get(i), Some(Item::TcpBulk(_))) {
+            if let Some(settling) = &mut self.settling {
+                settling.end("limit", self.reactor.now);
+            }
             if let Err(e) = flow_tap::flows_stop(self.plan.flow_tap.as_ref()) {
                 self.fail(e);
             }
@@ -289,6 +324,7 @@ impl<'a> Conductor<'a> {
                 self.fail(RunError::new(Stage::Internal, "interrupted by a signal"));
             }
             LIMIT => self.limit(),
+            SETTLE => self.look_whether_settled(),
             TICK => {
                 self.children.sweep();
                 self.reactor.clock.refresh_wall_offset();
@@ -320,7 +356,11 @@ impl<'a> Conductor<'a> {
     fn note(&self) -> String {
         let running = |s: &&Slot| s.start_ns.is_some() && s.end_ns.is_none();
         let items = self.slots[..self.plan.traffic.len()].iter().filter(running);
-        items.map(|s| s.id.as_str()).collect::<Vec<_>>().join(" ")
+        let mut note = items.map(|s| s.id.as_str()).collect::<Vec<_>>().join(" ");
+        if let Some(moved) = self.settling.as_ref().and_then(Settling::note) {
+            note = format!("{moved} · {note}");
+        }
+        note
     }
 
     fn limit(&mut self) {
@@ -425,6 +465,11 @@ impl<'a> Conductor<'a> {
             out.insert(s.id.clone(), Value::Object(item));
         }
         Value::Object(out)
+    }
+
+    /// `until_settled` of result.json: how the rule ended; null without one.
+    pub fn settled(&self) -> Value {
+        json!(self.settling.as_ref().map(Settling::report))
     }
 
     /// `captures` of result.json: packets and drops of each.

@@ -32,6 +32,7 @@ mod rpm;
 mod run;
 mod sample;
 mod schedule;
+mod settle;
 mod setup;
 mod shell;
 mod status;

@@ -9,6 +9,8 @@ use std::net::Ipv4Addr;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::settle::UntilSettled;
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(dead_code)] // some fields are only checked for presence
@@ -31,6 +33,8 @@ pub struct Plan {
     pub hops: Vec<Hop>,
     #[serde(default)]
     pub flow_tap: Option<FlowTap>,
+    #[serde(default)]
+    pub until_settled: Option<UntilSettled>,
     pub calibration: Option<Calibration>,
     pub traffic: Vec<Item>,
     #[serde(default)]
@@ -371,6 +375,9 @@ impl Plan {
         for w in self.flow_tap.iter().flat_map(|t| &t.watch) {
             known(&w.node, "flow_tap")?;
         }
+        if let Some(rule) = &self.until_settled {
+            rule.check(&self.traffic)?;
+        }
         if let Some(c) = &self.calibration {
             known(&c.client, "calibration")?;
             known(&c.server, "calibration")?;
@@ -455,6 +462,7 @@ fn file_safe(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settle::SettleMetric;
 
     pub const MINIMAL: &str = r#"{"format":1,"experiment":"x","question":"q","key":{},"seed":1,
         "wall_clock_ns":0,"epoch_monotonic_ns":3000000000,"limit_ns":1000000000,"machine":{},
@@ -501,6 +509,27 @@ mod tests {
     fn an_endless_item_without_a_stop_is_refused() {
         let e = with_traffic(&BULK.replace("\"stop\":{\"at_ns\":5}", "\"stop\":null")).unwrap_err();
         assert!(e.contains("needs a stop"), "{e}");
+    }
+
+    #[test]
+    fn a_rule_of_when_flows_have_settled_is_read_and_checked() {
+        let rule = r#""until_settled":{"metrics":["jain","shares"],"within":0.01,"window_ns":5000,"start_ns":0,
+            "interval_ns":1000,"not_before_ns":0},"samplers""#;
+        let plan = |rule: &str, item: &str| {
+            Plan::parse(&MINIMAL.replace("\"samplers\"", rule).replace("TRAFFIC", item))
+        };
+        let read = plan(rule, BULK).unwrap().until_settled.unwrap();
+        assert_eq!(read.metrics, [SettleMetric::Jain, SettleMetric::Shares]);
+        for (from, to, word) in [
+            ("0.01", "1.0", "within"),
+            ("5000", "500", "window_ns"),
+            ("\"jain\",\"shares\"", "", "no metric"),
+            ("jain", "mathis", "mathis"),
+        ] {
+            let e = plan(&rule.replace(from, to), BULK).unwrap_err();
+            assert!(e.contains(word), "{e}");
+        }
+        assert!(plan(rule, "").unwrap_err().contains("no bulk item"));
     }
 
     #[test]

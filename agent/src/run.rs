@@ -119,6 +119,7 @@ impl Run {
         let outcome = conductor.run();
         self.result.insert("items".into(), conductor.items());
         self.result.insert("captures".into(), conductor.captures());
+        self.result.insert("until_settled".into(), conductor.settled());
         drop(conductor);
         let end_ns = clock.t();
         self.result.insert("end_ns".into(), json!(end_ns));
@@ -194,7 +195,7 @@ pub fn empty_result() -> Map<String, Value> {
         "format": 1, "status": "failed", "error": null, "kernel": sys::kernel_version(), "tools": {},
         "epoch_monotonic_ns": null, "end_ns": null, "items": {}, "captures": {}, "calibration": null,
         "sysctls": {}, "tc_before": {}, "tc_after": {}, "links_before": {}, "links_after": {}, "hops": [],
-        "flow_tap": null
+        "flow_tap": null, "until_settled": null
     });
     match value {
         Value::Object(m) => m,

@@ -197,6 +197,11 @@ impl Schedule {
         e.ended_ns.get_or_insert(t);
     }
 
+    /// The item is to stop at `t`, whatever it would have waited for; one that has not begun never does.
+    pub fn stop_at(&mut self, i: usize, t: i64) {
+        self.entries[i].stop = Until::At(t);
+    }
+
     #[cfg(test)]
     fn state(&self, i: usize) -> State {
         self.entries[i].state
@@ -276,6 +281,23 @@ mod tests {
         let mut s = Schedule::new(&items, -1).unwrap();
         assert_eq!(s.due(5), [Action::Start(1)]);
         assert_eq!(s.state(0), State::Done);
+    }
+
+    #[test]
+    fn an_item_stopped_before_its_time_takes_along_what_stops_with_it() {
+        let items = [
+            command("flow", false, r#"{"at_ns":0}"#, r#"{"at_ns":1000}"#),
+            command("probe", false, r#"{"at_ns":0}"#, r#"{"with":"flow"}"#),
+        ];
+        let mut s = Schedule::new(&items, -1).unwrap();
+        assert_eq!(s.due(0), [Action::Start(0), Action::Start(1)]);
+        s.stop_at(0, 300);
+        assert_eq!(s.due(300), [Action::Stop(0)]);
+        s.ended(0, 300);
+        assert_eq!(s.due(300), [Action::Stop(1)]);
+        s.ended(1, 300);
+        assert!(s.all_done());
+        assert_eq!(s.next_time(), None);
     }
 
     #[test]

@@ -432,6 +432,10 @@ impl Actor for Bulk {
         self.drained
     }
 
+    fn acknowledged(&self) -> Vec<Option<u64>> {
+        self.flows.iter().map(Flow::acknowledged).collect()
+    }
+
     fn finish(&mut self, cx: &mut Cx) -> Result<Option<Value>> {
         let header = "flow,src,sport,dst,dport,cca,start_ns,end_ns,bytes_sent,bytes_received,bytes_acked,\
                       bytes_retrans,segs_out,segs_retrans,min_rtt_us,ended_by";

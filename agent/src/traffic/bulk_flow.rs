@@ -120,6 +120,13 @@ impl Flow {
         Ok(())
     }
 
+    /// Bytes acknowledged so far; None before it is connected.
+    pub fn acknowledged(&self) -> Option<u64> {
+        let now = self.sender.as_ref().filter(|_| self.connected);
+        let now = now.and_then(|fd| TcpInfo::of_socket(fd.as_raw_fd()).ok());
+        now.as_ref().or(self.info.as_ref())?.get("bytes_acked")
+    }
+
     pub fn info(&self, name: &str) -> Option<u64> {
         self.info.as_ref().and_then(|i| i.get(name))
     }

@@ -147,7 +147,8 @@ def _print_table(console: Console, plans: Sequence[Plan], ends_ns: Sequence[int]
             break
         items = " ".join(i.id for i in each.traffic if not (isinstance(i, Command) and i.background))
         labels = [each.key[axis] for axis in axes]
-        table.add_row(str(number), *labels, f"{end_ns / 1e9:.1f} s", items)
+        most = "" if each.until_settled is None else "≤ "
+        table.add_row(str(number), *labels, f"{most}{end_ns / 1e9:.1f} s", items)
     console.print(table)
     if len(plans) > MOST_ROWS:
         console.print(f"… and {len(plans) - MOST_ROWS} more (--only selects, --json lists all)")
@@ -158,7 +159,8 @@ def _print_totals(console: Console, plans: Plans, kept: Sequence[tuple[Plan, int
     of = f" of {len(plans.plans)}" if len(kept) != len(plans.plans) else ""
     runs = "run" if len(kept) == 1 else "runs"
     lasting = f"{total_s / 3600:.1f} h" if total_s >= 7200 else f"{total_s:.1f} s"
-    console.print(f"\n[bold]{len(kept)}[/bold]{of} {runs}, {lasting} of virtual time")
+    most = "at most " if any(each.until_settled is not None for each, _ in kept) else ""
+    console.print(f"\n[bold]{len(kept)}[/bold]{of} {runs}, {most}{lasting} of virtual time")
 
 
 # ---- -v --------------------------------------------------------------------------------------------------

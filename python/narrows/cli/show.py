@@ -85,6 +85,7 @@ def _checks(console: Console, manifest: dict[str, Any]) -> None:
         verdict = "ok" if calibration["ok"] else "failed: " + "; ".join(calibration["problems"])
         base = MISSING if rtt is None else f"{rtt / 1e6:.3f} ms"
         console.print(f"calibrated {verdict}: base RTT {base}, rate down/up {shown} Mbit/s")
+    _settled(console, manifest.get("until_settled"))
     for hop in manifest["conservation"]:
         verdicts = {"ok": 0, "failed": 0, "not checked": 0}
         for check in hop["checks"]:
@@ -93,6 +94,18 @@ def _checks(console: Console, manifest: dict[str, Any]) -> None:
         notes = {c["note"] for c in hop["checks"] if c["verdict"] == "not checked" and c["note"]}
         why = f" ({'; '.join(sorted(notes))})" if notes else ""
         console.print(f"conserved  {hop['hop']} {hop['direction']}: {told}{why}")
+
+
+def _settled(console: Console, ended: dict[str, Any] | None) -> None:
+    """How the rule that may end the flows early did end them."""
+    if not ended or not ended["reason"]:
+        return
+    told = []
+    for one in ended["metrics"]:
+        name = one["metric"] + (f" of {one['of']}" if one["of"] else "")
+        moved = "its window was not full" if one["moved"] is None else f"moved {100 * one['moved']:.2f} %"
+        told.append(f"{name} {cell(one['value'])} ({moved})")
+    console.print(f"flows ended {ended['reason']} at {ended['at_ns'] / 1e9:.1f} s: {', '.join(told)}")
 
 
 def _commands(console: Console, path: Path) -> None:

@@ -9,8 +9,10 @@ of the drops of all flows, and the median over flows of that of each one's own d
 has windows of the mean RTT. Each constant, index and share carries the number of flows it is of.
 
 `moved` says how settled a cumulative metric was: its range over the last part of the record over its last
-value (the thesis stops below 1 % in 20 minutes). The last part is LAST_PART of the measured time, at most 20
-minutes; `settled_ns` is when it first moved less than 1 % over that length.
+value (the thesis stops below 1 % in 20 minutes). The last part is the window of the run's own stopping rule
+(`until_settled`); without one LAST_PART of the measured time, at most 20 minutes. `settled_ns` is when it
+first moved less than the rule's share, else 1 %, over that length. What is sampled after the flows were
+stopped does not count.
 
 Nothing is read here; the tables are the store's (docs/data.md: tcp_flows, tcp_events, tcp_samples, queue,
 flows). What they do not hold is None.
@@ -44,6 +46,14 @@ FAIRNESS_HOLD_NS = 30 * 10**9
 
 
 @dataclass(frozen=True)
+class Settling:
+    """The rule that stopped the flows: moved less than `within` over the window."""
+
+    window_ns: int
+    within: float
+
+
+@dataclass(frozen=True)
 class FlowTables:
     """The stored tables of one run. `drops` has t_ns and label (of the dropped packet's flow);
     `levels` t_ns and value, the mean backlog in bytes per interval. None: not recorded."""
@@ -58,6 +68,7 @@ class FlowTables:
     limit_bytes: float | None
     base_rtt_ns: dict[str, int]
     """By sender node."""
+    settling: Settling | None = None
 
 
 @dataclass(frozen=True)
@@ -125,10 +136,9 @@ def many_flows(tables: FlowTables) -> ManyFlows | None:
     rate = table["goodput_bps"]
     ccas = table["cca"].to_list()
     mss = float(flows["mss_bytes"].median() or 0)  # type: ignore[arg-type]
-    cumulative = _cumulative(tables.tcp_samples, flows, start_ns)
-    windows = jain_over_time(
-        delivered_per_window(_counters(tables.tcp_samples, flows, start_ns), FAIRNESS_WINDOW_NS), flows.height
-    )
+    counters = _counters(tables.tcp_samples, flows, start_ns, stop_ns)
+    since_start = _since_start(counters)
+    windows = jain_over_time(delivered_per_window(counters, FAIRNESS_WINDOW_NS), flows.height)
     return ManyFlows(
         start_ns=start_ns,
         stop_ns=stop_ns,
@@ -143,8 +153,8 @@ def many_flows(tables: FlowTables) -> ManyFlows | None:
         synchronisation=_synchronisation(tables.tcp_events, table, start_ns, stop_ns),
         utilisation=_utilisation(flows, tables, start_ns, stop_ns),
         occupancy_mean=_occupancy(tables, start_ns, stop_ns),
-        jain_settled=_settled(cumulative, "jain"),
-        share_settled=_shares_settled(tables.tcp_samples, flows, start_ns),
+        jain_settled=_settled(_cumulative(since_start, flows.height), "jain", tables.settling),
+        share_settled=_shares_settled(since_start, flows, tables.settling),
         time_to_fairness_ns=_time_to_fairness(windows, start_ns),
         jain_series=windows,
         flow_burstiness=_flow_burstiness(tables.drops, table, start_ns, stop_ns),
@@ -283,52 +293,55 @@ def _occupancy(tables: FlowTables, start_ns: int, stop_ns: int) -> float | None:
 # ---- over time -------------------------------------------------------------------------------------------
 
 
-def _counters(samples: pl.DataFrame, flows: pl.DataFrame, start_ns: int) -> pl.DataFrame:
+def _counters(samples: pl.DataFrame, flows: pl.DataFrame, start_ns: int, stop_ns: int) -> pl.DataFrame:
     """t_ns, flow, bytes: each flow's counter in the window, from its first sample there."""
     watched = samples.join(flows.select("flow"), on="flow", how="semi")
-    inside = watched.filter(pl.col("t_ns") >= start_ns)
+    inside = watched.filter(pl.col("t_ns").is_between(start_ns, stop_ns))
     return inside.select("t_ns", "flow", pl.col("bytes_acked").alias("bytes"))
 
 
-def _since_start(samples: pl.DataFrame, flows: pl.DataFrame, start_ns: int) -> pl.DataFrame:
+def _since_start(counters: pl.DataFrame) -> pl.DataFrame:
     """t_ns, flow, bytes: what each flow delivered from the window's start until t."""
-    rows = _counters(samples, flows, start_ns).sort("flow", "t_ns")
+    rows = counters.sort("flow", "t_ns")
     since = pl.col("bytes").cast(pl.Float64) - pl.col("bytes").cast(pl.Float64).first().over("flow")
     return rows.with_columns(since.alias("bytes"))
 
 
-def _cumulative(samples: pl.DataFrame, flows: pl.DataFrame, start_ns: int) -> pl.DataFrame:
+def _cumulative(since_start: pl.DataFrame, flows: int) -> pl.DataFrame:
     """t_ns, jain: Jain's index of what each flow delivered from the window's start until t."""
-    rows = _since_start(samples, flows, start_ns)
-    return jain_over_time(rows.rename({"bytes": "value"}), flows.height).drop_nulls("jain")
+    return jain_over_time(since_start.rename({"bytes": "value"}), flows).drop_nulls("jain")
 
 
-def _settled(series: pl.DataFrame, name: str) -> Settled | None:
+def _settled(series: pl.DataFrame, name: str, rule: Settling | None) -> Settled | None:
     if series.height < 2:
         return None
     times, values = series["t_ns"].to_numpy(), series[name].to_numpy().astype(np.float64)
-    over = min(LAST_PART_MOST_NS, int((times[-1] - times[0]) * LAST_PART))
+    over, within = min(LAST_PART_MOST_NS, int((times[-1] - times[0]) * LAST_PART)), TOLERANCE
+    if rule is not None:
+        over, within = rule.window_ns, rule.within
     if over <= 0:
         return None
     last = values[times >= times[-1] - over]
     final = float(values[-1])
     moved = float(last.max() - last.min()) / abs(final) if final else None
-    return Settled(final, moved, over, settled_at(series["t_ns"], series[name], over, TOLERANCE))
+    return Settled(final, moved, over, settled_at(series["t_ns"], series[name], over, within))
 
 
-def _shares_settled(samples: pl.DataFrame, flows: pl.DataFrame, start_ns: int) -> dict[str, Settled]:
+def _shares_settled(
+    since_start: pl.DataFrame, flows: pl.DataFrame, rule: Settling | None
+) -> dict[str, Settled]:
     """Each CCA's cumulative share; of a single CCA there is nothing to tell."""
     kinds = flows.select("flow", pl.col("cca").cast(pl.String))
     if kinds["cca"].n_unique() < 2:
         return {}
-    rows = _since_start(samples, flows, start_ns).join(kinds, on="flow")
+    rows = since_start.join(kinds, on="flow")
     total = rows.group_by("t_ns").agg(pl.col("bytes").sum().alias("all"))
     by_cca = rows.group_by("t_ns", "cca").agg(pl.col("bytes").sum())
     shared = by_cca.join(total, on="t_ns").filter(pl.col("all") > 0)
     shared = shared.with_columns((pl.col("bytes") / pl.col("all")).alias("share")).sort("t_ns")
     found = {}
     for cca in sorted(kinds["cca"].unique()):
-        one = _settled(shared.filter(pl.col("cca") == cca), "share")
+        one = _settled(shared.filter(pl.col("cca") == cca), "share", rule)
         if one is not None:
             found[cca] = one
     return found
@@ -340,4 +353,4 @@ def _time_to_fairness(windows: pl.DataFrame, start_ns: int) -> int | None:
     return time_to_fairness_ns(windows["t_ns"], windows["jain"], FAIRNESS_HOLD_NS, start_ns)
 
 
-__all__ = ["FlowTables", "ManyFlows", "Settled", "many_flows"]
+__all__ = ["FlowTables", "ManyFlows", "Settled", "Settling", "many_flows"]

@@ -34,6 +34,7 @@ from narrows.plan.model import (
 )
 from narrows.plan.modules import modules
 from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
+from narrows.plan.settling import until_settled
 from narrows.plan.timing import Timetable
 from narrows.plan.topology import HOST_ROLES, Topology, dumbbell, many_senders
 from narrows.plan.traffic import lower
@@ -138,6 +139,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         changes=changes,
         hops=_hops(run, topology),
         flow_tap=_flow_tap(run, traffic),
+        until_settled=until_settled(run, times, traffic),
         calibration=_calibration(run, topology, summary),
         traffic=traffic,
         composites=composites,

@@ -18,6 +18,7 @@ from narrows.spec.load import Experiment
 from narrows.spec.observe import capture, flow_tap, machine, sample, tap
 from narrows.spec.parsers import Wrong, identifier
 from narrows.spec.traffic import Traffic
+from narrows.spec.until_settled import until_settled
 
 NOT_APPLICABLE = "-"
 
@@ -56,6 +57,7 @@ class ResolvedRun:
     captures: dict[str, capture]
     tap: tap
     flow_tap: flow_tap | None
+    until_settled: until_settled | None
     sample: sample
     machine: machine
 
@@ -105,6 +107,7 @@ def expand(experiment: Experiment) -> list[ResolvedRun]:
                     captures=base.captures,
                     tap=base.tap,
                     flow_tap=base.flow_tap,
+                    until_settled=base.until_settled,
                     sample=base.sample,
                     machine=base.machine,
                 )
@@ -163,6 +166,7 @@ def _resolve(experiment: Experiment, choices: Choices, key: dict[str, str]) -> R
         captures={name: c.resolve(choices) for name, c in experiment.captures.items()},
         tap=(experiment.tap or _TAP).resolve(choices),
         flow_tap=None if experiment.flow_tap is None else experiment.flow_tap.resolve(choices),
+        until_settled=None if experiment.until_settled is None else experiment.until_settled.resolve(choices),
         sample=(experiment.sample or _SAMPLE).resolve(choices),
         machine=(experiment.machine or _MACHINE).resolve(choices),
     )

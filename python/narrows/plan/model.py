@@ -345,6 +345,20 @@ class FlowTap(Strict):
     sample_interval_ns: int | None = Field(gt=0)
 
 
+class UntilSettled(Strict):
+    """The bulk items are stopped once every metric of what their flows delivered since `start_ns` moved less
+    than `within` of its value over the last `window_ns`, but not before `not_before_ns`; their own `stop` is
+    the limit (docs/architecture.md, Until settled)."""
+
+    metrics: tuple[Literal["jain", "shares", "goodput"], ...] = Field(min_length=1)
+    within: float = Field(gt=0, lt=1)
+    window_ns: int = Field(gt=0)
+    start_ns: int
+    interval_ns: int = Field(gt=0)
+    """Looked at on each multiple of it on CLOCK_MONOTONIC, as the flow tap samples."""
+    not_before_ns: int
+
+
 Sampler = Annotated[TcpInfoSampler | QdiscSampler | LinkSampler, Field(discriminator="kind")]
 
 
@@ -377,6 +391,7 @@ class Plan(Strict):
     changes: tuple[Change, ...]
     hops: tuple[Hop, ...]
     flow_tap: FlowTap | None = None
+    until_settled: UntilSettled | None = None
     calibration: Calibration
     traffic: tuple[TrafficItem, ...]
     composites: tuple[Composite, ...] = ()

@@ -5,10 +5,11 @@ Random start offsets are drawn here, from the run's seed, so that the plan holds
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from narrows.plan.expand import ResolvedRun, drawn_ns
 from narrows.plan.model import AfterItem, AtTime, Start, Stop, WithItem
+from narrows.spec.tools.bulk import bulk
 from narrows.spec.tools.capacity_test import capacity_test
 from narrows.spec.tools.command import command
 from narrows.spec.tools.iperf3 import iperf3
@@ -61,7 +62,7 @@ class Timetable:
                 circle = " → ".join((*self._pending[self._pending.index(item_id) :], item_id))
                 item.fail(f"these items wait for each other: {circle}", "give one of them a time")
             self._pending.append(item_id)
-            self._known[item_id] = self._work_out(item_id, item)
+            self._known[item_id] = self._limited(item, self._work_out(item_id, item))
             self._pending.pop()
         return self._known[item_id]
 
@@ -77,6 +78,20 @@ class Timetable:
 
     def _foreground(self) -> list[str]:
         return [name for name, item in self.run.items.items() if not item.values.get("background")]
+
+    def _limited(self, item: Traffic, timing: Timing) -> Timing:
+        """No bulk flow lasts longer than `until_settled(at_most=…)` after the warm-up."""
+        rule, tap = self.run.until_settled, self.run.flow_tap
+        if not isinstance(item, bulk) or rule is None or rule["at_most"] is None or tap is None:
+            return timing
+        end_ns = tap["warm_up"].ns + rule["at_most"].ns
+        if not isinstance(timing.stop, AtTime) or timing.stop.at_ns < end_ns:
+            own = Duration(timing.latest_end_ns)
+            rule.fail(
+                f"at_most={rule['at_most']} after the warm-up is {Duration(end_ns)}, but flows end at {own}",
+                "leave at_most out, or let the flows last longer",
+            )
+        return replace(timing, stop=AtTime(at_ns=end_ns), expected_end_ns=end_ns, latest_end_ns=end_ns)
 
     def _target(self, item: Traffic, reference: Reference, what: str) -> str:
         origin = reference.target(self.run.choices)

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from narrows.metrics.many_flows import FlowTables, ManyFlows, many_flows
+from narrows.metrics.many_flows import FlowTables, ManyFlows, Settling, many_flows
 
 ETHERNET_HEADER_BYTES = 14
 LEVELS = "backlog_mean_bytes_"
@@ -41,7 +41,12 @@ def _tables(folder: Path, plan: Mapping[str, Any]) -> FlowTables:
         mtu_bytes=int(link["mtu_bytes"]),
         limit_bytes=_limit_bytes(link),
         base_rtt_ns=nodes,
+        settling=_settling(plan.get("until_settled")),
     )
+
+
+def _settling(rule: Mapping[str, Any] | None) -> Settling | None:
+    return None if rule is None else Settling(rule["window_ns"], rule["within"])
 
 
 def _drops(folder: Path, hop: str) -> pl.DataFrame:

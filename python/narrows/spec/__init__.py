@@ -39,6 +39,7 @@ from narrows.spec.tools.udp_capacity import udp_capacity
 from narrows.spec.tools.web_speed import web_speed
 from narrows.spec.traffic import after, with_
 from narrows.spec.under_test import under_test
+from narrows.spec.until_settled import until_settled
 
 bdp = Bdp
 """`bfifo(limit=bdp(1))`: a multiple of rate × base RTT."""
@@ -92,6 +93,7 @@ __all__ = [
     "udp_capacity",
     "udp_probe",
     "under_test",
+    "until_settled",
     "web_speed",
     "with_",
 ]

@@ -19,6 +19,7 @@ from narrows.spec.base import SpecObject, created
 from narrows.spec.link import Link, is_link
 from narrows.spec.observe import capture, flow_tap, machine, repeat, sample, tap
 from narrows.spec.traffic import Traffic, is_traffic
+from narrows.spec.until_settled import until_settled
 from narrows.spec.where import of_traceback
 
 _MODULE = "narrows_experiment"
@@ -38,6 +39,7 @@ class Experiment:
     captures: dict[str, capture] = field(default_factory=dict)
     tap: tap | None = None
     flow_tap: flow_tap | None = None
+    until_settled: until_settled | None = None
     sample: sample | None = None
     machine: machine | None = None
     repeat: repeat | None = None
@@ -52,7 +54,7 @@ class Experiment:
     def roots(self) -> list[Any]:
         """Everything of which a run is made."""
         parts: list[Any] = [self.link, *self.items.values(), *self.captures.values()]
-        single = (self.tap, self.flow_tap, self.sample, self.machine, self.repeat)
+        single = (self.tap, self.flow_tap, self.until_settled, self.sample, self.machine, self.repeat)
         return parts + [p for p in single if p is not None]
 
 
@@ -246,7 +248,7 @@ def _collect_others(names: list[tuple[str, Any]], experiment: Experiment) -> Non
     assigned = {id(value): name for name, value in names}
     captures = 0
     for each in list(created):
-        if not isinstance(each, (capture, tap, flow_tap, sample, machine, repeat)):
+        if not isinstance(each, (capture, tap, flow_tap, until_settled, sample, machine, repeat)):
             continue
         if isinstance(each, capture):
             captures += 1

@@ -305,12 +305,14 @@ def words(*known: str) -> Parser:
     """Some of a set of words, in a given order, none twice."""
 
     def parse(value: Any) -> tuple[str, ...]:
+        if not isinstance(value, (str, list, tuple)):
+            raise Wrong(f"{value!r} is not known here", f"one or more of {', '.join(known)}")
         parsed = (value,) if isinstance(value, str) else tuple(value)
         for word in parsed:
             if word not in known:
                 raise Wrong(f"{word!r} is not known here", did_you_mean(str(word), known))
         if not parsed or len(set(parsed)) != len(parsed):
-            raise Wrong(f"{value!r}: one or more of {', '.join(known)}, none twice")
+            raise Wrong(f"{value!r} has none, or one twice", f"one or more of {', '.join(known)}")
         return parsed
 
     return parse

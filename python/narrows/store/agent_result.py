@@ -74,6 +74,24 @@ class HopResult(_Open):
     """Why there is none."""
 
 
+class SettledMetric(_Open):
+    metric: str
+    of: str | None
+    """Of shares, the CCA."""
+    value: float | None
+    moved: float | None
+    """Largest less smallest value of the last window over the last value; None: the record is shorter."""
+
+
+class UntilSettled(_Open):
+    """How the rule `until_settled` ended."""
+
+    reason: Literal["settled", "limit"] | None
+    at_ns: int | None
+    samples: int
+    metrics: tuple[SettledMetric, ...]
+
+
 class AgentResult(_Open):
     format: Literal[1]
     status: Literal["ok", "failed"]
@@ -91,6 +109,7 @@ class AgentResult(_Open):
     links_after: dict[str, Any] = {}
     hops: tuple[HopResult, ...] = ()
     flow_tap: dict[str, int] | None = None
+    until_settled: UntilSettled | None = None
 
 
 def read(path: Path) -> AgentResult:

@@ -41,6 +41,7 @@ def build(
     known = {
         "format", "status", "error", "kernel", "tools", "epoch_monotonic_ns", "end_ns", "items",
         "calibration", "sysctls", "tc_before", "tc_after", "links_before", "links_after", "hops",
+        "until_settled",
     }  # fmt: skip
     error = None if fault is None else {**dataclasses.asdict(fault), "line": fault.line()}
     end_ns = said.get("end_ns")
@@ -66,6 +67,7 @@ def build(
         },
         "items": said.get("items", {}),
         "calibration": said.get("calibration"),
+        "until_settled": said.get("until_settled"),
         "conservation": [one.to_dict() for one in checks],
         "sysctls": said.get("sysctls", {}),
         "tc_before": said.get("tc_before", {}),

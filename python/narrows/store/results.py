@@ -36,6 +36,7 @@ RUN_COLUMNS: dict[str, Any] = {
     "kernel_id": pl.String(),
     "agent_id": pl.String(),
     "packets": pl.Int64(),
+    "flows_ended": pl.String(),
     "directory": pl.String(),
 }
 RUN_ID_HEX_DIGITS = 16
@@ -235,6 +236,7 @@ def _run_row(manifest: dict[str, Any], directory: Path) -> dict[str, Any]:
         "kernel_id": (manifest.get("kernel") or {}).get("id"),
         "agent_id": (manifest.get("agent") or {}).get("id"),
         "packets": resources.get("packets"),
+        "flows_ended": (manifest.get("until_settled") or {}).get("reason"),
         "directory": str(directory),
     }
 

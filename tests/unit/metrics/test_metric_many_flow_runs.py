@@ -7,7 +7,7 @@ import math
 import polars as pl
 import pytest
 
-from narrows.metrics.many_flows import FlowTables, many_flows
+from narrows.metrics.many_flows import FlowTables, Settling, many_flows
 
 S = 1_000_000_000
 START, STOP = 10 * S, 20 * S
@@ -125,6 +125,24 @@ def test_steady_flows_have_settled_shares_and_the_window_is_told() -> None:
     # series from 11 s (at 10 s nothing is delivered yet) to 20 s: a quarter is 2.25 s; settled at 11 + 3
     assert bbr.over_ns == 2_250_000_000
     assert bbr.settled_ns == 14 * S
+
+
+def test_a_run_with_a_rule_of_its_own_is_judged_by_its_window_and_share() -> None:
+    found = many_flows(tables(settling=Settling(window_ns=4 * S, within=0.5)))
+    assert found is not None
+    assert found.jain_settled is not None
+    assert found.jain_settled.over_ns == 4 * S
+    assert found.jain_settled.settled_ns == 15 * S  # 11 + 4
+
+
+def test_what_was_sampled_after_the_flows_were_stopped_does_not_count() -> None:
+    # Stopped at 20 s. Flow 3 alone goes on (its counter doubles): Jain's index would move.
+    late = pl.DataFrame([(1, 21 * S, 20_000_000), (2, 21 * S, 20_000_000), (3, 21 * S, 80_000_000)],
+                        schema=["flow", "t_ns", "bytes_acked"], orient="row")  # fmt: skip
+    found = many_flows(tables(tcp_samples=pl.concat([samples_table(), late])))
+    assert found is not None
+    assert found.jain_settled is not None
+    assert found.jain_settled.moved == pytest.approx(0.0)
 
 
 def test_bursts_of_drops_are_those_of_the_queue() -> None:
