@@ -13,66 +13,10 @@ traffic (cross_flow.py) at a fraction of the cost. The paper does not say which 
 it, and iperf3's client sends, so "up" is the study's choice and "down" is tested beside it.
 """
 
-from narrows.spec import (
-    Link,
-    axis,
-    bulk,
-    codel,
-    fq_codel,
-    htb,
-    ndt7,
-    pfifo,
-    repeat,
-    sample,
-    sfq,
-    tap,
-    udp_probe,
-    with_,
-)
+from _ray import RATES, cross_flow, lan, recorded, speed_test, third_party
 
-RATES = axis(
-    "rate",
-    [
-        "100 Mbit/s",
-        "200 Mbit/s",
-        "300 Mbit/s",
-        "400 Mbit/s",
-        "500 Mbit/s",
-        "600 Mbit/s",
-        "700 Mbit/s",
-        "800 Mbit/s",
-        "900 Mbit/s",
-        "1000 Mbit/s",
-    ],
-)
-REPETITIONS = 10
-BASE_RTT = "500 us"  # a small LAN; the paper added no delay
-LINE_RATE = "1 Gbit/s"  # every port of the testbed
-CROSS_START = "2 s"  # 5 s before the speed test; before it the path is idle
-TEST_START = "7 s"
-
-link = Link(
-    rate=RATES,
-    queue=axis("queue", {"pfifo": pfifo(limit=100), "codel": codel(), "fq_codel": fq_codel(), "sfq": sfq()}),
-    shaper=axis(
-        "burst",
-        {
-            "off": htb(),  # rate and tc's own burst of about one packet
-            "text": htb(ceil_factor=1.6, burst="15 KB", cburst="30 KB"),
-        },
-    ),
-    base_rtt=BASE_RTT,
-    line_rate=LINE_RATE,
-)
-test = ndt7(start=TEST_START)
-probe = udp_probe(interval="10 ms", stop=with_(test))
-cross = axis(
-    "cross",
-    {
-        "no": None,
-        "up": bulk(direction="up", cca="cubic", start=CROSS_START, stop=with_(test)),
-    },
-)
-tap("summary")
-sample(tcp_info=None, qdisc="1 s", link="1 s")
-repeat(REPETITIONS)
+link = lan(RATES, ["off", "text"])
+test = speed_test()
+probe = third_party(test)
+cross = cross_flow(test, "no", "up")
+recorded(10)
