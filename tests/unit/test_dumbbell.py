@@ -38,13 +38,9 @@ def test_senders_a_router_and_a_receiver_and_no_other_hop(tmp_path: Path) -> Non
     assert {s.node for s in plan.setup if s.tool == "tc"} == {"router"}
     assert tc[2] == "qdisc add dev eth0 parent 1:11 handle 110: bfifo limit 3000000"
     # The whole base RTT is on the way back, at the router's interface towards each sender.
-    assert [line.split(" netem ")[1] for line in tc if " netem " in line] == [
+    assert [line.split(" netem ")[1] for line in tc[3:]] == [
         "limit 10000000 delay 20ms", "limit 10000000 delay 100ms", "limit 10000000 delay 100ms",
     ]  # fmt: skip
-    # Data goes on as a copy: a queued packet must not hold its sender back.
-    assert [line.split(" action ", 1)[1] for line in tc if "mirror" in line] == [
-        "mirred egress mirror dev eth0 pipe action drop"
-    ] * 3
     assert [hop.direction for hop in plan.hops] == ["down"]
     assert plan.hops[0].ingress == ("eth1", "eth2", "eth3")
     assert (plan.link.base_rtt_ns, plan.link.rate_up_bps) == (100_000_000, None)

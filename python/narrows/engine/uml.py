@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 
 from narrows import kernel
@@ -26,6 +27,7 @@ JS_CLIENTS = {
     "tests/interop/cloudflare-js": "Cloudflare's own client",
 }
 """Clients from npm: where in the checkout, and what they are."""
+BROWSER_SWITCH = "--browser"
 OVERHEAD_BYTES = 64 * 1024 * 1024
 """The kernel's own text, page tables of stub processes, the launcher."""
 PACKAGES = {"iperf3": "iperf3", "tc": "iproute2", "ip": "iproute2", "ping": "iputils-ping", "node": "nodejs"}
@@ -47,6 +49,12 @@ def mentions(plan: Plan, word: str) -> bool:
     return any(word in text for item in commands for text in (*item.argv, *item.env.values()))
 
 
+def programs(item: Command) -> list[str]:
+    """Outside programs that a command starts: itself, and the browser that it is told to start."""
+    named = [started for switch, started in pairwise(item.argv) if switch == BROWSER_SWITCH]
+    return named if item.argv[0] == "@agent" else [item.argv[0], *named]
+
+
 def check_tools(plans: Iterable[Plan], path: str) -> None:
     """Every outside program that any plan names must be there before the first guest boots."""
     missing: dict[str, str] = {}
@@ -61,9 +69,9 @@ def check_tools(plans: Iterable[Plan], path: str) -> None:
                 )
         for item in plan.traffic:
             if isinstance(item, Command):
-                program = item.argv[0]
-                if program != "@agent" and shutil.which(program, path=path) is None:
-                    missing.setdefault(program, item.id)
+                for program in programs(item):
+                    if shutil.which(program, path=path) is None:
+                        missing.setdefault(program, item.id)
         for tool in {step.tool for step in plan.setup} & {"ip", "tc"}:
             if shutil.which(tool, path=path) is None:
                 missing.setdefault(tool, "set-up")
@@ -76,10 +84,14 @@ def check_tools(plans: Iterable[Plan], path: str) -> None:
 
 
 class UmlEngine:
-    """One kernel, one agent, as many guests as there are cores."""
+    """One kernel, one agent, as many guests as there are cores.
 
-    def __init__(self) -> None:
-        self._kernel = kernel.find()
+    `image` is another kernel than the one in use, `counts` where a kernel that counts its branches puts them.
+    """
+
+    def __init__(self, image: kernel.KernelImage | None = None, counts: Path | None = None) -> None:
+        self._kernel = image or kernel.find()
+        self._counts = counts
         self._agent, agent_id = agent_binary.find()
         self._path = guest_path(self._kernel.tools_dir)
         self.info = EngineInfo(
@@ -157,6 +169,7 @@ class UmlEngine:
     ) -> process.Job:
         """The process to start, with what it may write."""
         checkout = (CHECKOUT,) if mentions(plan, "@checkout") else ()
+        counts = () if self._counts is None else (str(self._counts),)
         for path in (directory, self._agent, self._kernel.path, *checkout):
             if set(str(path)) & set(" \t\"'"):
                 raise EngineError(
@@ -171,10 +184,11 @@ class UmlEngine:
                 "TMPDIR": str(private),
                 "TERM": "dumb",
                 "LANG": "C",
+                **({} if self._counts is None else {"GCOV_PREFIX": str(self._counts)}),
             },
             cwd=directory,
             cpu=cpu,
-            writable_dirs=(str(directory), str(private)),
+            writable_dirs=(str(directory), str(private), *counts),
             writable_files=guest_disk.DEVICES,
         )
 

@@ -3,7 +3,7 @@
 `find()` gives the built kernel, `build()` makes it. Nothing here boots it: that is the engine's.
 """
 
-from narrows.kernel.build import Progress, build
+from narrows.kernel.build import Progress, Training, build
 from narrows.kernel.image import KernelImage, find
 
-__all__ = ["KernelImage", "Progress", "build", "find"]
+__all__ = ["KernelImage", "Progress", "Training", "build", "find"]

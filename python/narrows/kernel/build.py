@@ -1,7 +1,8 @@
 """Building the kernel under test and the iproute2 that goes with it, into the cache.
 
-A build is made in a directory of its own and renamed when whole, so an interrupted one is never taken for a
-kernel. It yields its progress and prints nothing.
+The kernel is compiled twice: once so that it counts its branches while somebody exercises it, and again, laid
+out by those counts. A build is made in a directory of its own and renamed when whole, so an interrupted one
+is never taken for a kernel. It yields its progress and prints nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,16 @@ from narrows.kernel import image, source
 KERNEL_OBJECTS = 1_410
 """About how many files a build compiles; for the progress only."""
 
+PROFILED_OBJECTS = 480
+"""Those of them that the profile changes (patch 0014)."""
+
 IPROUTE2_OBJECTS = 190
+
+COUNT = "-fprofile-generate -fprofile-update=single"
+USE = "-fprofile-use -fprofile-correction -Wno-missing-profile -Wno-coverage-mismatch"
+
+COUNTED_SYMBOLS = ("malloc", "calloc", "free", "mangle_path")
+"""What libgcov shares with the kernel by name; its own come from `gcov_host.c`, or are its own business."""
 
 REPRODUCIBLE = {
     # The version string goes into the random pool: who built it, and when, must not decide what is drawn.
@@ -55,7 +65,11 @@ class Progress:
     total: int = 0
 
 
-def build(jobs: int) -> Iterator[Progress]:
+Training = Callable[[image.KernelImage, Path], Iterator[tuple[int, int]]]
+"""Exercises a kernel that counts, and leaves the counts in a directory; yields runs done, and of how many."""
+
+
+def build(jobs: int, training: Training) -> Iterator[Progress]:
     """Make the kernel unless it is there already. `image.find()` gives it afterwards."""
     recipe = image.recipe()
     if not os.environ.get("LINUX_SRC") and image.built(recipe):
@@ -73,11 +87,13 @@ def build(jobs: int) -> Iterator[Progress]:
         place = root / f"{recipe}-{linux.version}"
         if (place / "info.json").is_file():
             return
+        for left in root.glob(f".build-{recipe}-*"):  # by one that was killed; the lock says it is not alive
+            shutil.rmtree(left, ignore_errors=True)
         work = Path(tempfile.mkdtemp(prefix=f".build-{recipe}-", dir=root))
         try:
-            yield from build_kernel(linux, work, jobs)
             if iproute2 is not None:
                 yield from build_iproute2(iproute2, work, jobs)
+            yield from build_kernel(linux, work, jobs, training)
             yield Progress("installing")
             write_info(work, recipe, linux, iproute2)
             shutil.rmtree(place, ignore_errors=True)
@@ -91,7 +107,7 @@ def check_tools() -> None:
     """All that the build needs, named at once when it is missing."""
     packages = {
         "gcc": "gcc libc6-dev", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc",
-        "patch": "patch", "xz": "xz-utils", "perl": "perl", "pkg-config": "pkg-config",
+        "patch": "patch", "xz": "xz-utils", "perl": "perl", "pkg-config": "pkg-config", "objcopy": "binutils",
     }  # fmt: skip
     missing = [package for tool, package in packages.items() if shutil.which(tool) is None]
     if not missing and subprocess.run(["pkg-config", "--exists", "libmnl"]).returncode:
@@ -111,9 +127,9 @@ def lock(path: Path) -> Iterator[None]:
         yield
 
 
-def build_kernel(linux: source.Source, work: Path, jobs: int) -> Iterator[Progress]:
+def build_kernel(linux: source.Source, work: Path, jobs: int, training: Training) -> Iterator[Progress]:
     """Unpack, patch, configure and compile; leaves `linux`, `config` and `build/` (for modules) in `work`."""
-    tree = work / "build"
+    tree, log = work / "build", work / "build.log"
     yield Progress("unpacking the kernel")
     unpack(linux, tree)
     patches = sorted(image.PATCHES.glob("*.patch"))
@@ -131,13 +147,53 @@ def build_kernel(linux: source.Source, work: Path, jobs: int) -> Iterator[Progre
         config.write(image.FRAGMENT.read_text())
     run([*make, "olddefconfig"], tree, "olddefconfig failed")
     check_config(tree / ".config")
-    yield from counted(
-        [*make, "linux", "modules"], tree, "compiling the kernel", KERNEL_OBJECTS, work / "build.log"
-    )
+    yield from profile(work, make, training)
+    profiled = [*make, f"UM_PROFILE={USE}", "linux", "modules"]
+    yield from counted(profiled, tree, "compiling the kernel by its profile", PROFILED_OBJECTS, log)
     shutil.copy2(tree / "linux", work / "linux")
     shutil.copy2(tree / ".config", work / "config")
     yield Progress("keeping what modules need")
     prune(tree)
+
+
+def profile(work: Path, make: list[str], training: Training) -> Iterator[Progress]:
+    """Compile a kernel that counts, exercise it, and leave its counts beside its objects in the tree."""
+    tree, counting, counts = work / "build", work / "counting", work / "counts"
+    counting.mkdir()
+    counts.mkdir()
+    libgcov(counting)
+    link = f"-fprofile-generate -L{counting} {counting / 'gcov_host.o'}"
+    words = [*make, f"UM_PROFILE={COUNT}", f"UM_PROFILE_LINK={link}", "linux"]
+    yield from counted(words, tree, "compiling the kernel", KERNEL_OBJECTS, work / "build.log")
+    shutil.copy2(tree / "linux", counting / "linux")
+    tools = work / "tools"
+    kernel = image.KernelImage(counting / "linux", "counting", tools if tools.is_dir() else None, {})
+    for done, total in training(kernel, counts):
+        yield Progress("profiling the kernel", done, total)
+    found = counts.joinpath(*tree.resolve().parts[1:])
+    if not any(found.rglob("*.gcda")):
+        raise KernelError(
+            f"the kernel that was profiled left no counts in {found}", remedy="narrows kernel build"
+        )
+    shutil.copytree(found, tree, dirs_exist_ok=True)
+    shutil.rmtree(counting)
+    shutil.rmtree(counts)
+
+
+def libgcov(directory: Path) -> None:
+    """The compiler's library of counters, made to live with a kernel, and what it needs around it."""
+    run(
+        ["gcc", "-O2", "-c", str(image.TRAINING / "gcov_host.c"), "-o", str(directory / "gcov_host.o")],
+        directory,
+        "gcov_host.c does not compile",
+    )
+    shown = subprocess.run(["gcc", "-print-file-name=libgcov.a"], capture_output=True, text=True, check=True)
+    renamed = [word for name in COUNTED_SYMBOLS for word in ("--redefine-sym", f"{name}=gcov_{name}")]
+    run(
+        ["objcopy", *renamed, shown.stdout.strip(), str(directory / "libgcov.a")],
+        directory,
+        "gcc's libgcov.a cannot be copied (it belongs to gcc's own package)",
+    )
 
 
 def check_config(path: Path) -> None:
@@ -162,7 +218,7 @@ def prune(tree: Path) -> None:
             shutil.rmtree(arch)
     for directory in ("kernel", "mm", "net", "fs", "lib", "block", "init", "io_uring", "ipc", "arch"):
         for file in (tree / directory).rglob("*"):
-            if file.suffix in (".o", ".a", ".cmd") and file.is_file():
+            if file.suffix in (".o", ".a", ".cmd", ".gcda", ".gcno") and file.is_file():
                 file.unlink()
     for name in ("linux", "vmlinux", "vmlinux.o", "vmlinux.unstripped"):
         (tree / name).unlink(missing_ok=True)

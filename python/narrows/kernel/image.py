@@ -1,8 +1,8 @@
 """The cache of built kernels: where one lies, what it was made of, and which one is to be used.
 
 A build's directory is named `<recipe>-<source>`. The recipe is everything of ours that decides the result
-(configuration fragment, patches, compiler, version of the build's steps), the source is the kernel's and
-iproute2's versions. Building is `build.py`'s, fetching `source.py`'s.
+(configuration fragment, patches, training, compiler, version of the build's steps), the source is the
+kernel's and iproute2's versions. Building is `build.py`'s, fetching `source.py`'s.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import Any
 
 from narrows.errors import KernelError
 
-BUILD_STEPS_VERSION = 1
+BUILD_STEPS_VERSION = 2
 """Raise it when `build.py` changes what comes out of the same source, fragment and patches."""
 
 KERNEL_DIR = Path(__file__).resolve().parents[3] / "kernel"
 FRAGMENT = KERNEL_DIR / "narrows.config"
 PATCHES = KERNEL_DIR / "patches"
+TRAINING = KERNEL_DIR / "training"
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def recipe() -> str:
             remedy="run narrows from its checkout, or set NARROWS_KERNEL to a built kernel's directory",
         )
     digest = hashlib.sha256()
-    for part in (FRAGMENT, *sorted(PATCHES.glob("*.patch"))):
+    for part in (FRAGMENT, *sorted(PATCHES.glob("*.patch")), *sorted(TRAINING.glob("*.[cp]*"))):
         digest.update(part.name.encode() + b"\0" + part.read_bytes() + b"\0")
     digest.update(compiler().encode() + b"\0" + str(BUILD_STEPS_VERSION).encode())
     return digest.hexdigest()[:8]
@@ -101,6 +102,6 @@ def find() -> KernelImage:
     if not images:
         raise KernelError(
             f"the kernel under test has not been built (none for this recipe in {cache_dir() / 'kernel'})",
-            remedy="narrows kernel build   (about 4 minutes on two cores, once)",
+            remedy="narrows kernel build   (about 7 minutes on two cores, once)",
         )
     return images[0]

@@ -99,37 +99,7 @@ def setup_steps(topology: Topology, link: Link, values: Mapping[str, Mapping[str
             continue
         args = ("qdisc", "add", "dev", interface.name, "root", "handle", "1:", *path.words())
         made.append(Step(node=interface.node, tool="tc", args=args))
-    return (*made, *_wire(topology))
-
-
-def _wire(topology: Topology) -> list[Step]:
-    """What comes in at one side of the wire leaves at the other, through the queue there."""
-    if topology.wire is None:
-        return []
-    down = topology.at(topology.wire, topology.bottleneck_down_cable)
-    ups = [i for i in topology.of(topology.wire) if i is not down]
-    every = "all prio 1 matchall"
-    made = [f"qdisc add dev {i.name} clsact" for i in (down, *ups)]
-    for up in ups:
-        only = f"ip prio 1 u32 match ip dst {topology.peer(up).address}/32"
-        made.append(f"filter add dev {up.name} ingress protocol {every} {_let_go_and_redirect(down)}")
-        made.append(
-            f"filter add dev {down.name} ingress protocol {only if len(ups) > 1 else every} {_redirect(up)}"
-        )
-    return [Step(node=topology.wire, tool="tc", args=tuple(words.split())) for words in made]
-
-
-def _redirect(to: Interface) -> str:
-    return f"action mirred egress redirect dev {to.name}"
-
-
-def _let_go_and_redirect(to: Interface) -> str:
-    """A copy goes on and the frame ends here, as it does when a network card has sent it.
-
-    A frame that is redirected belongs to its sender's socket until it leaves the bottleneck, and TCP (Small
-    Queues) keeps about 1 ms of a flow's data in its own host: ten Reno flows never filled a queue of 600 KB.
-    """
-    return f"action mirred egress mirror dev {to.name} pipe action drop"
+    return tuple(made)
 
 
 def _cables(topology: Topology, mtu: int) -> list[Step]:
@@ -153,14 +123,13 @@ def _node(topology: Topology, node: str, link: Link) -> list[Step]:
     for i in topology.of(node):
         commands.append(("addr", "add", f"{i.address}/24", "dev", i.name))
         commands.append(("link", "set", i.name, "up"))
-    for one in topology.neighbours:
-        if one.node == node:
-            lladdr = ("lladdr", one.mac, "dev", one.dev, "nud", "permanent")
-            commands.append(("neigh", "add", one.address, *lladdr))
+    for i in topology.of(node):
+        peer = topology.peer(i)
+        lladdr = ("lladdr", peer.mac, "dev", i.name, "nud", "permanent")
+        commands.append(("neigh", "add", peer.address, *lladdr))
     for route in topology.routes:
         if route.node == node:
-            via = ("via", route.via) if route.via is not None else ()
-            commands.append(("route", "add", route.subnet, *via, "dev", route.dev))
+            commands.append(("route", "add", route.subnet, "via", route.via, "dev", route.dev))
     return made + [Step(node=node, tool="ip", args=args) for args in commands]
 
 

@@ -46,23 +46,12 @@ class Interface:
 
 
 @dataclass(frozen=True)
-class Neighbour:
-    """Whose MAC address a node puts on frames to an address."""
-
-    node: str
-    address: str
-    mac: str
-    dev: str
-
-
-@dataclass(frozen=True)
 class Route:
-    """How a node reaches a subnet that is not its own. `subnet` is "default" on hosts; `via` is None where a
-    wire leads there."""
+    """How a node reaches a subnet that is not its own. `subnet` is "default" on hosts."""
 
     node: str
     subnet: str
-    via: str | None
+    via: str
     dev: str
 
 
@@ -83,8 +72,6 @@ class Topology:
     path_down_cable: int | None
     """None: the delay is all on the way up."""
     path_up_cables: tuple[int, ...]
-    wire: str | None = None
-    """A node that hands frames through as they are instead of routing them: half the work per packet."""
 
     def named(self, role: Role) -> tuple[str, ...]:
         """The names of the nodes of a role."""
@@ -141,12 +128,6 @@ class Topology:
         made = []
         for node in self.nodes:
             own = self.of(node.name)
-            if node.name == self.wire:
-                continue
-            if own[0].peer_node == self.wire:
-                far = self.beyond(own[0])
-                made += [Route(node.name, f"{one.address}/32", None, own[0].name) for one in far]
-                continue
             if len(own) == 1:
                 made.append(Route(node.name, "default", self.peer(own[0]).address, own[0].name))
                 continue
@@ -159,25 +140,6 @@ class Topology:
                 out = first_hop[near][1]
                 made.append(Route(node.name, self.subnet(position), self.peer(out).address, out.name))
         return tuple(made)
-
-    @cached_property
-    def neighbours(self) -> tuple[Neighbour, ...]:
-        """The other end of each cable, or whoever is behind the wire there."""
-        return tuple(
-            Neighbour(i.node, far.address, far.mac, i.name)
-            for i in self.interfaces
-            if i.node != self.wire
-            for far in (self.beyond(i) if i.peer_node == self.wire else (self.peer(i),))
-        )
-
-    def beyond(self, interface: Interface) -> tuple[Interface, ...]:
-        """What an interface at the wire reaches: the hosts on the wire's other side."""
-        down = self.bottleneck_down_cable
-        return tuple(
-            self.peer(i)
-            for i in self.of(interface.peer_node)
-            if (i.cable == down) != (interface.cable == down)
-        )
 
     def _first_hops(self, start: str) -> dict[str, tuple[int, Interface]]:
         """For each other node: its distance, and the interface of `start` that leads there."""
@@ -226,8 +188,7 @@ def dumbbell(clients: int = 1, servers: int = 1) -> Topology:
 
 
 def many_senders(senders: int) -> Topology:
-    """Senders – router – receiver: as few hops as can be, because every hop of a packet costs wall time. For
-    the same reason the router is a wire with a queue in it: it changes no packet.
+    """Senders – router – receiver: as few hops as can be, because every hop of a packet costs wall time.
 
     Senders have the role server and the receiver the role client, so data goes "down".
     """
@@ -245,5 +206,4 @@ def many_senders(senders: int) -> Topology:
         path="router",
         path_down_cable=None,
         path_up_cables=tuple(range(1, senders + 1)),
-        wire="router",
     )
