@@ -183,8 +183,19 @@ pub struct TcpBulk {
     pub bytes: Option<u64>,
     pub start_spread_ns: i64,
     pub sample_interval_ns: Option<i64>,
+    #[serde(default)]
+    pub io: BulkIo,
     pub start: Start,
     pub stop: Option<Stop>,
+}
+
+/// How a bulk item's bytes are handed to TCP and taken from it.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum BulkIo {
+    #[default]
+    Batched,
+    Plain,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -114,6 +114,9 @@ impl TcpInfo {
     }
 
     pub fn get(&self, name: &str) -> Option<u64> {
+        if name == "state" {
+            return read(&self.bytes, 0, U8);
+        }
         let (_, offset, width) = FIELDS.iter().find(|f| f.0 == name)?;
         read(&self.bytes, *offset, *width)
     }

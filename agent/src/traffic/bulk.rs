@@ -10,14 +10,16 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use serde_json::{json, Value};
 
-use super::bulk_flow::{EndedBy, Flow, Sent, HOLE_BYTES};
+use super::bulk_flow::{EndedBy, Flow, Sent};
+use super::kernel_sink::KernelSink;
+use super::plain::{self, Source};
 use super::sink::{discard, Sink, Taken};
 use super::{set_dscp, sockaddr, Random, DRAIN_NS};
 use crate::actor::{cell, Actor, Csv, Cx, Progress};
 use crate::error::{During, Result, RunError, Stage};
-use crate::plan::TcpBulk;
+use crate::plan::{BulkIo, TcpBulk};
 use crate::reactor::{Event, HUP_OR_ERR, IN, OUT, RDHUP};
-use crate::sample::{tcp_diag::TcpDiag, Source};
+use crate::sample::{tcp_diag::TcpDiag, Source as _};
 use crate::sys;
 
 const LISTENER: u16 = 0;
@@ -38,8 +40,12 @@ pub struct Bulk {
     spec: TcpBulk,
     read_interval_ns: i64,
     random: Random,
-    hole: Option<OwnedFd>,
+    source: Option<Source>,
+    /// Of the plain way; the batched one has its sink.
+    buffer: Vec<u8>,
     listener: Option<OwnedFd>,
+    kernel_sink: Option<KernelSink>,
+    /// Where the kernel has none.
     sink: Option<Sink>,
     ticking: bool,
     taken: Vec<Taken>,
@@ -61,8 +67,10 @@ impl Bulk {
         Bulk {
             read_interval_ns: read_interval_ns(spec.flows, base_rtt_ns),
             random: Random(seed),
-            hole: None,
+            source: None,
+            buffer: Vec::new(),
             listener: None,
+            kernel_sink: None,
             sink: None,
             ticking: false,
             taken: Vec::new(),
@@ -77,6 +85,15 @@ impl Bulk {
 
     fn failed(&self, message: String) -> RunError {
         RunError::new(Stage::Traffic, message).item(&self.spec.id)
+    }
+
+    /// Who reads the receivers' sockets.
+    fn read_by(&self) -> &'static str {
+        match (self.spec.io, &self.kernel_sink) {
+            (BulkIo::Plain, _) => "each",
+            (BulkIo::Batched, Some(_)) => "kernel",
+            (BulkIo::Batched, None) => "ticks",
+        }
     }
 
     fn set_cca(&self, fd: &OwnedFd, cca: &str) -> Result<()> {
@@ -169,9 +186,18 @@ impl Bulk {
             let Some(i) = self.by_port.get(&u16::from_be(from.sin_port)).copied() else {
                 continue;
             };
+            if let Some(sink) = &mut self.kernel_sink {
+                sink.add(fd.as_raw_fd())
+                    .during(|| "handing a socket to the kernel's sink".into())?;
+                self.flows[i].kernel_reads = true;
+            }
             // Data may wait for the sink's next look; an end is stamped when it comes.
+            let events = match self.spec.io {
+                BulkIo::Batched => RDHUP,
+                BulkIo::Plain => IN | RDHUP,
+            };
             cx.reactor
-                .watch(fd.as_raw_fd(), RDHUP, cx.token(RECEIVER, i))
+                .watch(fd.as_raw_fd(), events, cx.token(RECEIVER, i))
                 .during(|| "watching a socket".into())?;
             if let Some(sink) = &mut self.sink {
                 sink.add(fd.as_raw_fd(), i)
@@ -210,8 +236,10 @@ impl Bulk {
                 return Err(self.flow_failed(i, cx.reactor.now, e.to_string()));
             }
         }
-        let Some(hole) = &self.hole else { return Ok(()) };
-        match flow.send(hole) {
+        let Some(source) = &self.source else {
+            return Ok(());
+        };
+        match flow.send(source) {
             Ok(Sent::Full) => Ok(()),
             Ok(Sent::All) => {
                 // SAFETY: plain system call on an open socket.
@@ -239,8 +267,15 @@ impl Bulk {
         self.check_end(cx.reactor.now);
     }
 
-    /// The stream has ended or broken: what is left of it is read at once.
+    /// Batched: the stream has ended or broken, what is left of it is read at once. Plain: there is data, or that.
     fn receiver_event(&mut self, cx: &mut Cx, i: usize) -> Result<()> {
+        if self.spec.io == BulkIo::Plain {
+            let Some(fd) = &self.flows[i].receiver else {
+                return Ok(());
+            };
+            let result = plain::read(fd.as_raw_fd(), &mut self.buffer);
+            return self.received(cx, i, result);
+        }
         while let Some(fd) = &self.flows[i].receiver {
             let result = discard(fd.as_raw_fd());
             if result == -libc::EAGAIN {
@@ -300,6 +335,7 @@ impl Bulk {
                 return Err(self.flow_failed(i, now, format!("receiving: {e}")));
             }
         }
+        flow.count();
         if let Some(fd) = flow.receiver.take() {
             cx.reactor.unwatch(fd.as_raw_fd());
             if let Some(sink) = &mut self.sink {
@@ -349,16 +385,20 @@ impl Actor for Bulk {
         let wanted = self.flows.len() as u64 * 2 + 64;
         sys::allow_more_open_files(wanted)
             .map_err(|e| self.failed(format!("{wanted} more open files are needed for the flows: {e}")))?;
-        let hole = sys::memfd("hole").during(|| "creating a memory file".into())?;
-        // SAFETY: plain system call on an open file.
-        sys::cvt(unsafe { libc::ftruncate(hole.as_raw_fd(), HOLE_BYTES as libc::off_t) })
-            .during(|| "sizing a memory file".into())?;
-        self.hole = Some(hole);
-        let sink = Sink::new().during(|| "preparing to receive".into())?;
-        cx.reactor
-            .watch(sink.fd(), IN, cx.token(SINK, 0))
-            .during(|| "watching sockets".into())?;
-        self.sink = Some(sink);
+        match self.spec.io {
+            BulkIo::Batched => {
+                self.source = Some(Source::hole().during(|| "creating a memory file".into())?);
+                self.kernel_sink = KernelSink::open().during(|| "opening the kernel's sink".into())?;
+                if self.kernel_sink.is_none() {
+                    let sink = Sink::new().during(|| "preparing to receive".into())?;
+                    cx.reactor
+                        .watch(sink.fd(), IN, cx.token(SINK, 0))
+                        .during(|| "watching sockets".into())?;
+                    self.sink = Some(sink);
+                }
+            }
+            BulkIo::Plain => self.source = Some(Source::buffer()),
+        }
         self.listen(cx)?;
         if let Some(interval_ns) = self.spec.sample_interval_ns {
             cx.nodes.enter(&self.spec.sender)?;
@@ -440,6 +480,7 @@ impl Actor for Bulk {
         let header = "flow,src,sport,dst,dport,cca,start_ns,end_ns,bytes_sent,bytes_received,bytes_acked,\
                       bytes_retrans,segs_out,segs_retrans,min_rtt_us,ended_by";
         let mut csv = cx.csv(&format!("{}.flows", self.spec.id), header)?;
+        self.flows.iter_mut().for_each(Flow::count);
         let (dst, dport): (Ipv4Addr, u16) = (self.spec.receiver_address, self.spec.port);
         for (i, f) in self.flows.iter().enumerate() {
             let received = f.connected.then_some(f.received);
@@ -469,7 +510,7 @@ impl Actor for Bulk {
         self.abort_all()?;
         let received: u64 = self.flows.iter().map(|f| f.received).sum();
         Ok(Some(
-            json!({"flows": self.flows.len(), "bytes_received": received}),
+            json!({"flows": self.flows.len(), "bytes_received": received, "read_by": self.read_by()}),
         ))
     }
 }

@@ -1,17 +1,16 @@
 //! One flow of a `tcp_bulk` item: its two sockets and what is known of them.
 //!
-//! The sender splices a hole of a memory file (the kernel's zero page) into its socket; the receiver's side is
-//! `sink`. No payload byte is ever copied, and TCP does exactly what it does for data.
+//! Batched, the sender splices a hole of a memory file (the kernel's zero page) into its socket, and the receiver's
+//! side is `sink`: no payload byte is ever copied, and TCP does exactly what it does for data. See also `plain`.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use super::kernel_sink;
+use super::plain::{Source, AT_ONCE_BYTES};
 use super::sink::discard;
 use crate::sample::tcp_info::TcpInfo;
 use crate::sys;
-
-/// One splice from the hole.
-pub const HOLE_BYTES: usize = 4 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndedBy {
@@ -44,6 +43,8 @@ pub struct Flow {
     /// Still to be written; None = without end.
     pub left: Option<u64>,
     pub received: u64,
+    /// The kernel's own sink reads the receiver's socket, and TCP counts.
+    pub kernel_reads: bool,
     pub info: Option<TcpInfo>,
 }
 
@@ -63,21 +64,18 @@ impl Flow {
         }
     }
 
-    pub fn send(&mut self, hole: &OwnedFd) -> io::Result<Sent> {
+    pub fn send(&mut self, source: &Source) -> io::Result<Sent> {
         let Some(fd) = &self.sender else {
             return Ok(Sent::All);
         };
         loop {
             let wanted = self
                 .left
-                .map_or(HOLE_BYTES, |l| l.min(HOLE_BYTES as u64) as usize);
+                .map_or(AT_ONCE_BYTES, |l| l.min(AT_ONCE_BYTES as u64) as usize);
             if wanted == 0 {
                 return Ok(Sent::All);
             }
-            let mut offset: libc::off_t = 0;
-            // SAFETY: both descriptors are open and offset lives through the call.
-            let sent = unsafe { libc::sendfile(fd.as_raw_fd(), hole.as_raw_fd(), &mut offset, wanted) };
-            let sent = match sys::cvt_len(sent) {
+            let sent = match source.send(fd.as_raw_fd(), wanted) {
                 Ok(n) => n,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(Sent::Full),
                 Err(e) => return Err(e),
@@ -105,7 +103,16 @@ impl Flow {
                 self.received += n as u64;
             }
         }
+        self.count();
         Ok(())
+    }
+
+    /// What the kernel's sink has taken until now, while the socket is still there.
+    pub fn count(&mut self) {
+        let taken = self.receiver.as_ref().filter(|_| self.kernel_reads);
+        if let Some(bytes) = taken.and_then(|fd| kernel_sink::taken(fd.as_raw_fd())) {
+            self.received = bytes;
+        }
     }
 
     /// Resets the connection, dropping what is not sent yet.

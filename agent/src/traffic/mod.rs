@@ -4,6 +4,8 @@ pub mod bulk;
 pub mod bulk_flow;
 pub mod command;
 pub mod icmp;
+pub mod kernel_sink;
+pub mod plain;
 pub mod probe;
 pub mod sink;
 pub mod stamped;

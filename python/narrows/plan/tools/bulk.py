@@ -66,6 +66,7 @@ def _item(item: Traffic, plan_id: str, sender: str, receiver: str, flows: int, s
         bytes=item["bytes"].bytes if item["bytes"] else None,
         start_spread_ns=item["start_spread"].ns,
         sample_interval_ns=item["sample"].ns if item["sample"] else None,
+        io=item["io"],
         start=timing.start,
         stop=timing.stop,
     )
