@@ -46,6 +46,14 @@ def test_senders_a_router_and_a_receiver_and_no_other_hop(tmp_path: Path) -> Non
     assert (plan.link.base_rtt_ns, plan.link.rate_up_bps) == (100_000_000, None)
 
 
+def test_a_pair_without_a_base_rtt_adds_no_delay_and_a_bdp_then_has_no_meaning(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, EDGE.format("pair(None)"), FLOW.format(2))
+    assert not [s for s in plan.setup if "netem" in s.args]
+    assert (plan.link.base_rtt_ns, plan.link.pairs[0].name, plan.calibration.rtt_ns) == (0, "bare", 0)
+    with pytest.raises(SpecError, match="a BDP needs a base RTT"):
+        plan_of(tmp_path, 'link = Dumbbell(rate="1 Mbit/s", queue=bfifo(limit=bdp(1)), pairs=[pair(None)])')
+
+
 def test_every_senders_rtt_is_calibrated(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, EDGE.format('pair("20 ms"), pair("100 ms", senders=2)'), FLOW.format(6))
     assert (plan.calibration.server, plan.calibration.rtt_ns) == ("sender1", 20_000_000)

@@ -91,6 +91,20 @@ def test_the_quantum_is_one_frame_of_the_links_mtu(tmp_path: Path) -> None:
     assert " mtu 1400 " in commands(plan, "client", "ip")[0]
 
 
+def test_choke_sfb_and_hhf_are_said_in_tcs_own_units(tmp_path: Path) -> None:
+    # CHOKe needs the link's rate; SFB takes bare milliseconds and shares of 1; HHF's times have units.
+    said = {
+        "choke(limit=250, ecn=True)": "choke limit 250 probability 0.02 ecn bandwidth 10Mbit",
+        "sfb()": "sfb limit 1000 rehash 600000 db 60000 max 25 target 20 increment 0.0005 decrement 5e-05 "
+        "penalty_rate 10 penalty_burst 20",
+        "hhf()": "hhf limit 1000 quantum 1514 hh_limit 2048 reset_timeout 40ms admit_bytes 131072 "
+        "evict_timeout 1s non_hh_weight 2",
+    }
+    for queue, words in said.items():
+        plan = plan_of(tmp_path, f'link = Link(rate="10 Mbit/s", queue={queue})', FLOW)
+        assert commands(plan, "router", "tc")[2] == f"qdisc add dev eth0 parent 1:11 handle 110: {words}"
+
+
 def test_changes_become_tc_commands_in_both_directions_and_say_so(tmp_path: Path) -> None:
     plan = plan_of(
         tmp_path,

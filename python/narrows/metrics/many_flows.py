@@ -55,8 +55,8 @@ class Settling:
 
 @dataclass(frozen=True)
 class FlowTables:
-    """The stored tables of one run. `drops` has t_ns and label (of the dropped packet's flow);
-    `levels` t_ns and value, the mean backlog in bytes per interval. None: not recorded."""
+    """The stored tables of one run. `drops` has t_ns and label (of the dropped packet's flow; NULL: not
+    known); `levels` t_ns and value, the mean backlog in bytes per interval. None: not recorded."""
 
     tcp_flows: pl.DataFrame
     tcp_events: pl.DataFrame
@@ -177,7 +177,7 @@ def _table(flows: pl.DataFrame, tables: FlowTables) -> pl.DataFrame:
     seconds = (pl.col("stop_ns") - pl.col("start_ns")) / NS_PER_S
     joined = flows.join(_halvings(tables.tcp_events, flows), on="flow", how="left", maintain_order="left")
     dropped = pl.lit(None, dtype=pl.Int64)
-    if tables.drops is not None:
+    if tables.drops is not None and not tables.drops["label"].null_count():
         spans = flows.select(pl.col("label").cast(pl.String), "start_ns", "stop_ns")
         inside = tables.drops.with_columns(pl.col("label").cast(pl.String)).join(spans, on="label")
         inside = inside.filter(pl.col("t_ns") >= pl.col("start_ns"), pl.col("t_ns") < pl.col("stop_ns"))

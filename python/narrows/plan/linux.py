@@ -147,7 +147,7 @@ def _netem_interfaces(topology: Topology, link: Link, state: LinkState) -> list[
     down, up = state.paths
     path = topology.path
     if isinstance(link, Dumbbell):
-        delays = [each["base_rtt"] for each in link.members() for _ in range(each["senders"])]
+        delays = [each.rtt() for each in link.members() for _ in range(each["senders"])]
         return [
             (topology.at(path, cable), replace(up, delay=delay))
             for cable, delay in zip(topology.path_up_cables, delays, strict=True)
@@ -287,7 +287,7 @@ def _pairs(link: Dumbbell) -> tuple[Pair, ...]:
     made, first = [], 1
     for each in link.members():
         nodes = tuple(f"sender{n}" for n in range(first, first + each["senders"]))
-        made.append(Pair(name=each.called(), senders=nodes, base_rtt_ns=each["base_rtt"].ns))
+        made.append(Pair(name=each.called(), senders=nodes, base_rtt_ns=each.rtt().ns))
         first += each["senders"]
     return tuple(made)
 

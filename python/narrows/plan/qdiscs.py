@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from narrows.spec.parsers import Bdp
-from narrows.spec.queues import Qdisc, bfifo, cake, dualpi2, own_qdisc, red
+from narrows.spec.queues import Qdisc, bfifo, cake, choke, dualpi2, own_qdisc, red
 from narrows.units import Duration, Rate, Size
 
 ETHERNET_HEADER_BYTES = 14
@@ -47,7 +47,7 @@ _ON_OFF = {
     "pacing": ("pacing", "nopacing"),
     "horizon_drop": ("horizon_drop", "horizon_cap"),
 }
-_ONLY_ON = {("sfq", "ecn"), ("red", "ecn")}
+_ONLY_ON = {("sfq", "ecn"), ("red", "ecn"), ("choke", "ecn")}
 """Where "noecn" is not a word."""
 
 
@@ -63,7 +63,7 @@ def words_of(queue: Qdisc, context: QueueContext) -> Words:
     else:
         for name in queue.options:
             made.update(_word(queue, name, queue[name], context))
-    if isinstance(queue, red):
+    if isinstance(queue, (red, choke)):
         rate = queue["bandwidth"] or context.rate
         if rate is not None:
             made["bandwidth"] = rate.tc()
@@ -87,8 +87,10 @@ def _word(queue: Qdisc, name: str, value: Any, context: QueueContext) -> Iterato
         word = on if value else ("" if (kind, name) in _ONLY_ON else off)
         if word:
             yield word, ""
-    elif name in ("probability",):
+    elif name in ("probability", "increment", "decrement"):
         yield name, f"{value / 100:g}"
+    elif kind == "sfb" and name in ("rehash", "db"):
+        yield name, str(value.ns // 1_000_000)
     elif name == "perturb":
         yield name, str(value.ns // 1_000_000_000)
     else:

@@ -1,4 +1,8 @@
-"""Reads the tables of one run of many flows, when its numbers are first asked for."""
+"""Reads the tables of one run of many flows, when its numbers are first asked for.
+
+Where the plan asks for the flow tap and the engine had none (`netns`), the flows' own TCP_INFO samples stand
+in for it, if the plan has them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from narrows.metrics.flows_sampled import Sampled, Sender, flows_sampled
 from narrows.metrics.many_flows import FlowTables, ManyFlows, Settling, many_flows
 
 ETHERNET_HEADER_BYTES = 14
@@ -17,24 +22,46 @@ LEVELS = "backlog_mean_bytes_"
 
 def reader(folder: Path, plan: Mapping[str, Any]) -> Callable[[], ManyFlows | None] | None:
     """How to work out what the flows did; None where the plan has no flow tap."""
-    if not plan.get("flow_tap") or not (folder / "tcp_flows.parquet").exists():
+    if not plan.get("flow_tap"):
         return None
-    return lambda: many_flows(_tables(folder, plan))
+    if (folder / "tcp_flows.parquet").exists():
+        return lambda: many_flows(_tables(folder, plan, _tapped(folder)))
+
+    def from_samples() -> ManyFlows | None:
+        sampled = _sampled(folder, plan)
+        return None if sampled is None else many_flows(_tables(folder, plan, sampled))
+
+    return from_samples
 
 
-def _tables(folder: Path, plan: Mapping[str, Any]) -> FlowTables:
+def _tapped(folder: Path) -> Sampled:
+    return Sampled(
+        *(pl.read_parquet(folder / f"tcp_{name}.parquet") for name in ("flows", "events", "samples"))
+    )
+
+
+def _sampled(folder: Path, plan: Mapping[str, Any]) -> Sampled | None:
+    items = {item["id"]: item for item in plan["traffic"] if item["kind"] == "tcp_bulk"}
+    senders = {name: Sender(item["sender"], item["cca"] or "default") for name, item in items.items()}
+    window = plan["flow_tap"]["window"] or {"start_ns": 0, "stop_ns": None}
+    samples = pl.read_parquet(folder / "samples.parquet")
+    stop_ns = window["stop_ns"] if window["stop_ns"] is not None else 2**63 - 1
+    return flows_sampled(samples, senders, window["start_ns"], stop_ns)
+
+
+def _tables(folder: Path, plan: Mapping[str, Any], known: Sampled) -> FlowTables:
     link = plan["link"]
     nodes = {node: pair["base_rtt_ns"] for pair in link.get("pairs") or () for node in pair["senders"]}
     hop = next((h for h in plan["hops"] if h["direction"] == "down"), None)
     kept = hop is not None and hop["tap"] in ("packets", "drops")
-    flows = pl.read_parquet(folder / "tcp_flows.parquet")
+    flows = known.flows
     if not nodes:
         nodes = {str(node): link["base_rtt_ns"] for node in flows["node"].cast(pl.String).unique()}
     senders = {item["sender"] for item in plan["traffic"] if item["kind"] == "tcp_bulk"}
     return FlowTables(
         tcp_flows=flows.filter(pl.col("node").cast(pl.String).is_in(sorted(senders))),
-        tcp_events=pl.read_parquet(folder / "tcp_events.parquet"),
-        tcp_samples=pl.read_parquet(folder / "tcp_samples.parquet"),
+        tcp_events=known.events,
+        tcp_samples=known.samples,
         drops=_drops(folder, hop["hop"]) if hop is not None and kept else None,
         levels=_levels(folder, hop["hop"]) if hop is not None and hop["tap"] == "drops" else None,
         rate_bps=link["rate_down_bps"],

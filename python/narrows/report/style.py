@@ -30,6 +30,9 @@ QUEUE_ORDER = (
     "pie",
     "fq_pie",
     "red",
+    "choke",
+    "sfb",
+    "hhf",
     "cake",
     "dualpi2",
     "fq",
@@ -44,6 +47,9 @@ _COLOURS = {
     "pie": "#d55e00",
     "fq_pie": "#a6761d",
     "red": "#7a1f5c",
+    "choke": "#b35806",
+    "sfb": "#5e3c99",
+    "hhf": "#1b7837",
     "cake": "#cc79a7",
     "dualpi2": "#56b4e9",
     "fq": "#000000",
@@ -59,6 +65,9 @@ _NAMES = {
     "cake": "CAKE",
     "dualpi2": "DualPI2",
     "red": "RED",
+    "choke": "CHOKe",
+    "sfb": "SFB",
+    "hhf": "HHF",
 }
 DIRECTION = {"down": "download", "up": "upload"}
 MARK_COLOUR = "#c00000"

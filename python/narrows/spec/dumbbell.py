@@ -20,6 +20,8 @@ from narrows.units import Duration
 Time = str | Duration | None
 
 MAX_SENDERS = 1000
+NO_DELAY = "bare"
+"""What a pair without a base RTT is called: a label cannot be empty, and the path still has some RTT."""
 NOT_HERE = (
     "rate_up", "queue_up", "shaper_up", "base_rtt", "delay_down", "delay_up", "jitter", "jitter_up", "loss",
     "loss_up", "line_rate",
@@ -32,13 +34,18 @@ class pair(SpecObject):
 
     positional = ("base_rtt",)
 
-    base_rtt: Time = option(p.positive, doc='"20 ms"')
+    base_rtt: Time = option(p.optional(p.positive), doc='"20 ms"; None: no delay is added')
     senders: int = option(p.count(1, MAX_SENDERS), default=1)
     name: str | None = option(p.optional(p.identifier), default=None, doc="default: the base RTT, 20ms")
 
     def called(self) -> str:
         """The name by which traffic chooses it."""
-        return str(self["name"] or self["base_rtt"].label())
+        return str(self["name"] or (NO_DELAY if self["base_rtt"] is None else self["base_rtt"].label()))
+
+    def rtt(self) -> Duration:
+        """What is added to the path: 0 where nothing is."""
+        found: Duration | None = self["base_rtt"]
+        return Duration(0) if found is None else found
 
 
 def _pairs(value: Any) -> tuple[Any, ...]:
@@ -63,8 +70,7 @@ class Dumbbell(Link):
 
     def longest(self) -> Duration:
         """The longest base RTT: that of a limit in BDP."""
-        rtts: list[Duration] = [each["base_rtt"] for each in self.members()]
-        return max(rtts)
+        return max(each.rtt() for each in self.members())
 
     # The pairs are a tuple inside an option, which the base class does not look into.
 
@@ -100,6 +106,8 @@ class Dumbbell(Link):
         senders = sum(each["senders"] for each in self.members())
         if senders > MAX_SENDERS:
             self.fail(f"{senders} sender nodes", f"at most {MAX_SENDERS}: flows share senders")
+        if not self.longest() and any(isinstance(value, p.Bdp) for value in self["queue"].values.values()):
+            self.fail("a BDP needs a base RTT", "give a pair a base_rtt, or the limit in packets or bytes")
         for change in self.changes:
             given = change.given - {"time", "rate"}
             if given:

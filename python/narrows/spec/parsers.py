@@ -103,6 +103,14 @@ def microseconds(value: Any) -> Duration:
     return parsed
 
 
+def whole_milliseconds(value: Any) -> Duration:
+    """A duration of whole milliseconds: tc takes this one as a bare number of them."""
+    parsed = Duration.parse(value)
+    if parsed.ns % 1_000_000:
+        raise Wrong(f"{parsed}: the kernel keeps this in whole milliseconds", 'such as "500 ms"')
+    return parsed
+
+
 def whole_seconds(value: Any) -> Duration:
     """A duration of whole seconds: the tool takes no other."""
     parsed = Duration.parse(value)

@@ -26,6 +26,7 @@ from narrows.spec.parsers import (
     rate,
     size,
     size_or_zero,
+    whole_milliseconds,
     whole_seconds,
 )
 from narrows.units import Duration, Rate, Size
@@ -201,6 +202,55 @@ class red(Qdisc):
         low, high = self["min"], self["max"]
         if low is not None and high is not None and low >= high:
             self.fail(f"min ({low}) must be below max ({high})")
+
+
+class choke(Qdisc):
+    """CHOKe: RED that compares each arriving packet with one drawn from the queue and drops both if they are
+    of one flow. Counted in packets; min, max and burst default to tc's own rules of thumb from limit."""
+
+    limit: int = option(count(), doc="packets; required")
+    min: int | None = option(optional(count()), default=None)
+    max: int | None = option(optional(count()), default=None)
+    burst: int | None = option(optional(count()), default=None)
+    probability: str = option(percent, default="2 %")
+    bandwidth: str | Rate | None = option(optional(rate), default=None, doc="default: the link's rate")
+    ecn: bool = option(flag, default=False)
+
+    def check(self) -> None:
+        low, high = self["min"], self["max"]
+        if low is not None and high is not None and low >= high:
+            self.fail(f"min ({low}) must be below max ({high})")
+
+
+class sfb(Qdisc):
+    """Stochastic fair blue: a marking probability for each of its bins of flows. Where a flow does not react,
+    its packets are held to a rate. Always marks what may be marked."""
+
+    limit: QueuePackets = option(queue_packets, default=1000)
+    rehash: Time = option(whole_milliseconds, default="600 s")
+    db: Time = option(whole_milliseconds, default="60 s", doc="double buffering before a rehash")
+    max: int = option(count(), default=25, doc="packets of a bin")
+    target: int = option(count(), default=20, doc="packets of a bin")
+    increment: str = option(percent, default="0.05 %")
+    decrement: str = option(percent, default="0.005 %")
+    penalty_rate: int = option(count(), default=10, doc="packets per second")
+    penalty_burst: int = option(count(), default=20)
+
+    def check(self) -> None:
+        if self["target"] >= self["max"]:
+            self.fail(f"target ({self['target']}) must be below max ({self['max']})")
+
+
+class hhf(Qdisc):
+    """Heavy-hitter filter: flows that sent much wait behind the others, in a second drop-head queue."""
+
+    limit: QueuePackets = option(queue_packets, default=1000)
+    quantum: Bytes = option(optional(size), default=None, doc="default: one frame")
+    hh_limit: int = option(count(), default=2048)
+    reset_timeout: Time = option(microseconds, default="40 ms")
+    admit_bytes: Bytes = option(size, default="128 KiB")
+    evict_timeout: Time = option(microseconds, default="1 s")
+    non_hh_weight: int = option(count(), default=2)
 
 
 class cake(Qdisc):

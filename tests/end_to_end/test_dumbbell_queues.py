@@ -1,0 +1,182 @@
+"""Every queue of the spec carries many flows in a Dumbbell, and what the lean tap counts is what tc counts.
+
+Twelve flows from three senders; drops and marks by the tap, one by one and per flow, against `tc -s` at the
+end; the flow tap's own counts beside them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import lab
+from narrows.engine.uml import UmlEngine
+from narrows.report.load_many import reader
+from narrows.store.ingest import ingest
+
+pytestmark = [pytest.mark.kernel, pytest.mark.slow]
+
+FLOWS = 12
+SECONDS = 10
+LOAD = """
+link = Dumbbell(
+    rate="20 Mbit/s", queue={queue}, pairs=[pair("20 ms", senders=2), pair("50 ms")], shaper={shaper}
+)
+flow = bulk(cca="reno", flows={flows}, ecn={ecn}, start_spread="500 ms", duration="{seconds} s")
+tap("drops", interval="100 ms")
+flow_tap(warm_up="2 s", interval="500 ms")
+sample(tcp_info=None, qdisc="100 ms", link=None)
+"""
+QUEUES = (
+    "pfifo(limit=60)",
+    'bfifo(limit="90 KB")',
+    "pfifo_head_drop(limit=60)",
+    "codel()",
+    "fq_codel(ecn=False)",
+    "sfq()",
+    "pie()",
+    "docsis_pie()",
+    "fq_pie()",
+    'red(limit="400 KB", min="30 KB", max="90 KB")',
+    "choke(limit=250)",
+    "sfb()",
+    "hhf(limit=60)",
+    "fq(limit=60)",
+    "cake()",
+    'cake(flow_isolation="flowblind", diffserv="besteffort")',
+    "dualpi2()",
+)
+MARKING = {
+    "codel(ecn=True)": "ecn_mark",
+    "fq_codel()": "ecn_mark",
+    "pie(ecn=True)": "ecn_mark",
+    "fq_pie(ecn=True)": "ecn_mark",
+    'red(limit="400 KB", min="30 KB", max="90 KB", ecn=True)': "marked",
+    "choke(limit=250, ecn=True)": "marked",
+    "sfb()": "marked",
+    "cake()": "ecn_mark",
+    "dualpi2()": None,
+}
+"""And what tc's JSON calls its count of marks; Debian 12's tc knows nothing of DualPI2, the sampler does."""
+
+
+class Run:
+    """A run that was taken in, its raw result and its tables."""
+
+    def __init__(self, tmp_path: Path, queue: str, *, ecn: bool, shaper: str) -> None:
+        text = LOAD.format(queue=queue, ecn=ecn, flows=FLOWS, seconds=SECONDS, shaper=shaper)
+        raw = lab.carry(lab.plan(tmp_path, text), tmp_path / "run").ok()
+        self.directory, self.result = raw.directory, raw.result
+        one = lab.Plan.read(raw.directory / "plan.json")
+        finished = ingest(raw.directory, lab.facts(one, raw, UmlEngine()))
+        assert finished.error is None, finished.error
+        self.manifest = lab.manifest(raw.directory)
+        (self.hop,) = self.result["hops"]
+
+    def table(self, name: str) -> pl.DataFrame:
+        return pl.read_parquet(self.directory / f"{name}.parquet")
+
+    def counted(self, name: str) -> int:
+        """Of all flows in the table of the tap's flows, set-up and calibration included, as tc counts."""
+        return int(self.table("flows")[name].sum())
+
+    def per_flow(self, name: str) -> dict[str, int]:
+        """By the flow's label, of the bulk flows only."""
+        rows = self.table("flows").filter(pl.col("item").is_not_null())
+        return dict(zip(rows["label"].cast(pl.String), rows[name], strict=True))
+
+    def qdiscs(self) -> list[dict[str, Any]]:
+        """Root first, as `tc -s -j` showed them at the end."""
+        shown: list[dict[str, Any]] = self.result["tc_after"]["router"]["eth0"]["qdisc"]
+        return sorted(shown, key=lambda q: not q.get("root"))
+
+    def marks_of_tc(self, word: str) -> int:
+        """By the qdisc itself; of CAKE the sum over its tins."""
+        parts = [q for shown in self.qdiscs() for q in (shown, *shown.get("tins", ()))]
+        found = [q[word] for q in parts if word in q]
+        assert found, self.qdiscs()
+        return int(sum(found))
+
+    def marks_of_sampler(self) -> tuple[int, int]:
+        """The last sample of the qdisc's own count, and what had left with a mark until then, by the tap."""
+        rows = self.table("samples").filter(pl.col("series").cast(pl.String) == "marks").sort("t_ns")
+        marked = self.table("queue").filter(pl.col("event").cast(pl.String) == "mark")
+        return int(rows["value"][-1]), marked.filter(pl.col("t_ns") <= rows["t_ns"][-1]).height
+
+
+def check_counts(run: Run) -> None:
+    """Every packet is accounted for; every drop and mark has a row, a flow, and its place in tc's count."""
+    tap, root = run.hop["tap"], run.qdiscs()[0]
+    assert [check["verdict"] for hop in run.manifest["conservation"] for check in hop["checks"]] == ["ok"] * 5
+    assert tap["arrived_packets"] == tap["departed_packets"] + tap["dropped_packets"] + tap["queued_packets"]
+    assert tap["departed_bytes"] > 0.85 * 20e6 / 8 * SECONDS, "the link was not filled"
+    assert (tap["departed_packets"], tap["departed_bytes"]) == (root["packets"], root["bytes"])
+    assert tap["dropped_packets"] == root["drops"]
+    events = run.table("queue")["event"].cast(pl.String)
+    for name, event in (("dropped_packets", "drop"), ("marked_packets", "mark")):
+        assert tap[name] == run.counted(name) == (events == event).sum(), name
+
+
+def check_flows(run: Run) -> None:
+    """The flow tap knows every flow, and the quantities of many flows can be had."""
+    flows = run.table("tcp_flows")
+    assert flows.height == FLOWS
+    assert flows["bytes_acked"].min() > 0  # type: ignore[operator]
+    assert set(run.per_flow("dropped_packets")) <= set(flows["label"].cast(pl.String))
+    plan = lab.Plan.read(run.directory / "plan.json").to_dict()
+    many = reader(run.directory, plan)()
+    assert many is not None
+    assert many.flows == FLOWS
+    assert many.jain is not None
+    # What stood in the queue at the beginning is acknowledged in the window: a little more than all may be.
+    assert 0.7 < (many.utilisation or 0) < 1.01
+    if many.drops:
+        assert many.drop_burstiness is not None
+
+
+@pytest.mark.parametrize(
+    ("queue", "shaper"),
+    [(queue, "own_shaper()" if queue.startswith("cake") else "htb()") for queue in QUEUES]
+    + [(queue, 'tbf(burst="5 KB")') for queue in ("pfifo(limit=60)", "fq_codel(ecn=False)", "hhf(limit=60)")],
+)
+def test_every_queue_carries_many_flows_and_drops_what_tc_says(
+    tmp_path: Path, queue: str, shaper: str
+) -> None:
+    run = Run(tmp_path, queue, ecn=False, shaper=shaper)
+    check_counts(run)
+    check_flows(run)
+    assert run.hop["tap"]["dropped_packets"] > 0
+    assert run.hop["tap"]["marked_packets"] == 0, "nothing may be marked"
+
+
+@pytest.mark.parametrize("queue", MARKING)
+def test_every_aqm_that_marks_marks_what_tc_says_and_the_senders_hear_of_it(
+    tmp_path: Path, queue: str
+) -> None:
+    run = Run(tmp_path, queue, ecn=True, shaper="own_shaper()" if queue.startswith("cake") else "htb()")
+    check_counts(run)
+    check_flows(run)
+    marked, dropped = run.per_flow("marked_packets"), run.per_flow("dropped_packets")
+    assert sum(marked.values()) == run.hop["tap"]["marked_packets"] > 0
+    word = MARKING[queue]
+    if word is None:
+        ours, theirs = run.marks_of_sampler()
+        assert ours == theirs
+    else:
+        assert run.hop["tap"]["marked_packets"] == run.marks_of_tc(word)
+    # Whose SYN was lost opens without ECN (net.ipv4.tcp_ecn_fallback); others cannot be without it.
+    flows = run.table("tcp_flows").with_columns(pl.col("label").cast(pl.String))
+    with_ecn = set(flows.filter(pl.col("ecn"))["label"])
+    assert len(with_ecn) >= FLOWS // 2
+    assert all(marked[label] == 0 for label in set(marked) - with_ecn)
+    # The sender reduces its window once for all marks of a round trip. The echo goes on until a packet with
+    # CWR has arrived, so a reduction more for each of these that may have been lost.
+    numbers = dict(flows.select("label", "flow").iter_rows())
+    cwr = run.table("tcp_events").filter(pl.col("kind").cast(pl.String) == "cwr")
+    for label in with_ecn:
+        cwrs, marks = cwr.filter(flow=numbers[label]).height, marked.get(label, 0)
+        assert (cwrs > 0) == (marks > 0), label
+        assert cwrs <= marks + dropped.get(label, 0), label
