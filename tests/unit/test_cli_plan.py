@@ -36,6 +36,18 @@ def test_plan_as_json_is_one_plan_per_line(tmp_path: Path) -> None:
     assert plan == json.loads(GOLDEN.with_suffix(".json").read_text())
 
 
+def test_what_may_end_before_its_time_is_told_with_its_rule(tmp_path: Path) -> None:
+    (tmp_path / "rule.py").write_text(
+        '"""Q?"""\nfrom narrows.spec import *\nlink = Link(rate="10 Mbit/s", queue=pfifo())\n'
+        'flow = bulk(flows=2, duration="1 min")\nflow_tap(warm_up="2 s")\n'
+        'until_settled("jain", window="10 s")\n'
+    )
+    out = narrows("plan", "rule.py", cwd=tmp_path).stdout
+    assert "when jain moved less than 1 % in 10 s, not before 12 s" in out
+    assert "≤ 60.0 s" in out
+    assert "at most 60.0 s of virtual time" in out
+
+
 def test_an_error_is_one_message_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text('"""Q?"""\nfrom narrows.spec import *\nlink = Link(rate=100)\n')
     result = narrows("plan", "bad.py", cwd=tmp_path)

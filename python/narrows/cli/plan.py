@@ -99,6 +99,12 @@ def _describe(plan: Plan) -> dict[str, str]:
         "memory": str(Size(plan.machine.memory_bytes)),
     }
     made["tap"] = plan.hops[0].tap if plan.hops else "off"
+    if plan.until_settled is not None:
+        rule = plan.until_settled
+        made["flows end"] = (
+            f"when {', '.join(rule.metrics)} moved less than {100 * rule.within:g} % in "
+            f"{Duration(rule.window_ns)}, not before {Duration(rule.not_before_ns)}"
+        )
     return made
 
 
