@@ -16,7 +16,7 @@ from narrows.claims.cases import (
     sojourn_ms,
     values,
 )
-from narrows.claims.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.claims.verdict import Claim, Number, Verdict, comparisons, graded, ids, median_of, not_measured
 from narrows.metrics.observed import Observed
 
 DIFFERENT_SHARE = 0.05  # of the advertised speed
@@ -74,8 +74,8 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     alone = {w: d for w, d in shares.items() if " beside nothing" in w}
     reason = (
         f"the share of advertised speed differs from the FIFO's by {DIFFERENT_SHARE:.0%} or more in "
-        f"{_of(shares)} ({sum(alone.values())} of {len(alone)} where the test is alone); "
-        f"retransmissions differ {DIFFERENT_RETRANSMISSIONS}-fold in {_of(again)}"
+        f"{comparisons(shares)} ({sum(alone.values())} of {len(alone)} where the test is alone); "
+        f"retransmissions differ {DIFFERENT_RETRANSMISSIONS}-fold in {comparisons(again)}"
     )
     return Verdict(
         CLAIM,
@@ -92,7 +92,3 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         " early, "
         "or marks, makes more, or none, of them.",
     )
-
-
-def _of(marks: dict[str, bool]) -> str:
-    return f"{sum(marks.values())} of {len(marks)} comparisons"

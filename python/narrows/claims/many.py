@@ -56,6 +56,15 @@ def spread(found: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def by_scale(chosen: Cases, told: Mapping[str, Mapping[FlowCase, Number]]) -> list[str]:
+    """`edge: on losses 1.5 to 1.8, on halvings 1.4` of each scale."""
+    found = []
+    for scale in dict.fromkeys(case.scale for case in chosen):
+        parts = [f"{name} {spread(of_scale(numbers, scale))}" for name, numbers in told.items()]
+        found.append(f"{scale}: {', '.join(parts)}")
+    return found
+
+
 def moved(chosen: Cases, settled_of: Callable[[ManyFlows], Settled | None]) -> list[Number]:
     """How much the judged metric still moved at the end, worst of each scale's runs, in percent."""
     made = []

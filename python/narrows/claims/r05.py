@@ -7,7 +7,17 @@ from collections.abc import Iterable
 import numpy as np
 
 from narrows.claims.evidence import by, rates_mbps, usable, where
-from narrows.claims.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, std_of
+from narrows.claims.verdict import (
+    Claim,
+    Number,
+    Verdict,
+    graded,
+    ids,
+    median_of,
+    not_measured,
+    std_of,
+    yes_of,
+)
 from narrows.metrics.observed import Observed
 
 RATE_MBPS = 900
@@ -61,9 +71,9 @@ def judge(runs: Iterable[Observed]) -> Verdict:
             f"traffic",
         )
     reason = (
-        f"throughput drops to {MAX_SHARE_OF_UNLOADED:.0%} or less for {_of(dropped)}; its deviation grows "
+        f"throughput drops to {MAX_SHARE_OF_UNLOADED:.0%} or less for {yes_of(dropped)}; its deviation grows "
         f"at least "
-        f"{MIN_STD_RATIO}-fold for {_of(varied)}"
+        f"{MIN_STD_RATIO}-fold for {yes_of(varied)}"
     )
     return Verdict(
         CLAIM,
@@ -74,11 +84,6 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         ids([*loaded, *calm]),
         _cause(loaded),
     )
-
-
-def _of(marks: dict[str, bool]) -> str:
-    yes = [name for name, mark in marks.items() if mark]
-    return f"{len(yes)} of {len(marks)} ({', '.join(yes) or 'none'})"
 
 
 def _cause(loaded: list[Observed]) -> str:

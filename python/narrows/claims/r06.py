@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from narrows.claims.evidence import by, median_rtts_ms, usable, where
-from narrows.claims.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.claims.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, yes_of
 from narrows.metrics.ecdf import weighted_quantile
 from narrows.metrics.observed import Observed, pooled
 
@@ -58,8 +58,9 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     if not rises:
         return not_measured(CLAIM, "no runs at 900 Mbit/s with burst shaping, with and without cross traffic")
     reason = (
-        f"rises by at least {MIN_RISE_MS} ms for {_of(rises)}; is {PAPER_LOW_MS} to {PAPER_HIGH_MS} ms for "
-        f"{_of(levels)}; differs by AQM {MIN_SPREAD_BETWEEN_QUEUES}-fold for {_of(differ)}"
+        f"rises by at least {MIN_RISE_MS} ms for {yes_of(rises)}; "
+        f"is {PAPER_LOW_MS} to {PAPER_HIGH_MS} ms for {yes_of(levels)}; "
+        f"differs by AQM {MIN_SPREAD_BETWEEN_QUEUES}-fold for {yes_of(differ)}"
     )
     return Verdict(
         CLAIM,
@@ -70,11 +71,6 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         ids([*loaded, *calm]),
         _cause(loaded),
     )
-
-
-def _of(marks: dict[str, bool]) -> str:
-    yes = [name for name, mark in marks.items() if mark]
-    return f"{len(yes)} of {len(marks)} ({', '.join(yes) or 'none'})"
 
 
 def _cause(loaded: list[Observed]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from narrows.claims.evidence import by, rates_mbps, usable, where
-from narrows.claims.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.claims.verdict import Claim, Number, Verdict, comparisons, graded, ids, median_of, not_measured
 from narrows.metrics.observed import Observed, pooled
 from narrows.metrics.working_latency import working_latency
 
@@ -65,9 +65,9 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     if not numbers:
         return not_measured(CLAIM, "no runs that differ in base RTT only")
     reason = (
-        f"idle latency shifts by the added amount in {_of(shift)}; throughput stays within "
-        f"{MAX_THROUGHPUT_CHANGE:.0%} in {_of(rate)}; working latency within "
-        f"{MAX_WORKING_LATENCY_CHANGE_MS} ms in {_of(load)}"
+        f"idle latency shifts by the added amount in {comparisons(shift)}; throughput stays within "
+        f"{MAX_THROUGHPUT_CHANGE:.0%} in {comparisons(rate)}; working latency within "
+        f"{MAX_WORKING_LATENCY_CHANGE_MS} ms in {comparisons(load)}"
     )
     return Verdict(
         CLAIM,
@@ -85,7 +85,3 @@ def judge(runs: Iterable[Observed]) -> Verdict:
 def _added(runs: list[Observed], direction: str) -> list[float]:
     found = [working_latency(r.probe_rtt_ms(direction), r.probe_rtt_ms("idle")) for r in runs]
     return [v for v in found if v is not None]
-
-
-def _of(marks: dict[str, bool]) -> str:
-    return f"{sum(marks.values())} of {len(marks)} comparisons"

@@ -9,7 +9,7 @@ import numpy as np
 
 from narrows.claims.cases import by_key, runs_of
 from narrows.claims.evidence import median_rtts_ms, rates_mbps, rtt_tails_ms, utilisations, variations
-from narrows.claims.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.claims.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, yes_of
 from narrows.metrics.arrays import Floats
 from narrows.metrics.observed import Observed
 
@@ -47,7 +47,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
                 _loaded(queue, burst, cross, crossed["no"], crossed[cross], numbers, answers)
     if not answers:
         return not_measured(CLAIM, "no runs of the new queues")
-    told = [f"{question}: {_of(marks)}" for question, marks in sorted(answers.items())]
+    told = [f"{question}: {yes_of(marks)}" for question, marks in sorted(answers.items())]
     return Verdict(
         CLAIM,
         graded([mark for marks in answers.values() for mark in marks.values()]),
@@ -134,8 +134,3 @@ def _median(numbers: list[Number], name: str, unit: str, found: Floats, words: s
         return None
     numbers.append(number)
     return float(np.median(found))
-
-
-def _of(marks: dict[str, bool]) -> str:
-    yes = [name for name, mark in marks.items() if mark]
-    return f"{len(yes)} of {len(marks)} ({', '.join(yes) or 'none'})"

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from narrows.claims.many import (
     Cases,
+    by_scale,
     cases,
     lengths,
     medians,
@@ -54,11 +55,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         max(on_losses) / min(on_losses) >= MIN_RATIO_ON_LOSSES,
         max(on_halvings) / min(on_halvings) <= MAX_RATIO_ON_HALVINGS,
     )
-    scales = [
-        f"{scale}: on losses {spread(of_scale(losses, scale))}, "
-        f"on halvings {spread(of_scale(halvings, scale))}"
-        for scale in dict.fromkeys(case.scale for case in chosen)
-    ]
+    scales = by_scale(chosen, {"on losses": losses, "on halvings": halvings})
     reason = (
         f"{'; '.join(scales)}. Largest over smallest: on losses "
         f"{max(on_losses) / min(on_losses):.2f} (claimed: it varies; mark {MIN_RATIO_ON_LOSSES:g}), "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from narrows.claims.many import cases, lengths, medians, moved, of_scale, runs_of, spread, without
+from narrows.claims.many import by_scale, cases, lengths, medians, moved, of_scale, runs_of, without
 from narrows.claims.t01 import MIN_FLOWS
 from narrows.claims.verdict import Claim, Verdict, graded, ids, not_measured
 from narrows.metrics.observed import Observed
@@ -40,11 +40,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     parts = [value <= MAX_GOOD_ERROR for value in of_scale(halvings, "core") + of_scale(halvings, "edge")]
     parts += [value <= MAX_GOOD_ERROR for value in of_scale(losses, "edge")]
     parts += [value >= MIN_BAD_ERROR for value in of_scale(losses, "core")]
-    scales = [
-        f"{scale}: on losses {spread(of_scale(losses, scale))}, "
-        f"on halvings {spread(of_scale(halvings, scale))}"
-        for scale in dict.fromkeys(case.scale for case in chosen)
-    ]
+    scales = by_scale(chosen, {"on losses": losses, "on halvings": halvings})
     cause = (
         "Hypothesis: the error of a fit is how much flows differ from one law. Where all flows have the same "
         "RTT and the "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from narrows.claims.many import cases, lengths, medians, moved, of_scale, runs_of, spread, without
+from narrows.claims.many import by_scale, cases, lengths, medians, moved, of_scale, runs_of, without
 from narrows.claims.verdict import Claim, Verdict, graded, ids, not_measured
 from narrows.metrics.observed import Observed
 
@@ -54,16 +54,15 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     for numbers, edge, core in ((ratio, EDGE_RATIO, CORE_RATIO), (bursts, EDGE_BURSTINESS, CORE_BURSTINESS)):
         for scale, (low, high) in (("edge", edge), ("core", core)):
             parts += [low <= value <= high for value in of_scale(numbers, scale)]
-    scales = [
-        f"{scale}: losses per halving {spread(of_scale(ratio, scale))}, "
-        f"burstiness of a flow's drops {spread(of_scale(bursts, scale))}, "
-        f"of all drops of the queue {spread(of_scale(queue, scale))}"
-        for scale in dict.fromkeys(case.scale for case in chosen)
-    ]
+    told = {
+        "losses per halving": ratio,
+        "burstiness of a flow's drops": bursts,
+        "of all drops of the queue": queue,
+    }
     verdict = Verdict(
         CLAIM,
         graded(parts) if parts else "not measured",
-        "; ".join(scales),
+        "; ".join(by_scale(chosen, told)),
         (*ratio.values(), *bursts.values(), *queue.values(), *moved(chosen, lambda m: m.jain_settled)),
         lengths(chosen),
         ids(runs_of(chosen)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -112,3 +112,14 @@ def graded(passed: Sequence[bool]) -> Word:
     if not passed:
         return "not measured"
     return "holds" if all(passed) else "holds in part" if any(passed) else "does not hold here"
+
+
+def yes_of(marks: Mapping[str, bool]) -> str:
+    """`2 of 3 (codel, sfq)`: those that are marked, by name."""
+    yes = [name for name, mark in marks.items() if mark]
+    return f"{len(yes)} of {len(marks)} ({', '.join(yes) or 'none'})"
+
+
+def comparisons(marks: Mapping[str, bool]) -> str:
+    """`2 of 3 comparisons`."""
+    return f"{sum(marks.values())} of {len(marks)} comparisons"
