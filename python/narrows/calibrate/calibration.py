@@ -72,14 +72,16 @@ def item_under_test(directory: Path) -> str:
     return str(known["item"])
 
 
-def calibration(directory: Path, progress: Callable[[str], None] | None = None) -> Calibration:
-    """Work it all out; `progress` hears each run's id."""
+def calibration(
+    directory: Path, progress: Callable[[str], None] | None = None, workers: int = 1
+) -> Calibration:
+    """Work it all out; `progress` hears of each run that had to be scored, by so many processes."""
     results, test = Results(directory), item_under_test(directory)
     every = results.runs()
     runs = every.filter(pl.col("status") == "ok")
     if runs.is_empty() or TOOL not in every.columns:
         raise StoreError("there is no whole run to compare", where=str(directory), remedy="run it again")
-    scored = scores(results, lambda plan: test_of(plan, test), progress)
+    scored = scores(results, lambda plan: test_of(plan, test), progress, workers)
     readings = _readings(results, runs, scored, test)
     axes = tuple(a for a in _axes(results, runs) if a not in (TOOL, SEED))
     table = compare.compared(readings, scored, runs).with_columns(compare.conditions(axes))

@@ -135,12 +135,13 @@ def conditions(axes: Sequence[str]) -> pl.Expr:
 def summaries(table: pl.DataFrame) -> list[Summary]:
     """Every figure of every tool against every truth. `table` has the column condition."""
     found = []
-    for key, rows in table.group_by(*IDENTITY, maintain_order=True):
+    conditions_of = _parted(_by_condition(table))
+    for key, rows in _parted(table).items():
         names = dict(zip(IDENTITY, (str(part) for part in key), strict=True))
         deviation = bias(rows["seen"], rows["truth"])
         if deviation is None:
             continue
-        by = _by_condition(rows)
+        by = conditions_of[key]
         relative = names["quantity"] == THROUGHPUT
         rank = by["relative"] if relative else by["error"]
         at = int(np.argmax(np.abs(rank.fill_null(0.0).to_numpy())))
@@ -164,10 +165,14 @@ def summaries(table: pl.DataFrame) -> list[Summary]:
     return found
 
 
-def _by_condition(rows: pl.DataFrame) -> pl.DataFrame:
-    """Medians over the seeds of one figure, and how far the seeds range."""
+def _parted(table: pl.DataFrame) -> dict[tuple[Any, ...], pl.DataFrame]:
+    return table.partition_by(*IDENTITY, maintain_order=True, as_dict=True)
+
+
+def _by_condition(table: pl.DataFrame) -> pl.DataFrame:
+    """Medians over the seeds of each figure in each condition, and how far the seeds range."""
     ratio = pl.when(pl.col("truth") > 0).then(pl.col("seen") / pl.col("truth") - 1.0)
-    return rows.group_by("condition", maintain_order=True).agg(
+    return table.group_by(*IDENTITY, "condition", maintain_order=True).agg(
         pl.col("seen").median(),
         pl.col("truth").median(),
         pl.col("error").median(),

@@ -147,7 +147,7 @@ class Rounds:
         figures = results.metrics().with_columns(text).rename({"name": "figure"})
         known = set(figures["figure"].to_list())
         if not _named(name, known):
-            scored = scores(results, self._test).rename({"metric": "figure"})
+            scored = scores(results, self._test, workers=self.at_once).rename({"metric": "figure"})
             columns = ["run_id", "source", "direction", "figure", "value", "unit"]
             figures = pl.concat([figures.select(columns), scored.select(columns)])
             known |= set(scored["figure"].to_list())

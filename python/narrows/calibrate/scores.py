@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from narrows.metrics.score import A_DELAY, SCORE, score
 from narrows.store.results import Results
 
 FILE = "score.parquet"
+WORTH_A_PROCESS = 50  # runs: fewer are scored before another process has started
 MADE_BY = "narrows_scorer"
 SERIES = ("source", "series", "direction", "flow", "t_ns", "value", "unit")
 DEPARTURES = ("hop", "direction", "t_ns", "flow", "bytes", "sojourn_ns")
@@ -31,32 +34,60 @@ def scores(
     results: Results,
     item_of: Callable[[Mapping[str, Any]], str | None],
     progress: Callable[[str], None] | None = None,
+    workers: int = 1,
 ) -> pl.DataFrame:
-    """Rows of all whole runs. `item_of` names the item under test of a plan; None: the run has none."""
-    frames = []
+    """Rows of all whole runs. `item_of` names the item under test of a plan; None: the run has none. Files of
+    another code are made again; `progress` hears of each that was made, by so many `workers`.
+    """
+    frames: dict[str, pl.DataFrame] = {}
+    missing: dict[str, tuple[Path, str]] = {}
     for run in results.run_ids:
-        frame = of_run(results.run_directory(run), run, item_of)
-        if frame is not None:
-            frames.append(frame)
+        folder = results.run_directory(run)
+        test = item_of(json.loads((folder / layout.PLAN).read_bytes()))
+        if test is None:
+            continue
+        if _is_made(folder, test):
+            frames[run] = pl.read_parquet(folder / FILE)
+        else:
+            missing[run] = folder, test
+    for run in _made(missing, workers):
+        frames[run] = pl.read_parquet(missing[run][0] / FILE)
         if progress is not None:
             progress(run)
-    return pl.concat(frames) if frames else pl.DataFrame(schema=SCORE)
+    return pl.concat(
+        [frames[run] for run in results.run_ids if run in frames] or [pl.DataFrame(schema=SCORE)]
+    )
 
 
-def of_run(folder: Path, run: str, item_of: Callable[[Mapping[str, Any]], str | None]) -> pl.DataFrame | None:
-    """One run's rows, from its file if that is of this code; None where there is nothing under test."""
+def _made(missing: Mapping[str, tuple[Path, str]], workers: int) -> Iterator[str]:
+    """Score these runs, in processes where they are many; each run's id when it is done."""
+    workers = min(workers, len(missing) // WORTH_A_PROCESS)
+    if workers < 2:
+        for run, (folder, test) in missing.items():
+            make(folder, run, test)
+            yield run
+        return
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # of the processes: each has a core
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        jobs = {pool.submit(make, folder, run, test): run for run, (folder, test) in missing.items()}
+        for job in as_completed(jobs):
+            job.result()
+            yield jobs[job]
+
+
+def _is_made(folder: Path, test: str) -> bool:
+    path = folder / FILE
+    return path.exists() and pl.read_parquet_metadata(path).get(MADE_BY) == f"{version()} {test}"
+
+
+def make(folder: Path, run: str, test: str) -> None:
+    """Score one run and keep its rows beside it."""
     plan = json.loads((folder / layout.PLAN).read_bytes())
-    test = item_of(plan)
-    if test is None:
-        return None
-    path, made_by = folder / FILE, f"{version()} {test}"
-    if path.exists() and pl.read_parquet_metadata(path).get(MADE_BY) == made_by:
-        return pl.read_parquet(path)
     frame = score(run, plan, *_tables(folder), test)
+    path = folder / FILE
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    frame.write_parquet(temporary, compression="zstd", metadata={MADE_BY: made_by})
+    frame.write_parquet(temporary, compression="zstd", metadata={MADE_BY: f"{version()} {test}"})
     os.replace(temporary, path)
-    return frame
 
 
 def _tables(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:

@@ -159,7 +159,7 @@ def one(
     remember(directory, ready.item)
     if any(s.ok or (s.planned is not None and s.planned.to_do < s.planned.total) for s in states):
         with console.status("comparing"):
-            found = calibration(directory)
+            found = calibration(directory, workers=cores)
             write_tables(found, directory / "calibration")
             built = build(found, directory / "calibration")
         show(console, found)
