@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from narrows.engine import layout
-from narrows.engine.types import Limits, Slot
+from narrows.engine.types import Limits, Progress, Slot
 from narrows.engine.uml import UmlEngine
 from narrows.plan.model import Plan
 
@@ -80,7 +80,13 @@ def _children_cpu_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def guest(engine: UmlEngine, plan: Plan, cpu: int, look: Callable[[Path], Any] | None = None) -> Any:
+def guest(
+    engine: UmlEngine,
+    plan: Plan,
+    cpu: int,
+    look: Callable[[Path], Any] | None = None,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Any:
     """One run of the engine in a directory that is gone afterwards; what `look` says of the directory."""
     directory = Path(tempfile.mkdtemp(prefix="narrows-bench-"))
     try:
@@ -89,9 +95,9 @@ def guest(engine: UmlEngine, plan: Plan, cpu: int, look: Callable[[Path], Any] |
             plan,
             directory,
             Slot(0, cpu),
-            limits=Limits(wall_s=600, stall_s=120),
+            limits=Limits(wall_s=1800, stall_s=120),
             stop=threading.Event(),
-            progress=lambda _: None,
+            progress=progress,
         )
         if carried.error is not None:
             raise BenchError(f"{plan.experiment}: {carried.error.line()}\n{carried.error.stderr or ''}")
@@ -126,8 +132,9 @@ def program(argv: list[str], cpu: int) -> dict[str, Any]:
 class PeakMemory(threading.Thread):
     """Largest sum of PSS (each page once) over the children of this process, sampled."""
 
-    def __init__(self) -> None:
+    def __init__(self, interval_s: float = PEAK_INTERVAL_S) -> None:
         super().__init__(daemon=True)
+        self._interval_s = interval_s
         self.pss_bytes = self.rss_bytes = self.samples = 0
         self._end = threading.Event()
 
@@ -140,7 +147,7 @@ class PeakMemory(threading.Thread):
         self.join()
 
     def run(self) -> None:
-        while not self._end.wait(PEAK_INTERVAL_S):
+        while not self._end.wait(self._interval_s):
             pss, rss = 0, 0
             for pid in _descendants(os.getpid()):
                 try:

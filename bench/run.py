@@ -1,8 +1,9 @@
 """`make bench`: times the rows, prints the table with a verdict per row, writes bench/results.json.
 
-    python bench/run.py [--rows ns3,ndt7,boot,memory,study,metrics,calibration] [--repeats 3] [--cpu 0]
+    python bench/run.py [--rows ns3,flows-1000-reno,linear] [--repeats 3] [--cpu 0] [--seconds 0.5]
 
-Exit status 1 if a row misses its target.
+Rows that are not chosen stay in results.json as they were measured; each says when. Exit status 1 if a row
+that was chosen misses its target.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import rows
+import scale
 import study
 from measure import BenchError
 from rich.console import Console
@@ -34,7 +36,11 @@ from narrows.errors import NarrowsError
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 NS3_SECONDS = (4, 10)
-ROWS = ("ns3", "ndt7", "boot", "memory", "study", "metrics", "calibration")
+FLOWS = tuple(scale.cases())
+ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, "linear", "full", "study", "metrics", "calibration")
+GROUPS = {"flows": FLOWS, "all": ROWS}
+NS3_REPEATS_AT_10_GBPS = 1
+"""One takes minutes there."""
 
 
 def conditions(engine: UmlEngine, repeats: int, cpu: int) -> dict[str, Any]:
@@ -45,6 +51,8 @@ def conditions(engine: UmlEngine, repeats: int, cpu: int) -> dict[str, Any]:
         text=True,
         check=False,
     )
+    describe = ["git", "-C", str(HERE), "describe", "--always", "--dirty"]
+    commit = subprocess.run(describe, capture_output=True, text=True, check=False)
     gcc = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=False)
     return {
         "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
@@ -53,6 +61,7 @@ def conditions(engine: UmlEngine, repeats: int, cpu: int) -> dict[str, Any]:
         "load_average_before": os.getloadavg(),
         "repeats": repeats,
         "pinned_to_core": cpu,
+        "commit": commit.stdout.strip() or None,
         "kernel_under_test": engine.info.kernel_id,
         "agent": engine.info.agent_id,
         "ns3": ns3.stdout or None,
@@ -64,38 +73,73 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rows", default=",".join(ROWS), help="which rows, comma between")
+    parser.add_argument("--rows", default="all", help=f"comma between; of {', '.join((*GROUPS, *ROWS))}")
     parser.add_argument("--repeats", type=int, default=3, help="repetitions of each contestant")
     parser.add_argument("--cpu", type=int, default=host.cpus()[-1], help="core that everything is pinned to")
     parser.add_argument("--study-runs", type=int, default=1, help="runs of each AQM from each stratum")
+    parser.add_argument("--seconds", type=float, help="virtual time of the rows with many flows, to try them")
+    parser.add_argument(
+        "--ns3-limit", type=float, default=300, help="wall s after which ns-3 is stopped there"
+    )
     chosen = parser.parse_args()
-    if unknown := set(chosen.rows.split(",")) - set(ROWS):
-        parser.error(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
+    wanted = {row for word in chosen.rows.split(",") for row in GROUPS.get(word, (word,))}
+    if unknown := wanted - set(ROWS):
+        known = ", ".join((*GROUPS, *ROWS))
+        parser.error(f"no such row: {', '.join(sorted(unknown))}; there are {known}")
     if chosen.repeats < 1:
         parser.error("--repeats must be 1 or more")
+    chosen.rows = wanted
     return chosen
 
 
-def measure(bench: rows.Bench, chosen: set[str], study_runs: int) -> list[rows.Row]:
-    """The rows in their order. One that cannot be measured says so and the others go on."""
+def measure(bench: rows.Bench, chosen: argparse.Namespace) -> list[tuple[str, rows.Row]]:
+    """The rows in their order, with the word they are chosen by. One that cannot be measured says so and the
+    others go on.
+    """
+    flows = {
+        name: partial(
+            scale.beside_ns3,
+            bench,
+            case,
+            ns3_repeats=bench.repeats if case.rate_gbps == 1 else NS3_REPEATS_AT_10_GBPS,
+            ns3_limit_s=chosen.ns3_limit,
+        )
+        for name, case in scale.cases(chosen.seconds).items()
+    }
     work: list[tuple[str, Callable[[], list[rows.Row]]]] = [
         *(("ns3", partial(rows.against_ns3, bench, s)) for s in NS3_SECONDS),
         ("ndt7", lambda: rows.ndt7(bench)),
         ("boot", lambda: [rows.boot(bench)]),
         ("memory", lambda: [rows.memory(bench)]),
-        ("study", lambda: [study.cost(bench, study_runs)]),
+        *flows.items(),
+        ("linear", lambda: [scale.linear(bench, chosen.seconds)]),
+        ("full", lambda: [scale.full(bench, chosen.seconds)]),
+        ("study", lambda: [study.cost(bench, chosen.study_runs)]),
         ("metrics", lambda: calibration.metrics(bench)),
         ("calibration", lambda: [calibration.cost(bench)]),
     ]
     done = []
     for name, row in work:
-        if name not in chosen:
+        if name not in chosen.rows:
             continue
         try:
-            done += row()
+            done += [(name, each) for each in row()]
         except (BenchError, NarrowsError) as error:
-            done.append(rows.Row(name, "", "failed", False, str(error)))
+            done.append((name, rows.Row(name, "", "failed", False, str(error))))
     return done
+
+
+def keep(measured: list[tuple[str, rows.Row]], about: dict[str, Any]) -> None:
+    """Put the rows into results.json instead of their elder selves; others stay, with what they hold for."""
+    now = about["date"]
+    new = [{"row": name, "measured_at": now} | asdict(row) for name, row in measured]
+    told = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"conditions": {}, "rows": []}
+    replaced = {name for name, _ in measured}
+    all_rows = [row for row in told["rows"] if row["row"] not in replaced] + new
+    all_rows.sort(key=lambda row: ROWS.index(row["row"]) if row["row"] in ROWS else len(ROWS))
+    dates = {row["measured_at"] for row in all_rows}
+    conditions = {when: each for when, each in told["conditions"].items() if when in dates} | {now: about}
+    RESULTS.write_text(json.dumps({"conditions": conditions, "rows": all_rows}, indent=1) + "\n")
 
 
 def table(measured: list[rows.Row]) -> Table:
@@ -118,19 +162,17 @@ def main() -> int:
     about = conditions(engine, chosen.repeats, chosen.cpu)
     with console.status("") as status:
         bench = rows.Bench(engine, chosen.cpu, chosen.repeats, status.update, HERE / "build")
-        measured = measure(bench, set(chosen.rows.split(",")), chosen.study_runs)
+        measured = measure(bench, chosen)
     about["load_average_after"] = os.getloadavg()
-    console.print(table(measured))
+    console.print(table([row for _, row in measured]))
     console.print(
         f"{about['machine']['cpu_model']}, pinned to core {chosen.cpu} of {about['machine']['cores']}; "
         f"load {about['load_average_before'][0]:.1f} before, {about['load_average_after'][0]:.1f} after; "
         "medians, in brackets lowest–highest"
     )
-    RESULTS.write_text(
-        json.dumps({"conditions": about, "rows": [asdict(row) for row in measured]}, indent=1) + "\n"
-    )
+    keep(measured, about)
     console.print(f"all numbers: {RESULTS}")
-    return 0 if all(row.ok is not False for row in measured) else 1
+    return 0 if all(row.ok is not False for _, row in measured) else 1
 
 
 if __name__ == "__main__":

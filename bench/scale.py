@@ -1,0 +1,237 @@
+"""Rows of `make bench` about many flows: 1 to 5000 of each CCA beside ns-3, cost per packet, memory.
+
+Ours are Dumbbells made by the spec, with the taps that CoreScale has on: what a user runs is what is timed.
+ns-3 has the same rate, buffer, base RTT, flows and start, the same three nodes, and no traces.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from measure import BenchError, Cost, PeakMemory, Spread, cost_of, guest, program
+from rows import Bench, Row, ns3_program
+
+from narrows.engine.types import Progress
+from narrows.plan.build import plan_file
+from narrows.plan.model import Plan
+
+NS = 1_000_000_000
+CCAS = {"reno": "TcpLinuxReno", "cubic": "TcpCubic", "bbr": "TcpBbr"}
+SHOWN = {"reno": "NewReno", "cubic": "CUBIC", "bbr": "BBR"}
+CORE_S_PER_VIRTUAL_S = 1.5
+CORE_RATIO = 60.0
+LINEAR_RATIO = 1.3
+MEMORY_MIB = 4096.0
+PEAK_INTERVAL_S = 0.5
+"""Looking at memory walks the guest's page tables: not too often in a run that is timed."""
+NS3_BUFFER_BYTES = 6 << 20
+NS3_LONE_BUFFER_BYTES = 128 << 20
+"""ns-3's buffers do not grow: a lone flow is to fill the bottleneck's, as it does in Linux."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A bottleneck and who shares it."""
+
+    flows: int
+    cca: str
+    rate_gbps: int
+    seconds: float
+    rtt_ms: int = 20
+
+    @property
+    def buffer_bytes(self) -> int:
+        """300 ms, as everywhere in CoreScale."""
+        return 37_500_000 * self.rate_gbps
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        flows = "1 flow" if self.flows == 1 else f"{self.flows} flows"
+        return f"{flows}, {SHOWN[self.cca]}, {self.rate_gbps} Gbit/s, {self.seconds:g} virtual s"
+
+    def plan(self) -> Plan:
+        """Ours."""
+        text = f'''"""What do many flows cost?"""
+from narrows.spec import *
+link = Dumbbell(
+    rate="{self.rate_gbps} Gbit/s",
+    queue=bfifo(limit="{self.buffer_bytes} B"),
+    pairs=[pair("{self.rtt_ms} ms")],
+)
+flows = bulk(
+    cca="{self.cca}", flows={self.flows}, duration="{round(self.seconds * 1000)} ms", start_jitter="0 s"
+)
+tap("drops", interval="100 ms")
+flow_tap()
+sample(tcp_info=None, qdisc=None, link=None)
+'''
+        with tempfile.TemporaryDirectory(prefix="narrows-bench-") as folder:
+            file = Path(folder) / "bench_flows.py"
+            file.write_text(text)
+            (plan,) = plan_file(file).plans
+        return plan
+
+    def ns3(self, wall_limit_s: float) -> list[str]:
+        """The arguments of `ns3_dumbbell`."""
+        buffer = NS3_LONE_BUFFER_BYTES if self.flows == 1 else NS3_BUFFER_BYTES
+        return [
+            f"--flows={self.flows}", f"--seconds={self.seconds}", f"--rate={self.rate_gbps}Gbps",
+            f"--rtt={self.rtt_ms}ms", f"--queue={self.buffer_bytes}B", f"--cca={CCAS[self.cca]}",
+            f"--buffer={buffer}", "--path=false", f"--wall_limit={wall_limit_s}",
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ours:
+    """One run of narrows."""
+
+    cost: Cost
+    packets: int
+    dropped: int
+    traffic_s: float | None
+    """Wall time per virtual second between two lines of progress, without boot and end; None: too short."""
+    pss_mib: float
+
+    @property
+    def us_per_packet(self) -> float:
+        return self.cost.wall_s * 1e6 / self.packets
+
+
+def cases(seconds: float | None = None) -> dict[str, Case]:
+    """By the name of their row; `seconds` is instead of their own virtual time."""
+    made = {}
+    for flows, rate_gbps, own in ((1, 1, 4.0), (100, 1, 4.0), (1000, 10, 3.0), (5000, 10, 3.0)):
+        for cca in CCAS:
+            made[f"flows-{flows}-{cca}"] = Case(flows, cca, rate_gbps, seconds or own)
+    return made
+
+
+def run(bench: Bench, case: Case) -> Ours:
+    """From before the boot until after the power-off."""
+    plan = case.plan()
+    stamps: list[tuple[int, float]] = []
+    kept: dict[str, Any] = {}
+
+    def look(progress: Progress) -> None:
+        if 0 <= progress.t_ns <= case.seconds * NS:
+            stamps.append((progress.t_ns, time.monotonic()))
+
+    with PeakMemory(PEAK_INTERVAL_S) as peak:
+        cost = cost_of(lambda: kept.update(guest(bench.engine, plan, bench.cpu, progress=look)))
+    (hop,) = kept["hops"]
+    traffic_s = None
+    if len(stamps) > 1 and stamps[-1][0] - stamps[0][0] > NS / 2:
+        traffic_s = (stamps[-1][1] - stamps[0][1]) * NS / (stamps[-1][0] - stamps[0][0])
+    tap = hop["tap"]
+    return Ours(cost, tap["departed_packets"], tap["dropped_packets"], traffic_s, peak.pss_bytes / 2**20)
+
+
+def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float) -> list[Row]:
+    """Wall time per virtual second and per packet of one case, ns-3's beside it, in turns."""
+    theirs: list[tuple[Cost, dict[str, Any]]] = []
+    ours: list[Ours] = []
+    missing = ""
+    try:
+        yardstick = str(ns3_program(bench))
+    except BenchError as error:
+        yardstick, missing = "", f"no ns-3: {error}"
+    for i in range(bench.repeats):
+        if yardstick and i < ns3_repeats:
+            bench.say(f"ns-3: {case.name}, {i + 1} of {ns3_repeats}")
+            shown: dict[str, Any] = {}
+            words = [yardstick, *case.ns3(ns3_limit_s)]
+            cost = cost_of(lambda w=words, s=shown: s.update(program(w, bench.cpu)))  # type: ignore[misc]
+            theirs.append((cost, shown))
+        bench.say(f"narrows: {case.name}, {i + 1} of {bench.repeats}")
+        ours.append(run(bench, case))
+    whole = Spread.of([o.cost.wall_s / case.seconds for o in ours])
+    packet = Spread.of([o.us_per_packet for o in ours])
+    slopes = [o.traffic_s for o in ours if o.traffic_s is not None]
+    per_second = Spread.of(slopes) if slopes else whole
+    note = (
+        f"µs of wall per packet {packet.text()}; {ours[-1].packets} packets, {ours[-1].dropped} dropped; "
+        f"with boot and end {whole.text()} s per virtual second; "
+        f"peak PSS {max(o.pss_mib for o in ours):.0f} MiB"
+    )
+    numbers: dict[str, Any] = {"case": asdict(case), "narrows": [asdict(o) for o in ours]}
+    ratio = None
+    if theirs:
+        ns3_packet = Spread.of([c.wall_s * 1e6 / s["forwarded_packets"] for c, s in theirs])
+        ns3_second = Spread.of([c.wall_s / s["virtual_s"] for c, s in theirs])
+        ratio = ns3_packet.median / packet.median
+        came = min(s["virtual_s"] for _, s in theirs)
+        short = f" (stopped at {came:g} virtual s)" if came < case.seconds * 0.999 else ""
+        note += (
+            f"; ns-3 {ns3_packet.text()} µs per packet, {ns3_second.text()} s per virtual second{short}, "
+            f"{theirs[-1][1]['forwarded_packets']} packets, {theirs[-1][1]['dropped_packets']} dropped: "
+            f"narrows is {ratio:.1f} × per packet, "
+            f"{ns3_second.median / whole.median:.1f} × per virtual second"
+        )
+        numbers["ns3"] = [asdict(c) | s for c, s in theirs]
+        numbers["ratio_per_packet"] = ratio
+    else:
+        note += f"; {missing or 'ns-3 not run'}"
+    measured = f"{per_second.median:.2f} s per virtual s, {packet.median:.2f} µs per packet"
+    measured += f", {ratio:.1f} × ns-3" if ratio is not None else ""
+    if (case.flows, case.cca) != (1000, "reno"):
+        return [Row(case.name, "said, not judged", measured, None, note, numbers)]
+    beats = None if ratio is None else ratio >= CORE_RATIO
+    return [
+        Row(
+            f"{case.name}: wall s per virtual s",
+            f"≤ {CORE_S_PER_VIRTUAL_S} s",
+            per_second.text(),
+            per_second.median <= CORE_S_PER_VIRTUAL_S,
+            note,
+            numbers,
+        ),
+        Row(
+            f"{case.name}: ns-3 / narrows, per packet",
+            f"≥ {CORE_RATIO:.0f} ×",
+            "not measured" if ratio is None else f"{ratio:.1f} ×",
+            beats,
+            "the numbers of the row above",
+        ),
+    ]
+
+
+def linear(bench: Bench, seconds: float | None) -> Row:
+    """Cost per packet with 100, 1000 and 5000 flows through the same bottleneck, in turns."""
+    many = [Case(flows, "reno", 10, seconds or 3.0) for flows in (100, 1000, 5000)]
+    runs: dict[int, list[Ours]] = {case.flows: [] for case in many}
+    for i in range(bench.repeats):
+        for case in many:
+            bench.say(f"cost per packet: {case.name}, {i + 1} of {bench.repeats}")
+            runs[case.flows].append(run(bench, case))
+    cost = {flows: Spread.of([o.us_per_packet for o in each]) for flows, each in runs.items()}
+    ratio = cost[5000].median / cost[100].median
+    pairs = [b.us_per_packet / a.us_per_packet for a, b in zip(runs[100], runs[5000], strict=True)]
+    return Row(
+        f"cost per packet, 5000 flows / 100 flows, NewReno, 10 Gbit/s, {many[0].seconds:g} virtual s",
+        f"≤ {LINEAR_RATIO} ×",
+        f"{ratio:.2f} × (pairs {min(pairs):.2f}–{max(pairs):.2f})",
+        ratio <= LINEAR_RATIO,
+        "µs of wall per packet: " + "; ".join(f"{flows} flows {s.text()}" for flows, s in cost.items()),
+        {str(flows): [asdict(o) for o in each] for flows, each in runs.items()},
+    )
+
+
+def full(bench: Bench, seconds: float | None) -> Row:
+    """Peak memory when the path and the bottleneck's buffer are full."""
+    case = Case(5000, "reno", 10, seconds or 3.0, rtt_ms=200)
+    bench.say(f"memory: {case.name}, {case.rtt_ms} ms")
+    one = run(bench, case)
+    was_full = one.dropped > 0
+    return Row(
+        f"peak PSS, {case.name}, base RTT {case.rtt_ms} ms, {case.buffer_bytes // 10**6} MB of buffer full",
+        f"< {MEMORY_MIB:.0f} MiB",
+        f"{one.pss_mib:.0f} MiB" + ("" if was_full else ": the buffer did not fill"),
+        one.pss_mib < MEMORY_MIB if was_full else None,
+        f"{one.packets} packets, {one.dropped} dropped; looked at every {PEAK_INTERVAL_S} s",
+        {"run": asdict(one)},
+    )
