@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from narrows.claims import t01, t03, t04, t05, t06, t07, t08
+from narrows.claims.many import lengths
 from narrows.metrics.burstiness import Burstiness, FlowBurstiness
-from narrows.metrics.flow_case import flow_case
+from narrows.metrics.flow_case import flow_case, flow_cases
 from narrows.metrics.losses_per_halving import LossesPerHalving
 from narrows.metrics.many_flows import ManyFlows, Settled
 from narrows.metrics.mathis import Mathis
@@ -150,3 +151,12 @@ def test_how_much_a_metric_still_moved_is_part_of_every_verdict() -> None:
     verdict = t04.judge([newreno(1, 10e9, 1000, 1.4, 1.47, 1.2)])
     moved = next(n for n in verdict.numbers if "moved" in n.name)
     assert (moved.value, moved.unit) == (pytest.approx(0.4), "%")
+
+
+def test_lengths_of_runs_that_ended_at_different_times_are_told_in_seconds() -> None:
+    same = [
+        run(number, plan(100e6, {"reno": 10}), many(stop_ns=seconds * S))
+        for number, seconds in enumerate((605, 1200))
+    ]
+    assert lengths(flow_cases(same)) == "edge 605 to 1200 s after warm-up"
+    assert lengths(flow_cases(same[1:])) == "edge 1200 s after warm-up"

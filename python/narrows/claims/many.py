@@ -104,7 +104,8 @@ def lengths(chosen: Cases) -> str:
             for run in same
             if run.many is not None
         }
-        parts.append(f"{scale} {spread([float(s) for s in seconds])} s after warm-up")
+        low, high = min(seconds, default=0), max(seconds, default=0)
+        parts.append(f"{scale} {low if low == high else f'{low} to {high}'} s after warm-up")
     return "; ".join(parts)
 
 
