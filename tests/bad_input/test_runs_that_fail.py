@@ -149,6 +149,21 @@ def test_an_iperf3_that_is_missing_names_its_package(tmp_path: Path) -> None:
     assert "apt-get install iperf3" in str(caught.value.remedy)
 
 
+def test_a_browser_that_is_missing_is_named_before_anything_starts(tmp_path: Path) -> None:
+    plan = lab.edited(lab.plan(tmp_path, LINK + 'test = cloudflare(client="chromium")\n'))
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    for name in ("node", "ip", "tc"):
+        (directory / name).write_text("#!/bin/sh\n")
+        (directory / name).chmod(0o755)
+    from narrows.engine import uml
+    from narrows.errors import EngineError
+
+    with pytest.raises(EngineError, match=r"not installed: chromium \(for test\)") as caught:
+        uml.check_tools([plan], str(directory))
+    assert "apt-get install chromium" in str(caught.value.remedy)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from narrows.engine.uml import programs
 from narrows.errors import SpecError, StoreError
 from narrows.plan.build import plan_file
 from narrows.plan.model import Command
@@ -41,6 +42,29 @@ def test_cloudflare_is_its_own_client_against_our_server(tmp_path: Path) -> None
     assert server.background
     assert client.argv[1].endswith("cloudflare-js/run.mjs")
     assert client.argv[2:] == ("--server", "http://10.0.2.1:80")
+
+
+def test_over_tls_the_clients_trust_the_certificate_that_the_server_leaves(tmp_path: Path) -> None:
+    server, client = commands(tmp_path, "test = cloudflare(tls=True)")
+    assert server.argv[3:] == ("10.0.2.1:443", "--tls", "--write-cert", "@out/test-server.pem")
+    assert client.argv[-1] == "https://10.0.2.1:443"
+    assert client.env == {"NODE_EXTRA_CA_CERTS": "@out/test-server.pem"}
+    server, client = commands(tmp_path, 'test = web_speed(model="librespeed", tls=True)')
+    assert server.argv[4:] == ("--tls", "--write-cert", "@out/test-server.pem")
+    assert client.argv[-2:] == ("--ca", "@out/test-server.pem")
+
+
+def test_a_browser_is_named_and_has_memory_and_is_asked_for_before_anything_starts(tmp_path: Path) -> None:
+    _, client = commands(tmp_path, 'test = cloudflare(client="chromium")')
+    assert client.argv[-4:] == ("--browser", "chromium", "--profile", "/tmp/test-profile")
+    assert programs(client) == ["node", "chromium"]
+    (plan,) = plan_file(tmp_path / "experiment.py").plans
+    assert plan.machine.memory_bytes == 2 << 30
+    (tmp_path / "experiment.py").write_text(
+        (tmp_path / "experiment.py").read_text() + '\nmachine(memory="1 GiB")\n'
+    )
+    (plan,) = plan_file(tmp_path / "experiment.py").plans
+    assert plan.machine.memory_bytes == 1 << 30
 
 
 def test_a_model_is_named_and_its_length_can_be_set(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
-//! TLS set-up for `wss`: certificates, keys, and what a client trusts. Does no connection input or output.
+//! TLS set-up for `wss` and `https`: certificates, keys, and what a client trusts. Does no connection input or output.
 
+use base64::prelude::{Engine, BASE64_STANDARD as BASE64};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{ring, CryptoProvider};
 use rustls::pki_types::pem::PemObject;
@@ -10,28 +11,60 @@ use std::sync::Arc;
 /// Where Debian and its relatives keep the certificates that the system trusts.
 const SYSTEM_ROOTS: &str = "/etc/ssl/certs/ca-certificates.crt";
 
+/// What a server shows of itself, and the key to it.
+pub struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+}
+
+impl Identity {
+    /// From PEM files, or self-signed for `names` if no files are given.
+    pub fn new(files: Option<(&str, &str)>, names: Vec<String>) -> Result<Identity, String> {
+        let (chain, key) = match files {
+            Some((cert, key)) => (
+                read_certificates(cert)?,
+                PrivateKeyDer::from_pem_file(key)
+                    .map_err(|e| format!("--key {key}: no private key in PEM: {e}"))?,
+            ),
+            None => {
+                let made = rcgen::generate_simple_self_signed(names)
+                    .map_err(|e| format!("cannot make a self-signed certificate: {e}"))?;
+                let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+                (vec![made.cert.der().clone()], PrivateKeyDer::from(key))
+            }
+        };
+        Ok(Identity { chain, key })
+    }
+
+    /// The certificate chain as a PEM file, for clients that are to trust it.
+    pub fn pem(&self) -> String {
+        let mut text = String::new();
+        for certificate in &self.chain {
+            let encoded = BASE64.encode(certificate);
+            text.push_str("-----BEGIN CERTIFICATE-----\n");
+            for line in encoded.as_bytes().chunks(64) {
+                text.push_str(&String::from_utf8_lossy(line));
+                text.push('\n');
+            }
+            text.push_str("-----END CERTIFICATE-----\n");
+        }
+        text
+    }
+
+    pub fn into_config(self) -> Result<Arc<ServerConfig>, String> {
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|e| e.to_string())?
+            .with_no_client_auth()
+            .with_single_cert(self.chain, self.key)
+            .map_err(|e| format!("certificate and key do not go together: {e}"))?;
+        Ok(Arc::new(config))
+    }
+}
+
 /// Certificate chain and key from PEM files, or self-signed for `names` if no files are given.
 pub fn server_config(files: Option<(&str, &str)>, names: Vec<String>) -> Result<Arc<ServerConfig>, String> {
-    let (chain, key) = match files {
-        Some((cert, key)) => (
-            read_certificates(cert)?,
-            PrivateKeyDer::from_pem_file(key)
-                .map_err(|e| format!("--key {key}: no private key in PEM: {e}"))?,
-        ),
-        None => {
-            let made = rcgen::generate_simple_self_signed(names)
-                .map_err(|e| format!("cannot make a self-signed certificate: {e}"))?;
-            let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
-            (vec![made.cert.der().clone()], PrivateKeyDer::from(key))
-        }
-    };
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|e| e.to_string())?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(|e| format!("certificate and key do not go together: {e}"))?;
-    Ok(Arc::new(config))
+    Identity::new(files, names)?.into_config()
 }
 
 /// Trusts anything (`insecure`), the certificates of `ca`, or those of the system.

@@ -2,13 +2,17 @@
 //!
 //! Writes JSON lines: every probe with its parts, every interval with its bytes, a summary. The rules are in
 //! `stability`; where the draft contradicts itself on the number of probes (100 probes or 100 pairs per second), its
-//! own estimate of their cost decides: 100 probes, half of each kind.
+//! own estimate of their cost decides: 100 probes, half of each kind. goresponsiveness (as stored in 2024) sends 100
+//! rounds per second whatever the path carries, each a foreign probe and after it one on any of its connections, and
+//! begins when the goodput is stable.
 
 use super::args::{ClientArgs, Way};
 use super::config::{parse_config, Config, MAX_CONFIG_BYTES, WELL_KNOWN};
 use super::exec::Exec;
 use super::load::{loaded, Load, Path, Uris};
-use super::stability::{go_interval_ms, is_stable, moving_average, rpm, Parameters, Rpm, Took, Variant};
+use super::stability::{
+    go_interval_means_ms, is_stable, moving_average, rpm, Parameters, Round, Rpm, Took, Variant,
+};
 use crate::ndt7::output::{keyed, Lines};
 use crate::ndt7::spec::Rng;
 use crate::ndt7::{sys, tls};
@@ -23,7 +27,7 @@ use std::sync::Arc;
 const SETUP_TIMEOUT_NS: u64 = 15_000_000_000;
 /// The draft's estimate of what one probe of each kind takes.
 const PAIR_BYTES: f64 = 6000.0;
-/// Between pairs of probes until the first interval has shown the capacity, and always in goresponsiveness.
+/// Between pairs of probes until the first interval has shown the capacity.
 const FIRST_GAP_NS: u64 = 100_000_000;
 /// Probes under way at once; a path that takes longer gets no more.
 const MAX_UNDER_WAY: u64 = 512;
@@ -234,6 +238,8 @@ struct Prober {
     launched_self: Cell<u64>,
     ended: Cell<u64>,
     tasks: RefCell<Vec<u64>>,
+    /// goresponsiveness' rounds, in order of their start.
+    rounds: RefCell<Vec<Round>>,
 }
 
 fn increment(counter: &Cell<u64>) {
@@ -284,9 +290,12 @@ impl Test {
             start_ns,
             json!({"test": name, "start_ns": start_ns}),
         ))?;
-        self.prober.gap_ns.set(FIRST_GAP_NS);
+        let go = p.variant == Variant::Go;
+        self.prober
+            .gap_ns
+            .set(if go { (1e9 / p.mps) as u64 } else { FIRST_GAP_NS });
         self.add(p.inp);
-        let probing = exec.spawn(self.probe());
+        let mut probing = (!go).then(|| exec.spawn(self.probe()));
         let mut written = 0;
         let (mut before, mut goodputs, mut averages) = (vec![0; self.ways.len()], vec![], vec![]);
         let (mut series, mut results): (Vec<f64>, Vec<Rpm>) = (vec![], vec![]);
@@ -312,41 +321,42 @@ impl Test {
                 value[format!("{}_bytes", way.name())] = json!(bytes);
             }
             if stage_two_from.is_none() {
-                let of = if p.variant == Variant::Go {
-                    &goodputs
-                } else {
-                    &averages
-                };
+                let of = if go { &goodputs[..i] } else { &averages[..] };
                 if is_stable(of, &p) {
                     goodput_stable_at = Some(i);
                 }
                 if goodput_stable_at.is_some() || i + 1 >= limit {
                     stage_two_from = Some(i + 1);
+                    probing.get_or_insert_with(|| exec.spawn(self.rounds()));
                 }
             } else {
-                let (result, mean_ms) = self.responsiveness(end_ns, &p);
+                let result = self.responsiveness(end_ns, &p);
                 value["rpm"] = json!(result.whole);
                 value["foreign_rpm"] = json!(result.foreign);
                 value["loaded_rpm"] = json!(result.loaded);
                 results.push(result);
-                series.push(if p.variant == Variant::Go {
-                    mean_ms
+                if go {
+                    let (count, rounds) = (results.len() - 1, self.prober.rounds.borrow());
+                    let first_ns = end_ns - results.len() as u64 * p.interval_ns;
+                    series = go_interval_means_ms(&rounds, first_ns, p.interval_ns, count);
                 } else {
-                    result.whole.unwrap_or(f64::NAN)
-                });
+                    series.push(result.whole.unwrap_or(f64::NAN));
+                }
                 stable_at = is_stable(&series, &p).then_some(i);
             }
             written += self.write_probes(out, name, written)?;
             out.write(&keyed("interval", sys::monotonic_ns(), value.clone()))?;
             last = value;
             error = self.loads.borrow().iter().find_map(|load| load.error());
-            if stable_at.is_some() || series.len() >= limit || error.is_some() {
+            if stable_at.is_some() || results.len() >= limit || error.is_some() {
                 break;
             }
             self.set_gap(averages[i].max(goodputs[i]), &p);
             self.add(p.inc);
         }
-        exec.abort(probing);
+        if let Some(task) = probing {
+            exec.abort(task);
+        }
         let cca = self.loads.borrow().iter().find_map(|load| load.cca());
         for load in self.loads.borrow().iter() {
             load.stop(&exec);
@@ -367,7 +377,7 @@ impl Test {
             "goodput_stable_at": goodput_stable_at,
             "goodput_confidence": confidence(first, goodput_stable_at.is_some(), &p),
             "responsiveness_stable_at": stable_at,
-            "responsiveness_confidence": confidence(series.len(), stable_at.is_some(), &p),
+            "responsiveness_confidence": confidence(results.len(), stable_at.is_some(), &p),
             "rpm": result.whole, "foreign_rpm": result.foreign, "loaded_rpm": result.loaded,
             "foreign_probes": {"launched": self.prober.launched_foreign.get(), "completed": count(true, true),
                                "failed": count(true, false)},
@@ -382,18 +392,15 @@ impl Test {
         loads.iter().filter(|l| l.way == way).map(|l| l.bytes()).sum()
     }
 
-    /// RPM of the probes of the last MAD intervals, and goresponsiveness' mean of the last interval alone.
-    fn responsiveness(&self, end_ns: u64, p: &Parameters) -> (Rpm, f64) {
+    /// RPM of the probes of the last MAD intervals, by the draft's formula.
+    fn responsiveness(&self, end_ns: u64, p: &Parameters) -> Rpm {
         let probes = self.probes.borrow();
-        let since = |intervals: u64| {
-            let from = end_ns.saturating_sub(intervals * p.interval_ns);
-            probes
-                .iter()
-                .filter(move |probe| (from..end_ns).contains(&probe.end_ns))
-                .filter_map(|probe| probe.outcome.as_ref().ok())
-        };
-        let window = rpm(since(p.mad as u64), self.path.tls.is_some(), p.tmp_percent);
-        (window, go_interval_ms(since(1), p.tmp_percent))
+        let from = end_ns.saturating_sub(p.mad as u64 * p.interval_ns);
+        let recent = probes
+            .iter()
+            .filter(|probe| (from..end_ns).contains(&probe.end_ns))
+            .filter_map(|probe| probe.outcome.as_ref().ok());
+        rpm(recent, self.path.tls.is_some(), p.tmp_percent)
     }
 
     /// Probes take at most their share of the capacity that was seen.
@@ -419,70 +426,116 @@ impl Test {
         let (path, uris) = (self.path.clone(), self.uris.clone());
         let (loads, probes, prober) = (self.loads.clone(), self.probes.clone(), self.prober.clone());
         async move {
-            let go = path.args.parameters.variant == Variant::Go;
             let mut rng = Rng::new(sys::random_u64());
             let mut next_ns = sys::monotonic_ns();
             loop {
                 launch(&path, &uris, &probes, &prober, None);
-                if !go {
-                    path.exec.sleep_until(next_ns + prober.gap_ns.get() / 2).await;
-                }
-                let able: Vec<_> = loads
-                    .borrow()
-                    .iter()
-                    .filter_map(|load| Some((load.number, load.requests()?)))
-                    .collect();
-                if !able.is_empty() {
-                    // goresponsiveness stays with its first connection, the draft draws one.
-                    let chosen = if go {
-                        0
-                    } else {
-                        rng.next_u64() as usize % able.len()
-                    };
-                    launch(&path, &uris, &probes, &prober, Some(able[chosen].clone()));
+                path.exec.sleep_until(next_ns + prober.gap_ns.get() / 2).await;
+                if let Some(on) = any_of(&loads, &mut rng) {
+                    launch(&path, &uris, &probes, &prober, Some(on));
                 }
                 next_ns += prober.gap_ns.get();
                 path.exec.sleep_until(next_ns).await;
             }
         }
     }
+
+    /// The task that launches goresponsiveness' rounds.
+    fn rounds(&self) -> impl std::future::Future<Output = ()> + 'static {
+        let (path, uris) = (self.path.clone(), self.uris.clone());
+        let (loads, probes, prober) = (self.loads.clone(), self.probes.clone(), self.prober.clone());
+        async move {
+            loop {
+                // From now on, as there: a client that was late does not catch up.
+                path.exec
+                    .sleep_until(sys::monotonic_ns() + prober.gap_ns.get())
+                    .await;
+                let (path_of, uris, loads) = (path.clone(), uris.clone(), loads.clone());
+                let (probes, prober_of) = (probes.clone(), prober.clone());
+                let number = prober.rounds.borrow().len();
+                let start_ns = sys::monotonic_ns();
+                prober.rounds.borrow_mut().push(Round {
+                    start_ns,
+                    took_ns: None,
+                });
+                let task = path.exec.spawn(async move {
+                    let foreign = probed(&path_of, &uris, &probes, &prober_of, None).await;
+                    let Some(foreign_ns) = foreign else { return };
+                    let mut rng = Rng::new(sys::random_u64());
+                    let Some(on) = any_of(&loads, &mut rng) else {
+                        return;
+                    };
+                    let own = probed(&path_of, &uris, &probes, &prober_of, Some(on)).await;
+                    let took_ns = own.map(|own_ns| foreign_ns + own_ns);
+                    prober_of.rounds.borrow_mut()[number].took_ns = took_ns;
+                });
+                prober.tasks.borrow_mut().push(task);
+            }
+        }
+    }
 }
+
+/// A load-generating connection that stands, drawn.
+fn any_of(loads: &RefCell<Vec<Rc<Load>>>, rng: &mut Rng) -> Option<On> {
+    let able: Vec<On> = loads
+        .borrow()
+        .iter()
+        .filter_map(|load| Some((load.number, load.requests()?)))
+        .collect();
+    (!able.is_empty()).then(|| able[rng.next_u64() as usize % able.len()].clone())
+}
+
+/// Number of a load-generating connection, and how to ask on it.
+type On = (usize, super::session::Requests);
 
 fn launch(
     path: &Rc<Path>,
     uris: &Rc<Uris>,
     probes: &Rc<RefCell<Vec<Probe>>>,
     prober: &Rc<Prober>,
-    on: Option<(usize, super::session::Requests)>,
+    on: Option<On>,
 ) {
     let launched = prober.launched_foreign.get() + prober.launched_self.get();
     if launched - prober.ended.get() >= MAX_UNDER_WAY {
         return;
     }
+    let (path_of, uris, probes, prober_of) = (path.clone(), uris.clone(), probes.clone(), prober.clone());
+    let task = path.exec.spawn(async move {
+        probed(&path_of, &uris, &probes, &prober_of, on).await;
+    });
+    prober.tasks.borrow_mut().push(task);
+}
+
+/// One probe, from its start to its entry in the book; how long it took, if it succeeded.
+async fn probed(
+    path: &Path,
+    uris: &Uris,
+    probes: &RefCell<Vec<Probe>>,
+    prober: &Prober,
+    on: Option<On>,
+) -> Option<u64> {
     increment(if on.is_some() {
         &prober.launched_self
     } else {
         &prober.launched_foreign
     });
-    let (path_of, uris, probes, ending) = (path.clone(), uris.clone(), probes.clone(), prober.clone());
-    let task = path.exec.spawn(async move {
-        let start_ns = sys::monotonic_ns();
-        let result = match &on {
-            None => path_of.foreign(&uris.small, start_ns).await,
-            Some((_, requests)) => loaded(requests, &uris.small, start_ns).await,
-        };
-        let (outcome, end_ns) = match result {
-            Ok((took, end_ns)) => (Ok(took), end_ns),
-            Err(e) => (Err(e), sys::monotonic_ns()),
-        };
-        increment(&ending.ended);
-        probes.borrow_mut().push(Probe {
-            start_ns,
-            end_ns,
-            foreign: on.is_none(),
-            connection: on.map(|(number, _)| number),
-            outcome,
-        });
+    let start_ns = sys::monotonic_ns();
+    let result = match &on {
+        None => path.foreign(&uris.small, start_ns).await,
+        Some((_, requests)) => loaded(requests, &uris.small, start_ns).await,
+    };
+    let (outcome, end_ns) = match result {
+        Ok((took, end_ns)) => (Ok(took), end_ns),
+        Err(e) => (Err(e), sys::monotonic_ns()),
+    };
+    increment(&prober.ended);
+    let took_ns = outcome.is_ok().then_some(end_ns - start_ns);
+    probes.borrow_mut().push(Probe {
+        start_ns,
+        end_ns,
+        foreign: on.is_none(),
+        connection: on.map(|(number, _)| number),
+        outcome,
     });
-    prober.tasks.borrow_mut().push(task);
+    took_ns
 }

@@ -77,7 +77,8 @@ fn deviation(values: &[f64]) -> f64 {
     (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
 }
 
-/// Whether the last MAD values are stable; a value that is missing (NaN) is not.
+/// Whether the last MAD values are stable; a value that is missing (NaN) is not. goresponsiveness looks before it
+/// files the interval that has just ended: there the values end with the interval before.
 pub fn is_stable(values: &[f64], parameters: &Parameters) -> bool {
     let Some(first) = values.len().checked_sub(parameters.mad) else {
         return false;
@@ -155,21 +156,27 @@ pub fn rpm<'a>(probes: impl Iterator<Item = &'a Took>, tls: bool, keep_percent: 
     }
 }
 
-/// goresponsiveness' measure of an interval: trimmed mean of all probes' whole times, in whole milliseconds.
-pub fn go_interval_ms<'a>(probes: impl Iterator<Item = &'a Took>, keep_percent: usize) -> f64 {
-    let times: Vec<f64> = probes
-        .map(|probe| match *probe {
-            Took::Foreign {
-                tcp_ns,
-                tls_ns,
-                http_ns,
-                ..
-            } => tcp_ns + tls_ns.unwrap_or(0) + http_ns,
-            Took::Loaded { http_ns } => http_ns,
-        })
-        .map(|ns| (ns / 1_000_000) as f64)
-        .collect();
-    trimmed_mean(&times, keep_percent).unwrap_or(f64::NAN)
+/// A round of goresponsiveness' probes: a foreign one, then one on a load-generating connection. None: not over, or
+/// one of them failed.
+#[derive(Clone, Copy, Debug)]
+pub struct Round {
+    pub start_ns: u64,
+    pub took_ns: Option<u64>,
+}
+
+/// goresponsiveness' measure of each of `count` intervals from `first_ns` on: mean of its rounds in whole milliseconds;
+/// NaN of one without rounds, or where a round is not over.
+pub fn go_interval_means_ms(rounds: &[Round], first_ns: u64, interval_ns: u64, count: usize) -> Vec<f64> {
+    let mean = |from_ns: u64| {
+        let of: Option<Vec<f64>> = (rounds.iter())
+            .filter(|round| (from_ns..from_ns + interval_ns).contains(&round.start_ns))
+            .map(|round| Some((round.took_ns? / 1_000_000) as f64))
+            .collect();
+        of.map_or(f64::NAN, |ms| ms.iter().sum::<f64>() / ms.len() as f64)
+    };
+    (0..count as u64)
+        .map(|i| mean(first_ns + i * interval_ns))
+        .collect()
 }
 
 #[cfg(test)]
@@ -201,20 +208,45 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_goodput_is_stable_at_interval_6_in_the_draft_and_at_3_in_goresponsiveness() {
-        for (variant, expected) in [(Variant::Draft08, 6), (Variant::Draft09, 6), (Variant::Go, 3)] {
+    fn a_constant_goodput_is_stable_at_interval_6_in_the_draft_and_at_4_in_goresponsiveness() {
+        for (variant, expected) in [(Variant::Draft08, 6), (Variant::Draft09, 6), (Variant::Go, 4)] {
             let parameters = variant.parameters();
             let (mut raw, mut averages, mut stable) = (vec![], vec![], None);
             for i in 0..20 {
                 raw.push(100.0);
                 averages.push(moving_average(&raw, parameters.mad));
-                let series = if variant == Variant::Go { &raw } else { &averages };
+                let series = if variant == Variant::Go {
+                    &raw[..i]
+                } else {
+                    &averages[..]
+                };
                 if stable.is_none() && is_stable(series, &parameters) {
                     stable = Some(i);
                 }
             }
             assert_eq!(stable, Some(expected), "{variant:?}");
         }
+    }
+
+    #[test]
+    fn a_go_interval_is_the_mean_of_its_whole_rounds_in_whole_milliseconds() {
+        let round = |start_ms: u64, took_us: Option<u64>| Round {
+            start_ns: start_ms * 1_000_000,
+            took_ns: took_us.map(|us| us * 1000),
+        };
+        // Intervals of 100 ms from 1000 ms: (10 + 13) / 2 of 10.9 and 13.0 ms; none; one that is not over; before and
+        // behind the three there is more.
+        let rounds = [
+            round(990, Some(99_000)),
+            round(1000, Some(10_900)),
+            round(1099, Some(13_000)),
+            round(1200, Some(5_000)),
+            round(1210, None),
+            round(1300, Some(7_000)),
+        ];
+        let means = go_interval_means_ms(&rounds, 1_000_000_000, 100_000_000, 3);
+        assert_eq!(means[0], 11.5);
+        assert!(means[1].is_nan() && means[2].is_nan());
     }
 
     #[test]

@@ -14,12 +14,16 @@ use std::time::Duration;
 
 use serde_json::{json, Value};
 
-use super::model::{fastest_half, interquartile_mean, trimmed_slices_bps, LibreSpeed, Sample, SLICES};
+use super::model::{
+    fastest_half, interquartile_mean, librespeed_ping, ookla_ping, trimmed_slices_bps, LibreSpeed, Sample,
+    SLICES,
+};
+use super::wire::Wire;
 use crate::ndt7::args::Options;
-use crate::ndt7::sys;
+use crate::ndt7::{sys, tls};
 
 pub const USAGE: &str = "usage: narrows-agent web-speed-client --server ADDR:PORT --model ookla|librespeed \
-    [--tests download,upload] [--duration-ms N] [--cca NAME]";
+    [--tests download,upload] [--duration-ms N] [--cca NAME] [--ca FILE]";
 
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
@@ -45,6 +49,7 @@ pub struct Args {
     tests: Vec<bool>,
     duration_ms: Option<u64>,
     cca: Option<String>,
+    tls: Option<Arc<rustls::ClientConfig>>,
 }
 
 /// How one direction of a model is run. What its authors do not document is our choice, and said so in docs/spec.md.
@@ -104,7 +109,11 @@ impl Shape {
 }
 
 pub fn parse(args: &[String]) -> Result<Args, String> {
-    let mut options = Options::read(args, &["server", "model", "tests", "duration-ms", "cca"], &[])?;
+    let mut options = Options::read(
+        args,
+        &["server", "model", "tests", "duration-ms", "cca", "ca"],
+        &[],
+    )?;
     let server = options.take("server").ok_or("--server ADDR:PORT is missing")?;
     let model = options
         .take("model")
@@ -138,6 +147,11 @@ pub fn parse(args: &[String]) -> Result<Args, String> {
             ),
         },
         cca: options.take("cca"),
+        // TLS, and this certificate is trusted
+        tls: match options.take("ca") {
+            None => None,
+            Some(ca) => Some(tls::client_config(false, Some(&ca))?),
+        },
     })
 }
 
@@ -148,6 +162,9 @@ pub fn run(args: Args) -> Result<(), String> {
         "idle": idle(&args).map_err(|e| format!("latency from {}: {e}", args.server))?,
     });
     for up in &args.tests {
+        if args.model == Model::LibreSpeed {
+            std::thread::sleep(LibreSpeed::PAUSE);
+        }
         let name = if *up { "upload" } else { "download" };
         result[name] = phase(&args, *up).map_err(|e| format!("{name} with {}: {e}", args.server))?;
     }
@@ -158,21 +175,26 @@ pub fn run(args: Args) -> Result<(), String> {
 // ---- one connection ---------------------------------------------------------------------------------------
 
 struct Connection {
-    stream: TcpStream,
+    stream: Wire,
     scratch: Vec<u8>,
 }
 
 impl Connection {
-    fn open(server: SocketAddr, cca: Option<&str>) -> std::io::Result<Connection> {
-        let stream = TcpStream::connect_timeout(&server, PATIENCE)?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        if let Some(cca) = cca {
-            sys::set_cca(stream.as_raw_fd(), cca)?;
+    /// TCP, and TLS if that is asked for.
+    fn open(
+        to: &Connect,
+        opened: impl FnOnce(&TcpStream) -> std::io::Result<()>,
+    ) -> std::io::Result<Connection> {
+        let socket = TcpStream::connect_timeout(&to.server, PATIENCE)?;
+        socket.set_nodelay(true)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_write_timeout(Some(PATIENCE))?;
+        if let Some(cca) = &to.cca {
+            sys::set_cca(socket.as_raw_fd(), cca)?;
         }
+        opened(&socket)?;
         Ok(Connection {
-            stream,
+            stream: Wire::connect(socket, to.tls.as_ref())?,
             scratch: vec![0; BUFFER_BYTES],
         })
     }
@@ -213,7 +235,7 @@ impl Connection {
         while got < length {
             let wanted = (length - got).min(LOW_WATER_BYTES);
             if wanted != mark {
-                sys::set_receive_low_water(self.stream.as_raw_fd(), wanted as u32)?;
+                self.stream.set_low_water(wanted as u32)?;
                 mark = wanted;
             }
             let n = self.read((length - got).min(BUFFER_BYTES as u64) as usize)? as u64;
@@ -221,7 +243,7 @@ impl Connection {
             count(n);
         }
         if mark != 1 {
-            sys::set_receive_low_water(self.stream.as_raw_fd(), 1)?;
+            self.stream.set_low_water(1)?;
         }
         Ok(())
     }
@@ -248,19 +270,18 @@ impl Connection {
     }
 }
 
-/// Ten requests on one connection; the lowest is the result (both models).
+/// Ten requests on one connection; what the model makes of them.
 fn idle(args: &Args) -> std::io::Result<Value> {
-    let mut connection = Connection::open(args.server, args.cca.as_deref())?;
+    let mut connection = Connection::open(&Connect::of(args), |_| Ok(()))?;
     let pings = (0..10)
         .map(|_| connection.ping())
         .collect::<std::io::Result<Vec<_>>>()?;
     let times: Vec<f64> = pings.iter().map(|(_, ms)| *ms).collect();
-    let steps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]).abs()).collect();
-    Ok(json!({
-        "latency_ms": times.iter().copied().fold(f64::INFINITY, f64::min),
-        "jitter_ms": steps.iter().sum::<f64>() / steps.len() as f64,
-        "pings": pings,
-    }))
+    let (latency_ms, jitter_ms) = match args.model {
+        Model::Ookla => ookla_ping(&times),
+        Model::LibreSpeed => librespeed_ping(&times),
+    };
+    Ok(json!({"latency_ms": latency_ms, "jitter_ms": jitter_ms, "pings": pings}))
 }
 
 // ---- one direction ----------------------------------------------------------------------------------------
@@ -289,14 +310,15 @@ impl Load {
         }
     }
 
-    fn open(&self, args: &Connect) -> std::io::Result<Connection> {
-        let connection = Connection::open(args.server, args.cca.as_deref())?;
-        let clone = connection.stream.try_clone()?;
-        self.sockets.lock().unwrap_or_else(|p| p.into_inner()).push(clone);
-        if self.over() {
-            connection.stream.shutdown(Shutdown::Both)?;
-        }
-        Ok(connection)
+    fn open(&self, to: &Connect) -> std::io::Result<Connection> {
+        Connection::open(to, |socket| {
+            let clone = socket.try_clone()?;
+            self.sockets.lock().unwrap_or_else(|p| p.into_inner()).push(clone);
+            if self.over() {
+                socket.shutdown(Shutdown::Both)?;
+            }
+            Ok(())
+        })
     }
 }
 
@@ -304,6 +326,17 @@ impl Load {
 struct Connect {
     server: SocketAddr,
     cca: Option<String>,
+    tls: Option<Arc<rustls::ClientConfig>>,
+}
+
+impl Connect {
+    fn of(args: &Args) -> Connect {
+        Connect {
+            server: args.server,
+            cca: args.cca.clone(),
+            tls: args.tls.clone(),
+        }
+    }
 }
 
 fn download(load: &Load, to: &Connect, path: &str) -> std::io::Result<()> {
@@ -367,10 +400,7 @@ fn spawn(
 fn phase(args: &Args, up: bool) -> std::io::Result<Value> {
     let shape = Shape::of(args.model, up, args.duration_ms);
     let load = Arc::new(Load::default());
-    let to = Connect {
-        server: args.server,
-        cca: args.cca.clone(),
-    };
+    let to = Connect::of(args);
     let began_ns = sys::monotonic_ns();
     let mut threads = Vec::new();
     let mut opened: Vec<(u64, usize)> = Vec::new();

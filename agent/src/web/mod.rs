@@ -1,4 +1,4 @@
-//! Web speed tests over HTTP/1.1: a server that speaks the endpoints of several, and a client that is a *model* of
+//! Web speed tests over HTTP/1.1, plain or over TLS: a server that speaks the endpoints of several, and a client that is a *model* of
 //! two whose own programs cannot run here (Ookla's is closed, LibreSpeed's needs a browser).
 //!
 //! `model` is pure: how each computes its result. `server` and `client` use one thread per connection: a thread
@@ -8,6 +8,7 @@ mod client;
 mod model;
 pub mod request;
 mod server;
+mod wire;
 
 use std::process::ExitCode;
 

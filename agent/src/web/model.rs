@@ -6,8 +6,11 @@
 //! (here: slices of what the server has acknowledged, as chunks of several connections overlap). Its present programs
 //! are closed and may do otherwise; latency under load as an interquartile mean is our choice.
 //!
-//! LibreSpeed: `speedtest_worker.js` 5.x. Bytes after a grace time over the time after it, times 1.06; a fast link
-//! shortens the test.
+//! LibreSpeed: `speedtest_worker.js` with the settings that its `doc.md` 6.2.1 lists. Bytes after a grace time over the
+//! time after it, times 1.06; a fast link shortens the test (5.x and 6.x; 4.x shortens it by 6.4 in 10^5 and at most
+//! 800 ms a step); latency is the lowest of the pings but the first, jitter follows upwards faster than downwards.
+
+use std::time::Duration;
 
 pub const SLICES: usize = 20;
 /// Of 20 slices: 10 % and 30 %.
@@ -52,6 +55,34 @@ pub fn interquartile_mean(values: &[f64]) -> Option<f64> {
     (!kept.is_empty()).then(|| kept.iter().sum::<f64>() / kept.len() as f64)
 }
 
+/// Ookla's latency, the lowest, and jitter, the mean difference of consecutive ones (ours).
+pub fn ookla_ping(times_ms: &[f64]) -> (Option<f64>, Option<f64>) {
+    let steps: Vec<f64> = times_ms.windows(2).map(|w| (w[1] - w[0]).abs()).collect();
+    let jitter = (!steps.is_empty()).then(|| steps.iter().sum::<f64>() / steps.len() as f64);
+    (times_ms.iter().copied().reduce(f64::min), jitter)
+}
+
+/// LibreSpeed's latency and jitter (`pingTest`). The first ping only opens the connection. One below 1 ms counts as the
+/// one before, or as 1 ms. What a ping differs from the one before moves the jitter by 0.7 of the way up or 0.2 down;
+/// the first difference is the jitter's start.
+pub fn librespeed_ping(times_ms: &[f64]) -> (Option<f64>, Option<f64>) {
+    let (mut ping, mut jitter, mut before) = (None::<f64>, None::<f64>, None::<f64>);
+    for time in times_ms.iter().skip(1) {
+        let now = if *time < 1.0 { before.unwrap_or(1.0) } else { *time };
+        ping = Some(ping.map_or(now, |lowest| lowest.min(now)));
+        if let Some(before) = before {
+            let step = (now - before).abs();
+            jitter = Some(match jitter {
+                None => step,
+                Some(so_far) if step > so_far => so_far * 0.3 + step * 0.7,
+                Some(so_far) => so_far * 0.8 + step * 0.2,
+            });
+        }
+        before = Some(now);
+    }
+    (ping, jitter)
+}
+
 /// LibreSpeed's rule, stepped every 200 ms with the bytes so far.
 pub struct LibreSpeed {
     grace_ms: f64,
@@ -68,6 +99,8 @@ impl LibreSpeed {
     /// overheadCompensationFactor
     pub const OVERHEAD: f64 = 1.06;
     pub const STEP_MS: u64 = 200;
+    /// Before each direction: the `_` of its test_order, IP_D_U.
+    pub const PAUSE: Duration = Duration::from_secs(1);
 
     pub fn new(grace_ms: f64, most_ms: f64) -> LibreSpeed {
         LibreSpeed {
@@ -144,6 +177,22 @@ mod tests {
         assert_eq!(interquartile_mean(&[100.0, 1.0, 3.0, 2.0]), Some(2.5)); // 2 and 3
         assert_eq!(interquartile_mean(&[7.0]), Some(7.0));
         assert_eq!(interquartile_mean(&[]), None);
+    }
+
+    #[test]
+    fn librespeeds_jitter_rises_fast_and_falls_slowly_and_its_first_ping_does_not_count() {
+        // 99 is left out. Differences 10 (the start), 20: 0.3 × 10 + 0.7 × 20 = 17, 0: 0.8 × 17 = 13.6.
+        let (ping, jitter) = librespeed_ping(&[99.0, 20.0, 30.0, 50.0, 50.0]);
+        assert_eq!(ping, Some(20.0));
+        assert!((jitter.unwrap() - 13.6).abs() < 1e-9, "{jitter:?}");
+        // Below 1 ms: 1 ms where nothing came before, else the one before: 1, 1, 3, 3. Differences 0, 2, 0:
+        // 0.7 × 2 = 1.4, then 0.8 × 1.4.
+        let (ping, jitter) = librespeed_ping(&[5.0, 0.4, 0.2, 3.0, 0.9]);
+        assert_eq!(ping, Some(1.0));
+        assert!((jitter.unwrap() - 1.12).abs() < 1e-9, "{jitter:?}");
+        assert_eq!(librespeed_ping(&[5.0]), (None, None));
+        assert_eq!(librespeed_ping(&[5.0, 7.0]), (Some(7.0), None));
+        assert_eq!(ookla_ping(&[5.0, 7.0, 4.0]), (Some(4.0), Some(2.5)));
     }
 
     #[test]

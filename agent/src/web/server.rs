@@ -1,4 +1,4 @@
-//! The web speed test server: HTTP/1.1 with keep-alive, no TLS. Slow, silent and broken clients cost a thread for at
+//! The web speed test server: HTTP/1.1 with keep-alive, in the clear or over TLS. Slow, silent and broken clients cost a thread for at
 //! most `IDLE`, and nothing else.
 
 use std::io::{ErrorKind, Read, Write};
@@ -9,14 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::request::{self, Answer, Request, HEAD_BYTES};
-use crate::ndt7::args::Options;
-use crate::ndt7::sys;
+use super::wire::Wire;
+use crate::ndt7::args::{file, Options};
+use crate::ndt7::{sys, tls};
 
-pub const USAGE: &str = "usage: narrows-agent web-speed-server --listen ADDR:PORT [--cca NAME]";
+pub const USAGE: &str = "usage: narrows-agent web-speed-server --listen ADDR:PORT [--cca NAME] \
+    [--tls [--write-cert FILE] | --cert FILE --key FILE]";
 
 const IDLE: Duration = Duration::from_secs(60);
 const CONNECTIONS: usize = 1024;
 const CHUNK_BYTES: usize = 256 << 10;
+const STACK_BYTES: usize = 256 << 10;
 /// A reader wakes up for this many bytes, not for every packet; below half of the smallest default buffer, so that
 /// the kernel need not grow it.
 const LOW_WATER_BYTES: u64 = 32 << 10;
@@ -24,19 +27,51 @@ const LOW_WATER_BYTES: u64 = 32 << 10;
 pub struct Args {
     listen: SocketAddr,
     cca: Option<String>,
+    tls: bool,
+    cert_and_key: Option<(String, String)>,
+    /// Where to leave the certificate, for clients that are to trust it.
+    write_cert: Option<String>,
 }
 
 pub fn parse(args: &[String]) -> Result<Args, String> {
-    let mut options = Options::read(args, &["listen", "cca"], &[])?;
+    let mut options = Options::read(args, &["listen", "cca", "cert", "key", "write-cert"], &["tls"])?;
     let listen = options.take("listen").ok_or("--listen ADDR:PORT is missing")?;
+    let cert_and_key = match (options.take("cert"), options.take("key")) {
+        (Some(cert), Some(key)) => Some((cert, key)),
+        (None, None) => None,
+        _ => return Err("--cert and --key go together".into()),
+    };
+    let tls = options.flag("tls") || cert_and_key.is_some();
+    let write_cert = file(options.take("write-cert"));
+    if write_cert.is_some() && !tls {
+        return Err("--write-cert: without --tls there is no certificate".into());
+    }
     Ok(Args {
         listen: (listen.parse())
             .map_err(|_| format!("--listen {listen}: not an address and port, like 10.0.2.1:80"))?,
         cca: options.take("cca"),
+        tls,
+        cert_and_key,
+        write_cert,
     })
 }
 
+/// The certificate is written before anybody is listened to.
+fn tls_of(args: &Args) -> Result<Option<Arc<rustls::ServerConfig>>, String> {
+    if !args.tls {
+        return Ok(None);
+    }
+    let files = (args.cert_and_key.as_ref()).map(|(cert, key)| (cert.as_str(), key.as_str()));
+    let names = vec![args.listen.ip().to_string(), "localhost".into()];
+    let identity = tls::Identity::new(files, names)?;
+    if let Some(path) = &args.write_cert {
+        std::fs::write(path, identity.pem()).map_err(|e| format!("--write-cert {path}: {e}"))?;
+    }
+    identity.into_config().map(Some)
+}
+
 pub fn run(args: Args) -> Result<(), String> {
+    let tls = tls_of(&args)?;
     let listener =
         TcpListener::bind(args.listen).map_err(|e| format!("cannot listen on {}: {e}", args.listen))?;
     if let Some(cca) = &args.cca {
@@ -59,21 +94,24 @@ pub fn run(args: Args) -> Result<(), String> {
             continue; // closed
         }
         open.fetch_add(1, Ordering::Relaxed);
-        let (counter, zeros) = (open.clone(), zeros.clone());
-        let spawned = std::thread::Builder::new().stack_size(128 << 10).spawn(move || {
-            let _ = serve(stream, &zeros);
-            counter.fetch_sub(1, Ordering::Relaxed);
-        });
+        let (counter, zeros, tls) = (open.clone(), zeros.clone(), tls.clone());
+        let spawned = std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                let _ = serve(stream, tls.as_ref(), &zeros);
+                counter.fetch_sub(1, Ordering::Relaxed);
+            });
         if spawned.is_err() {
             open.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
-fn serve(mut stream: TcpStream, zeros: &[u8]) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(IDLE))?;
-    stream.set_write_timeout(Some(IDLE))?;
-    stream.set_nodelay(true)?;
+fn serve(socket: TcpStream, tls: Option<&Arc<rustls::ServerConfig>>, zeros: &[u8]) -> std::io::Result<()> {
+    socket.set_read_timeout(Some(IDLE))?;
+    socket.set_write_timeout(Some(IDLE))?;
+    socket.set_nodelay(true)?;
+    let mut stream = Wire::accept(socket, tls)?;
     let mut waiting: Vec<u8> = Vec::new();
     let mut scratch = vec![0u8; CHUNK_BYTES];
     loop {
@@ -108,13 +146,12 @@ fn serve(mut stream: TcpStream, zeros: &[u8]) -> std::io::Result<()> {
 }
 
 /// Reads a body that nobody looks at.
-fn discard(stream: &mut TcpStream, mut rest: u64, scratch: &mut [u8]) -> std::io::Result<()> {
-    let fd = stream.as_raw_fd();
+fn discard(stream: &mut Wire, mut rest: u64, scratch: &mut [u8]) -> std::io::Result<()> {
     let mut mark = 1;
     while rest > 0 {
         let wanted = rest.min(LOW_WATER_BYTES);
         if wanted != mark {
-            sys::set_receive_low_water(fd, wanted as u32)?;
+            stream.set_low_water(wanted as u32)?;
             mark = wanted;
         }
         let most = rest.min(scratch.len() as u64) as usize;
@@ -126,12 +163,12 @@ fn discard(stream: &mut TcpStream, mut rest: u64, scratch: &mut [u8]) -> std::io
         }
     }
     if mark != 1 {
-        sys::set_receive_low_water(fd, 1)?;
+        stream.set_low_water(1)?;
     }
     Ok(())
 }
 
-fn respond(stream: &mut TcpStream, request: &Request, zeros: &[u8], began_ns: u64) -> std::io::Result<()> {
+fn respond(stream: &mut Wire, request: &Request, zeros: &[u8], began_ns: u64) -> std::io::Result<()> {
     let (status, bytes) = match request.answer {
         Answer::Body(bytes) => ("200 OK", bytes),
         Answer::Empty => ("200 OK", 0),
@@ -169,7 +206,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                std::thread::spawn(move || serve(stream.unwrap(), &vec![b'0'; CHUNK_BYTES]));
+                std::thread::spawn(move || serve(stream.unwrap(), None, &vec![b'0'; CHUNK_BYTES]));
             }
         });
         address

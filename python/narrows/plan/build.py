@@ -170,7 +170,8 @@ def _memory_bytes(
     given = run.machine["memory"]
     if given is not None:
         return int(given.bytes)
-    return max(MEMORY_BYTES, capacity.memory_needed(link, traffic, len(topology.nodes)) if link.pairs else 0)
+    flows = capacity.memory_needed(link, traffic, len(topology.nodes)) if link.pairs else 0
+    return max(MEMORY_BYTES, flows, capacity.programs_need(traffic))
 
 
 def _other_rtts_ns(link: LinkSummary) -> list[int]:

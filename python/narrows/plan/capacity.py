@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from narrows.errors import PlanError
-from narrows.plan.model import LinkSummary, Plan, TcpBulk, TrafficItem
+from narrows.plan.model import Command, LinkSummary, Plan, TcpBulk, TrafficItem
 
 MIB = 1024 * 1024
 NS_PER_S = 1_000_000_000
@@ -26,6 +26,7 @@ ACK_BYTES = 1024
 """An acknowledgement that netem holds."""
 NODE_BYTES = 4 * MIB
 ROUNDED_TO = 256 * MIB
+BROWSER_BYTES = 2048 * MIB
 
 PORTS = 60999 - 32768 + 1
 """net.ipv4.ip_local_port_range, which every run pins: flows of one node to one address and port."""
@@ -70,6 +71,12 @@ def memory_needed(link: LinkSummary, traffic: Iterable[TrafficItem], nodes: int)
     need = BASE_BYTES + flows * FLOW_BYTES + nodes * NODE_BYTES
     need += packets * PACKET_BYTES + acks * ACK_BYTES
     return -(-need // ROUNDED_TO) * ROUNDED_TO
+
+
+def programs_need(traffic: Iterable[TrafficItem]) -> int:
+    """Bytes of guest memory that outside programs need beyond the usual: a browser is many processes."""
+    browsers = any("--browser" in item.argv for item in traffic if isinstance(item, Command))
+    return BROWSER_BYTES if browsers else 0
 
 
 def check(plan: Plan, where: str | None = None) -> None:

@@ -7,33 +7,46 @@ from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_S
 
-HTTP_PORT, HTTP_NEXT_PORT = 80, 8080
+HTTP_PORT, HTTPS_PORT, HTTP_NEXT_PORT = 80, 443, 8080
 
 JS_CLIENT = ("node", "@checkout/tests/interop/cloudflare-js/run.mjs")
 """Cloudflare's own client from npm, in the checkout of narrows."""
+BROWSER_PROFILES = "/tmp"
+"""In the guest: its own, and gone with it."""
 
 
-def _server(item: Traffic, item_id: str, state: Lowering) -> tuple[TrafficItem, str]:
-    port = state.port(item, item_id, state.server, HTTP_PORT, HTTP_NEXT_PORT)
+def _server(item: Traffic, item_id: str, state: Lowering) -> tuple[TrafficItem, str, str]:
+    """The server, where it listens, and where it leaves its certificate (if it has one)."""
+    first = HTTPS_PORT if item["tls"] else HTTP_PORT
+    port = state.port(item, item_id, state.server, first, HTTP_NEXT_PORT)
     at = f"{state.server_address}:{port}"
+    server_id = f"{item_id}-server"
+    certificate = f"@out/{server_id}.pem"
     argv: tuple[str, ...] = ("@agent", "web-speed-server", "--listen", at)
+    argv += ("--tls", "--write-cert", certificate) if item["tls"] else ()
     argv += ("--cca", item["cca"]) if item["cca"] else ()
-    return background(f"{item_id}-server", "web-speed-server", state.server, argv, at), at
+    return background(server_id, "web-speed-server", state.server, argv, at), at, certificate
 
 
 def lower_cloudflare(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """The server, and Cloudflare's client."""
-    server, at = _server(item, item_id, state)
-    argv = (*JS_CLIENT, "--server", f"http://{at}")
-    return [server, foreground(item, item_id, "cloudflare", argv, state)]
+    server, at, certificate = _server(item, item_id, state)
+    argv: tuple[str, ...] = (*JS_CLIENT, "--server", f"{'https' if item['tls'] else 'http'}://{at}")
+    if item["client"] != "node":
+        argv += ("--browser", item["client"], "--profile", f"{BROWSER_PROFILES}/{item_id}-profile")
+    client = foreground(item, item_id, "cloudflare", argv, state)
+    if item["tls"]:
+        client = client.model_copy(update={"env": {"NODE_EXTRA_CA_CERTS": certificate}})
+    return [server, client]
 
 
 def lower_model(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """The server, and the modelled client."""
-    server, at = _server(item, item_id, state)
+    server, at, certificate = _server(item, item_id, state)
     argv: tuple[str, ...] = ("@agent", "web-speed-client", "--server", at, "--model", item["model"])
     argv += ("--tests", ",".join(item["tests"]))
     if item["test_length"] is not None:
         argv += ("--duration-ms", str(item["test_length"].ns * 1000 // NS_PER_S))
+    argv += ("--ca", certificate) if item["tls"] else ()
     argv += ("--cca", item["cca"]) if item["cca"] else ()
     return [server, foreground(item, item_id, "web_speed", argv, state)]

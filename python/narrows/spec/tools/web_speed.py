@@ -19,9 +19,10 @@ class web_speed(Traffic):
     test_length: Time = option(
         p.optional(p.positive), default=None, doc="of one direction; None: the model's own, 10 or 15 s"
     )
+    tls: bool = option(p.flag, default=False, doc="https, with a certificate that the server makes")
     cca: str | None = option(p.optional(p.cca), default=None, doc="of both ends; None: the hosts'")
     start_jitter: Time = option(p.duration, default=DEFAULT_JITTER)
-    port: int | None = option(p.optional(p.port), default=None, doc="default: 80")
+    port: int | None = option(p.optional(p.port), default=None, doc="default: 80, with TLS 443")
     time_limit: Time = option(p.positive, default="120 s")
 
     def check(self) -> None:
