@@ -29,8 +29,8 @@ from narrows.spec import (
 )
 
 SIZES = {
-    "edge-10": Setting("100 Mbit/s", "3 MB", 10, "5 s", "30 s", "2 min"),
-    "edge-50": Setting("100 Mbit/s", "3 MB", 50, "5 s", "30 s", "2 min"),
+    "edge-10": Setting("100 Mbit/s", "3 MB", 10, "2 s", "20 s", "1 min"),
+    "edge-50": Setting("100 Mbit/s", "3 MB", 50, "2 s", "20 s", "1 min"),
 }
 QUEUES = {
     "bfifo": bfifo(limit="3 MB"),

@@ -129,8 +129,31 @@ def test_other_numbers_do_not_hold() -> None:
 def test_without_core_a_claim_on_core_holds_in_part_and_says_so() -> None:
     verdict = t04.judge([newreno(1, 100e6, 50, 1.4, 1.47, 1.2)])
     assert verdict.verdict == "holds in part"
+    assert "n = 1 of each condition, one run has no interval" in verdict.reason
     assert verdict.reason.endswith("not measured: core")
     assert t01.judge([newreno(1, 100e6, 50, 1.4, 1.47, 1.2)]).verdict == "not measured"
+
+
+def test_a_share_is_told_by_base_rtt() -> None:
+    mix = {"bbr": 25, "reno": 25}
+    runs = [
+        run(n, plan(100e6, mix, rtt_ms=rtt), many(shares={"bbr": Share(part, 0.5, 25)}))
+        for n, (rtt, part) in enumerate(((20, 0.44), (20, 0.52), (200, 0.95)))
+    ]
+    verdict = t07.judge(runs)
+    # the median of the two runs at 20 ms is 0.48
+    assert "against reno at edge, 20 ms: 0.48; against reno at edge, 200 ms: 0.95" in verdict.reason
+    assert "n = 1 to 2 of each condition" in verdict.reason
+    # The claim is about Core: what fails at Edge decides nothing.
+    assert verdict.verdict == "not measured"
+
+
+def test_a_claim_about_edge_fails_there_though_core_was_not_measured() -> None:
+    verdict = t05.judge([run(1, plan(100e6, {"bbr": 50}), many(jain=0.99))])
+    assert verdict.verdict == "does not hold here"
+    assert verdict.reason.endswith("not measured: core")
+    few = t05.judge([run(1, plan(100e6, {"bbr": 10}), many(jain=0.99))])
+    assert few.verdict == "not measured"
 
 
 def test_what_bbr_s_fairness_hangs_on_compares_only_conditions_that_differ_in_one_factor() -> None:

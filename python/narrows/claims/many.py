@@ -109,14 +109,17 @@ def lengths(chosen: Cases) -> str:
     return "; ".join(parts)
 
 
-def without(verdict: Verdict, chosen: Cases, needed: Sequence[str] = ("core",)) -> Verdict:
+def without(
+    verdict: Verdict, chosen: Cases, needed: Sequence[str] = ("core",), *, claimed_too: bool = False
+) -> Verdict:
     """Weaker words where a scale that the claim is about was not measured, and where metrics had not settled.
 
-    What fails at a smaller scale alone says nothing of the scale that is claimed: that is not measured.
+    What fails at a smaller scale alone says nothing of the scale that is claimed: that is not measured. Unless
+    the claim is also about the smaller scale (`claimed_too`): then it has failed there.
     """
     if verdict.verdict == "not measured":
         return verdict
-    reason = verdict.reason
+    reason = f"{verdict.reason}; {repetitions(chosen)}"
     restless = [n for n in verdict.numbers if n.name == MOVED and n.value >= 100 * TOLERANCE]
     if restless:
         told = "; ".join(f"{n.conditions}, worst {n.value:.1f} %" for n in restless)
@@ -124,9 +127,18 @@ def without(verdict: Verdict, chosen: Cases, needed: Sequence[str] = ("core",)) 
     missing = [scale for scale in needed if scale not in {case.scale for case in chosen}]
     word: Word = verdict.verdict
     if missing:
-        word = {"holds": "holds in part", "does not hold here": "not measured"}.get(word, word)  # type: ignore[assignment]
+        failed: Word = "does not hold here" if claimed_too else "not measured"
+        weaker: dict[Word, Word] = {"holds": "holds in part", "does not hold here": failed}
+        word = weaker.get(word, word)
         reason += f"; not measured: {', '.join(missing)}"
     return dataclasses.replace(verdict, verdict=word, reason=reason)
+
+
+def repetitions(chosen: Cases) -> str:
+    """How many runs each condition has, and that one run has no interval."""
+    counts = sorted({len(same) for same in chosen.values()})
+    each = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"n = {each} of each condition" + (", one run has no interval" if counts[0] == 1 else "")
 
 
 def runs_of(chosen: Cases) -> list[Observed]:

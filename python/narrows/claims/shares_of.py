@@ -44,8 +44,9 @@ class ShareClaim:
         for other in self.against:
             own = {case: number for case, number in found.items() if other in case.ccas}
             words += [
-                f"against {other} at {scale}: {spread(of_scale(own, scale))}"
-                for scale in dict.fromkeys(case.scale for case in own)
+                f"against {other} at {scale}, {rtt}: "
+                + spread(of_scale({case: n for case, n in own.items() if case.rtt == rtt}, scale))
+                for scale, rtt in dict.fromkeys((case.scale, case.rtt) for case in own)
             ]
         verdict = Verdict(
             self.claim,

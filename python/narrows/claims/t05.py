@@ -60,7 +60,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         ids(runs_of(everything)),
         _cause(everything),
     )
-    return without(verdict, chosen)
+    return without(verdict, chosen, claimed_too=bool(edge))
 
 
 def effects(chosen: Cases) -> list[tuple[str, str, float, int]]:
