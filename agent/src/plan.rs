@@ -195,6 +195,8 @@ pub struct TcpBulk {
 pub enum BulkIo {
     #[default]
     Batched,
+    /// The sender as in `batched`, the receiver as in `plain`.
+    PlainReceiver,
     Plain,
 }
 

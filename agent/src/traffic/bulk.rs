@@ -90,7 +90,7 @@ impl Bulk {
     /// Who reads the receivers' sockets.
     fn read_by(&self) -> &'static str {
         match (self.spec.io, &self.kernel_sink) {
-            (BulkIo::Plain, _) => "each",
+            (BulkIo::PlainReceiver | BulkIo::Plain, _) => "each",
             (BulkIo::Batched, Some(_)) => "kernel",
             (BulkIo::Batched, None) => "ticks",
         }
@@ -194,7 +194,7 @@ impl Bulk {
             // Data may wait for the sink's next look; an end is stamped when it comes.
             let events = match self.spec.io {
                 BulkIo::Batched => RDHUP,
-                BulkIo::Plain => IN | RDHUP,
+                BulkIo::PlainReceiver | BulkIo::Plain => IN | RDHUP,
             };
             cx.reactor
                 .watch(fd.as_raw_fd(), events, cx.token(RECEIVER, i))
@@ -269,7 +269,7 @@ impl Bulk {
 
     /// Batched: the stream has ended or broken, what is left of it is read at once. Plain: there is data, or that.
     fn receiver_event(&mut self, cx: &mut Cx, i: usize) -> Result<()> {
-        if self.spec.io == BulkIo::Plain {
+        if self.spec.io != BulkIo::Batched {
             let Some(fd) = &self.flows[i].receiver else {
                 return Ok(());
             };
@@ -385,9 +385,12 @@ impl Actor for Bulk {
         let wanted = self.flows.len() as u64 * 2 + 64;
         sys::allow_more_open_files(wanted)
             .map_err(|e| self.failed(format!("{wanted} more open files are needed for the flows: {e}")))?;
+        self.source = Some(match self.spec.io {
+            BulkIo::Plain => Source::buffer(),
+            _ => Source::hole().during(|| "creating a memory file".into())?,
+        });
         match self.spec.io {
             BulkIo::Batched => {
-                self.source = Some(Source::hole().during(|| "creating a memory file".into())?);
                 self.kernel_sink = KernelSink::open().during(|| "opening the kernel's sink".into())?;
                 if self.kernel_sink.is_none() {
                     let sink = Sink::new().during(|| "preparing to receive".into())?;
@@ -397,7 +400,7 @@ impl Actor for Bulk {
                     self.sink = Some(sink);
                 }
             }
-            BulkIo::Plain => self.source = Some(Source::buffer()),
+            BulkIo::PlainReceiver | BulkIo::Plain => {}
         }
         self.listen(cx)?;
         if let Some(interval_ns) = self.spec.sample_interval_ns {

@@ -1,15 +1,18 @@
-//! The plain way of moving a bulk flow's bytes: write() of a buffer while the socket takes it, and one read()
-//! of a socket whenever epoll says that it has data. Slow; there to show that the batched way (`sink`, and the
-//! hole of `bulk_flow`) leaves TCP's behaviour as it is. Knows nothing of flows.
+//! The plain way of moving a bulk flow's bytes: send() of a buffer while the socket takes it, and one read() of
+//! a socket whenever epoll says that it has data. Slow; there to show that the batched way (`kernel_sink`,
+//! `sink`, and the hole here) leaves TCP's behaviour as it is. Knows nothing of flows.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use crate::sys;
 
-/// What is handed to a socket at once, and taken from it. The same for both ways: TCP marks the end of what it
-/// was handed (PSH), and a receiver acknowledges that at once when it has read it.
+/// What is handed to a socket at once, and taken from it. The same for both ways, like the pieces: TCP marks the
+/// end of what it was handed (PSH), and a receiver acknowledges that at once when it has read it.
 pub const AT_ONCE_BYTES: usize = 4 << 20;
+
+/// sendfile's own pieces: a pipe of 16 pages. Each but the last is sent with MSG_MORE.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// Where a sender's bytes come from.
 pub enum Source {
@@ -34,15 +37,34 @@ impl Source {
     /// Hands `wanted` bytes, at most AT_ONCE_BYTES, to a socket; how many it took.
     pub fn send(&self, socket: RawFd, wanted: usize) -> io::Result<usize> {
         let wanted = wanted.min(AT_ONCE_BYTES);
-        let mut offset: libc::off_t = 0;
-        // SAFETY: all descriptors are open; offset and the buffer, which is at least as long, live through the call.
-        sys::cvt_len(unsafe {
-            match self {
-                Source::Hole(hole) => libc::sendfile(socket, hole.as_raw_fd(), &mut offset, wanted),
-                Source::Buffer(bytes) => libc::write(socket, bytes.as_ptr().cast(), wanted),
+        match self {
+            Source::Hole(hole) => {
+                let mut offset: libc::off_t = 0;
+                // SAFETY: both descriptors are open and offset lives through the call.
+                sys::cvt_len(unsafe { libc::sendfile(socket, hole.as_raw_fd(), &mut offset, wanted) })
             }
-        })
+            Source::Buffer(bytes) => send_pieces(socket, &bytes[..wanted]),
+        }
     }
+}
+
+fn send_pieces(socket: RawFd, bytes: &[u8]) -> io::Result<usize> {
+    let mut sent = 0;
+    for piece in bytes.chunks(PIECE_BYTES) {
+        let more = sent + piece.len() < bytes.len();
+        let flags = if more { libc::MSG_MORE } else { 0 };
+        // SAFETY: the piece lives through the call.
+        let took = unsafe { libc::send(socket, piece.as_ptr().cast(), piece.len(), flags) };
+        match sys::cvt_len(took) {
+            Ok(n) => sent += n,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock && sent > 0 => break,
+            Err(e) => return Err(e),
+        }
+        if (took as usize) < piece.len() {
+            break;
+        }
+    }
+    Ok(sent)
 }
 
 /// One read of what has arrived: bytes, 0 at the end, or a negative error number.

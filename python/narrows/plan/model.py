@@ -220,8 +220,8 @@ class TcpBulk(Strict):
     bytes: int | None
     start_spread_ns: int = Field(ge=0)
     sample_interval_ns: int | None
-    io: Literal["batched", "plain"] = "batched"
-    """How bytes reach TCP and leave it: `plain` is write() and read() of each socket, to compare with."""
+    io: Literal["batched", "plain_receiver", "plain"] = "batched"
+    """How bytes reach TCP and leave it: `plain` is send() and read() of each socket, to compare with."""
     start: Start
     stop: Stop
 

@@ -40,7 +40,7 @@ class bulk(Traffic):
     sample: Time = option(p.optional(p.positive), default=None, doc="interval of TCP_INFO of each flow")
     port: int | None = option(p.optional(p.port), default=None)
     io: str = option(
-        p.choice("batched", "plain"), default="batched", doc="plain: write() and read() of each socket"
+        p.choice("batched", "plain_receiver", "plain"), default="batched", doc="plain: send(), read() of each"
     )
     pairs: str | Sequence[str] | None = option(
         p.optional(_names), default=None, doc="of a Dumbbell, by name; None: spread evenly over all"
