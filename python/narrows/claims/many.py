@@ -112,10 +112,10 @@ def lengths(chosen: Cases) -> str:
 def without(
     verdict: Verdict, chosen: Cases, needed: Sequence[str] = ("core",), *, claimed_too: bool = False
 ) -> Verdict:
-    """Weaker words where a scale that the claim is about was not measured, and where metrics had not settled.
+    """Weaker words where a scale that the claim is about was not measured or a metric had not settled.
 
-    What fails at a smaller scale alone says nothing of the scale that is claimed: that is not measured. Unless
-    the claim is also about the smaller scale (`claimed_too`): then it has failed there.
+    What fails at a smaller scale alone says nothing of the scale that is claimed: that is not measured,
+    unless the claim is also about the smaller scale (`claimed_too`): then it has failed there.
     """
     if verdict.verdict == "not measured":
         return verdict
