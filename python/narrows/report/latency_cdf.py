@@ -53,6 +53,10 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
             _time_axis(axes, min(ends, default=0.0), max(ends, default=0.0))
             text = facet_title(by[1:], key[1:])
             axes.set_title(rate_text(members[0].rate_bps()) + (f" · {text}" if text else ""))
+            if not any(r.tests for r in members):
+                axes.text(
+                    0.97, 0.5, "before the load only", transform=axes.transAxes, ha="right", fontsize=6.5
+                )
         for axes in cells[len(panels) :]:
             axes.set_visible(False)
         for row in grid:
@@ -67,8 +71,8 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
         f"Round-trip times of the isochronous probe (one every {interval}) through the bottleneck: idle, "
         f"and while "
         "the speed test ran. Repetitions are pooled; lost probes are not in the curves (see the table). "
-        "The axis is "
-        f"logarithmic, the same in all panels, and ends at the {TAIL:.1%} point. "
+        "Where a test does not say when it downloads and uploads, only the time before it is drawn. "
+        f"The axis is logarithmic, the same in all panels, and ends at the {TAIL:.1%} point. "
         f"n = {len(ids)} runs. {name_runs(ids)}"
     )
     if left_out:

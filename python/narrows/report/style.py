@@ -99,6 +99,8 @@ _RC: Mapping[str, Any] = {
     "pdf.fonttype": 42,
     "svg.hashsalt": "narrows",
     "figure.constrained_layout.use": True,
+    # The layout is the PNG's; text of the PDF, which is not fitted to pixels, can be some points wider.
+    "figure.constrained_layout.w_pad": 0.08,
 }
 
 
