@@ -9,13 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import as_frame, compared, parameters, summaries
+from narrows.calibrate.plain import in_short
 from narrows.calibrate.readings import LATENCY, RPM, THROUGHPUT, meaning_of
 from narrows.calibrate.rounds import Rounds, condition_of
 from narrows.calibrate.scenario import Settings, plan_scenario, question_of, written
 from narrows.errors import NarrowsError, SpecError, UsageError
 from narrows.metrics.score import score
-from narrows.metrics.scored_run import Load, belongs, loads
+from narrows.metrics.scored_run import Load, belongs, loads, packets
 from narrows.spec.observe import ci, repeat
 from narrows.spec.under_test import TOOLS
 
@@ -255,6 +257,74 @@ def test_an_order_that_is_the_wrong_way_round_is_counted_and_named() -> None:
     assert (found.inversions.pairs, found.inversions.inverted) == (1, 1)
     assert found.inversions.which == [("good", "bad")]
     assert found.bias.median == pytest.approx((35.0 - 45.0) / 2)  # errors +35 and -45, twice each
+
+
+def test_errors_are_told_by_condition_and_by_how_far_the_seeds_lie_apart() -> None:
+    rows = [
+        {
+            "run_id": f"{c}{n}",
+            "tool": "t",
+            "condition": c,
+            "quantity": LATENCY,
+            "metric": "m",
+            "value": v,
+            "truth": 5.0,
+        }
+        for c, seeds in (("x", (25.0, 27.0)), ("y", (95.0, 99.0)))
+        for n, v in enumerate(seeds)
+    ]
+    found = next(s for s in summaries(table(rows)) if s.whose == "third party")
+    # errors of x: 25 - 20 - 5 = 0 and 2, of y: 70 and 74; medians 1, 72; half ranges 1, 2, their median 1.5
+    assert (found.least, found.most, found.seeds_reach) == pytest.approx((1.0, 72.0, 1.5))
+
+
+def calibrated(rows: list[dict[str, Any]], seeds: int) -> Calibration:
+    made, empty = table(rows), pl.DataFrame()
+    runs = pl.DataFrame({"seed": [str(n) for n in range(seeds)]})
+    return Calibration(
+        Path(), "?", (), ("t",), runs, empty, empty, made, tuple(summaries(made)), empty, empty
+    )  # fmt: skip
+
+
+def test_the_answer_is_given_in_plain_words_with_what_is_not_known() -> None:
+    row = {"tool": "t", "quantity": LATENCY, "metric": "m", "truth": 5.0}
+    near = row | {"run_id": "a", "condition": "x", "value": 25.4}  # 25.4 - 20 - 5: 0.4 ms too much
+    far = row | {"run_id": "b", "condition": "y", "value": 22.0}  # 3 ms too little
+    one = dict(in_short(calibrated([near], seeds=1)))
+    assert one["Latency that others met"] == (
+        "1 of 1 answers is within 1 ms of what other traffic's packets met in the queue. "
+        "Furthest above it: +0.4 ms, t (m, down)."
+    )
+    assert "nothing is known of how far another run would differ" in one["How sure"]
+    both = dict(in_short(calibrated([near, far], seeds=2)))
+    assert both["Latency that others met"].startswith("0 of 1 answers are, in every condition, within 1 ms")
+    assert (
+        "Furthest below it: −3.0 ms, t (m, down, y); furthest above it: +0.4 ms"
+        in both["Latency that others met"]
+    )
+    assert both["How sure"].endswith("A 95 % interval of a median needs 6 seeds.")
+
+
+def test_packets_are_parted_by_hop_direction_and_party_in_order_of_time() -> None:
+    flows = pl.DataFrame(
+        {"hop": ["a", "a", "b"], "direction": "down", "flow": [1, 2, 1], "item": ["test", None, "cross"],
+         "protocol": ["tcp", "udp", "udp"]},
+        schema_overrides={"flow": pl.UInt32},
+    )  # fmt: skip
+    queue = pl.DataFrame(
+        {"hop": ["b", "a", "a", "a", "a", "b"], "direction": ["down"] * 5 + ["up"],
+         "t_ns": [-1, 7, 5, 6, 8, 9], "flow": [1, 1, 1, 2, None, 1],
+         "bytes": [1, 2, 3, 4, 5, 6], "sojourn_ns": [0] * 6},
+        schema_overrides={"flow": pl.UInt32},
+    )  # fmt: skip
+    found = packets(queue, flows, lambda item: item or "nobody's")
+    # of hop b one is before t = 0, the other goes up, where flow 1 is unknown; a NULL flow is nobody's
+    assert list(found) == [("a", "down", "nobody's"), ("a", "down", "test"), ("b", "up", "nobody's")]
+    assert found["a", "down", "test"].t_ns.tolist() == [5, 7]
+    assert found["a", "down", "test"].bytes.tolist() == [3, 2]
+    assert found["a", "down", "test"].tcp.tolist() == [True, True]
+    assert found["a", "down", "nobody's"].flow.tolist() == [2, -1]
+    assert found["b", "up", "nobody's"].t_ns.tolist() == [9]
 
 
 def test_a_variation_is_compared_with_the_usual_parameters_of_the_same_condition() -> None:

@@ -127,7 +127,7 @@ def _sure(found: Calibration) -> str:
     if seeds == 1:
         return (
             "Each test ran once on each link, so nothing is known of how far another run would differ: the "
-            f"errors are of these runs alone. --seeds {FOR_AN_INTERVAL} gives a 95 % interval of the median."
+            f"errors are of these runs alone. {FOR_AN_INTERVAL} seeds give a 95 % interval of the median."
         )
     more = "" if seeds >= FOR_AN_INTERVAL else f" A 95 % interval of a median needs {FOR_AN_INTERVAL} seeds."
     return (

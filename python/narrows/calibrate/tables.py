@@ -57,7 +57,8 @@ def seeds(one: Summary) -> str | None:
 
 def amount(one: Summary, value: float) -> str:
     """A reading or a truth itself."""
-    return f"{value / 1e6:.1f} Mbit/s" if one.relative else f"{value:.1f} ms"
+    shown, unit = (value / 1e6, "Mbit/s") if one.relative else (value, "ms")
+    return f"{signed(shown, 1).removeprefix('+')} {unit}"
 
 
 def worst(one: Summary) -> str | None:

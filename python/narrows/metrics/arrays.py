@@ -39,7 +39,7 @@ def all_finite(x: Floats) -> bool:
         return bool(np.isfinite(x.sum()))
 
 
-def ascends(x: Floats) -> bool:
+def ascends(x: Floats | NDArray[np.int64]) -> bool:
     """Whether the values are in order already, so that order statistics stand in their places."""
     return x.size < 2 or bool(x[0] <= x[-1] and (x[1:] >= x[:-1]).all())
 

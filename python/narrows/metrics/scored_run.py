@@ -148,8 +148,14 @@ def packets(
             if not ascends(when):
                 rows = rows[np.argsort(when, kind="stable")]
                 when = t_ns[rows]
-            columns = [column[rows].astype(np.int64, copy=False) for column in (size, sojourn, flow)]
-            found.append((first, name, Packets(when, *columns, tcp.reshape(-1)[entry[rows]])))
+            part = Packets(
+                t_ns=when,
+                bytes=size[rows].astype(np.int64),
+                sojourn_ns=sojourn[rows],
+                flow=flow[rows].astype(np.int64),
+                tcp=tcp.reshape(-1)[entry[rows]],
+            )
+            found.append((first, name, part))
     begins = {
         name[:2]: min(first for first, each, _ in found if each[:2] == name[:2]) for _, name, _ in found
     }
