@@ -51,9 +51,9 @@ claims: kernel ## run the experiments of some claims and judge them: C="c2 c3" S
 	done
 	./narrows claims $(C)
 
-bench: kernel agent ## speed and memory against their targets and against ns-3; about ten minutes
+bench: kernel agent ## speed and memory against their targets and against ns-3; about an hour (ROWS=ns3,flows-1000-reno: only these)
 	@bench/need_ns3.sh
-	$(PYTHON) bench/run.py
+	$(PYTHON) bench/run.py --rows $(or $(ROWS),all)
 
 fuzz: ## fuzz the agent's parsers, FUZZ_SECONDS=60 each, and keep what is new; needs a nightly Rust and cargo-fuzz
 	cd agent && set -e; for target in $$(ls fuzz/corpus); do \

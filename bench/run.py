@@ -135,7 +135,8 @@ def keep(measured: list[tuple[str, rows.Row]], about: dict[str, Any]) -> None:
     new = [{"row": name, "measured_at": now} | asdict(row) for name, row in measured]
     told = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"conditions": {}, "rows": []}
     replaced = {name for name, _ in measured}
-    all_rows = [row for row in told["rows"] if row["row"] not in replaced] + new
+    # Rows of before there were dates do not say what they hold for: they go.
+    all_rows = [row for row in told["rows"] if row.get("row", new[0]["row"]) not in replaced] + new
     all_rows.sort(key=lambda row: ROWS.index(row["row"]) if row["row"] in ROWS else len(ROWS))
     dates = {row["measured_at"] for row in all_rows}
     conditions = {when: each for when, each in told["conditions"].items() if when in dates} | {now: about}

@@ -258,6 +258,32 @@ def message(directory: Path) -> str:
     return str(manifest(directory)["error"]["line"])
 
 
+# ---- modules ----------------------------------------------------------------------------------------------
+
+
+def built_module(name: str, place: Path) -> Path:
+    """A module of tests/modules, built as kernel/README.md says."""
+    from narrows.kernel import find
+
+    folder = place / name
+    shutil.copytree(Path(__file__).parent / "modules" / name, folder)
+    words = ["make", "-C", str(find().tree), "ARCH=um", f"M={folder}", "modules"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / f"{name}.ko"
+
+
+def symbol(name: str) -> str:
+    """Where the kernel under test has it, in hexadecimal."""
+    from narrows.kernel import find
+
+    for line in (find().tree / "System.map").read_text().splitlines():
+        address, _, found = line.split(maxsplit=2)
+        if found == name:
+            return f"0x{address}"
+    raise AssertionError(f"the kernel has no {name}")
+
+
 # ---- the machine ------------------------------------------------------------------------------------------
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 import lab
-from narrows.kernel import find
 from narrows.plan.build import plan_file
 from narrows.plan.model import run_id
 
-SOURCE = Path(__file__).parents[1] / "modules/tcp_fixed"
 WINDOW = 8
 MSS_BYTES, RTT_S, DURATION_S = 1448, 0.040, 10
 """1500 bytes less IP and TCP headers with timestamps. A window of 8 segments per 40 ms of RTT."""
@@ -31,12 +28,7 @@ machine(modules=["tcp_fixed.ko window={WINDOW}"])
 @pytest.fixture(scope="module")
 def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The module, built as kernel/README.md says."""
-    place = tmp_path_factory.mktemp("module") / "tcp_fixed"
-    shutil.copytree(SOURCE, place)
-    words = ["make", "-C", str(find().tree), "ARCH=um", f"M={place}", "modules"]
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return place / "tcp_fixed.ko"
+    return lab.built_module("tcp_fixed", tmp_path_factory.mktemp("module"))
 
 
 @pytest.mark.kernel
