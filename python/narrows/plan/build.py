@@ -16,6 +16,7 @@ from narrows.plan.model import (
     CalibrationPath,
     Capture,
     Command,
+    Direction,
     FlowTap,
     FlowWatch,
     FlowWindow,
@@ -237,42 +238,19 @@ def _flow_tap(run: ResolvedRun, traffic: tuple[TrafficItem, ...]) -> FlowTap | N
 
 def _hops(run: ResolvedRun, topology: Topology) -> tuple[Hop, ...]:
     router = topology.bottleneck
-    down = topology.at(router, topology.bottleneck_down_cable).name
     detail, interval_ns = run.tap["detail"], run.tap["interval"].ns
+
+    def hop(direction: Direction, iface: str, ingress: tuple[str, ...]) -> Hop:
+        return Hop(
+            hop="bottleneck", direction=direction, node=router, iface=iface, ingress=ingress,
+            tap=detail, tap_interval_ns=interval_ns,
+        )  # fmt: skip
+
+    down = topology.at(router, topology.bottleneck_down_cable).name
     if topology.bottleneck_up_cable is None:
-        others = tuple(i.name for i in topology.of(router) if i.name != down)
-        return (
-            Hop(
-                hop="bottleneck",
-                direction="down",
-                node=router,
-                iface=down,
-                ingress=others,
-                tap=detail,
-                tap_interval_ns=interval_ns,
-            ),
-        )
+        return (hop("down", down, tuple(i.name for i in topology.of(router) if i.name != down)),)
     up = topology.at(router, topology.bottleneck_up_cable).name
-    return (
-        Hop(
-            hop="bottleneck",
-            direction="down",
-            node=router,
-            iface=down,
-            ingress=(up,),
-            tap=detail,
-            tap_interval_ns=interval_ns,
-        ),
-        Hop(
-            hop="bottleneck",
-            direction="up",
-            node=router,
-            iface=up,
-            ingress=(down,),
-            tap=detail,
-            tap_interval_ns=interval_ns,
-        ),
-    )
+    return hop("down", down, (up,)), hop("up", up, (down,))
 
 
 def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Calibration:
