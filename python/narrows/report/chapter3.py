@@ -7,12 +7,13 @@ per condition; the thesis' own numbers are lines. Conditions are read from plans
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from narrows.metrics.flow_case import FlowCase, flow_cases
 from narrows.metrics.many_flows import ManyFlows
@@ -25,8 +26,13 @@ ValueOf = Callable[[ManyFlows], float | None]
 SeriesOf = Callable[[FlowCase], str]
 
 LEGEND_CHARACTERS = 130
+Stroke = Literal["-", ":", "-."]
+Fill = Literal["full", "left", "none"]
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a1f5c")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
+STYLES: tuple[tuple[Stroke, Fill], ...] = (("-", "full"), (":", "none"), ("-.", "left"))
+"""Line style and filling of the marker, of a figure's first, second and third line."""
+LEGEND_ROW_IN = 0.16
 
 
 @dataclass(frozen=True)
@@ -203,11 +209,14 @@ def draw(figure: Figure, found: Cases) -> Result:
             figure.name, figure.title, "no run here has these flows, or its tables hold no such number"
         )
     scales = list(dict.fromkeys(case.scale for case in points))
-    drawing, grid = canvas(1, len(scales), PAGE_IN, row_in=2.5, sharey=True)
-    series = list(dict.fromkeys(_series(case, figure.by_mix) for case in points))
+    looks = _looks(points, figure.by_mix)
+    handles = _legend(figure, looks)
+    columns = max(1, min(4, LEGEND_CHARACTERS // (max(len(str(h.get_label())) for h in handles) + 8)))
+    rows = -(-len(handles) // columns)
+    drawing, grid = canvas(1, len(scales), PAGE_IN, row_in=2.3 + LEGEND_ROW_IN * rows, sharey=True)
     with styled():
         for axes, scale in zip(grid[0], scales, strict=True):
-            _panel(axes, figure, {case: v for case, v in points.items() if case.scale == scale}, series)
+            _panel(axes, figure, {case: v for case, v in points.items() if case.scale == scale}, looks)
             axes.set_title(scale)
             axes.set_xlabel("flows")
         grid[0][0].set_ylabel(figure.y_label)
@@ -215,10 +224,9 @@ def draw(figure: Figure, found: Cases) -> Result:
             grid[0][0].set_ylim(0, figure.top)
         elif "index" not in figure.y_label:
             grid[0][0].set_ylim(0, grid[0][0].get_ylim()[1] * 1.05)
-        handles, labels = _legend(grid[0])
-        columns = LEGEND_CHARACTERS // (max(len(label) for label in labels) + 8)
-        drawing.legend(handles, labels, loc="outside lower center", ncols=max(1, min(4, columns)))
-        corner(grid[0][-1], "red: the thesis' numbers")
+        drawing.legend(handles=handles, loc="outside lower center", ncols=columns)
+        if figure.thesis:
+            corner(grid[0][-1], "red: the thesis' numbers")
     shown = [run for case in points for run in chosen[case]]
     ids = run_ids(shown)
     counts = [len(chosen[case]) for case in points]
@@ -250,15 +258,34 @@ def _series(case: FlowCase, by_mix: bool) -> str:
     return ", ".join(parts + words[3:])
 
 
+def _looks(points: Iterable[FlowCase], by_mix: bool) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each series, in order. Where mixes are told apart they have the colours, and RTTs
+    and whatever else the markers: there are more series than colours."""
+    names: dict[str, tuple[str, str]] = {}
+    for case in points:
+        name = _series(case, by_mix)
+        mix, _, rest = name.partition(", ") if by_mix else (name, "", name)
+        names.setdefault(name, (mix, rest))
+    mixes, rests = (list(dict.fromkeys(part)) for part in zip(*names.values(), strict=True))
+    return {
+        name: (COLOURS[mixes.index(mix) % len(COLOURS)], MARKERS[rests.index(rest) % len(MARKERS)])
+        for name, (mix, rest) in names.items()
+    }
+
+
 def _panel(
-    axes: Axes, figure: Figure, points: dict[FlowCase, dict[str, list[float]]], series: list[str]
+    axes: Axes,
+    figure: Figure,
+    points: dict[FlowCase, dict[str, list[float]]],
+    looks: dict[str, tuple[str, str]],
 ) -> None:
     counts = sorted({case.flows for case in points})
-    own = [s for s in series if any(_series(case, figure.by_mix) == s for case in points)]
+    own = [name for name in looks if any(_series(case, figure.by_mix) == name for case in points)]
     for level in figure.thesis.get(next(iter(points)).scale, ()):
         axes.axhline(level, color=MARK_COLOUR, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     for number, name in enumerate(own):
-        for style, line in zip(("-", ":", "-."), figure.lines, strict=False):
+        colour, marker = looks[name]
+        for (style, fill), line in zip(STYLES, figure.lines, strict=False):
             at, middle, low, high = [], [], [], []
             for case, values in sorted(points.items(), key=lambda each: each[0].flows):
                 if _series(case, figure.by_mix) == name and values[line.name]:
@@ -267,23 +294,29 @@ def _panel(
                     low.append(middle[-1] - min(values[line.name]))
                     high.append(max(values[line.name]) - middle[-1])
             if at:
-                place = series.index(name) % len(COLOURS)
+                ranges = [low, high] if any(low + high) else None  # caps of nothing would fill open markers
                 axes.errorbar(
-                    at, middle, yerr=[low, high], color=COLOURS[place], marker=MARKERS[place], markersize=4,
-                    linestyle=style, capsize=2, markerfacecolor="white" if style != "-" else COLOURS[place],
-                    label=name if len(figure.lines) == 1 else f"{line.name}, {name}",
+                    at, middle, yerr=ranges, color=colour, marker=marker, markersize=4.5,
+                    linestyle=style, capsize=2, fillstyle=fill,
                 )  # fmt: skip
     axes.set_xticks(range(len(counts)), [str(count) for count in counts])
     axes.set_xlim(-0.5, len(counts) - 0.5)
 
 
 def _offset(number: int, of: int) -> float:
-    return 0.0 if of < 2 else 0.4 * (number / (of - 1) - 0.5)
+    return 0.0 if of < 2 else min(0.05 * of, 0.5) * (number / (of - 1) - 0.5)
 
 
-def _legend(panels: Sequence[Axes]) -> tuple[list[Any], list[str]]:
-    seen: dict[str, Any] = {}
-    for axes in panels:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            seen.setdefault(label, handle)
-    return list(seen.values()), list(seen)
+def _legend(figure: Figure, looks: dict[str, tuple[str, str]]) -> list[Line2D]:
+    """One entry per series, and one in black per line of the figure where it has several."""
+    handles = [
+        Line2D([], [], color=colour, marker=marker, markersize=4.5, label=name)
+        for name, (colour, marker) in looks.items()
+    ]
+    if len(figure.lines) > 1:
+        handles += [
+            Line2D([], [], color="black", marker="o", markersize=4.5, linestyle=style, fillstyle=fill,
+                   label=line.name)
+            for (style, fill), line in zip(STYLES, figure.lines, strict=False)
+        ]  # fmt: skip
+    return handles
