@@ -27,7 +27,7 @@ setup: ## install what is missing, make the Python environment, build the agent 
 agent: ## build the agent
 	cd agent && cargo build --release --locked
 
-kernel: setup ## build the kernel under test into the cache (once; about seven minutes)
+kernel: setup ## build the kernel under test into the cache (once; about eight minutes)
 	./narrows kernel build
 
 demo: kernel ## a cut of the study, from nothing to a report: two rates, four AQMs, three seeds; about ten minutes

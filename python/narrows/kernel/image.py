@@ -102,6 +102,6 @@ def find() -> KernelImage:
     if not images:
         raise KernelError(
             f"the kernel under test has not been built (none for this recipe in {cache_dir() / 'kernel'})",
-            remedy="narrows kernel build   (about 7 minutes on two cores, once)",
+            remedy="narrows kernel build   (about 8 minutes on two cores, once)",
         )
     return images[0]
