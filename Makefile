@@ -30,7 +30,7 @@ agent: ## build the agent
 kernel: setup ## build the kernel under test into the cache (once; about eight minutes)
 	./narrows kernel build
 
-demo: kernel ## a cut of the study, from nothing to a report: two rates, four AQMs, three seeds; about ten minutes
+demo: kernel ## a cut of the study, from nothing to a report: two rates, four AQMs, three seeds; a quarter of an hour, later three minutes
 	./narrows run experiments/aqm_study.py --only 'rate=$(DEMO_RATES) seed=$(DEMO_SEEDS)' --out results/demo
 	@report=$$(./narrows report results/demo) && printf '\nThe report: file://%s\n' "$$(realpath "$$report")"
 

@@ -180,7 +180,7 @@ def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float
     measured += f", {ratio:.1f} × ns-3" if ratio is not None else ""
     if (case.flows, case.cca) != (1000, "reno"):
         return [Row(case.name, "said, not judged", measured, None, note, numbers)]
-    beats = None if ratio is None else ratio >= CORE_RATIO
+    beats = ratio is not None and ratio >= CORE_RATIO
     return [
         Row(
             f"{case.name}: wall s per virtual s",
@@ -231,7 +231,7 @@ def full(bench: Bench, seconds: float | None) -> Row:
         f"peak PSS, {case.name}, base RTT {case.rtt_ms} ms, {case.buffer_bytes // 10**6} MB of buffer full",
         f"< {MEMORY_MIB:.0f} MiB",
         f"{one.pss_mib:.0f} MiB" + ("" if was_full else ": the buffer did not fill"),
-        one.pss_mib < MEMORY_MIB if was_full else None,
+        was_full and one.pss_mib < MEMORY_MIB,
         f"{one.packets} packets, {one.dropped} dropped; looked at every {PEAK_INTERVAL_S} s",
         {"run": asdict(one)},
     )

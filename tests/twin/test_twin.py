@@ -40,13 +40,6 @@ CONDITIONS = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def namespaces() -> None:
-    done = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"network namespaces cannot be made here: {done.stderr.strip()}")
-
-
 @dataclass(frozen=True)
 class Figures:
     """What is compared of one run."""

@@ -7,7 +7,6 @@ compared with the flow tap too. The dumbbell has no base RTT, because hosts may 
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -39,13 +38,6 @@ tap("drops", interval="100 ms")
 flow_tap(warm_up="{WARM_UP_S} s", interval="500 ms")
 sample(tcp_info=None, qdisc=None, link=None)
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def namespaces() -> None:
-    done = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"network namespaces cannot be made here: {done.stderr.strip()}")
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,21 @@ def test_a_run_that_fails_ends_the_training_and_names_itself(
         list(training.train(image, tmp_path / "counts", [make_plan()]))
 
 
+def test_a_run_whose_agent_fails_ends_the_training_too(
+    image: KernelImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(_: UmlEngine, __: Any, directory: Path, *___: Any, **____: Any) -> Carried:
+        (directory / "raw").mkdir()
+        (directory / "raw/result.json").write_text('{"status": "failed", "error": {"message": "no tc"}}')
+        return Carried(error=None, wall_s=1.0, cpu=0, max_rss_bytes=None, cpu_s=None, isolation={})
+
+    monkeypatch.setattr(UmlEngine, "check", lambda *_: None)
+    monkeypatch.setattr(UmlEngine, "slots", lambda *_: [Slot(0, None)])
+    monkeypatch.setattr(UmlEngine, "run", run)
+    with pytest.raises(EngineError, match=r"profiling the kernel: .*no tc"):
+        list(training.train(image, tmp_path / "counts", [make_plan()]))
+
+
 def test_training_is_part_of_what_decides_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = recipe()
     (tmp_path / "paths.py").write_text("other = 1\n")

@@ -5,13 +5,14 @@ The runs are ordinary ones; their results are thrown away.
 
 from __future__ import annotations
 
+import json
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from narrows.engine import layout
-from narrows.engine.types import Limits
+from narrows.engine.types import Carried, Limits
 from narrows.engine.uml import UmlEngine
 from narrows.errors import EngineError
 from narrows.kernel import KernelImage
@@ -36,9 +37,18 @@ def train(image: KernelImage, counts: Path, plans: Sequence[Plan]) -> Iterator[t
                 stop=threading.Event(),
                 progress=lambda _: None,
             )
-        if carried.error is not None:
+            fault = _fault(carried, directory)
+        if fault is not None:
             raise EngineError(
-                f"profiling the kernel: {plan.experiment}, {plan.key}: {carried.error.line()}",
+                f"profiling the kernel: {plan.experiment}, {plan.key}: {fault}",
                 remedy="narrows kernel build tries again",
             )
     yield len(plans), len(plans)
+
+
+def _fault(carried: Carried, directory: Path) -> str | None:
+    """Why the run does not count: a kernel that was not exercised would be laid out by nothing."""
+    if carried.error is not None:
+        return carried.error.line()
+    result = json.loads((directory / layout.RAW / layout.RESULT).read_bytes())
+    return None if result["status"] == "ok" else f"the agent failed: {json.dumps(result['error'])}"

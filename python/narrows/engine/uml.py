@@ -18,6 +18,7 @@ from narrows import kernel
 from narrows.engine import agent_binary, guest_disk, host, landlock, layout, modules, process
 from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, RunFault, Slot
 from narrows.errors import EngineError
+from narrows.plan.capacity import BROWSER_SWITCH
 from narrows.plan.model import Command, Plan
 
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
@@ -27,7 +28,6 @@ JS_CLIENTS = {
     "tests/interop/cloudflare-js": "Cloudflare's own client",
 }
 """Clients from npm: where in the checkout, and what they are."""
-BROWSER_SWITCH = "--browser"
 OVERHEAD_BYTES = 64 * 1024 * 1024
 """The kernel's own text, page tables of stub processes, the launcher."""
 PACKAGES = {"iperf3": "iperf3", "tc": "iproute2", "ip": "iproute2", "ping": "iputils-ping", "node": "nodejs"}

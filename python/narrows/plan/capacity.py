@@ -27,6 +27,8 @@ ACK_BYTES = 1024
 """An acknowledgement that netem holds."""
 NODE_BYTES = 4 * MIB
 ROUNDED_TO = 256 * MIB
+BROWSER_SWITCH = "--browser"
+"""What a command's argument list has before the browser that it is to start."""
 BROWSER_BYTES = 2048 * MIB
 
 PORTS = 60999 - 32768 + 1
@@ -76,7 +78,7 @@ def memory_needed(link: LinkSummary, traffic: Iterable[TrafficItem], nodes: int)
 
 def programs_need(traffic: Iterable[TrafficItem]) -> int:
     """Bytes of guest memory that outside programs need beyond the usual: a browser is many processes."""
-    browsers = any("--browser" in item.argv for item in traffic if isinstance(item, Command))
+    browsers = any(BROWSER_SWITCH in item.argv for item in traffic if isinstance(item, Command))
     return BROWSER_BYTES if browsers else 0
 
 

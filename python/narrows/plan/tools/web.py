@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from narrows.plan.capacity import BROWSER_SWITCH
 from narrows.plan.lowering import Lowering, background, foreground
 from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
@@ -33,7 +34,7 @@ def lower_cloudflare(item: Traffic, item_id: str, state: Lowering) -> list[Traff
     server, at, certificate = _server(item, item_id, state)
     argv: tuple[str, ...] = (*JS_CLIENT, "--server", f"{'https' if item['tls'] else 'http'}://{at}")
     if item["client"] != "node":
-        argv += ("--browser", item["client"], "--profile", f"{BROWSER_PROFILES}/{item_id}-profile")
+        argv += (BROWSER_SWITCH, item["client"], "--profile", f"{BROWSER_PROFILES}/{item_id}-profile")
     client = foreground(item, item_id, "cloudflare", argv, state)
     if item["tls"]:
         client = client.model_copy(update={"env": {"NODE_EXTRA_CA_CERTS": certificate}})
