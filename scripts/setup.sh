@@ -67,6 +67,12 @@ if ! cargo_is_usable; then
     exit 1
 fi
 
+# ---- agent, in the background: the rest mostly waits for downloads -----------------------------------------
+
+(cd agent && exec cargo build --release --locked --quiet) &
+agent=$!
+trap 'kill "$agent" 2>/dev/null || true' EXIT
+
 # ---- Python environment ----------------------------------------------------------------------------------
 
 python=""
@@ -106,11 +112,10 @@ for client in tests/interop/ndt7-js tests/interop/cloudflare-js; do
     fi
 done
 
-# ---- agent -----------------------------------------------------------------------------------------------
+# ---- the agent's end -------------------------------------------------------------------------------------
 
-if [ -f agent/Cargo.toml ]; then
-    (cd agent && cargo build --release --locked --quiet) || {
-        say "error: the agent did not build (cd agent && cargo build --release)"
-        exit 1
-    }
+if ! wait "$agent"; then
+    say "error: the agent did not build (cd agent && cargo build --release)"
+    exit 1
 fi
+trap - EXIT
