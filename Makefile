@@ -27,10 +27,10 @@ setup: ## install what is missing, make the Python environment, build the agent 
 agent: ## build the agent
 	cd agent && cargo build --release --locked
 
-kernel: setup ## build the kernel under test into the cache (once; about eight minutes)
+kernel: setup ## build the kernel under test into the cache (once; five to nine minutes)
 	./narrows kernel build
 
-demo: kernel ## a cut of the study, from nothing to a report: two rates, four AQMs, three seeds; a quarter of an hour, later three minutes
+demo: kernel ## a cut of the study, from nothing to a report: two rates, four AQMs, three seeds; eleven minutes, later two
 	./narrows run experiments/aqm_study.py --only 'rate=$(DEMO_RATES) seed=$(DEMO_SEEDS)' --out results/demo
 	@report=$$(./narrows report results/demo) && printf '\nThe report: file://%s\n' "$$(realpath "$$report")"
 

@@ -45,7 +45,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str =
-    "usage: narrows-agent guest DIR | host DIR | shell DIR | ndt7-client ... | ndt7-server ... | rpm-client ... | rpm-server ... | web-speed-client ... | web-speed-server ... | udp-capacity ... | version";
+    "usage: narrows-agent guest DIR | host DIR | shell DIR | ndt7-client ... | ndt7-server ... | certified ... | rpm-client ... | rpm-server ... | web-speed-client ... | web-speed-server ... | udp-capacity ... | version";
 
 fn version() -> ExitCode {
     let info = serde_json::json!({
@@ -75,6 +75,7 @@ pub fn main() -> ExitCode {
         ("version", []) => version(),
         ("ndt7-client", rest) => ndt7::client_main(rest),
         ("ndt7-server", rest) => ndt7::server_main(rest),
+        ("certified", rest) => ndt7::certified_main(rest),
         ("udp-capacity", rest) => udp_capacity::main(rest),
         ("web-speed-client", rest) => web::client_main(rest),
         ("web-speed-server", rest) => web::server_main(rest),

@@ -14,8 +14,19 @@ use crate::sys;
 const AGENT: &str = "/run/narrows-agent";
 const TOOLS: &str = "/run/narrows-tools";
 pub const CHECKOUT: &str = "/run/narrows-checkout";
+const OWN_PROGRAMS: &str = "/run/narrows-path";
 const HOME: &str = "/tmp/home";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Programs keep scratch files in these; those that do not exist on this host are not missed.
+const SCRATCH: [&str; 7] = [
+    "/tmp",
+    "/var/tmp",
+    "/var/log",
+    "/var/lock",
+    "/var/run",
+    "/var/lib/nginx",
+    "/var/cache",
+];
 /// Before its first tick the kernel runs on coarse timers, and tc computes bursts for those.
 const EXACT_FROM_NS: i64 = 1_000_000_000;
 
@@ -49,16 +60,8 @@ pub fn prepare(dir: &Path) -> Result<PathBuf> {
     }
     mount("tmpfs", "/run", "tmpfs", 0, "mode=755")?;
     let agent = keep_in_sight()?;
-    // Programs keep scratch files in these; those that do not exist on this host are not missed.
-    for path in [
-        "/tmp",
-        "/var/tmp",
-        "/var/log",
-        "/var/lock",
-        "/var/run",
-        "/var/lib/nginx",
-        "/var/cache",
-    ] {
+    let path = programs_in_sight()?;
+    for path in SCRATCH {
         let real = fs::symlink_metadata(path).is_ok_and(|m| m.is_dir());
         if real {
             mount(
@@ -77,7 +80,7 @@ pub fn prepare(dir: &Path) -> Result<PathBuf> {
     fs::create_dir(RUN_DIR).during(|| format!("creating {RUN_DIR}"))?;
     mount("none", RUN_DIR, "hostfs", 0, &dir.to_string_lossy())?;
     let _ = fs::create_dir_all(HOME);
-    environment();
+    environment(&path);
     sys::exact_timers();
     // veth receives through the per-CPU backlog: its default of 1000 would lose bursts inside the cable.
     fs::write("/proc/sys/net/core/netdev_max_backlog", "1000000").during(|| "netdev_max_backlog".into())?;
@@ -107,19 +110,36 @@ fn keep_in_sight() -> Result<PathBuf> {
     Ok(PathBuf::from(AGENT))
 }
 
+/// Where programs are looked for: the tools that go with the kernel, what the user has (the kernel's command line
+/// says where, as the host sees it), the system's. What a tmpfs is about to hide is bound below /run.
+fn programs_in_sight() -> Result<String> {
+    let mut places = vec![];
+    if std::env::var_os("narrows_tools").is_some() {
+        places.push(TOOLS.to_string());
+    }
+    let own = std::env::var("PATH").unwrap_or_default();
+    for (number, place) in own.split(':').filter(|place| place.starts_with('/')).enumerate() {
+        let hidden = SCRATCH.iter().any(|scratch| Path::new(place).starts_with(scratch));
+        if hidden && Path::new(place).is_dir() {
+            let shown = format!("{OWN_PROGRAMS}/{number}");
+            fs::create_dir_all(&shown).during(|| format!("creating {shown}"))?;
+            mount(place, &shown, "none", libc::MS_BIND, "")?;
+            places.push(shown);
+        } else {
+            places.push(place.to_string());
+        }
+    }
+    places.push(PATH.to_string());
+    Ok(places.join(":"))
+}
+
 /// What programs see: kernel parameters that landed in init's environment are not for them.
-fn environment() {
-    let tools = std::env::var_os("narrows_tools").is_some();
+fn environment(path: &str) {
     for (key, _) in std::env::vars_os() {
         std::env::remove_var(key);
     }
-    let path = if tools {
-        format!("{TOOLS}:{PATH}")
-    } else {
-        PATH.to_string()
-    };
     let fixed = [
-        ("PATH", path.as_str()),
+        ("PATH", path),
         ("HOME", HOME),
         ("TMPDIR", "/tmp"),
         ("LANG", "C.UTF-8"),

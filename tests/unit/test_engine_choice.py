@@ -95,6 +95,16 @@ def test_a_tool_that_is_not_installed_is_named_with_its_item(engine: UmlEngine) 
         engine.check([command(["no-such-tool", "-c", "10.0.2.1"])])
 
 
+def test_a_program_that_the_agent_becomes_must_be_there_and_go_programs_have_their_remedy(
+    engine: UmlEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "_path", "/usr/sbin:/usr/bin:/sbin:/bin")
+    plan = command(["@agent", "certified", "--name", "10.0.2.1", "--", "ndt-server", "-a"])
+    with pytest.raises(EngineError, match=r"ndt-server \(for speed\)") as raised:
+        engine.check([plan])
+    assert "go install github.com/m-lab/ndt-server@v" in str(raised.value)
+
+
 def test_the_agents_own_programs_need_no_installation(engine: UmlEngine) -> None:
     engine.check([command(["@agent", "ndt7-client"])])
 

@@ -210,7 +210,25 @@ def test_ndt7_can_use_tls_another_cca_and_the_official_programs(tmp_path: Path) 
     )
     go = plan_of(tmp_path, link, 'ndt = ndt7(client="ndt7-client", server="ndt-server")')
     assert item(go, "ndt").argv[:5] == ("ndt7-client", "-server", "10.0.2.1:80", "-scheme", "ws")
-    assert item(go, "ndt-server").argv[0] == "ndt-server"
+    server = item(go, "ndt-server")
+    assert server.argv[:2] == ("ndt-server", "-ndt7_addr_cleartext=10.0.2.1:80")
+    assert {"-ndt7_addr=127.0.0.1:0", "-health_addr=127.0.0.1:0"} < set(server.argv)
+    assert server.ready is not None
+    assert server.ready.tcp == "10.0.2.1:80"
+
+
+def test_the_official_server_over_tls_gets_a_certificate_made_for_it(tmp_path: Path) -> None:
+    link = 'link = Link(rate="50 Mbit/s")'
+    plan = plan_of(tmp_path, link, 'ndt = ndt7(client="ndt7-client", server="ndt-server", tls=True)')
+    made = ("--cert", "@out/ndt-server.crt", "--key", "@out/ndt-server.key")
+    server = item(plan, "ndt-server").argv
+    assert server[: server.index("--")] == ("@agent", "certified", "--name", "10.0.2.1", *made)
+    assert server[server.index("--") + 1 :][:2] == ("ndt-server", "-ndt7_addr=10.0.2.1:443")
+    assert server[-2:] == ("-cert=@out/ndt-server.crt", "-key=@out/ndt-server.key")
+
+
+def test_ndt7_in_javascript_is_run_from_the_checkout(tmp_path: Path) -> None:
+    link = 'link = Link(rate="50 Mbit/s")'
     js = plan_of(tmp_path, link, 'ndt = ndt7(client="js")')
     assert item(js, "ndt").argv[:2] == ("node", "@checkout/tests/interop/ndt7-js/run.mjs")
 

@@ -58,6 +58,9 @@ pub fn parse_request(bytes: &[u8]) -> Result<Option<(Request, usize)>, Refusal> 
         return refuse(404, "no such path");
     };
     let header = |name: &str| find_header(head.headers, name);
+    if head.version != Some(1) || header("Host").is_none() {
+        return refuse(400, "not HTTP/1.1 with a Host");
+    }
     if !has_token(head.headers, "Upgrade", "websocket") || !has_token(head.headers, "Connection", "upgrade") {
         return refuse(400, "not a WebSocket upgrade");
     }
@@ -68,7 +71,8 @@ pub fn parse_request(bytes: &[u8]) -> Result<Option<(Request, usize)>, Refusal> 
         Some(key) if BASE64_STANDARD.decode(key).is_ok_and(|k| k.len() == 16) => key.to_owned(),
         _ => return refuse(400, "Sec-WebSocket-Key is not 16 bytes in base64"),
     };
-    if !has_token(head.headers, "Sec-WebSocket-Protocol", SUBPROTOCOL) {
+    let offers = |t: &str| t == SUBPROTOCOL; // unlike the others, names of subprotocols are exact
+    if !has_token_where(head.headers, "Sec-WebSocket-Protocol", offers) {
         return refuse(
             400,
             format!("Sec-WebSocket-Protocol does not offer {SUBPROTOCOL}"),
@@ -96,11 +100,15 @@ fn find_header<'a>(headers: &[httparse::Header<'a>], name: &str) -> Option<&'a s
 
 /// Whether any header of that name lists the token (lists may be split over headers; case is ignored).
 fn has_token(headers: &[httparse::Header], name: &str, token: &str) -> bool {
+    has_token_where(headers, name, |t| t.eq_ignore_ascii_case(token))
+}
+
+fn has_token_where(headers: &[httparse::Header], name: &str, is: impl Fn(&str) -> bool) -> bool {
     headers
         .iter()
         .filter(|h| h.name.eq_ignore_ascii_case(name))
         .filter_map(|h| std::str::from_utf8(h.value).ok())
-        .any(|value| value.split(',').any(|t| t.trim().eq_ignore_ascii_case(token)))
+        .any(|value| value.split(',').any(|t| is(t.trim())))
 }
 
 /// Parses a query string: URL-encoded UTF-8 or a refusal. Later duplicates and `server_` names are left out.

@@ -45,6 +45,7 @@ fn a_request_without_the_subprotocol_is_refused_with_400() {
     let without = REQUEST.replace("Sec-WebSocket-Protocol: net.measurementlab.ndt.v7\r\n", "");
     assert_eq!(status(&without), 400);
     assert_eq!(status(&REQUEST.replace("ndt.v7\r\n", "ndt.v5\r\n")), 400);
+    assert_eq!(status(&REQUEST.replace("ndt.v7\r\n", "NDT.v7\r\n")), 400);
 }
 
 #[test]
@@ -52,6 +53,8 @@ fn other_bad_requests_are_refused() {
     assert_eq!(status(&REQUEST.replace("GET", "POST")), 405);
     assert_eq!(status(&REQUEST.replace("download", "ping")), 404);
     assert_eq!(status(&REQUEST.replace("Version: 13", "Version: 8")), 400);
+    assert_eq!(status(&REQUEST.replace("HTTP/1.1", "HTTP/1.0")), 400);
+    assert_eq!(status(&REQUEST.replace("Host: localhost\r\n", "")), 400);
     assert_eq!(
         status(&REQUEST.replace("DOdm+5/Cm3WwvhfcAlhJoQ==", "c2hvcnQ=")),
         400

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::time::Duration;
 
 /// One textual message. Unknown fields of other implementations are ignored: they are theirs to add.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,6 +50,9 @@ pub struct ConnectionInfo {
     pub server: String,
     #[serde(rename = "UUID", skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
+    /// When the test began, by the server's wall clock: RFC 3339.
+    #[serde(rename = "StartTime", skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -155,6 +159,23 @@ pub fn bbr_info(raw: &[u8], elapsed_us: i64) -> Option<BbrInfo> {
     })
 }
 
+/// A time since 1970 as RFC 3339, in UTC, to the nanosecond.
+pub fn rfc3339(since_1970: Duration) -> String {
+    let (days, seconds) = (since_1970.as_secs() / 86400, since_1970.as_secs() % 86400);
+    // Years that begin in March, in eras of 400 years: a leap day is then the last of its year.
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let nanoseconds = since_1970.subsec_nanos();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanoseconds:09}Z")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,7 +184,8 @@ mod tests {
     fn the_message_of_the_specification_is_understood() {
         // The structure of the specification's measurement message, with its extension by BBRInfo.
         let text = r#"{"AppInfo":{"ElapsedTime":1234,"NumBytes":5678},
-            "ConnectionInfo":{"Client":"1.2.3.4:5678","Server":"[::1]:2345","UUID":"<platform-specific-string>"},
+            "ConnectionInfo":{"Client":"1.2.3.4:5678","Server":"[::1]:2345","UUID":"<platform-specific-string>",
+            "StartTime":"2019-07-16T15:26:05.987748459-04:00"},
             "BBRInfo":{"BW":1269047089,"MinRTT":5,"PacingGain":320,"CwndGain":512,"ElapsedTime":98963},
             "Origin":"server","Test":"download",
             "TCPInfo":{"BusyTime":1234,"BytesAcked":1234,"BytesReceived":1234,"BytesSent":1234,"BytesRetrans":1234,
@@ -201,6 +223,7 @@ mod tests {
                 client: "10.0.0.1:4".into(),
                 server: "10.0.2.1:80".into(),
                 uuid: None,
+                start_time: Some(rfc3339(Duration::new(1_767_225_605, 20))),
             }),
             bbr_info: bbr_info(&bbr, 3),
             origin: Some("server".into()),
@@ -209,6 +232,21 @@ mod tests {
         };
         let golden = include_str!("golden_measurement.json").trim_end();
         assert_eq!(serde_json::to_string(&m).unwrap(), golden);
+    }
+
+    #[test]
+    fn times_are_rfc_3339_across_leap_days_and_centuries() {
+        // The left column by `date -u -d … +%s`.
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00.000000000Z"),
+            (951_782_399, "2000-02-28T23:59:59.000000000Z"),
+            (951_782_400, "2000-02-29T00:00:00.000000000Z"),
+            (1_767_225_600, "2026-01-01T00:00:00.000000000Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.000000000Z"),
+        ] {
+            assert_eq!(rfc3339(Duration::from_secs(seconds)), text);
+        }
+        assert!(rfc3339(Duration::new(0, 7)).ends_with(".000000007Z"));
     }
 
     #[test]

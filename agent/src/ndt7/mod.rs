@@ -1,10 +1,11 @@
-//! NDT7 (protocol v0.11 of Measurement Lab), server and client.
+//! NDT7 (specification v0.11.0 of Measurement Lab), server and client.
 //!
 //! `frame`, `reader`, `handshake`, `measurement`, `spec` and `args` are pure; `peer` holds the rules of one test for
 //! both sides; `server` and `client` wait and write lines. Everything runs in one thread that sleeps in epoll:
 //! under virtual time a system call is dear and a loop that spins never ends.
 
 pub mod args;
+mod certified;
 mod client;
 pub mod frame;
 pub mod handshake;
@@ -41,6 +42,16 @@ pub fn server_main(args: &[String]) -> ExitCode {
         args::SERVER_USAGE,
         args::parse_server(args),
         server::run,
+    )
+}
+
+/// `narrows-agent certified …`
+pub fn certified_main(args: &[String]) -> ExitCode {
+    run(
+        "certified",
+        certified::USAGE,
+        certified::parse(args),
+        certified::run,
     )
 }
 

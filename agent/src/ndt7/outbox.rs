@@ -61,8 +61,6 @@ pub struct Outbox {
     sent_messages_bytes: u64,
     /// Payload bytes of bulk messages that the socket took.
     pub bulk_bytes: u64,
-    /// What the path carries per measurement interval, if known.
-    pub cap_bytes: Option<u64>,
     /// A close frame was added; nothing may follow it.
     pub closing: bool,
 }
@@ -79,7 +77,6 @@ impl Outbox {
             message_bytes: INITIAL_MESSAGE_BYTES,
             sent_messages_bytes: 0,
             bulk_bytes: 0,
-            cap_bytes: None,
             closing: false,
         }
     }
@@ -124,8 +121,7 @@ impl Outbox {
                 }
                 self.bulk = None;
                 self.sent_messages_bytes += self.message_bytes as u64;
-                self.message_bytes =
-                    next_message_bytes(self.message_bytes, self.sent_messages_bytes, self.cap_bytes);
+                self.message_bytes = next_message_bytes(self.message_bytes, self.sent_messages_bytes);
             } else if self.short_at < self.short.len() {
                 self.short_at += transport.write(&self.short[self.short_at..])?;
                 if self.short_at < self.short.len() {

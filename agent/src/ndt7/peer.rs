@@ -7,7 +7,7 @@ use super::frame;
 use super::measurement::{self, AppInfo, ConnectionInfo, Measurement};
 use super::outbox::{Frames, Outbox};
 use super::reader::{Event, Failure, Reader};
-use super::spec::{Rng, Test, CLIENT_GRACE_NS, SERVER_GRACE_NS, TICK_MEAN_NS};
+use super::spec::{Rng, Test, CLIENT_GRACE_NS, SERVER_GRACE_NS};
 use super::sys::{self, Interest, Ready};
 use super::transport::{Received, Transport};
 use std::io;
@@ -275,12 +275,6 @@ impl Peer {
                 .ok()
                 .map(|raw| measurement::tcp_info(&raw, elapsed_us)),
         };
-        if let Some(bbr) = &measured.bbr_info {
-            let interval_bytes = bbr.bw.max(0) as u64 * (TICK_MEAN_NS / 1_000_000) / 1000;
-            if interval_bytes > 0 {
-                self.outbox.cap_bytes = self.outbox.cap_bytes.max(Some(interval_bytes));
-            }
-        }
         if self
             .settings
             .early_exit_bytes
@@ -292,10 +286,17 @@ impl Peer {
         let speaks = self.settings.side == Side::Server || self.sends_bulk();
         let mut sent = false;
         if speaks {
-            let text = serde_json::to_vec(&measured).unwrap_or_default();
+            // Who measured what is known to the other side: the fields are for where it would not be.
+            let wire = Measurement {
+                origin: None,
+                test: None,
+                ..measured.clone()
+            };
+            let text = serde_json::to_vec(&wire).unwrap_or_default();
             sent = self.outbox.push(frame::OP_TEXT, &text);
         }
-        if self.settings.side == Side::Server {
+        // Pings must not be more frequent than texts.
+        if sent && self.settings.side == Side::Server {
             self.outbox
                 .push(frame::OP_PING, (now - self.start_ns).to_string().as_bytes());
         }
@@ -482,6 +483,9 @@ impl Peer {
     pub fn finish(&mut self, end: End) {
         if self.end.is_none() {
             self.data_end_ns.get_or_insert_with(sys::monotonic_ns);
+            if end != End::Closed {
+                self.warn(format!("the test ended without a closing handshake: {}", end.text()));
+            }
             self.transport.shutdown_write();
             self.end = Some(end);
         }

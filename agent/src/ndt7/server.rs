@@ -5,7 +5,7 @@
 
 use super::args::ServerArgs;
 use super::handshake::{self, Refusal, Request};
-use super::measurement::ConnectionInfo;
+use super::measurement::{rfc3339, ConnectionInfo};
 use super::outbox::{Frames, Outbox};
 use super::output::{figures, keyed, note_line, Lines};
 use super::peer::{End, Peer, Settings, Side};
@@ -19,6 +19,7 @@ use std::io::{self, ErrorKind};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 const MAX_CONNECTIONS: usize = 1024;
 /// A client gets this long for TLS and its request.
@@ -377,6 +378,10 @@ impl Server {
             uuid: sys::socket_cookie(fd)
                 .ok()
                 .map(|cookie| format!("narrows_{cookie:016X}")),
+            start_time: SystemTime::now()
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .ok()
+                .map(rfc3339),
         };
         let settings = Settings {
             side: Side::Server,

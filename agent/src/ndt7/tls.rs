@@ -38,17 +38,12 @@ impl Identity {
 
     /// The certificate chain as a PEM file, for clients that are to trust it.
     pub fn pem(&self) -> String {
-        let mut text = String::new();
-        for certificate in &self.chain {
-            let encoded = BASE64.encode(certificate);
-            text.push_str("-----BEGIN CERTIFICATE-----\n");
-            for line in encoded.as_bytes().chunks(64) {
-                text.push_str(&String::from_utf8_lossy(line));
-                text.push('\n');
-            }
-            text.push_str("-----END CERTIFICATE-----\n");
-        }
-        text
+        self.chain.iter().map(|each| pem("CERTIFICATE", each)).collect()
+    }
+
+    /// The private key as a PEM file, for another program that is to be this server.
+    pub fn key_pem(&self) -> String {
+        pem("PRIVATE KEY", self.key.secret_der())
     }
 
     pub fn into_config(self) -> Result<Arc<ServerConfig>, String> {
@@ -60,6 +55,16 @@ impl Identity {
             .map_err(|e| format!("certificate and key do not go together: {e}"))?;
         Ok(Arc::new(config))
     }
+}
+
+fn pem(what: &str, der: &[u8]) -> String {
+    let mut text = format!("-----BEGIN {what}-----\n");
+    for line in BASE64.encode(der).as_bytes().chunks(64) {
+        text.push_str(&String::from_utf8_lossy(line));
+        text.push('\n');
+    }
+    text.push_str(&format!("-----END {what}-----\n"));
+    text
 }
 
 /// Certificate chain and key from PEM files, or self-signed for `names` if no files are given.

@@ -31,6 +31,11 @@ JS_CLIENTS = {
 OVERHEAD_BYTES = 64 * 1024 * 1024
 """The kernel's own text, page tables of stub processes, the launcher."""
 PACKAGES = {"iperf3": "iperf3", "tc": "iproute2", "ip": "iproute2", "ping": "iputils-ping", "node": "nodejs"}
+GO_PROGRAMS = {
+    "ndt7-client": "github.com/m-lab/ndt7-client-go/cmd/ndt7-client@v0.10.1",
+    "ndt-server": "github.com/m-lab/ndt-server@v0.25.3",
+}
+"""M-Lab's own programs, which no distribution packages: the versions that were tried, for `go install`."""
 
 
 def guest_path(tools_dir: Path | None) -> str:
@@ -50,9 +55,11 @@ def mentions(plan: Plan, word: str) -> bool:
 
 
 def programs(item: Command) -> list[str]:
-    """Outside programs that a command starts: itself, and the browser that it is told to start."""
-    named = [started for switch, started in pairwise(item.argv) if switch == BROWSER_SWITCH]
-    return named if item.argv[0] == "@agent" else [item.argv[0], *named]
+    """Outside programs that a command starts: itself, its browser, and what the agent becomes (behind --)."""
+    ours = item.argv[0] == "@agent"
+    switches = (BROWSER_SWITCH, "--") if ours else (BROWSER_SWITCH,)
+    named = [started for switch, started in pairwise(item.argv) if switch in switches]
+    return named if ours else [item.argv[0], *named]
 
 
 def check_tools(plans: Iterable[Plan], path: str) -> None:
@@ -77,10 +84,17 @@ def check_tools(plans: Iterable[Plan], path: str) -> None:
                 missing.setdefault(tool, "set-up")
     if missing:
         names = ", ".join(f"{program} (for {item})" for program, item in missing.items())
-        packages = " ".join(sorted({PACKAGES.get(program, program) for program in missing}))
         raise EngineError(
-            f"not installed: {names}", remedy=f"apt-get install {packages}, or put it on your PATH"
+            f"not installed: {names}", remedy=f"{_installing(set(missing))}, or put it on your PATH"
         )
+
+
+def _installing(missing: set[str]) -> str:
+    """The commands that bring programs."""
+    packages = sorted({PACKAGES.get(program, program) for program in missing - GO_PROGRAMS.keys()})
+    commands = [f"apt-get install {' '.join(packages)}"] if packages else []
+    commands += [f"go install {GO_PROGRAMS[program]}" for program in sorted(missing & GO_PROGRAMS.keys())]
+    return " and ".join(commands)
 
 
 class UmlEngine:

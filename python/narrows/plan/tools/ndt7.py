@@ -12,6 +12,24 @@ JS_CLIENT = ("node", "@checkout/tests/interop/ndt7-js/run.mjs")
 """M-Lab's own client from npm, in the checkout of narrows."""
 
 
+UNUSED_ADDRESSES = ("ndt5_addr", "ndt5_ws_addr", "ndt5_wss_addr", "health_addr", "prometheusx.listen-address")
+"""Where the official server listens besides; two of them in one node must not meet."""
+ANY_LOCAL_PORT = "127.0.0.1:0"
+
+
+def _official_server(server_id: str, at: str, address: str, *, tls: bool) -> tuple[str, ...]:
+    """M-Lab's ndt-server. It makes no certificate of its own: the agent makes one, and becomes the server."""
+    used, unused = ("ndt7_addr", "ndt7_addr_cleartext") if tls else ("ndt7_addr_cleartext", "ndt7_addr")
+    listen = {used: at} | dict.fromkeys((unused, *UNUSED_ADDRESSES), ANY_LOCAL_PORT)
+    words = [f"-{name}={where}" for name, where in listen.items()]
+    server = ("ndt-server", *words, f"-datadir=@out/{server_id}", "-compress-results=false")
+    if not tls:
+        return server
+    cert, key = f"@out/{server_id}.crt", f"@out/{server_id}.key"
+    files = ("--name", address, "--cert", cert, "--key", key)
+    return ("@agent", "certified", *files, "--", *server, f"-cert={cert}", f"-key={key}")
+
+
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """A server, and the client that runs the tests."""
     tls = item["tls"]
@@ -27,12 +45,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         server = ("@agent", "ndt7-server", "--listen", at, "--log", f"@out/{server_id}.jsonl")
         server += (*(("--tls",) if tls else ()), *(("--cca", item["cca"]) if item["cca"] else ()))
     else:
-        # The official server: cleartext and TLS addresses are separate options, the unused one is kept local.
-        addresses = (("-ndt7_addr", at) if tls else ("-ndt7_addr_cleartext", at)) + (
-            "-datadir",
-            f"@out/{server_id}",
-        )
-        server = ("ndt-server", *addresses)
+        server = _official_server(server_id, at, state.server_address, tls=tls)
 
     if item["client"] == "narrows":
         client = ("@agent", "ndt7-client", "--server", f"{scheme}://{at}", "--tests", tests)

@@ -27,3 +27,8 @@ class ndt7(Traffic):
         super().check()
         if self["cca"] is not None and self["server"] != "narrows":
             self.fail("cca works only with server='narrows'", "the official server has no such option")
+        if self["cca"] is not None and self["client"] != "narrows" and "upload" in self["tests"]:
+            self.fail(
+                "cca works for uploads only with client='narrows': the official ones take their host's",
+                'tests="download", or Link(sysctls={"client": {"net.ipv4.tcp_congestion_control": "…"}})',
+            )
