@@ -330,8 +330,7 @@ def inversion_matrix(found: Calibration) -> Result:
         "Each cell is a pair of conditions: its row truly has more capacity left (or a longer queue delay "
         "of a third "
         "party's packets) than its column, by more than the seeds vary; the number says how many of the "
-        "tools' own "
-        f"answers say the opposite. Conditions in order of their truth. {name_runs(runs)}"
+        f"tools' own answers say the opposite. Conditions in order of their truth. {name_runs(runs)}"
     )
     return Drawing(name, title, caption, runs, figure)
 

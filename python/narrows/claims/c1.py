@@ -15,8 +15,7 @@ FILLED = 0.9  # parallel connections fill the link
 
 CLAIM = Claim(
     "C1",
-    "One TCP connection does not fill the link (never above 80 % in their test, even at 10 Mbit/s); "
-    "parallel "
+    "One TCP connection does not fill the link (never above 80 % in their test, even at 10 Mbit/s); parallel "
     "connections do",
     "slide 5",
     "c1_one_connection.py",

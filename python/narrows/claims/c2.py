@@ -71,8 +71,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         "is base RTT plus its depth. The slides give neither; a buffer of 35 ms and a base RTT of 15 ms "
         "are chosen "
         "here because they give 50 ms. Linux' PIE with the settings of RFC 8034, not a cable modem: "
-        "deviations in "
-        "docs/spec.md.",
+        "deviations in docs/spec.md.",
     )
 
 

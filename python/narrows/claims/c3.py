@@ -89,6 +89,5 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         "apart. Beside other traffic the queue decides who gets what, and the reading follows the queue: "
         "it is a "
         "share, not a capacity. Retransmissions change without any change of capacity: a queue that drops"
-        " early, "
-        "or marks, makes more, or none, of them.",
+        " early, or marks, makes more, or none, of them.",
     )

@@ -58,8 +58,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         "queue, and CUBIC keeps any of them busy. At 80 ms a short test that omits nothing reads its "
         "own ramp, and "
         "a queue that drops early makes one connection leave slow start early and lose more of the "
-        "link at each "
-        "reduction.",
+        "link at each reduction.",
     )
 
 

@@ -13,8 +13,8 @@ MAX_TAIL_MS = 5
 
 
 def judge_calm(claim: Claim, chosen: list[Observed], conditions: str) -> Verdict:
-    """No excursion of the probe by 20 ms (a lost probe is not one), and a small tail, under each "
-    "condition and in each direction."""
+    """No excursion of the probe by 20 ms (a lost probe is not one), and a small tail, under each condition
+    and in each direction."""
     numbers: list[Number] = []
     passed: list[bool] = []
     failed: list[str] = []
@@ -47,8 +47,7 @@ def judge_calm(claim: Claim, chosen: list[Observed], conditions: str) -> Verdict
         conditions,
         ids(chosen),
         "A single flow fills whatever queue its own window allows: at 100 Mbit/s a full pfifo of 100 "
-        "packets is 12 ms, "
-        "at 900 Mbit/s 1.3 ms."
+        "packets is 12 ms, at 900 Mbit/s 1.3 ms."
         if failed
         else "",
     )

@@ -16,8 +16,7 @@ SEED = 1
 
 
 def late_timer_rate_bps(rate_bps: float, burst_bytes: float, low_s: float, high_s: float) -> float:
-    """Rate (bytes as the shaper counts them) of a backlogged class whose timers are late by low_s to "
-    "high_s."""
+    """Rate (in the shaper's bytes) of a backlogged class whose timers are late by low_s to high_s."""
     depth_s = burst_bytes * 8 / rate_bps
     frame_s = FRAME_BYTES * 8 / rate_bps
     late = np.random.Generator(np.random.PCG64(SEED)).uniform(low_s, high_s, ROUNDS)

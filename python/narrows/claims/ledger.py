@@ -73,8 +73,8 @@ def judge_all(runs: Sequence[Observed], only: Iterable[str] = ()) -> list[Verdic
 
 
 def covering(verdict: Verdict, queues: Mapping[str, str]) -> Verdict:
-    """A claim on every AQM cannot hold by some of them: what was not measured is named, and the word is "
-    "weaker."""
+    """A claim on every AQM cannot hold by some of them: what was not measured is named, and the word is
+    weaker."""
     if not verdict.claim.id.startswith("R") or verdict.claim.id == "R12":
         return verdict
     measured = {queues[run_id] for run_id in verdict.run_ids}

@@ -18,8 +18,7 @@ MAX_MBPS = 700
 CLAIM = Claim(
     "R1",
     "Without burst shaping the link is under-used at high rates whatever the AQM: at 800 Mbit/s the "
-    "maximum stays "
-    "under 700",
+    "maximum stays under 700",
     "Figure 1",
     "r01_underuse_without_burst.py",
 )
@@ -77,8 +76,7 @@ def _cause(chosen: list[Observed]) -> str:
     depth_us = 1600 * 8 / HIGH_RATE_MBPS
     parts = [
         f"Hypothesis: a bucket of 1600 bytes holds {depth_us:.0f} µs of an 800 Mbit/s class; tokens that "
-        f"come while "
-        "its timer is later than that are lost. With exact timers nothing is."
+        f"come while its timer is later than that are lost. With exact timers nothing is."
     ]
     spans = {
         (t["min_ns"], t["max_ns"]) for r in chosen if (t := r.plan["machine"]["timer_latency"]) is not None
@@ -88,7 +86,6 @@ def _cause(chosen: list[Observed]) -> str:
         rate = late_timer_rate_bps(HIGH_RATE_MBPS * 1e6, 1600, low / 1e9, high / 1e9) * share / 1e6
         parts.append(
             f"The bucket alone, with timers {low / 1e3:g} to {high / 1e3:g} µs late and {FRAME_BYTES}-byte "
-            f"frames, "
-            f"gives at least {rate:.0f} Mbit/s of payload."
+            f"frames, gives at least {rate:.0f} Mbit/s of payload."
         )
     return " ".join(parts)

@@ -61,8 +61,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
 def _cause(parts: list[Observed]) -> tuple[str, list[Number]]:
     text = (
         "Hypothesis: a class without a parent has nobody to borrow from, so ceil above the rate does "
-        "nothing; the burst "
-        "of 15 KB keeps the tokens that come while a timer is late (150 µs at 800 Mbit/s)."
+        "nothing; the burst of 15 KB keeps the tokens that come while a timer is late (150 µs at 800 Mbit/s)."
     )
     numbers = []
     for (timer, burst, rate), same in by(parts, "timer", "burst", "rate_mbps").items():

@@ -29,16 +29,15 @@ MIN_REPETITIONS = 3
 CLAIM = Claim(
     "R5",
     "With burst shaping and CUBIC cross traffic, throughput drops and varies far more: FQ-CoDel at 900 "
-    "Mbit/s has a "
-    "standard deviation of 138 Mbit/s, against 1.51 without both",
+    "Mbit/s has a standard deviation of 138 Mbit/s, against 1.51 without both",
     "Figure 5",
     "r05_throughput_under_cross_traffic.py",
 )
 
 
 def judge(runs: Iterable[Observed]) -> Verdict:
-    """In the direction of the cross flow, per qdisc: lower median, and a far larger deviation over "
-    "repetitions."""
+    """In the direction of the cross flow, per qdisc: lower median, and a far larger deviation over
+    repetitions."""
     good = where(usable(runs), rate_mbps=RATE_MBPS)
     loaded = where(good, burst=("text", "listing"), cross=("up", "down"))
     calm = where(good, burst=("off",), cross=("no",))
@@ -72,8 +71,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         )
     reason = (
         f"throughput drops to {MAX_SHARE_OF_UNLOADED:.0%} or less for {yes_of(dropped)}; its deviation grows "
-        f"at least "
-        f"{MIN_STD_RATIO}-fold for {yes_of(varied)}"
+        f"at least {MIN_STD_RATIO}-fold for {yes_of(varied)}"
     )
     return Verdict(
         CLAIM,
@@ -93,8 +91,7 @@ def _cause(loaded: list[Observed]) -> str:
         "Hypothesis: the paper's 138 Mbit/s is not spread over repetitions of one test, but two levels "
         "pooled, such as "
         "downloads and uploads with a cross flow in one direction only. Virtual time has none of a "
-        "testbed's noise, so "
-        "repetitions without load hardly differ here."
+        "testbed's noise, so repetitions without load hardly differ here."
     )
     pooled = []
     for (cross, queue), same in by(loaded, "cross", "queue").items():

@@ -1,5 +1,4 @@
-"""R6: with burst shaping and cross traffic, latency rises clearly, to about 7 to 8 ms at 900 Mbit/s, by "
-"AQM."""
+"""R6: with burst shaping and cross traffic, latency rises clearly, to 7 to 8 ms at 900 Mbit/s, by AQM."""
 
 from __future__ import annotations
 

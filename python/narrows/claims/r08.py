@@ -1,5 +1,5 @@
-"""R8: at 100 Mbit/s with burst shaping and cross traffic, FQ-CoDel and SFQ stay stable, pfifo and CoDel "
-"do not."""
+"""R8: at 100 Mbit/s with burst shaping and cross traffic, FQ-CoDel and SFQ stay stable, pfifo and CoDel do
+not."""
 
 from __future__ import annotations
 
@@ -41,6 +41,5 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         "100 Mbit/s, burst shaping, CUBIC cross flow in the upload direction",
         ids(chosen),
         "A fair queue serves the test's packets in turn with the cross flow's, whatever their windows do; "
-        "a shared queue "
-        "gives each flow its share of the arrivals, which moves with the two windows.",
+        "a shared queue gives each flow its share of the arrivals, which moves with the two windows.",
     )

@@ -1,5 +1,4 @@
-"""R9: at 900 Mbit/s with burst shaping and cross traffic, upload throughput varies strongly under every "
-"AQM."""
+"""R9: at 900 Mbit/s with burst shaping and cross traffic, upload throughput varies much under every AQM."""
 
 from __future__ import annotations
 
@@ -37,6 +36,5 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         "900 Mbit/s, burst shaping, CUBIC cross flow in the upload direction",
         ids(chosen),
         "Hypothesis where a fair queue stays steady here: the paper's router lacked processor time at 900 "
-        "Mbit/s, which "
-        "virtual time does not; its qdisc then did not decide who was served.",
+        "Mbit/s, which virtual time does not; its qdisc then did not decide who was served.",
     )

@@ -175,10 +175,8 @@ class Observed:
 
 
 def label(run: Observed, axis: str) -> str:
-    """The run's label on an axis. Where its experiment has no such axis, the neutral label if that is "
-    "what the
-    plan says (no burst shaping, no cross traffic, exact timers), else "-".
-    """
+    """The run's label on an axis. Where its experiment has no such axis, the neutral label if that is what
+    the plan says (no burst shaping, no cross traffic, exact timers), else "-"."""
     if axis in run.key:
         return run.key[axis]
     if axis == "cross" and not any(_loads(item, run.test_item) for item in run.plan["traffic"]):

@@ -1,5 +1,5 @@
-"""Known deviations from a physical testbed, and known bias, computed from the plans and manifests of the "
-"runs.
+"""Known deviations from a physical testbed, and known bias, computed from the plans and manifests of the
+runs.
 
 Only what the runs themselves say is listed: a deviation that does not apply to them is left out.
 """
@@ -28,8 +28,7 @@ def deviations(runs: Sequence[Observed]) -> list[str]:
         )
     found.append(
         "All nodes are namespaces of one kernel, joined by veth pairs: there is no network card, no driver "
-        "queue (BQL) "
-        "and no wire. Client, router and server run the same kernel version."
+        "queue (BQL) and no wire. Client, router and server run the same kernel version."
     )
     if any(r.link.get("pairs") for r in runs):
         found.append(
@@ -53,8 +52,7 @@ def deviations(runs: Sequence[Observed]) -> list[str]:
 def _virtual(runs: Sequence[Observed]) -> list[str]:
     found = [
         "Time is virtual: computing takes no time, so no node is ever too slow for its packets, and no "
-        "interrupt is "
-        "coalesced. A real router's limits must be declared (see timer latency)."
+        "interrupt is coalesced. A real router's limits must be declared (see timer latency)."
     ]
     latencies = {
         None if t is None else (int(t["min_ns"]), int(t["max_ns"]))
@@ -66,8 +64,7 @@ def _virtual(runs: Sequence[Observed]) -> list[str]:
         spans = ", ".join(f"{time_text(a)} to {time_text(b)}" for a, b in late)
         found.append(
             f"In some runs timer interrupts reach the kernel late by a seeded, uniform amount ({spans}): a "
-            f"model of a "
-            "router's timer latency, not a measurement of one."
+            f"model of a router's timer latency, not a measurement of one."
         )
     if None in latencies:
         found.append(
@@ -91,8 +88,7 @@ def _offloads(runs: Sequence[Observed]) -> list[str]:
     if off:
         return [
             "Segmentation and receive offloads are off, so the bottleneck queues single packets, as a wire "
-            "does; hosts "
-            "with offloads send in larger bursts."
+            "does; hosts with offloads send in larger bursts."
         ]
     return []
 
@@ -108,8 +104,7 @@ def _line(runs: Sequence[Observed]) -> list[str]:
         if any(r.link["rate_down_bps"] and r.link["rate_down_bps"] >= min(limited) for r in runs):
             found.append(
                 "Where the shaped rate reaches the line rate, both queues can hold packets: the "
-                "bottleneck's sojourn is "
-                "then not the whole delay."
+                "bottleneck's sojourn is then not the whole delay."
             )
     if any(not r.link["line_rate_bps"] for r in runs):
         found.append(

@@ -79,8 +79,7 @@ def instantaneous_throughput_figure(
         f"Instantaneous {DIRECTION[direction]} throughput of the speed test at the bottleneck, 10 ms bins "
         f"from the tap "
         f"(Ethernet and IP headers included), {same_everywhere}. Up to {REPETITIONS} repetitions, the "
-        f"first strongest; "
-        f"the red line is the configured rate "
+        f"first strongest; the red line is the configured rate "
         f"({', '.join(rate_text(x) for x in sorted({r.rate_bps(direction) for r in shown}))}). "
         f'"variation" is the coefficient of variation of the bins, median over the repetitions shown. '
         f"{name_runs(ids)}"

@@ -35,8 +35,7 @@ def latency_by_rate(runs: Sequence[Observed], name: str, title: str, conditions:
         what="Round-trip time during the speed test, from its own connection (TCPInfo.RTT of the server's "
         "measurement "
         f"messages, about 40 per direction and run){also(conditions)}. Boxes pool the samples of all "
-        f"repetitions: median, "
-        "quartiles, whiskers 5 to 95 %.",
+        f"repetitions: median, quartiles, whiskers 5 to 95 %.",
         y_label="RTT during the test [ms]",
         values_of=_rtt_ms,
         points=False,

@@ -1,5 +1,5 @@
-"""Renders the report's one HTML page. Everything is inside it: no script, no font and no image from "
-"elsewhere."""
+"""Renders the report's one HTML page. Everything is inside it: no script, no font and no image from
+elsewhere."""
 
 from __future__ import annotations
 

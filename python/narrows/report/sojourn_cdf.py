@@ -30,8 +30,8 @@ STYLE: dict[str, LineStyle] = {"down": "-", "up": "--"}
 
 
 def sojourn_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
-    """Complementary view: share of packets that stood longer than x, on two logarithmic axes, shows the "
-    "tail."""
+    """Complementary view: share of packets that stood longer than x, on two logarithmic axes, shows the
+    tail."""
     shown = [r for r in runs if r.ok and len(r.queues)]
     if not shown:
         return Missing(name, title, "no run in this directory has a tap")
@@ -66,8 +66,7 @@ def sojourn_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
         "Sojourn time of every packet that left the bottleneck's queue, whole run: share of packets that "
         "stood longer "
         "than x (both axes logarithmic, so the tail is seen; no waiting is drawn at the left edge). "
-        "Repetitions are "
-        f"pooled; a bucket is known to 1.6 %. n = {len(ids)} runs. {name_runs(ids)}"
+        f"Repetitions are pooled; a bucket is known to 1.6 %. n = {len(ids)} runs. {name_runs(ids)}"
     )
     if left_out:
         caption += f" {left_out} further condition(s) are in the table only."

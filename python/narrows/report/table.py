@@ -1,5 +1,4 @@
-"""The table beside the figures: per condition and quantity n, median with its interval, IQR, p95, p99, "
-"std."""
+"""The table beside the figures: by condition and quantity n, median with its interval, IQR, p95, p99, std."""
 
 from __future__ import annotations
 

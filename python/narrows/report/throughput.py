@@ -38,8 +38,7 @@ def throughput_by_rate(runs: Sequence[Observed], name: str, title: str, conditio
         name=name,
         title=title,
         what=f"Throughput that the speed test reported (TCP payload){also(conditions)}. {_POINT} The red "
-        f"line "
-        f"is the "
+        f"line is the "
         "configured rate, which counts Ethernet and IP headers: full packets can carry 95.6 % of it as "
         "payload.",
         y_label="throughput [Mbit/s]",
@@ -56,8 +55,7 @@ def utilisation_by_rate(runs: Sequence[Observed], name: str, title: str, conditi
         name=name,
         title=title,
         what=f"Utilisation: reported throughput over the largest TCP payload rate the shaper allows"
-        f"{also(conditions)}. "
-        f"{_POINT}",
+        f"{also(conditions)}. {_POINT}",
         y_label="utilisation [%]",
         values_of=_percent,
         mark_of=lambda run, direction: 100.0,
