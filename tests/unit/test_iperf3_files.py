@@ -23,8 +23,15 @@ def test_a_report_cut_anywhere_is_an_error(share: float) -> None:
     ("text", "said"),
     [
         ("", "it wrote: nothing"),
-        ("[1]", "no 'start' or no 'end'"),
+        ("[1]", "did not write a JSON object"),
         ('{"metadata": {}, "x_values": [], "results": {}, "version": 4}', "no 'start' or no 'end'"),
+        ("[" * 100_000, "nested too deep"),
+        ('{"start": NaN, "end": {}}', "NaN is no JSON"),
+        ('{"start": {}, "intervals": [], "end": {}}', "no sums: no test took place"),
+        ('{"start": {"test_start": [1]}, "end": {"sum_sent": {}}}', "this is not the JSON of iperf3"),
+        ('{"start": {}, "end": {"sum_sent": [1]}}', "this is not the JSON of iperf3"),
+        ('{"start": {}, "end": {"sum_sent": {"bits_per_second": 1e999}}}', "infinite"),
+        ('{"start": {}, "end": {"sum_sent": {"bits_per_second": "fast"}}}', "this is not the JSON of iperf3"),
     ],
 )
 def test_a_file_that_is_not_iperf3s_is_an_error(text: str, said: str) -> None:

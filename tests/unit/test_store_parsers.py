@@ -289,6 +289,12 @@ def test_the_go_clients_lines_are_read_the_same() -> None:
     [
         ("", "printed no measurement"),
         ("segmentation fault\n", "ndt7:1: not JSON"),
+        ('{"Value": {"AppInfo": {"NumBytes": NaN}}}', "ndt7:1: not JSON (NaN is no JSON"),
+        ("[" * 100_000, "nested too deep"),
+        (
+            '{"Value": {"AppInfo": [1], "Test": "download", "Origin": "client"}}',
+            "not what an NDT7 client prints",
+        ),
         ('{"Key":"error","Value":{"Failure":"no route"}}', "no route"),
         ('{"Key":"measurement","Value":{"TCPInfo":{},"Origin":"nobody","Test":"upload"}}', "nobody"),
         ('{"Key":"measurement","Value":{"TCPInfo":{},"Origin":"client","Test":"sideways"}}', "sideways"),

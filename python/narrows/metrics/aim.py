@@ -50,6 +50,8 @@ def points(measurement: str, value: float | None) -> int | None:
     """Points of one measurement; None of a missing value, except packet loss, which then has 0."""
     if value is None or math.isnan(value):
         return 0 if measurement == "packet_loss" else None
+    if math.isinf(value):
+        raise ValueError(f"{measurement} is infinite: that is not a measurement")
     thresholds, given = TABLES[measurement]
     return given[bisect.bisect_right(thresholds, value)]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.metrics.arrays import Floats, ascends, clean, quantiles
+from narrows.metrics.arrays import Floats, all_finite, ascends, clean, quantiles
 from narrows.metrics.cloudflare import LAST_POINTS, last_median
 from narrows.metrics.columns import aligned, ascending, first_of_each, raw
 from narrows.metrics.freezes import freezes
@@ -73,7 +73,10 @@ class Delays:
     def __post_init__(self) -> None:
         if self.t_ns.size != self.delay_ns.size:
             raise ValueError(f"{self.t_ns.size} times but {self.delay_ns.size} delays; each row needs both")
-        ascending(raw(self.t_ns), "t_ns")
+        times = raw(self.t_ns)
+        if not all_finite(times) and np.isnan(times).any():
+            raise ValueError("a delay has no time; a probe that was lost has the time it was sent at")
+        ascending(times, "t_ns")
 
     def thinned(self, every_ns: int) -> Delays:
         """The first sample of each interval of that length; a series that is sparser stays as it is."""

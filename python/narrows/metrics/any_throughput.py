@@ -19,6 +19,7 @@ from narrows.metrics.any_latency import Value
 from narrows.metrics.arrays import Floats
 from narrows.metrics.best_sub_interval import best_sub_interval
 from narrows.metrics.capacity_test import capacity_test
+from narrows.metrics.columns import aligned, ascending
 from narrows.metrics.instantaneous_throughput import BIN_NS, instantaneous_throughput
 from narrows.metrics.request_percentile import request_percentile_bps
 from narrows.metrics.stability import coefficient_of_variation
@@ -34,8 +35,10 @@ def throughput_values(
     t_ns: Floats, payload_bytes: Floats, ip_bytes: Floats, connection: Floats, window: tuple[int, int]
 ) -> list[Value]:
     """All figures of packets in order of time, during a window; none with fewer than two packets in it."""
-    if not t_ns.size == payload_bytes.size == ip_bytes.size == connection.size:
-        raise ValueError("each packet needs a time, both sizes and a connection")
+    t_ns, payload_bytes, ip_bytes, connection = aligned(
+        t_ns=t_ns, payload_bytes=payload_bytes, ip_bytes=ip_bytes, connection=connection
+    )
+    ascending(t_ns, "t_ns of the packets")
     start, stop = window
     low, high = np.searchsorted(t_ns, [start, stop])
     t, size, whole, which = (column[low:high] for column in (t_ns, payload_bytes, ip_bytes, connection))

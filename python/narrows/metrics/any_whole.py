@@ -24,6 +24,7 @@ from narrows.metrics.aim import aim_scores
 from narrows.metrics.any_latency import NS_PER_MS, Delays, Value
 from narrows.metrics.arrays import Floats, clean
 from narrows.metrics.cloudflare import LAST_POINTS, last_median
+from narrows.metrics.columns import aligned, ascending
 from narrows.metrics.jitter import jitter
 from narrows.metrics.responsiveness import DRAFT_08, DRAFT_09, FOREIGN, SELF, Parameters
 from narrows.metrics.responsiveness_stability import Confidence, assess, is_stable_go
@@ -78,6 +79,7 @@ def rrul_values(
         return []
     frames = []
     for (way, name), (t_ns, size) in flows.items():
+        t_ns, size = aligned(t_ns=t_ns, payload_bytes=size)
         index = ((t_ns - begin) // STEP_NS).astype(np.int64)
         inside = (index >= 0) & (index < steps)
         rate = np.bincount(index[inside], weights=size[inside], minlength=steps) * 8.0 * NS_PER_S / STEP_NS
@@ -111,6 +113,10 @@ def stability_values(
     """When goodput and RPM became stable after the load began, and the confidence, of both drafts; and when
     goresponsiveness finds the goodput stable. Packets in order of time.
     """
+    t_ns, payload_bytes = aligned(t_ns=t_ns, payload_bytes=payload_bytes)
+    ascending(t_ns, "t_ns of the packets")
+    if t_ns.size < 2:
+        return []
     probes = _probes(foreign, own)
     values: list[Value] = []
     for draft in (DRAFT_08, DRAFT_09):

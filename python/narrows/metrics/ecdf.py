@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from narrows.metrics.arrays import Floats, Values, clean
+from narrows.metrics.columns import aligned
 
 
 def ecdf(values: Values) -> tuple[Floats, Floats] | None:
@@ -25,9 +26,7 @@ def ecdf(values: Values) -> tuple[Floats, Floats] | None:
 
 def weighted_ecdf(values: Values, counts: Values) -> tuple[Floats, Floats] | None:
     """(x, F(x)) of values that occurred `counts` times each; None when nothing occurred."""
-    x, w = clean(values), clean(counts)
-    if x.size != w.size:
-        raise ValueError(f"{x.size} values but {w.size} counts; each value needs its count")
+    x, w = aligned(values=values, counts=counts)
     if (w < 0).any():
         raise ValueError("a count is below zero")
     total = float(w.sum())

@@ -23,9 +23,10 @@ def delivered_per_window(counters: pl.DataFrame, window_ns: int) -> pl.DataFrame
     if window_ns <= 0:
         raise ValueError(f"window {window_ns} ns: it must be above zero")
     steps = (
-        counters.drop_nulls(["t_ns", "flow", "bytes"])
+        counters.with_columns(_present("bytes"))
+        .drop_nulls(["t_ns", "flow", "bytes"])
         .sort("flow", "t_ns", maintain_order=True)
-        .with_columns(pl.col("bytes").cast(pl.Float64).diff().over("flow").alias("value"))
+        .with_columns(pl.col("bytes").diff().over("flow").alias("value"))
         .drop_nulls("value")
     )
     if steps.height and float(steps["value"].min()) < 0:  # type: ignore[arg-type]
@@ -36,17 +37,24 @@ def delivered_per_window(counters: pl.DataFrame, window_ns: int) -> pl.DataFrame
 
 def jain_over_time(delivered: pl.DataFrame, flows: int | None = None) -> pl.DataFrame:
     """t_ns and jain (null where nothing was delivered) from rows t_ns, flow, value."""
-    rows = delivered.drop_nulls(["t_ns", "flow", "value"]).filter(pl.col("value").is_not_nan())
+    rows = delivered.with_columns(_present("value")).drop_nulls(["t_ns", "flow", "value"])
+    if rows["value"].is_infinite().any():
+        raise ValueError("an allocation is infinite: that is not a measurement")
     seen = int(rows["flow"].n_unique())
     n = seen if flows is None else flows
     if n < seen:
         raise ValueError(f"{seen} flows in the table but flows={n}")
-    if rows.height and float(rows["value"].cast(pl.Float64).min()) < 0:  # type: ignore[arg-type]
+    if rows.height and float(rows["value"].min()) < 0:  # type: ignore[arg-type]
         raise ValueError("an allocation is below zero")
-    value = pl.col("value").cast(pl.Float64)
+    value = pl.col("value")
     squares = (value * value).sum()
     return (
         rows.group_by("t_ns")
         .agg(pl.when(squares > 0).then(value.sum() ** 2 / (squares * n)).alias("jain"))
         .sort("t_ns")
     )
+
+
+def _present(column: str) -> pl.Expr:
+    """As a float; what is not a number is missing."""
+    return pl.col(column).cast(pl.Float64).fill_nan(None)

@@ -33,11 +33,13 @@ THRESHOLD_MS = 20.0
 WINDOW_MS = 1000.0
 NS_PER_MS = 1e6
 MS_PER_MINUTE = 60_000.0
+MIN_RECEIVED = 2
 
 
 @dataclass(frozen=True)
 class Glitches:
-    """What was found, and over how long; the rate is None when nothing was observed."""
+    """What was found, and over how long. The rate is None where fewer than two probes came back: without
+    a baseline nothing stands out from it, and an outage is told by the loss."""
 
     count: int
     lost: int
@@ -47,7 +49,9 @@ class Glitches:
     @property
     def per_minute(self) -> float | None:
         """Glitches per minute of observation."""
-        return self.count * MS_PER_MINUTE / self.observed_ms if self.observed_ms > 0 else None
+        if self.probes - self.lost < MIN_RECEIVED:
+            return None
+        return self.count * MS_PER_MINUTE / self.observed_ms
 
 
 def glitches(

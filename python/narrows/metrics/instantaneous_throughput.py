@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from narrows.metrics.arrays import Floats, Values, clean
+from narrows.metrics.arrays import Floats, Values
+from narrows.metrics.columns import aligned
 
 BIN_NS = 10_000_000
 NS_PER_S = 1e9
@@ -23,9 +24,7 @@ def instantaneous_throughput(
     departure_ns: Values, size_bytes: Values, start_ns: int, stop_ns: int, bin_ns: int = BIN_NS
 ) -> tuple[Floats, Floats]:
     """(start of each bin in ns, bit/s in it) for whole bins in [start, stop)."""
-    t, size = clean(departure_ns), clean(size_bytes)
-    if t.size != size.size:
-        raise ValueError(f"{t.size} departures but {size.size} sizes; each packet needs both")
+    t, size = aligned(departure_ns=departure_ns, size_bytes=size_bytes)
     bins = max(0, (stop_ns - start_ns) // bin_ns)
     inside = (t >= start_ns) & (t < start_ns + bins * bin_ns)
     index = ((t[inside] - start_ns) // bin_ns).astype(np.int64)

@@ -59,6 +59,6 @@ def mathis(
 
 def predicted_bps(c: float, rtt_s: float, p: float, mss_bytes: float) -> float:
     """What the model says of a flow."""
-    if rtt_s <= 0 or p <= 0 or mss_bytes <= 0:
+    if not all(0 < x < np.inf for x in (rtt_s, p, mss_bytes)):
         raise ValueError(f"RTT {rtt_s} s, p {p}, MSS {mss_bytes} bytes: each must be above zero")
     return 8.0 * mss_bytes * c / (rtt_s * float(np.sqrt(p)))

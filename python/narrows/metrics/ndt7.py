@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from narrows.metrics.arrays import clean
 from narrows.metrics.distribution import Distribution, distribution
 from narrows.metrics.retransmissions import retransmission_ratio
 
@@ -39,15 +40,14 @@ class Ndt7:
 
 def rate_bps(received_bytes: int | None, elapsed_us: int | None) -> float | None:
     """Bytes over elapsed microseconds as bit/s."""
-    if received_bytes is None or not elapsed_us:
-        return None
-    return received_bytes * 8.0 * US_PER_S / elapsed_us
+    known = clean([received_bytes, elapsed_us])
+    return float(known[0] * 8.0 * US_PER_S / known[1]) if known.size == 2 and known[1] else None
 
 
 def _last(messages: Sequence[Message], part: str, field: str) -> Any:
     for message in reversed(messages):
         value = (message.get(part) or {}).get(field)
-        if value is not None:
+        if value is not None and clean([value]).size:
             return value
     return None
 

@@ -9,9 +9,10 @@ Unit: none (share of 1). Source: m-lab/ndt-server, spec/ndt7-protocol.md v0.11; 
 
 from __future__ import annotations
 
+from narrows.metrics.arrays import clean
+
 
 def retransmission_ratio(bytes_retrans: int | None, bytes_sent: int | None) -> float | None:
     """None when a counter is missing or nothing was sent."""
-    if bytes_retrans is None or not bytes_sent:
-        return None
-    return bytes_retrans / bytes_sent
+    known = clean([bytes_retrans, bytes_sent])
+    return float(known[0] / known[1]) if known.size == 2 and known[1] else None

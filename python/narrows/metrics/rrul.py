@@ -26,6 +26,7 @@ DELAY_S = 5.0
 LENGTH_S = 60.0
 TCP_DOWN, TCP_UP, PING = "tcp_down", "tcp_up", "ping"
 KINDS = (TCP_DOWN, TCP_UP, PING)
+MIN_SAMPLES = 2
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Rrul:
-    """Every series by (kind, name), and Flent's sums and averages; None without samples in every series."""
+    """Every series by (kind, name), and Flent's sums and averages; None unless every series has samples."""
 
     series: dict[tuple[str, str], Series] = field(default_factory=dict)
     tcp_down_sum: float | None = None
@@ -86,9 +87,11 @@ def rrul(
 
 
 def _means(series: dict[tuple[str, str], Series], kind: str, phase: str) -> list[float] | None:
-    """Means of all series of a kind; None if any has no samples: a sum without one of its parts is wrong."""
-    means = [getattr(one, phase).mean for (of, _), one in series.items() if of == kind]
-    return None if not means or any(mean is None for mean in means) else means
+    """Means of all series of a kind; None if any has fewer than two samples: a sum without one of its parts
+    is wrong."""
+    parts: list[Distribution] = [getattr(one, phase) for (of, _), one in series.items() if of == kind]
+    means = [part.mean for part in parts if part.mean is not None and part.n >= MIN_SAMPLES]
+    return means if means and len(means) == len(parts) else None
 
 
 def _sum(means: list[float] | None) -> float | None:

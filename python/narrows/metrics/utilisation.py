@@ -12,6 +12,10 @@ sizes.
 
 from __future__ import annotations
 
+import math
+
+from narrows.metrics.arrays import clean
+
 IPV4_HEADER_BYTES = 20
 TCP_HEADER_BYTES = 20
 TCP_TIMESTAMPS_BYTES = 12
@@ -26,13 +30,14 @@ def largest_goodput_bps(
     shaper_overhead_bytes: int = ETHERNET_HEADER_BYTES,
 ) -> float:
     """The highest TCP payload rate that full packets can have through a shaper set to rate_bps."""
-    if rate_bps <= 0 or mtu_bytes <= headers_bytes:
+    if not 0 < rate_bps < math.inf or mtu_bytes <= headers_bytes:
         raise ValueError(f"rate {rate_bps} bit/s and MTU {mtu_bytes} bytes leave no room for payload")
     return rate_bps * (mtu_bytes - headers_bytes) / (mtu_bytes + shaper_overhead_bytes)
 
 
 def utilisation(measured_bps: float | None, possible_bps: float) -> float | None:
     """Share of what was possible at the same layer; None of nothing measured."""
-    if possible_bps <= 0:
+    if not 0 < possible_bps < math.inf:
         raise ValueError(f"possible rate {possible_bps} bit/s: it must be above zero")
-    return None if measured_bps is None else measured_bps / possible_bps
+    known = clean([measured_bps])
+    return float(known[0]) / possible_bps if known.size else None

@@ -1,8 +1,12 @@
-"""Empty, single, missing, infinite and unordered input gives an error or nothing, never a number."""
+"""Empty, single, missing, infinite and unordered input gives an error or nothing, never a number.
+
+Every module of the metrics is in METRICS, or in ELSEWHERE with what is different about it.
+"""
 
 from __future__ import annotations
 
 import math
+import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -10,62 +14,174 @@ import numpy as np
 import polars as pl
 import pytest
 
+import narrows.metrics
+from narrows.metrics.aim import aim_scores, points
+from narrows.metrics.any_latency import Delays, latency_values, rpm_values
+from narrows.metrics.any_throughput import throughput_values
+from narrows.metrics.any_whole import aim_values, rrul_values, stability_values
 from narrows.metrics.best_sub_interval import best_sub_interval
 from narrows.metrics.bias import bias
-from narrows.metrics.burstiness import burstiness
+from narrows.metrics.bootstrap import std_interval
+from narrows.metrics.burstiness import burstiness, burstiness_of_flows
 from narrows.metrics.capacity_test import capacity_test
 from narrows.metrics.cloudflare import last_median, loaded_latency
 from narrows.metrics.columns import aligned, raw
-from narrows.metrics.fairness_over_time import jain_over_time
+from narrows.metrics.distribution import distribution
+from narrows.metrics.ecdf import ecdf, weighted_ecdf
+from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time
 from narrows.metrics.freezes import freezes
+from narrows.metrics.glitches import glitches
 from narrows.metrics.goresponsiveness import goresponsiveness
 from narrows.metrics.high_delay_share import high_delay_share
+from narrows.metrics.instantaneous_throughput import instantaneous_throughput
 from narrows.metrics.interquartile_mean import interquartile_mean
+from narrows.metrics.interval import quantile_interval
 from narrows.metrics.ipdv import ipdv, ipdv_range
+from narrows.metrics.jain import jain_index
+from narrows.metrics.jitter import jitter
 from narrows.metrics.losses_per_halving import losses_per_halving
-from narrows.metrics.mathis import mathis
+from narrows.metrics.mathis import mathis, predicted_bps
+from narrows.metrics.ndt7 import ndt7
 from narrows.metrics.ndt7_loaded_latency import ndt7_loaded_latency
 from narrows.metrics.occupancy import occupancy
 from narrows.metrics.pdv import pdv, pdv_quantile
 from narrows.metrics.rank_inversions import rank_inversions
 from narrows.metrics.request_percentile import request_percentile_bps
 from narrows.metrics.responsiveness import responsiveness, trimmed_mean
+from narrows.metrics.responsiveness_stability import first_stable, is_stable, is_stable_go
+from narrows.metrics.retransmissions import retransmission_ratio
 from narrows.metrics.rfc3550_jitter import rfc3550_jitter
+from narrows.metrics.rpm_variants import rpm_variants
+from narrows.metrics.rrul import rrul
+from narrows.metrics.sequential import Rule, decide
 from narrows.metrics.settled import settled_at
 from narrows.metrics.shares import shares
+from narrows.metrics.sojourn import sojourn
+from narrows.metrics.stability import coefficient_of_variation
 from narrows.metrics.synchronisation import synchronisation
 from narrows.metrics.time_to_fairness import time_to_fairness_ns
 from narrows.metrics.udp_capacity_feedback import delay_range_per_feedback
+from narrows.metrics.utilisation import largest_goodput_bps, utilisation
+from narrows.metrics.working_latency import working_latency
+
+S = 1_000_000_000
+
+
+def delays(x: list[Any]) -> Delays:
+    """These delays, one per 10 ms."""
+    return Delays(np.arange(len(x)) * 1e7, np.array(x, dtype=np.float64), 10_000_000)
+
+
+def floats(x: list[Any]) -> np.ndarray:
+    return np.array(x, dtype=np.float64)
+
+
+def probe_table(x: list[Any]) -> pl.DataFrame:
+    """Foreign and self probes of these times, 20 ms apart."""
+    ms = pl.Series(x, dtype=pl.Float64)
+    t_ns = pl.Series([k * 20_000_000 for k in range(len(x))], dtype=pl.Int64)
+    columns = {"t_ns": t_ns, "tcp_ms": ms, "tls_ms": ms, "http_ms": ms}
+    tables = [pl.DataFrame(columns).with_columns(pl.lit(kind).alias("kind")) for kind in ("foreign", "self")]
+    return pl.concat(tables).sort("t_ns")
+
+
+def pings(x: list[Any]) -> pl.DataFrame:
+    """RRUL's ping under load."""
+    t_ns = pl.Series([10 * S + k for k in range(len(x))], dtype=pl.Int64)
+    ping = pl.DataFrame({"t_ns": t_ns, "value": pl.Series(x, dtype=pl.Float64)})
+    return ping.with_columns(pl.lit("ping").alias("kind"), pl.lit("ICMP").alias("name"))
+
+
+def departures(x: list[Any]) -> pl.DataFrame:
+    """A queue's rows of these sojourn times."""
+    frame = pl.DataFrame({"sojourn_ns": pl.Series(x, dtype=pl.Float64)})
+    return frame.with_columns(pl.lit("depart").alias("event"))
+
 
 METRICS: dict[str, Callable[[list[Any]], object]] = {
+    "any_latency": lambda x: [v for v in latency_values(delays(x)) if v.metric != "loss_ratio"] or None,
+    "any_latency.rpm_values": lambda x: rpm_values(delays(x), delays(x)) or None,
+    "any_throughput": lambda x: throughput_values(*[floats(x)] * 4, (0, 1000)) or None,
+    "any_whole": lambda x: aim_values(*[delays(x)] * 3, 1e6, 0.0) or None,
+    "any_whole.stability_values": lambda x: (
+        stability_values(floats(x), floats(x), delays(x), delays(x), (0, 20 * S)) or None
+    ),
     "best_sub_interval": lambda x: best_sub_interval(x, x, 0, 1),
     "bias": lambda x: (found := bias(x, x)) and found.iqr,  # one run has an error, but no spread
+    "bootstrap": std_interval,
     "burstiness": burstiness,
+    "burstiness.burstiness_of_flows": lambda x: burstiness_of_flows(x, [1.0] * len(x), 1),
     "capacity_test": lambda x: capacity_test(x, x, [None if v is None else v + 1 for v in x], x, 0.0),
-    "last_median": last_median,
-    "loaded_latency": lambda x: loaded_latency(x, x, x, x).latency_ms,
+    "cloudflare.last_median": last_median,
+    "cloudflare.loaded_latency": lambda x: loaded_latency(x, x, x, x).latency_ms,
+    "distribution": lambda x: distribution(x).iqr,  # one sample has a median, beside its n, and no spread
     "freezes": freezes,
+    "glitches": lambda x: glitches(x, 10.0).per_minute,
     "goresponsiveness": lambda x: goresponsiveness(x, x).mean_rpm,
     "high_delay_share": high_delay_share,
     "interquartile_mean": interquartile_mean,
+    "interval": quantile_interval,
     "ipdv": ipdv,
-    "ipdv_range": ipdv_range,
+    "ipdv.ipdv_range": ipdv_range,
+    "jitter": jitter,
     "losses_per_halving": lambda x: losses_per_halving(x, x),
     "mathis": lambda x: mathis(x, x, x, x, 1448),
     "ndt7_loaded_latency": lambda x: ndt7_loaded_latency(x, x),
     "occupancy": lambda x: occupancy(x, x, 0, 1000),
     "pdv": pdv,
-    "pdv_quantile": pdv_quantile,
+    "pdv.pdv_quantile": pdv_quantile,
     "rank_inversions": lambda x: rank_inversions(x, x),
     "request_percentile": lambda x: request_percentile_bps(x, x),
     "responsiveness": lambda x: responsiveness(x, x, x, x).rpm,
+    "responsiveness.trimmed_mean": trimmed_mean,
+    "responsiveness_stability": first_stable,
+    "responsiveness_stability.is_stable": is_stable,
+    "responsiveness_stability.is_stable_go": is_stable_go,
     "rfc3550_jitter": lambda x: rfc3550_jitter(x, x),
+    "rpm_variants": lambda x: rpm_variants(probe_table(x), S).draft_09.rpm,
+    "rpm_variants.go": lambda x: rpm_variants(probe_table(x), 2 * S).go.p90_rpm,
+    "rrul": lambda x: rrul(pings(x)).ping_avg,
+    "sequential": lambda x: decide(x, Rule(2, 5, absolute=1.0)).estimate,
     "settled": lambda x: settled_at(x, x, 10),
+    "sojourn": lambda x: sojourn(departures(x)).sojourn_ms.std,
+    "stability": coefficient_of_variation,
     "synchronisation": lambda x: synchronisation(x, x, 10, 10, 0, 1000),
     "time_to_fairness": lambda x: time_to_fairness_ns(x, x, 0),
-    "trimmed_mean": trimmed_mean,
     "udp_capacity_feedback": lambda x: delay_range_per_feedback(x, x),
+    "working_latency": lambda x: working_latency(x, [20.0, 21.0]),
+    "working_latency.idle": lambda x: working_latency([20.0, 21.0], x),
 }
+ELSEWHERE = {
+    "aim": "of single figures: below",
+    "ecdf": "a picture of the samples, whose number it shows: below",
+    "fairness_over_time": "of tables: below",
+    "instantaneous_throughput": "a bin in which nothing left has 0, which is a measurement: below",
+    "jain": "of one allocation it is 1 by its definition: below",
+    "mathis_choices": "of a table of flows: test_metric_mathis_choices",
+    "ndt7": "of counters, of which one is enough: below",
+    "retransmissions": "of counters: below",
+    "shares": "a missing amount is an error, because it would move all others: below",
+    "utilisation": "of single figures: below",
+    # compositions of the above, on stored tables
+    "flow_case": "reads a plan",
+    "flows_sampled": "test_metric_flows_sampled",
+    "gather": "reads tables",
+    "loads": "reads a plan and figures",
+    "many_flows": "test_metric_many_flow_runs",
+    "observed": "holds series",
+    "score": "tests/unit/test_calibrate",
+    "scored_run": "tests/unit/test_calibrate",
+    # what prepares the columns
+    "arrays": "refuses what is infinite: below",
+    "columns": "below",
+}
+
+
+def test_every_module_of_the_metrics_is_accounted_for() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(narrows.metrics.__path__)}
+    here = {name.partition(".")[0] for name in METRICS}
+    assert here & set(ELSEWHERE) == set()
+    assert modules - here - set(ELSEWHERE) == set()
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -81,7 +197,17 @@ def test_an_infinite_sample_is_refused_by_every_metric(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["burstiness", "freezes", "occupancy", "settled", "time_to_fairness", "udp_capacity_feedback"]
+    "name",
+    [
+        "any_throughput",
+        "any_whole.stability_values",
+        "burstiness",
+        "freezes",
+        "occupancy",
+        "settled",
+        "time_to_fairness",
+        "udp_capacity_feedback",
+    ],
 )
 def test_times_that_go_back_are_refused_with_their_row(name: str) -> None:
     with pytest.raises(ValueError, match=r"row 2 .* is earlier than row 1"):
@@ -108,3 +234,94 @@ def test_tables_without_rows_give_no_index_and_no_share() -> None:
     assert jain_over_time(empty).height == 0
     assert shares([], []) is None
     assert shares(["one"], [5.0]) is None
+
+
+def test_rates_of_a_step_are_not_made_of_packets_without_a_time() -> None:
+    none = np.array([math.nan, math.nan])
+    found = rrul_values({("down", "1"): (none, none)}, {"probe": delays([5.0] * 20)}, (0, S))
+    assert {v.metric: v.value for v in found if v.metric.startswith("rrul_tcp")} == {
+        "rrul_tcp_down_sum": 0.0,  # five steps in which nothing left
+        "rrul_tcp_down_avg": 0.0,
+    }
+    with pytest.raises(ValueError, match="infinite"):
+        rrul_values({("down", "1"): (none, np.array([math.inf] * 2))}, {"probe": delays([5.0])}, (0, S))
+
+
+def test_a_delay_without_a_time_is_refused() -> None:
+    with pytest.raises(ValueError, match="has no time"):
+        Delays(np.array([0.0, math.nan]), np.array([1.0, 2.0]))
+
+
+def test_pairs_stay_together_where_one_of_them_is_missing() -> None:
+    # 1 has no weight and the weight 7 no value: what is left is 2 with 3, not 2 with 7
+    steps = weighted_ecdf([1.0, 2.0, None], [None, 3.0, 7.0])
+    assert steps is not None
+    assert [list(part) for part in steps] == [[2.0], [1.0]]
+    # a packet without a size and a size without a packet: 125 bytes in 1 us are left
+    _, rate = instantaneous_throughput([100, 200, None], [None, 125, 999], 0, 1000, 1000)
+    assert rate.tolist() == [1e9]
+    for wrong in ([1.0, 2.0], [1.0, math.inf, 2.0]):
+        with pytest.raises(ValueError, match=r"each row needs all|infinite"):
+            weighted_ecdf([1.0, 2.0, 3.0], wrong)
+        with pytest.raises(ValueError, match=r"each row needs all|infinite"):
+            instantaneous_throughput([1.0, 2.0, 3.0], wrong, 0, 1000)
+
+
+def test_a_picture_of_nothing_is_none() -> None:
+    for nothing in ([], [None], [math.nan]):
+        assert ecdf(nothing) is None
+        assert weighted_ecdf(nothing, nothing) is None
+        assert jain_index(nothing) is None
+    for metric in (ecdf, jain_index):
+        with pytest.raises(ValueError, match="infinite"):
+            metric([1.0, math.inf])
+    assert jain_index([5.0]) == 1.0
+
+
+def test_an_outage_has_no_glitches_per_minute_and_its_losses_are_told() -> None:
+    outage = glitches([None] * 500, 10.0)
+    assert (outage.per_minute, outage.lost, outage.probes) == (None, 500, 500)
+
+
+@pytest.mark.parametrize("missing", [None, math.nan])
+def test_a_missing_counter_gives_no_ratio_and_no_rate(missing: Any) -> None:
+    assert retransmission_ratio(missing, 100) is None
+    assert retransmission_ratio(1, missing) is None
+    assert utilisation(missing, 1e6) is None
+    # the last message that has the counter counts
+    good, bad = ({"AppInfo": {"NumBytes": n, "ElapsedTime": 1_000_000}} for n in (1000, missing))
+    assert ndt7("down", [good, bad], []).rate_bps == 8000.0
+    assert ndt7("down", [bad], []).rate_bps is None
+    assert points("latency", missing) is None
+    assert aim_scores(20.0, missing, 30.0, 1.0, 1e6) == {"streaming": None, "gaming": None, "rtc": None}
+
+
+def test_an_infinite_figure_is_refused() -> None:
+    endless = math.inf
+    for call in (
+        lambda: retransmission_ratio(1, endless),  # type: ignore[arg-type]
+        lambda: utilisation(endless, 1e6),
+        lambda: points("download", endless),
+        lambda: ndt7("down", [{"AppInfo": {"NumBytes": endless, "ElapsedTime": 1}}], []),
+    ):
+        with pytest.raises(ValueError, match="infinite"):
+            call()
+    for nonsense in (endless, math.nan, 0.0, -1.0):
+        with pytest.raises(ValueError, match=r"room for payload|above zero"):
+            largest_goodput_bps(nonsense)
+        with pytest.raises(ValueError, match="above zero"):
+            utilisation(1.0, nonsense)
+        with pytest.raises(ValueError, match="above zero"):
+            predicted_bps(1.0, nonsense, 0.01, 1448)
+
+
+def test_a_counter_that_is_not_a_number_is_missing_and_not_zero() -> None:
+    # flow 1: 10 then 30, with a hole between; flow 2: 5 then 25. Both delivered 20.
+    counters = pl.DataFrame(
+        {"t_ns": [0, 1, 2, 0, 2], "flow": [1, 1, 1, 2, 2], "bytes": [10.0, math.nan, 30.0, 5.0, 25.0]}
+    )
+    windows = delivered_per_window(counters, 10)
+    assert windows["value"].to_list() == [20.0, 20.0]
+    assert jain_over_time(windows)["jain"].to_list() == [1.0]
+    with pytest.raises(ValueError, match="infinite"):
+        jain_over_time(windows.with_columns(pl.lit(math.inf).alias("value")))

@@ -94,13 +94,19 @@ def test_rrul_summaries_are_per_class_and_cut_the_load_phase() -> None:
         ("tcp_down", "BE", 5 * S, 10.0),
         ("tcp_down", "BE", 64 * S, 20.0),
         ("tcp_down", "BE", 65 * S, 999.0),  # after the load
-        ("tcp_down", "EF", 30 * S, 40.0),
+        ("tcp_down", "EF", 30 * S, 39.0),
+        ("tcp_down", "EF", 31 * S, 41.0),
         ("tcp_up", "BE", 30 * S, 5.0),
+        ("tcp_up", "BE", 31 * S, 5.0),
         ("ping", "UDP EF", 1 * S, 2.0),
+        ("ping", "UDP EF", 2 * S, 2.0),
         ("ping", "UDP EF", 10 * S, 8.0),
-        ("ping", "ICMP", 1 * S, 4.0),
+        ("ping", "UDP EF", 11 * S, 8.0),
+        ("ping", "ICMP", 1 * S, 3.0),
+        ("ping", "ICMP", 2 * S, 5.0),
         ("ping", "ICMP", 10 * S, None),  # lost
-        ("ping", "ICMP", 11 * S, 12.0),
+        ("ping", "ICMP", 11 * S, 11.0),
+        ("ping", "ICMP", 12 * S, 13.0),
     ]
     table = pl.DataFrame(rows, schema=["kind", "name", "t_ns", "value"], orient="row")
     result = rrul(table)
@@ -113,7 +119,9 @@ def test_rrul_summaries_are_per_class_and_cut_the_load_phase() -> None:
 
 
 def test_an_rrul_sum_without_one_of_its_flows_is_no_number() -> None:
-    rows = [("tcp_down", "BE", 10 * S, 10.0), ("tcp_down", "EF", 1 * S, 10.0)]
+    # the flow of EF has one sample under load, which is no mean
+    rows = [("tcp_down", "BE", (10 + k) * S, 10.0) for k in range(2)]
+    rows += [("tcp_down", "EF", 1 * S, 10.0), ("tcp_down", "EF", 20 * S, 10.0)]
     result = rrul(pl.DataFrame(rows, schema=["kind", "name", "t_ns", "value"], orient="row"))
     assert (result.tcp_down_sum, result.tcp_up_sum, result.tcp_totals) == (None, None, None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,10 +47,10 @@ class Parsed:
         direction: str | None = None,
         flow: str | pl.Series | None = None,
     ) -> None:
-        """Append one series. Values that are None stay NULL."""
+        """Append one series. Values that are None or NaN are NULL."""
         columns: dict[str, Any] = {
             "t_ns": pl.Series(t_ns, dtype=pl.Int64),
-            "value": pl.Series(values, dtype=pl.Float64, strict=False),
+            "value": pl.Series(values, dtype=pl.Float64, strict=False).fill_nan(None),
         }
         constants = {"source": source, "direction": direction, "series": series, "unit": unit}
         if isinstance(flow, pl.Series):
@@ -69,8 +70,11 @@ class Parsed:
         source: str | None = None,
     ) -> None:
         """Append a figure, unless it is unknown."""
-        if value is not None:
-            self.metrics.append(Metric(name, float(value), unit, direction, source))
+        if value is None or math.isnan(value):
+            return
+        if math.isinf(value):
+            raise StoreError(f"{name} is infinite, which is not a measurement", remedy="see raw/")
+        self.metrics.append(Metric(name, float(value), unit, direction, source))
 
     def merge(self, other: Parsed) -> None:
         """Append all of another."""
@@ -93,19 +97,29 @@ def known_shape(where: str, shape: str) -> Iterator[None]:
         ) from None
 
 
-def read_json(text: str, who: str, *, where: str) -> dict[str, Any]:
+def strict_json(text: str) -> Any:
+    """What a tool wrote as JSON; a ValueError for anything else, NaN and nesting without end too."""
+
+    def refused(name: str) -> None:
+        raise ValueError(f"{name} is no JSON")
+
+    try:
+        return json.loads(text, parse_constant=refused)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def read_json(text: str, who: str, *, where: str, remedy: str = "see its stderr in raw/") -> dict[str, Any]:
     """The one JSON object that a program prints."""
     try:
-        data = json.loads(text)
+        data = strict_json(text)
     except ValueError as error:
         shown = text.strip().splitlines()[:1] or ["nothing"]
         raise StoreError(
-            f"{who} did not write JSON ({error}); it wrote: {shown[0][:200]}",
-            where=where,
-            remedy="see its stderr in raw/",
+            f"{who} did not write JSON ({error}); it wrote: {shown[0][:200]}", where=where, remedy=remedy
         ) from None
     if not isinstance(data, dict):
-        raise StoreError(f"{who} did not write a JSON object", where=where, remedy="see its stderr in raw/")
+        raise StoreError(f"{who} did not write a JSON object", where=where, remedy=remedy)
     return data
 
 

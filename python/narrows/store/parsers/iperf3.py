@@ -7,13 +7,12 @@ iperf3 itself counts the time of the measured intervals from zero again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from narrows.errors import StoreError
-from narrows.store.parsers.common import Parsed, known_shape
+from narrows.store.parsers.common import Parsed, known_shape, read_json
 from narrows.store.tap import flow_label
 
 INTERRUPTED = "interrupt - the client has terminated"
@@ -24,6 +23,7 @@ BIDIR = "_bidir_reverse"
 
 
 SHAPE = "the JSON of iperf3 3.7 to 3.18"
+SUMS = ("sum_sent", "sum_received", "sum")
 
 
 _SERIES = (
@@ -56,7 +56,8 @@ class Report:
 
     @property
     def protocol(self) -> str:
-        return "udp" if self.data["start"].get("test_start", {}).get("protocol") == "UDP" else "tcp"
+        test = self.data["start"].get("test_start") or {}
+        return "udp" if test.get("protocol") == "UDP" else "tcp"
 
     def sums(self, way: Way) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
         """What was sent, what was received, and the sum of UDP. Empty where iperf3 does not know."""
@@ -70,31 +71,26 @@ class Report:
 
 def read(text: str, *, client_sends: str, where: str) -> Report:
     """The report, if the text is one. `client_sends` is the direction of what the client sends."""
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        shown = text.strip().splitlines()[:1] or ["nothing"]
-        raise StoreError(
-            f"iperf3 did not write JSON ({error}); it wrote: {shown[0][:200]}",
-            where=where,
-            remedy="run iperf3 with --json, or see its stderr in raw/",
-        ) from None
-    if not isinstance(data, dict):
-        raise StoreError("iperf3's report has no 'start' or no 'end'", where=where)
+    remedy = "run iperf3 with --json, or see its stderr in raw/"
+    data = read_json(text, "iperf3", where=where, remedy=remedy)
     said = data.get("error")
     is_interrupted = said == INTERRUPTED
     if said is not None and not is_interrupted:
         raise StoreError(f"iperf3 reports an error: {said}", where=where)
     if not all(isinstance(data.get(part), dict) for part in ("start", "end")):
         raise StoreError("iperf3's report has no 'start' or no 'end'", where=where)
+    test, end = data["start"].get("test_start") or {}, data["end"]
+    if not isinstance(test, dict) or not all(isinstance(end.get(s) or {}, dict) for s in SUMS):
+        raise StoreError(f"this is not {SHAPE}", where=where, remedy="which version of iperf3 wrote it?")
+    if not is_interrupted and not any(end.get(name) for name in SUMS):
+        raise StoreError("iperf3's report has no sums: no test took place", where=where, remedy=remedy)
     client_receives = "down" if client_sends == "up" else "up"
     ways: tuple[Way, ...]
     # 3.12 does not write test_start.bidir; the sums of the other way tell.
-    if any(name.endswith(BIDIR) for name in data["end"]):
+    if any(name.endswith(BIDIR) for name in end):
         ways = (Way(client_sends, "", True), Way(client_receives, BIDIR, False))
     else:
-        reverse = data["start"].get("test_start", {}).get("reverse")
-        ways = (Way(client_receives if reverse else client_sends, "", None),)
+        ways = (Way(client_receives if test.get("reverse") else client_sends, "", None),)
     return Report(data, is_interrupted, ways)
 
 

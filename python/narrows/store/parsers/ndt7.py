@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from narrows.errors import StoreError
-from narrows.store.parsers.common import Parsed
+from narrows.store.parsers.common import Parsed, known_shape, strict_json
 from narrows.store.parsers.tcp_info import kernel_name, unit
 
 DIRECTIONS = {"download": "down", "upload": "up"}
@@ -38,7 +38,7 @@ def messages(text: str, *, where: str = "ndt7") -> list[Message]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = strict_json(line)
         except ValueError as error:
             raise StoreError(
                 f"not JSON ({error}): {line.strip()[:200]}",
@@ -90,8 +90,14 @@ def parse(
     ElapsedTime. Where the client stamps its lines with CLOCK_MONOTONIC, the start is known better: the least
     stamp − ElapsedTime of a test's messages of one end (the least, because a stamp can only be late).
     """
+    with known_shape(where, "what an NDT7 client prints"):
+        return _parsed(messages(text, where=where), item, starts_ns, epoch_ns, where)
+
+
+def _parsed(
+    all_messages: list[Message], item: str, starts_ns: dict[str, int | None], epoch_ns: int, where: str
+) -> Parsed:
     parsed = Parsed()
-    all_messages = messages(text, where=where)
     if not all_messages:
         raise StoreError("the client printed no measurement", where=where)
     for test, direction in DIRECTIONS.items():
