@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
+import go_programs
 import polars as pl
 import pytest
 
@@ -18,6 +20,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 RATE_BPS = 20e6
 LINK = 'link = Link(rate="20 Mbit/s", base_rtt="10 ms", queue=fq_codel())\n'
 CLIENT = lab.CHECKOUT / "tests/interop/ndt7-js"
+PAIRS = [("ndt7-client", "narrows"), ("narrows", "ndt-server"), ("ndt7-client", "ndt-server")]
 JS = pytest.mark.skipif(
     shutil.which("node") is None or shutil.which("npm") is None, reason="node and npm are not installed"
 )
@@ -66,18 +69,34 @@ def test_the_official_javascript_client_and_our_server(tmp_path: Path, tls: bool
     check_ndt7(made)
 
 
-@pytest.mark.skipif(shutil.which("ndt7-client") is None, reason="no ndt7-client (Go) on PATH")
-def test_the_official_go_client_and_our_server(tmp_path: Path) -> None:
-    text = LINK + 'test = ndt7(client="ndt7-client", time_limit="120 s")\n'
-    (made,) = lab.make(lab.plans(tmp_path, text), tmp_path / "out")
-    check_ndt7(made)
+@pytest.fixture
+def on_path(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Puts the Go programs of this test's pair on PATH."""
+    pair = (request.getfixturevalue("client"), request.getfixturevalue("server"))
+    places = [str(go_programs.place(name)) for name in pair if name != "narrows"]
+    monkeypatch.setenv("PATH", os.pathsep.join([*dict.fromkeys(places), os.environ["PATH"]]))
 
 
-@pytest.mark.skipif(shutil.which("ndt-server") is None, reason="no ndt-server (Go) on PATH")
-def test_our_client_and_the_official_server(tmp_path: Path) -> None:
-    text = LINK + 'test = ndt7(server="ndt-server", time_limit="120 s")\n'
+@pytest.mark.usefixtures("on_path")
+@pytest.mark.parametrize("tls", [False, True], ids=["ws", "wss"])
+@pytest.mark.parametrize(("client", "server"), PAIRS)
+def test_go_programs_and_ours_measure_the_link(tmp_path: Path, client: str, server: str, tls: bool) -> None:
+    text = LINK + f'test = ndt7(client="{client}", server="{server}", tls={tls}, time_limit="60 s")\n'
     (made,) = lab.make(lab.plans(tmp_path, text), tmp_path / "out")
     check_ndt7(made)
+    found = metrics(made, "test")
+    # 20 Mbit/s: BBR's own queue in its flow's share of FQ-CoDel; the server tells of both tests.
+    for direction in ("down", "up"):
+        assert 10 <= found[direction, "ndt7_min_rtt_ms"] < 20
+        assert 10 < found[direction, "ndt7_rtt_mean_ms"] < 40
+    series = pl.read_parquet(made.directory / "samples.parquet")["series"].cast(pl.String).unique()
+    assert {"throughput", "tcp_info.rtt", "bbr_info.bw"} <= set(series)
+    if server == "ndt-server":
+        kept = sorted((made.directory / "raw/test-server/ndt7").rglob("ndt7-*.json"))
+        names = [file.name.split("-")[1] for file in kept]
+        assert sorted(names) == ["download", "upload"]
+        archived = json.loads(kept[names.index("upload")].read_text())["Upload"]["ServerMeasurements"]
+        assert len(archived) > 10
 
 
 @pytest.mark.parametrize(("direction", "flows"), [("down", 1), ("up", 1), ("up", 4), ("both", 1)])
