@@ -7,7 +7,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use serde_json::{json, Value};
 
 use super::stamped::{self, Receiver};
-use super::{set_dscp, sockaddr, DRAIN_NS};
+use super::drain::Drain;
+use super::{set_dscp, sockaddr};
 use crate::actor::{cell, Actor, Cx, Progress};
 use crate::error::{During, Result};
 use crate::plan::IcmpEcho;
@@ -30,8 +31,7 @@ pub struct Echo {
     samples: Vec<(i64, Option<i64>)>,
     received: usize,
     first_ns: i64,
-    ended: Option<i64>,
-    drained: bool,
+    drain: Drain,
 }
 
 /// RFC 792: type, code, checksum, identifier, sequence number, then the payload.
@@ -85,8 +85,7 @@ impl Echo {
             samples: Vec::new(),
             received: 0,
             first_ns: 0,
-            ended: None,
-            drained: false,
+            drain: Drain::default(),
         }
     }
 
@@ -151,31 +150,26 @@ impl Actor for Echo {
 
     fn event(&mut self, cx: &mut Cx, event: Event) -> Result<()> {
         match event {
-            Event::Timer(t) if t.kind == SEND && self.ended.is_none() => self.send_next(cx),
-            Event::Timer(t) if t.kind == DRAINED => self.drained = true,
+            Event::Timer(t) if t.kind == SEND && !self.drain.has_begun() => self.send_next(cx),
+            Event::Timer(t) if t.kind == DRAINED => self.drain.time_is_up(),
             Event::Io(..) => self.receive(cx)?,
             _ => {}
         }
-        if self.ended.is_some() && self.received == self.samples.len() {
-            self.drained = true;
-        }
+        self.drain.look(self.received == self.samples.len());
         Ok(())
     }
 
     fn stop(&mut self, cx: &mut Cx) -> Result<()> {
-        self.ended = Some(cx.reactor.now);
-        self.drained = self.received == self.samples.len();
-        cx.reactor.at(cx.reactor.now + DRAIN_NS, cx.token(DRAINED, 0));
+        self.drain.begin(cx, DRAINED, self.received == self.samples.len());
         Ok(())
     }
 
     fn progress(&self) -> Progress {
-        self.ended
-            .map_or(Progress::Running, |t_ns| Progress::Ended { t_ns })
+        self.drain.progress()
     }
 
     fn drained(&self) -> bool {
-        self.drained
+        self.drain.is_done()
     }
 
     fn finish(&mut self, cx: &mut Cx) -> Result<Option<Value>> {

@@ -3,6 +3,7 @@
 pub mod bulk;
 pub mod bulk_flow;
 pub mod command;
+mod drain;
 pub mod icmp;
 pub mod kernel_sink;
 pub mod plain;

@@ -8,7 +8,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use serde_json::{json, Value};
 
 use super::stamped::{self, Receiver};
-use super::{set_dscp, sockaddr, DRAIN_NS};
+use super::drain::Drain;
+use super::{set_dscp, sockaddr};
 use crate::actor::{cell, Actor, Cx, Progress};
 use crate::error::{During, Result};
 use crate::plan::UdpProbe;
@@ -35,8 +36,7 @@ pub struct Probe {
     received: usize,
     first_ns: i64,
     send_errors: u64,
-    ended: Option<i64>,
-    drained: bool,
+    drain: Drain,
 }
 
 impl Probe {
@@ -50,8 +50,7 @@ impl Probe {
             received: 0,
             first_ns: 0,
             send_errors: 0,
-            ended: None,
-            drained: false,
+            drain: Drain::default(),
         }
     }
 
@@ -138,31 +137,26 @@ impl Actor for Probe {
 
     fn event(&mut self, cx: &mut Cx, event: Event) -> Result<()> {
         match event {
-            Event::Timer(t) if t.kind == SEND && self.ended.is_none() => self.send_next(cx)?,
-            Event::Timer(t) if t.kind == DRAINED => self.drained = true,
+            Event::Timer(t) if t.kind == SEND && !self.drain.has_begun() => self.send_next(cx)?,
+            Event::Timer(t) if t.kind == DRAINED => self.drain.time_is_up(),
             Event::Io(t, _) => self.receive(cx, t.kind == SERVER)?,
             _ => {}
         }
-        if self.ended.is_some() && self.received == self.samples.len() {
-            self.drained = true;
-        }
+        self.drain.look(self.received == self.samples.len());
         Ok(())
     }
 
     fn stop(&mut self, cx: &mut Cx) -> Result<()> {
-        self.ended = Some(cx.reactor.now);
-        self.drained = self.received == self.samples.len();
-        cx.reactor.at(cx.reactor.now + DRAIN_NS, cx.token(DRAINED, 0));
+        self.drain.begin(cx, DRAINED, self.received == self.samples.len());
         Ok(())
     }
 
     fn progress(&self) -> Progress {
-        self.ended
-            .map_or(Progress::Running, |t_ns| Progress::Ended { t_ns })
+        self.drain.progress()
     }
 
     fn drained(&self) -> bool {
-        self.drained
+        self.drain.is_done()
     }
 
     fn finish(&mut self, cx: &mut Cx) -> Result<Option<Value>> {
