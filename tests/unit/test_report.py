@@ -48,8 +48,8 @@ def test_every_figure_is_a_png_a_pdf_and_a_caption_that_names_its_runs(report: t
     out, html = report
     pngs = sorted((out / "figures").glob("*.png"))
     assert (
-        len(pngs) == 22
-    )  # topology, 2 throughput, 2 latency, 4 over time, 3 queue, glitches, and the paper's 9
+        len(pngs) == 24
+    )  # topology, 2 throughput, 2 latency, 4 over time, 5 queue, glitches, and the paper's 9
     for png in pngs:
         assert png.with_suffix(".pdf").stat().st_size > 1000
         facts = json.loads(png.with_suffix(".json").read_text())

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
+from narrows.metrics.loads import loads
 from narrows.metrics.observed import Observed, Probe, QueueTruth, Series, SpeedTest
 
 NS_PER_MS = 1e6
@@ -91,6 +92,7 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
         plan=plan,
         manifest=manifest,
         tests=tests,
+        loads={} if tests else loads(plan, manifest, tables.metrics, tables.samples),
         probes=_probes(tables, items),
         queues=queues,
         idle=_idle(plan, manifest),

@@ -104,6 +104,8 @@ class Observed:
     plan: Mapping[str, Any]
     manifest: Mapping[str, Any] = field(default_factory=dict)
     tests: Mapping[str, SpeedTest] = field(default_factory=dict)
+    loads: Mapping[str, SpeedTest] = field(default_factory=dict)
+    """Where there is no NDT7 test: what loaded each direction instead (narrows.metrics.loads)."""
     probes: Mapping[str, Probe] = field(default_factory=dict)
     queues: Mapping[str, QueueTruth] = field(default_factory=dict)
     idle: tuple[int, int] | None = None
@@ -129,6 +131,11 @@ class Observed:
         return self.figures.get((source, direction, name))
 
     @property
+    def shown(self) -> Mapping[str, SpeedTest]:
+        """What a report draws for each direction: the speed test, else what loaded the link."""
+        return self.tests or self.loads
+
+    @property
     def link(self) -> Mapping[str, Any]:
         """The plan's description of the bottleneck."""
         link: Mapping[str, Any] = self.plan["link"]
@@ -148,10 +155,13 @@ class Observed:
 
     def test_throughput_bps(self, direction: str) -> Series:
         """The speed test's own 10 ms bins at the bottleneck during its test in that direction."""
-        truth, test = self.queues.get(direction), self.tests.get(direction)
-        if truth is None or test is None or self.test_item is None:
+        truth, test = self.queues.get(direction), self.shown.get(direction)
+        if truth is None or test is None:
             return EMPTY
-        return truth.throughput_bps.get(self.test_item, EMPTY).within(test.window)
+        # A tool of several items has no bins under its own name; without any of its own, all traffic's are.
+        names = (test.source,) if self.tests else (test.source, f"{test.source}.{direction}", "")
+        found = next((truth.throughput_bps[name] for name in names if name in truth.throughput_bps), EMPTY)
+        return found.within(test.window)
 
     def probe(self) -> Probe | None:
         """The first isochronous probe by name, or None."""
@@ -165,7 +175,7 @@ class Observed:
         if phase == "idle":
             window = self.idle
         else:
-            test = self.tests.get(phase)
+            test = self.shown.get(phase)
             window = test.window if test else None
         if window is None:
             return EMPTY.value

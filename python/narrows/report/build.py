@@ -24,6 +24,7 @@ from narrows.report.paper_figures import paper_figures
 from narrows.report.settling import fairness_over_time
 from narrows.report.sojourn_cdf import sojourn_cdf
 from narrows.report.sojourn_time import sojourn_over_time
+from narrows.report.style import DIRECTION
 from narrows.report.table import summary
 from narrows.report.throughput import throughput_by_rate, utilisation_by_rate
 from narrows.report.topology import topology
@@ -107,12 +108,17 @@ def _figures(
                 lambda s=same, n=name, t=title, d=direction: instantaneous_throughput_figure(s, n, t, d),  # type: ignore[misc]
             )
     yield "The queue", lambda: sojourn_cdf(good, "sojourn", "Sojourn time in the bottleneck's queue")
-    for rate in _ends(good):
-        name, title = f"sojourn_time_{_slug(rate)}", f"Sojourn time over the run, {rate_text(rate)}"
-        same = [r for r in good if r.rate_bps() == rate]
-        yield "The queue", lambda s=same, n=name, t=title: sojourn_over_time(s, n, t)  # type: ignore[misc]
+    for direction in _loaded(good):
+        for rate in _ends(good):
+            name = f"sojourn_time_{direction}_{_slug(rate)}"
+            title = f"Sojourn time over the run, {DIRECTION[direction]} direction, {rate_text(rate)}"
+            same = [r for r in good if r.rate_bps() == rate]
+            yield (
+                "The queue",
+                lambda s=same, n=name, t=title, d=direction: sojourn_over_time(s, n, t, d),  # type: ignore[misc]
+            )
     yield "Glitches", lambda: glitches_by_rate(good, "glitches", "Glitches per minute")
-    if any(run.tests for run in good) or not any(run.read_many for run in good):
+    if any(run.tests for run in good):
         for make in paper_figures(good):
             yield "The paper's figures", make
     for make in chapter3_figures(good):
@@ -120,6 +126,11 @@ def _figures(
     if any(run.read_many for run in good):
         title = "Fairness over time"
         yield "Many flows: chapter 3 of the thesis", lambda: fairness_over_time(good, "fairness_time", title)
+
+
+def _loaded(runs: Sequence[Observed]) -> list[str]:
+    """The directions that something loads, as far as that is known; else the way of downloads."""
+    return [d for d in DIRECTION if any(d in r.shown for r in runs)] or ["down"]
 
 
 def _ends(runs: Sequence[Observed]) -> list[float]:

@@ -37,8 +37,14 @@ def deviations(runs: Sequence[Observed]) -> list[str]:
         )
     found += _offloads(runs)
     found += _line(runs)
+    told = list(dict.fromkeys(str(change) for r in runs for change in r.link.get("changes") or ()))
+    if told:
+        found.append(
+            f"The link changes while traffic flows ({'; '.join(told)}): a rate in a figure is that of the "
+            "start."
+        )
     found += _taps(runs)
-    if any(t is not None for r in runs for t in r.tests.values()):
+    if any(t is not None for r in runs for t in r.shown.values()):
         found.append(
             "The speed test's rate is payload per time; the shaper counts Ethernet and IP headers too, so "
             "a full link "

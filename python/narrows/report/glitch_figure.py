@@ -11,12 +11,13 @@ from narrows.metrics.arrays import Floats
 from narrows.metrics.glitches import THRESHOLD_MS, WINDOW_MS, Glitches, glitches
 from narrows.metrics.observed import Observed
 from narrows.report.by_rate import also, by_rate
+from narrows.report.conditions import loader
 from narrows.report.drawing import Result
 
 
 def run_glitches(run: Observed, phase: str) -> Glitches | None:
     """Glitches while the test ran in that direction; None if the run has no probe or no such test."""
-    probe, test = run.probe(), run.tests.get(phase)
+    probe, test = run.probe(), run.shown.get(phase)
     if probe is None or test is None or test.window is None:
         return None
     return glitches(probe.rtt_ms.within(test.window).value, probe.interval_ms)
@@ -34,7 +35,7 @@ def glitches_by_rate(runs: Sequence[Observed], name: str, title: str, conditions
         runs,
         name=name,
         title=title,
-        what=f"Glitches per minute of the isochronous probe while the speed test ran{also(conditions)}: "
+        what=f"Glitches per minute of the isochronous probe while {loader(runs)} ran{also(conditions)}: "
         f"excursions of at "
         f"least {THRESHOLD_MS:g} ms above the probe's running median over {WINDOW_MS / 1000:g} s, or lost "
         f"probes. There "

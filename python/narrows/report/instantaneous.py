@@ -12,7 +12,7 @@ import numpy as np
 
 from narrows.metrics.observed import Observed
 from narrows.metrics.stability import coefficient_of_variation
-from narrows.report.conditions import facet_title, fixed, group, rate_text, varying
+from narrows.report.conditions import facet_title, fixed, group, loader, rate_text, varying
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.report.style import (
     DIRECTION,
@@ -76,7 +76,7 @@ def instantaneous_throughput_figure(
     ids = run_ids(drawn)
     same_everywhere = conditions or fixed(shown)
     caption = (
-        f"Instantaneous {DIRECTION[direction]} throughput of the speed test at the bottleneck, 10 ms bins "
+        f"Instantaneous {DIRECTION[direction]} throughput of {loader(shown)} at the bottleneck, 10 ms bins "
         f"from the tap "
         f"(Ethernet and IP headers included), {same_everywhere}. Up to {REPETITIONS} repetitions, the "
         f"first strongest; the red line is the configured rate "

@@ -14,6 +14,7 @@ import numpy as np
 from narrows.metrics.arrays import Floats
 from narrows.metrics.observed import Observed
 from narrows.report.by_rate import also, by_rate
+from narrows.report.conditions import loader
 from narrows.report.drawing import Result
 
 
@@ -48,7 +49,7 @@ def probe_latency_by_rate(runs: Sequence[Observed], name: str, title: str, condi
         runs,
         name=name,
         title=title,
-        what="Round-trip time of the isochronous probe while the speed test ran in that direction"
+        what=f"Round-trip time of the isochronous probe while {loader(runs)} ran in that direction"
         f"{also(conditions)}. Boxes pool the probes of all repetitions: median, quartiles, whiskers 5 to "
         f"95 %.",
         y_label="probe RTT [ms]",

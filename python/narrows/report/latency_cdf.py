@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from narrows.metrics.arrays import Floats
 from narrows.metrics.ecdf import ecdf
 from narrows.metrics.observed import Observed, pooled
-from narrows.report.conditions import facet_title, group, rate_text, varying
+from narrows.report.conditions import facet_title, group, loader, rate_text, varying
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.report.style import (
     DIRECTION,
@@ -34,9 +34,11 @@ TAIL = 0.999
 
 def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
     """One panel per rate and combination of the other axes; colour is the qdisc, line style the phase."""
-    shown = [r for r in runs if r.ok and r.probe() is not None]
+    shown = [r for r in runs if r.ok and any(r.probe_rtt_ms(phase).size for phase in PHASES)]
     if not shown:
-        return Missing(name, title, "no run in this directory carried an isochronous probe")
+        return Missing(
+            name, title, "no run in this directory has an isochronous probe beside a load or before it"
+        )
     by = ["rate", *varying(shown, besides=("rate", "queue"))]
     panels = list(group(shown, by).items())
     left_out = max(0, len(panels) - MAX_PANELS)
@@ -53,7 +55,7 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
             _time_axis(axes, min(ends, default=0.0), max(ends, default=0.0))
             text = facet_title(by[1:], key[1:])
             axes.set_title(rate_text(members[0].rate_bps()) + (f" · {text}" if text else ""))
-            if not any(r.tests for r in members):
+            if not any(r.shown for r in members):
                 axes.text(
                     0.97, 0.5, "before the load only", transform=axes.transAxes, ha="right", fontsize=6.5
                 )
@@ -69,8 +71,8 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
     interval = f"{probe.interval_ms:g} ms" if probe else "?"
     caption = (
         f"Round-trip times of the isochronous probe (one every {interval}) through the bottleneck: idle, "
-        f"and while "
-        "the speed test ran. Repetitions are pooled; lost probes are not in the curves (see the table). "
+        f"and while {loader(shown)} ran. Repetitions are pooled; lost probes are not in the curves (see the "
+        "table). "
         "Where a test does not say when it downloads and uploads, only the time before it is drawn. "
         f"The axis is logarithmic, the same in all panels, and ends at the {TAIL:.1%} point. "
         f"n = {len(ids)} runs. {name_runs(ids)}"

@@ -14,11 +14,12 @@ from typing import Any
 import polars as pl
 
 import narrows.store.results as store
+from narrows.metrics import loads
 from narrows.metrics.gather import RunTables, gather
 from narrows.metrics.observed import Observed
 from narrows.report.load_many import reader
 
-_LIGHT = ("tcp_info.rtt", "rtt", "app_info.num_bytes", "app_info.elapsed_time")
+_LIGHT = ("tcp_info.rtt", "rtt", "app_info.num_bytes", "app_info.elapsed_time", *loads.SERIES)
 _TABLES = ("metrics", "samples", "sojourn")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from narrows.metrics.observed import Observed
-from narrows.report.conditions import facet_title, fixed, group, varying
+from narrows.report.conditions import facet_title, fixed, group, loader, varying
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.report.style import DIRECTION, canvas, colour, corner, queue_name, queue_rank, styled
 
@@ -17,9 +17,11 @@ AXIS_ENDS_AT = 0.995  # one long spike at the start would flatten everything els
 
 def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction: str = "up") -> Result:
     """The first repetition of each condition; the last (most loaded) combinations of the axes when many."""
-    shown = [r for r in runs if r.ok and direction in r.queues]
+    shown = [
+        r for r in runs if r.ok and direction in r.queues and r.queues[direction].sojourn_p99_ms.t_ns.size
+    ]
     if not shown:
-        return Missing(name, title, "no run in this directory has a tap in that direction")
+        return Missing(name, title, "no run in this directory has a tap of every packet in that direction")
     extra = varying(shown, besides=("queue",))
     columns = list(group(shown, extra).items())
     left_out = max(0, len(columns) - MAX_COLUMNS)
@@ -64,7 +66,8 @@ def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction
         f"{fixed(shown)}: median "
         "(dark) and 99th percentile (light) of the packets that left in each 10 ms, first repetition of each "
         f"condition. The axis ends at the 99.5 % point of the highest panel; the largest value is written "
-        f"above each. The shaded spans are the speed test's download and upload. {name_runs(ids)}"
+        f"above each. The shaded spans are those in which {loader(shown)} downloads "
+        f"and uploads. {name_runs(ids)}"
     )
     if left_out:
         caption += f" The first and the last of the conditions are drawn; {left_out} between them are not."
@@ -73,12 +76,12 @@ def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction
 
 def _span(run: Observed) -> tuple[int, int]:
     """From the epoch to the end of the last test."""
-    ends = [t.window[1] for t in run.tests.values() if t.window]
+    ends = [t.window[1] for t in run.shown.values() if t.window]
     return (0, max(ends) if ends else 2**62)
 
 
 def _phases(axes: object, run: Observed) -> None:
-    for test in run.tests.values():
+    for test in run.shown.values():
         if test.window:
             start, stop = (t / 1e9 for t in test.window)
             axes.axvspan(start, stop, color="#000000", alpha=0.04, linewidth=0)  # type: ignore[attr-defined]

@@ -53,7 +53,7 @@ def summary(runs: Sequence[Observed]) -> Table:
 
 
 def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: str) -> list[Row]:
-    tests = [r.tests[direction] for r in same if direction in r.tests]
+    tests = [r.shown[direction] for r in same if direction in r.shown]
     loaded = [r.probe_rtt_ms(direction) for r in same]
     steady = [coefficient_of_variation(r.test_throughput_bps(direction).value) for r in same]
     added = [working_latency(r.probe_rtt_ms(direction), r.probe_rtt_ms("idle")) for r in same]
@@ -62,7 +62,7 @@ def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: 
         if t.rate_bps is None
         else 100 * t.rate_bps / largest_goodput_bps(r.rate_bps(direction), r.link["mtu_bytes"])
         for r in same
-        if (t := r.tests.get(direction)) is not None
+        if (t := r.shown.get(direction)) is not None
     ]
     found = [g for r in same if (g := run_glitches(r, direction)) is not None]
     wobble = [jitter(_test_probe(r, direction)) for r in same if r.probe() is not None]
@@ -106,7 +106,7 @@ def _present(values: Floats) -> Floats:
 
 
 def _test_probe(run: Observed, direction: str) -> Floats:
-    probe, test = run.probe(), run.tests.get(direction)
+    probe, test = run.probe(), run.shown.get(direction)
     if probe is None or test is None or test.window is None:
         return np.empty(0)
     return probe.rtt_ms.within(test.window).value

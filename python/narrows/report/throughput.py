@@ -11,13 +11,14 @@ from narrows.metrics.arrays import Floats
 from narrows.metrics.observed import Observed
 from narrows.metrics.utilisation import largest_goodput_bps
 from narrows.report.by_rate import also, by_rate
+from narrows.report.conditions import loader
 from narrows.report.drawing import Result
 
 _POINT = "One point is one run; a box (median, quartiles, whiskers 5 to 95 %) is drawn from five runs on."
 
 
 def _mbps(run: Observed, direction: str) -> Floats:
-    test = run.tests.get(direction)
+    test = run.shown.get(direction)
     return np.array([] if test is None or test.rate_mbps is None else [test.rate_mbps])
 
 
@@ -37,8 +38,8 @@ def throughput_by_rate(runs: Sequence[Observed], name: str, title: str, conditio
         runs,
         name=name,
         title=title,
-        what=f"Throughput that the speed test reported (TCP payload){also(conditions)}. {_POINT} The red "
-        f"line is the "
+        what=f"Throughput that {loader(runs)} itself reported (TCP payload){also(conditions)}. {_POINT} "
+        "The red line is the "
         "configured rate, which counts Ethernet and IP headers: full packets can carry 95.6 % of it as "
         "payload.",
         y_label="throughput [Mbit/s]",

@@ -113,7 +113,16 @@ def _note(node: Mapping[str, Any], runs: Sequence[Observed]) -> str:
         return "\n".join(lines)
     if any(r.link.get("pairs") for r in runs):
         return "receives all flows"
-    return {"client": "speed test, probe", "server": "speed test server"}.get(role, "")
+    if any(r.tests for r in runs):
+        return {"client": "speed test, probe", "server": "speed test server"}.get(role, "")
+    return ", ".join(_traffic(runs)) if role == "client" else ""
+
+
+def _traffic(runs: Sequence[Observed]) -> list[str]:
+    """The experiment's own names of what it starts, a few of them."""
+    names = [i["id"] for r in runs for i in r.plan["traffic"] if not i.get("background", False)]
+    distinct = list(dict.fromkeys(names))
+    return distinct if len(distinct) <= 4 else [*distinct[:3], "…"]
 
 
 def _router(runs: Sequence[Observed]) -> str:
