@@ -57,12 +57,15 @@ def register(app: typer.Typer) -> None:
             int | None, typer.Option(min=1, help="Repetitions; default: 3, or what the scenario says.")
         ] = None,
         queue: Annotated[
-            str | None, typer.Option(help="'cake', 'pfifo,fq_codel', \"pie(target='20 ms')\".")
+            str | None,
+            typer.Option(help="'cake', 'pfifo,fq_codel', \"pie(target='20 ms')\"; default: fq_codel."),
         ] = None,
-        rate: Annotated[str | None, typer.Option(help="'50 Mbit/s', or several.")] = None,
+        rate: Annotated[
+            str | None, typer.Option(help="'50 Mbit/s' (the default), or several: '10 Mbit/s,50 Mbit/s'.")
+        ] = None,
         rate_up: Annotated[str | None, typer.Option(help="Default: as down.")] = None,
-        base_rtt: Annotated[str | None, typer.Option(help="'20 ms', or several.")] = None,
-        loss: Annotated[str | None, typer.Option(help="'0 %, 0.1 %'.")] = None,
+        base_rtt: Annotated[str | None, typer.Option(help="'20 ms' (the default), or several.")] = None,
+        loss: Annotated[str | None, typer.Option(help="'0 %,0.1 %'; default: 0 %.")] = None,
         burst: Annotated[str | None, typer.Option(help="Burst shaping: 'off,on'.")] = None,
         cross: Annotated[str | None, typer.Option(help="Cross traffic: 'no,cubic-down,bbr-up'.")] = None,
         only: Annotated[str | None, typer.Option(help="Runs to make: 'tool=ndt7 queue=cake'.")] = None,
@@ -73,8 +76,20 @@ def register(app: typer.Typer) -> None:
         out: Annotated[Path | None, typer.Option(help="Default: results/calibrate-<scenario>.")] = None,
         plan: Annotated[bool, typer.Option("--plan", help="List the runs and stop.")] = False,
     ) -> None:
-        """How wrong is each speed test? Runs all of them on the same scenarios and seeds, each beside a light
-        third-party probe, and holds every metric against what the queue really did."""
+        """How wrong is each speed test?
+
+        Runs all of them on the same scenarios and seeds, each beside a light third-party probe, and holds
+        every metric against what the queue really did: tables, figures, and one page with the answer.
+
+        \b
+          narrows calibrate --queue cake                               # 33 runs, some minutes
+          narrows calibrate --queue cake --tools ndt7,iperf3 --seeds 1 # two runs
+          narrows calibrate --queue pfifo,pie --cross no,cubic-down
+          narrows calibrate aqm --plan                                 # only list the runs
+          narrows calibrate my_scenario.py                             # your own, with under_test()
+
+        Interrupt it at will: the same call goes on. docs/calibrate.md says what is compared with what.
+        """
         from narrows.calibrate.scenario import Settings, changed
 
         options = changed(

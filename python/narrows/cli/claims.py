@@ -36,14 +36,22 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def claims(
-        only: Annotated[list[str] | None, typer.Argument(metavar="[R1 R2 …]", help="Default: all.")] = None,
+        only: Annotated[list[str] | None, typer.Argument(metavar="[R1 C2 …]", help="Default: all.")] = None,
         results: Annotated[Path, typer.Option(help="A directory of results, or one with several.")] = Path(
             "results"
         ),
         form: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.table,
         write: Annotated[Path | None, typer.Option(help="Also write it as Markdown to this file.")] = None,
     ) -> None:
-        """Judge the paper's claims from stored results. Runs nothing."""
+        """Judge the claims from stored results. Runs nothing.
+
+        R: Ray et al. on AQM and speed tests; C: an operator's capacity test; T: fairness at scale.
+
+        \b
+          narrows claims                          # all, from results/
+          narrows claims C2 C3 --format md        # two, with all their numbers
+          make claims C="c2 c3" SEEDS=0,1         # makes their runs first
+        """
         from narrows.claims.ledger import CLAIMS, judge_all, read_all, sample, to_json, to_markdown
         from narrows.claims.verdict import Verdict
 

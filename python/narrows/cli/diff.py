@@ -52,7 +52,12 @@ def register(app: typer.Typer) -> None:
         right: Annotated[str, typer.Argument(metavar="RUN", help="Another.")],
         directory: Annotated[Path | None, typer.Option("--dir", help="Where to look.")] = None,
     ) -> None:
-        """Show where two runs differ."""
+        """Show where two runs differ: commands, plan, versions, sysctls, figures.
+
+        \b
+          narrows list results/hello              # has the ids
+          narrows diff 3fa1 b07c                  # their beginnings are enough
+        """
         console = make_console()
         a, b = find_run(left, directory), find_run(right, directory)
         manifests = [results.manifest(run) for results, run in (a, b)]

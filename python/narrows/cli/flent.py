@@ -26,7 +26,12 @@ def register(app: typer.Typer) -> None:
             Path | None, typer.Option("--dir", help="The directory of results that holds the run.")
         ] = None,
     ) -> None:
-        """Write a run as a data file that Flent opens."""
+        """Write a run as a data file that Flent opens.
+
+        \b
+          narrows flent export 3fa1 run.flent.gz
+          flent-gui run.flent.gz
+        """
         from narrows.flent.export import export as exported
         from narrows.flent.file import SUFFIX, write
 
@@ -44,7 +49,12 @@ def register(app: typer.Typer) -> None:
         file: Annotated[Path, typer.Argument(metavar="FILE", help="A data file of Flent 2.x.")],
         out: Annotated[Path, typer.Argument(metavar="DIR", help="Directory of results to add it to.")],
     ) -> None:
-        """Read a data file of Flent as a run whose samples can be queried."""
+        """Read a data file of Flent as a run whose samples can be queried.
+
+        \b
+          narrows flent import theirs.flent.gz results/flent
+          narrows query results/flent "select source, series, median(value), unit from samples group by all"
+        """
         from narrows.flent.import_ import import_file
 
         run_id = import_file(file, out)

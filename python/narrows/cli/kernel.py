@@ -28,7 +28,13 @@ def register(app: typer.Typer) -> None:
 def build(
     jobs: int = typer.Option(len(os.sched_getaffinity(0)), min=1, help="Compilers to run at once."),
 ) -> None:
-    """Fetch, patch, configure and compile the kernel into the cache. Does nothing when it is there.
+    """Build the kernel under test into the cache.
+
+    \b
+      narrows kernel build                    # does nothing when it is there
+      narrows kernel build --jobs 1
+
+    Fetches, patches, configures and compiles it.
 
     It is compiled twice: the first kernel counts where it goes while it carries packets for some seconds
     (kernel/training/), the second is laid out by these counts and spends an eighth less on a packet.
@@ -61,7 +67,12 @@ def info(
     as_json: bool = typer.Option(False, "--json", help="As JSON."),
     tree: bool = typer.Option(False, "--tree", help="Only the tree that modules are built against."),
 ) -> None:
-    """Which kernel runs would use, and what it was made of."""
+    """Which kernel runs would use, and what it was made of.
+
+    \b
+      narrows kernel info
+      narrows kernel info --tree              # where modules of your own are built against it
+    """
     image = kernel.find()
     if tree:
         typer.echo(image.tree)

@@ -23,7 +23,12 @@ def register(app: typer.Typer) -> None:
             Path, typer.Argument(metavar="DIR", help="An experiment's results, or a directory of such.")
         ] = DEFAULT,
     ) -> None:
-        """List the runs of an experiment, or the experiments of a directory."""
+        """List runs, or experiments.
+
+        \b
+          narrows list                            # the experiments below results/
+          narrows list results/hello              # the runs of one, failed ones too
+        """
         from narrows.store.results import Results
 
         console = make_console()

@@ -19,6 +19,19 @@ import narrows
 import narrows.cli
 from narrows.errors import NarrowsError
 
+HELP = """An Internet-performance laboratory: the real Linux network stack in virtual time.
+
+\b
+First steps:
+  narrows kernel build                 # once, five to nine minutes
+  narrows plan experiments/hello.py    # what would be run; touches nothing
+  narrows run experiments/hello.py     # runs what is missing
+  narrows report results/hello         # figures, in one HTML file
+  narrows calibrate --queue cake       # how wrong is my speed test under CAKE?
+
+Each command's --help has examples. README.md says where to read on.
+"""
+
 INTERRUPTED = 130  # what a shell reports for SIGINT
 
 
@@ -26,7 +39,7 @@ def build_app() -> typer.Typer:
     """The application with the commands of all modules of this package, in alphabetical order."""
     app = typer.Typer(
         name="narrows",
-        help="An Internet-performance laboratory: the real Linux network stack in virtual time.",
+        help=HELP,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

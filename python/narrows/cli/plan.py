@@ -46,7 +46,16 @@ def plan(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One plan per line, as JSON.")] = False,
 ) -> None:
-    """Print the runs of an experiment; touch nothing."""
+    """Print the runs of an experiment; touch nothing.
+
+    \b
+      narrows plan experiments/hello.py
+      narrows plan experiments/hello.py -v               # also every ip and tc command
+      narrows plan FILE --only 'queue=codel,sfq seed=0'  # spaces: and; commas: or
+      narrows plan FILE --json > plans.json              # what the agent is given
+
+    How an experiment is written: docs/spec.md.
+    """
     plans = plan_file(file)
     entries = [(p.key, (p, end)) for p, end in zip(plans.plans, plans.expected_end_ns, strict=True)]
     kept = select_keys(entries, only)

@@ -10,6 +10,9 @@ import typer
 
 from narrows.cli import format as formats
 
+TABLES = "runs, metrics, samples, queue, sojourn, flows, tcp_flows, tcp_events, tcp_samples"
+"""All of them, written out: the table of their columns takes long to import."""
+
 
 class Format(StrEnum):
     """How the answer is printed."""
@@ -25,12 +28,20 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def query(
         directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory of results.")],
-        sql: Annotated[
-            str, typer.Argument(metavar="SQL", help="Over runs, metrics, samples, queue, sojourn, flows.")
-        ],
+        sql: Annotated[str, typer.Argument(metavar="SQL", help=f"Over {TABLES}.")],
         format: Annotated[Format, typer.Option(help="How to print the answer.")] = Format.table,
     ) -> None:
-        """Ask in SQL (DuckDB). Tables and columns: docs/data.md. Nothing can be changed by a query."""
+        """Ask the tables in SQL (DuckDB).
+
+        \b
+          narrows query results/hello "select * from metrics"
+          narrows query results/aqm_study "select queue, direction, median(value) from metrics
+              join runs using (run_id) where name = 'ndt7_rtt_mean_ms' group by all"
+          narrows query DIR "select * from samples" --format csv > samples.csv
+
+        `runs` has a column for each axis of the experiment. Tables, columns and units: docs/data.md. Nothing
+        can be changed by a query.
+        """
         from narrows.store.results import Results
 
         columns, _, rows = Results(directory).query(sql)

@@ -19,7 +19,14 @@ def register(app: typer.Typer) -> None:
         directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory of results.")],
         out: Annotated[Path | None, typer.Option(help="Where to write; default: DIR/report.")] = None,
     ) -> None:
-        """Draw what the runs of a directory showed: report.html, and every figure as PNG and PDF."""
+        """Draw what the runs of a directory showed.
+
+        \b
+          narrows report results/hello            # results/hello/report/report.html
+          narrows report results/hello --out DIR  # there instead
+
+        One self-contained HTML file, and beside it every figure as PNG and PDF.
+        """
         # Matplotlib takes half a second to import: only this command pays for it.
         from narrows.report.build import build
         from narrows.report.load import load

@@ -81,7 +81,16 @@ def register(app: typer.Typer) -> None:
             typer.Option("--fresh", help="Make runs even where a directory beside has them."),
         ] = False,
     ) -> None:
-        """Make the runs of an experiment that are missing. Interrupt it at will: the next call goes on."""
+        """Make the runs of an experiment that are missing.
+
+        \b
+          narrows run experiments/hello.py                  # results go to results/hello
+          narrows run FILE --only 'queue=codel,sfq seed=0'  # spaces: and; commas: or
+          narrows run FILE --engine netns                   # this host's kernel, in real time
+
+        Interrupt it at will: the same call goes on, and tries again what failed. With repeat(until=…) it
+        repeats each condition until the confidence interval is narrow enough.
+        """
         from narrows.engine.runner import Runner
         from narrows.engine.types import Limits
 

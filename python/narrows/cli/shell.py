@@ -25,7 +25,15 @@ def register(app: typer.Typer) -> None:
             str | None, typer.Option(help="Which run's topology: 'queue=fq_codel rate=100Mbit'.")
         ] = None,
     ) -> None:
-        """Boot an experiment's topology in real time and give a shell in its client. No traffic starts."""
+        """Give a shell in an experiment's topology.
+
+        \b
+          narrows shell experiments/hello.py
+          narrows shell FILE --only 'queue=fq_codel'
+
+        The topology is booted in real time, the shell is in its client, and no traffic starts. Other nodes:
+        ip netns exec router tc -s qdisc.
+        """
         from narrows.engine.uml import UmlEngine
 
         if not sys.stdin.isatty():

@@ -26,7 +26,13 @@ def register(app: typer.Typer) -> None:
         as_json: Annotated[bool, typer.Option("--json", help="Print the whole manifest.")] = False,
         tc: Annotated[bool, typer.Option("--tc", help="Print the plan's tc and ip commands too.")] = False,
     ) -> None:
-        """Show one run: key, checks, figures; for a failed one, why."""
+        """Show one run: key, checks, figures; for a failed one, why.
+
+        \b
+          narrows show 3fa1                       # the beginning of an id of narrows list
+          narrows show 3fa1 --tc                  # also the commands of its set-up
+          narrows show 3fa1 --json                # the whole manifest
+        """
         console = make_console()
         results, run_id = find_run(run, directory)
         manifest = results.manifest(run_id)

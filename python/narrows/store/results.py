@@ -132,7 +132,7 @@ class Results:
         return frame.collect()
 
     def sql(self, query: str) -> pl.DataFrame:
-        """The answer to a query over the views runs, metrics, samples, queue, sojourn and flows (DuckDB)."""
+        """The answer to a query over the tables of docs/data.md as views (DuckDB)."""
         columns, types, rows = self.query(query)
         return _to_frame(columns, types, rows)
 
@@ -156,7 +156,7 @@ class Results:
         except duckdb.Error as error:
             raise StoreError(
                 f"the query failed: {str(error).strip()}",
-                remedy="tables: runs, metrics, samples, queue, sojourn, flows; columns: docs/data.md",
+                remedy=f"tables: runs, {', '.join(schema.TABLES)}; columns: docs/data.md",
             ) from None
         finally:
             connection.close()
