@@ -119,7 +119,9 @@ fn programs_in_sight() -> Result<String> {
     }
     let own = std::env::var("PATH").unwrap_or_default();
     for (number, place) in own.split(':').filter(|place| place.starts_with('/')).enumerate() {
-        let hidden = SCRATCH.iter().any(|scratch| Path::new(place).starts_with(scratch));
+        let hidden = SCRATCH
+            .iter()
+            .any(|scratch| Path::new(place).starts_with(scratch));
         if hidden && Path::new(place).is_dir() {
             let shown = format!("{OWN_PROGRAMS}/{number}");
             fs::create_dir_all(&shown).during(|| format!("creating {shown}"))?;

@@ -228,7 +228,9 @@ fn a_foreign_client_downloads_from_our_server() {
             assert!(measurement[part].is_object(), "{part} in {measurement}");
         }
         let info = &measurement["ConnectionInfo"];
-        assert!(["Client", "Server", "UUID", "StartTime"].iter().all(|k| info[k].is_string()));
+        assert!(["Client", "Server", "UUID", "StartTime"]
+            .iter()
+            .all(|k| info[k].is_string()));
         // Only for where it would not be known who measured what.
         assert!(measurement["Origin"].is_null() && measurement["Test"].is_null());
     }

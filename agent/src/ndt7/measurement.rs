@@ -169,7 +169,7 @@ pub fn rfc3339(since_1970: Duration) -> String {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let month = (from_march + 2) % 12 + 1;
     let year = era * 400 + year_of_era + u64::from(month <= 2);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     let nanoseconds = since_1970.subsec_nanos();

@@ -484,7 +484,10 @@ impl Peer {
         if self.end.is_none() {
             self.data_end_ns.get_or_insert_with(sys::monotonic_ns);
             if end != End::Closed {
-                self.warn(format!("the test ended without a closing handshake: {}", end.text()));
+                self.warn(format!(
+                    "the test ended without a closing handshake: {}",
+                    end.text()
+                ));
             }
             self.transport.shutdown_write();
             self.end = Some(end);
