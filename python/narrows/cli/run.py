@@ -162,18 +162,16 @@ def carry_out(console: Console, runner: Runner, directory: Path, again: str) -> 
     from narrows.cli.run_view import LiveView, PlainView, State, View
     from narrows.engine import layout
     from narrows.engine.events import Planned, Skipped
-    from narrows.engine.work import expected_work
+    from narrows.engine.pace import Pace
 
-    state = State()
-    work = {run_id: expected_work(plan) for run_id, plan in runner.plans.items()}
-    total = sum(work.values())
     with contextlib.closing(runner.run()) as events:
         try:
             head = [next(events)]
             for _ in range(head[0].skipped + head[0].reused if isinstance(head[0], Planned) else 0):
                 head.append(next(events))
-            total -= sum(work[event.run_id] for event in head if isinstance(event, Skipped))
-            view: View = (LiveView if console.is_terminal else PlainView)(console, state, total)
+            there = {event.run_id for event in head if isinstance(event, Skipped)}
+            state = State(Pace(plan for run_id, plan in runner.plans.items() if run_id not in there))
+            view: View = (LiveView if console.is_terminal else PlainView)(console, state)
             with view:
                 for event in head:
                     view.show(event)

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from narrows.cli.format import duration, key
 from narrows.engine.events import Done, Event, Moved, Planned, Reading, Skipped, Started, Stopped
-from narrows.engine.work import duration_s, expected_work
+from narrows.engine.pace import Pace
 from narrows.plan.model import Plan
 
 
@@ -34,14 +34,12 @@ class Guest:
 class State:
     """All that has happened, as far as a view needs it."""
 
+    pace: Pace
     started: float = field(default_factory=time.monotonic)
     planned: Planned | None = None
     guests: dict[int, Guest] = field(default_factory=dict)
     ok: int = 0
     failed: list[Done] = field(default_factory=list)
-    work_left: float = 0.0
-    work_done: float = 0.0
-    busy_s: float = 0.0
     virtual_s: float = 0.0
     wall_s: float = 0.0
 
@@ -62,8 +60,7 @@ class State:
                 guest.phase, guest.note = "reading results", ""
         elif isinstance(event, Done):
             guest = self.guests.pop(event.slot.number, None)
-            self.work_done += expected_work(event.plan)
-            self.busy_s += time.monotonic() - (guest.started if guest else time.monotonic())
+            self.pace.finished(event.plan, time.monotonic() - guest.started if guest else event.wall_s)
             self.virtual_s += event.virtual_s or 0.0
             self.wall_s += event.wall_s
             if event.fault is None:
@@ -78,15 +75,14 @@ class State:
         """Runs that are over."""
         return self.ok + len(self.failed)
 
-    def left_s(self, total_work: float) -> float | None:
-        """Time left, from the measured pace of finished runs; None before the first."""
-        if not self.planned or not self.work_done or not self.busy_s:
-            return None
+    def running(self) -> list[tuple[Plan, float]]:
+        """What the guests do, and for how long already, in seconds."""
         now = time.monotonic()
-        per_work = self.busy_s / self.work_done
-        running = sum(min(now - g.started, expected_work(g.plan) * per_work) for g in self.guests.values())
-        left = (total_work - self.work_done) * per_work - running
-        return max(0.0, left) / max(1, self.planned.slots)
+        return [(guest.plan, now - guest.started) for guest in self.guests.values()]
+
+    def left_s(self) -> float | None:
+        """Time left, from the measured pace of finished runs; None before the first."""
+        return self.pace.left_s(self.running(), self.planned.slots) if self.planned else None
 
 
 def done_line(event: Done) -> Text:
@@ -115,8 +111,8 @@ class View(Protocol):
 class PlainView:
     """Lines, for logs and pipes."""
 
-    def __init__(self, console: Console, state: State, total_work: float) -> None:
-        self._console, self._state, self._total = console, state, total_work
+    def __init__(self, console: Console, state: State) -> None:
+        self._console, self._state = console, state
 
     def __enter__(self) -> PlainView:
         return self
@@ -131,7 +127,7 @@ class PlainView:
             self._console.print(planned_line(event))
         elif isinstance(event, Done):
             assert self._state.planned is not None
-            left = self._state.left_s(self._total)
+            left = self._state.left_s()
             count = f"[{self._state.done}/{self._state.planned.to_do}] "
             tail = f"  left: {duration(left)}" if left else ""
             self._console.print(Text(count).append_text(done_line(event)).append(tail))
@@ -142,9 +138,9 @@ class PlainView:
 class LiveView:
     """A few lines at the foot of the terminal, finished runs scroll above them."""
 
-    def __init__(self, console: Console, state: State, total_work: float) -> None:
-        self._console, self._state, self._total = console, state, total_work
-        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=4, transient=True)
+    def __init__(self, console: Console, state: State) -> None:
+        self._console, self._state = console, state
+        self._live = Live(console=console, get_renderable=self.render, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> LiveView:
         self._live.__enter__()
@@ -167,15 +163,16 @@ class LiveView:
         elif isinstance(event, Skipped):
             pass
 
-    def _render(self) -> RenderableType:
+    def render(self) -> RenderableType:
+        """What is shown now."""
         state = self._state
         if state.planned is None:
             return Text("planning")
         head = Table.grid(padding=(0, 1))
         failed = f", {len(state.failed)} failed" if state.failed else ""
-        left = state.left_s(self._total)
+        left = state.left_s()
         head.add_row(
-            ProgressBar(total=max(1.0, self._total), completed=self._partly(), width=30),
+            self._bar(left),
             f"{state.done}/{state.planned.to_do} runs{failed}",
             f"{duration(time.monotonic() - state.started)} so far",
             f"about {duration(left)} left" if left is not None else "time left: known after the first run",
@@ -188,14 +185,13 @@ class LiveView:
             guests.add_row(f"{number}", key(guest.plan.key), guest.phase, pace, guest.note[:40])
         return Group(head, guests)
 
-    def _partly(self) -> float:
-        """Work done, running guests by their virtual time."""
-        part = self._state.work_done
-        for guest in self._state.guests.values():
-            length = duration_s(guest.plan)
-            if guest.t_ns and guest.t_ns > 0 and length > 0:
-                part += expected_work(guest.plan) * min(1.0, guest.t_ns / 1e9 / length)
-        return part
+    def _bar(self, left_s: float | None) -> ProgressBar:
+        """The share of all time that guests need which they have had."""
+        state = self._state
+        had_s = state.pace.busy_s() + sum(elapsed_s for _, elapsed_s in state.running())
+        left_s = (left_s or 0.0) * (state.planned.slots if state.planned else 1)
+        known = bool(state.pace.busy_s())
+        return ProgressBar(total=max(1.0, had_s + left_s), completed=had_s if known else 0.0, width=30)
 
 
 def planned_line(event: Planned) -> str:

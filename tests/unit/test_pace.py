@@ -1,0 +1,51 @@
+"""The time left is learnt by kind of run, because a packet of one tool costs more than one of another."""
+
+from __future__ import annotations
+
+import pytest
+from store_fakes import make_plan
+
+from narrows.engine.pace import Pace, kind_of
+from narrows.plan.model import Plan
+
+
+def without_probe(plan: Plan) -> Plan:
+    return plan.model_copy(update={"traffic": plan.traffic[:1]})
+
+
+BOTH = [make_plan(seed=seed) for seed in range(3)]
+BULK = [without_probe(plan) for plan in BOTH]
+
+
+def test_nothing_is_said_before_the_first_run_is_over() -> None:
+    assert Pace(BOTH).left_s([(BOTH[0], 1.0)], slots=2) is None
+
+
+def test_runs_of_one_kind_take_as_long_as_those_before() -> None:
+    pace = Pace(BOTH)
+    pace.finished(BOTH[0], 6.0)
+    assert pace.left_s([], slots=1) == pytest.approx(12.0)
+    assert pace.left_s([], slots=2) == pytest.approx(6.0)
+    assert pace.left_s([(BOTH[1], 2.5)], slots=1) == pytest.approx(9.5)
+
+
+def test_a_run_that_takes_longer_than_expected_never_leaves_less_than_the_others_need() -> None:
+    pace = Pace(BOTH)
+    pace.finished(BOTH[0], 6.0)
+    assert pace.left_s([(BOTH[1], 100.0)], slots=1) == pytest.approx(6.0)
+
+
+def test_each_kind_has_its_own_pace() -> None:
+    assert kind_of(BOTH[0]) != kind_of(BULK[0])
+    pace = Pace([*BOTH, *BULK])
+    pace.finished(BOTH[0], 50.0)
+    pace.finished(BULK[0], 1.0)
+    assert pace.left_s([], slots=1) == pytest.approx(2 * 50.0 + 2 * 1.0)
+    assert pace.busy_s() == 51.0
+
+
+def test_when_all_is_done_nothing_is_left() -> None:
+    pace = Pace(BULK)
+    for plan in BULK:
+        pace.finished(plan, 3.0)
+    assert pace.left_s([], slots=2) == pytest.approx(0.0)
