@@ -28,6 +28,7 @@ flow = bulk(cca="cubic", flows=2, duration="2 s")
 back = bulk(cca="reno", direction="up", duration="2 s")
 probe = udp_probe(stop=with_(flow))
 at_router = capture("bottleneck-down")
+beyond = capture("path:eth1", snap="64 B", start="500 ms", stop="1500 ms")
 """
 
 
@@ -235,6 +236,23 @@ def test_the_queue_table_is_what_a_capture_at_the_bottleneck_saw(whole: Whole) -
         assert left["bytes"].to_list() == [length for _, length in seen]
         apart = np.abs(left["t_ns"].to_numpy() - np.array([t for t, _ in seen]))
         assert apart.max() <= 1000, f"stamps are up to {apart.max()} ns apart"
+
+
+def test_a_capture_is_at_any_interface_from_when_to_when_and_keeps_as_much_as_asked_for(whole: Whole) -> None:
+    for run in whole.runs:
+        plan = lab.Plan.read(run / "plan.json")
+        zero_ns = plan.wall_clock_ns + plan.epoch_monotonic_ns
+        for name, snap in (("at_router", 96), ("beyond", 64)):
+            seen = list(packets(run / f"raw/{name}.pcapng"))
+            assert len(seen) > 500
+            assert all(len(head) == min(length, snap) for _, length, head in seen), name
+            assert max(length for _, length, _ in seen) == 1514
+        times = [t - zero_ns for t, _, _ in seen]
+        assert 0.5e9 <= min(times) < 0.6e9
+        assert 1.4e9 < max(times) <= 1.5e9
+        # Between path and server data comes undelayed and unshaped, and acknowledgements go back.
+        sources = {head[26:30] for _, _, head in seen if head[12:14] == b"\x08\x00"}
+        assert sources == {bytes([10, 0, 2, 1]), bytes([10, 0, 0, 1])}
 
 
 def test_the_queue_table_adds_up_to_what_tc_counted(whole: Whole) -> None:

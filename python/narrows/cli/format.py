@@ -6,12 +6,21 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 MISSING = "–"
+
+
+class Format(StrEnum):
+    """How rows are printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
 
 
 WIDE = 10_000
@@ -61,6 +70,14 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     for row in rows:
         made.add_row(*(cell(value) for value in row))
     return made
+
+
+def show(console: Console, format: Format, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print rows as was asked for; to a person as a table."""
+    if format is Format.table:
+        console.print(table(columns, rows))
+    else:
+        console.out(as_json(columns, rows) if format is Format.json else as_csv(columns, rows))
 
 
 def as_json(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from narrows.cli.format import MISSING, cell, duration, table
-from narrows.cli.format import console as make_console
+from narrows.cli import format as formats
+from narrows.cli.format import MISSING, Format
 from narrows.errors import StoreError
 
 DEFAULT = Path("results")
@@ -22,6 +22,7 @@ def register(app: typer.Typer) -> None:
         directory: Annotated[
             Path, typer.Argument(metavar="DIR", help="An experiment's results, or a directory of such.")
         ] = DEFAULT,
+        format: Annotated[Format, typer.Option(help="How to print it.")] = Format.table,
     ) -> None:
         """List runs, or experiments.
 
@@ -31,14 +32,14 @@ def register(app: typer.Typer) -> None:
         """
         from narrows.store.results import Results
 
-        console = make_console()
+        console = formats.console()
         results = Results(directory)
         runs = results.runs()
         if runs.height:
             fixed = ("virtual_s", "wall_s", "error")
             axes = runs.columns[3 : runs.columns.index("question")]
             shown = ["run_id", "status", *axes, *fixed]
-            console.print(table(shown, runs.select(shown).rows()))
+            formats.show(console, format, shown, runs.select(shown).rows())
             return
         rows = []
         for path in sorted(directory.iterdir()):
@@ -48,7 +49,9 @@ def register(app: typer.Typer) -> None:
                     ok = inner.filter(status="ok").height
                     wall = float(inner["wall_s"].sum())
                     question = inner["question"][0] or MISSING
-                    rows.append([str(path), ok, inner.height - ok, duration(wall), cell(question)])
+                    told = formats.duration(wall) if format is Format.table else wall
+                    rows.append([str(path), ok, inner.height - ok, told, formats.cell(question)])
         if not rows:
             raise StoreError("no results there", where=str(directory), remedy="narrows run FILE makes some")
-        console.print(table(["directory", "runs", "failed", "wall time", "question"], rows))
+        wall_time = "wall time" if format is Format.table else "wall_s"
+        formats.show(console, format, ["directory", "runs", "failed", wall_time, "question"], rows)

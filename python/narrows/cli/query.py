@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from narrows.cli import format as formats
+from narrows.cli.format import Format
 
 TABLES = "runs, metrics, samples, queue, sojourn, flows, tcp_flows, tcp_events, tcp_samples"
 """All of them, written out: the table of their columns takes long to import."""
-
-
-class Format(StrEnum):
-    """How the answer is printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
 
 
 def register(app: typer.Typer) -> None:
@@ -45,9 +37,4 @@ def register(app: typer.Typer) -> None:
         from narrows.store.results import Results
 
         columns, _, rows = Results(directory).query(sql)
-        if format is Format.json:
-            typer.echo(formats.as_json(columns, rows))
-        elif format is Format.csv:
-            typer.echo(formats.as_csv(columns, rows))
-        else:
-            formats.console().print(formats.table(columns, rows))
+        formats.show(formats.console(), format, columns, rows)

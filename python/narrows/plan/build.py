@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from narrows.errors import SpecError
+from narrows.errors import SpecError, did_you_mean
 from narrows.plan import capacity, l4s, linux, sysctls
 from narrows.plan.expand import ResolvedRun, expand
 from narrows.plan.model import (
@@ -342,9 +342,12 @@ def _captures(run: ResolvedRun, topology: Topology) -> tuple[Capture, ...]:
     }
     if topology.bottleneck_up_cable is not None:
         places["bottleneck-up"] = topology.at(router, topology.bottleneck_up_cable)
+    names = list(places)
+    places |= {f"{each.node}:{each.name}": each for each in topology.interfaces}
     for capture in run.captures.values():
         if capture["at"] not in places:
-            capture.fail(f"there is no {capture['at']} here", f"one of {', '.join(places)}")
+            listed = [*names, *list(places)[len(names) :][:8]]  # of a thousand senders, some
+            capture.fail(f"there is no {capture['at']} here", did_you_mean(capture["at"], listed))
     return tuple(
         Capture(
             id=name,

@@ -37,6 +37,8 @@ FILE_HANDLES = 1_000_000
 """The agent raises its limit up to the kernel's fs.nr_open (1048576); each flow has two sockets."""
 QDISC_LIMIT = 2**32 - 1
 """tc gives a qdisc its limit in 32 bits."""
+LIMITS = ("limit", "memory_limit", "memlimit")
+"""What qdiscs call the most that they hold."""
 OPTIONS_IN_BYTES = ("bfifo", "red")
 TCP_BUFFER_MOST = 2**30
 
@@ -104,13 +106,14 @@ def _flows(plan: Plan) -> int:
 
 def _check_queue(plan: Plan, where: str | None) -> None:
     for way, direction in (("down", plan.link.down), ("up", plan.link.up)):
-        text = direction.queue_options.get("limit", "")
-        if text.isdigit() and int(text) > QDISC_LIMIT:
-            raise PlanError(
-                f"the limit of {direction.queue} ({way}) is {text}; a qdisc takes at most {QDISC_LIMIT}",
-                where=where,
-                remedy="pfifo counts packets: pfifo(limit=…) holds more bytes with the same number",
-            )
+        for name in LIMITS:
+            text = direction.queue_options.get(name, "")
+            if text.isdigit() and int(text) > QDISC_LIMIT:
+                raise PlanError(
+                    f"the {name} of {direction.queue} ({way}) is {text}; a qdisc takes at most {QDISC_LIMIT}",
+                    where=where,
+                    remedy="pfifo counts packets: pfifo(limit=…) holds more bytes with the same number",
+                )
 
 
 def _check_flows(plan: Plan, where: str | None) -> None:

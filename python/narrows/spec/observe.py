@@ -15,6 +15,8 @@ from narrows.spec.parsers import Wrong, choice, count, duration, optional, perce
 from narrows.units import Duration, Rate, Size
 
 Time = str | Duration | None
+PLACES = ("client", "server", "bottleneck-down", "bottleneck-up")
+"""What a capture calls interfaces that every link has."""
 
 
 def _statistic(value: Any) -> float:
@@ -179,13 +181,22 @@ class sample(SpecObject):
     link: Time = option(optional(positive), default="1 s")
 
 
+def _place(value: Any) -> str:
+    """One of some words, or an interface as `node:interface`, which the topology must have."""
+    if isinstance(value, str) and re.fullmatch(r"[a-z][a-z0-9]*:[a-z][a-z0-9]*", value):
+        return value
+    place: str = choice(*PLACES)(value)
+    return place
+
+
 class capture(SpecObject):
-    """A packet capture (pcapng, nanoseconds) at a host or at the bottleneck's interface of one direction."""
+    """A packet capture (pcapng, nanoseconds) at a host, at the bottleneck's interface of one direction, or at
+    any interface: `"path:eth1"`."""
 
     positional = ("at",)
     may_stand_alone = True
 
-    at: str = option(choice("client", "server", "bottleneck-down", "bottleneck-up"), default="server")
+    at: str = option(_place, default="server", doc='"client", "bottleneck-down", "path:eth1", …')
     snap: str | Size = option(size, default="96 B", doc="bytes kept of each packet")
     start: Time = option(duration, default="0 s")
     stop: Time = option(optional(positive), default=None)
