@@ -12,7 +12,7 @@ from store_fakes import AGENT, KERNEL, default_records, make_plan, packet_record
 
 import narrows
 from narrows.engine.types import Carried, EngineInfo, Finished, RunFacts, RunFault
-from narrows.errors import StoreError
+from narrows.errors import NarrowsError, StoreError
 from narrows.plan.model import Plan, run_id
 from narrows.store import tap
 from narrows.store.ingest import ingest
@@ -257,6 +257,25 @@ def test_tables_hold_whole_runs_only(results: Results) -> None:
     assert results.queue()["run_id"].n_unique() == 2
     assert results.flows(direction="up").height == 2
     assert results.samples(source="probe", series="rtt")["value"].to_list() == [10.1e6, None, 10.1e6, None]
+
+
+def test_pandas_frames_hold_what_polars_frames_do_and_missing_stays_missing(results: Results) -> None:
+    pandas = narrows.open(results.directory, frames="pandas")
+    for name in ("runs", "metrics", "samples", "queue", "sojourn", "flows"):
+        ours, theirs = getattr(results, name)(), getattr(pandas, name)()
+        assert list(theirs.columns) == ours.columns
+        assert len(theirs) == ours.height > 0
+        for column in ours.columns:
+            missing = theirs[column].isna().to_list()
+            assert missing == ours[column].is_null().to_list(), (name, column)
+            values = [None if gone else value for gone, value in zip(missing, theirs[column], strict=True)]
+            assert values == ours[column].to_list(), (name, column)
+    queue = pandas.queue(event="arrive")
+    assert queue["t_ns"].dtype == "int64"
+    assert queue["sojourn_ns"].dtype == "Int64"  # all missing, and still whole numbers
+    assert pandas.sql("select count(*) as n from runs")["n"].to_list() == [3]
+    with pytest.raises(NarrowsError, match="frames='panda'"):
+        narrows.open(results.directory, frames="panda")  # type: ignore[call-overload]
 
 
 def test_an_unknown_column_in_a_filter_is_an_error_with_the_nearest(results: Results) -> None:

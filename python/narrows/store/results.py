@@ -1,6 +1,7 @@
 """Reads a directory of runs: `open(DIR)` gives frames of all whole runs, and SQL over them.
 
-Read only. Frames are Polars'; `.to_pandas()` is Polars' own. Derived metrics are `narrows.metrics`'.
+Read only. Frames are Polars'; `narrows.store.pandas_frames` makes Pandas' of them. Derived metrics are
+`narrows.metrics`'.
 """
 
 from __future__ import annotations
