@@ -9,7 +9,7 @@ import dataclasses
 from pathlib import Path
 
 from narrows.errors import SpecError, did_you_mean
-from narrows.plan import capacity, l4s, linux, sysctls
+from narrows.plan import capacity, l4s, linux, super_packets, sysctls
 from narrows.plan.expand import ResolvedRun, expand
 from narrows.plan.model import (
     Calibration,
@@ -148,6 +148,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         captures=captures,
     )
     capacity.check(plan, run.link.where)
+    super_packets.check(plan, run.link.where)
     return plan, times.expected_end_ns()
 
 

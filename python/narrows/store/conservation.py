@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrows.plan.model import Hop, Plan
+from narrows.plan.super_packets import has_super_packets
 from narrows.store import tap as tap_file
 from narrows.store import tap_intervals
 from narrows.store.agent_result import AgentResult, HopResult, TapTotals
@@ -21,7 +22,6 @@ from narrows.store.agent_result import AgentResult, HopResult, TapTotals
 SUPER_PACKETS = "offloads are on: a super-packet is one to the tap and the links, and its segments to tc"
 """Then packets are not compared with tc's, nor the bytes that arrived: a super-packet's size with the headers
 of all its segments is known only once the qdisc has it."""
-OFFLOADS = ("tso", "gso", "gro")
 COUNTS = ("arrived", "departed", "dropped", "queued")
 MISCOUNTED_ABOVE = ("hhf",)
 """Qdiscs that may drop a packet of another size than the one that comes without telling their parent, whose
@@ -93,7 +93,7 @@ def check(
 ) -> list[HopChecks]:
     """All checks of all hops of a run. Only an engine that promises no tap (`has_tap`) may leave it out."""
     done = []
-    whole = _has_super_packets(plan)
+    whole = has_super_packets(plan)
     for number, hop in enumerate(plan.hops):
         said = next((h for h in result.hops if (h.hop, h.direction) == (hop.hop, hop.direction)), None)
         totals = said.tap if said is not None else None
@@ -109,14 +109,6 @@ def check(
 def why_no_tap(said: HopResult | None) -> str:
     """What the agent says of a hop that has no tap."""
     return (said.tap_note if said is not None else None) or "this engine has no tap"
-
-
-def _has_super_packets(plan: Plan) -> bool:
-    """Whether any interface has an offload that makes or keeps them."""
-    words = [step.args for step in plan.setup if step.tool == "ethtool"]
-    return any(
-        args[n : n + 2] == (name, "on") for args in words for n in range(len(args)) for name in OFFLOADS
-    )
 
 
 def _equal(name: str, left: dict[str, int], right: dict[str, int], note: str | None = None) -> Check:
@@ -157,6 +149,8 @@ def _tap_checks(
     }
     if totals.marked_packets is not None:
         expected["marked_packets"] = totals.marked_packets
+    if super_packets:  # a record knows one size of a packet, at most 65535, and none of both ends
+        expected = {key: value for key, value in expected.items() if key.endswith("_packets")}
     if hop.tap == "drops":
         return [balance, *_lean_checks(number, data, names[1], expected)]
     found = count(data.of_hop(number))
@@ -169,13 +163,33 @@ def _lean_checks(number: int, data: tap_file.Tap, name: str, expected: dict[str,
     intervals = tap_intervals.totals(data.intervals[data.intervals["hop"] == number])
     alone = ("dropped_packets", "dropped_bytes", "marked_packets", "queued_packets", "queued_bytes")
     return [
-        _equal(name, intervals, {key: expected[key] for key in intervals}),
+        _equal(
+            name,
+            {key: value for key, value in intervals.items() if key in expected},
+            {key: expected[key] for key in intervals if key in expected},
+        ),
         _equal(
             "tap: records of drops and marks = totals",
             {key: found[key] for key in alone if key in expected},
             {key: expected[key] for key in alone if key in expected},
         ),
     ]
+
+
+def uncounted(plan: Plan, result: AgentResult, data: tap_file.Tap | None) -> list[str]:
+    """Warnings where records hold fewer bytes than departed: a record's size of a packet ends at 65535."""
+    told = []
+    for number, hop in enumerate(plan.hops if data is not None else ()):
+        said = next((h for h in result.hops if (h.hop, h.direction) == (hop.hop, hop.direction)), None)
+        if data is None or said is None or said.tap is None or hop.tap == "drops":
+            continue
+        whole, found = said.tap.departed_bytes, count(data.of_hop(number))["departed_bytes"]
+        if found < whole:
+            told.append(
+                f"hop {hop.hop} {hop.direction}: {100 * (1 - found / whole):.2g} % of the departed bytes are "
+                "in no record: a super-packet with its segments' headers is counted as at most 65535 bytes"
+            )
+    return told
 
 
 def count(packets: NDArray[Any]) -> dict[str, int]:

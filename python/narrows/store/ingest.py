@@ -61,7 +61,7 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
                 fault = RunFault("conservation", "; ".join(failures))
             else:
                 rows, packets, warnings = _tables(directory, facts.run_id, plan, result, data)
-                warnings += _without_tap(result)
+                warnings += _without_tap(result) + conservation.uncounted(plan, result, data)
                 if plan.flow_tap is not None and facts.engine.has_tap:
                     rows |= _flow_tap(directory, facts.run_id, plan, result)
         except NarrowsError as error:
