@@ -44,13 +44,14 @@ def metrics(made: lab.Made, source: str) -> dict[tuple[str | None, str], float]:
     return {(d, n): v for d, n, v in table.select("direction", "name", "value").iter_rows()}
 
 
-def check_ndt7(made: lab.Made) -> None:
+def check_ndt7(made: lab.Made, *, least_up_s: float = 9.5) -> None:
     """Both directions near the IP rate less headers (1448 of 1514 bytes, less NDT7's own), never above it."""
     found = metrics(made.ok(), "test")
     for direction in ("down", "up"):
         share = found[direction, "ndt7_throughput_bps"] / (RATE_BPS * 1448 / 1514)
         assert 0.9 < share <= 1.001, (direction, share)
-        assert 9.5 < found[direction, "ndt7_elapsed_s"] < 13.5
+        least_s = least_up_s if direction == "up" else 9.5
+        assert least_s < found[direction, "ndt7_elapsed_s"] < 13.5
         assert 10 <= found[direction, "ndt7_min_rtt_ms"] < 14 or direction == "up", found
 
 
@@ -83,7 +84,9 @@ def on_path(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
 def test_go_programs_and_ours_measure_the_link(tmp_path: Path, client: str, server: str, tls: bool) -> None:
     text = LINK + f'test = ndt7(client="{client}", server="{server}", tls={tls}, time_limit="60 s")\n'
     (made,) = lab.make(lab.plans(tmp_path, text), tmp_path / "out")
-    check_ndt7(made)
+    # The Go client answers a ping before it reads on, which waits for its bulk message (here up to 0.42 s).
+    # The last measurement that it hears in time is that much older, besides at most 0.625 s between two.
+    check_ndt7(made, least_up_s=9.5 if client == "narrows" else 8.9)
     found = metrics(made, "test")
     # 20 Mbit/s: BBR's own queue in its flow's share of FQ-CoDel; the server tells of both tests.
     for direction in ("down", "up"):
