@@ -14,6 +14,7 @@ import pytest
 
 import lab
 from narrows.engine.uml import UmlEngine
+from narrows.store import results
 from narrows.store.ingest import ingest
 from narrows.store.tap import RECORD_BYTES
 
@@ -188,6 +189,43 @@ def test_a_run_that_does_not_add_up_is_marked_failed(
     manifest = lab.manifest(directory)
     assert manifest["status"] == "failed"
     assert not (directory / "metrics.parquet").exists(), "numbers of a run that does not add up"
+
+
+def checks_of(made: lab.Made) -> list[dict[str, Any]]:
+    return [check for hop in made.ok().manifest["conservation"] for check in hop["checks"]]
+
+
+def test_at_five_thousand_flows_no_packet_is_lost_from_sight(tmp_path: Path) -> None:
+    text = """
+    link = Dumbbell(rate="1 Gbit/s", queue=bfifo(limit="5 MB"), pairs=[pair("20 ms", senders=5)])
+    flow = bulk(cca="reno", flows=5000, start_spread="200 ms", duration="500 ms")
+    tap("drops")
+    sample(tcp_info=None, qdisc=None, link=None)
+    """
+    (made,) = lab.make([lab.plan(tmp_path, text)], tmp_path / "results")
+    assert [check["verdict"] for check in checks_of(made)] == ["ok"] * 5
+    (hop,) = made.manifest["taps"]
+    assert hop["tap"]["dropped_packets"] > 0, "nothing was dropped: that is the easy half only"
+    assert hop["tap"]["arrived_packets"] > 5000 * 10
+    ran = results.open(tmp_path / "results").metrics(name="bulk_flows")["value"].sum()
+    assert ran == 5000
+
+
+@pytest.mark.parametrize("mode", ["packets", "summary", "drops"])
+def test_super_packets_add_up_and_what_their_records_lack_is_told(tmp_path: Path, mode: str) -> None:
+    text = f"""
+    link = Link(rate="1 Gbit/s", base_rtt="2 ms", queue=pfifo(limit=30),
+                offloads={{"tso": True, "gso": True, "gro": True}})
+    flow = bulk(cca="cubic", flows=2, duration="300 ms")
+    tap("{mode}")
+    sample(tcp_info=None, qdisc=None, link=None)
+    """
+    (made,) = lab.make([lab.plan(tmp_path, text)], tmp_path / "results")
+    verdicts = [check["verdict"] for check in checks_of(made) if not check["check"].startswith("links")]
+    assert verdicts == ["ok"] * len(verdicts)
+    assert len(verdicts) >= 6
+    told = [warning for warning in made.manifest["warnings"] if "65535" in warning]
+    assert len(told) == (0 if mode == "drops" else 1), made.manifest["warnings"]
 
 
 def test_a_tap_that_is_cut_within_a_record_fails_the_run(tmp_path: Path, whole: lab.Raw) -> None:
