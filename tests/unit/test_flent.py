@@ -5,6 +5,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +104,25 @@ def test_flent_loads_our_file_with_the_same_numbers(written: Path) -> None:
     assert raw[0] == (pytest.approx(0, abs=1e-6), 20.0)
     assert raw[-1][0] == pytest.approx(1.96, abs=1e-6)
     assert not [name for name in loaded.series_names if "upload" in name]
+
+
+def test_flents_own_program_shows_our_file(written: Path, tmp_path: Path) -> None:
+    """Its command line, which formats and plots with what its GUI does."""
+    program, picture = Path(sys.executable).with_name("flent"), tmp_path / "totals.png"
+
+    def flent_says(*options: str) -> str:
+        command = [program, "-i", written, *options]
+        made = subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, "MPLBACKEND": "Agg"}, capture_output=True, text=True
+        )
+        assert made.returncode == 0, made.stderr
+        return made.stdout
+
+    # half of the time 8, half of it 4 Mbit/s
+    said = flent_says("-f", "stats")
+    assert re.search(r"TCP download::1:(\n .*)* Mean: +6\.0+ Mbits/s", said), said
+    flent_says("-f", "plot", "-p", "totals", "-o", str(picture))
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_flents_own_file_is_read_with_the_same_numbers(written: Path, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use serde_json::{json, Value};
 
-use super::stamped::{self, Receiver};
 use super::drain::Drain;
+use super::stamped::{self, Receiver};
 use super::{set_dscp, sockaddr};
 use crate::actor::{cell, Actor, Cx, Progress};
 use crate::error::{During, Result};

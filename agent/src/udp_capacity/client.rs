@@ -82,7 +82,7 @@ pub fn run(args: Args) -> Result<(), String> {
     Ok(())
 }
 
-fn test(server: SocketAddr, setup: &Setup) -> io::Result<Value> {
+pub fn test(server: SocketAddr, setup: &Setup) -> io::Result<Value> {
     let any: SocketAddr = if server.is_ipv4() {
         ([0; 4], 0).into()
     } else {

@@ -12,6 +12,10 @@ use crate::ndt7::args::Options;
 
 const TESTS: usize = 16;
 const BEFORE_LOAD: Duration = Duration::from_millis(100);
+/// How often is looked for the question for a result, how often without hearing anything, and at most.
+const LOOK: Duration = Duration::from_millis(50);
+const SILENT_LOOKS: u32 = 40;
+const LOOKS: u32 = 1200;
 
 pub fn parse(args: &[String]) -> Result<SocketAddr, String> {
     let mut options = Options::read(args, &["listen"], &[])?;
@@ -60,14 +64,124 @@ fn test(listen: SocketAddr, peer: SocketAddr, token: u64, setup: &Setup) -> io::
     }
     let (counted, _) = flow::receive(&mut channel, setup)?;
     let result = Message::Result(flow::sub_intervals(&counted).to_string());
-    // The client asks until it has it.
-    for _ in 0..40 {
-        let mut asked = false;
-        channel.take(|message, _, _| asked |= message == Message::Stop)?;
+    // The client asks until it has it; it may still be sending, on a busy host for long.
+    let mut silent = 0;
+    for _ in 0..LOOKS {
+        let (mut heard, mut asked) = (false, false);
+        channel.take(|message, _, _| {
+            heard = true;
+            asked |= message == Message::Stop;
+        })?;
         if asked {
             channel.tell(&result);
         }
-        std::thread::sleep(Duration::from_millis(50));
+        silent = if heard { 0 } else { silent + 1 };
+        if silent == SILENT_LOOKS {
+            break;
+        }
+        std::thread::sleep(LOOK);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::client;
+    use super::super::wire::Status;
+    use super::*;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+
+    fn setup(up: bool) -> Setup {
+        Setup {
+            up,
+            seconds: 1,
+            tolerated: 10,
+            lower_ms: 0.0, // no delay is below it: the rate stays at its first step
+            upper_ms: 1e9,
+        }
+    }
+
+    /// The whole server, at a port that was free a moment ago. It ends with the process.
+    fn started() -> SocketAddr {
+        let listen = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        std::thread::spawn(move || run(listen).unwrap());
+        while TcpStream::connect(listen).is_err() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        listen
+    }
+
+    fn stranger(server: SocketAddr) -> UdpSocket {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(server).unwrap();
+        socket
+    }
+
+    /// A whole test each way.
+    fn is_served(server: SocketAddr) {
+        for up in [false, true] {
+            let result = client::test(server, &setup(up)).unwrap();
+            assert!(result["sub_intervals"][0][0].as_u64().unwrap() > 0, "{result}");
+        }
+    }
+
+    fn messages() -> Vec<Message> {
+        let status = |number, delay_us| {
+            Message::Status(Status {
+                number,
+                anomalies: u32::MAX,
+                delay_us,
+            })
+        };
+        let load = |number, row, sent_ns| Message::Load { number, row, sent_ns };
+        vec![
+            Message::Ready,
+            load(1, 0, 0),
+            load(u32::MAX, u16::MAX, i64::MIN),
+            load(2, 7, i64::MAX),
+            status(u32::MAX, f64::NAN),
+            status(1, f64::INFINITY),
+            status(7, -1e300),
+            Message::Result("[".repeat(1000)),
+            Message::Setup(setup(true)),
+            Message::Stop,
+        ]
+    }
+
+    #[test]
+    fn garbage_and_clients_that_vanish_leave_the_next_one_served() {
+        let server = started();
+        let socket = stranger(server);
+        for size in [0, 1, 4, 13, 64, LOAD_BYTES, 9000, 65_000] {
+            let noise: Vec<u8> = (0..size as u32)
+                .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
+                .collect();
+            let _ = socket.send(&noise);
+            let _ = socket.send(&[&wire::MAGIC[..], &noise[..]].concat()[..size.max(4)]);
+        }
+        for message in messages() {
+            let whole = wire::write(3, &message);
+            for bytes in 0..whole.len().min(100) {
+                let _ = socket.send(&whole[..bytes]);
+            }
+        }
+        // Set-ups of clients that are gone at once, and of one that then sends what it likes.
+        for n in 0..8 {
+            let _ = stranger(server).send(&wire::write(n, &Message::Setup(setup(n % 2 == 0))));
+        }
+        for up in [false, true] {
+            let odd = stranger(server);
+            let _ = odd.send(&wire::write(9, &Message::Setup(setup(up))));
+            for message in messages().iter().cycle().take(100) {
+                let _ = odd.send(&wire::write(9, message));
+            }
+        }
+        // Who speaks on the port that only tells that the server is there.
+        let mut tcp = TcpStream::connect(server).unwrap();
+        let _ = tcp.write_all(b"GET / HTTP/1.1\r\n\r\n");
+        let _idle: Vec<_> = (0..100).map(|_| TcpStream::connect(server)).collect();
+        is_served(server);
+        is_served(server);
+    }
 }

@@ -257,6 +257,69 @@ mod tests {
             .contains("404"));
     }
 
+    /// The whole server, at a port that was free a moment ago. It ends with the process.
+    fn whole(tls: bool) -> SocketAddr {
+        let listen = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let args = Args {
+            listen,
+            cca: None,
+            tls,
+            cert_and_key: None,
+            write_cert: None,
+        };
+        std::thread::spawn(move || run(args).unwrap());
+        while TcpStream::connect(listen).is_err() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        listen
+    }
+
+    fn is_served(address: SocketAddr, tls: bool) {
+        let config = tls.then(|| tls::client_config(true, None).unwrap());
+        let mut wire = Wire::connect(TcpStream::connect(address).unwrap(), config.as_ref()).unwrap();
+        wire.write_all(b"GET /__down?bytes=100000 HTTP/1.1\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut got = vec![];
+        wire.read_to_end(&mut got).unwrap();
+        assert!(got.starts_with(b"HTTP/1.1 200 OK") && got.len() > 100_000);
+    }
+
+    #[test]
+    fn a_thousand_idle_and_many_broken_clients_leave_the_next_one_served() {
+        sys::raise_file_limit();
+        let noise: Vec<u8> = (0..70_000u32)
+            .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
+            .collect();
+        let long = ["GET / HTTP/1.1\r\nX: ".as_bytes(), &[b'x'; 20_000]].concat();
+        for tls in [false, true] {
+            let address = whole(tls);
+            let idle: Vec<_> = (0..1000).map(|_| TcpStream::connect(address).unwrap()).collect();
+            for garbage in [
+                &b""[..],
+                b"\0\0\0\0",
+                b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+                b"\x16\x03\x03\xff\xff",
+                b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                b"POST /__up HTTP/1.1\r\nContent-Length: 18446744073709551616\r\n\r\n",
+                b"POST /__up HTTP/1.1\r\nContent-Length: 9999999999\r\n\r\nabc",
+                b"POST /__up HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",
+                &noise,
+                &long,
+            ] {
+                let mut socket = TcpStream::connect(address).unwrap();
+                // The server may be gone before it has all: that is its right.
+                let _ = socket.write_all(garbage);
+                let _ = socket.shutdown(std::net::Shutdown::Write);
+                let _ = socket.read_to_end(&mut vec![]);
+            }
+            let mut slow = TcpStream::connect(address).unwrap(); // asks for all and never reads
+            let _ = slow.write_all(b"GET /__down?bytes=10000000000 HTTP/1.1\r\n\r\n");
+            is_served(address, tls);
+            drop(idle);
+            is_served(address, tls);
+        }
+    }
+
     #[test]
     fn garbage_and_clients_that_vanish_do_not_stop_the_next_one() {
         let address = start();

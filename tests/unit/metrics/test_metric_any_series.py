@@ -92,6 +92,49 @@ def test_foreign_and_own_round_trips_part_the_draft_from_goresponsiveness() -> N
     assert found["rpm", "goresponsiveness, 5 % trimmed mean"] == pytest.approx(60000.0 / 55.0)
 
 
+def test_an_outage_and_an_excursion_are_told_as_each_metric_defines_them() -> None:
+    # 1000 probes of 20 ms, one per 10 ms: five lost at 5.00 to 5.04 s, twenty of 120 ms at 7.00 to 7.19 s
+    ms = [20.0] * 1000
+    ms[500:505] = [math.nan] * 5
+    ms[700:720] = [120.0] * 20
+    found = {(v.metric, v.version): (v.value, v.n) for v in latency_values(delays(ms))}
+    assert found["loss_ratio", "lost of sent"] == (pytest.approx(0.005), 1000)
+    # both stand out from the median of a second; in 10 s: 12 a minute, 6 without the loss
+    glitch = {version: value for (metric, version), value in found.items() if metric == "glitches_per_minute"}
+    assert glitch == {
+        "narrows 1: 20 ms above 1 s median, or lost": (12.0, 1000),
+        "narrows 1: delay only": (6.0, 1000),
+    }
+    # a step of 100 ms up and one down, over 999 pairs less the six that touch a lost probe
+    assert found["jitter", "@cloudflare/speedtest 1.14.1, every sample"][0] == pytest.approx(200 / 993)
+    # 100 ms above the smallest. From the first arrival (20 ms) to the last (10.01 s) there are 200 intervals
+    # of 50 ms; nothing arrives in [5.02, 5.07), [7.02, 7.07), [7.07, 7.12); what was late in four of them
+    assert found["delay_range_max", "RFC 9097, feedback of 50 ms"] == (100.0, 197)
+    assert found["delay_range_slows", "RFC 9097, range above 90 ms"] == (pytest.approx(4 / 197), 197)
+    assert found["high_delay_share", "above 190 ms"] == (0.0, 995)
+
+
+def test_frames_behind_a_late_one_are_shown_with_it_and_that_is_one_freeze() -> None:
+    # 100 frames, one per 40 ms, 20 ms on the way; the twentieth takes 320. It is shown at 1.12 s, and with it
+    # those of 0.84 to 1.08 s: a gap of 340 ms, the only one. From 0.02 to 3.98 s: 60 / 3.96 s.
+    ms = [20.0] * 100
+    ms[20] = 320.0
+    freezes = {
+        v.version: v.value for v in latency_values(delays(ms, 40.0)) if v.metric == "freezes_per_minute"
+    }
+    assert freezes == {
+        "libwebrtc, 30 frames/s of one packet": pytest.approx(60 / 3.96),
+        "prior, 30 frames/s of one packet": pytest.approx(60 / 3.96),
+    }
+
+
+def test_working_latency_at_p95_is_of_the_loaded_tail() -> None:
+    # 100 to 200 ms: p95 is 195; the idle median 100
+    version = "narrows: loaded quantile - idle median"
+    found = values_of(delays([100.0 + k for k in range(101)]), delays([99.0, 100.0, 101.0]))
+    assert (found["working_latency_p50", version], found["working_latency_p95", version]) == (50.0, 95.0)
+
+
 @pytest.mark.parametrize("ms", [[], [5.0], [math.nan], [math.nan, math.nan], [math.nan, 3.0]], ids=str)
 def test_fewer_than_two_samples_give_no_latency(ms: list[float]) -> None:
     assert {v.metric for v in latency_values(delays(ms))} <= {"loss_ratio"}
@@ -177,6 +220,21 @@ def test_the_omitted_ramp_lifts_the_result_of_a_slow_start() -> None:
     after = {v.version: v.value for v in values if v.metric == "throughput_after_omit"}
     assert after["iperf3: intervals of 1 s, 0 s omitted"] == pytest.approx(8.2e6, rel=1e-3)
     assert after["iperf3: intervals of 1 s, 2 s omitted"] == pytest.approx(10e6, rel=1e-3)
+
+
+def test_the_p90_of_requests_and_the_best_second_read_the_best_tenth_of_a_varying_link() -> None:
+    # 9 s at 4 Mbit/s, 1 s at 10: the mean is 4.6. Requests of 100 kB: 45 of 4 Mbit/s, 12 of 10: their p90 is
+    # of the latter. The best second is 10 Mbit/s of payload, 10.416 of IP.
+    slow, fast = packets(9, 400, 1250.0), packets(1, 1000, 1250.0)
+    t_ns = np.concatenate((slow[0], fast[0] + 9e9))
+    size, whole, flow = (np.concatenate((slow[n], fast[n])) for n in (1, 2, 3))
+    values = throughput_values(t_ns, size, whole, flow, (0, 10_000_000_000))
+    found = {v.metric: v.value for v in values if "1000 kB" not in v.version and "10000 kB" not in v.version}
+    assert found["throughput_mean"] == pytest.approx(4.6e6)
+    assert found["throughput_p90_requests"] == pytest.approx(10e6, rel=1e-3)
+    assert found["throughput_best_second"] == pytest.approx(10.416e6)
+    # 900 bins of 4 and 100 of 10: variance (900 x 0.36 + 100 x 29.16) / 999
+    assert found["throughput_variation"] == pytest.approx(math.sqrt(3240 / 999) / 4.6)
 
 
 @pytest.mark.parametrize("count", [0, 1])
