@@ -86,6 +86,16 @@ def test_a_directory_of_failed_runs_gives_a_page_that_says_so(tmp_path: Path) ->
     assert "throughput" in {m.name for m in built.missing}
 
 
+def test_a_report_keeps_no_figure_of_an_earlier_one(tmp_path: Path) -> None:
+    folder = tmp_path / "figures"
+    folder.mkdir()
+    for name in ("earlier.png", "earlier.pdf", "of_a_person.json", "of_a_person.png"):
+        (folder / name).touch()
+    (folder / "earlier.json").write_text(json.dumps({"name": "earlier", "runs": []}))
+    build([run(KEY, status="failed")], "made_up", tmp_path)
+    assert {path.stem for path in folder.iterdir()} == {"topology", "of_a_person"}
+
+
 def test_figures_of_runs_without_probe_or_tap_are_missing_instead_of_empty() -> None:
     bare = [run(KEY, throughput_bps={"down": 95e6})]
     assert isinstance(latency_cdf(bare, "a", "A"), Missing)

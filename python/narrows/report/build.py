@@ -69,6 +69,7 @@ def build(
         image = base64.b64encode(png).decode("ascii")
         result.close()
         drawn.append(PageFigure(section, result.name, result.title, result.caption, result.run_ids, image))
+    _forget(folder, {figure.name for figure in drawn})
     html = out / "report.html"
     out.mkdir(parents=True, exist_ok=True)
     html.write_text(
@@ -126,6 +127,14 @@ def _figures(
     if any(run.read_many for run in good):
         title = "Fairness over time"
         yield "Many flows: chapter 3 of the thesis", lambda: fairness_over_time(good, "fairness_time", title)
+
+
+def _forget(folder: Path, drawn: set[str]) -> None:
+    """Remove figures of an earlier report that this one has not: they would pass for its own."""
+    for facts in folder.glob("*.json"):
+        if facts.stem not in drawn and f'"name": "{facts.stem}"' in facts.read_text():
+            for suffix in (".json", ".png", ".pdf"):
+                facts.with_suffix(suffix).unlink(missing_ok=True)
 
 
 def _loaded(runs: Sequence[Observed]) -> list[str]:
