@@ -101,9 +101,14 @@ impl Outbox {
         true
     }
 
+    /// A short frame has not gone yet.
+    pub fn waits(&self) -> bool {
+        self.short_at < self.short.len()
+    }
+
     /// Nothing waits, and nothing will by itself.
     pub fn is_empty(&self) -> bool {
-        self.bulk.is_none() && self.short_at == self.short.len() && !self.bulk_on
+        self.bulk.is_none() && !self.waits() && !self.bulk_on
     }
 
     /// Writes what the socket takes; true if it should be called again when the socket is writable.

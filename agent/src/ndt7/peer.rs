@@ -222,7 +222,10 @@ impl Peer {
             let due = now >= self.end_ns;
             if due || now >= self.tick_ns {
                 self.tick_ns = now + self.rng.tick_ns();
-                self.measure(now);
+                // As in the official server, the ticks pass while a measurement waits behind a bulk message.
+                if due || !self.outbox.waits() {
+                    self.measure(now);
+                }
                 self.retarget_low_water(now);
             }
             if due {
