@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer
 from rich.console import Console
 from store_fakes import make_plan
 
 from narrows.cli import run_view
+from narrows.cli.run import report_on
 from narrows.cli.run_view import LiveView, PlainView, State
 from narrows.engine.events import Done, Moved, Planned, Reading, Started, Stopped
 from narrows.engine.pace import Pace
@@ -123,3 +126,22 @@ def test_into_a_file_there_is_one_line_for_each_run(clock: Clock) -> None:
     assert lines[3].startswith("[2/4] failed run1  ")
     assert "calibration: the link is slow" in lines[3]
     assert len(lines) == 4
+
+
+def test_the_last_word_counts_the_rounds_of_a_rule_together(clock: Clock) -> None:
+    states = []
+    for numbers in ((0, 1), (2,)):
+        state = State(Pace(PLANS), started=clock.now)
+        state.take(Planned(total=len(numbers), skipped=0, reused=0, to_do=len(numbers), slots=1))
+        for number in numbers:
+            state.take(Started(f"run{number}", PLANS[number], SLOTS[0]))
+            state.take(done(number, 0, RunFault("traffic", "it broke") if number == 1 else None))
+        states.append(state)
+    console = Console(file=io.StringIO(), width=200)
+    with pytest.raises(typer.Exit):
+        report_on(console, states, Path("results/x"))
+    assert isinstance(console.file, io.StringIO)
+    said = console.file.getvalue()
+    assert said.startswith("2 made, 1 failed in ")
+    assert "30 s virtual in 12 s of guests' wall time" in said
+    assert "1 failed; the first: narrows show run1 --dir results/x" in said

@@ -179,7 +179,7 @@ def one(
             built = build(found, directory / "calibration")
         show(console, found)
         console.print(f"report: {built.html}")
-    report_on(console, states[-1], directory, [each for state in states for each in state.failed])
+    report_on(console, states, directory)
 
 
 def show(console: Console, found: Calibration) -> None:

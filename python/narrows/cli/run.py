@@ -18,10 +18,9 @@ from narrows.cli.format import duration, key, table
 from narrows.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from narrows.cli.run_view import State
-    from narrows.engine.events import Done
     from narrows.engine.runner import Runner
     from narrows.engine.types import Engine
     from narrows.plan.model import Plan
@@ -73,7 +72,8 @@ def register(app: typer.Typer) -> None:
         stall: Annotated[
             float | None,
             typer.Option(
-                min=1, help="Seconds of wall time without progress in virtual time that count as hung."
+                min=1,
+                help="Seconds without progress in virtual time that count as hung; waiting for a processor does not.",
             ),
         ] = None,
         fresh: Annotated[
@@ -126,7 +126,7 @@ def register(app: typer.Typer) -> None:
                 make(plans)
             else:
                 in_rounds(console, plans, rule, directory, jobs or cores, make)
-        report_on(console, states[-1], directory, [one for state in states for one in state.failed])
+        report_on(console, states, directory)
 
 
 def in_rounds(
@@ -189,15 +189,15 @@ def carry_out(console: Console, runner: Runner, directory: Path, again: str) -> 
     return state
 
 
-def report_on(console: Console, state: State, directory: Path, failed: list[Done] | None = None) -> None:
-    """What became of all runs; exit status 1 if any failed."""
-    failed = state.failed if failed is None else failed
-    planned = state.planned
-    assert planned is not None
-    if planned.to_do:
+def report_on(console: Console, states: Sequence[State], directory: Path) -> None:
+    """What became of all runs, of all rounds together; exit status 1 if any failed."""
+    failed = [one for state in states for one in state.failed]
+    if any(state.planned is not None and state.planned.to_do for state in states):
+        made, took_s = sum(state.ok for state in states), time.monotonic() - states[0].started
+        virtual_s, wall_s = (sum(getattr(s, name) for s in states) for name in ("virtual_s", "wall_s"))
         console.print(
-            f"{state.ok} made, {len(state.failed)} failed in {duration(time.monotonic() - state.started)}; "
-            f"{state.virtual_s:.0f} s virtual in {state.wall_s:.0f} s of guests' wall time"
+            f"{made} made, {len(failed)} failed in {duration(took_s)}; "
+            f"{virtual_s:.0f} s virtual in {wall_s:.0f} s of guests' wall time"
         )
     console.print(f"results: {directory}")
     if failed:
