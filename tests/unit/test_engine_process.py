@@ -71,6 +71,21 @@ def test_a_child_that_stands_still_in_virtual_time_is_ended(tmp_path: Path) -> N
     assert ended.last_t_ns == 7
 
 
+def test_a_child_that_waits_for_a_processor_does_not_stand_still(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As on a machine whose other programs have it all.
+    monkeypatch.setattr(process, "_waited_for_processor_s", lambda _: time.monotonic())
+    ended, _, _ = carry(tmp_path, "sleep 1.5", limits=Limits(wall_s=60, stall_s=0.3))
+    assert ended.reason == "exit"
+
+
+def test_how_long_a_process_waited_for_a_processor_is_read_of_the_host() -> None:
+    first = process._waited_for_processor_s(os.getpid())
+    assert 0 <= first <= process._waited_for_processor_s(os.getpid())
+    assert process._waited_for_processor_s(2**22 + 1) == 0  # no such process
+
+
 def test_a_child_that_moves_is_left_alone(tmp_path: Path) -> None:
     script = """for i in 1 2 3 4 5 6 7 8; do
   echo "@narrows {\\"t_ns\\": $i, \\"phase\\": \\"traffic\\"}"; sleep 0.2; done"""

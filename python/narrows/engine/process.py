@@ -138,6 +138,7 @@ def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: 
     reason, status, usage = "exit", None, None
     asked_at: float | None = None
     max_rss_bytes = 0
+    moved_at, waited_s = output.moved_at, 0.0
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
         is_open = True
@@ -152,12 +153,15 @@ def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: 
             if pid:
                 break
             now = time.monotonic()
+            waiting_s = _waited_for_processor_s(child.pid)
+            if output.moved_at != moved_at:
+                moved_at, waited_s = output.moved_at, waiting_s
             if asked_at is None:
                 if stop.is_set():
                     reason = "stopped"
                 elif now - started > limits.wall_s:
                     reason = "wall"
-                elif now - output.moved_at > limits.stall_s:
+                elif now - moved_at - (waiting_s - waited_s) > limits.stall_s:
                     reason = "stall"
                 if reason != "exit":
                     asked_at = now
@@ -184,6 +188,17 @@ def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: 
         last_t_ns=output.last_t_ns,
         tail=tuple(output.tail),
     )
+
+
+def _waited_for_processor_s(pid: int) -> float:
+    """How long the process has been ready to run while others did; 0 where the host does not say.
+
+    A guest that gets a thirtieth of a busy machine is slow, not hung.
+    """
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def _high_water_bytes(pid: int) -> int:

@@ -50,8 +50,8 @@ class Limits:
 
     wall_s: float = 6 * 3600.0
     stall_s: float = 300.0
-    """No progress in virtual time for this long. A guest under heavy load still moves; one that loops does
-    not.
+    """No progress in virtual time for this long, not counting what it waited for a processor. A guest under
+    heavy load still moves; one that loops does not.
     """
 
 
