@@ -73,7 +73,7 @@ def register(app: typer.Typer) -> None:
             float | None,
             typer.Option(
                 min=1,
-                help="Seconds without progress in virtual time that count as hung (not those without a core).",
+                help="Seconds without progress in virtual time that count as hung (none without a core).",
             ),
         ] = None,
         fresh: Annotated[
