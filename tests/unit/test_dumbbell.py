@@ -129,6 +129,9 @@ def test_core_scale_fits_in_less_than_four_gigabytes(tmp_path: Path) -> None:
     assert packets_under_way(plan.link) == 165125 + 247688
     assert plan.machine.memory_bytes == memory_needed(plan.link, plan.traffic, 3) < 4 * 2**30
     assert tcp_buffer_bytes(plan.link) == 2**30
+    wide = 'link = Link(rate="10 Gbit/s", queue=bfifo(limit="375 MB"), base_rtt="200 ms")'
+    (one,) = plans_of(tmp_path, wide, 'flow = bulk(duration="1 s")')
+    assert one.machine.memory_bytes == memory_needed(one.link, one.traffic, 4) > 2**31
     (small,) = plans_of(tmp_path, EDGE.format('pair("20 ms")'), FLOW.format(2))
     assert small.machine.memory_bytes == 512 * 2**20
 

@@ -52,7 +52,7 @@ EPOCH_RTTS = 50
 """The epoch comes later on long paths: calibration exchanges many packets one by one."""
 
 MEMORY_BYTES = 512 * capacity.MIB
-"""Of a machine that is not given another; a Dumbbell's may need more."""
+"""Of a machine that is not given another; many flows, long paths and deep queues may need more."""
 
 OTHER_PATH_NS, OTHER_PATH_RTTS = NS_PER_S, 10
 """What calibration takes for each further sender of a Dumbbell: twenty echoes and their patience."""
@@ -172,8 +172,8 @@ def _memory_bytes(
     given = run.machine["memory"]
     if given is not None:
         return int(given.bytes)
-    flows = capacity.memory_needed(link, traffic, len(topology.nodes)) if link.pairs else 0
-    return max(MEMORY_BYTES, flows, capacity.programs_need(traffic))
+    packets = capacity.memory_needed(link, traffic, len(topology.nodes))
+    return max(MEMORY_BYTES, packets, capacity.programs_need(traffic))
 
 
 def _other_rtts_ns(link: LinkSummary) -> list[int]:

@@ -127,7 +127,7 @@ class machine(SpecObject):
     may_stand_alone = True
 
     memory: str | Size | None = option(
-        optional(size), default=None, doc="None: 512 MiB, and for a Dumbbell what its run may need"
+        optional(size), default=None, doc="None: 512 MiB, or what path, queue and flows may need"
     )
     timer_latency: tuple[str, str] | None = option(optional(_latency), default=None)
     modules: Sequence[str] = option(
