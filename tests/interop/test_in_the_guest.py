@@ -95,11 +95,9 @@ def test_go_programs_and_ours_measure_the_link(tmp_path: Path, client: str, serv
     series = pl.read_parquet(made.directory / "samples.parquet")["series"].cast(pl.String).unique()
     assert {"throughput", "tcp_info.rtt", "bbr_info.bw"} <= set(series)
     if server == "ndt-server":
-        kept = sorted((made.directory / "raw/test-server/ndt7").rglob("ndt7-*.json"))
-        names = [file.name.split("-")[1] for file in kept]
-        assert sorted(names) == ["download", "upload"]
-        archived = json.loads(kept[names.index("upload")].read_text())["Upload"]["ServerMeasurements"]
-        assert len(archived) > 10
+        # Its own archive; that of the upload is not yet written when the Go client, and with it the run, ends.
+        (kept,) = (made.directory / "raw/test-server/ndt7").rglob("ndt7-download-*.json")
+        assert len(json.loads(kept.read_text())["Download"]["ServerMeasurements"]) > 10
 
 
 @pytest.mark.parametrize(("direction", "flows"), [("down", 1), ("up", 1), ("up", 4), ("both", 1)])
