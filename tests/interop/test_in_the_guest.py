@@ -95,7 +95,7 @@ def test_go_programs_and_ours_measure_the_link(tmp_path: Path, client: str, serv
     series = pl.read_parquet(made.directory / "samples.parquet")["series"].cast(pl.String).unique()
     assert {"throughput", "tcp_info.rtt", "bbr_info.bw"} <= set(series)
     if server == "ndt-server":
-        # Its own archive; that of the upload is not yet written when the Go client, and with it the run, ends.
+        # Its own archive. That of the upload is not written yet when the Go client ends, and with it the run.
         (kept,) = (made.directory / "raw/test-server/ndt7").rglob("ndt7-download-*.json")
         assert len(json.loads(kept.read_text())["Download"]["ServerMeasurements"]) > 10
 
