@@ -110,14 +110,16 @@ fn keep_in_sight() -> Result<PathBuf> {
     Ok(PathBuf::from(AGENT))
 }
 
-/// Where programs are looked for: the tools that go with the kernel, what the user has (the kernel's command line
-/// says where, as the host sees it), the system's. What a tmpfs is about to hide is bound below /run.
+/// Where programs are looked for: among the tools that go with the kernel, in the system's places, and where the
+/// user has those of the plan that the system has not (the kernel's command line says where). What a tmpfs is
+/// about to hide is bound below /run.
 fn programs_in_sight() -> Result<String> {
     let mut places = vec![];
     if std::env::var_os("narrows_tools").is_some() {
         places.push(TOOLS.to_string());
     }
-    let own = std::env::var("PATH").unwrap_or_default();
+    places.push(PATH.to_string());
+    let own = std::env::var("narrows_programs").unwrap_or_default();
     for (number, place) in own.split(':').filter(|place| place.starts_with('/')).enumerate() {
         let hidden = SCRATCH
             .iter()
@@ -131,7 +133,6 @@ fn programs_in_sight() -> Result<String> {
             places.push(place.to_string());
         }
     }
-    places.push(PATH.to_string());
     Ok(places.join(":"))
 }
 

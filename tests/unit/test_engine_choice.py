@@ -105,6 +105,30 @@ def test_a_program_that_the_agent_becomes_must_be_there_and_go_programs_have_the
     assert "go install github.com/m-lab/ndt-server@v" in str(raised.value)
 
 
+def test_every_guests_command_line_is_equally_long_wherever_its_directory_is(
+    engine: UmlEngine, tmp_path: Path
+) -> None:
+    lengths = {
+        len(" ".join(engine.argv(make_plan(), tmp_path / name, tmp_path)[1:])) for name in ("a", "b" * 200)
+    }
+    assert lengths == {uml.COMMAND_LINE_STEP - 1}
+
+
+def test_of_the_users_path_the_guest_knows_only_where_the_plans_programs_are(
+    engine: UmlEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    for place in (mine, other):
+        place.mkdir()
+    program(mine / "my-client")
+    program(other / "sh")  # the system has one
+    monkeypatch.setattr(engine, "_path", f"{other}:{mine}:/usr/bin:/bin")
+    words = engine.argv(command(["my-client", "-x"]), tmp_path, tmp_path)
+    assert f"narrows_programs={mine}" in words
+    words = engine.argv(command(["sh", "-c", "true"]), tmp_path, tmp_path)
+    assert not any(str(place) in word for place in (mine, other) for word in words)
+
+
 def test_the_agents_own_programs_need_no_installation(engine: UmlEngine) -> None:
     engine.check([command(["@agent", "ndt7-client"])])
 

@@ -30,6 +30,8 @@ JS_CLIENTS = {
 """Clients from npm: where in the checkout, and what they are."""
 OVERHEAD_BYTES = 64 * 1024 * 1024
 """The kernel's own text, page tables of stub processes, the launcher."""
+COMMAND_LINE_STEP = 2048
+"""Bytes. User-Mode Linux takes 4096."""
 PACKAGES = {"iperf3": "iperf3", "tc": "iproute2", "ip": "iproute2", "ping": "iputils-ping", "node": "nodejs"}
 GO_PROGRAMS = {
     "ndt7-client": "github.com/m-lab/ndt7-client-go/cmd/ndt7-client@v0.10.1",
@@ -39,7 +41,7 @@ GO_PROGRAMS = {
 
 
 def guest_path(tools_dir: Path | None) -> str:
-    """PATH of the guest: the tools that go with the kernel, then what this user has, then the system's."""
+    """Where programs are looked for: the kernel's tools, where this user has some, where the system has."""
     own = os.environ.get("PATH", "").split(":")
     wanted = [str(tools_dir)] if tools_dir else []
     wanted += [p for p in own if p.startswith("/")] + list(SYSTEM_PATH)
@@ -60,6 +62,27 @@ def programs(item: Command) -> list[str]:
     switches = (BROWSER_SWITCH, "--") if ours else (BROWSER_SWITCH,)
     named = [started for switch, started in pairwise(item.argv) if switch in switches]
     return named if ours else [item.argv[0], *named]
+
+
+def _padding(words: list[str]) -> str:
+    """Makes every guest's command line equally long, wherever its directory is.
+
+    What the kernel allots for that line is missing from the memory that defaults such as tcp_rmem follow.
+    """
+    name = "narrows_padding="
+    length = len(" ".join([*words, name])) + 1
+    return name + "x" * (-length % COMMAND_LINE_STEP)
+
+
+def own_places(plan: Plan, path: str) -> list[str]:
+    """Where this user has programs of the plan that the system has not.
+
+    The guest looks nowhere else: a run must not depend on what else is on its user's PATH.
+    """
+    wanted = [name for item in plan.traffic if isinstance(item, Command) for name in programs(item)]
+    own = [name for name in wanted if shutil.which(name, path=":".join(SYSTEM_PATH)) is None]
+    found = [shutil.which(name, path=path) for name in own if "/" not in name]
+    return sorted({os.path.dirname(place) for place in found if place is not None})
 
 
 def check_tools(plans: Iterable[Plan], path: str) -> None:
@@ -159,10 +182,12 @@ class UmlEngine:
             f"hostfs-writable={directory}",
             f"uml_dir={private}/",
             "umid=guest",
-            f"PATH={self._path}",
         ]
         if self._kernel.tools_dir is not None:
             words.append(f"narrows_tools={self._kernel.tools_dir}")
+        own = own_places(plan, self._path)
+        if own:
+            words.append(f"narrows_programs={':'.join(own)}")
         if mentions(plan, "@checkout"):
             words.append(f"narrows_checkout={CHECKOUT}")
         if mode == "guest":
@@ -176,7 +201,8 @@ class UmlEngine:
                 words.append(f"timer-latency={late.min_ns},{late.max_ns},{plan.seed}")
         else:
             words.append("quiet")
-        return (*words, "--", mode, str(directory))
+        words += ["--", mode, str(directory)]
+        return (*words[:1], _padding(words[1:]), *words[1:])
 
     def job(
         self, plan: Plan, directory: Path, private: Path, cpu: int | None, *, mode: str = "guest"
