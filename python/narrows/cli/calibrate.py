@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
         ] = None,
         tools: Annotated[
             str | None,
-            typer.Option(help="Speed tests: 'ndt7,iperf3+P4'; default: all. rpm takes a third of the time."),
+            typer.Option(help="Speed tests: 'ndt7,iperf3+P4'; default: all. rpm takes nearly half the time."),
         ] = None,
         vary: Annotated[
             bool, typer.Option("--vary", help="Also with each tool's own parameters changed.")
