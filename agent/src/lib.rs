@@ -19,6 +19,8 @@ mod ethtool;
 mod flow_tap;
 pub mod fuzzing;
 mod guest;
+#[cfg(test)]
+mod held_up;
 mod host;
 mod host_tap;
 mod machine;

@@ -96,6 +96,7 @@ pub struct Peer {
     /// When the side that sends bulk stops, and when the server starts closing.
     end_ns: u64,
     limit_ns: u64,
+    grace_ns: u64,
     tick_ns: u64,
     ended: bool,
     want_write: bool,
@@ -122,7 +123,7 @@ impl Peer {
     pub fn new(settings: Settings, transport: Transport, outbox: Outbox, received: &[u8]) -> Peer {
         let now = sys::monotonic_ns();
         let mut rng = Rng::new(sys::random_u64());
-        let grace = if settings.side == Side::Server {
+        let grace_ns = if settings.side == Side::Server {
             SERVER_GRACE_NS
         } else {
             CLIENT_GRACE_NS
@@ -131,7 +132,8 @@ impl Peer {
             reader: Reader::new(settings.side == Side::Server),
             start_ns: now,
             end_ns: now + settings.duration_ns,
-            limit_ns: now + settings.duration_ns + grace,
+            limit_ns: now + settings.duration_ns + grace_ns,
+            grace_ns,
             tick_ns: now + rng.tick_ns(),
             ended: false,
             want_write: true,
@@ -214,12 +216,16 @@ impl Peer {
         } else {
             Ok(())
         };
+        let due = !self.ended && now >= self.end_ns;
+        if due {
+            // A process that was held up beyond the limit still measures, and closes in order.
+            self.limit_ns = self.limit_ns.max(now + self.grace_ns);
+        }
         if self.end.is_none() && now >= self.limit_ns {
             let end = self.failure.take().map_or(End::TimeLimit, End::Failed);
             return self.finish(end);
         }
         if !self.ended && self.end.is_none() {
-            let due = now >= self.end_ns;
             if due || now >= self.tick_ns {
                 self.tick_ns = now + self.rng.tick_ns();
                 // As in the official server, the ticks pass while a measurement waits behind a bulk message.

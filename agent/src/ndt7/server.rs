@@ -71,6 +71,7 @@ pub struct Server {
     deadlines: BTreeSet<(u64, u64)>,
     next_token: u64,
     pub max_connections: usize,
+    pub head_timeout_ns: u64,
     frames: Frames,
     scratch: Vec<u8>,
     log: Lines,
@@ -126,6 +127,7 @@ impl Server {
             connections: HashMap::new(),
             deadlines: BTreeSet::new(),
             next_token: FIRST_CONNECTION,
+            head_timeout_ns: HEAD_TIMEOUT_NS,
             max_connections: MAX_CONNECTIONS.min(sys::raise_file_limit().saturating_sub(32).max(1) as usize),
             frames: Frames::new(false),
             scratch: vec![0; SCRATCH_BYTES],
@@ -235,7 +237,7 @@ impl Server {
         self.epoll
             .add(transport.fd(), token, interest)
             .map_err(|e| e.to_string())?;
-        let deadline_ns = sys::monotonic_ns() + HEAD_TIMEOUT_NS;
+        let deadline_ns = sys::monotonic_ns() + self.head_timeout_ns;
         self.deadlines.insert((deadline_ns, token));
         let stage = Stage::Head {
             transport,
@@ -285,7 +287,10 @@ impl Server {
                 Stage::Head { .. } => {
                     let refusal = Refusal {
                         status: 408,
-                        why: "no complete request in 5 s".into(),
+                        why: format!(
+                            "no complete request in {} s",
+                            self.head_timeout_ns / 1_000_000_000
+                        ),
                     };
                     connection.refuse(refusal, now, &mut self.log)?;
                 }

@@ -4,6 +4,7 @@
 
 use super::args::{parse_client, ServerArgs};
 use super::{client, server::Server};
+use crate::held_up::unless_held_up;
 use crate::ndt7::output::Lines;
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -112,175 +113,189 @@ fn is_served(running: &Running, tls: bool) {
 
 #[test]
 fn our_client_measures_our_server_both_ways_with_and_without_tls() {
-    for tls in [true, false] {
-        let server = Running::start(tls, 256);
-        let scheme = if tls { "https" } else { "http" };
-        let (result, out) = our_client(&format!("{scheme}://{}", server.address), "--insecure");
-        result.unwrap();
-        let summary = out.lines("summary").remove(0);
-        for test in ["download", "upload"] {
-            let figures = &summary["tests"][test];
-            assert!(figures["error"].is_null(), "{figures}");
-            assert!(figures["goodput_bps"].as_f64().unwrap() > 0.0, "{figures}");
-            let of = |kind: &str| {
-                let probes = out.lines("probe").into_iter();
-                probes
-                    .filter(|p| p["test"] == test && p["kind"] == kind)
-                    .collect::<Vec<_>>()
-            };
-            let (foreign, own) = (of("foreign"), of("self"));
-            assert!(!foreign.is_empty() && !own.is_empty());
-            let failed = foreign.iter().chain(&own).find(|p| !p["error"].is_null());
-            assert!(failed.is_none(), "{failed:?}");
-            assert_eq!(
-                foreign.len() as u64,
-                figures["foreign_probes"]["completed"].as_u64().unwrap()
-            );
-            for probe in &foreign {
-                let parts: u64 = ["tcp_ns", "tls_ns", "http_ns"]
+    unless_held_up(|| {
+        for tls in [true, false] {
+            let server = Running::start(tls, 256);
+            let scheme = if tls { "https" } else { "http" };
+            let (result, out) = our_client(&format!("{scheme}://{}", server.address), "--insecure");
+            result.unwrap();
+            let summary = out.lines("summary").remove(0);
+            for test in ["download", "upload"] {
+                let figures = &summary["tests"][test];
+                assert!(figures["error"].is_null(), "{figures}");
+                assert!(figures["goodput_bps"].as_f64().unwrap() > 0.0, "{figures}");
+                let of = |kind: &str| {
+                    let probes = out.lines("probe").into_iter();
+                    probes
+                        .filter(|p| p["test"] == test && p["kind"] == kind)
+                        .collect::<Vec<_>>()
+                };
+                let (foreign, own) = (of("foreign"), of("self"));
+                assert!(!foreign.is_empty() && !own.is_empty());
+                let failed = foreign.iter().chain(&own).find(|p| !p["error"].is_null());
+                assert!(failed.is_none(), "{failed:?}");
+                assert_eq!(
+                    foreign.len() as u64,
+                    figures["foreign_probes"]["completed"].as_u64().unwrap()
+                );
+                for probe in &foreign {
+                    let parts: u64 = ["tcp_ns", "tls_ns", "http_ns"]
+                        .iter()
+                        .filter_map(|k| probe[k].as_u64())
+                        .sum();
+                    let whole = probe["end_ns"].as_u64().unwrap() - probe["start_ns"].as_u64().unwrap();
+                    assert_eq!(parts, whole, "the parts of a probe are its whole: {probe}");
+                    assert_eq!(probe["tls_round_trips"].as_u64(), tls.then_some(1));
+                }
+                assert!(own
                     .iter()
-                    .filter_map(|k| probe[k].as_u64())
-                    .sum();
-                let whole = probe["end_ns"].as_u64().unwrap() - probe["start_ns"].as_u64().unwrap();
-                assert_eq!(parts, whole, "the parts of a probe are its whole: {probe}");
-                assert_eq!(probe["tls_round_trips"].as_u64(), tls.then_some(1));
+                    .all(|p| p["connection"].is_u64() && p["tcp_ns"].is_null()));
             }
-            assert!(own
-                .iter()
-                .all(|p| p["connection"].is_u64() && p["tcp_ns"].is_null()));
+            let intervals = out.lines("interval");
+            assert!(intervals
+                .windows(2)
+                .all(|w| { w[0]["test"] != w[1]["test"] || w[0]["end_ns"] == w[1]["start_ns"] }));
+            assert!(server.end()["uploaded_bytes"].as_u64().unwrap() > 0);
         }
-        let intervals = out.lines("interval");
-        assert!(intervals
-            .windows(2)
-            .all(|w| { w[0]["test"] != w[1]["test"] || w[0]["end_ns"] == w[1]["start_ns"] }));
-        assert!(server.end()["uploaded_bytes"].as_u64().unwrap() > 0);
-    }
+    });
 }
 
 #[test]
 fn both_ways_at_once_is_one_test_of_both_bytes() {
-    let server = Running::start(true, 256);
-    let url = format!("https://{}", server.address);
-    let (result, out) = our_client(&url, "--insecure --parallel --stage-intervals 8 --idle-probes 0");
-    result.unwrap();
-    let last = out.lines("interval").pop().unwrap();
-    assert_eq!(last["test"], "both");
-    assert!(last["download_bytes"].is_u64() && last["upload_bytes"].is_u64());
-    server.end();
+    unless_held_up(|| {
+        let server = Running::start(true, 256);
+        let url = format!("https://{}", server.address);
+        let (result, out) = our_client(&url, "--insecure --parallel --stage-intervals 8 --idle-probes 0");
+        result.unwrap();
+        let last = out.lines("interval").pop().unwrap();
+        assert_eq!(last["test"], "both");
+        assert!(last["download_bytes"].is_u64() && last["upload_bytes"].is_u64());
+        server.end();
+    });
 }
 
 #[test]
 fn a_strange_certificate_needs_insecure_and_a_server_that_is_not_there_is_one_clear_error() {
-    let server = Running::start(true, 16);
-    let error = our_client(&format!("https://{}", server.address), "")
-        .0
-        .unwrap_err();
-    assert!(error.contains("certificate"), "{error}");
-    let address = server.address;
-    server.end();
-    let error = our_client(&format!("https://{address}"), "--insecure")
-        .0
-        .unwrap_err();
-    assert!(
-        error.contains(&address.to_string()) && error.contains("refused"),
-        "{error}"
-    );
+    unless_held_up(|| {
+        let server = Running::start(true, 16);
+        let error = our_client(&format!("https://{}", server.address), "")
+            .0
+            .unwrap_err();
+        assert!(error.contains("certificate"), "{error}");
+        let address = server.address;
+        server.end();
+        let error = our_client(&format!("https://{address}"), "--insecure")
+            .0
+            .unwrap_err();
+        assert!(
+            error.contains(&address.to_string()) && error.contains("refused"),
+            "{error}"
+        );
+    });
 }
 
 #[test]
 fn garbage_before_and_after_the_preface_ends_its_own_connection_only() {
-    for tls in [true, false] {
-        let server = Running::start(tls, 64);
-        let oversized = [PREFACE, b"\xff\xff\xff\0\0\0\0\0\x01"].concat();
-        let to_stream_zero = [PREFACE, b"\0\0\x01\0\0\0\0\0\0x"].concat();
-        let bad_headers = [PREFACE, b"\0\0\x04\x01\x05\0\0\0\x01\xff\xff\xff\xff"].concat();
-        let endless_headers = [PREFACE, b"\0\0\0\x01\0\0\0\0\x01"].concat();
-        let bad_window = [PREFACE, b"\0\0\x04\x08\0\0\0\0\0\0\0\0\0"].concat();
-        let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec();
-        let noise: Vec<u8> = (0..70_000u32)
-            .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
-            .collect();
-        let http1 = b"GET /small HTTP/1.1\r\nHost: x\r\n\r\n".to_vec();
-        for garbage in [
-            oversized,
-            to_stream_zero,
-            bad_headers,
-            bad_window,
-            hello,
-            noise,
-            http1,
-            endless_headers,
-            vec![],
-        ] {
-            let mut socket = server.connect();
-            // The server may be gone before it has all: that is its right.
-            let _ = socket.write_all(&garbage);
-            let _ = socket.shutdown(std::net::Shutdown::Write);
-            let mut answer = vec![];
-            let _ = socket.read_to_end(&mut answer);
+    unless_held_up(|| {
+        for tls in [true, false] {
+            let server = Running::start(tls, 64);
+            let oversized = [PREFACE, b"\xff\xff\xff\0\0\0\0\0\x01"].concat();
+            let to_stream_zero = [PREFACE, b"\0\0\x01\0\0\0\0\0\0x"].concat();
+            let bad_headers = [PREFACE, b"\0\0\x04\x01\x05\0\0\0\x01\xff\xff\xff\xff"].concat();
+            let endless_headers = [PREFACE, b"\0\0\0\x01\0\0\0\0\x01"].concat();
+            let bad_window = [PREFACE, b"\0\0\x04\x08\0\0\0\0\0\0\0\0\0"].concat();
+            let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec();
+            let noise: Vec<u8> = (0..70_000u32)
+                .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
+                .collect();
+            let http1 = b"GET /small HTTP/1.1\r\nHost: x\r\n\r\n".to_vec();
+            for garbage in [
+                oversized,
+                to_stream_zero,
+                bad_headers,
+                bad_window,
+                hello,
+                noise,
+                http1,
+                endless_headers,
+                vec![],
+            ] {
+                let mut socket = server.connect();
+                // The server may be gone before it has all: that is its right.
+                let _ = socket.write_all(&garbage);
+                let _ = socket.shutdown(std::net::Shutdown::Write);
+                let mut answer = vec![];
+                let _ = socket.read_to_end(&mut answer);
+            }
+            is_served(&server, tls);
+            let stopped = server.end();
+            assert!(stopped["broken"].as_u64().unwrap() >= 7, "{stopped}");
         }
-        is_served(&server, tls);
-        let stopped = server.end();
-        assert!(stopped["broken"].as_u64().unwrap() >= 7, "{stopped}");
-    }
+    });
 }
 
 #[test]
 fn a_flood_of_requests_that_are_reset_at_once_does_not_stop_the_others() {
-    let server = Running::start(false, 64);
-    let mut socket = server.connect();
-    let mut flood = PREFACE.to_vec();
-    for stream in 0..20_000u32 {
-        // HEADERS with :method GET, :scheme http, :path /index.html from the static table; then RST_STREAM.
-        flood.extend_from_slice(b"\0\0\x03\x01\x05");
-        flood.extend_from_slice(&(2 * stream + 1).to_be_bytes());
-        flood.extend_from_slice(b"\x82\x86\x85");
-        flood.extend_from_slice(b"\0\0\x04\x03\0");
-        flood.extend_from_slice(&(2 * stream + 1).to_be_bytes());
-        flood.extend_from_slice(b"\0\0\0\x08");
-    }
-    let _ = socket.write_all(&flood);
-    is_served(&server, false);
-    server.end();
+    unless_held_up(|| {
+        let server = Running::start(false, 64);
+        let mut socket = server.connect();
+        let mut flood = PREFACE.to_vec();
+        for stream in 0..20_000u32 {
+            // HEADERS with :method GET, :scheme http, :path /index.html from the static table; then RST_STREAM.
+            flood.extend_from_slice(b"\0\0\x03\x01\x05");
+            flood.extend_from_slice(&(2 * stream + 1).to_be_bytes());
+            flood.extend_from_slice(b"\x82\x86\x85");
+            flood.extend_from_slice(b"\0\0\x04\x03\0");
+            flood.extend_from_slice(&(2 * stream + 1).to_be_bytes());
+            flood.extend_from_slice(b"\0\0\0\x08");
+        }
+        let _ = socket.write_all(&flood);
+        is_served(&server, false);
+        server.end();
+    });
 }
 
 #[test]
 fn vanished_half_open_and_slow_clients_do_not_stop_the_others() {
-    for tls in [true, false] {
-        let server = Running::start(tls, 64);
-        drop(server.connect());
-        let _silent = server.connect();
-        let mut half = server.connect(); // sends its handshake byte by byte, and stops
-        half.write_all(if tls { b"\x16\x03" } else { b"PRI * HT" })
-            .unwrap();
-        let mut greedy = server.connect(); // asks for everything and never reads
-        if !tls {
-            greedy.write_all(PREFACE).unwrap();
-            // GET /large: an indexed method and scheme, a literal path.
-            greedy
-                .write_all(b"\0\0\x0a\x01\x05\0\0\0\x01\x82\x86\x04\x06/large")
+    unless_held_up(|| {
+        for tls in [true, false] {
+            let server = Running::start(tls, 64);
+            drop(server.connect());
+            let _silent = server.connect();
+            let mut half = server.connect(); // sends its handshake byte by byte, and stops
+            half.write_all(if tls { b"\x16\x03" } else { b"PRI * HT" })
                 .unwrap();
+            let mut greedy = server.connect(); // asks for everything and never reads
+            if !tls {
+                greedy.write_all(PREFACE).unwrap();
+                // GET /large: an indexed method and scheme, a literal path.
+                greedy
+                    .write_all(b"\0\0\x0a\x01\x05\0\0\0\x01\x82\x86\x04\x06/large")
+                    .unwrap();
+            }
+            let mut gone = server.connect(); // the same, and vanishes while it is served
+            if !tls {
+                gone.write_all(PREFACE).unwrap();
+                gone.write_all(b"\0\0\x0a\x01\x05\0\0\0\x01\x82\x86\x04\x06/large")
+                    .unwrap();
+                let mut some = [0; 4096];
+                gone.read_exact(&mut some).unwrap();
+            }
+            drop(gone);
+            is_served(&server, tls);
+            server.end();
         }
-        let mut gone = server.connect(); // the same, and vanishes while it is served
-        if !tls {
-            gone.write_all(PREFACE).unwrap();
-            gone.write_all(b"\0\0\x0a\x01\x05\0\0\0\x01\x82\x86\x04\x06/large")
-                .unwrap();
-            let mut some = [0; 4096];
-            gone.read_exact(&mut some).unwrap();
-        }
-        drop(gone);
-        is_served(&server, tls);
-        server.end();
-    }
+    });
 }
 
 #[test]
 fn a_thousand_idle_connections_make_room_for_clients_that_speak() {
-    let server = Running::start(true, 64);
-    let idle: Vec<_> = (0..1000).map(|_| server.connect()).collect();
-    is_served(&server, true);
-    drop(idle);
-    is_served(&server, true);
-    assert!(server.end()["connections"].as_u64().unwrap() >= 1000);
+    unless_held_up(|| {
+        let server = Running::start(true, 64);
+        let idle: Vec<_> = (0..1000).map(|_| server.connect()).collect();
+        is_served(&server, true);
+        drop(idle);
+        is_served(&server, true);
+        assert!(server.end()["connections"].as_u64().unwrap() >= 1000);
+    });
 }

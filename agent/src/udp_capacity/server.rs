@@ -89,6 +89,7 @@ mod tests {
     use super::super::client;
     use super::super::wire::Status;
     use super::*;
+    use crate::held_up::unless_held_up;
     use std::io::Write;
     use std::net::{TcpListener, TcpStream, UdpSocket};
 
@@ -151,37 +152,39 @@ mod tests {
 
     #[test]
     fn garbage_and_clients_that_vanish_leave_the_next_one_served() {
-        let server = started();
-        let socket = stranger(server);
-        for size in [0, 1, 4, 13, 64, LOAD_BYTES, 9000, 65_000] {
-            let noise: Vec<u8> = (0..size as u32)
-                .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
-                .collect();
-            let _ = socket.send(&noise);
-            let _ = socket.send(&[&wire::MAGIC[..], &noise[..]].concat()[..size.max(4)]);
-        }
-        for message in messages() {
-            let whole = wire::write(3, &message);
-            for bytes in 0..whole.len().min(100) {
-                let _ = socket.send(&whole[..bytes]);
+        unless_held_up(|| {
+            let server = started();
+            let socket = stranger(server);
+            for size in [0, 1, 4, 13, 64, LOAD_BYTES, 9000, 65_000] {
+                let noise: Vec<u8> = (0..size as u32)
+                    .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
+                    .collect();
+                let _ = socket.send(&noise);
+                let _ = socket.send(&[&wire::MAGIC[..], &noise[..]].concat()[..size.max(4)]);
             }
-        }
-        // Set-ups of clients that are gone at once, and of one that then sends what it likes.
-        for n in 0..8 {
-            let _ = stranger(server).send(&wire::write(n, &Message::Setup(setup(n % 2 == 0))));
-        }
-        for up in [false, true] {
-            let odd = stranger(server);
-            let _ = odd.send(&wire::write(9, &Message::Setup(setup(up))));
-            for message in messages().iter().cycle().take(100) {
-                let _ = odd.send(&wire::write(9, message));
+            for message in messages() {
+                let whole = wire::write(3, &message);
+                for bytes in 0..whole.len().min(100) {
+                    let _ = socket.send(&whole[..bytes]);
+                }
             }
-        }
-        // Who speaks on the port that only tells that the server is there.
-        let mut tcp = TcpStream::connect(server).unwrap();
-        let _ = tcp.write_all(b"GET / HTTP/1.1\r\n\r\n");
-        let _idle: Vec<_> = (0..100).map(|_| TcpStream::connect(server)).collect();
-        is_served(server);
-        is_served(server);
+            // Set-ups of clients that are gone at once, and of one that then sends what it likes.
+            for n in 0..8 {
+                let _ = stranger(server).send(&wire::write(n, &Message::Setup(setup(n % 2 == 0))));
+            }
+            for up in [false, true] {
+                let odd = stranger(server);
+                let _ = odd.send(&wire::write(9, &Message::Setup(setup(up))));
+                for message in messages().iter().cycle().take(100) {
+                    let _ = odd.send(&wire::write(9, message));
+                }
+            }
+            // Who speaks on the port that only tells that the server is there.
+            let mut tcp = TcpStream::connect(server).unwrap();
+            let _ = tcp.write_all(b"GET / HTTP/1.1\r\n\r\n");
+            let _idle: Vec<_> = (0..100).map(|_| TcpStream::connect(server)).collect();
+            is_served(server);
+            is_served(server);
+        });
     }
 }

@@ -12,6 +12,7 @@ import numpy as np
 
 from narrows.metrics.observed import Observed
 from narrows.metrics.stability import coefficient_of_variation
+from narrows.report.by_rate import also
 from narrows.report.conditions import facet_title, fixed, group, loader, rate_text, varying
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.report.style import (
@@ -74,12 +75,10 @@ def instantaneous_throughput_figure(
         figure.supxlabel(f"time since the {DIRECTION[direction]} began [s]", fontsize=7.5)
         figure.supylabel("throughput [Mbit/s]", fontsize=7.5)
     ids = run_ids(drawn)
-    same_everywhere = conditions or fixed(shown)
     caption = (
         f"Instantaneous {DIRECTION[direction]} throughput of {loader(shown)} at the bottleneck, 10 ms bins "
-        f"from the tap "
-        f"(Ethernet and IP headers included), {same_everywhere}. Up to {REPETITIONS} repetitions, the "
-        f"first strongest; the red line is the configured rate "
+        f"from the tap (Ethernet and IP headers included){also(conditions or fixed(shown))}. "
+        f"Up to {REPETITIONS} repetitions, the first strongest; the red line is the configured rate "
         f"({', '.join(rate_text(x) for x in sorted({r.rate_bps(direction) for r in shown}))}). "
         f'"variation" is the coefficient of variation of the bins, median over the repetitions shown. '
         f"{name_runs(ids)}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from narrows.metrics.observed import Observed
+from narrows.report.by_rate import also
 from narrows.report.conditions import facet_title, fixed, group, loader, varying
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.report.style import DIRECTION, canvas, colour, corner, queue_name, queue_rank, styled
@@ -62,8 +63,8 @@ def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction
         figure.supylabel("sojourn time [ms]", fontsize=7.5)
     ids = run_ids(drawn)
     caption = (
-        f"Sojourn time at the bottleneck in the {DIRECTION[direction]} direction over the run, "
-        f"{fixed(shown)}: median "
+        f"Sojourn time at the bottleneck in the {DIRECTION[direction]} direction over the run"
+        f"{also(fixed(shown))}: median "
         "(dark) and 99th percentile (light) of the packets that left in each 10 ms, first repetition of each "
         f"condition. The axis ends at the 99.5 % point of the highest panel; the largest value is written "
         f"above each. The shaded spans are those in which {loader(shown)} downloads "
