@@ -133,7 +133,11 @@ fn check_summary(out: &Shared) {
     for test in ["download", "upload"] {
         let figures = &summary[test];
         assert!(figures["error"].is_null(), "{figures}");
-        assert!(figures["rate_bps"].as_f64().unwrap() > 0.0, "{figures}");
+        assert!(
+            figures["rate_bps"].as_f64() > Some(0.0),
+            "{test}: {:?}",
+            out.lines()
+        );
         assert_eq!(figures["ended_by"], "closing handshake");
         assert!(
             figures["bytes_sent"].as_u64().unwrap() > 0 && figures["retransmission"].is_number(),
@@ -356,6 +360,28 @@ fn while_a_text_waits_nothing_is_measured_and_no_ping_goes_out() {
         // The text that waited, and what was measured when it had gone.
         assert_eq!((texts, pings), (2, 1));
     });
+}
+
+#[test]
+fn a_close_that_is_first_seen_at_a_tick_is_answered_at_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (socket, _) = listener.accept().unwrap();
+    socket.set_nonblocking(true).unwrap();
+    let settings = Settings {
+        side: Side::Server,
+        test: Test::Upload,
+        duration_ns: 3_600_000_000_000,
+        early_exit_bytes: None,
+        connection_info: None,
+    };
+    let mut peer = Peer::new(settings, Transport::new(socket, None), Outbox::new(false, 1), &[]);
+    let mut close = vec![];
+    let payload = frame::close_payload(frame::CLOSE_NORMAL, "");
+    frame::push_frame(&mut close, frame::OP_CLOSE, Some([1; 4]), &payload);
+    client.write_all(&close).unwrap();
+    peer.on_time(peer.deadline_ns(), &mut Frames::new(false), &mut vec![0; 4096]);
+    assert_eq!(peer.end, Some(super::peer::End::Closed));
 }
 
 #[test]

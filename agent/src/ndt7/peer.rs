@@ -225,21 +225,20 @@ impl Peer {
             let end = self.failure.take().map_or(End::TimeLimit, End::Failed);
             return self.finish(end);
         }
-        if !self.ended && self.end.is_none() {
-            if due || now >= self.tick_ns {
-                self.tick_ns = now + self.rng.tick_ns();
-                // As in the official server, the ticks pass while a measurement waits behind a bulk message.
-                if due || !self.outbox.waits() {
-                    self.measure(now);
-                }
-                self.retarget_low_water(now);
+        if !self.ended && self.end.is_none() && (due || now >= self.tick_ns) {
+            self.tick_ns = now + self.rng.tick_ns();
+            // As in the official server, the ticks pass while a measurement waits behind a bulk message.
+            if due || !self.outbox.waits() {
+                self.measure(now);
             }
-            if due {
-                self.stop(now);
-            }
-            if result.is_ok() {
-                result = self.write(frames);
-            }
+            self.retarget_low_water(now);
+        }
+        if due && self.end.is_none() {
+            self.stop(now);
+        }
+        // Also what the read above called for: a close frame may come right now.
+        if self.end.is_none() && result.is_ok() {
+            result = self.write(frames);
         }
         if let Err(e) = result {
             self.finish(End::Failed(format!("connection lost: {e}")));

@@ -113,17 +113,17 @@ def _panel(axes: Axes, members: Sequence[Observed]) -> list[float]:
 
 
 def _time_axis(axes: Axes, smallest: float, largest: float) -> None:
-    """The same for all panels, so that they can be compared."""
-    axes.set_xscale("log")
-    low, high = smallest * 0.9, max(largest, smallest * 2) * 1.1
-    if largest > 0:
-        axes.set_xlim(low, high)
+    """The same for all panels, so that they can be compared; logarithmic where it spans a factor of two."""
     axes.set_ylim(0, 1.01)
-    decades = (0.1, 1.0, 10.0, 100.0)
-    coarse, fine = ([t * d for d in decades for t in steps] for steps in ((1, 2, 5), range(1, 10)))
-    ticks = [t for t in coarse if low <= t <= high]
-    if len(ticks) < 2:  # a narrow range lies between two of them
-        ticks = [t for t in fine if low <= t <= high]
+    if largest < 2 * smallest:
+        margin = max(0.05 * (largest - smallest), 0.25)
+        axes.set_xlim(smallest - margin, largest + margin)
+        return
+    axes.set_xscale("log")
+    if largest > 0:
+        axes.set_xlim(smallest * 0.9, largest * 1.1)
+    steps = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+    ticks = [t for t in steps if smallest * 0.9 <= t <= largest * 1.1]
     axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
     axes.minorticks_off()
 
