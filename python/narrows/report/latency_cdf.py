@@ -30,6 +30,8 @@ PHASES: dict[str, LineStyle] = {"idle": ":", "down": "-", "up": "--"}
 PHASE_NAME = {"idle": "idle", **{d: f"during {n}" for d, n in DIRECTION.items()}}
 MAX_PANELS = 12
 TAIL = 0.999
+# From here on (largest over smallest value) the axis is logarithmic.
+FACTOR = 2
 
 
 def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
@@ -51,8 +53,11 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
         ends = [
             end for axes, (_, members) in zip(cells, panels, strict=False) for end in _panel(axes, members)
         ]
+        smallest, largest = min(ends, default=0.0), max(ends, default=0.0)
+        spans_a_factor = largest >= FACTOR * smallest
         for axes, (key, members) in zip(cells, panels, strict=False):
-            _time_axis(axes, min(ends, default=0.0), max(ends, default=0.0))
+            (_log_axis if spans_a_factor else _linear_axis)(axes, smallest, largest)
+            axes.set_ylim(0, 1.01)
             text = facet_title(by[1:], key[1:])
             axes.set_title(rate_text(members[0].rate_bps()) + (f" · {text}" if text else ""))
             if not any(r.shown for r in members):
@@ -74,7 +79,8 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
         f"and while {loader(shown)} ran. Repetitions are pooled; lost probes are not in the curves (see the "
         "table). "
         "Where a test does not say when it downloads and uploads, only the time before it is drawn. "
-        f"The axis is logarithmic, the same in all panels, and ends at the {TAIL:.1%} point. "
+        f"The axis is {'logarithmic' if spans_a_factor else 'linear'}, the same in all panels, and ends at "
+        f"the {TAIL:.1%} point. "
         f"n = {len(ids)} runs. {name_runs(ids)}"
     )
     if left_out:
@@ -112,13 +118,12 @@ def _panel(axes: Axes, members: Sequence[Observed]) -> list[float]:
     return ends
 
 
-def _time_axis(axes: Axes, smallest: float, largest: float) -> None:
-    """The same for all panels, so that they can be compared; logarithmic where it spans a factor of two."""
-    axes.set_ylim(0, 1.01)
-    if largest < 2 * smallest:
-        margin = max(0.05 * (largest - smallest), 0.25)
-        axes.set_xlim(smallest - margin, largest + margin)
-        return
+def _linear_axis(axes: Axes, smallest: float, largest: float) -> None:
+    margin = max(0.05 * (largest - smallest), 0.25)
+    axes.set_xlim(smallest - margin, largest + margin)
+
+
+def _log_axis(axes: Axes, smallest: float, largest: float) -> None:
     axes.set_xscale("log")
     if largest > 0:
         axes.set_xlim(smallest * 0.9, largest * 1.1)
