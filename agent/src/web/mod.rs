@@ -1,11 +1,12 @@
 //! Web speed tests over HTTP/1.1, plain or over TLS: a server that speaks the endpoints of several, and a client that is a *model* of
 //! two whose own programs cannot run here (Ookla's is closed, LibreSpeed's needs a browser).
 //!
-//! `model` is pure: how each computes its result. `server` and `client` use one thread per connection: a thread
+//! `model` is pure: how each computes its result. `open` is which connections a server keeps. `server` and `client` use one thread per connection: a thread
 //! that is blocked costs nothing in virtual time.
 
 mod client;
 mod model;
+mod open;
 pub mod request;
 mod server;
 mod wire;

@@ -1,13 +1,13 @@
-//! The web speed test server: HTTP/1.1 with keep-alive, in the clear or over TLS. Slow, silent and broken clients cost a thread for at
-//! most `IDLE`, and nothing else.
+//! The web speed test server: HTTP/1.1 with keep-alive, in the clear or over TLS. Slow, silent and broken clients cost a
+//! thread for at most `IDLE`, and nothing else: when there are too many, one that asks for nothing makes way.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::open::{Open, Place};
 use super::request::{self, Answer, Request, HEAD_BYTES};
 use super::wire::Wire;
 use crate::ndt7::args::{file, Options};
@@ -78,8 +78,13 @@ pub fn run(args: Args) -> Result<(), String> {
         // connections inherit it
         sys::set_cca(listener.as_raw_fd(), cca).map_err(|e| format!("--cca {cca}: {e}"))?;
     }
-    sys::raise_file_limit();
-    let open = Arc::new(AtomicUsize::new(0));
+    // Two descriptors each: its thread's, and one to close it by.
+    let allowed = sys::raise_file_limit().saturating_sub(32) / 2;
+    serve_all(&listener, tls, CONNECTIONS.min(allowed.max(1) as usize))
+}
+
+fn serve_all(listener: &TcpListener, tls: Option<Arc<rustls::ServerConfig>>, most: usize) -> ! {
+    let open = Open::new(most);
     let zeros = Arc::new(vec![b'0'; CHUNK_BYTES]);
     loop {
         let stream = match listener.accept() {
@@ -90,24 +95,23 @@ pub fn run(args: Args) -> Result<(), String> {
                 continue;
             }
         };
-        if open.load(Ordering::Relaxed) >= CONNECTIONS {
+        let Some(place) = open.admit(&stream) else {
             continue; // closed
-        }
-        open.fetch_add(1, Ordering::Relaxed);
-        let (counter, zeros, tls) = (open.clone(), zeros.clone(), tls.clone());
-        let spawned = std::thread::Builder::new()
+        };
+        let (zeros, tls) = (zeros.clone(), tls.clone());
+        // No thread: closed, too.
+        let _ = std::thread::Builder::new()
             .stack_size(STACK_BYTES)
-            .spawn(move || {
-                let _ = serve(stream, tls.as_ref(), &zeros);
-                counter.fetch_sub(1, Ordering::Relaxed);
-            });
-        if spawned.is_err() {
-            open.fetch_sub(1, Ordering::Relaxed);
-        }
+            .spawn(move || serve(stream, tls.as_ref(), &zeros, &place));
     }
 }
 
-fn serve(socket: TcpStream, tls: Option<&Arc<rustls::ServerConfig>>, zeros: &[u8]) -> std::io::Result<()> {
+fn serve(
+    socket: TcpStream,
+    tls: Option<&Arc<rustls::ServerConfig>>,
+    zeros: &[u8],
+    place: &Place,
+) -> std::io::Result<()> {
     socket.set_read_timeout(Some(IDLE))?;
     socket.set_write_timeout(Some(IDLE))?;
     socket.set_nodelay(true)?;
@@ -133,6 +137,9 @@ fn serve(socket: TcpStream, tls: Option<&Arc<rustls::ServerConfig>>, zeros: &[u8
                 Err(e) => return Err(e),
             }
         };
+        if !place.answers() {
+            return Ok(());
+        }
         let have = waiting.len() - request.head_bytes;
         let body_here = (have as u64).min(request.body_bytes);
         waiting.drain(..request.head_bytes + body_here as usize);
@@ -142,6 +149,7 @@ fn serve(socket: TcpStream, tls: Option<&Arc<rustls::ServerConfig>>, zeros: &[u8
         if !request.keep_alive {
             return Ok(());
         }
+        place.waits();
     }
 }
 
@@ -203,13 +211,14 @@ mod tests {
     use crate::held_up::unless_held_up;
 
     fn start() -> SocketAddr {
+        start_for(100)
+    }
+
+    /// A server of so many connections. It ends with the process.
+    fn start_for(most: usize) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                std::thread::spawn(move || serve(stream.unwrap(), None, &vec![b'0'; CHUNK_BYTES]));
-            }
-        });
+        std::thread::spawn(move || serve_all(&listener, None, most));
         address
     }
 
@@ -270,7 +279,7 @@ mod tests {
             cert_and_key: None,
             write_cert: None,
         };
-        std::thread::spawn(move || run(args).unwrap());
+        std::thread::spawn(move || run(args));
         while TcpStream::connect(listen).is_err() {
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -285,6 +294,56 @@ mod tests {
         let mut got = vec![];
         wire.read_to_end(&mut got).unwrap();
         assert!(got.starts_with(b"HTTP/1.1 200 OK") && got.len() > 100_000);
+    }
+
+    /// Closed without an answer.
+    fn is_turned_away(address: SocketAddr) -> bool {
+        let mut socket = TcpStream::connect(address).unwrap();
+        let _ = socket.write_all(b"GET /latency HTTP/1.1\r\nConnection: close\r\n\r\n");
+        let mut got = vec![];
+        let _ = socket.read_to_end(&mut got);
+        got.is_empty()
+    }
+
+    #[test]
+    fn more_idle_clients_than_there_are_places_leave_the_next_one_served() {
+        unless_held_up(|| {
+            let address = start_for(8);
+            // They have asked for something before, which is better than never.
+            let mut asked: Vec<_> = (0..4).map(|_| TcpStream::connect(address).unwrap()).collect();
+            for socket in &mut asked {
+                assert!(ask(socket, "GET /latency HTTP/1.1\r\n\r\n", 0).0.contains("200"));
+            }
+            let mut silent: Vec<_> = (0..40).map(|_| TcpStream::connect(address).unwrap()).collect();
+            for socket in &mut silent {
+                let _ = socket.write_all(b"GET /__down?bytes=1 HTTP/1.1\r\nX: ");
+                // no whole request
+            }
+            for _ in 0..16 {
+                is_served(address, false);
+            }
+            for socket in &mut asked {
+                assert!(ask(socket, "GET /latency HTTP/1.1\r\n\r\n", 0).0.contains("200"));
+            }
+            drop(silent);
+        });
+    }
+
+    #[test]
+    fn who_is_being_answered_keeps_its_place() {
+        unless_held_up(|| {
+            let address = start_for(3);
+            let mut busy: Vec<_> = (0..3).map(|_| TcpStream::connect(address).unwrap()).collect();
+            for socket in &mut busy {
+                // The beginning is read, then nobody reads: more than any buffer holds is on its way.
+                ask(socket, "GET /__down?bytes=1000000000 HTTP/1.1\r\n\r\n", 1);
+            }
+            assert!(is_turned_away(address));
+            drop(busy);
+            while is_turned_away(address) {
+                std::thread::sleep(Duration::from_millis(10)); // the server has yet to see that they are gone
+            }
+        });
     }
 
     #[test]
