@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{json, Value};
 
 use super::flow::{self, Channel, SUB_INTERVAL_NS};
-use super::wire::{Message, Setup, MOST_SECONDS};
+use super::wire::{Message, Setup, Status, MOST_SECONDS};
 use crate::ndt7::args::Options;
 use crate::ndt7::sys::random_u64;
 use crate::sys;
@@ -16,6 +16,12 @@ use crate::sys;
 const LOOK: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 20;
 const PATIENCE_NS: i64 = 5_000_000_000;
+/// Reports begin with 1: this one tells nothing else.
+const CONFIRMATION: Status = Status {
+    number: 0,
+    anomalies: 0,
+    delay_us: f64::NAN,
+};
 
 pub struct Args {
     server: SocketAddr,
@@ -102,7 +108,8 @@ pub fn test(server: SocketAddr, setup: &Setup) -> io::Result<Value> {
     Ok(json!({"began_ns": began_ns, "sub_intervals": sub_intervals, "reports": reports}))
 }
 
-/// Asks until the server is ready.
+/// Asks until the server is ready, and confirms that it heard: a server may replace a client that it only had a
+/// set-up from.
 fn begin(channel: &mut Channel, setup: &Setup) -> io::Result<()> {
     let give_up_ns = sys::mono_ns() + PATIENCE_NS;
     while sys::mono_ns() < give_up_ns {
@@ -114,6 +121,10 @@ fn begin(channel: &mut Channel, setup: &Setup) -> io::Result<()> {
             channel
                 .take(|message, _, _| ready |= matches!(message, Message::Ready | Message::Load { .. }))?;
             if ready {
+                // An upload's load says as much.
+                if !setup.up {
+                    channel.tell(&Message::Status(CONFIRMATION));
+                }
                 return Ok(());
             }
         }

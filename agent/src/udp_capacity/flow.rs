@@ -6,8 +6,10 @@
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
 
 use super::count::{Counts, Receiver};
+use super::places::Watch;
 use super::search::{rate_bps, Limits, Search};
 use super::wire::{self, Message, Setup, Status, IP_UDP_BYTES, LOAD_BYTES, SNAP_BYTES};
 use crate::sys;
@@ -30,6 +32,8 @@ pub type Report = (i64, u64, u32, Option<f64>);
 pub struct Channel {
     pub socket: UdpSocket,
     pub token: u64,
+    /// Of a server's test: who has its place may be replaced.
+    pub watch: Arc<Watch>,
     receiver: stamped::Receiver,
 }
 
@@ -42,6 +46,7 @@ impl Channel {
         Ok(Channel {
             socket,
             token,
+            watch: Arc::default(),
             receiver,
         })
     }
@@ -55,17 +60,24 @@ impl Channel {
         let _ = self.socket.send(&wire::write(self.token, message));
     }
 
-    /// All that has arrived of this test: the message, its bytes, its arrival. Garbage is left out.
+    /// All that has arrived of this test: the message, its bytes, its arrival. Garbage is left out. An error
+    /// once the test was replaced.
     pub fn take(&mut self, mut each: impl FnMut(Message, usize, i64)) -> io::Result<()> {
-        let (fd, token) = (self.fd(), self.token);
+        self.watch.check()?;
+        let (fd, token, watch) = (self.fd(), self.token, &self.watch);
         loop {
+            let mut heard = false;
             let got = self.receiver.receive(fd, |d| {
                 if let Some((t, message)) = wire::read(d.data) {
                     if t == token {
+                        heard |= !matches!(message, Message::Setup(_));
                         each(message, d.len, d.arrived_wall_ns);
                     }
                 }
             });
+            if heard {
+                watch.heard(sys::mono_ns());
+            }
             match got {
                 Ok(64..) => {}
                 Ok(_) => return Ok(()),

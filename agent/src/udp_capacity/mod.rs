@@ -2,11 +2,12 @@
 //! the result is the best sub-interval's IP-layer rate at the receiver. The messages are our own: it measures as
 //! the standards say, and does not talk to other implementations.
 //!
-//! `search` and `count` are pure, `wire` is the datagrams, `flow` the two ends of a load.
+//! `search`, `count` and `places` are pure, `wire` is the datagrams, `flow` the two ends of a load.
 
 mod client;
 mod count;
 mod flow;
+mod places;
 mod search;
 mod server;
 pub mod wire;

@@ -1,17 +1,20 @@
-//! The server: one thread per test. Datagrams that are no set-up are not answered.
+//! The server: one thread per test. Datagrams that are no set-up are not answered. When all places are taken, a new
+//! client gets that of one that is gone.
 
-use std::collections::HashSet;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::flow::{self, Channel};
+use super::places::{Places, Watch};
 use super::wire::{self, Message, Setup, LOAD_BYTES};
 use crate::ndt7::args::Options;
+use crate::sys;
 
 const TESTS: usize = 16;
-const BEFORE_LOAD: Duration = Duration::from_millis(100);
+/// Between the answer and the load, with looks at what the client says.
+const BEFORE_LOAD: [Duration; 10] = [Duration::from_millis(10); 10];
 /// How often is looked for the question for a result, how often without hearing anything, and at most.
 const LOOK: Duration = Duration::from_millis(50);
 const SILENT_LOOKS: u32 = 40;
@@ -29,7 +32,7 @@ pub fn run(listen: SocketAddr) -> Result<(), String> {
     // Who waits for the server can only see TCP: the same port, which nothing else is done with.
     let ready = std::net::TcpListener::bind(listen).map_err(|e| format!("cannot listen on {listen}: {e}"))?;
     let socket = flow::listening(listen).map_err(|e| format!("cannot listen on {listen}: {e}"))?;
-    let running: Arc<Mutex<HashSet<SocketAddr>>> = Arc::default();
+    let places = Arc::new(Mutex::new(Places::new(TESTS)));
     let mut scratch = [0u8; LOAD_BYTES];
     loop {
         let Ok((n, peer)) = socket.recv_from(&mut scratch) else {
@@ -39,27 +42,45 @@ pub fn run(listen: SocketAddr) -> Result<(), String> {
         let Some((token, Message::Setup(setup))) = wire::read(&scratch[..n]) else {
             continue;
         };
-        {
-            let mut now = running.lock().unwrap_or_else(|p| p.into_inner());
-            if now.len() >= TESTS || !now.insert(peer) {
-                continue;
-            }
-        }
-        let running = running.clone();
+        let Some(watch) = lock(&places).take(peer, sys::mono_ns()) else {
+            continue; // a client asks again
+        };
         let _ = &ready;
-        std::thread::spawn(move || {
-            let _ = test(listen, peer, token, &setup);
-            running.lock().unwrap_or_else(|p| p.into_inner()).remove(&peer);
+        let (its_places, its_watch) = (places.clone(), watch.clone());
+        let spawned = std::thread::Builder::new().spawn(move || {
+            let _ = test(listen, peer, token, &setup, &its_watch);
+            lock(&its_places).leave(&its_watch);
         });
+        if spawned.is_err() {
+            lock(&places).leave(&watch);
+        }
     }
 }
 
-fn test(listen: SocketAddr, peer: SocketAddr, token: u64, setup: &Setup) -> io::Result<()> {
+fn lock(places: &Mutex<Places>) -> MutexGuard<'_, Places> {
+    places.lock().unwrap_or_else(|p| p.into_inner())
+}
+
+fn test(
+    listen: SocketAddr,
+    peer: SocketAddr,
+    token: u64,
+    setup: &Setup,
+    watch: &Arc<Watch>,
+) -> io::Result<()> {
     let mut channel = Channel::open(listen, peer, token)?;
+    channel.watch = watch.clone();
     channel.tell(&Message::Ready);
     if !setup.up {
-        // The client hears this before the first datagram of the load, which it then does not miss.
-        std::thread::sleep(BEFORE_LOAD);
+        // The client hears this before the first datagram of the load, which it then does not miss, and confirms it.
+        for step in BEFORE_LOAD {
+            std::thread::sleep(step);
+            let mut stopped = false;
+            channel.take(|message, _, _| stopped |= message == Message::Stop)?;
+            if stopped {
+                return Ok(());
+            }
+        }
         return flow::send(&mut channel, setup).map(drop);
     }
     let (counted, _) = flow::receive(&mut channel, setup)?;
@@ -92,6 +113,8 @@ mod tests {
     use crate::held_up::unless_held_up;
     use std::io::Write;
     use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::panic::{catch_unwind, resume_unwind};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     fn setup(up: bool) -> Setup {
         Setup {
@@ -185,6 +208,32 @@ mod tests {
             let _idle: Vec<_> = (0..100).map(|_| TcpStream::connect(server)).collect();
             is_served(server);
             is_served(server);
+        });
+    }
+
+    #[test]
+    fn clients_that_keep_vanishing_leave_the_next_one_served() {
+        unless_held_up(|| {
+            let server = started();
+            // Each would hold a place for 5 s, and they are far more than there are places.
+            let vanishing = |token: u64| {
+                let _ = stranger(server).send(&wire::write(token, &Message::Setup(setup(token % 2 == 0))));
+            };
+            (0..4 * TESTS as u64).for_each(vanishing);
+            let over = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !over.load(Ordering::Relaxed) {
+                        vanishing(1);
+                        std::thread::sleep(Duration::from_millis(50));
+                    }
+                });
+                let served = catch_unwind(|| is_served(server));
+                over.store(true, Ordering::Relaxed);
+                if let Err(why) = served {
+                    resume_unwind(why);
+                }
+            });
         });
     }
 }
