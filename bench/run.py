@@ -37,7 +37,8 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 NS3_SECONDS = (4, 10)
 FLOWS = tuple(scale.cases())
-ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, "linear", "full", "study", "metrics", "calibration")
+CORESCALE = ("steady", "linear", "full")
+ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, *CORESCALE, "study", "metrics", "calibration")
 GROUPS = {"flows": FLOWS, "all": ROWS}
 NS3_REPEATS_AT_10_GBPS = 1
 """One takes minutes there."""
@@ -112,6 +113,7 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> list[tuple[str, ro
         ("boot", lambda: [rows.boot(bench)]),
         ("memory", lambda: [rows.memory(bench)]),
         *flows.items(),
+        ("steady", lambda: [scale.steady(bench, chosen.seconds)]),
         ("linear", lambda: [scale.linear(bench, chosen.seconds)]),
         ("full", lambda: [scale.full(bench, chosen.seconds)]),
         ("study", lambda: [study.cost(bench, chosen.study_runs)]),

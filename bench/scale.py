@@ -25,6 +25,7 @@ SHOWN = {"reno": "NewReno", "cubic": "CUBIC", "bbr": "BBR"}
 CORE_S_PER_VIRTUAL_S = 1.5
 CORE_RATIO = 60.0
 LINEAR_RATIO = 1.3
+STEADY_FROM_S = 5.0
 MEMORY_MIB = 4096.0
 PEAK_INTERVAL_S = 0.5
 """Looking at memory walks the guest's page tables: not too often in a run that is timed."""
@@ -42,6 +43,8 @@ class Case:
     rate_gbps: int
     seconds: float
     rtt_ms: int = 20
+    late: bool = False
+    """Timers 10 to 30 µs late, as CoreScale's experiments have them at 10 Gbit/s."""
 
     @property
     def buffer_bytes(self) -> int:
@@ -52,18 +55,23 @@ class Case:
     def name(self) -> str:
         """For people."""
         flows = "1 flow" if self.flows == 1 else f"{self.flows} flows"
-        return f"{flows}, {SHOWN[self.cca]}, {self.rate_gbps} Gbit/s, {self.seconds:g} virtual s"
+        late = ", late timers" if self.late else ""
+        return f"{flows}, {SHOWN[self.cca]}, {self.rate_gbps} Gbit/s, {self.seconds:g} virtual s{late}"
 
     def plan(self) -> Plan:
         """Ours."""
+        shaper, machine = "", ""
+        if self.late:
+            shaper = '    shaper=htb(burst="64 KB", cburst="64 KB"),\n'
+            machine = 'machine(timer_latency=("10 us", "30 us"))\n'
         text = f'''"""What do many flows cost?"""
 from narrows.spec import *
 link = Dumbbell(
     rate="{self.rate_gbps} Gbit/s",
     queue=bfifo(limit="{self.buffer_bytes} B"),
-    pairs=[pair("{self.rtt_ms} ms")],
+{shaper}    pairs=[pair("{self.rtt_ms} ms")],
 )
-flows = bulk(
+{machine}flows = bulk(
     cca="{self.cca}", flows={self.flows}, duration="{round(self.seconds * 1000)} ms", start_jitter="0 s"
 )
 tap("drops", interval="100 ms")
@@ -111,14 +119,14 @@ def cases(seconds: float | None = None) -> dict[str, Case]:
     return made
 
 
-def run(bench: Bench, case: Case) -> Ours:
-    """From before the boot until after the power-off."""
+def run(bench: Bench, case: Case, from_s: float = 0.0) -> Ours:
+    """From before the boot until after the power-off; `traffic_s` is of the time after `from_s`."""
     plan = case.plan()
     stamps: list[tuple[int, float]] = []
     kept: dict[str, Any] = {}
 
     def look(progress: Progress) -> None:
-        if 0 <= progress.t_ns <= case.seconds * NS:
+        if from_s * NS <= progress.t_ns <= case.seconds * NS:
             stamps.append((progress.t_ns, time.monotonic()))
 
     with PeakMemory(PEAK_INTERVAL_S) as peak:
@@ -198,6 +206,30 @@ def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float
             "the numbers of the row above",
         ),
     ]
+
+
+def steady(bench: Bench, seconds: float | None) -> Row:
+    """What a long run at CoreScale costs per virtual second: from STEADY_FROM_S on, when slow start's overshoot
+    is over, with timers exact and late, in turns."""
+    cases_ = {late: Case(1000, "reno", 10, seconds or 15.0, late=late) for late in (False, True)}
+    runs: dict[bool, list[Ours]] = {late: [] for late in cases_}
+    for i in range(bench.repeats):
+        for late, case in cases_.items():
+            bench.say(f"long run: {case.name}, {i + 1} of {bench.repeats}")
+            runs[late].append(run(bench, case, STEADY_FROM_S))
+    cost = {late: Spread.of([o.traffic_s or 0.0 for o in each]) for late, each in runs.items()}
+    whole = {
+        late: Spread.of([o.cost.wall_s / cases_[late].seconds for o in each]) for late, each in runs.items()
+    }
+    return Row(
+        f"{cases_[True].name}: wall s per virtual s from {STEADY_FROM_S:g} s on",
+        f"≤ {CORE_S_PER_VIRTUAL_S} s",
+        cost[True].text(),
+        0 < cost[True].median <= CORE_S_PER_VIRTUAL_S,
+        f"whole, with boot, slow start and end {whole[True].text()}; timers exact: {cost[False].text()}, "
+        f"whole {whole[False].text()}; {runs[True][-1].packets} and {runs[False][-1].packets} packets",
+        {("late" if late else "exact"): [asdict(o) for o in each] for late, each in runs.items()},
+    )
 
 
 def linear(bench: Bench, seconds: float | None) -> Row:

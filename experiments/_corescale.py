@@ -11,8 +11,8 @@ in the whole run: they are measured for all of it. Every report says how much ea
 end.
 
 At Core timers are as late as on a PC (10 to 30 µs, claim R1). A packet leaves every 1.2 µs there, so the
-bottleneck sends about twenty at a time, like a network card that coalesces interrupts or the thesis' software
-switch, and a run costs a fifth less. `late_timers.py` shows what that changes.
+bottleneck sends about twenty at once, like a network card that coalesces interrupts or the thesis' software
+switch, and a run costs less wall time. `late_timers.py` shows what else that changes.
 """
 
 from dataclasses import dataclass

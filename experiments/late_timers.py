@@ -1,8 +1,8 @@
 """Do timers that are 10 to 30 µs late change how many flows share a bottleneck?
 
 A PC's timers are that late (claim R1). At 10 Gbit/s the bottleneck then sends about twenty packets at once
-instead of one, which costs a fifth less wall time, so t01 to t08 and many_flows have it at Core. Here the same
-flows, starts and seeds meet both: all that a claim rests on must agree within what another seed changes.
+instead of one, which costs less wall time, so t01 to t08 and many_flows have it at Core. Here the same flows,
+starts and seeds meet both: all that a claim rests on must agree within what another seed changes.
 """
 
 from _corescale import LATE, LATE_BURST, Setting
