@@ -209,20 +209,20 @@ def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float
 
 
 def steady(bench: Bench, seconds: float | None) -> Row:
-    """What a long run at CoreScale costs per virtual second: from STEADY_FROM_S on, when slow start's overshoot
-    is over, with timers exact and late, in turns."""
-    cases_ = {late: Case(1000, "reno", 10, seconds or 15.0, late=late) for late in (False, True)}
-    runs: dict[bool, list[Ours]] = {late: [] for late in cases_}
+    """What a virtual second of a long run at CoreScale costs once slow start's overshoot is over, in turns with
+    timers exact and late."""
+    two = {late: Case(1000, "reno", 10, seconds or 15.0, late=late) for late in (False, True)}
+    runs: dict[bool, list[Ours]] = {late: [] for late in two}
     for i in range(bench.repeats):
-        for late, case in cases_.items():
+        for late, case in two.items():
             bench.say(f"long run: {case.name}, {i + 1} of {bench.repeats}")
             runs[late].append(run(bench, case, STEADY_FROM_S))
     cost = {late: Spread.of([o.traffic_s or 0.0 for o in each]) for late, each in runs.items()}
     whole = {
-        late: Spread.of([o.cost.wall_s / cases_[late].seconds for o in each]) for late, each in runs.items()
+        late: Spread.of([o.cost.wall_s / two[late].seconds for o in each]) for late, each in runs.items()
     }
     return Row(
-        f"{cases_[True].name}: wall s per virtual s from {STEADY_FROM_S:g} s on",
+        f"{two[True].name}: wall s per virtual s from {STEADY_FROM_S:g} s on",
         f"≤ {CORE_S_PER_VIRTUAL_S} s",
         cost[True].text(),
         0 < cost[True].median <= CORE_S_PER_VIRTUAL_S,
