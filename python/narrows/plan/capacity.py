@@ -88,15 +88,16 @@ def check(plan: Plan, where: str | None = None) -> None:
     """Refuse what cannot be; the message names the number that does not fit and the one that would."""
     _check_queue(plan, where)
     _check_flows(plan, where)
-    need = memory_needed(plan.link, plan.traffic, len(plan.nodes))
-    have = plan.machine.memory_bytes
-    if need > have:
-        raise PlanError(
-            f"{packets_under_way(plan.link)} packets under way and {_flows(plan)} flows may need "
-            f"{need // MIB} MiB of memory; the machine has {have // MIB} MiB",
-            where=where,
-            remedy=f'machine(memory="{need // MIB} MiB"), or leave memory out',
-        )
+    if plan.link.pairs:
+        need = memory_needed(plan.link, plan.traffic, len(plan.nodes))
+        have = plan.machine.memory_bytes
+        if need > have:
+            raise PlanError(
+                f"{packets_under_way(plan.link)} packets under way and {_flows(plan)} flows may need "
+                f"{need // MIB} MiB of memory; the machine has {have // MIB} MiB",
+                where=where,
+                remedy=f'machine(memory="{need // MIB} MiB"), or leave memory out',
+            )
 
 
 def _flows(plan: Plan) -> int:
