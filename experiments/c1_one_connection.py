@@ -34,4 +34,4 @@ test = capacity_test(
 )
 tap("summary")
 sample(tcp_info=None, qdisc=None, link="1 s")
-repeat(5)
+repeat(6)

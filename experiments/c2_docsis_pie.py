@@ -40,4 +40,4 @@ test = capacity_test(direction="down", connections=4, omit="3 s", duration="12 s
 probe = udp_probe(interval="10 ms", stop=with_(test))
 tap("summary")
 sample(tcp_info=None, qdisc="500 ms", link="1 s")
-repeat(5)
+repeat(6)

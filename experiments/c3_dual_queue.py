@@ -63,4 +63,4 @@ beside = axis(
 nqb = udp_probe(interval="20 ms", dscp="NQB", stop=with_(test))
 tap("summary")
 sample(tcp_info=None, qdisc="500 ms", link="1 s")
-repeat(5)
+repeat(6)

@@ -54,4 +54,4 @@ beside = axis("beside", {"nothing": None, "flow": bulk(cca="cubic", stop=with_(t
 probe = udp_probe(interval="10 ms", stop=with_(test))
 tap("summary")
 sample(tcp_info=None, qdisc=None, link="1 s")
-repeat(5)
+repeat(6)

@@ -79,4 +79,4 @@ voice = axis(
 )
 tap("summary")
 sample(tcp_info=None, qdisc="1 s", link="1 s")
-repeat(5)
+repeat(6)

@@ -23,4 +23,4 @@ machine(
 )
 tap("summary")
 sample(tcp_info=None, qdisc=None, link="1 s")
-repeat(5)
+repeat(6)
