@@ -24,11 +24,11 @@ _TABLES = ("metrics", "samples", "sojourn")
 
 
 def load(directory: Path) -> list[Observed]:
-    """All runs of a directory of results, in the order of their ids."""
+    """All runs of a directory of results that were not made again later, in the order of their ids."""
     results = store.open(directory)
     whole = set(results.run_ids)
     runs = []
-    for run_id in sorted(results.runs()["run_id"]):
+    for run_id in sorted(set(results.runs()["run_id"]) - results.superseded()):
         manifest, folder = results.manifest(run_id), results.run_directory(run_id)
         plan = _plan(folder, manifest)
         if run_id in whole:

@@ -56,6 +56,16 @@ class Results:
         """Ids of whole runs."""
         return [run for run, manifest in self._manifests.items() if manifest["status"] == "ok"]
 
+    def superseded(self) -> set[str]:
+        """Whole runs whose plan the same engine carried out again later, with another kernel or agent. They
+        stay, and are no repetitions: who counts runs leaves them out."""
+        newest: dict[tuple[str, str], tuple[str, str]] = {}
+        for run in self.run_ids:
+            manifest = self._manifests[run]
+            plan, made = (manifest["plan_hash"], manifest["engine"]), (manifest["written_at"], run)
+            newest[plan] = max(newest.get(plan, made), made)
+        return set(self.run_ids) - {run for _, run in newest.values()}
+
     def find(self, prefix: str) -> str:
         """The id of the one run, whole or failed, that begins with this."""
         fits = [run for run in self._manifests if run.startswith(prefix)]
