@@ -9,32 +9,14 @@ t08), a run ends when its metric moved less than 1 % over half of what is measur
 losses per halving (t01 to t03, and t04, which shares their runs) need every halving of every flow, a handful
 in the whole run: they are measured for all of it. Every report says how much each metric still moved at the
 end.
-
-At Core timers are as late as on a PC (10 to 30 µs, claim R1). A packet leaves every 1.2 µs there, so the
-bottleneck sends about twenty at once, like a network card that coalesces interrupts or the thesis' software
-switch, and a run costs less wall time. `late_timers.py` shows what else that changes.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-from narrows.spec import (
-    Dumbbell,
-    axis,
-    bfifo,
-    flow_tap,
-    htb,
-    machine,
-    pair,
-    repeat,
-    sample,
-    tap,
-    until_settled,
-)
+from narrows.spec import Dumbbell, axis, bfifo, flow_tap, pair, repeat, sample, tap, until_settled
 
 REPETITIONS = 10
-LATE = ("10 us", "30 us")
-LATE_BURST = "64 KB"  # 30 µs at 10 Gbit/s are 37.5 KB
 RTTS = ("20 ms", "100 ms", "200 ms")
 
 
@@ -50,16 +32,6 @@ class Setting:
     duration: str
     window: str = ""
     """In which a settled metric moves less than 1 %; of what is measured at most, half."""
-    late: bool = False
-    """Timers are as late as on a PC, and HTB's bucket holds what the rate sends meanwhile."""
-
-    @property
-    def timer_latency(self) -> tuple[str, str] | None:
-        return LATE if self.late else None
-
-    @property
-    def shaper(self) -> htb:
-        return htb(burst=LATE_BURST, cburst=LATE_BURST) if self.late else htb()
 
 
 def edge(flows: int) -> Setting:
@@ -71,7 +43,7 @@ def middle(flows: int) -> Setting:
 
 
 def core(flows: int) -> Setting:
-    return Setting("10 Gbit/s", "375 MB", flows, "20 s", "1 min", "3 min", "1 min", late=True)
+    return Setting("10 Gbit/s", "375 MB", flows, "20 s", "1 min", "3 min", "1 min")
 
 
 SETTINGS = {
@@ -106,13 +78,12 @@ def dumbbell(queue: Any = None, **options: Any) -> Dumbbell:
     """The bottleneck of the setting."""
     if queue is None:
         queue = axis("setting", {name: bfifo(limit=one.buffer) for name, one in SETTINGS.items()})
-    return Dumbbell(rate=each("rate"), queue=queue, shaper=each("shaper"), pairs=rtts(), **options)
+    return Dumbbell(rate=each("rate"), queue=queue, pairs=rtts(), **options)
 
 
 def recorded(settles: str | None = None) -> None:
     """Drops one by one, occupancy in bins, each sender's TCP from the kernel; nothing by polling. With a
     metric, runs end as soon as it has settled."""
-    machine(timer_latency=each("timer_latency"))
     tap("drops", interval="100 ms")
     flow_tap(warm_up=each("warm_up"), interval="5 s")
     sample(tcp_info=None, qdisc=None, link=None)

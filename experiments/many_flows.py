@@ -9,27 +9,15 @@ each metric still moved.
 
 from _corescale import Setting
 
-from narrows.spec import (
-    Dumbbell,
-    axis,
-    bfifo,
-    bulk,
-    flow_tap,
-    machine,
-    pair,
-    repeat,
-    sample,
-    tap,
-    until_settled,
-)
+from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, pair, repeat, sample, tap, until_settled
 
 BASE_RTT = "20 ms"
 SIZES = {
     "edge-10": Setting("100 Mbit/s", "3 MB", 10, "5 s", "30 s", "2 min", "45 s"),
     "edge": Setting("100 Mbit/s", "3 MB", 50, "5 s", "30 s", "2 min", "45 s"),
     "middle": Setting("1 Gbit/s", "37.5 MB", 100, "5 s", "20 s", "80 s", "30 s"),
-    "core": Setting("10 Gbit/s", "375 MB", 1000, "5 s", "20 s", "60 s", "20 s", late=True),
-    "core-5000": Setting("10 Gbit/s", "375 MB", 5000, "5 s", "20 s", "60 s", "20 s", late=True),
+    "core": Setting("10 Gbit/s", "375 MB", 1000, "5 s", "20 s", "60 s", "20 s"),
+    "core-5000": Setting("10 Gbit/s", "375 MB", 5000, "5 s", "20 s", "60 s", "20 s"),
 }
 MIXES = ("reno", "cubic", "bbr", "cubic+reno", "bbr+reno", "bbr+cubic", "one-bbr+reno", "one-bbr+cubic")
 
@@ -53,13 +41,11 @@ def some(cca, mix):
 link = Dumbbell(
     rate=each("rate"),
     queue=axis("size", {name: bfifo(limit=one.buffer) for name, one in SIZES.items()}),
-    shaper=each("shaper"),
     pairs=[pair(BASE_RTT)],
 )
 reno = axis("mix", {mix: some("reno", mix) for mix in MIXES})
 cubic = axis("mix", {mix: some("cubic", mix) for mix in MIXES})
 bbr = axis("mix", {mix: some("bbr", mix) for mix in MIXES})
-machine(timer_latency=each("timer_latency"))
 tap("drops", interval="100 ms")
 flow_tap(warm_up=each("warm_up"), interval="1 s")
 sample(tcp_info=None, qdisc=None, link=None)
