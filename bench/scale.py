@@ -209,8 +209,8 @@ def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float
 
 
 def steady(bench: Bench, seconds: float | None) -> Row:
-    """What a virtual second of a long run at CoreScale costs once slow start's overshoot is over. In turns with
-    late timers, which are cheaper, and another experiment (docs/corescale.md)."""
+    """What a virtual second of a long run at CoreScale costs once slow start's overshoot is over. In turns
+    with late timers, which are cheaper, and another experiment (docs/corescale.md)."""
     two = {late: Case(1000, "reno", 10, seconds or 15.0, late=late) for late in (False, True)}
     runs: dict[bool, list[Ours]] = {late: [] for late in two}
     for i in range(bench.repeats):
