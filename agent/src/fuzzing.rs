@@ -7,7 +7,7 @@ use crate::ndt7::frame::{self, Parsed};
 use crate::ndt7::handshake;
 use crate::ndt7::measurement::{bbr_info, tcp_info, Measurement};
 use crate::ndt7::reader::Reader;
-use crate::rpm::config;
+use crate::rpm::{config, http1};
 use crate::sample::tcp_info::TcpInfo;
 use crate::sample::xstats;
 use crate::traffic::{icmp, probe};
@@ -108,8 +108,12 @@ pub fn ndt7_measurement(data: &[u8]) {
     }
 }
 
-/// The configuration, its URLs, and the path of a request.
+/// The configuration, its URLs, the path of a request, and requests over HTTP/1.1.
 pub fn rpm_config(data: &[u8]) {
+    match http1::answer(data, true, "[::1]:443") {
+        Some(answer) => assert!(answer.head_bytes <= data.len() && answer.bytes.starts_with(b"HTTP/1.1 ")),
+        None => assert!(data.len() < http1::HEAD_BYTES),
+    }
     if let Ok(found) = config::parse_config(data) {
         assert_eq!(found.small.host, found.large.host);
         for url in [&found.small, &found.large, &found.upload] {

@@ -174,6 +174,11 @@ pub fn config_json(tls: bool, authority: &str) -> Value {
            "test_endpoint": host})
 }
 
+/// The same as it is sent.
+pub fn served(tls: bool, authority: &str) -> String {
+    format!("{:#}\n", config_json(tls, authority))
+}
+
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {

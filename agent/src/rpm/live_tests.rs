@@ -6,6 +6,7 @@ use super::args::{parse_client, ServerArgs};
 use super::{client, server::Server};
 use crate::held_up::unless_held_up;
 use crate::ndt7::output::Lines;
+use crate::ndt7::tls;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -157,6 +158,37 @@ fn our_client_measures_our_server_both_ways_with_and_without_tls() {
                 .all(|w| { w[0]["test"] != w[1]["test"] || w[0]["end_ns"] == w[1]["start_ns"] }));
             assert!(server.end()["uploaded_bytes"].as_u64().unwrap() > 0);
         }
+    });
+}
+
+#[test]
+fn a_client_that_speaks_http_1_1_gets_the_short_objects_and_no_load() {
+    unless_held_up(|| {
+        let server = Running::start(true, 16);
+        let mut config = (*tls::client_config(true, None).unwrap()).clone();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let name = "127.0.0.1".try_into().unwrap();
+        let connection = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+        let mut stream = rustls::StreamOwned::new(connection, server.connect());
+        let requests = "GET /small HTTP/1.1\r\n\r\nGET /.well-known/nq HTTP/1.1\r\nHost: lab\r\n\r\n\
+            POST /upload HTTP/1.1\r\nContent-Length: 3\r\n\r\nxyz";
+        for byte in requests.bytes() {
+            stream.write_all(&[byte]).unwrap();
+        }
+        let mut answers = String::new();
+        stream.read_to_string(&mut answers).unwrap();
+        let statuses: Vec<_> = answers
+            .match_indices("HTTP/1.1 ")
+            .map(|(at, _)| &answers[at + 9..at + 12])
+            .collect();
+        assert_eq!(statuses, ["200", "200", "505"], "{answers}");
+        assert!(
+            answers.contains("\r\n\r\nxHTTP/1.1 ") && answers.contains("\"https://lab/small\""),
+            "{answers}"
+        );
+        drop(stream);
+        is_served(&server, true);
+        server.end();
     });
 }
 

@@ -1,15 +1,18 @@
 //! Responsiveness under working conditions (draft-ietf-ippm-responsiveness), server and client, HTTP/2 over TLS.
 //!
-//! `config`, `stability` and `args` are pure; `exec` waits, `io` carries bytes, `session` speaks HTTP/2 (the `h2`
-//! library); `server` and `client` are the two programs. The client writes down every probe: the published figures
+//! `config`, `reply`, `stability` and `args` are pure; `exec` waits, `io` carries bytes, `session` speaks HTTP/2 (the
+//! `h2` library), `http1` the little HTTP/1.1 that other people's clients need; `server` and `client` are the two
+//! programs. The client writes down every probe: the published figures
 //! are computed from those in Python (`narrows.metrics.responsiveness` and its neighbours).
 
 pub mod args;
 mod client;
 pub mod config;
 mod exec;
+pub mod http1;
 mod io;
 mod load;
+mod reply;
 mod server;
 mod session;
 mod stability;

@@ -1,5 +1,5 @@
 //! The responsiveness server: any number of HTTP/2 clients in one thread; serves the configuration and the three
-//! objects that the draft asks for. It measures nothing.
+//! objects that the draft asks for (the short ones over HTTP/1.1 too). It measures nothing.
 //!
 //! Nothing that a client sends or leaves out may stop the others: every connection is watched for progress, buffers
 //! are bounded, and where all places are taken the one that has been silent longest gives way.
@@ -7,14 +7,16 @@
 use super::args::ServerArgs;
 use super::config::{self, Route};
 use super::exec::Exec;
+use super::http1;
 use super::io::{prepare, Io};
+use super::reply::{head, Reply, BINARY};
 use super::session::{server_builder, zeros};
 use crate::ndt7::output::{keyed, Lines};
 use crate::ndt7::{sys, tls};
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::RecvStream;
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, StatusCode};
 use serde_json::json;
 use socket2::{Domain, Socket, Type};
 use std::cell::{Cell, RefCell};
@@ -92,7 +94,7 @@ impl Server {
                 let files = files.as_ref().map(|(cert, key)| (cert.as_str(), key.as_str()));
                 let names = vec![args.listen.ip().to_string(), "localhost".into()];
                 let mut config = (*tls::server_config(files, names)?).clone();
-                config.alpn_protocols = vec![b"h2".to_vec()];
+                config.alpn_protocols = vec![b"h2".to_vec(), http1::ALPN.to_vec()];
                 Some(Arc::new(config))
             }
         };
@@ -248,6 +250,14 @@ impl Server {
         let mut io = Io::new(&self.exec, socket, tls).map_err(broken)?;
         io.moved = told.moved.clone();
         io.handshake().await.map_err(broken)?;
+        if io.transport().alpn() == Some(http1::ALPN) {
+            let heard = || {
+                told.speaks_http.set(true);
+                add(&self.counters.requests, 1);
+            };
+            let local = self.address().to_string();
+            return http1::converse(&mut io, &local, heard).await.map_err(broken);
+        }
         let mut connection = server_builder()
             .handshake::<_, Bytes>(io)
             .await
@@ -273,44 +283,12 @@ impl Server {
         mut respond: SendResponse<Bytes>,
     ) -> Result<(), h2::Error> {
         let uri = request.uri();
-        let head = |status: StatusCode, kind: &str, bytes: u64| {
-            let mut response = Response::new(());
-            *response.status_mut() = status;
-            let headers = response.headers_mut();
-            if let Ok(kind) = kind.parse() {
-                headers.insert(http::header::CONTENT_TYPE, kind);
-            }
-            headers.insert(http::header::CONTENT_LENGTH, bytes.into());
-            response
-        };
-        const BINARY: &str = "application/octet-stream";
         let method = match *request.method() {
             Method::HEAD => "GET",
             ref other => other.as_str(),
         };
         let bare = request.method() == Method::HEAD;
         match config::route(method, uri.path()) {
-            Route::Config => {
-                let authority = uri
-                    .authority()
-                    .map(|a| a.as_str().to_owned())
-                    .or_else(|| Some(request.headers().get("host")?.to_str().ok()?.to_owned()))
-                    .unwrap_or_else(|| self.address().to_string());
-                let body = format!("{:#}\n", config::config_json(self.tls.is_some(), &authority));
-                let response = head(StatusCode::OK, "application/json", body.len() as u64);
-                let mut stream = respond.send_response(response, bare)?;
-                if !bare {
-                    stream.send_data(body.into(), true)?;
-                }
-                Ok(())
-            }
-            Route::Small => {
-                let mut stream = respond.send_response(head(StatusCode::OK, BINARY, 1), bare)?;
-                if !bare {
-                    stream.send_data(Bytes::from_static(b"x"), true)?;
-                }
-                Ok(())
-            }
             Route::Large => {
                 let stream = respond.send_response(head(StatusCode::OK, BINARY, LARGE_BYTES), bare)?;
                 if bare {
@@ -328,16 +306,20 @@ impl Server {
                 respond.send_response(head(StatusCode::OK, BINARY, 0), true)?;
                 Ok(())
             }
-            Route::WrongMethod(allowed) => {
-                let mut response = head(StatusCode::METHOD_NOT_ALLOWED, "text/plain", 0);
-                if let Ok(value) = allowed.parse() {
-                    response.headers_mut().insert(http::header::ALLOW, value);
+            short => {
+                let reply = Reply::to(short, || {
+                    let authority = uri
+                        .authority()
+                        .map(|a| a.as_str().to_owned())
+                        .or_else(|| Some(request.headers().get("host")?.to_str().ok()?.to_owned()))
+                        .unwrap_or_else(|| self.address().to_string());
+                    config::served(self.tls.is_some(), &authority)
+                });
+                let ends = bare || reply.body.is_empty();
+                let mut stream = respond.send_response(reply.head, ends)?;
+                if !ends {
+                    stream.send_data(reply.body, true)?;
                 }
-                respond.send_response(response, true)?;
-                Ok(())
-            }
-            Route::Unknown => {
-                respond.send_response(head(StatusCode::NOT_FOUND, "text/plain", 0), true)?;
                 Ok(())
             }
         }
