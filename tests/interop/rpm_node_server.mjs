@@ -25,7 +25,7 @@ server.on("stream", (stream, headers) => {
     more();
   } else if (path === "/u" && headers[":method"] === "POST") {
     stream.resume();
-    stream.on("end", () => { stream.respond({ ":status": 200 }); stream.end(); });
+    stream.on("end", () => { if (!stream.destroyed) { stream.respond({ ":status": 200 }); stream.end(); } });
   } else {
     stream.respond({ ":status": 404 }, { endStream: true });
   }
