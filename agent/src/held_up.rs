@@ -13,13 +13,18 @@ const ATTEMPTS: usize = 5;
 
 /// Runs `test` until it passes, or fails without this process having been held up meanwhile.
 pub fn unless_held_up(test: impl Fn()) {
+    repeated(test, longest_pause);
+}
+
+/// `watch` gives the longest pause until it is told that the attempt is over.
+fn repeated(test: impl Fn(), watch: fn(&AtomicBool) -> Duration) {
     for attempt in 1.. {
         let over = AtomicBool::new(false);
         let (result, longest) = thread::scope(|scope| {
-            let watch = scope.spawn(|| longest_pause(&over));
+            let watcher = scope.spawn(|| watch(&over));
             let result = catch_unwind(AssertUnwindSafe(&test));
             over.store(true, Ordering::Relaxed);
-            (result, watch.join().unwrap())
+            (result, watcher.join().unwrap())
         });
         match result {
             Ok(()) => return,
@@ -44,16 +49,21 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    #[test]
-    fn a_test_that_fails_by_itself_fails_at_once() {
+    /// How often a test is tried that passes the n-th time only, and whether it passes in the end.
+    fn tried(passes_at: usize, watch: fn(&AtomicBool) -> Duration) -> (usize, bool) {
         let attempts = Cell::new(0);
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            unless_held_up(|| {
-                attempts.set(attempts.get() + 1);
-                assert!(attempts.get() > ATTEMPTS);
-            })
-        }));
-        // This test's own process may be held up, too.
-        assert!(result.is_err() && (1..=ATTEMPTS).contains(&attempts.get()));
+        let test = || {
+            attempts.set(attempts.get() + 1);
+            assert_eq!(attempts.get(), passes_at);
+        };
+        let result = catch_unwind(AssertUnwindSafe(|| repeated(test, watch)));
+        (attempts.get(), result.is_ok())
+    }
+
+    #[test]
+    fn what_fails_without_a_pause_fails_at_once_and_with_one_is_tried_again_but_not_for_ever() {
+        assert_eq!(tried(2, |_| Duration::ZERO), (1, false));
+        assert_eq!(tried(2, |_| HELD_UP), (2, true));
+        assert_eq!(tried(ATTEMPTS + 1, |_| HELD_UP), (ATTEMPTS, false));
     }
 }

@@ -328,54 +328,49 @@ fn our_client_uploads_to_and_downloads_from_a_foreign_server() {
     });
 }
 
-#[test]
-fn while_a_text_waits_nothing_is_measured_and_no_ping_goes_out() {
-    unless_held_up(|| {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (socket, _) = listener.accept().unwrap();
-        socket.set_nonblocking(true).unwrap();
-        let settings = Settings {
-            side: Side::Server,
-            test: Test::Upload,
-            duration_ns: 3_600_000_000_000,
-            early_exit_bytes: None,
-            connection_info: None,
-        };
-        let mut outbox = Outbox::new(false, 1);
-        assert!(outbox.push(frame::OP_TEXT, b"waits"));
-        let mut peer = Peer::new(settings, Transport::new(socket, None), outbox, &[]);
-        let (mut frames, mut scratch) = (Frames::new(false), vec![0; 4096]);
-        for measured in [0, 1] {
-            peer.on_time(peer.deadline_ns(), &mut frames, &mut scratch);
-            assert_eq!(peer.notes.len(), measured);
-        }
-        drop(peer);
-        let (mut received, mut events) = (vec![], vec![]);
-        client.read_to_end(&mut received).unwrap();
-        Reader::new(false).feed(&received, &mut events).unwrap();
-        let count = |is: fn(&Event) -> bool| events.iter().filter(|e| is(e)).count();
-        let texts = count(|e| matches!(e, Event::Text(_) | Event::LongText(_)));
-        let pings = count(|e| matches!(e, Event::Ping(_)));
-        // The text that waited, and what was measured when it had gone.
-        assert_eq!((texts, pings), (2, 1));
-    });
-}
-
-#[test]
-fn a_close_that_is_first_seen_at_a_tick_is_answered_at_once() {
+/// One side of an upload of an hour that the test drives by hand, and the other end of its connection.
+fn driven_by_hand(side: Side, outbox: Outbox) -> (Peer, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let other = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (socket, _) = listener.accept().unwrap();
     socket.set_nonblocking(true).unwrap();
     let settings = Settings {
-        side: Side::Server,
+        side,
         test: Test::Upload,
         duration_ns: 3_600_000_000_000,
         early_exit_bytes: None,
         connection_info: None,
     };
-    let mut peer = Peer::new(settings, Transport::new(socket, None), Outbox::new(false, 1), &[]);
+    (
+        Peer::new(settings, Transport::new(socket, None), outbox, &[]),
+        other,
+    )
+}
+
+#[test]
+fn while_a_text_waits_nothing_is_measured_and_no_ping_goes_out() {
+    let mut outbox = Outbox::new(false, 1);
+    assert!(outbox.push(frame::OP_TEXT, b"waits"));
+    let (mut peer, mut client) = driven_by_hand(Side::Server, outbox);
+    let (mut frames, mut scratch) = (Frames::new(false), vec![0; 4096]);
+    for measured in [0, 1] {
+        peer.on_time(peer.deadline_ns(), &mut frames, &mut scratch);
+        assert_eq!(peer.notes.len(), measured);
+    }
+    drop(peer);
+    let (mut received, mut events) = (vec![], vec![]);
+    client.read_to_end(&mut received).unwrap();
+    Reader::new(false).feed(&received, &mut events).unwrap();
+    let count = |is: fn(&Event) -> bool| events.iter().filter(|e| is(e)).count();
+    let texts = count(|e| matches!(e, Event::Text(_) | Event::LongText(_)));
+    let pings = count(|e| matches!(e, Event::Ping(_)));
+    // The text that waited, and what was measured when it had gone.
+    assert_eq!((texts, pings), (2, 1));
+}
+
+#[test]
+fn a_close_that_is_first_seen_at_a_tick_is_answered_at_once() {
+    let (mut peer, mut client) = driven_by_hand(Side::Server, Outbox::new(false, 1));
     let mut close = vec![];
     let payload = frame::close_payload(frame::CLOSE_NORMAL, "");
     frame::push_frame(&mut close, frame::OP_CLOSE, Some([1; 4]), &payload);
@@ -386,36 +381,23 @@ fn a_close_that_is_first_seen_at_a_tick_is_answered_at_once() {
 
 #[test]
 fn a_side_that_was_held_up_beyond_its_limit_measures_and_closes_late() {
-    unless_held_up(|| {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        for side in [Side::Server, Side::Client] {
-            let mut other = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-            let (socket, _) = listener.accept().unwrap();
-            socket.set_nonblocking(true).unwrap();
-            let settings = Settings {
-                side,
-                test: Test::Upload,
-                duration_ns: 3_600_000_000_000,
-                early_exit_bytes: None,
-                connection_info: None,
-            };
-            let mut peer = Peer::new(settings, Transport::new(socket, None), Outbox::new(false, 1), &[]);
-            let (mut frames, mut scratch) = (Frames::new(false), vec![0; 4096]);
-            let late_ns = peer.start_ns + 2 * 3_600_000_000_000;
-            peer.on_time(late_ns, &mut frames, &mut scratch);
-            assert!(peer.end.is_none() && peer.deadline_ns() > late_ns);
-            peer.on_time(peer.deadline_ns(), &mut frames, &mut scratch);
-            assert_eq!(peer.end, Some(super::peer::End::TimeLimit));
-            drop(peer);
-            let (mut received, mut events) = (vec![], vec![]);
-            other.read_to_end(&mut received).unwrap();
-            Reader::new(false).feed(&received, &mut events).unwrap();
-            assert!(matches!(
-                (&events[0], events.last()),
-                (Event::Text(_), Some(Event::Close(_)))
-            ));
-        }
-    });
+    for side in [Side::Server, Side::Client] {
+        let (mut peer, mut other) = driven_by_hand(side, Outbox::new(false, 1));
+        let (mut frames, mut scratch) = (Frames::new(false), vec![0; 4096]);
+        let late_ns = peer.start_ns + 2 * peer.settings.duration_ns;
+        peer.on_time(late_ns, &mut frames, &mut scratch);
+        assert!(peer.end.is_none() && peer.deadline_ns() > late_ns);
+        peer.on_time(peer.deadline_ns(), &mut frames, &mut scratch);
+        assert_eq!(peer.end, Some(super::peer::End::TimeLimit));
+        drop(peer);
+        let (mut received, mut events) = (vec![], vec![]);
+        other.read_to_end(&mut received).unwrap();
+        Reader::new(false).feed(&received, &mut events).unwrap();
+        assert!(matches!(
+            (&events[0], events.last()),
+            (Event::Text(_), Some(Event::Close(_)))
+        ));
+    }
 }
 
 #[test]

@@ -122,7 +122,7 @@ class Rounds:
     def _values(self) -> tuple[dict[tuple[str, str], float], str]:
         """The figure by condition and seed, and its unit."""
         results = Results(self.directory)
-        rows = self._rows(results)
+        rows = self._rows(results).filter(~pl.col("run_id").is_in(sorted(results.superseded())))
         units = rows["unit"].unique().to_list()
         if len(units) > 1:
             raise StoreError(f"{self.until['figure']} has several units: {', '.join(map(str, units))}")

@@ -45,7 +45,8 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
     panels = list(group(shown, by).items())
     left_out = max(0, len(panels) - MAX_PANELS)
     panels = _spread(panels, MAX_PANELS)
-    columns = panel_columns(len(panels))
+    titles = [panel_title(by, key, members) for key, members in panels]
+    columns = panel_columns(titles)
     rows = -(-len(panels) // columns)
     figure, grid = canvas(rows, columns, row_in=1.75)
     cells = [axes for row in grid for axes in row]
@@ -55,11 +56,10 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
         ]
         smallest, largest = min(ends, default=0.0), max(ends, default=0.0)
         spans_a_factor = largest >= FACTOR * smallest
-        for axes, (key, members) in zip(cells, panels, strict=False):
+        for axes, title_of, (_, members) in zip(cells, titles, panels, strict=False):
             (_log_axis if spans_a_factor else _linear_axis)(axes, smallest, largest)
             axes.set_ylim(0, 1.01)
-            text = facet_title(by[1:], key[1:])
-            axes.set_title(rate_text(members[0].rate_bps()) + (f" · {text}" if text else ""))
+            axes.set_title(title_of)
             if not any(r.shown for r in members):
                 axes.text(
                     0.97, 0.5, "before the load only", transform=axes.transAxes, ha="right", fontsize=6.5
@@ -86,6 +86,12 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
     if left_out:
         caption += f" {left_out} further condition(s) are in the table only."
     return Drawing(name, title, caption, ids, figure)
+
+
+def panel_title(by: Sequence[str], key: Sequence[str], members: Sequence[Observed]) -> str:
+    """The rate, then what else this panel's runs share; `by` begins with the rate."""
+    text = facet_title(by[1:], key[1:])
+    return rate_text(members[0].rate_bps()) + (f" · {text}" if text else "")
 
 
 def _spread(

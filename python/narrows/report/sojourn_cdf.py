@@ -10,9 +10,9 @@ from matplotlib.lines import Line2D
 
 from narrows.metrics.ecdf import weighted_ecdf
 from narrows.metrics.observed import Observed, QueueTruth, pooled
-from narrows.report.conditions import facet_title, group, rate_text, varying
+from narrows.report.conditions import group, varying
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
-from narrows.report.latency_cdf import MAX_PANELS, LineStyle
+from narrows.report.latency_cdf import MAX_PANELS, LineStyle, panel_title
 from narrows.report.latency_cdf import _spread as spread_panels
 from narrows.report.style import (
     DIRECTION,
@@ -32,22 +32,22 @@ STYLE: dict[str, LineStyle] = {"down": "-", "up": "--"}
 def sojourn_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
     """Complementary view: share of packets that stood longer than x, on two logarithmic axes, shows the
     tail."""
-    shown = [r for r in runs if r.ok and len(r.queues)]
+    shown = [r for r in runs if r.ok and any(truth.sojourn_ms.size for truth in r.queues.values())]
     if not shown:
-        return Missing(name, title, "no run in this directory has a tap")
+        return Missing(name, title, "no run has a tap that kept sojourn times")
     by = ["rate", *varying(shown, besides=("rate", "queue"))]
     panels = list(group(shown, by).items())
     left_out = max(0, len(panels) - MAX_PANELS)
     panels = spread_panels(panels, MAX_PANELS)
-    columns = panel_columns(len(panels))
+    titles = [panel_title(by, key, members) for key, members in panels]
+    columns = panel_columns(titles)
     rows = -(-len(panels) // columns)
     figure, grid = canvas(rows, columns, row_in=1.75, sharey=True)
     cells = [axes for row in grid for axes in row]
     with styled():
-        for axes, (key, members) in zip(cells, panels, strict=False):
+        for axes, title_of, (_, members) in zip(cells, titles, panels, strict=False):
             _panel(axes, members)
-            text = facet_title(by[1:], key[1:])
-            axes.set_title(rate_text(members[0].rate_bps()) + (f" · {text}" if text else ""))
+            axes.set_title(title_of)
         for axes in cells[len(panels) :]:
             axes.set_visible(False)
         for row in grid:

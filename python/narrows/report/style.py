@@ -6,7 +6,7 @@ distinction for print in grey. Sizes are inches of a two-column paper.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -135,11 +135,17 @@ def canvas(
     return figure, [list(row) for row in axes]
 
 
-def panel_columns(panels: int) -> int:
-    """How many panels stand side by side: full rows where that can be, so that axes line up."""
-    if panels <= 3:
-        return panels
-    return 3 if panels % 3 == 0 or panels % 2 else 2
+TITLE_CHARACTERS = 100
+"""So many stand side by side over a figure's panels."""
+
+
+def panel_columns(titles: Sequence[str]) -> int:
+    """How many panels stand side by side: full rows where that can be, so that axes line up, and no more than
+    leave each title its place."""
+    panels = len(titles)
+    columns = panels if panels <= 3 else 3 if panels % 3 == 0 or panels % 2 else 2
+    longest = max(map(len, titles), default=0)
+    return max(1, min(columns, TITLE_CHARACTERS // max(longest, 1)))
 
 
 def nested_width(place: int, of: int) -> float:

@@ -1,0 +1,27 @@
+"""How a figure's panels are laid out, and that there is none of nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from narrows.metrics.observed import Observed
+from narrows.report.drawing import Missing
+from narrows.report.sojourn_cdf import sojourn_cdf
+from narrows.report.style import panel_columns
+
+
+@pytest.mark.parametrize(
+    ("panels", "characters", "columns"),
+    [(9, 10, 3), (8, 10, 2), (2, 10, 2), (9, 47, 2), (9, 60, 1), (1, 200, 1)],
+)
+def test_rows_are_full_and_each_title_has_its_place(panels: int, characters: int, columns: int) -> None:
+    assert panel_columns(["x" * characters] * panels) == columns
+
+
+def test_a_run_whose_tap_kept_no_sojourn_times_is_no_panel() -> None:
+    run = Observed(
+        run_id="a", experiment="e", question="q", key={}, status="ok", error="", plan={}, manifest={}
+    )
+    drawn = sojourn_cdf([run], "sojourn", "Sojourn time")
+    assert isinstance(drawn, Missing)
+    assert "sojourn times" in drawn.reason
