@@ -1,0 +1,92 @@
+"""What only makes the kernel faster changes no byte: a guest with and without each of its shortcuts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lab
+from narrows.engine.uml import UmlEngine
+
+pytestmark = [pytest.mark.kernel, pytest.mark.slow]
+
+SHORTCUTS = {
+    "time_travel_short=0": "/sys/module/kernel/parameters/time_travel_short",
+    "skb_prefetch.on=0": "/sys/module/skb_prefetch/parameters/on",
+    "forward_cache.on=0": "/sys/module/forward_cache/parameters/on",
+}
+"""The word for the kernel that switches one off, and where the guest sees that it is."""
+
+# Longer than skb_prefetch's LONG_QUEUE, more flows than one, drops, and acknowledgements that wait as well.
+LONG_QUEUE = """
+link = Dumbbell(rate="200 Mbit/s", queue=bfifo(limit="6 MB"), pairs=[pair("40 ms", senders=2)])
+reno = bulk(cca="reno", flows=20, start_spread="200 ms", duration="2 s")
+cubic = bulk(cca="cubic", flows=20, start_spread="200 ms", duration="1500 ms")
+tap("packets")
+flow_tap(warm_up="1 s", interval="100 ms")
+"""
+
+# All that a router does besides sending on: packets at the end of their life, fragments, a route that
+# goes and comes again, and a neighbour with another address.
+ROUTING = """
+link = Link(rate="10 Mbit/s", base_rtt="4 ms", queue=fq_codel())
+down = bulk(cca="cubic", duration="3 s")
+up = bulk(cca="bbr", direction="up", duration="3 s")
+dscp = udp_probe(interval="10 ms", duration="3 s")
+dies = command(node="client", argv=["ping", "-c", "3", "-i", "0.2", "-t", "1", "10.0.2.1"], ok_exits=[0, 1])
+parts = command(node="client", argv=["ping", "-c", "3", "-i", "0.2", "-s", "4000", "10.0.2.1"])
+gone = command(node="router", start="1 s", argv=["ip", "route", "add", "blackhole", "10.0.0.1/32"])
+back = command(node="router", start="1200 ms", argv=["ip", "route", "del", "blackhole", "10.0.0.1/32"])
+moved = command(
+    node="router", start="2 s",
+    argv=["ip", "neigh", "replace", "10.0.0.1", "lladdr", "02:00:00:00:00:99", "dev", "eth0"],
+)
+home = command(
+    node="router", start="2200 ms",
+    argv=["ip", "neigh", "replace", "10.0.0.1", "lladdr", "02:00:00:00:00:01", "dev", "eth0"],
+)
+counters = command(node="router", start="2900 ms", argv=["cat", "/proc/net/snmp"])
+tap("packets")
+at_client = capture("client")
+at_server = capture("server")
+"""
+
+
+class WithWord(UmlEngine):
+    """A guest with more words on its kernel's command line."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self.words = words.split()
+
+    def argv(self, *arguments: Any, **named: Any) -> tuple[str, ...]:
+        words = super().argv(*arguments, **named)
+        at = words.index("--")
+        return (*words[:at], *self.words, *words[at:])
+
+
+def files(raw: lab.Raw) -> dict[str, bytes]:
+    """All that the guest left, the packets at the bottleneck, captures and counters among it."""
+    found = {path.name: path.read_bytes() for path in sorted(raw.ok().raw.iterdir()) if path.is_file()}
+    assert found["tap.bin"]
+    return found
+
+
+@pytest.mark.parametrize("traffic", [LONG_QUEUE, ROUTING], ids=["long queue", "routing"])
+def test_no_byte_changes_without_a_shortcut(tmp_path: Path, traffic: str) -> None:
+    plan = lab.plan(tmp_path, traffic)
+    usual = files(lab.carry(plan, tmp_path / "usual"))
+    for word in SHORTCUTS:
+        without = files(lab.carry(plan, tmp_path / word, engine=WithWord(word)))
+        assert usual.keys() == without.keys()
+        assert not [name for name in usual if usual[name] != without[name]], word
+
+
+def test_the_words_switch_the_shortcuts_off(tmp_path: Path) -> None:
+    looks = f'seen = command(node="client", argv=["cat", {", ".join(map(repr, SHORTCUTS.values()))}])\n'
+    plan = lab.plan(tmp_path, lab.SMALL + looks)
+    assert lab.carry(plan, tmp_path / "usual").ok().bytes_of("seen.stdout") == b"Y\nY\nY\n"
+    off = lab.carry(plan, tmp_path / "off", engine=WithWord(" ".join(SHORTCUTS)))
+    assert off.ok().bytes_of("seen.stdout") == b"N\nN\nN\n"
