@@ -24,7 +24,9 @@ using namespace ns3;
 static uint64_t forwarded_packets = 0;
 static uint64_t forwarded_bytes = 0;
 static uint64_t dropped_packets = 0;
+static uint64_t forwarded_before = 0;
 static std::chrono::steady_clock::time_point wall_end;
+static std::chrono::steady_clock::time_point wall_from;
 
 static void
 Forwarded(Ptr<const Packet> packet)
@@ -37,6 +39,13 @@ static void
 Dropped(Ptr<const Packet>)
 {
     dropped_packets++;
+}
+
+static void
+StartTheWatch()
+{
+    wall_from = std::chrono::steady_clock::now();
+    forwarded_before = forwarded_packets;
 }
 
 static void
@@ -62,6 +71,7 @@ main(int argc, char* argv[])
     uint32_t buffer = 6 << 20;
     bool path = true;
     double wall_limit = 0;
+    double from = 0;
     CommandLine cmd;
     cmd.AddValue("flows", "bulk flows", flows);
     cmd.AddValue("seconds", "virtual seconds", seconds);
@@ -73,6 +83,7 @@ main(int argc, char* argv[])
     cmd.AddValue("buffer", "receive buffer in bytes, and least send buffer", buffer);
     cmd.AddValue("path", "a node between server and router", path);
     cmd.AddValue("wall_limit", "stop after so many seconds of wall time; 0: never", wall_limit);
+    cmd.AddValue("from", "virtual time from which late_wall_s and late_packets count", from);
     cmd.Parse(argc, argv);
 
     const auto wall_start = std::chrono::steady_clock::now();
@@ -145,6 +156,7 @@ main(int argc, char* argv[])
         MakeCallback(&Dropped));
 
     Simulator::Stop(Seconds(seconds));
+    Simulator::Schedule(Seconds(from), &StartTheWatch);
     if (wall_limit > 0)
     {
         wall_end = wall_start + std::chrono::milliseconds(static_cast<int64_t>(wall_limit * 1000));
@@ -157,11 +169,15 @@ main(int argc, char* argv[])
     const double reached = Simulator::Now().GetSeconds();
     std::chrono::duration<double> setup = run_start - wall_start;
     std::chrono::duration<double> run = run_end - run_start;
+    const bool came = reached > from; // else the wall's limit came first
+    std::chrono::duration<double> late = came ? run_end - wall_from : run_end - run_end;
     std::cout << "{\"virtual_s\": " << reached << ", \"flows\": " << flows
               << ", \"forwarded_packets\": " << forwarded_packets
               << ", \"forwarded_bytes\": " << forwarded_bytes
               << ", \"dropped_packets\": " << dropped_packets << ", \"events\": " << events
-              << ", \"setup_wall_s\": " << setup.count() << ", \"run_wall_s\": " << run.count() << "}"
+              << ", \"late_virtual_s\": " << (came ? reached - from : 0)
+              << ", \"late_packets\": " << (came ? forwarded_packets - forwarded_before : 0)
+              << ", \"late_wall_s\": " << late.count() << ", \"setup_wall_s\": " << setup.count() << ", \"run_wall_s\": " << run.count() << "}"
               << std::endl;
     Simulator::Destroy();
     return 0;

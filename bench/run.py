@@ -113,7 +113,7 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> list[tuple[str, ro
         ("boot", lambda: [rows.boot(bench)]),
         ("memory", lambda: [rows.memory(bench)]),
         *flows.items(),
-        ("steady", lambda: [scale.steady(bench, chosen.seconds)]),
+        ("steady", lambda: scale.steady(bench, chosen.seconds, chosen.ns3_limit)),
         ("linear", lambda: [scale.linear(bench, chosen.seconds)]),
         ("full", lambda: [scale.full(bench, chosen.seconds)]),
         ("study", lambda: [study.cost(bench, chosen.study_runs)]),

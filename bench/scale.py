@@ -6,18 +6,22 @@ ns-3 has the same rate, buffer, base RTT, flows and start, the same three nodes,
 
 from __future__ import annotations
 
+import json
+import statistics
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from measure import BenchError, Cost, PeakMemory, Spread, cost_of, guest, program
 from rows import Bench, Row, ns3_program
 
+from narrows.engine import layout
 from narrows.engine.types import Progress
 from narrows.plan.build import plan_file
 from narrows.plan.model import Plan
+from narrows.store import tap
 
 NS = 1_000_000_000
 CCAS = {"reno": "TcpLinuxReno", "cubic": "TcpCubic", "bbr": "TcpBbr"}
@@ -26,6 +30,8 @@ CORE_S_PER_VIRTUAL_S = 1.5
 CORE_RATIO = 60.0
 LINEAR_RATIO = 1.3
 STEADY_FROM_S = 5.0
+STEADY_NS3_S = 2.0
+"""How long ns-3 is watched after that; all of it takes about ten minutes."""
 MEMORY_MIB = 4096.0
 PEAK_INTERVAL_S = 0.5
 """Looking at memory walks the guest's page tables: not too often in a run that is timed."""
@@ -84,13 +90,13 @@ sample(tcp_info=None, qdisc=None, link=None)
             (plan,) = plan_file(file).plans
         return plan
 
-    def ns3(self, wall_limit_s: float) -> list[str]:
-        """The arguments of `ns3_dumbbell`."""
+    def ns3(self, wall_limit_s: float, from_s: float = 0.0) -> list[str]:
+        """The arguments of `ns3_dumbbell`; its `late_…` numbers count from `from_s` on."""
         buffer = NS3_LONE_BUFFER_BYTES if self.flows == 1 else NS3_BUFFER_BYTES
         return [
             f"--flows={self.flows}", f"--seconds={self.seconds}", f"--rate={self.rate_gbps}Gbps",
             f"--rtt={self.rtt_ms}ms", f"--queue={self.buffer_bytes}B", f"--cca={CCAS[self.cca]}",
-            f"--buffer={buffer}", "--path=false", f"--wall_limit={wall_limit_s}",
+            f"--buffer={buffer}", "--path=false", f"--wall_limit={wall_limit_s}", f"--from={from_s}",
         ]  # fmt: skip
 
 
@@ -104,6 +110,8 @@ class Ours:
     traffic_s: float | None
     """Wall time per virtual second between two lines of progress, without boot and end; None: too short."""
     pss_mib: float
+    late_packets_per_s: float
+    """Packets that left per virtual second after `from_s`."""
 
     @property
     def us_per_packet(self) -> float:
@@ -125,18 +133,31 @@ def run(bench: Bench, case: Case, from_s: float = 0.0) -> Ours:
     stamps: list[tuple[int, float]] = []
     kept: dict[str, Any] = {}
 
+    def keep(directory: Path) -> None:
+        kept.update(json.loads((directory / layout.RAW / layout.RESULT).read_text()))
+        intervals = tap.read(directory / layout.RAW / layout.TAP).intervals
+        late = intervals["start_ns"].astype(int) - kept["epoch_monotonic_ns"] >= from_s * NS
+        kept["late_packets"] = int(intervals["departed_packets"][late].sum(dtype=int))
+
     def look(progress: Progress) -> None:
         if from_s * NS <= progress.t_ns <= case.seconds * NS:
             stamps.append((progress.t_ns, time.monotonic()))
 
     with PeakMemory(PEAK_INTERVAL_S) as peak:
-        cost = cost_of(lambda: kept.update(guest(bench.engine, plan, bench.cpu, progress=look)))
+        cost = cost_of(lambda: guest(bench.engine, plan, bench.cpu, keep, look))
     (hop,) = kept["hops"]
     traffic_s = None
     if len(stamps) > 1 and stamps[-1][0] - stamps[0][0] > NS / 2:
         traffic_s = (stamps[-1][1] - stamps[0][1]) * NS / (stamps[-1][0] - stamps[0][0])
-    tap = hop["tap"]
-    return Ours(cost, tap["departed_packets"], tap["dropped_packets"], traffic_s, peak.pss_bytes / 2**20)
+    seen = hop["tap"]
+    return Ours(
+        cost,
+        seen["departed_packets"],
+        seen["dropped_packets"],
+        traffic_s,
+        peak.pss_bytes / 2**20,
+        kept["late_packets"] / (case.seconds - from_s),
+    )
 
 
 def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float) -> list[Row]:
@@ -208,9 +229,9 @@ def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float
     ]
 
 
-def steady(bench: Bench, seconds: float | None) -> Row:
+def steady(bench: Bench, seconds: float | None, ns3_limit_s: float) -> list[Row]:
     """What a virtual second of a long run at CoreScale costs once slow start's overshoot is over. In turns
-    with late timers, which are cheaper, and another experiment (docs/corescale.md)."""
+    with late timers, which are cheaper, and another experiment (docs/corescale.md); then ns-3, once."""
     two = {late: Case(1000, "reno", 10, seconds or 15.0, late=late) for late in (False, True)}
     runs: dict[bool, list[Ours]] = {late: [] for late in two}
     for i in range(bench.repeats):
@@ -222,12 +243,12 @@ def steady(bench: Bench, seconds: float | None) -> Row:
     name = f"{two[False].name}: wall s per virtual s from {STEADY_FROM_S:g} s on"
     target = f"≤ {CORE_S_PER_VIRTUAL_S} s"
     if not all(slopes.values()):
-        return Row(name, target, "not measured", False, "the runs end too early", numbers)
+        return [Row(name, target, "not measured", False, "the runs end too early", numbers)]
     cost = {late: Spread.of(each) for late, each in slopes.items()}
     whole = {
         late: Spread.of([o.cost.wall_s / two[late].seconds for o in each]) for late, each in runs.items()
     }
-    return Row(
+    row = Row(
         name,
         target,
         cost[False].text(),
@@ -236,6 +257,42 @@ def steady(bench: Bench, seconds: float | None) -> Row:
         f"{cost[True].text()}, whole {whole[True].text()}; {runs[False][-1].packets} and "
         f"{runs[True][-1].packets} packets",
         numbers,
+    )
+    return [row, steady_beside_ns3(bench, two[False], cost[False], runs[False], ns3_limit_s)]
+
+
+def steady_beside_ns3(bench: Bench, case: Case, ours: Spread, runs: list[Ours], ns3_limit_s: float) -> Row:
+    """ns-3 on the same work after the same virtual time. Per packet: should a link not be full, it is not
+    flattered by that."""
+    name = f"{case.name}: ns-3 / narrows, per packet, from {STEADY_FROM_S:g} s on"
+    target = f"≥ {CORE_RATIO:.0f} ×"
+    shown: dict[str, Any] = {}
+    short = replace(case, seconds=STEADY_FROM_S + STEADY_NS3_S)
+    try:
+        words = [str(ns3_program(bench)), *short.ns3(ns3_limit_s, STEADY_FROM_S)]
+        bench.say(f"ns-3: {short.name}")
+        shown.update(program(words, bench.cpu))
+    except BenchError as error:
+        return Row(name, target, "not measured", False, f"no ns-3: {error}")
+    if not shown["late_packets"]:
+        return Row(
+            name, target, "not measured", False,
+            f"ns-3 was stopped after {ns3_limit_s:g} s at {shown['virtual_s']:g} virtual s", shown,
+        )  # fmt: skip
+    per_second = statistics.median(one.late_packets_per_s for one in runs)
+    packet_us = ours.median * 1e6 / per_second
+    ns3_us = shown["late_wall_s"] * 1e6 / shown["late_packets"]
+    ratio = ns3_us / packet_us
+    return Row(
+        name,
+        target,
+        f"{ratio:.1f} ×",
+        ratio >= CORE_RATIO,
+        f"ns-3 {ns3_us:.1f} µs per packet and {shown['late_wall_s'] / shown['late_virtual_s']:.1f} s per "
+        f"virtual second (n=1, {shown['late_virtual_s']:g} virtual s, {shown['late_packets']} packets), narrows "
+        f"{packet_us:.2f} µs and {ours.text()} s, {per_second:.0f} packets per virtual second; ns-3 before "
+        f"that {(shown['run_wall_s'] - shown['late_wall_s']) / STEADY_FROM_S:.1f} s per virtual second",
+        shown,
     )
 
 

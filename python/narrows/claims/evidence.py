@@ -57,10 +57,10 @@ PAPER_QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
 
 
 def usable(runs: Iterable[Observed]) -> list[Observed]:
-    """Good runs of the paper's qdiscs with a rate and a speed test, each physical plan once."""
+    """Good runs of the paper's qdiscs on our kernel with a rate and a speed test, each physical plan once."""
     found: dict[str, Observed] = {}
     for run in sorted(runs, key=lambda r: r.run_id):
-        if run.queue not in PAPER_QUEUES:
+        if run.queue not in PAPER_QUEUES or run.kernel_config:
             continue
         if run.ok and run.link.get("rate_down_bps") and run.tests:
             found.setdefault(_physical(run), run)

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,7 +16,9 @@ from rich.progress import Progress as Bar
 from narrows import kernel
 from narrows.cli.experiment import plans_of
 from narrows.engine.training import train
-from narrows.kernel.image import TRAINING
+from narrows.errors import UsageError
+from narrows.kernel.build import options
+from narrows.kernel.image import TRAINING, built, recipe
 
 
 def register(app: typer.Typer) -> None:
@@ -27,12 +30,19 @@ def register(app: typer.Typer) -> None:
 
 def build(
     jobs: int = typer.Option(len(os.sched_getaffinity(0)), min=1, help="Compilers to run at once."),
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Lines of configuration of your own (CONFIG_…=…): another kernel, beside this one."
+        ),
+    ] = None,
 ) -> None:
     """Build the kernel under test into the cache.
 
     \b
       narrows kernel build                    # does nothing when it is there
       narrows kernel build --jobs 1
+      narrows kernel build --config hz100.config   # says how runs choose it
 
     Fetches, patches, configures and compiles it.
 
@@ -42,19 +52,45 @@ def build(
     The source is the distribution's own package, from whichever of its suites has it, or the tarball or
     tree that LINUX_SRC names (IPROUTE2_SRC for iproute2). The cache is NARROWS_CACHE, else ~/.cache/narrows.
     """
+    own = "" if config is None else own_lines(config)
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task, stage = bar.add_task("kernel", total=None), ""
-        for step in kernel.build(jobs, _training):
+        for step in kernel.build(jobs, _training, own):
             if step.stage != stage:
                 stage = step.stage
                 bar.reset(task, total=step.total or None, description=stage)
                 if not console.is_terminal:
                     console.print(stage)
             bar.update(task, completed=step.done)
-    image = kernel.find()
+    image = kernel.find() if not own else built(recipe(own))[0]
     typer.echo(f"kernel {image.info['release']} ({image.id}) at {image.path}")
+    if own:
+        typer.echo(f"chosen by NARROWS_KERNEL={image.directory}")
+
+
+def own_lines(file: Path) -> str:
+    """The options of a fragment of configuration; anything else in it is refused."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the kernel's configuration cannot be read: {error}", where=str(file)) from error
+    found = options("\n".join(lines))
+    for number, line in enumerate(lines, 1):
+        if (
+            line.strip()
+            and line not in found.values()
+            and not (line.startswith("#") and "CONFIG_" not in line)
+        ):
+            raise UsageError(
+                f"not a line of kernel configuration, or set again below: {line}",
+                where=f"{file}:{number}",
+                remedy="lines are CONFIG_NAME=value, # CONFIG_NAME is not set, and comments",
+            )
+    if not found:
+        raise UsageError("no option of the kernel in it", where=str(file), remedy="for example CONFIG_HZ=100")
+    return "".join(f"{line}\n" for line in found.values())
 
 
 def _training(image: kernel.KernelImage, counts: Path) -> Iterator[tuple[int, int]]:

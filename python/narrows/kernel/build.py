@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -69,9 +70,10 @@ Training = Callable[[image.KernelImage, Path], Iterator[tuple[int, int]]]
 """Exercises a kernel that counts, and leaves the counts in a directory; yields runs done, and of how many."""
 
 
-def build(jobs: int, training: Training) -> Iterator[Progress]:
-    """Make the kernel unless it is there already. `image.find()` gives it afterwards."""
-    recipe = image.recipe()
+def build(jobs: int, training: Training, own: str = "") -> Iterator[Progress]:
+    """Make the kernel unless it is there already. `image.find()` gives it afterwards; one with `own` lines of
+    configuration is another kernel, the newest of `image.built(image.recipe(own))`."""
+    recipe = image.recipe(own)
     if not os.environ.get("LINUX_SRC") and image.built(recipe):
         return
     check_tools()
@@ -93,9 +95,9 @@ def build(jobs: int, training: Training) -> Iterator[Progress]:
         try:
             if iproute2 is not None:
                 yield from build_iproute2(iproute2, work, jobs)
-            yield from build_kernel(linux, work, jobs, training)
+            yield from build_kernel(linux, work, jobs, training, own)
             yield Progress("installing")
-            write_info(work, recipe, linux, iproute2)
+            write_info(work, recipe, linux, iproute2, own)
             shutil.rmtree(place, ignore_errors=True)
             work.chmod(0o755)  # a cache may be shared by the users of a machine
             work.rename(place)
@@ -127,7 +129,9 @@ def lock(path: Path) -> Iterator[None]:
         yield
 
 
-def build_kernel(linux: source.Source, work: Path, jobs: int, training: Training) -> Iterator[Progress]:
+def build_kernel(
+    linux: source.Source, work: Path, jobs: int, training: Training, own: str
+) -> Iterator[Progress]:
     """Unpack, patch, configure and compile; leaves `linux`, `config` and `build/` (for modules) in `work`."""
     tree, log = work / "build", work / "build.log"
     yield Progress("unpacking the kernel")
@@ -144,9 +148,9 @@ def build_kernel(linux: source.Source, work: Path, jobs: int, training: Training
     yield Progress("configuring")
     run([*make, "tinyconfig"], tree, "tinyconfig failed")
     with (tree / ".config").open("a") as config:
-        config.write(image.FRAGMENT.read_text())
+        config.write(image.FRAGMENT.read_text() + own)
     run([*make, "olddefconfig"], tree, "olddefconfig failed")
-    check_config(tree / ".config")
+    check_config(tree / ".config", own)
     yield from profile(work, make, training)
     profiled = [*make, f"UM_PROFILE={USE}", "linux", "modules"]
     yield from counted(profiled, tree, "compiling the kernel by its profile", PROFILED_OBJECTS, log)
@@ -196,15 +200,25 @@ def libgcov(directory: Path) -> None:
     )
 
 
-def check_config(path: Path) -> None:
-    """Every option of the fragment must have survived: a lost one would silently be another kernel."""
+def check_config(path: Path, own: str = "") -> None:
+    """Every option of the fragment must have survived: a lost one would silently be another kernel. A line of
+    `own` replaces the fragment's of the same name."""
     have = set(path.read_text().splitlines())
-    wanted = [line for line in image.FRAGMENT.read_text().splitlines() if line.startswith("CONFIG_")]
-    lost = [line for line in wanted if line not in have]
+    wanted = options(image.FRAGMENT.read_text()) | options(own)
+    lost = [line for line in wanted.values() if line.startswith("CONFIG_") and line not in have]
     if lost:
         raise KernelError(
             f"this kernel's configuration does not take: {', '.join(lost)}", where=str(image.FRAGMENT)
         )
+
+
+def options(fragment: str) -> dict[str, str]:
+    """The lines of a fragment that set an option or leave it out, by its name."""
+    found = {}
+    for line in fragment.splitlines():
+        if match := re.fullmatch(r"(?:# )?(CONFIG_\w+)(?:=.*| is not set)", line):
+            found[match[1]] = line
+    return found
 
 
 def prune(tree: Path) -> None:
@@ -285,7 +299,9 @@ def counted(words: list[str], cwd: Path, stage: str, total: int, log: Path) -> I
             raise KernelError(f"{stage} failed:\n" + "".join(log.read_text().splitlines(keepends=True)[-40:]))
 
 
-def write_info(work: Path, recipe: str, linux: source.Source, iproute2: source.Source | None) -> None:
+def write_info(
+    work: Path, recipe: str, linux: source.Source, iproute2: source.Source | None, own: str
+) -> None:
     """`info.json`, last: its presence says that the build is whole."""
     release = subprocess.run(
         [str(work / "linux"), "--version"], capture_output=True, text=True
@@ -298,5 +314,6 @@ def write_info(work: Path, recipe: str, linux: source.Source, iproute2: source.S
         "compiler": image.compiler(),
         "patches": [p.name for p in sorted(image.PATCHES.glob("*.patch"))],
         "recipe": recipe,
+        "own_config": list(options(own).values()),
     }
     (work / "info.json").write_text(json.dumps(info, indent=2) + "\n")

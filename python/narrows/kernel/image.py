@@ -62,8 +62,9 @@ def compiler() -> str:
     return shown.stdout.splitlines()[0]
 
 
-def recipe() -> str:
-    """Eight hex digits over fragment, patches, compiler and build steps."""
+def recipe(own: str = "") -> str:
+    """Eight hex digits over fragment, patches, compiler and build steps; `own` are further lines of
+    configuration."""
     if not FRAGMENT.is_file():
         raise KernelError(
             f"no kernel configuration at {FRAGMENT}",
@@ -72,6 +73,8 @@ def recipe() -> str:
     digest = hashlib.sha256()
     for part in (FRAGMENT, *sorted(PATCHES.glob("*.patch")), *sorted(TRAINING.glob("*.[cp]*"))):
         digest.update(part.name.encode() + b"\0" + part.read_bytes() + b"\0")
+    if own:
+        digest.update(b"own\0" + own.encode() + b"\0")
     digest.update(compiler().encode() + b"\0" + str(BUILD_STEPS_VERSION).encode())
     return digest.hexdigest()[:8]
 

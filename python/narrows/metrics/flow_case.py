@@ -1,4 +1,4 @@
-"""The conditions of a run of many flows, read from its plan alone: scale, CCAs, flow counts, RTTs, buffer.
+"""The conditions of a run of many flows, from its plan and kernel alone: scale, CCAs, flow counts, RTTs, buffer.
 
 A condition is never read from the name of an experiment or of an axis, so any run with a flow tap serves.
 """
@@ -36,6 +36,8 @@ class FlowCase:
     """"spread", or "together" where all flows start within a second."""
     offloads: str
     """"on" if segmentation offloads are, else "off"."""
+    kernel: str = ""
+    """What a kernel with configuration of its own was given (`HZ=100`)."""
 
     @property
     def flows(self) -> int:
@@ -53,9 +55,9 @@ class FlowCase:
 
     @property
     def is_thesis(self) -> bool:
-        """Drop-tail with the scale's buffer, random starts, no super-packets."""
+        """Drop-tail with the scale's buffer, random starts, no super-packets, our kernel."""
         plain = self.queue in DROP_TAIL and self.start == "spread" and self.offloads == "off"
-        return plain and self.buffer is not None and abs(self.buffer - 1) < 0.02
+        return plain and not self.kernel and self.buffer is not None and abs(self.buffer - 1) < 0.02
 
     @property
     def rtt(self) -> str:
@@ -70,6 +72,7 @@ class FlowCase:
             extra.append(f"buffer × {self.buffer:g}")
         extra += ["starts together"] if self.start == "together" else []
         extra += ["offloads on"] if self.offloads == "on" else []
+        extra += [self.kernel] if self.kernel else []
         return ", ".join([self.scale, mix, self.rtt, *extra])
 
 
@@ -96,6 +99,7 @@ def flow_case(run: Observed) -> FlowCase | None:
         buffer=_buffer(run.link, scale),
         start="together" if spread <= TOGETHER_NS else "spread",
         offloads="on" if _offloads(plan) else "off",
+        kernel=run.kernel_config,
     )
 
 

@@ -136,6 +136,12 @@ class Observed:
         return self.tests or self.loads
 
     @property
+    def kernel_config(self) -> str:
+        """What a kernel with configuration of its own was given (`HZ=100`), which the store puts among the
+        labels; empty: our kernel."""
+        return self.key.get("kernel_config", "")
+
+    @property
     def link(self) -> Mapping[str, Any]:
         """The plan's description of the bottleneck."""
         link: Mapping[str, Any] = self.plan["link"]

@@ -10,6 +10,7 @@ import datetime
 import json
 import os
 import platform
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from narrows.engine.types import RunFacts, RunFault
 from narrows.plan.model import Plan, plan_hash
 from narrows.store.agent_result import AgentResult
 from narrows.store.conservation import HopChecks
+from narrows.store.schema import KERNEL_AXIS
 
 FORMAT = 1
 _LIBRARIES = ("polars", "duckdb", "numpy", "pydantic")
@@ -52,7 +54,7 @@ def build(
         "error": error,
         "experiment": plan.experiment,
         "question": plan.question,
-        "key": plan.key,
+        "key": {**plan.key, **kernel_axis(facts.engine.kernel)},
         "plan_hash": plan_hash(plan),
         "plan_seed": plan.seed,
         "link": plan.link.model_dump(mode="json"),
@@ -90,6 +92,12 @@ def build(
         "warnings": warnings,
         "written_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
+
+
+def kernel_axis(kernel: Mapping[str, Any]) -> dict[str, str]:
+    """The axis of a kernel with configuration of its own: another condition, and no repetition."""
+    lines = (kernel.get("build") or {}).get("own_config") or []
+    return {KERNEL_AXIS: ", ".join(line.removeprefix("CONFIG_") for line in lines)} if lines else {}
 
 
 def write(directory: Path, manifest: dict[str, Any]) -> None:

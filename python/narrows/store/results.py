@@ -15,6 +15,7 @@ import polars as pl
 from narrows.engine import layout
 from narrows.errors import StoreError, did_you_mean
 from narrows.store import schema
+from narrows.store.schema import KERNEL_AXIS
 
 RUN_COLUMNS: dict[str, Any] = {
     "run_id": pl.String(),
@@ -58,11 +59,13 @@ class Results:
 
     def superseded(self) -> set[str]:
         """Whole runs whose plan the same engine carried out again later, with another kernel or agent. They
-        stay, and are no repetitions: who counts runs leaves them out."""
-        newest: dict[tuple[str, str], tuple[str, str]] = {}
+        stay, and are no repetitions: who counts runs leaves them out. A kernel of another configuration
+        supersedes nothing: it is another condition."""
+        newest: dict[tuple[str, ...], tuple[str, str]] = {}
         for run in self.run_ids:
             manifest = self._manifests[run]
-            plan, made = (manifest["plan_hash"], manifest["engine"]), (manifest["written_at"], run)
+            plan = (manifest["plan_hash"], manifest["engine"], manifest["key"].get(KERNEL_AXIS, ""))
+            made = (manifest["written_at"], run)
             newest[plan] = max(newest.get(plan, made), made)
         return set(self.run_ids) - {run for _, run in newest.values()}
 
