@@ -80,7 +80,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--study-runs", type=int, default=1, help="runs of each AQM from each stratum")
     parser.add_argument("--seconds", type=float, help="virtual time of the rows with many flows, to try them")
     parser.add_argument(
-        "--ns3-limit", type=float, default=300, help="wall s after which ns-3 is stopped there"
+        "--ns3-limit",
+        type=float,
+        default=300,
+        help="wall s after which ns-3 is stopped there (four times that in the row steady)",
     )
     chosen = parser.parse_args()
     wanted = {row for word in chosen.rows.split(",") for row in GROUPS.get(word, (word,))}
@@ -113,7 +116,7 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> list[tuple[str, ro
         ("boot", lambda: [rows.boot(bench)]),
         ("memory", lambda: [rows.memory(bench)]),
         *flows.items(),
-        ("steady", lambda: scale.steady(bench, chosen.seconds, chosen.ns3_limit)),
+        ("steady", lambda: scale.steady(bench, chosen.seconds, 4 * chosen.ns3_limit)),
         ("linear", lambda: [scale.linear(bench, chosen.seconds)]),
         ("full", lambda: [scale.full(bench, chosen.seconds)]),
         ("study", lambda: [study.cost(bench, chosen.study_runs)]),

@@ -1,4 +1,4 @@
-"""The conditions of a run of many flows, from its plan and kernel alone: scale, CCAs, flow counts, RTTs, buffer.
+"""The conditions of a run of many flows, from its plan and kernel alone: scale, CCAs, flows, RTTs, buffer.
 
 A condition is never read from the name of an experiment or of an axis, so any run with a flow tap serves.
 """
