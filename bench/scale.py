@@ -289,9 +289,9 @@ def steady_beside_ns3(bench: Bench, case: Case, ours: Spread, runs: list[Ours], 
         f"{ratio:.1f} ×",
         ratio >= CORE_RATIO,
         f"ns-3 {ns3_us:.1f} µs per packet and {shown['late_wall_s'] / shown['late_virtual_s']:.1f} s per "
-        f"virtual second (n=1, {shown['late_virtual_s']:g} virtual s, {shown['late_packets']} packets), "
-        f"narrows {packet_us:.2f} µs and {ours.text()} s, {per_second:.0f} packets per virtual second; ns-3 before "
-        f"that {(shown['run_wall_s'] - shown['late_wall_s']) / STEADY_FROM_S:.1f} s per virtual second",
+        f"virtual second (n=1, {shown['late_virtual_s']:g} virtual s, {shown['late_packets']} packets; "
+        f"before that {(shown['run_wall_s'] - shown['late_wall_s']) / STEADY_FROM_S:.1f} s per virtual "
+        f"second), narrows {packet_us:.2f} µs and {ours.text()} s ({per_second:.0f} packets)",
         shown,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -39,12 +40,14 @@ from narrows.claims.evidence import PAPER_QUEUES, Facts, by, facts, usable
 from narrows.claims.verdict import Verdict, Word, written
 from narrows.metrics.flow_case import flow_cases
 from narrows.metrics.observed import Observed
+from narrows.report.archive import SUFFIX
 from narrows.report.load import load
 
 CLAIMS: tuple[ModuleType, ...] = (
     r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, r12, c1, c2, c3, c4, c5,
     t01, t02, t03, t04, t05, t06, t07, t08,
 )  # fmt: skip
+TESTS, MANY = "Speed tests", "Many flows"
 PAPERS = {
     "R": "Ray et al., *Characterizing the Impact of Active Queue Management on Speed Test Measurements* "
     "(arXiv 2511.19213)",
@@ -55,12 +58,19 @@ PAPERS = {
 
 
 def read_all(root: Path) -> list[Observed]:
-    """All runs of all directories of results below `root` (or of `root` itself, if it holds runs)."""
-    folders = [root, *sorted(p for p in root.iterdir() if p.is_dir())] if root.is_dir() else []
+    """All runs of all directories of results and archives below `root` (or of `root` itself, if it holds runs
+    or is an archive)."""
+    if root.is_file():
+        return load(root)
+    below = [root, *sorted(root.iterdir())] if root.is_dir() else []
     runs: list[Observed] = []
-    for folder in folders:
-        if any((each / "manifest.json").exists() for each in folder.glob("[!.]*")):
-            runs += load(folder)
+    for each in below:
+        if each.is_dir():
+            holds_runs = any((run / "manifest.json").exists() for run in each.glob("[!.]*"))
+        else:
+            holds_runs = each.name.endswith(SUFFIX)
+        if holds_runs:
+            runs += load(each)
     return runs
 
 
@@ -91,36 +101,45 @@ def to_json(verdicts: Sequence[Verdict]) -> str:
     return json.dumps([dataclasses.asdict(v) for v in verdicts], indent=1, ensure_ascii=False) + "\n"
 
 
-def sample(runs: Sequence[Observed]) -> str:
-    """What was measured: how many runs, of which rates and repetitions."""
+def sample(runs: Sequence[Observed]) -> list[str]:
+    """What was measured: how many runs, of which rates and repetitions. A line of each kind of runs."""
     many = flow_cases(runs)
     told = [_sample_of_tests(runs)] if usable(runs) or not many else []
     if many:
         repetitions = [len(same) for same in many.values()]
         scales = ", ".join(dict.fromkeys(case.scale for case in many))
         told.append(
-            f"Many flows: {sum(repetitions)} runs at {scales}, {len(many)} conditions, "
+            f"{MANY}: {sum(repetitions)} runs at {scales}, {len(many)} conditions, "
             f"{min(repetitions)} to {max(repetitions)} repetitions of each."
         )
-    return " ".join(told)
+    return told
 
 
 def _sample_of_tests(runs: Sequence[Observed]) -> str:
     good = usable(runs)
     if not good:
-        return "No run is stored, so nothing is judged."
+        return f"{TESTS}: no run is stored, so nothing is judged."
     rates = sorted({facts(r).rate_mbps for r in good})
     counts = [len(same) for same in by(good, *(f.name for f in dataclasses.fields(Facts))).values()]
     span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
     failed = sum(not r.ok for r in runs)
     return (
-        f"Sample: {len(good)} runs at {', '.join(f'{rate:g}' for rate in rates)} Mbit/s, {len(counts)} "
+        f"{TESTS}: {len(good)} runs at {', '.join(f'{rate:g}' for rate in rates)} Mbit/s, {len(counts)} "
         f"conditions, {span} repetitions of each (the paper has 10). Failed runs, not counted: {failed}."
     )
 
 
-def to_markdown(verdicts: Sequence[Verdict], measured: str) -> str:
-    """For docs/claims.md; `measured` is what `sample` says."""
+def to_markdown(verdicts: Sequence[Verdict], measured: Sequence[str], old: str = "") -> str:
+    """For docs/claims.md; `measured` is what `sample` says. Of claims that nothing was measured for, and of
+    those that are not in `verdicts`, the row and the section stay as an `old` ledger has them."""
+    kept = _Old(old)
+    judged = {
+        v.claim.id: v for v in verdicts if v.verdict != "not measured" or v.claim.id not in kept.sections
+    }
+    rows = {name: _row(v) for name, v in judged.items()}
+    sections = {name: _section(v) for name, v in judged.items()}
+    kinds = {line.split(":")[0]: line for line in (*kept.measured, *measured)}
+    ids = [m.CLAIM.id for m in CLAIMS if m.CLAIM.id in judged or m.CLAIM.id in kept.sections]
     lines = [
         "# Verdicts on the paper's claims",
         "",
@@ -131,45 +150,65 @@ def to_markdown(verdicts: Sequence[Verdict], measured: str) -> str:
         "",
         *(f"- {letter}: {paper}" for letter, paper in PAPERS.items()),
         "",
-        measured,
+        *(f"- {line}" for line in kinds.values()),
         "",
         "| claim | verdict | runs |",
         "|---|---|---|",
     ]
-    lines += [
-        f"| {v.claim.id}: {v.claim.text} ({v.claim.source}) | **{v.verdict}** | {len(v.run_ids)} |"
-        for v in verdicts
+    lines += [rows.get(name) or kept.rows[name] for name in ids]
+    text = "\n".join(lines) + "\n"
+    return text + "".join(f"\n{sections.get(name) or kept.sections[name]}\n" for name in ids)
+
+
+class _Old:
+    """What a ledger of before has, by claim."""
+
+    def __init__(self, text: str) -> None:
+        head, *parts = re.split(r"^## (?=\w+: )", text, flags=re.MULTILINE)
+        self.sections = {part.split(":")[0]: f"## {part.strip()}" for part in parts}
+        self.rows = {
+            match[1]: match[0]
+            for match in re.finditer(r"^\| (\w+): .*\|$", head, flags=re.MULTILINE)
+            if match[1] in self.sections
+        }
+        self.sections = {name: part for name, part in self.sections.items() if name in self.rows}
+        kinds = rf"^- ((?:{TESTS}|{MANY}): .*)$"
+        self.measured = [match[1] for match in re.finditer(kinds, head, flags=re.MULTILINE)]
+
+
+def _row(v: Verdict) -> str:
+    return f"| {v.claim.id}: {v.claim.text} ({v.claim.source}) | **{v.verdict}** | {len(v.run_ids)} |"
+
+
+def _section(v: Verdict) -> str:
+    lines = [
+        f"## {v.claim.id}: {v.verdict}",
+        "",
+        f"{v.claim.text} ({v.claim.source} of the paper).",
+        "",
+        _sentence(v.reason),
     ]
-    for v in verdicts:
+    if v.numbers:
         lines += [
             "",
-            f"## {v.claim.id}: {v.verdict}",
-            "",
-            f"{v.claim.text} ({v.claim.source} of the paper).",
-            "",
+            "| quantity | value | interval | unit | n | conditions |",
+            "|---|---|---|---|---|---|",
         ]
-        lines += [f"{_sentence(v.reason)}"]
-        if v.numbers:
-            lines += [
-                "",
-                "| quantity | value | interval | unit | n | conditions |",
-                "|---|---|---|---|---|---|",
-            ]
-            for n in v.numbers:
-                interval = "–" if n.low is None or n.high is None else f"{written(n.low)} … {written(n.high)}"
-                lines.append(
-                    f"| {n.name} | {written(n.value)} | {interval} | {n.unit} | {n.n} | {n.conditions} |"
-                )
-        if v.claim.id.startswith("T") and v.conditions:
-            lines += ["", f"Measured: {v.conditions}."]
-        if v.cause:
-            lines += ["", v.cause]
-        lines += ["", f"Experiment: `experiments/{v.claim.experiment}`."]
-        if v.run_ids:
-            shown = " ".join(v.run_ids[:4])
-            more = f" and {len(v.run_ids) - 4} more" if len(v.run_ids) > 4 else ""
-            lines += [f"Runs: {shown}{more}."]
-    return "\n".join(lines) + "\n"
+        for n in v.numbers:
+            interval = "–" if n.low is None or n.high is None else f"{written(n.low)} … {written(n.high)}"
+            lines.append(
+                f"| {n.name} | {written(n.value)} | {interval} | {n.unit} | {n.n} | {n.conditions} |"
+            )
+    if v.claim.id.startswith("T") and v.conditions:
+        lines += ["", f"Measured: {v.conditions}."]
+    if v.cause:
+        lines += ["", v.cause]
+    lines += ["", f"Experiment: `experiments/{v.claim.experiment}`."]
+    if v.run_ids:
+        shown = " ".join(v.run_ids[:4])
+        more = f" and {len(v.run_ids) - 4} more" if len(v.run_ids) > 4 else ""
+        lines += [f"Runs: {shown}{more}."]
+    return "\n".join(lines)
 
 
 def _sentence(text: str) -> str:

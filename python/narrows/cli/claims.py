@@ -37,11 +37,16 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def claims(
         only: Annotated[list[str] | None, typer.Argument(metavar="[R1 C2 …]", help="Default: all.")] = None,
-        results: Annotated[Path, typer.Option(help="A directory of results, or one with several.")] = Path(
-            "results"
-        ),
+        results: Annotated[
+            Path, typer.Option(help="A directory of results, one with several, or an archive of runs.")
+        ] = Path("results"),
         form: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.table,
-        write: Annotated[Path | None, typer.Option(help="Also write it as Markdown to this file.")] = None,
+        write: Annotated[
+            Path | None,
+            typer.Option(
+                help="Also write it as Markdown to this file; what it says of claims without runs stays."
+            ),
+        ] = None,
     ) -> None:
         """Judge the claims from stored results. Runs nothing.
 
@@ -51,6 +56,7 @@ def register(app: typer.Typer) -> None:
           narrows claims                          # all, from results/
           narrows claims C2 C3 --format md        # two, with all their numbers
           make claims C="c2 c3" SEEDS=0,1         # makes their runs first
+          narrows claims --results evidence       # the runs that this repository's ledger rests on, T1 to T8
         """
         from narrows.claims.ledger import CLAIMS, judge_all, read_all, sample, to_json, to_markdown
         from narrows.claims.verdict import Verdict
@@ -59,7 +65,7 @@ def register(app: typer.Typer) -> None:
         for name in only or []:
             if name.upper() not in known:
                 raise UsageError(f"no claim {name}", remedy=f"known: {', '.join(known)}")
-        if not results.is_dir():
+        if not results.exists():
             raise UsageError(
                 "no such directory of results",
                 where=str(results),
@@ -69,7 +75,8 @@ def register(app: typer.Typer) -> None:
         runs = read_all(results)
         verdicts = judge_all(runs, only or [])
         if write is not None:
-            write.write_text(to_markdown(verdicts, sample(runs)), encoding="utf-8")
+            old = write.read_text(encoding="utf-8") if write.exists() else ""
+            write.write_text(to_markdown(verdicts, sample(runs), old), encoding="utf-8")
         if form is Format.json:
             typer.echo(to_json(verdicts), nl=False)
             return
@@ -94,4 +101,4 @@ def register(app: typer.Typer) -> None:
                 f"{v.claim.id} {v.claim.text} ({v.claim.source})", word, rests_on(v).replace("[", "\\[")
             )
         console.print(table)
-        console.print(sample(runs))
+        console.print("\n".join(sample(runs)))

@@ -16,14 +16,19 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def report(
-        directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory of results.")],
-        out: Annotated[Path | None, typer.Option(help="Where to write; default: DIR/report.")] = None,
+        directory: Annotated[
+            Path, typer.Argument(metavar="DIR", help="A directory of results, or an archive of runs.")
+        ],
+        out: Annotated[
+            Path | None, typer.Option(help="Where to write; default: DIR/report, for an archive report.")
+        ] = None,
     ) -> None:
         """Draw what the runs of a directory showed.
 
         \b
           narrows report results/hello            # results/hello/report/report.html
           narrows report results/hello --out DIR  # there instead
+          narrows report evidence/corescale.runs.parquet
 
         One self-contained HTML file, and beside it every figure as PNG and PDF.
         """
@@ -43,7 +48,7 @@ def register(app: typer.Typer) -> None:
             built = build(
                 runs,
                 directory.resolve().name,
-                out or directory / "report",
+                out or (directory / "report" if directory.is_dir() else Path("report")),
                 lambda name: status.update(f"drawing {name}"),
             )
         good = sum(run.ok for run in runs)

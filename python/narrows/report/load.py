@@ -17,6 +17,7 @@ import narrows.store.results as store
 from narrows.metrics import loads
 from narrows.metrics.gather import RunTables, gather
 from narrows.metrics.observed import Observed
+from narrows.report import archive
 from narrows.report.load_many import reader
 
 _LIGHT = ("tcp_info.rtt", "rtt", "app_info.num_bytes", "app_info.elapsed_time", *loads.SERIES)
@@ -24,7 +25,10 @@ _TABLES = ("metrics", "samples", "sojourn")
 
 
 def load(directory: Path) -> list[Observed]:
-    """All runs of a directory of results that were not made again later, in the order of their ids."""
+    """All runs of a directory of results that were not made again later, in the order of their ids; or those
+    of an archive."""
+    if directory.name.endswith(archive.SUFFIX):
+        return archive.read(directory)
     results = store.open(directory)
     whole = set(results.run_ids)
     runs = []
