@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import itertools
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def test_every_claim_without_runs_is_not_measured_and_names_an_experiment_that_e
     ]
     assert {v.verdict for v in verdicts} == {"not measured"}
     assert all((EXPERIMENTS / v.claim.experiment).exists() for v in verdicts)
-    assert sample([]) == "No run is stored, so nothing is judged."
+    assert sample([]) == ["Speed tests: no run is stored, so nothing is judged."]
 
 
 def test_a_verdict_without_numbers_cannot_be_made() -> None:
@@ -242,4 +243,19 @@ def test_the_ledger_writes_every_claim_as_json_and_markdown() -> None:
     assert to_json(verdicts).count('"verdict"') == 12 + 5 + 8
     text = to_markdown(verdicts, sample(runs))
     assert all(f"## R{n}: " in text for n in range(1, 13))
-    assert "Sample: 144 runs at 100, 800, 900 Mbit/s" in text
+    assert "- Speed tests: 144 runs at 100, 800, 900 Mbit/s" in text
+
+
+def test_a_ledger_keeps_what_it_says_of_claims_that_nothing_was_measured_for() -> None:
+    runs = grid(rates_mbps=(100, 800, 900))
+    whole = to_markdown(judge_all(runs), sample(runs))
+    assert to_markdown(judge_all(runs), sample(runs), whole) == whole
+    assert to_markdown(judge_all(runs, ["R3"]), sample(runs), whole) == whole
+    # Without runs nothing is lost but what was said of how many there are.
+    again = to_markdown(judge_all([]), ["Many flows: none"], whole)
+    assert again.replace("- Many flows: none\n", "") == whole
+    other = dataclasses.replace(judge_all(runs, ["R3"])[0], verdict="does not hold here")
+    changed = to_markdown([other], sample(runs), whole).splitlines()
+    differing = [new for old, new in zip(whole.splitlines(), changed, strict=True) if old != new]
+    assert len(differing) == 2
+    assert differing[1] == "## R3: does not hold here"

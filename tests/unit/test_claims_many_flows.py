@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -168,6 +169,16 @@ def test_what_bbr_s_fairness_hangs_on_compares_only_conditions_that_differ_in_on
     assert "base RTT: 20 ms +0.300 (1), 200 ms -0.300 (1)" in verdict.cause
     assert "buffer: × 1 -0.200 (1), × 4 +0.200 (1)" in verdict.cause
     assert "start" not in verdict.cause.split("comparisons")[1].split("HZ")[0]
+
+
+def test_a_kernel_of_another_configuration_is_a_factor_and_not_the_thesis_condition() -> None:
+    slow = run(2, plan(100e6, {"bbr": 50}), many(jain=0.7))
+    slow = dataclasses.replace(slow, key={"kernel_config": "HZ=100"})
+    verdict = t05.judge([run(1, plan(100e6, {"bbr": 50}), many(jain=0.9)), slow])
+    assert "kernel: HZ=100 -0.200 (1), HZ=1000 +0.200 (1)" in verdict.cause
+    assert "HZ was not varied" not in verdict.cause
+    assert "lowest at edge: 0.900" in verdict.reason
+    assert any(number.conditions == "edge, 50 bbr, 20 ms, bfifo, HZ=100" for number in verdict.numbers)
 
 
 def test_how_much_a_metric_still_moved_is_part_of_every_verdict() -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from narrows.errors import KernelError
+from narrows.cli.kernel import own_lines
+from narrows.errors import KernelError, UsageError
 from narrows.kernel import KernelImage, build, find, image
+from narrows.kernel.build import check_config
 
 
 @pytest.fixture
@@ -73,6 +75,56 @@ def test_without_a_build_of_todays_recipe_there_is_no_kernel(parts: Path) -> Non
     with pytest.raises(KernelError, match="has not been built") as caught:
         find()
     assert "narrows kernel build" in str(caught.value.remedy)
+
+
+def test_configuration_of_one_s_own_is_another_kernel_that_runs_do_not_take_by_themselves(
+    parts: Path,
+) -> None:
+    assert image.recipe() == image.recipe("")
+    assert len({image.recipe(own) for own in ("", "CONFIG_HZ=100\n", "CONFIG_HZ=250\n")}) == 3
+    ours = put(parts / "cache", f"{image.recipe()}-7.2", at_s=1)
+    theirs = put(parts / "cache", f"{image.recipe(HZ_100)}-7.2", at_s=2)
+    assert find().directory == ours
+    assert image.built(image.recipe(HZ_100))[0].directory == theirs
+    assert list(build(1, untrained, HZ_100)) == []
+
+
+HZ_100 = "CONFIG_HZ=100\n"
+
+
+def test_every_option_must_survive_and_one_s_own_replaces_the_fragment_s(parts: Path) -> None:
+    (parts / "fragment").write_text("CONFIG_NET=y\n# CONFIG_SLUB_DEBUG is not set\nCONFIG_HZ=1000\n")
+    made = parts / ".config"
+    made.write_text("CONFIG_NET=y\nCONFIG_HZ=100\n")
+    check_config(made, HZ_100)
+    with pytest.raises(KernelError, match="does not take: CONFIG_HZ=1000"):
+        check_config(made)
+    with pytest.raises(KernelError, match="does not take: CONFIG_TCP_CONG_MINE=y"):
+        check_config(made, HZ_100 + "CONFIG_TCP_CONG_MINE=y\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("CONFIG_HZ = 100\n", "not a line of kernel configuration"),
+        ("HZ=100\n", "not a line of kernel configuration"),
+        ("CONFIG_HZ=100\nCONFIG_HZ=250\n", "set again below"),
+        ("# nothing\n", "no option of the kernel"),
+        (None, "cannot be read"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str | None, error: str) -> None:
+    file = tmp_path / "own.config"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(UsageError, match=error):
+        own_lines(file)
+
+
+def test_comments_and_blank_lines_do_not_make_another_kernel(tmp_path: Path) -> None:
+    file = tmp_path / "own.config"
+    file.write_text("# slower ticks\n\nCONFIG_HZ=100\n# CONFIG_BUG is not set\n")
+    assert own_lines(file) == "CONFIG_HZ=100\n# CONFIG_BUG is not set\n"
 
 
 PATCHES = sorted(image.PATCHES.glob("*.patch"))
