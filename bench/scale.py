@@ -111,7 +111,7 @@ class Ours:
     """Wall time per virtual second between two lines of progress, without boot and end; None: too short."""
     pss_mib: float
     late_packets_per_s: float
-    """Packets that left per virtual second after `from_s`."""
+    """Packets that left per virtual second, from `from_s` until the flows end."""
 
     @property
     def us_per_packet(self) -> float:
@@ -136,7 +136,8 @@ def run(bench: Bench, case: Case, from_s: float = 0.0) -> Ours:
     def keep(directory: Path) -> None:
         kept.update(json.loads((directory / layout.RAW / layout.RESULT).read_text()))
         intervals = tap.read(directory / layout.RAW / layout.TAP).intervals
-        late = intervals["start_ns"].astype(int) - kept["epoch_monotonic_ns"] >= from_s * NS
+        t_ns = intervals["start_ns"].astype(int) - kept["epoch_monotonic_ns"]
+        late = (t_ns >= from_s * NS) & (t_ns < case.seconds * NS)  # then the queue drains
         kept["late_packets"] = int(intervals["departed_packets"][late].sum(dtype=int))
 
     def look(progress: Progress) -> None:
