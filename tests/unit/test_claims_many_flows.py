@@ -181,6 +181,15 @@ def test_a_kernel_of_another_configuration_is_a_factor_and_not_the_thesis_condit
     assert any(number.conditions == "edge, 50 bbr, 20 ms, bfifo, HZ=100" for number in verdict.numbers)
 
 
+def test_late_timers_are_a_factor_and_not_the_thesis_condition() -> None:
+    machine = {"timer_latency": {"min_ns": 10_000, "max_ns": 30_000, "seed": 1}}
+    late = run(2, plan(100e6, {"bbr": 50}) | {"machine": machine}, many(jain=0.7))
+    verdict = t05.judge([run(1, plan(100e6, {"bbr": 50}), many(jain=0.9)), late])
+    assert "timers: 10 to 30 µs late -0.200 (1), exact +0.200 (1)" in verdict.cause
+    assert "lowest at edge: 0.900" in verdict.reason
+    assert any(n.conditions == "edge, 50 bbr, 20 ms, bfifo, timers 10 to 30 µs late" for n in verdict.numbers)
+
+
 def test_how_much_a_metric_still_moved_is_part_of_every_verdict() -> None:
     verdict = t04.judge([newreno(1, 10e9, 1000, 1.4, 1.47, 1.2)])
     moved = next(n for n in verdict.numbers if "moved" in n.name)

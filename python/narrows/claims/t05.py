@@ -30,6 +30,7 @@ FACTORS: dict[str, Callable[[FlowCase], str]] = {
     "start": lambda case: case.start,
     "buffer": lambda case: f"× {case.buffer:g}" if case.buffer is not None else case.queue,
     "offloads": lambda case: case.offloads,
+    "timers": lambda case: case.timers,
     "kernel": lambda case: case.kernel or OUR_KERNEL,
 }
 

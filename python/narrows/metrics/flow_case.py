@@ -19,6 +19,7 @@ BUFFER_BYTES = {"edge": 3_000_000, "middle": 37_500_000, "core": 375_000_000}
 SEGMENTATION = ("tso", "gso", "gro")
 DROP_TAIL = ("bfifo", "pfifo")
 TOGETHER_NS = 1_000_000_000
+EXACT = "exact"
 
 
 @dataclass(frozen=True, order=True)
@@ -36,6 +37,8 @@ class FlowCase:
     """"spread", or "together" where all flows start within a second."""
     offloads: str
     """"on" if segmentation offloads are, else "off"."""
+    timers: str = EXACT
+    """"exact", or how late they were."""
     kernel: str = ""
     """What a kernel with configuration of its own was given (`HZ=100`)."""
 
@@ -55,9 +58,10 @@ class FlowCase:
 
     @property
     def is_thesis(self) -> bool:
-        """Drop-tail with the scale's buffer, random starts, no super-packets, our kernel."""
+        """Drop-tail with the scale's buffer, random starts, no super-packets, exact timers, our kernel."""
         plain = self.queue in DROP_TAIL and self.start == "spread" and self.offloads == "off"
-        return plain and not self.kernel and self.buffer is not None and abs(self.buffer - 1) < 0.02
+        plain = plain and self.timers == EXACT and not self.kernel
+        return plain and self.buffer is not None and abs(self.buffer - 1) < 0.02
 
     @property
     def rtt(self) -> str:
@@ -72,6 +76,7 @@ class FlowCase:
             extra.append(f"buffer × {self.buffer:g}")
         extra += ["starts together"] if self.start == "together" else []
         extra += ["offloads on"] if self.offloads == "on" else []
+        extra += [f"timers {self.timers}"] if self.timers != EXACT else []
         extra += [self.kernel] if self.kernel else []
         return ", ".join([self.scale, mix, self.rtt, *extra])
 
@@ -99,6 +104,7 @@ def flow_case(run: Observed) -> FlowCase | None:
         buffer=_buffer(run.link, scale),
         start="together" if spread <= TOGETHER_NS else "spread",
         offloads="on" if _offloads(plan) else "off",
+        timers=_timers(plan),
         kernel=run.kernel_config,
     )
 
@@ -110,6 +116,11 @@ def _buffer(link: Mapping[str, Any], scale: str) -> float | None:
         return None
     size = int(limit) * (1 if link["queue"] == "bfifo" else link["mtu_bytes"] + 14)
     return round(size / whole, 3)
+
+
+def _timers(plan: Mapping[str, Any]) -> str:
+    late = (plan.get("machine") or {}).get("timer_latency")
+    return EXACT if late is None else f"{late['min_ns'] / 1e3:g} to {late['max_ns'] / 1e3:g} µs late"
 
 
 def _offloads(plan: Mapping[str, Any]) -> bool:
