@@ -12,7 +12,7 @@ from _corescale import SETTINGS, dumbbell, each, recorded
 from narrows.spec import axis, bfifo, bulk, htb, machine
 from narrows.units import Size
 
-BUFFERS = {"quarter": 0.25, "one": 1, "four": 4}
+BUFFERS = {"quarter": 0.25, "half": 0.5, "three_quarters": 0.75, "one": 1, "four": 4}
 TIMERS = {"exact": None, "late": ("10 us", "30 us"), "coarse": ("100 us", "1 ms")}
 
 

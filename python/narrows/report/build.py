@@ -15,6 +15,7 @@ from narrows.report.chapter3 import chapter3_figures
 from narrows.report.conditions import REPETITION, axes, facet_title, labels, rank, rate_text
 from narrows.report.deviations import deviations
 from narrows.report.drawing import Drawing, Missing, Result
+from narrows.report.fairness_by_buffer import fairness_by_buffer
 from narrows.report.glitch_figure import glitches_by_rate
 from narrows.report.instantaneous import instantaneous_throughput_figure
 from narrows.report.latency_by_rate import probe_latency_by_rate
@@ -125,6 +126,11 @@ def _figures(
     for make in chapter3_figures(good):
         yield "Many flows: chapter 3 of the thesis", make
     if any(run.read_many for run in good):
+        buffer_title = "What BBR's fairness to itself hangs on"
+        yield (
+            "Many flows: chapter 3 of the thesis",
+            lambda: fairness_by_buffer(good, "fairness_buffer", buffer_title),
+        )
         title = "Fairness over time"
         yield "Many flows: chapter 3 of the thesis", lambda: fairness_over_time(good, "fairness_time", title)
 

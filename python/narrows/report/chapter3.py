@@ -25,7 +25,11 @@ Cases = dict[FlowCase, list[Observed]]
 ValueOf = Callable[[ManyFlows], float | None]
 SeriesOf = Callable[[FlowCase], str]
 
+Values = dict[str, list[float]]
+"""Values of the runs of one condition, by the figure's line."""
+
 LEGEND_CHARACTERS = 130
+MOST_SERIES = 8
 Stroke = Literal["-", ":", "-."]
 Fill = Literal["full", "left", "none"]
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a1f5c")
@@ -204,6 +208,7 @@ def draw(figure: Figure, found: Cases) -> Result:
     chosen = {case: same for case, same in found.items() if figure.wanted(case)}
     points = {case: _values(figure, same) for case, same in chosen.items()}
     points = {case: values for case, values in points.items() if any(values.values())}
+    points, left_out = _few(points, figure.by_mix)
     if not points:
         return Missing(
             figure.name, figure.title, "no run here has these flows, or its tables hold no such number"
@@ -237,11 +242,22 @@ def draw(figure: Figure, found: Cases) -> Result:
         f"{figure.what}. Points: median over repetitions; bars: their range. n = {len(ids)} runs, {each} per "
         f"condition, {span} s measured after the warm-up. {name_runs(ids)}"
     )
+    if left_out:
+        caption += f" {left_out} conditions that are not the thesis' are left out."
     return Drawing(figure.name, figure.title, caption, ids, drawing)
 
 
-def _values(figure: Figure, same: Sequence[Observed]) -> dict[str, list[float]]:
-    made: dict[str, list[float]] = {}
+def _few(points: dict[FlowCase, Values], by_mix: bool) -> tuple[dict[FlowCase, Values], int]:
+    """Where there are more series than eyes can follow, only the thesis' conditions; how many others there
+    are."""
+    thesis = {case: values for case, values in points.items() if case.is_thesis}
+    if not thesis or len({_series(case, by_mix) for case in points}) <= MOST_SERIES:
+        return points, 0
+    return thesis, len(points) - len(thesis)
+
+
+def _values(figure: Figure, same: Sequence[Observed]) -> Values:
+    made: Values = {}
     for line in figure.lines:
         found = [line.value_of(run.many) for run in same if run.many is not None]
         made[line.name] = [value for value in found if value is not None]
@@ -276,7 +292,7 @@ def _looks(points: Iterable[FlowCase], by_mix: bool) -> dict[str, tuple[str, str
 def _panel(
     axes: Axes,
     figure: Figure,
-    points: dict[FlowCase, dict[str, list[float]]],
+    points: dict[FlowCase, Values],
     looks: dict[str, tuple[str, str]],
 ) -> None:
     counts = sorted({case.flows for case in points})

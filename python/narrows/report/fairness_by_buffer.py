@@ -1,0 +1,92 @@
+"""What BBR's fairness to itself hangs on: Jain's index against the buffer in bandwidth-delay products.
+
+Claim T5 is contested, and testbeds differ in just that; every condition of BBR flows alone with one base
+RTT and a drop-tail queue is a point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
+
+from narrows.metrics.flow_case import BUFFER_BYTES, EXACT, SCALES, FlowCase, flow_cases
+from narrows.metrics.observed import Observed
+from narrows.report.chapter3 import COLOURS
+from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.report.style import MARK_COLOUR, PAGE_IN, canvas, styled
+
+BITS = 8
+OTHERS: tuple[tuple[str, str, Callable[[FlowCase], bool]], ...] = (
+    ("only the buffer differs", "o", lambda case: True),
+    ("starts together", "^", lambda case: case.start == "together"),
+    ("offloads on", "s", lambda case: case.offloads == "on"),
+    ("late timers", "D", lambda case: case.timers != EXACT),
+    ("another kernel", "P", lambda case: bool(case.kernel)),
+)
+"""What a marker says; the last that fits counts."""
+
+
+def buffer_in_bdp(case: FlowCase) -> float | None:
+    """The queue's limit over rate × base RTT; None where the limit or the RTT is not one number."""
+    rates = {scale: rate for rate, scale in SCALES.items()}
+    if case.buffer is None or case.scale not in rates or len(case.rtts_ms) != 1 or not case.rtts_ms[0]:
+        return None
+    return case.buffer * BUFFER_BYTES[case.scale] * BITS / (rates[case.scale] * case.rtts_ms[0] / 1e3)
+
+
+def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Result:
+    """A panel per scale and number of flows."""
+    points = {}
+    for case, same in flow_cases(runs).items():
+        found = [run.many.jain for run in same if run.many is not None and run.many.jain is not None]
+        at = buffer_in_bdp(case)
+        if case.ccas == ("bbr",) and at is not None and found:
+            points[case] = (at, found, same)
+    if len({at for at, _, _ in points.values()}) < 2:
+        return Missing(name, title, "no run of BBR flows alone, or only one buffer in units of the BDP")
+    panels = list(dict.fromkeys((case.scale, case.flows) for case in points))
+    rtts = sorted({case.rtts_ms[0] for case in points})
+    colours = {rtt: COLOURS[i % len(COLOURS)] for i, rtt in enumerate(rtts)}
+    used = {_other(case) for case in points}
+    figure, grid = canvas(1, len(panels), PAGE_IN, row_in=2.9, sharey=True)
+    with styled():
+        for axes, (scale, flows) in zip(grid[0], panels, strict=True):
+            axes.axvline(1, color=MARK_COLOUR, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+            for case, (at, found, _) in points.items():
+                if (case.scale, case.flows) == (scale, flows):
+                    middle = float(np.median(found))
+                    axes.errorbar(
+                        at, middle, yerr=[[middle - min(found)], [max(found) - middle]], capsize=2,
+                        color=colours[case.rtts_ms[0]], marker=OTHERS[_other(case)][1], markersize=4.5,
+                        linestyle="none", fillstyle="full" if _other(case) == 0 else "none",
+                    )  # fmt: skip
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axes.set_title(f"{scale}, {flows} flows")
+            axes.set_xlabel("buffer (base BDP)")
+            axes.set_ylim(0, 1.04)
+        grid[0][0].set_ylabel("Jain's index")
+        handles = [
+            Line2D([], [], color=colours[rtt], linestyle="-", label=f"{rtt:g} ms") for rtt in rtts
+        ] + [
+            Line2D([], [], color="black", marker=OTHERS[i][1], markersize=4.5, linestyle="none",
+                   fillstyle="full" if i == 0 else "none", label=OTHERS[i][0])
+            for i in sorted(used)
+        ]  # fmt: skip
+        figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    ids = run_ids(run for _, _, same in points.values() for run in same)
+    counts = [len(found) for _, found, _ in points.values()]
+    each = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    caption = (
+        "Jain's index of BBR flows among themselves by the bottleneck's buffer over rate × base RTT. Points: "
+        "median over repetitions; bars: their range; open markers: something else than the buffer differs "
+        f"from the thesis; red: a buffer of one BDP. n = {len(ids)} runs, {each} per condition. {name_runs(ids)}"
+    )
+    return Drawing(name, title, caption, ids, figure)
+
+
+def _other(case: FlowCase) -> int:
+    return max(number for number, (_, _, fits) in enumerate(OTHERS) if fits(case))
