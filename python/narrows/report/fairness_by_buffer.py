@@ -83,7 +83,7 @@ def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Resul
     caption = (
         "Jain's index of BBR flows among themselves by the bottleneck's buffer over rate × base RTT. Points: "
         "median over repetitions; bars: their range; open markers: something else than the buffer differs "
-        f"from the thesis; red: a buffer of one BDP. n = {len(ids)} runs, {each} per condition. {name_runs(ids)}"
+        f"from the thesis; red: one BDP. n = {len(ids)} runs, {each} per condition. {name_runs(ids)}"
     )
     return Drawing(name, title, caption, ids, figure)
 

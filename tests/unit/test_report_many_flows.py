@@ -1,0 +1,51 @@
+"""Figures of runs of many flows: what is drawn, and what is left to others."""
+
+from __future__ import annotations
+
+import pytest
+from test_claims_many_flows import many, plan, run
+
+from narrows.metrics.flow_case import flow_case, flow_cases
+from narrows.report.chapter3 import FIGURES, draw
+from narrows.report.drawing import Drawing, Missing
+from narrows.report.fairness_by_buffer import buffer_in_bdp, fairness_by_buffer
+
+BBR_ALONE = next(figure for figure in FIGURES if figure.name == "chapter3_fig_3_4")
+
+
+@pytest.mark.parametrize(
+    ("rate", "rtt_ms", "buffer", "bdp"),
+    # 3 MB at 100 Mbit/s is 240 ms; 375 MB at 10 Gbit/s 300 ms
+    [(100e6, 200, 1, 1.2), (100e6, 100, 0.25, 0.6), (10e9, 20, 1, 15)],
+)
+def test_the_buffer_in_units_of_the_bdp(rate: float, rtt_ms: int, buffer: float, bdp: float) -> None:
+    case = flow_case(run(1, plan(rate, {"bbr": 10}, rtt_ms=rtt_ms, buffer=buffer), many()))
+    assert case is not None
+    assert buffer_in_bdp(case) == pytest.approx(bdp)
+
+
+def test_fairness_by_buffer_needs_two_buffers_of_bbr_alone() -> None:
+    runs = [
+        run(1, plan(100e6, {"bbr": 10}), many(jain=0.9)),
+        run(2, plan(100e6, {"reno": 10}), many(jain=0.9)),
+    ]
+    assert isinstance(fairness_by_buffer(runs, "x", "X"), Missing)
+    runs += [run(3, plan(100e6, {"bbr": 10}, buffer=0.25), many(jain=0.4))]
+    drawn = fairness_by_buffer(runs, "x", "X")
+    assert isinstance(drawn, Drawing)
+    assert set(drawn.run_ids) == {runs[0].run_id, runs[2].run_id}
+    drawn.close()
+
+
+def test_among_many_conditions_chapter_3_keeps_to_the_thesis() -> None:
+    few = [run(n, plan(100e6, {"bbr": 10}, rtt_ms=20 * n, buffer=0.25), many(jain=0.9)) for n in range(1, 4)]
+    all_of_them = draw(BBR_ALONE, flow_cases(few))
+    assert isinstance(all_of_them, Drawing)
+    assert len(all_of_them.run_ids) == 3
+    rest = [run(n, plan(100e6, {"bbr": 10}, rtt_ms=20 * n), many(jain=0.9)) for n in range(4, 11)]
+    thesis = draw(BBR_ALONE, flow_cases(few + rest))
+    assert isinstance(thesis, Drawing)
+    assert len(thesis.run_ids) == 7
+    assert "3 conditions that are not the thesis' are left out" in thesis.caption
+    all_of_them.close()
+    thesis.close()
