@@ -181,6 +181,17 @@ def test_a_kernel_of_another_configuration_is_a_factor_and_not_the_thesis_condit
     assert any(number.conditions == "edge, 50 bbr, 20 ms, bfifo, HZ=100" for number in verdict.numbers)
 
 
+def test_of_two_runs_of_a_seed_the_longer_counts() -> None:
+    runs = []
+    for number, seconds in ((1, 180), (2, 1500), (3, 60)):
+        made = plan(10e9, {"reno": 1000}, seed=0)
+        made["traffic"][0]["stop"] = {"at_ns": seconds * S}
+        one = run(number, made, many(jain=0.9))
+        runs.append(dataclasses.replace(one, plan=made))
+    (same,) = flow_cases(runs).values()
+    assert [one.run_id for one in same] == [runs[1].run_id]
+
+
 def test_late_timers_are_a_factor_and_not_the_thesis_condition() -> None:
     machine = {"timer_latency": {"min_ns": 10_000, "max_ns": 30_000, "seed": 1}}
     late = run(2, plan(100e6, {"bbr": 50}) | {"machine": machine}, many(jain=0.7))

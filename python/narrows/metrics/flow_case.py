@@ -118,6 +118,12 @@ def _buffer(link: Mapping[str, Any], scale: str) -> float | None:
     return round(size / whole, 3)
 
 
+def _ends_ns(plan: Mapping[str, Any]) -> int:
+    """When the last flow stops at the latest; 0 if no time is set."""
+    stops = [item.get("stop") or {} for item in plan["traffic"]]
+    return max((int(stop.get("at_ns") or 0) for stop in stops), default=0)
+
+
 def _timers(plan: Mapping[str, Any]) -> str:
     late = (plan.get("machine") or {}).get("timer_latency")
     return EXACT if late is None else f"{late['min_ns'] / 1e3:g} to {late['max_ns'] / 1e3:g} µs late"
@@ -132,10 +138,11 @@ def _offloads(plan: Mapping[str, Any]) -> bool:
 
 
 def flow_cases(runs: Iterable[Observed]) -> dict[FlowCase, list[Observed]]:
-    """Good runs with a flow tap, by condition, in order; each seed counts once."""
+    """Good runs with a flow tap, by condition, in order; each seed counts once, by its longest run."""
     found: dict[FlowCase, dict[int, Observed]] = defaultdict(dict)
-    for run in sorted(runs, key=lambda r: r.run_id):
-        case = flow_case(run) if run.ok and run.read_many is not None else None
+    chosen = [run for run in runs if run.ok and run.read_many is not None]
+    for run in sorted(chosen, key=lambda r: (-_ends_ns(r.plan), r.run_id)):
+        case = flow_case(run)
         if case is not None:
             found[case].setdefault(int(run.plan["seed"]), run)
 
