@@ -261,16 +261,17 @@ def message(directory: Path) -> str:
 # ---- modules ----------------------------------------------------------------------------------------------
 
 
-def built_module(name: str, place: Path) -> Path:
-    """A module of tests/modules, built as kernel/README.md says."""
+def built_module(name: str, place: Path, source: Path = Path(__file__).parent / "modules") -> Path:
+    """A module of tests/modules (or of `source`), built as kernel/README.md says."""
     from narrows.kernel import find
 
     folder = place / name
-    shutil.copytree(Path(__file__).parent / "modules" / name, folder)
+    shutil.copytree(source / name, folder, ignore=shutil.ignore_patterns("*.o", "*.ko", ".*"))
     words = ["make", "-C", str(find().tree), "ARCH=um", f"M={folder}", "modules"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder / f"{name}.ko"
+    (made,) = folder.glob("*.ko")
+    return made
 
 
 def symbol(name: str) -> str:
