@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def archive(
-        results: Annotated[list[Path], typer.Argument(metavar="RESULTS…", help="Directories of results.")],
+        results: Annotated[list[Path], typer.Argument(metavar="RESULTS", help="Directories of results.")],
         out: Annotated[Path, typer.Option(help="The archive; its name ends in .runs.parquet.")],
         add: Annotated[
             bool, typer.Option("--add", help="Add to the archive, if it is there already.")
