@@ -2,8 +2,9 @@
 
 The thesis has 1.7 at Edge and 6 to 9 at Core; with exact timers both are 1.6 here (docs/corescale.md). Late
 timers make the bottleneck send several packets at once, and the path hand on several acknowledgements: at 100
-Mbit/s about 8, 17, 41, 83 and 165 with timers that are 1, 2, 5, 10 and 20 ms late, as 10, 20, 50, 100 and 200
-µs do at 10 Gbit/s. The bucket holds 40 ms, so nothing of the rate is lost.
+Mbit/s about 8, 17 and 41 with timers that are 1, 2 and 5 ms late, as 10, 20 and 50 µs do at 10 Gbit/s. The
+bucket holds 40 ms, so nothing of the rate is lost. Calibration refuses some runs at 5 ms: its trains cannot
+show the rate then.
 """
 
 from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, htb, machine, pair, repeat, sample, tap
@@ -13,8 +14,6 @@ LATE = {
     "1ms": ("0.5 ms", "1.5 ms"),
     "2ms": ("1 ms", "3 ms"),
     "5ms": ("2.5 ms", "7.5 ms"),
-    "10ms": ("5 ms", "15 ms"),
-    "20ms": ("10 ms", "30 ms"),
 }
 
 link = Dumbbell(
