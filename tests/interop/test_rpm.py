@@ -100,12 +100,16 @@ def test_our_client_tests_nodes_http2_server_both_ways(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stdin is not None
-        port = server.stdout.readline().strip()
-        done = client("--server", f"https://127.0.0.1:{port}", "--variant", "go", "--stage-intervals", "8")
+        url = f"https://127.0.0.1:{server.stdout.readline().strip()}"
+        # Node has one thread, which the load keeps busy: on a busy machine a probe's handshake takes seconds.
+        for intervals in (8, 40, 200):
+            done = client("--server", url, "--variant", "go", "--stage-intervals", str(intervals))
+            assert done.returncode == 0, done.stderr
+            tests = json.loads(done.stdout.splitlines()[-1])["Value"]["tests"]
+            if all(tests[name]["foreign_probes"]["completed"] for name in ("download", "upload")):
+                break
         server.stdin.close()
         server.wait(60)
-    assert done.returncode == 0, done.stderr
-    tests = json.loads(done.stdout.splitlines()[-1])["Value"]["tests"]
     for name in ("download", "upload"):
         assert tests[name]["error"] is None
         assert tests[name]["goodput_bps"] > 0

@@ -6,12 +6,14 @@ in for it, if the plan has them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from narrows.engine import layout
 from narrows.metrics.flows_sampled import Sampled, Sender, flows_sampled
 from narrows.metrics.many_flows import FlowTables, ManyFlows, Settling, many_flows
 
@@ -53,6 +55,8 @@ def _tables(folder: Path, plan: Mapping[str, Any], known: Sampled) -> FlowTables
     link = plan["link"]
     nodes = {node: pair["base_rtt_ns"] for pair in link.get("pairs") or () for node in pair["senders"]}
     hop = next((h for h in plan["hops"] if h["direction"] == "down"), None)
+    if hop is not None and not _was_there(folder, hop["hop"]):
+        hop = None
     kept = hop is not None and hop["tap"] in ("packets", "drops")
     flows = known.flows
     if not nodes:
@@ -70,6 +74,13 @@ def _tables(folder: Path, plan: Mapping[str, Any], known: Sampled) -> FlowTables
         base_rtt_ns=nodes,
         settling=_settling(plan.get("until_settled")),
     )
+
+
+def _was_there(folder: Path, hop: str) -> bool:
+    """Whether the tap recorded, as the manifest says: a host without tracefs has none, and no drops were seen
+    is not the same as no drops."""
+    manifest = json.loads((folder / layout.MANIFEST).read_bytes())
+    return any(tap["hop"] == hop and tap.get("tap") is not None for tap in manifest["taps"])
 
 
 def _settling(rule: Mapping[str, Any] | None) -> Settling | None:
