@@ -177,7 +177,8 @@ main(int argc, char* argv[])
               << ", \"dropped_packets\": " << dropped_packets << ", \"events\": " << events
               << ", \"late_virtual_s\": " << (came ? reached - from : 0)
               << ", \"late_packets\": " << (came ? forwarded_packets - forwarded_before : 0)
-              << ", \"late_wall_s\": " << late.count() << ", \"setup_wall_s\": " << setup.count() << ", \"run_wall_s\": " << run.count() << "}"
+              << ", \"late_wall_s\": " << late.count()
+              << ", \"setup_wall_s\": " << setup.count() << ", \"run_wall_s\": " << run.count() << "}"
               << std::endl;
     Simulator::Destroy();
     return 0;

@@ -110,8 +110,8 @@ class Ours:
     traffic_s: float | None
     """Wall time per virtual second between two lines of progress, without boot and end; None: too short."""
     pss_mib: float
-    late_packets_per_s: float
-    """Packets that left per virtual second, from `from_s` until the flows end."""
+    late_packets_per_s: float | None
+    """Packets that left per virtual second, from `from_s` until the flows end; None: they end before."""
 
     @property
     def us_per_packet(self) -> float:
@@ -157,7 +157,7 @@ def run(bench: Bench, case: Case, from_s: float = 0.0) -> Ours:
         seen["dropped_packets"],
         traffic_s,
         peak.pss_bytes / 2**20,
-        kept["late_packets"] / (case.seconds - from_s),
+        kept["late_packets"] / (case.seconds - from_s) if case.seconds > from_s else None,
     )
 
 
@@ -280,7 +280,9 @@ def steady_beside_ns3(bench: Bench, case: Case, ours: Spread, runs: list[Ours], 
             name, target, "not measured", False,
             f"ns-3 was stopped after {ns3_limit_s:g} s at {shown['virtual_s']:g} virtual s", shown,
         )  # fmt: skip
-    per_second = statistics.median(one.late_packets_per_s for one in runs)
+    per_second = statistics.median(one.late_packets_per_s or 0 for one in runs)
+    if not per_second:
+        return Row(name, target, "not measured", False, "no packet left after that")
     packet_us = ours.median * 1e6 / per_second
     ns3_us = shown["late_wall_s"] * 1e6 / shown["late_packets"]
     ratio = ns3_us / packet_us

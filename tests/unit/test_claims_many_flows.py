@@ -181,6 +181,17 @@ def test_a_kernel_of_another_configuration_is_a_factor_and_not_the_thesis_condit
     assert any(number.conditions == "edge, 50 bbr, 20 ms, bfifo, HZ=100" for number in verdict.numbers)
 
 
+def test_parameters_of_a_module_are_a_condition() -> None:
+    runs = []
+    for number, words in ((1, "segs=1"), (2, "segs=4")):
+        module = {"name": "tcp_mine", "path": "x", "sha256": "y", "parameters": words}
+        made = plan(100e6, {"mine": 10}, seed=0) | {"machine": {"timer_latency": None, "modules": [module]}}
+        runs.append(dataclasses.replace(run(number, made, many(jain=0.9)), plan=made))
+    found = flow_cases(runs)
+    assert [case.kernel for case in found] == ["tcp_mine segs=1", "tcp_mine segs=4"]
+    assert not any(case.is_thesis for case in found)
+
+
 def test_of_two_runs_of_a_seed_the_longer_counts() -> None:
     runs = []
     for number, seconds in ((1, 180), (2, 1500), (3, 60)):

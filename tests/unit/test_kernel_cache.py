@@ -15,6 +15,8 @@ from narrows.errors import KernelError, UsageError
 from narrows.kernel import KernelImage, build, find, image
 from narrows.kernel.build import check_config
 
+HZ_100 = "CONFIG_HZ=100\n"
+
 
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -87,9 +89,6 @@ def test_configuration_of_one_s_own_is_another_kernel_that_runs_do_not_take_by_t
     assert find().directory == ours
     assert image.built(image.recipe(HZ_100))[0].directory == theirs
     assert list(build(1, untrained, HZ_100)) == []
-
-
-HZ_100 = "CONFIG_HZ=100\n"
 
 
 def test_every_option_must_survive_and_one_s_own_replaces_the_fragment_s(parts: Path) -> None:

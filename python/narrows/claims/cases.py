@@ -23,7 +23,7 @@ READINGS = ("capacity_test_throughput_bps", "ndt7_throughput_bps", "iperf3_goodp
 def runs_of(runs: Iterable[Observed], experiment: str) -> list[Observed]:
     """Good runs of an experiment file, each once, in a steady order."""
     stem = experiment.removesuffix(".py")
-    found = {run.run_id: run for run in runs if run.ok and run.experiment == stem}
+    found = {run.run_id: run for run in runs if run.ok and run.experiment == stem and not run.kernel_config}
     return [found[run_id] for run_id in sorted(found)]
 
 

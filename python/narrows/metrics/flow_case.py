@@ -40,7 +40,8 @@ class FlowCase:
     timers: str = EXACT
     """"exact", or how late they were."""
     kernel: str = ""
-    """What a kernel with configuration of its own was given (`HZ=100`)."""
+    """What a kernel with configuration of its own was given (`HZ=100`), and which modules were loaded into it
+    with which parameters (`tcp_mine window=20`)."""
 
     @property
     def flows(self) -> int:
@@ -105,7 +106,7 @@ def flow_case(run: Observed) -> FlowCase | None:
         start="together" if spread <= TOGETHER_NS else "spread",
         offloads="on" if _offloads(plan) else "off",
         timers=_timers(plan),
-        kernel=run.kernel_config,
+        kernel=_kernel(run),
     )
 
 
@@ -116,6 +117,12 @@ def _buffer(link: Mapping[str, Any], scale: str) -> float | None:
         return None
     size = int(limit) * (1 if link["queue"] == "bfifo" else link["mtu_bytes"] + 14)
     return round(size / whole, 3)
+
+
+def _kernel(run: Observed) -> str:
+    modules = (run.plan.get("machine") or {}).get("modules") or ()
+    loaded = [f"{module['name']} {module['parameters']}".strip() for module in modules]
+    return ", ".join(word for word in (run.kernel_config, *loaded) if word)
 
 
 def _ends_ns(plan: Mapping[str, Any]) -> int:
