@@ -21,7 +21,8 @@ def fairness_over_time(runs: Sequence[Observed], name: str, title: str) -> Resul
         case: [run for run in same if run.many is not None and run.many.jain_series.height > 1]
         for case, same in flow_cases(runs).items()
     }
-    panels = [(case, same) for case, same in found.items() if same]
+    # Where there are more than places, the thesis' conditions come first.
+    panels = sorted(((c, same) for c, same in found.items() if same), key=lambda each: not each[0].is_thesis)
     if not panels:
         return Missing(name, title, "no run here has a series of what its flows delivered")
     left_out = max(0, len(panels) - MAX_PANELS)
