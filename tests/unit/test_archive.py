@@ -28,6 +28,7 @@ TABLE = pl.DataFrame(
     }
 )  # fmt: skip
 SERIES = pl.DataFrame({"t_ns": [0, 10 * S], "jain": [None, 0.75]})
+SHARES = pl.DataFrame({"t_ns": [0, 0], "cca": ["bbr", "reno"], "share": [0.625, 0.375]})
 
 
 def stored(one: Observed, **manifest: Any) -> Observed:
@@ -68,7 +69,12 @@ def test_verdicts_of_an_archive_are_those_of_its_runs(tmp_path: Path) -> None:
 def test_every_field_comes_back(tmp_path: Path) -> None:
     settled = Settled(0.9, None, 60 * S, None)
     result = many(
-        table=TABLE, jain_series=SERIES, jain_by_cca={"reno": 0.5}, share_settled={"bbr": settled}, jain=0.25
+        table=TABLE,
+        jain_series=SERIES,
+        share_series=SHARES,
+        jain_by_cca={"reno": 0.5},
+        share_settled={"bbr": settled},
+        jain=0.25,
     )
     archive.write([stored(run(1, plan(100e6, {"bbr": 2}), result))], tmp_path / "a.runs.parquet")
     (again,) = load(tmp_path / "a.runs.parquet")
@@ -78,6 +84,7 @@ def test_every_field_comes_back(tmp_path: Path) -> None:
     assert again.many.drops == result.drops
     assert again.many.flows == result.flows
     assert_frame_equal(again.many.jain_series, SERIES)
+    assert_frame_equal(again.many.share_series, SHARES)
     assert_frame_equal(again.many.table, TABLE.drop("label"), rel_tol=1e-6)
 
 
@@ -98,6 +105,15 @@ def test_nothing_to_keep_leaves_what_is_there(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="nothing to keep"):
         archive.write([dataclasses.replace(some_runs()[0], status="failed")], path)
     assert path.read_bytes() == before
+
+
+def test_an_archive_of_before_the_shares_over_time_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.runs.parquet"
+    archive.write(some_runs(), path)
+    pl.read_parquet(path).drop("share_series").write_parquet(path)
+    (first, *_) = load(path)
+    assert first.many is not None
+    assert first.many.share_series.is_empty()
 
 
 def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:

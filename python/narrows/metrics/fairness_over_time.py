@@ -1,10 +1,10 @@
-"""Jain's index over time, from the flows' counters.
+"""Jain's index and the shares of the CCAs over time, from the flows' counters.
 
 Definition: per window, what each flow delivered in it, and Jain's index of these amounts
 (`narrows.metrics.jain`). A flow without a row in a window delivered nothing in it: it counts as 0 and
 lowers the index; leaving it out would call a link fair on which all but two flows starve. The number of
 flows is therefore that of the whole table, unless given. A short window reads as less fair than a long one:
-name the window.
+name the window. A CCA's share of a window is what its flows delivered in it over what all did.
 
 Unit: none (share of 1) per window.
 """
@@ -52,6 +52,20 @@ def jain_over_time(delivered: pl.DataFrame, flows: int | None = None) -> pl.Data
         rows.group_by("t_ns")
         .agg(pl.when(squares > 0).then(value.sum() ** 2 / (squares * n)).alias("jain"))
         .sort("t_ns")
+    )
+
+
+def shares_over_time(delivered: pl.DataFrame, ccas: pl.DataFrame) -> pl.DataFrame:
+    """t_ns, cca and share from rows t_ns, flow, value and the cca of every flow; of a window in which nothing
+    was delivered there are no rows, a CCA that delivered nothing has a share of 0."""
+    rows = delivered.with_columns(_present("value")).drop_nulls(["t_ns", "flow", "value"])
+    windows = rows.group_by("t_ns").agg(pl.col("value").sum().alias("all")).filter(pl.col("all") > 0)
+    own = rows.join(ccas, on="flow").group_by("t_ns", "cca").agg(pl.col("value").sum())
+    return (
+        windows.join(ccas.select("cca").unique(), how="cross")
+        .join(own, on=["t_ns", "cca"], how="left")
+        .select("t_ns", "cca", (pl.col("value").fill_null(0.0) / pl.col("all")).alias("share"))
+        .sort("t_ns", "cca")
     )
 
 

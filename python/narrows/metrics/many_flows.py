@@ -20,13 +20,13 @@ flows). What they do not hold is None.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
 from narrows.metrics.burstiness import Burstiness, FlowBurstiness, burstiness, burstiness_of_flows
-from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time
+from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time, shares_over_time
 from narrows.metrics.jain import jain_index
 from narrows.metrics.losses_per_halving import LossesPerHalving, losses_per_halving
 from narrows.metrics.mathis import Mathis, mathis
@@ -43,6 +43,8 @@ LAST_PART = 0.25
 LAST_PART_MOST_NS = 20 * 60 * 10**9
 FAIRNESS_WINDOW_NS = 10 * 10**9
 FAIRNESS_HOLD_NS = 30 * 10**9
+SHARES = {"t_ns": pl.Int64, "cca": pl.String, "share": pl.Float64}
+"""The columns of a `share_series`."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,8 @@ class ManyFlows:
     """t_ns, jain: per window of FAIRNESS_WINDOW_NS."""
     flow_burstiness: FlowBurstiness | None = None
     mathis_choices: tuple[MathisChoice, ...] = ()
+    share_series: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SHARES))
+    """t_ns, cca, share: the same windows; without rows where all flows have one CCA."""
 
     @property
     def flows(self) -> int:
@@ -138,7 +142,8 @@ def many_flows(tables: FlowTables) -> ManyFlows | None:
     mss = float(flows["mss_bytes"].median() or 0)  # type: ignore[arg-type]
     counters = _counters(tables.tcp_samples, flows, start_ns, stop_ns)
     since_start = _since_start(counters)
-    windows = jain_over_time(delivered_per_window(counters, FAIRNESS_WINDOW_NS), flows.height)
+    delivered = delivered_per_window(counters, FAIRNESS_WINDOW_NS)
+    windows = jain_over_time(delivered, flows.height)
     return ManyFlows(
         start_ns=start_ns,
         stop_ns=stop_ns,
@@ -159,6 +164,7 @@ def many_flows(tables: FlowTables) -> ManyFlows | None:
         jain_series=windows,
         flow_burstiness=_flow_burstiness(tables.drops, table, start_ns, stop_ns),
         mathis_choices=mathis_choices(_for_choices(flows, table, tables), mss, tables.mtu_bytes),
+        share_series=_share_series(delivered, flows),
     )
 
 
@@ -345,6 +351,12 @@ def _shares_settled(
         if one is not None:
             found[cca] = one
     return found
+
+
+def _share_series(delivered: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+    kinds = flows.select("flow", pl.col("cca").cast(pl.String))
+    series = shares_over_time(delivered, kinds)
+    return series if kinds["cca"].n_unique() > 1 else series.clear()
 
 
 def _time_to_fairness(windows: pl.DataFrame, start_ns: int) -> int | None:

@@ -20,12 +20,12 @@ from pydantic import TypeAdapter
 
 from narrows.errors import StoreError
 from narrows.metrics.flow_case import flow_case
-from narrows.metrics.many_flows import ManyFlows
+from narrows.metrics.many_flows import SHARES, ManyFlows
 from narrows.metrics.observed import Observed
 
 SUFFIX = ".runs.parquet"
 FORMAT = 1
-FRAMES = ("table", "jain_series")
+FRAMES = ("table", "jain_series", "share_series")
 MANIFEST = (
     "run_id", "engine", "kernel", "agent", "plan_hash", "until_settled", "resources", "warnings",
     "written_at",
@@ -96,6 +96,7 @@ def _row(run: Observed) -> dict[str, Any] | None:
         "many_flows": json.dumps(plain, default=dataclasses.asdict),
         "flows": many.table.drop("label", strict=False).with_columns(cs.float().cast(pl.Float32)).to_dicts(),
         "jain_series": many.jain_series.to_dicts(),
+        "share_series": many.share_series.with_columns(cs.float().round(4)).to_dicts(),
     }
 
 
@@ -121,5 +122,7 @@ def _many(row: Mapping[str, Any]) -> ManyFlows:
     return ManyFlows(
         table=pl.DataFrame(row["flows"], infer_schema_length=None),
         jain_series=pl.DataFrame(row["jain_series"], infer_schema_length=None),
+        # archives of before it have none
+        share_series=pl.DataFrame(row.get("share_series") or [], schema=SHARES),
         **plain,
     )

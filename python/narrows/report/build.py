@@ -22,7 +22,7 @@ from narrows.report.latency_by_rate import probe_latency_by_rate
 from narrows.report.latency_cdf import latency_cdf
 from narrows.report.page import PageFigure, page
 from narrows.report.paper_figures import paper_figures
-from narrows.report.settling import fairness_over_time
+from narrows.report.settling import fairness_over_time, shares_over_time
 from narrows.report.sojourn_cdf import sojourn_cdf
 from narrows.report.sojourn_time import sojourn_over_time
 from narrows.report.style import DIRECTION
@@ -133,6 +133,11 @@ def _figures(
         )
         title = "Fairness over time"
         yield "Many flows: chapter 3 of the thesis", lambda: fairness_over_time(good, "fairness_time", title)
+        share_title = "Shares over time"
+        yield (
+            "Many flows: chapter 3 of the thesis",
+            lambda: shares_over_time(good, "shares_time", share_title),
+        )
 
 
 def _forget(folder: Path, drawn: set[str]) -> None:

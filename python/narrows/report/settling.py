@@ -1,54 +1,98 @@
-"""How the flows came to share: Jain's index per window over the run, one line per run of a condition."""
+"""How the flows came to share: Jain's index and the CCAs' shares per window over the run, a line per run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Sequence
 
-from narrows.metrics.flow_case import flow_cases
-from narrows.metrics.many_flows import FAIRNESS_WINDOW_NS
+import polars as pl
+
+from narrows.metrics.flow_case import FlowCase, flow_cases
+from narrows.metrics.many_flows import FAIRNESS_WINDOW_NS, ManyFlows
 from narrows.metrics.observed import Observed
-from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.report.drawing import Drawing, Missing, Result, name_runs
 from narrows.report.style import PAGE_IN, canvas, styled
 
 MAX_PANELS = 12
 COLUMNS = 3
+TITLE_CHARACTERS = 40
+"""In a line above a panel."""
 COLOUR = "#0072b2"
+WINDOW = f"in each window of {FAIRNESS_WINDOW_NS / 1e9:g} s, after the warm-up"
+SHOWN = ("bbr", "cubic", "reno")
+"""Of several CCAs the first of these is drawn."""
+
+SeriesOf = Callable[[FlowCase, ManyFlows], pl.DataFrame]
+"""t_ns and value of a run; without rows: nothing to draw."""
 
 
 def fairness_over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
-    """A panel per condition."""
-    found = {
-        case: [run for run in same if run.many is not None and run.many.jain_series.height > 1]
-        for case, same in flow_cases(runs).items()
-    }
+    """Jain's index, a panel per condition."""
+
+    def jain(_: FlowCase, many: ManyFlows) -> pl.DataFrame:
+        return many.jain_series.select("t_ns", pl.col("jain").alias("value"))
+
+    caption = (
+        f"Jain's index of what all flows delivered {WINDOW}; short windows read as less fair than long ones."
+    )
+    return _over_time(runs, name, title, jain, lambda case: "Jain's index", 1.04, caption)
+
+
+def shares_over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
+    """The share of one CCA where several meet, a panel per condition."""
+
+    def share(case: FlowCase, many: ManyFlows) -> pl.DataFrame:
+        own = many.share_series.filter(pl.col("cca") == _drawn(case))
+        return own.select("t_ns", (100 * pl.col("share")).alias("value"))
+
+    caption = f"The CCA's share of what all flows delivered {WINDOW}."
+    return _over_time(
+        runs, name, title, share, lambda case: f"share of {_drawn(case).upper()} (%)", 104, caption
+    )
+
+
+def _drawn(case: FlowCase) -> str:
+    return next((cca for cca in SHOWN if cca in case.ccas), case.ccas[0])
+
+
+def _over_time(
+    runs: Sequence[Observed],
+    name: str,
+    title: str,
+    series_of: SeriesOf,
+    label_of: Callable[[FlowCase], str],
+    top: float,
+    caption: str,
+) -> Result:
+    found: dict[FlowCase, dict[str, pl.DataFrame]] = {}
+    for case, same in flow_cases(runs).items():
+        for run in same:
+            series = None if run.many is None else series_of(case, run.many).drop_nulls("value")
+            if series is not None and series.height > 1:
+                found.setdefault(case, {})[run.run_id] = series
     # Where there are more than places, the thesis' conditions come first.
-    panels = sorted(((c, same) for c, same in found.items() if same), key=lambda each: not each[0].is_thesis)
+    panels = sorted(found.items(), key=lambda each: not each[0].is_thesis)
     if not panels:
-        return Missing(name, title, "no run here has a series of what its flows delivered")
+        return Missing(name, title, "no run here has such a series of what its flows delivered")
     left_out = max(0, len(panels) - MAX_PANELS)
     panels = panels[:MAX_PANELS]
     rows = -(-len(panels) // COLUMNS)
     figure, grid = canvas(rows, COLUMNS, PAGE_IN, row_in=1.5, sharey=True)
     cells = [axes for row in grid for axes in row]
     with styled():
-        for axes, (case, same) in zip(cells, panels, strict=False):
-            for run in same:
-                assert run.many is not None
-                series = run.many.jain_series.drop_nulls("jain")
-                axes.plot(series["t_ns"] / 1e9, series["jain"], color=COLOUR, linewidth=0.7, alpha=0.7)
-            axes.set_title(case.words(), fontsize=6.5)
-            axes.set_ylim(0, 1.04)
+        for place, (axes, (case, lines)) in enumerate(zip(cells, panels, strict=False)):
+            for series in lines.values():
+                axes.plot(series["t_ns"] / 1e9, series["value"], color=COLOUR, linewidth=0.7, alpha=0.7)
+            axes.set_title(textwrap.fill(case.words(), TITLE_CHARACTERS), fontsize=6.5)
+            axes.set_ylim(0, top)
+            if place % COLUMNS == 0 or label_of(case) != label_of(panels[place - 1][0]):
+                axes.set_ylabel(label_of(case))
         for axes in cells[len(panels) :]:
             axes.set_visible(False)
-        for row in grid:
-            row[0].set_ylabel("Jain's index")
         for axes in grid[-1]:
             axes.set_xlabel("time (s)")
-    ids = run_ids(run for _, same in panels for run in same)
-    caption = (
-        f"Jain's index of what all flows delivered in each window of {FAIRNESS_WINDOW_NS / 1e9:g} s, after "
-        f"the warm-up; short windows read as less fair than long ones. A line per run. {name_runs(ids)}"
-    )
+    ids = tuple(sorted(run_id for _, lines in panels for run_id in lines))
+    caption = f"{caption} A line per run. {name_runs(ids)}"
     if left_out:
         caption += f" {left_out} further condition(s) are not drawn."
     return Drawing(name, title, caption, ids, figure)

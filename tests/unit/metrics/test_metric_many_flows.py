@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from narrows.metrics.burstiness import burstiness, burstiness_of_flows
-from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time
+from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time, shares_over_time
 from narrows.metrics.losses_per_halving import losses_per_halving
 from narrows.metrics.mathis import mathis, predicted_bps
 from narrows.metrics.occupancy import occupancy, occupancy_of
@@ -39,6 +39,20 @@ def test_counters_become_what_was_delivered_per_window() -> None:
     assert rows.rows() == [(0, 1, 30.0), (10, 1, 30.0), (10, 2, 7.0)]
     with pytest.raises(ValueError, match="goes back"):
         delivered_per_window(table.with_columns(-pl.col("bytes")), 10)
+
+
+def test_a_cca_that_delivered_nothing_in_a_window_has_a_share_of_zero_there() -> None:
+    delivered = pl.DataFrame(
+        {"t_ns": [0, 0, 0, 10, 20], "flow": [1, 2, 3, 1, 1], "value": [1.0, 2.0, 5.0, 4.0, 0.0]}
+    )
+    ccas = pl.DataFrame({"flow": [1, 2, 3], "cca": ["bbr", "bbr", "reno"]})
+    # 3 of 8; all; nothing was delivered at all: no share
+    assert shares_over_time(delivered, ccas).rows() == [
+        (0, "bbr", 0.375),
+        (0, "reno", 0.625),
+        (10, "bbr", 1.0),
+        (10, "reno", 0.0),
+    ]
 
 
 def test_time_to_fairness_is_after_the_last_unfair_window_and_must_last() -> None:
