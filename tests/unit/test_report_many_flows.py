@@ -9,6 +9,7 @@ from narrows.metrics.flow_case import flow_case, flow_cases
 from narrows.report.chapter3 import FIGURES, draw
 from narrows.report.drawing import Drawing, Missing
 from narrows.report.fairness_by_buffer import buffer_in_bdp, fairness_by_buffer
+from narrows.report.fairness_by_occupancy import fairness_by_occupancy
 
 BBR_ALONE = next(figure for figure in FIGURES if figure.name == "chapter3_fig_3_4")
 
@@ -34,6 +35,19 @@ def test_fairness_by_buffer_needs_two_buffers_of_bbr_alone() -> None:
     drawn = fairness_by_buffer(runs, "x", "X")
     assert isinstance(drawn, Drawing)
     assert set(drawn.run_ids) == {runs[0].run_id, runs[2].run_id}
+    drawn.close()
+
+
+def test_fairness_by_occupancy_takes_bbr_flows_alone_whose_queue_was_recorded() -> None:
+    runs = [
+        run(1, plan(100e6, {"bbr": 10}), many(jain=0.9)),
+        run(2, plan(100e6, {"bbr": 10}), many(jain=0.3, occupancy_mean=0.99)),
+        run(3, plan(100e6, {"reno": 10}), many(jain=0.9, occupancy_mean=0.5)),
+    ]
+    assert isinstance(fairness_by_occupancy(runs[:1], "x", "X"), Missing)
+    drawn = fairness_by_occupancy(runs, "x", "X")
+    assert isinstance(drawn, Drawing)
+    assert drawn.run_ids == (runs[1].run_id,)
     drawn.close()
 
 

@@ -16,6 +16,7 @@ from narrows.report.conditions import REPETITION, axes, facet_title, labels, ran
 from narrows.report.deviations import deviations
 from narrows.report.drawing import Drawing, Missing, Result
 from narrows.report.fairness_by_buffer import fairness_by_buffer
+from narrows.report.fairness_by_occupancy import fairness_by_occupancy
 from narrows.report.glitch_figure import glitches_by_rate
 from narrows.report.instantaneous import instantaneous_throughput_figure
 from narrows.report.latency_by_rate import probe_latency_by_rate
@@ -130,6 +131,11 @@ def _figures(
         yield (
             "Many flows: chapter 3 of the thesis",
             lambda: fairness_by_buffer(good, "fairness_buffer", buffer_title),
+        )
+        full_title = "When BBR is unfair to itself"
+        yield (
+            "Many flows: chapter 3 of the thesis",
+            lambda: fairness_by_occupancy(good, "fairness_occupancy", full_title),
         )
         title = "Fairness over time"
         yield "Many flows: chapter 3 of the thesis", lambda: fairness_over_time(good, "fairness_time", title)

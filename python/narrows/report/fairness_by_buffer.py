@@ -6,6 +6,7 @@ RTT and a drop-tail queue is a point.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -38,16 +39,20 @@ def buffer_in_bdp(case: FlowCase) -> float | None:
 
 
 def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Result:
-    """A panel per scale and number of flows."""
+    """A panel per scale and number of flows, where there is more than one buffer."""
     points = {}
     for case, same in flow_cases(runs).items():
         found = [run.many.jain for run in same if run.many is not None and run.many.jain is not None]
         at = buffer_in_bdp(case)
         if case.ccas == ("bbr",) and at is not None and found:
             points[case] = (at, found, same)
-    if len({at for at, _, _ in points.values()}) < 2:
-        return Missing(name, title, "no run of BBR flows alone, or only one buffer in units of the BDP")
-    panels = list(dict.fromkeys((case.scale, case.flows) for case in points))
+    buffers: dict[tuple[str, int], set[float]] = defaultdict(set)
+    for case, (at, _, _) in points.items():
+        buffers[case.scale, case.flows].add(at)
+    panels = [panel for panel, several in buffers.items() if len(several) > 1]
+    points = {case: point for case, point in points.items() if (case.scale, case.flows) in panels}
+    if not panels:
+        return Missing(name, title, "BBR flows alone met only one buffer in units of the BDP")
     rtts = sorted({case.rtts_ms[0] for case in points})
     colours = {rtt: COLOURS[i % len(COLOURS)] for i, rtt in enumerate(rtts)}
     used = {_other(case) for case in points}
