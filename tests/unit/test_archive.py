@@ -16,6 +16,7 @@ from narrows.claims import t01, t03, t04, t08
 from narrows.claims.ledger import read_all
 from narrows.cli.main import build_app
 from narrows.errors import StoreError
+from narrows.metrics.first_drain import Drain
 from narrows.metrics.many_flows import ManyFlows, Settled
 from narrows.metrics.observed import Observed
 from narrows.report import archive
@@ -74,6 +75,7 @@ def test_every_field_comes_back(tmp_path: Path) -> None:
         share_series=SHARES,
         jain_by_cca={"reno": 0.5},
         share_settled={"bbr": settled},
+        drain=Drain(S, None),
         jain=0.25,
     )
     archive.write([stored(run(1, plan(100e6, {"bbr": 2}), result))], tmp_path / "a.runs.parquet")

@@ -12,6 +12,7 @@ import pytest
 from narrows.claims import t01, t03, t04, t05, t06, t07, t08
 from narrows.claims.many import lengths
 from narrows.metrics.burstiness import Burstiness, FlowBurstiness
+from narrows.metrics.first_drain import Drain
 from narrows.metrics.flow_case import flow_case, flow_cases
 from narrows.metrics.losses_per_halving import LossesPerHalving
 from narrows.metrics.many_flows import ManyFlows, Settled
@@ -155,6 +156,18 @@ def test_a_claim_about_edge_fails_there_though_core_was_not_measured() -> None:
     assert verdict.reason.endswith("not measured: core")
     few = t05.judge([run(1, plan(100e6, {"bbr": 10}), many(jain=0.99))])
     assert few.verdict == "not measured"
+
+
+def test_runs_whose_queue_stayed_full_are_told_apart() -> None:
+    runs = [
+        run(1, plan(100e6, {"bbr": 50}), many(jain=0.3, drain=Drain(S, None))),
+        run(2, plan(100e6, {"bbr": 50}), many(jain=0.9, drain=Drain(S, 14 * S))),
+        run(3, plan(100e6, {"bbr": 50}), many(jain=0.8, drain=Drain(None, None))),
+        run(4, plan(100e6, {"bbr": 50}), many(jain=0.7)),
+    ]
+    cause = t05.judge(runs).cause
+    assert "In 1 run(s) the queue, once full, never fell to 10% of its limit: index 0.3." in cause
+    assert "In 1 run(s) it did, first 13 s after it was full: index 0.9." in cause
 
 
 def test_what_bbr_s_fairness_hangs_on_compares_only_conditions_that_differ_in_one_factor() -> None:

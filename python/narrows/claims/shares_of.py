@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from narrows.claims.drained import by_drain
 from narrows.claims.many import cases, lengths, medians, moved, of_scale, runs_of, spread, without
 from narrows.claims.verdict import Claim, Verdict, graded, ids, not_measured
 from narrows.metrics.flow_case import FlowCase
@@ -22,6 +23,8 @@ class ShareClaim:
     wanted: Callable[[FlowCase], bool]
     low: float
     high: float
+    tells_drain: bool = False
+    """Whether the verdict says what the share was where the queue stayed full."""
 
     def _share(self, many: ManyFlows) -> float | None:
         found = many.shares.get(self.cca)
@@ -55,5 +58,6 @@ class ShareClaim:
             (*found.values(), *moved(chosen, lambda m: m.share_settled.get(self.cca))),
             lengths(chosen),
             ids(runs_of(chosen)),
+            by_drain(chosen, "share", self._share) if self.tells_drain else "",
         )
         return without(verdict, chosen)

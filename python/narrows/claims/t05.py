@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from narrows.claims.drained import by_drain
 from narrows.claims.many import Cases, cases, lengths, medians, moved, runs_of, values, without
 from narrows.claims.verdict import Claim, Number, Verdict, graded, ids, not_measured
 from narrows.metrics.flow_case import FlowCase
@@ -61,7 +62,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         (*found.values(), *moved(everything, lambda m: m.jain_settled)),
         lengths(everything),
         ids(runs_of(everything)),
-        _cause(everything),
+        f"{_cause(everything)} {by_drain(chosen, 'index', lambda m: m.jain)}".strip(),
     )
     return without(verdict, chosen, claimed_too=bool(edge))
 

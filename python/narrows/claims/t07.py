@@ -15,5 +15,5 @@ CLAIM = Claim(
 )
 
 judge = ShareClaim(
-    CLAIM, "bbr", ("reno", "cubic"), lambda case: 2 * case.count("bbr") == case.flows > 2, LOW, HIGH
+    CLAIM, "bbr", ("reno", "cubic"), lambda case: 2 * case.count("bbr") == case.flows > 2, LOW, HIGH, True
 ).judge

@@ -27,6 +27,7 @@ import polars as pl
 
 from narrows.metrics.burstiness import Burstiness, FlowBurstiness, burstiness, burstiness_of_flows
 from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time, shares_over_time
+from narrows.metrics.first_drain import Drain, first_drain
 from narrows.metrics.jain import jain_index
 from narrows.metrics.losses_per_halving import LossesPerHalving, losses_per_halving
 from narrows.metrics.mathis import Mathis, mathis
@@ -58,7 +59,8 @@ class Settling:
 @dataclass(frozen=True)
 class FlowTables:
     """The stored tables of one run. `drops` has t_ns and label (of the dropped packet's flow; NULL: not
-    known); `levels` t_ns and value, the mean backlog in bytes per interval. None: not recorded."""
+    known); `levels` t_ns, value and lowest, the mean and the lowest backlog in bytes per interval. None: not
+    recorded."""
 
     tcp_flows: pl.DataFrame
     tcp_events: pl.DataFrame
@@ -112,6 +114,8 @@ class ManyFlows:
     mathis_choices: tuple[MathisChoice, ...] = ()
     share_series: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SHARES))
     """t_ns, cca, share: the same windows; without rows where all flows have one CCA."""
+    drain: Drain | None = None
+    """When the queue was first full and then drained, since the run's start; None: not recorded."""
 
     @property
     def flows(self) -> int:
@@ -165,6 +169,7 @@ def many_flows(tables: FlowTables) -> ManyFlows | None:
         flow_burstiness=_flow_burstiness(tables.drops, table, start_ns, stop_ns),
         mathis_choices=mathis_choices(_for_choices(flows, table, tables), mss, tables.mtu_bytes),
         share_series=_share_series(delivered, flows),
+        drain=_drain(tables, stop_ns),
     )
 
 
@@ -294,6 +299,13 @@ def _occupancy(tables: FlowTables, start_ns: int, stop_ns: int) -> float | None:
     inside = tables.levels.filter(pl.col("t_ns").is_between(start_ns, stop_ns, closed="left"))
     mean = inside["value"].mean()
     return float(mean) / tables.limit_bytes if isinstance(mean, float) else None
+
+
+def _drain(tables: FlowTables, stop_ns: int) -> Drain | None:
+    levels = tables.levels
+    if levels is None or not tables.limit_bytes:
+        return None
+    return first_drain(levels["t_ns"], levels["value"], levels["lowest"], tables.limit_bytes, stop_ns)
 
 
 # ---- over time -------------------------------------------------------------------------------------------

@@ -18,8 +18,9 @@ from narrows.metrics.flows_sampled import Sampled, Sender, flows_sampled
 from narrows.metrics.many_flows import FlowTables, ManyFlows, Settling, many_flows
 
 ETHERNET_HEADER_BYTES = 14
-LEVELS = "backlog_mean_bytes_"
-"""The series of the tap mode "drops": mean backlog over time, per interval, whose length ends its name."""
+LEVELS = {"value": "backlog_mean_bytes_", "lowest": "backlog_min_bytes_"}
+"""The series of the tap mode "drops": mean and lowest backlog over time, per interval, whose length ends
+their names."""
 
 
 def reader(folder: Path, plan: Mapping[str, Any]) -> Callable[[], ManyFlows | None] | None:
@@ -103,18 +104,14 @@ def _drops(folder: Path, hop: str) -> pl.DataFrame:
 
 
 def _levels(folder: Path, hop: str) -> pl.DataFrame | None:
-    mine = (
-        (pl.col("source").cast(pl.String) == hop)
-        & (pl.col("direction").cast(pl.String) == "down")
-        & pl.col("series").cast(pl.String).str.starts_with(LEVELS)
+    mine = (pl.col("source").cast(pl.String) == hop) & (pl.col("direction").cast(pl.String) == "down")
+    rows = pl.scan_parquet(folder / "samples.parquet").filter(mine)
+    series = pl.col("series").cast(pl.String)
+    mean, lowest = (
+        rows.filter(series.str.starts_with(start)).select("t_ns", pl.col("value").alias(name))
+        for name, start in LEVELS.items()
     )
-    found = (
-        pl.scan_parquet(folder / "samples.parquet")
-        .filter(mine)
-        .select("t_ns", "value")
-        .sort("t_ns")
-        .collect()
-    )
+    found = mean.join(lowest, on="t_ns").sort("t_ns").collect()
     return found if found.height else None
 
 

@@ -64,7 +64,10 @@ def tables(**changes: object) -> FlowTables:
     )
     whole = {
         "tcp_flows": flows_table(), "tcp_events": events_table(), "tcp_samples": samples_table(),
-        "drops": drops, "levels": pl.DataFrame({"t_ns": [0, START, 15 * S], "value": [9e9, 100.0, 300.0]}),
+        "drops": drops,
+        "levels": pl.DataFrame(
+            {"t_ns": [0, START, 15 * S], "value": [9e9, 100.0, 300.0], "lowest": [9e9, 0.0, 0.0]}
+        ),
         "rate_bps": 100e6, "mtu_bytes": 1500, "limit_bytes": 1000.0,
         "base_rtt_ns": {"sender1": 20_000_000, "sender2": 10_000_000},
     }  # fmt: skip

@@ -9,6 +9,7 @@ import pytest
 
 from narrows.metrics.burstiness import burstiness, burstiness_of_flows
 from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time, shares_over_time
+from narrows.metrics.first_drain import Drain, first_drain
 from narrows.metrics.losses_per_halving import losses_per_halving
 from narrows.metrics.mathis import mathis, predicted_bps
 from narrows.metrics.occupancy import occupancy, occupancy_of
@@ -53,6 +54,17 @@ def test_a_cca_that_delivered_nothing_in_a_window_has_a_share_of_zero_there() ->
         (10, "bbr", 1.0),
         (10, "reno", 0.0),
     ]
+
+
+def test_a_queue_drains_after_it_was_full_and_before_the_flows_stop() -> None:
+    t, mean, lowest = [0, 10, 20, 30, 40], [0, 96, 50, 99, 30], [0, 90, 10, 97, 0]
+    # empty at 0, but not full yet; full at 10, down to a tenth at 20
+    assert first_drain(t, mean, lowest, 100, 50) == Drain(10, 20)
+    assert first_drain(t, mean, lowest, 100, 20) == Drain(10, None)
+    assert first_drain(t[3:], mean[3:], lowest[3:], 100, 40) == Drain(30, None)  # it drains when they stopped
+    assert first_drain(t, mean, lowest, 200, 50) == Drain(None, None)
+    with pytest.raises(ValueError, match="limit 0"):
+        first_drain(t, mean, lowest, 0, 50)
 
 
 def test_time_to_fairness_is_after_the_last_unfair_window_and_must_last() -> None:
