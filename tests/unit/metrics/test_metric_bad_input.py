@@ -29,6 +29,7 @@ from narrows.metrics.columns import aligned, raw
 from narrows.metrics.distribution import distribution
 from narrows.metrics.ecdf import ecdf, weighted_ecdf
 from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time
+from narrows.metrics.first_drain import first_drain
 from narrows.metrics.freezes import freezes
 from narrows.metrics.glitches import glitches
 from narrows.metrics.goresponsiveness import goresponsiveness
@@ -115,6 +116,7 @@ METRICS: dict[str, Callable[[list[Any]], object]] = {
     "cloudflare.last_median": last_median,
     "cloudflare.loaded_latency": lambda x: loaded_latency(x, x, x, x).latency_ms,
     "distribution": lambda x: distribution(x).iqr,  # one sample has a median, beside its n, and no spread
+    "first_drain": lambda x: first_drain(x, x, x, 10, S).drained_ns,
     "freezes": freezes,
     "glitches": lambda x: glitches(x, 10.0).per_minute,
     "goresponsiveness": lambda x: goresponsiveness(x, x).mean_rpm,
@@ -202,6 +204,7 @@ def test_an_infinite_sample_is_refused_by_every_metric(name: str) -> None:
         "any_throughput",
         "any_whole.stability_values",
         "burstiness",
+        "first_drain",
         "freezes",
         "occupancy",
         "settled",
