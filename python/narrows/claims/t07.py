@@ -15,5 +15,11 @@ CLAIM = Claim(
 )
 
 judge = ShareClaim(
-    CLAIM, "bbr", ("reno", "cubic"), lambda case: 2 * case.count("bbr") == case.flows > 2, LOW, HIGH, True
+    CLAIM,
+    "bbr",
+    ("reno", "cubic"),
+    lambda case: 2 * case.count("bbr") == case.flows > 2,
+    LOW,
+    HIGH,
+    tells_drain=True,
 ).judge

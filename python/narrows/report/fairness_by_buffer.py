@@ -52,7 +52,9 @@ def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Resul
     panels = [panel for panel, several in buffers.items() if len(several) > 1]
     points = {case: point for case, point in points.items() if (case.scale, case.flows) in panels}
     if not panels:
-        return Missing(name, title, "BBR flows alone met only one buffer in units of the BDP")
+        return Missing(
+            name, title, "no run of BBR flows alone, or none of as many flows with another buffer in BDPs"
+        )
     rtts = sorted({case.rtts_ms[0] for case in points})
     colours = {rtt: COLOURS[i % len(COLOURS)] for i, rtt in enumerate(rtts)}
     used = {_other(case) for case in points}
