@@ -214,6 +214,10 @@ def test_of_two_runs_of_a_seed_the_longer_counts() -> None:
         runs.append(dataclasses.replace(one, plan=made))
     (same,) = flow_cases(runs).values()
     assert [one.run_id for one in same] == [runs[1].run_id]
+    # what was measured counts before what was planned: a run may end as soon as it has settled
+    long = dataclasses.replace(runs[2], read_many=lambda: many(jain=0.9, start_ns=0, stop_ns=9000 * S))
+    (same,) = flow_cases([*runs[:2], long]).values()
+    assert [one.run_id for one in same] == [long.run_id]
 
 
 def test_late_timers_are_a_factor_and_not_the_thesis_condition() -> None:

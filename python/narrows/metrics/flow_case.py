@@ -125,6 +125,11 @@ def _kernel(run: Observed) -> str:
     return ", ".join(word for word in (run.kernel_config, *loaded) if word)
 
 
+def _length(run: Observed) -> tuple[float, int, str]:
+    """What was measured, since a run may end before its plan does (`until_settled`)."""
+    return (run.many.seconds if run.many is not None else 0.0, _ends_ns(run.plan), run.run_id)
+
+
 def _ends_ns(plan: Mapping[str, Any]) -> int:
     """When the last flow stops at the latest; 0 if no time is set."""
     stops = [item.get("stop") or {} for item in plan["traffic"]]
@@ -146,12 +151,14 @@ def _offloads(plan: Mapping[str, Any]) -> bool:
 
 def flow_cases(runs: Iterable[Observed]) -> dict[FlowCase, list[Observed]]:
     """Good runs with a flow tap, by condition, in order; each seed counts once, by its longest run."""
-    found: dict[FlowCase, dict[int, Observed]] = defaultdict(dict)
-    chosen = [run for run in runs if run.ok and run.read_many is not None]
-    for run in sorted(chosen, key=lambda r: (-_ends_ns(r.plan), r.run_id)):
-        case = flow_case(run)
-        if case is not None:
-            found[case].setdefault(int(run.plan["seed"]), run)
+    several: dict[FlowCase, dict[int, list[Observed]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        if run.ok and run.read_many is not None and (case := flow_case(run)) is not None:
+            several[case][int(run.plan["seed"])].append(run)
+    found = {
+        case: {seed: same[0] if len(same) == 1 else max(same, key=_length) for seed, same in by_seed.items()}
+        for case, by_seed in several.items()
+    }
 
     def order(case: FlowCase) -> tuple[Any, ...]:
         scales = (*SCALES.values(), case.scale)
