@@ -40,9 +40,10 @@ def serving(*options: str) -> Iterator[str]:
         assert server.wait(60) == 0
 
 
-def client(*options: str) -> subprocess.CompletedProcess[str]:
-    """Our client, with intervals of 100 ms."""
-    command = [str(lab.agent_path()), "rpm-client", "--insecure", "--interval-ms", "100", *options]
+def client(*options: str, interval_ms: int = 100) -> subprocess.CompletedProcess[str]:
+    """Our client, with intervals as short as a live test can have them."""
+    pace = ["--interval-ms", str(interval_ms)]
+    command = [str(lab.agent_path()), "rpm-client", "--insecure", *pace, *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
@@ -118,17 +119,29 @@ def test_our_client_tests_nodes_http2_server_both_ways(tmp_path: Path) -> None:
 
 
 def test_our_client_and_our_metrics_agree_on_the_result_and_on_when_it_was_stable() -> None:
-    limit = 10
+    # They must agree each time, also on "too few probes". A machine so busy that the last four intervals hold
+    # too few is asked again with longer ones: there must be figures to agree on.
     with serving() as address:
-        done = client(
-            "--server", f"https://{address}", "--variant", "draft-08", "--stage-intervals", str(limit)
-        )
+        for interval_ms in (100, 400, 1600):
+            if figures_agree(address, interval_ms):
+                return
+    pytest.fail(f"too few probes in four intervals of {interval_ms} ms")
+
+
+def figures_agree(address: str, interval_ms: int) -> bool:
+    """Hold the client's summary against our assessment of its lines; whether all figures are there."""
+    limit = 10
+    done = client(
+        *("--server", f"https://{address}", "--variant", "draft-08", "--stage-intervals", str(limit)),
+        interval_ms=interval_ms,
+    )
     assert done.returncode == 0, done.stderr
     lines = rpm.lines(done.stdout, where="stdout")
     parsed = rpm.parse(done.stdout, "test", epoch_ns=0)
     samples = pl.concat(parsed.samples)
-    parameters = dataclasses.replace(DRAFT_08, interval_s=0.1)
+    parameters = dataclasses.replace(DRAFT_08, interval_s=interval_ms / 1000)
     summary = lines[-1]["Value"]["tests"]
+    complete = True
     for name, direction in (("download", "down"), ("upload", "up")):
         intervals = [i["Value"] for i in lines if i["Key"] == "interval" and i["Value"]["test"] == name]
         found = assess(
@@ -148,7 +161,12 @@ def test_our_client_and_our_metrics_agree_on_the_result_and_on_when_it_was_stabl
             (found.result.foreign_rpm, "foreign_rpm"),
             (found.result.loaded_rpm, "loaded_rpm"),
         ):
-            assert ours == pytest.approx(theirs[name_of_theirs], rel=1e-9)
+            if theirs[name_of_theirs] is None:
+                assert ours is None
+                complete = False
+            else:
+                assert ours == pytest.approx(theirs[name_of_theirs], rel=1e-9)
+    return complete
 
 
 def test_a_client_that_cannot_reach_its_server_says_so_in_one_line() -> None:
