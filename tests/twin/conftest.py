@@ -1,8 +1,12 @@
-"""What every twin needs of this host."""
+"""What every twin needs of this host, and that it has it alone."""
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,3 +16,12 @@ def namespaces() -> None:
     done = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"network namespaces cannot be made here: {done.stderr.strip()}")
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    """One twin at a time: the tests may run in several processes, share the host's namespaces and trace
+    instances, and look whether any is left."""
+    with (Path(tempfile.gettempdir()) / "narrows-twin-tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -30,8 +30,9 @@ use std::sync::Arc;
 const MAX_CONNECTIONS: usize = 1024;
 /// How often connections are looked at.
 const WATCH_NS: u64 = 5_000_000_000;
-/// Looks after which a connection must have spoken TLS and HTTP/2: 5 to 10 s.
-const HEAD_LOOKS: u32 = 2;
+/// Looks after which a connection must have spoken TLS and HTTP/2: 15 to 20 s. No sooner than our client gives up:
+/// the load of others may keep a busy host from answering for seconds, and a silent connection gives way anyway.
+const HEAD_LOOKS: u32 = 4;
 /// Looks without a byte either way after which a connection is closed: 60 to 65 s.
 const IDLE_LOOKS: u32 = 13;
 const ACCEPT_PAUSE_NS: u64 = 100_000_000;
