@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +21,6 @@ def namespaces() -> None:
 def alone() -> Iterator[None]:
     """One twin at a time: the tests may run in several processes, share the host's namespaces and trace
     instances, and look whether any is left."""
-    with (Path(tempfile.gettempdir()) / "narrows-twin-tests.lock").open("w") as lock:
+    with Path(__file__).open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
