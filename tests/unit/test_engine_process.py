@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -78,6 +79,18 @@ def test_a_child_that_waits_for_a_processor_does_not_stand_still(
     monkeypatch.setattr(process, "_waited_for_processor_s", lambda _: time.monotonic())
     ended, _, _ = carry(tmp_path, "sleep 1.5", limits=Limits(wall_s=60, stall_s=0.3))
     assert ended.reason == "exit"
+
+
+def test_the_time_for_which_we_stood_still_ourselves_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As in a container that was paused for a day after the first look.
+    looks = itertools.count()
+    real = time.monotonic
+    monkeypatch.setattr(process.time, "monotonic", lambda: real() + (86400 if next(looks) > 3 else 0))
+    ended, _, _ = carry(tmp_path, "sleep 1", limits=Limits(wall_s=60, stall_s=30))
+    assert ended.reason == "exit"
+    assert next(looks) > 4
 
 
 def test_how_long_a_process_waited_for_a_processor_is_read_of_the_host() -> None:

@@ -25,6 +25,7 @@ CONSOLE_MAX_BYTES = 8 * 1024 * 1024
 TAIL_LINES = 40
 POLL_S = 0.25
 GRACE_S = 10.0
+LONGEST_LOOK_S = 10.0
 LAUNCHER = Path(__file__).with_name("launch.py")
 
 
@@ -75,17 +76,34 @@ def launcher_argv(job: Job, *, new_session: bool = True) -> list[str]:
     return [sys.executable, "-I", "-S", str(LAUNCHER), text]
 
 
+class _Watched:
+    """Seconds for which we watched: of the time between two looks no more than `LONGEST_LOOK_S` counts.
+    Where a container or a whole machine is paused, the child stands still too.
+    """
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self._sum_s = 0.0
+
+    def __call__(self) -> float:
+        now = time.monotonic()
+        self._sum_s += min(now - self._last, LONGEST_LOOK_S)
+        self._last = now
+        return self._sum_s
+
+
 class _Output:
     """Takes the child's lines apart: progress to the sink, all else to the console file."""
 
-    def __init__(self, console: Path, sink: ProgressSink) -> None:
+    def __init__(self, console: Path, sink: ProgressSink, clock: _Watched) -> None:
         self._file = console.open("wb")
         self._left = CONSOLE_MAX_BYTES
         self._rest = b""
         self._sink = sink
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
         self.last_t_ns: int | None = None
-        self.moved_at = time.monotonic()
+        self._clock = clock
+        self.moved_at = clock()
 
     def feed(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -116,7 +134,7 @@ class _Output:
         except (ValueError, KeyError, TypeError):
             return False
         if self.last_t_ns is None or progress.t_ns > self.last_t_ns:
-            self.last_t_ns, self.moved_at = progress.t_ns, time.monotonic()
+            self.last_t_ns, self.moved_at = progress.t_ns, self._clock()
         self._sink(progress)
         return True
 
@@ -124,7 +142,8 @@ class _Output:
 def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: ProgressSink) -> Ended:
     """Run the job to its end. Blocks; to end it early, set `stop`."""
     started = time.monotonic()
-    output = _Output(console, sink)
+    clock = _Watched()
+    output = _Output(console, sink, clock)
     child = subprocess.Popen(
         launcher_argv(job),
         stdin=subprocess.DEVNULL,
@@ -152,14 +171,14 @@ def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: 
             pid, status, usage = os.wait4(child.pid, os.WNOHANG)
             if pid:
                 break
-            now = time.monotonic()
+            now = clock()
             waiting_s = _waited_for_processor_s(child.pid)
             if output.moved_at != moved_at:
                 moved_at, waited_s = output.moved_at, waiting_s
             if asked_at is None:
                 if stop.is_set():
                     reason = "stopped"
-                elif now - started > limits.wall_s:
+                elif now > limits.wall_s:
                     reason = "wall"
                 elif now - moved_at - (waiting_s - waited_s) > limits.stall_s:
                     reason = "stall"
