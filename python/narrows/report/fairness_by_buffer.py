@@ -58,7 +58,7 @@ def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Resul
     rtts = sorted({case.rtts_ms[0] for case in points})
     colours = {rtt: COLOURS[i % len(COLOURS)] for i, rtt in enumerate(rtts)}
     used = {_other(case) for case in points}
-    figure, grid = canvas(1, len(panels), PAGE_IN, row_in=2.9, sharey=True)
+    figure, grid = canvas(1, len(panels), PAGE_IN, row_in=2.9, sharex=True, sharey=True)
     with styled():
         for axes, (scale, flows) in zip(grid[0], panels, strict=True):
             axes.axvline(1, color=MARK_COLOUR, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
