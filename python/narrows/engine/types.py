@@ -46,7 +46,7 @@ class EngineInfo:
 
 @dataclass(frozen=True)
 class Limits:
-    """When a guest counts as hung, in wall time."""
+    """When a guest counts as hung, in wall time; while narrows itself was paused no time passes."""
 
     wall_s: float = 6 * 3600.0
     stall_s: float = 300.0

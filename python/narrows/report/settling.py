@@ -70,12 +70,12 @@ def _over_time(
             series = None if run.many is None else series_of(case, run.many).drop_nulls("value")
             if series is not None and series.height > 1:
                 found.setdefault(case, {})[run.run_id] = series
-    # Where there are more than places, the thesis' conditions come first.
-    panels = sorted(found.items(), key=lambda each: not each[0].is_thesis)
-    if not panels:
+    if not found:
         return Missing(name, title, "no run here has such a series of what its flows delivered")
-    left_out = max(0, len(panels) - MAX_PANELS)
-    panels = panels[:MAX_PANELS]
+    # Where there are more than places, the thesis' conditions come first, and of these those that moved most.
+    chosen = sorted(found, key=lambda case: (not case.is_thesis, -max(map(_moved, found[case].values()))))
+    panels = [(case, lines) for case, lines in found.items() if case in chosen[:MAX_PANELS]]
+    left_out = len(found) - len(panels)
     rows = -(-len(panels) // COLUMNS)
     figure, grid = canvas(rows, COLUMNS, PAGE_IN, row_in=1.5, sharey=True)
     cells = [axes for row in grid for axes in row]
@@ -94,5 +94,12 @@ def _over_time(
     ids = tuple(sorted(run_id for _, lines in panels for run_id in lines))
     caption = f"{caption} A line per run. {name_runs(ids)}"
     if left_out:
-        caption += f" {left_out} further condition(s) are not drawn."
+        caption += f" {left_out} further condition(s), variants or those that moved less, are not drawn."
     return Drawing(name, title, caption, ids, figure)
+
+
+def _moved(series: pl.DataFrame) -> float:
+    """How far the mean of the second half lies from that of the first."""
+    values = series["value"].to_numpy()
+    half = values.size // 2
+    return float(abs(values[half:].mean() - values[:half].mean()))
