@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from test_claims_many_flows import many, plan, run
 
 from narrows.metrics.flow_case import flow_case, flow_cases
+from narrows.metrics.observed import Observed
 from narrows.report.chapter3 import FIGURES, draw
 from narrows.report.drawing import Drawing, Missing
 from narrows.report.fairness_by_buffer import buffer_in_bdp, fairness_by_buffer
 from narrows.report.fairness_by_occupancy import fairness_by_occupancy
+from narrows.report.settling import MAX_PANELS, fairness_over_time
 
 BBR_ALONE = next(figure for figure in FIGURES if figure.name == "chapter3_fig_3_4")
 
@@ -63,3 +66,24 @@ def test_among_many_conditions_chapter_3_keeps_to_the_thesis() -> None:
     assert "3 conditions that are not the thesis' are left out" in thesis.caption
     all_of_them.close()
     thesis.close()
+
+
+def test_over_time_the_thesis_conditions_that_moved_most_are_drawn() -> None:
+    def moving(number: int, by: float, buffer: float = 1) -> Observed:
+        series = pl.DataFrame({"t_ns": [0, 10**10], "jain": [0.2, 0.2 + by]})
+        made = plan(100e6, {"bbr": 10}, rtt_ms=20 * number, buffer=buffer)
+        return run(number, made, many(jain=0.9, jain_series=series))
+
+    still = [moving(n, 0.0) for n in range(1, MAX_PANELS + 1)]
+    first = fairness_over_time(still, "x", "X")
+    assert isinstance(first, Drawing)
+    assert "not drawn" not in first.caption
+    moved, variant = moving(MAX_PANELS + 1, 0.5), moving(MAX_PANELS + 2, 0.7, buffer=0.25)
+    drawn = fairness_over_time([*still, moved, variant], "x", "X")
+    assert isinstance(drawn, Drawing)
+    assert len(drawn.run_ids) == MAX_PANELS
+    assert moved.run_id in drawn.run_ids
+    assert variant.run_id not in drawn.run_ids
+    assert "2 further condition(s)" in drawn.caption
+    first.close()
+    drawn.close()
