@@ -15,6 +15,7 @@ from narrows.report.fairness_by_occupancy import fairness_by_occupancy
 from narrows.report.settling import MAX_PANELS, fairness_over_time
 
 BBR_ALONE = next(figure for figure in FIGURES if figure.name == "chapter3_fig_3_4")
+QUEUE = next(figure for figure in FIGURES if figure.name == "chapter3_queue")
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,21 @@ def test_among_many_conditions_chapter_3_keeps_to_the_thesis() -> None:
     assert "3 conditions that are not the thesis' are left out" in thesis.caption
     all_of_them.close()
     thesis.close()
+
+
+def test_the_queue_has_a_panel_for_each_mix_of_ccas_and_scale() -> None:
+    full = many(utilisation=1.0, occupancy_mean=0.8)
+    plans = [
+        plan(100e6, {"bbr": 10}), plan(100e6, {"bbr": 1, "reno": 9}), plan(1e9, {"bbr": 1, "reno": 99}),
+        plan(100e6, {"bbr": 5, "reno": 5}),
+    ]  # fmt: skip
+    drawn = draw(QUEUE, flow_cases([run(n, each, full) for n, each in enumerate(plans)]))
+    assert isinstance(drawn, Drawing)
+    titles = {axes.get_title(loc="left") for axes in drawn.figure.axes} - {""}
+    assert titles == {
+        "BBR, edge", "one BBR flow + NewReno, edge", "one BBR flow + NewReno, middle", "BBR + NewReno, edge"
+    }  # fmt: skip
+    drawn.close()
 
 
 def test_over_time_the_thesis_conditions_that_moved_most_are_drawn() -> None:

@@ -28,6 +28,7 @@ SeriesOf = Callable[[FlowCase], str]
 Values = dict[str, list[float]]
 """Values of the runs of one condition, by the figure's line."""
 
+CCA_NAMES = {"reno": "NewReno", "cubic": "CUBIC", "bbr": "BBR"}
 LEGEND_CHARACTERS = 130
 MOST_SERIES = 8
 Stroke = Literal["-", ":", "-."]
@@ -60,7 +61,7 @@ class Figure:
     thesis: dict[str, tuple[float, ...]]
     top: float | None = None
     by_mix: bool = False
-    """Each mix of CCAs is a line of its own."""
+    """Each mix of CCAs has panels of its own."""
 
 
 def _on_losses(many: ManyFlows) -> float | None:
@@ -208,23 +209,36 @@ def draw(figure: Figure, found: Cases) -> Result:
     chosen = {case: same for case, same in found.items() if figure.wanted(case)}
     points = {case: _values(figure, same) for case, same in chosen.items()}
     points = {case: values for case, values in points.items() if any(values.values())}
-    points, left_out = _few(points, figure.by_mix)
+    points, left_out = _few(points)
     if not points:
         return Missing(
             figure.name, figure.title, "no run here has these flows, or its tables hold no such number"
         )
     scales = list(dict.fromkeys(case.scale for case in points))
-    looks = _looks(points, figure.by_mix)
+    mixes = sorted({_mix(case) for case in points}, key=_together_last) if figure.by_mix else [None]
+    looks = _looks(points)
     handles = _legend(figure, looks)
     columns = max(1, min(4, LEGEND_CHARACTERS // (max(len(str(h.get_label())) for h in handles) + 8)))
     rows = -(-len(handles) // columns)
-    drawing, grid = canvas(1, len(scales), PAGE_IN, row_in=2.3 + LEGEND_ROW_IN * rows, sharey=True)
+    high = 2.3 if len(mixes) == 1 else 1.25
+    drawing, grid = canvas(
+        len(mixes), len(scales), PAGE_IN, row_in=high + LEGEND_ROW_IN * rows / len(mixes), sharey=True
+    )
     with styled():
-        for axes, scale in zip(grid[0], scales, strict=True):
-            _panel(axes, figure, {case: v for case, v in points.items() if case.scale == scale}, looks)
-            axes.set_title(scale)
+        for row, mix in zip(grid, mixes, strict=True):
+            for axes, scale in zip(row, scales, strict=True):
+                own = {case: v for case, v in points.items() if case.scale == scale}
+                own = {case: v for case, v in own.items() if mix in (None, _mix(case))}
+                if not own:
+                    axes.set_axis_off()
+                    continue
+                _panel(axes, figure, own, looks)
+                axes.set_title(scale if mix is None else f"{mix}, {scale}")
+            row[0].set_ylabel(figure.y_label)
+            if len(mixes) > 1:
+                row[0].locator_params(axis="y", nbins=3)
+        for axes in grid[-1]:
             axes.set_xlabel("flows")
-        grid[0][0].set_ylabel(figure.y_label)
         if figure.top is not None:
             grid[0][0].set_ylim(0, figure.top)
         elif "index" not in figure.y_label:
@@ -247,11 +261,11 @@ def draw(figure: Figure, found: Cases) -> Result:
     return Drawing(figure.name, figure.title, caption, ids, drawing)
 
 
-def _few(points: dict[FlowCase, Values], by_mix: bool) -> tuple[dict[FlowCase, Values], int]:
+def _few(points: dict[FlowCase, Values]) -> tuple[dict[FlowCase, Values], int]:
     """Where there are more series than eyes can follow, only the thesis' conditions; how many others there
     are."""
     thesis = {case: values for case, values in points.items() if case.is_thesis}
-    if not thesis or len({_series(case, by_mix) for case in points}) <= MOST_SERIES:
+    if not thesis or len({_series(case) for case in points}) <= MOST_SERIES:
         return points, 0
     return thesis, len(points) - len(thesis)
 
@@ -264,29 +278,28 @@ def _values(figure: Figure, same: Sequence[Observed]) -> Values:
     return made
 
 
-def _series(case: FlowCase, by_mix: bool) -> str:
+def _mix(case: FlowCase) -> str:
+    """Which CCAs meet; one BBR flow among others is a case of its own."""
+    names = [CCA_NAMES.get(cca, cca) for cca in case.ccas]
+    if "bbr" in case.ccas and case.count("bbr") == 1 and len(case.ccas) > 1:
+        names[case.ccas.index("bbr")] = "one BBR flow"
+    return " + ".join(names)
+
+
+def _together_last(mix: str) -> tuple[int, str]:
+    return (mix.count("+"), mix)
+
+
+def _series(case: FlowCase) -> str:
     """What tells lines of one panel apart: RTT, and whatever is not the thesis' condition."""
-    parts = [case.rtt]
-    if by_mix:
-        mix = [f"one {cca}" if case.count(cca) == 1 else cca for cca in case.ccas]
-        parts.insert(0, " + ".join(mix))
-    words = case.words().split(", ")
-    return ", ".join(parts + words[3:])
+    return ", ".join([case.rtt, *case.words().split(", ")[3:]])
 
 
-def _looks(points: Iterable[FlowCase], by_mix: bool) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each series, in order. Where mixes are told apart they have the colours, and RTTs
-    and whatever else the markers: there are more series than colours."""
-    names: dict[str, tuple[str, str]] = {}
-    for case in points:
-        name = _series(case, by_mix)
-        mix, _, rest = name.partition(", ") if by_mix else (name, "", name)
-        names.setdefault(name, (mix, rest))
-    mixes, rests = (list(dict.fromkeys(part)) for part in zip(*names.values(), strict=True))
-    return {
-        name: (COLOURS[mixes.index(mix) % len(COLOURS)], MARKERS[rests.index(rest) % len(MARKERS)])
-        for name, (mix, rest) in names.items()
-    }
+def _looks(points: Iterable[FlowCase]) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each series; shorter RTTs first."""
+    by_rtt = sorted(points, key=lambda case: (len(case.rtts_ms), case.rtts_ms))
+    names = list(dict.fromkeys(_series(case) for case in by_rtt))
+    return {name: (COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)]) for at, name in enumerate(names)}
 
 
 def _panel(
@@ -296,7 +309,7 @@ def _panel(
     looks: dict[str, tuple[str, str]],
 ) -> None:
     counts = sorted({case.flows for case in points})
-    own = [name for name in looks if any(_series(case, figure.by_mix) == name for case in points)]
+    own = [name for name in looks if any(_series(case) == name for case in points)]
     for level in figure.thesis.get(next(iter(points)).scale, ()):
         axes.axhline(level, color=MARK_COLOUR, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     for number, name in enumerate(own):
@@ -304,7 +317,7 @@ def _panel(
         for (style, fill), line in zip(STYLES, figure.lines, strict=False):
             at, middle, low, high = [], [], [], []
             for case, values in sorted(points.items(), key=lambda each: each[0].flows):
-                if _series(case, figure.by_mix) == name and values[line.name]:
+                if _series(case) == name and values[line.name]:
                     at.append(counts.index(case.flows) + _offset(number, len(own)))
                     middle.append(float(np.median(values[line.name])))
                     low.append(middle[-1] - min(values[line.name]))
