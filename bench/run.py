@@ -40,8 +40,6 @@ FLOWS = tuple(scale.cases())
 CORESCALE = ("steady", "linear", "full")
 ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, *CORESCALE, "study", "metrics", "calibration")
 GROUPS = {"flows": FLOWS, "all": ROWS}
-NS3_REPEATS_AT_10_GBPS = 1
-"""One takes minutes there."""
 
 
 def conditions(engine: UmlEngine, repeats: int, cpu: int) -> dict[str, Any]:
@@ -85,6 +83,9 @@ def parse() -> argparse.Namespace:
         default=300,
         help="wall s after which ns-3 is stopped there (four times that in the row steady)",
     )
+    parser.add_argument(
+        "--ns3-repeats", type=int, default=1, help="runs of ns-3 at 10 Gbit/s, which take minutes each"
+    )
     chosen = parser.parse_args()
     wanted = {row for word in chosen.rows.split(",") for row in GROUPS.get(word, (word,))}
     if unknown := wanted - set(ROWS):
@@ -105,7 +106,7 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> list[tuple[str, ro
             scale.beside_ns3,
             bench,
             case,
-            ns3_repeats=bench.repeats if case.rate_gbps == 1 else NS3_REPEATS_AT_10_GBPS,
+            ns3_repeats=bench.repeats if case.rate_gbps == 1 else chosen.ns3_repeats,
             ns3_limit_s=chosen.ns3_limit,
         )
         for name, case in scale.cases(chosen.seconds).items()
@@ -116,7 +117,7 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> list[tuple[str, ro
         ("boot", lambda: [rows.boot(bench)]),
         ("memory", lambda: [rows.memory(bench)]),
         *flows.items(),
-        ("steady", lambda: scale.steady(bench, chosen.seconds, 4 * chosen.ns3_limit)),
+        ("steady", lambda: scale.steady(bench, chosen.seconds, chosen.ns3_repeats, 4 * chosen.ns3_limit)),
         ("linear", lambda: [scale.linear(bench, chosen.seconds)]),
         ("full", lambda: [scale.full(bench, chosen.seconds)]),
         ("study", lambda: [study.cost(bench, chosen.study_runs)]),

@@ -230,20 +230,28 @@ def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float
     ]
 
 
-def steady(bench: Bench, seconds: float | None, ns3_limit_s: float) -> list[Row]:
+def steady(bench: Bench, seconds: float | None, ns3_repeats: int, ns3_limit_s: float) -> list[Row]:
     """What a virtual second of a long run at CoreScale costs once slow start's overshoot is over. In turns
-    with late timers, which are cheaper, and another experiment (docs/corescale.md); then ns-3, once."""
+    with late timers, which are cheaper, and another experiment (docs/corescale.md), and with ns-3."""
     two = {late: Case(1000, "reno", 10, seconds or 15.0, late=late) for late in (False, True)}
     runs: dict[bool, list[Ours]] = {late: [] for late in two}
+    theirs: list[dict[str, Any]] = []
+    missing = ""
     for i in range(bench.repeats):
         for late, case in two.items():
             bench.say(f"long run: {case.name}, {i + 1} of {bench.repeats}")
             runs[late].append(run(bench, case, STEADY_FROM_S))
+        if i < ns3_repeats and not missing:
+            bench.say(f"ns-3: {two[False].name}, {i + 1} of {ns3_repeats}")
+            try:
+                theirs.append(steady_ns3(bench, two[False], ns3_limit_s))
+            except BenchError as error:
+                missing = f"no ns-3: {error}"
     slopes = {late: [o.traffic_s for o in each if o.traffic_s is not None] for late, each in runs.items()}
     numbers = {("late" if late else "exact"): [asdict(o) for o in each] for late, each in runs.items()}
     name = f"{two[False].name}: wall s per virtual s from {STEADY_FROM_S:g} s on"
     target = f"≤ {CORE_S_PER_VIRTUAL_S} s"
-    if not all(slopes.values()):
+    if any(len(slopes[late]) < len(runs[late]) for late in two):
         return [Row(name, target, "not measured", False, "the runs end too early", numbers)]
     cost = {late: Spread.of(each) for late, each in slopes.items()}
     whole = {
@@ -259,43 +267,39 @@ def steady(bench: Bench, seconds: float | None, ns3_limit_s: float) -> list[Row]
         f"{runs[True][-1].packets} packets",
         numbers,
     )
-    return [row, steady_beside_ns3(bench, two[False], cost[False], runs[False], ns3_limit_s)]
+    return [row, steady_beside_ns3(two[False], runs[False], theirs, missing)]
 
 
-def steady_beside_ns3(bench: Bench, case: Case, ours: Spread, runs: list[Ours], ns3_limit_s: float) -> Row:
-    """ns-3 on the same work after the same virtual time. Per packet: should a link not be full, it is not
-    flattered by that."""
+def steady_ns3(bench: Bench, case: Case, limit_s: float) -> dict[str, Any]:
+    """What ns-3 printed about the same work, watched for `STEADY_NS3_S` after the same virtual time."""
+    short = replace(case, seconds=STEADY_FROM_S + STEADY_NS3_S)
+    shown = program([str(ns3_program(bench)), *short.ns3(limit_s, STEADY_FROM_S)], bench.cpu)
+    if not shown["late_packets"]:
+        raise BenchError(f"it was stopped after {limit_s:g} s at {shown['virtual_s']:g} virtual s")
+    return shown
+
+
+def steady_beside_ns3(case: Case, ours: list[Ours], theirs: list[dict[str, Any]], missing: str) -> Row:
+    """Per packet: should a link not be full, it is not flattered by that."""
     name = f"{case.name}: ns-3 / narrows, per packet, from {STEADY_FROM_S:g} s on"
     target = f"≥ {CORE_RATIO:.0f} ×"
-    shown: dict[str, Any] = {}
-    short = replace(case, seconds=STEADY_FROM_S + STEADY_NS3_S)
-    try:
-        words = [str(ns3_program(bench)), *short.ns3(ns3_limit_s, STEADY_FROM_S)]
-        bench.say(f"ns-3: {short.name}")
-        shown.update(program(words, bench.cpu))
-    except BenchError as error:
-        return Row(name, target, "not measured", False, f"no ns-3: {error}")
-    if not shown["late_packets"]:
-        return Row(
-            name, target, "not measured", False,
-            f"ns-3 was stopped after {ns3_limit_s:g} s at {shown['virtual_s']:g} virtual s", shown,
-        )  # fmt: skip
-    per_second = statistics.median(one.late_packets_per_s or 0 for one in runs)
-    if not per_second:
-        return Row(name, target, "not measured", False, "no packet left after that")
-    packet_us = ours.median * 1e6 / per_second
-    ns3_us = shown["late_wall_s"] * 1e6 / shown["late_packets"]
-    ratio = ns3_us / packet_us
+    if not theirs or not all(o.late_packets_per_s for o in ours):
+        return Row(name, target, "not measured", False, missing or "no packet left after that")
+    packet_us = [(o.traffic_s or 0) * 1e6 / (o.late_packets_per_s or 1) for o in ours]
+    ns3_us = [shown["late_wall_s"] * 1e6 / shown["late_packets"] for shown in theirs]
+    ratio = statistics.median(ns3_us) / statistics.median(packet_us)
+    pairs = [b / a for a, b in zip(packet_us, ns3_us, strict=False)]
+    per_s = Spread.of([shown["late_wall_s"] / shown["late_virtual_s"] for shown in theirs])
+    before_s = Spread.of([(shown["run_wall_s"] - shown["late_wall_s"]) / STEADY_FROM_S for shown in theirs])
     return Row(
         name,
         target,
-        f"{ratio:.1f} ×",
+        f"{ratio:.1f} × (pairs {min(pairs):.1f}–{max(pairs):.1f})",
         ratio >= CORE_RATIO,
-        f"ns-3 {ns3_us:.1f} µs per packet and {shown['late_wall_s'] / shown['late_virtual_s']:.1f} s per "
-        f"virtual second (n=1, {shown['late_virtual_s']:g} virtual s, {shown['late_packets']} packets; "
-        f"before that {(shown['run_wall_s'] - shown['late_wall_s']) / STEADY_FROM_S:.1f} s per virtual "
-        f"second), narrows {packet_us:.2f} µs and {ours.text()} s ({per_second:.0f} packets)",
-        shown,
+        f"µs per packet: ns-3 {Spread.of(ns3_us).text(1)} and narrows {Spread.of(packet_us).text()}; ns-3 "
+        f"wall s per virtual s {per_s.text(1)} over {theirs[-1]['late_virtual_s']:g} virtual s, before that "
+        f"{before_s.text(1)}",
+        {"ns-3": theirs},
     )
 
 
