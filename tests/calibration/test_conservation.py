@@ -224,6 +224,8 @@ def test_super_packets_add_up_and_what_their_records_lack_is_told(tmp_path: Path
     verdicts = [check["verdict"] for check in checks_of(made) if not check["check"].startswith("links")]
     assert verdicts == ["ok"] * len(verdicts)
     assert len(verdicts) >= 6
+    balances = [check for check in checks_of(made) if check["check"].startswith("tap: arrived")]
+    assert [set(balance["left"]) for balance in balances] == [{"packets", "bytes"}] * 2
     told = [warning for warning in made.manifest["warnings"] if "65535" in warning]
     assert len(told) == (0 if mode == "drops" else 1), made.manifest["warnings"]
 

@@ -105,6 +105,8 @@ def test_the_thesis_own_numbers_hold() -> None:
     assert t01.judge(runs).verdict == "holds"
     assert t03.judge(runs).verdict == "holds"
     assert t06.judge([share(1, 10e9, {"bbr": 1, "reno": 999}, "bbr", 0.4)]).verdict == "holds"
+    against_one = share(2, 100e6, {"bbr": 1, "reno": 1}, "bbr", 0.9)
+    assert t06.judge([share(1, 10e9, {"bbr": 1, "reno": 999}, "bbr", 0.4), against_one]).verdict == "holds"
     assert t07.judge([share(1, 10e9, {"bbr": 500, "cubic": 500}, "bbr", 0.999)]).verdict == "holds"
     assert t08.judge([share(1, 10e9, {"cubic": 500, "reno": 500}, "cubic", 0.75)]).verdict == "holds"
 

@@ -63,6 +63,10 @@ def tap_of(folder: Path, packets: int) -> tap.Tap:
     return tap.read(path)
 
 
+def balance(hop: conservation.HopChecks) -> conservation.Check:
+    return next(check for check in hop.checks if check.name.startswith("tap: arrived ="))
+
+
 def test_only_hhf_s_own_backlog_stands_in_for_its_parents(tmp_path: Path) -> None:
     found = of_tc(plan(tmp_path, "hhf()"), result("hhf", backlog=1448))["tap"]
     assert found.ok is True
@@ -92,7 +96,7 @@ def test_with_super_packets_records_are_counted_and_missing_bytes_are_told(tmp_p
     # Two super-packets of 66 616 bytes, which a record cannot hold; the tap's totals can.
     data = tap_of(tmp_path, 2)
     seen = result(
-        "pfifo", arrived_packets=2, arrived_bytes=2 * 64_000, departed_packets=2, departed_bytes=2 * 66_616,
+        "pfifo", arrived_packets=2, arrived_bytes=2 * 66_616, departed_packets=2, departed_bytes=2 * 66_616,
         dropped_packets=0, dropped_bytes=0,
     )  # fmt: skip
     (hop,) = conservation.check(made, seen, data)
@@ -103,6 +107,13 @@ def test_with_super_packets_records_are_counted_and_missing_bytes_are_told(tmp_p
     assert "1.6 % of the departed bytes are in no record" in told
     (hop,) = conservation.check(made, seen, tap_of(tmp_path, 1))
     assert [check.ok for check in hop.checks if check.name == "tap: records = totals"] == [False]
+    assert balance(hop).ok is True
+    seen = result(
+        "pfifo", arrived_packets=2, arrived_bytes=2 * 64_000, departed_packets=2, departed_bytes=2 * 66_616,
+        dropped_packets=0, dropped_bytes=0,
+    )  # fmt: skip
+    (hop,) = conservation.check(made, seen, data)
+    assert balance(hop).ok is False
 
 
 @pytest.mark.parametrize(

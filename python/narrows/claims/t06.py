@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from narrows.claims.shares_of import ShareClaim
 from narrows.claims.verdict import Claim
+from narrows.metrics.flow_case import FlowCase
 
 LOW, HIGH = 0.3, 0.5  # "40 %"
 
@@ -14,4 +15,9 @@ CLAIM = Claim(
     "t06_one_bbr_against_many.py",
 )
 
-judge = ShareClaim(CLAIM, "bbr", ("reno", "cubic"), lambda case: case.count("bbr") == 1, LOW, HIGH).judge
+
+def _is_one_against_many(case: FlowCase) -> bool:
+    return case.count("bbr") == 1 and case.flows > 2
+
+
+judge = ShareClaim(CLAIM, "bbr", ("reno", "cubic"), _is_one_against_many, LOW, HIGH).judge

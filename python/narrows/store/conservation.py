@@ -20,9 +20,9 @@ from narrows.store import tap_intervals
 from narrows.store.agent_result import AgentResult, HopResult, TapTotals
 
 SUPER_PACKETS = "offloads are on: a super-packet is one to the tap and the links, and its segments to tc"
-"""Then packets are not compared with tc's, nor the bytes that arrived: a super-packet's size with the headers
-of all its segments is known only once the qdisc has it."""
+"""Then packets are not compared with tc's."""
 COUNTS = ("arrived", "departed", "dropped", "queued")
+UNITS = ("packets", "bytes")
 MISCOUNTED_ABOVE = ("hhf",)
 """Qdiscs that may drop a packet of another size than the one that comes without telling their parent, whose
 backlog in bytes is then wrong for good (net/sched/sch_hhf.c, hhf_enqueue, up to 7.2). Their own is right."""
@@ -135,29 +135,25 @@ def _tap_checks(
         return [
             Check(name, False, note="nothing to check: no packet arrived at this queue") for name in names
         ]
-    units = ("packets",) if super_packets else ("packets", "bytes")
     balance = _equal(
         names[0],
-        {unit: int(getattr(totals, f"arrived_{unit}")) for unit in units},
-        {unit: sum(int(getattr(totals, f"{what}_{unit}")) for what in COUNTS[1:]) for unit in units},
-        note=SUPER_PACKETS if super_packets else None,
+        {unit: int(getattr(totals, f"arrived_{unit}")) for unit in UNITS},
+        {unit: sum(int(getattr(totals, f"{what}_{unit}")) for what in COUNTS[1:]) for unit in UNITS},
     )
-    expected = {
-        f"{what}_{unit}": int(getattr(totals, f"{what}_{unit}"))
-        for what in COUNTS
-        for unit in ("packets", "bytes")
-    }
+    expected = {f"{what}_{unit}": int(getattr(totals, f"{what}_{unit}")) for what in COUNTS for unit in UNITS}
     if totals.marked_packets is not None:
         expected["marked_packets"] = totals.marked_packets
-    if super_packets:  # a record knows one size of a packet, at most 65535, and none of both ends
-        expected = {key: value for key, value in expected.items() if key.endswith("_packets")}
+    # a record's size of a packet ends at 65535; an interval's sum does not
+    recorded = {key: n for key, n in expected.items() if not super_packets or key.endswith("_packets")}
     if hop.tap == "drops":
-        return [balance, *_lean_checks(number, data, names[1], expected)]
+        return [balance, *_lean_checks(number, data, names[1], expected, recorded)]
     found = count(data.of_hop(number))
-    return [balance, _equal(names[1], {key: found[key] for key in expected}, expected)]
+    return [balance, _equal(names[1], {key: found[key] for key in recorded}, recorded)]
 
 
-def _lean_checks(number: int, data: tap_file.Tap, name: str, expected: dict[str, int]) -> list[Check]:
+def _lean_checks(
+    number: int, data: tap_file.Tap, name: str, expected: dict[str, int], recorded: dict[str, int]
+) -> list[Check]:
     """Intervals hold every packet; one by one are only those dropped, marked or still queued."""
     found = count(data.of_hop(number))
     intervals = tap_intervals.totals(data.intervals[data.intervals["hop"] == number])
@@ -170,8 +166,8 @@ def _lean_checks(number: int, data: tap_file.Tap, name: str, expected: dict[str,
         ),
         _equal(
             "tap: records of drops and marks = totals",
-            {key: found[key] for key in alone if key in expected},
-            {key: expected[key] for key in alone if key in expected},
+            {key: found[key] for key in alone if key in recorded},
+            {key: recorded[key] for key in alone if key in recorded},
         ),
     ]
 
