@@ -17,7 +17,7 @@ from narrows.metrics.flow_case import BUFFER_BYTES, EXACT, SCALES, FlowCase, flo
 from narrows.metrics.observed import Observed
 from narrows.report.chapter3 import COLOURS
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
-from narrows.report.style import MARK_COLOUR, PAGE_IN, canvas, styled
+from narrows.report.style import MARK_COLOUR, PAGE_IN, canvas, panel_columns, styled
 
 BITS = 8
 OTHERS: tuple[tuple[str, str, Callable[[FlowCase], bool]], ...] = (
@@ -58,9 +58,13 @@ def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Resul
     rtts = sorted({case.rtts_ms[0] for case in points})
     colours = {rtt: COLOURS[i % len(COLOURS)] for i, rtt in enumerate(rtts)}
     used = {_other(case) for case in points}
-    figure, grid = canvas(1, len(panels), PAGE_IN, row_in=2.9, sharex=True, sharey=True)
+    titles = [f"{scale}, {flows} flows" for scale, flows in panels]
+    columns = panel_columns(titles)
+    rows = -(-len(panels) // columns)
+    figure, grid = canvas(rows, columns, PAGE_IN, row_in=2.9 if rows == 1 else 2.1, sharex=True, sharey=True)
+    cells = [axes for row in grid for axes in row]
     with styled():
-        for axes, (scale, flows) in zip(grid[0], panels, strict=True):
+        for axes, title_of, (scale, flows) in zip(cells, titles, panels, strict=False):
             axes.axvline(1, color=MARK_COLOUR, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             for case, (at, found, _) in points.items():
                 if (case.scale, case.flows) == (scale, flows):
@@ -72,10 +76,15 @@ def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Resul
                     )  # fmt: skip
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            axes.set_title(f"{scale}, {flows} flows")
-            axes.set_xlabel("buffer (base BDP)")
+            axes.set_title(title_of)
             axes.set_ylim(0, 1.04)
-        grid[0][0].set_ylabel("Jain's index")
+        for axes in cells[len(panels) :]:
+            axes.set_visible(False)
+        for row in grid:
+            row[0].set_ylabel("Jain's index")
+        for axes in cells[max(0, len(panels) - columns) : len(panels)]:
+            axes.set_xlabel("buffer (base BDP)")
+            axes.tick_params(labelbottom=True)
         handles = [
             Line2D([], [], color=colours[rtt], linestyle="-", label=f"{rtt:g} ms") for rtt in rtts
         ] + [
