@@ -87,6 +87,7 @@ def test_curl_gets_the_small_object_over_either_http(option: str, version: str) 
     assert done.stdout == f"{version} 1"
 
 
+@pytest.mark.slow
 @NODE
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 def test_our_client_tests_nodes_http2_server_both_ways(tmp_path: Path) -> None:

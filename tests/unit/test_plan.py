@@ -102,6 +102,24 @@ def test_the_order_of_runs_is_that_of_the_file_with_seeds_innermost(grid: Plans)
     assert [rate for rate, _ in itertools.groupby(k["rate"] for k in keys)] == ["100Mbit", "1Gbit"]
 
 
+def test_a_repetition_has_the_plan_that_it_would_have_alone(grid: Plans, tmp_path: Path) -> None:
+    settled = '''"""Many?"""
+from narrows.spec import *
+link = Dumbbell(rate="100 Mbit/s", queue=bfifo(limit="1 MB"), pairs=[pair("20 ms", senders=2), pair("50 ms")])
+flows = bulk(flows=9, start_jitter="1 s", start_spread="10 s", duration="5 min")
+flow_tap(warm_up="1 min", interval="1 s")
+until_settled("jain", window="1 min")
+repeat(3)
+'''
+    for text, planned in ((GRID, grid), (settled, plans_of(tmp_path, settled))):
+        alone = plans_of(tmp_path, text.replace("repeat(3)", "repeat(1, first=2)"))
+        of_three = [n for n, plan in enumerate(planned.plans) if plan.key["seed"] == "2"]
+        assert [planned.plans[n] for n in of_three] == list(alone.plans)
+        assert [planned.expected_end_ns[n] for n in of_three] == list(alone.expected_end_ns)
+        starts = [plan.traffic for plan in planned.plans[:3]]
+        assert starts[0] != starts[1] != starts[2]
+
+
 def test_all_ids_differ_and_depend_on_kernel_and_agent(grid: Plans) -> None:
     ids = {run_id(plan, kernel="k", agent="a") for plan in grid.plans}
     assert len(ids) == len(grid.plans)

@@ -90,9 +90,15 @@ def plan_file(path: Path | str) -> Plans:
 
 def plan_experiment(experiment: Experiment) -> Plans:
     """All plans of a loaded experiment."""
-    made, ends = [], []
+    made: list[Plan] = []
+    ends: list[int] = []
+    choices = topology = None
     for run in expand(experiment):
-        plan, end_ns = _plan(experiment, run, _topology(run))
+        if topology is None or run.choices is not choices:
+            choices, topology = run.choices, _topology(run)
+            plan, end_ns = _plan(experiment, run, topology)
+        else:
+            plan, end_ns = _another_repetition(made[-1], run, topology)
         made.append(plan)
         ends.append(end_ns)
     return Plans(experiment, tuple(made), tuple(ends))
@@ -104,13 +110,30 @@ def _topology(run: ResolvedRun) -> Topology:
     return dumbbell()
 
 
+def _another_repetition(plan: Plan, run: ResolvedRun, topology: Topology) -> tuple[Plan, int]:
+    """The plan of a run that differs from this one in its seed alone: only random starts hang on it here.
+
+    Planning takes a millisecond, most of it for the set-up, and an experiment may have ten thousand runs.
+    """
+    times = Timetable(run)
+    traffic, composites, _ = lower(run, topology, times)
+    changes: dict[str, object] = {
+        "key": run.key,
+        "seed": run.seed,
+        "limit_ns": _limit_ns(times),
+        "until_settled": until_settled(run, times, traffic),
+        "traffic": traffic,
+        "composites": composites,
+    }
+    return plan.model_copy(update=changes), times.expected_end_ns()
+
+
 def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple[Plan, int]:
     times = Timetable(run)
     traffic, composites, l4s_ports = lower(run, topology, times)
     changes, told = linux.changes(topology, run.link)
     summary = linux.summary(run.link, told)
     values = _sysctls(run, topology, traffic, summary)
-    latest_ns = times.latest_end_ns()
     samplers = _samplers(run, topology)
     captures = _captures(run, topology)
     _check_ids(run, traffic, samplers, captures)
@@ -126,7 +149,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         + _up_to_seconds(EPOCH_RTTS * rtt_ns)
         + _up_to_seconds(sum(OTHER_PATH_NS + OTHER_PATH_RTTS * rtt for rtt in _other_rtts_ns(summary)))
         + _up_to_seconds(_emptying_ns(summary)),
-        limit_ns=latest_ns + latest_ns // 2 + LIMIT_SLACK_NS,
+        limit_ns=_limit_ns(times),
         machine=Machine(
             memory_bytes=_memory_bytes(run, summary, traffic, topology),
             timer_latency=None
@@ -150,6 +173,11 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
     capacity.check(plan, run.link.where)
     super_packets.check(plan, run.link.where)
     return plan, times.expected_end_ns()
+
+
+def _limit_ns(times: Timetable) -> int:
+    latest_ns = times.latest_end_ns()
+    return latest_ns + latest_ns // 2 + LIMIT_SLACK_NS
 
 
 def _emptying_ns(link: LinkSummary) -> int:
