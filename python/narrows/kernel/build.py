@@ -22,16 +22,19 @@ from pathlib import Path
 from narrows.errors import KernelError
 from narrows.kernel import image, source
 
-KERNEL_OBJECTS = 1_410
+KERNEL_OBJECTS = 900
 """About how many files a build compiles; for the progress only."""
 
-PROFILED_OBJECTS = 480
+PROFILED_OBJECTS = 460
 """Those of them that the profile changes (patch 0014)."""
 
 IPROUTE2_OBJECTS = 190
 
 COUNT = "-fprofile-generate -fprofile-update=single"
 USE = "-fprofile-use -fprofile-correction -Wno-missing-profile -Wno-coverage-mismatch"
+
+AS_ONE = "-flto -ffat-lto-objects"
+"""Fat, because modpost reads the objects before they are linked."""
 
 COUNTED_SYMBOLS = ("malloc", "calloc", "free", "mangle_path")
 """What libgcov shares with the kernel by name; its own come from `gcov_host.c`, or are its own business."""
@@ -152,7 +155,8 @@ def build_kernel(
     run([*make, "olddefconfig"], tree, "olddefconfig failed")
     check_config(tree / ".config", own)
     yield from profile(work, make, training)
-    profiled = [*make, f"UM_PROFILE={USE}", "linux", "modules"]
+    flags = [f"UM_PROFILE={USE}", f"UM_LTO={AS_ONE}", f"UM_PROFILE_LINK=-flto={jobs}"]
+    profiled = [*make, *flags, "linux", "modules"]
     yield from counted(profiled, tree, "compiling the kernel by its profile", PROFILED_OBJECTS, log)
     shutil.copy2(tree / "linux", work / "linux")
     shutil.copy2(tree / ".config", work / "config")
