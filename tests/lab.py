@@ -280,7 +280,7 @@ def symbol(name: str) -> str:
 
     for line in (find().tree / "System.map").read_text().splitlines():
         address, _, found = line.split(maxsplit=2)
-        if found == name:
+        if found.partition(".")[0] == name:  # `name.lto_priv.0` of what was linked as one
             return f"0x{address}"
     raise AssertionError(f"the kernel has no {name}")
 
