@@ -280,7 +280,7 @@ def symbol(name: str) -> str:
 
     for line in (find().tree / "System.map").read_text().splitlines():
         address, _, found = line.split(maxsplit=2)
-        if found.partition(".")[0] == name:  # `name.lto_priv.0` of what was linked as one
+        if found.partition(".lto_priv.")[0] == name:  # what was linked as one has a number after it
             return f"0x{address}"
     raise AssertionError(f"the kernel has no {name}")
 

@@ -184,11 +184,15 @@ def _intervals(records: NDArray[Any], path: Path) -> NDArray[Any]:
     return both
 
 
+def got_ce(packets: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which packets were given a CE that they did not bring, whatever became of them."""
+    result: NDArray[np.bool_] = ((packets["tos_out"] & ECN_MASK) == CE) & (
+        (packets["tos_in"] & ECN_MASK) != CE
+    )
+    return result
+
+
 def marked(packets: NDArray[Any]) -> NDArray[np.bool_]:
     """Which packets left with a CE that they did not bring."""
-    result: NDArray[np.bool_] = (
-        (packets["outcome"] == DEPARTED)
-        & ((packets["tos_out"] & ECN_MASK) == CE)
-        & ((packets["tos_in"] & ECN_MASK) != CE)
-    )
+    result: NDArray[np.bool_] = (packets["outcome"] == DEPARTED) & got_ce(packets)
     return result
