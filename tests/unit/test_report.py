@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from made_up_runs import DOWN, grid, run
 
 from narrows.metrics.observed import select
 from narrows.report.build import build, tc_commands
-from narrows.report.conditions import facet_title, group, labels, rate_text, varying
+from narrows.report.conditions import facet_title, given, group, labels, rate_text, varying
 from narrows.report.deviations import deviations
 from narrows.report.drawing import Drawing, Missing
 from narrows.report.instantaneous import instantaneous_throughput_figure
@@ -149,6 +150,34 @@ def test_the_table_counts_runs_for_results_and_probes_for_latencies() -> None:
     assert (rows["download throughput"].values.n, rows["download throughput"].values.median) == (3, 91.0)
     assert (rows["download probe RTT"].values.n, rows["download probe RTT"].values.median) == (30, 2.0)
     assert not any(name.startswith("upload") for name in rows)
+
+
+def test_runs_of_several_experiments_are_never_pooled_and_the_page_names_each(tmp_path: Path) -> None:
+    # the same axes and labels, but one asks about downloads beside an upload
+    made = [
+        replace(
+            run({**KEY, "seed": seed}, throughput_bps={"down": mbps * 1e6}), experiment=name, question=asked
+        )
+        for name, asked, mbps in (("alone", "How fast?", 90), ("beside", "How fast beside it?", 40))
+        for seed in "01"
+    ]
+    table = summary(made)
+    assert table.axes[0] == "experiment"
+    rows = {row.condition[0]: row.values for row in table.rows if row.quantity == "download throughput"}
+    assert {name: (values.n, values.median) for name, values in rows.items()} == {
+        "alone": (2, 90),
+        "beside": (2, 40),
+    }
+    assert summary(made[:2]).axes[0] == "rate"
+    html = build(made, "both.runs.parquet", tmp_path).html.read_text(encoding="utf-8")
+    assert "Runs of 2 experiments" in html
+    assert "<dt>beside: 2 runs</dt><dd>How fast beside it?</dd>" in html
+
+
+def test_a_label_that_an_experiment_does_not_have_is_not_counted_among_those_it_has() -> None:
+    made = [run({**KEY, "rtt": rtt}) for rtt in ("20ms", "100ms")] + [run(KEY)]
+    assert labels(made, "rtt") == ["20ms", "100ms", "-"]
+    assert given(made, "rtt") == ["20ms", "100ms"]
 
 
 def test_conditions_sort_by_size_and_off_comes_first() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from narrows.metrics.arrays import Floats
-from narrows.metrics.observed import Observed
+from narrows.metrics.observed import NO_LABEL, Observed
 from narrows.metrics.utilisation import largest_goodput_bps
 
 NS_PER_S = 1_000_000_000
@@ -31,7 +31,7 @@ def by_key(runs: Iterable[Observed], *axes: str) -> dict[tuple[str, ...], list[O
     """Runs by their labels on some axes, sorted by them."""
     found: dict[tuple[str, ...], list[Observed]] = defaultdict(list)
     for run in runs:
-        found[tuple(run.key.get(axis, "-") for axis in axes)].append(run)
+        found[tuple(run.key.get(axis, NO_LABEL) for axis in axes)].append(run)
     return {key: found[key] for key in sorted(found, key=_order)}
 
 

@@ -19,6 +19,10 @@ from narrows.metrics.many_flows import ManyFlows
 
 NS_PER_S = 1e9
 ONE_PACKET_BURSTS = range(1, 2000)  # bytes: what tc sets where nobody asks for a burst
+NO_LABEL = "-"
+"""Of a run on an axis that its experiment does not have."""
+EXPERIMENT = "experiment"
+"""The axis that tells runs of several experiments apart."""
 
 
 @dataclass(frozen=True)
@@ -192,16 +196,18 @@ class Observed:
 
 def label(run: Observed, axis: str) -> str:
     """The run's label on an axis. Where its experiment has no such axis, the neutral label if that is what
-    the plan says (no burst shaping, no cross traffic, exact timers), else "-"."""
+    the plan says (no burst shaping, no cross traffic, exact timers), else `NO_LABEL`."""
     if axis in run.key:
         return run.key[axis]
+    if axis == EXPERIMENT:
+        return run.experiment
     if axis == "cross" and not any(_loads(item, run.test_item) for item in run.plan["traffic"]):
         return "no"
     if axis == "burst" and (run.link.get("down") or {}).get("burst_bytes") in (None, *ONE_PACKET_BURSTS):
         return "off"
     if axis == "timer_latency" and run.plan["machine"]["timer_latency"] is None:
         return "off"
-    return "-"
+    return NO_LABEL
 
 
 def _loads(item: Mapping[str, Any], test_item: str | None) -> bool:

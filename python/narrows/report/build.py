@@ -12,7 +12,7 @@ from pathlib import Path
 
 from narrows.metrics.observed import Observed, label
 from narrows.report.chapter3 import chapter3_figures
-from narrows.report.conditions import REPETITION, axes, facet_title, labels, rank, rate_text
+from narrows.report.conditions import REPETITION, axes, facet_title, given, labels, rank, rate_text
 from narrows.report.deviations import deviations
 from narrows.report.drawing import Drawing, Missing, Result
 from narrows.report.fairness_by_buffer import fairness_by_buffer
@@ -77,14 +77,13 @@ def build(
     html.write_text(
         page(
             name=name,
-            question=good[0].question if good else (runs[0].question),
             runs=runs,
             figures=drawn,
             missing=missing,
             table=summary(good),
             commands=tc_commands(runs),
             deviations=deviations(runs),
-            conditions=[(axis, labels(runs, axis)) for axis in axes(runs)],
+            conditions=[(axis, given(runs, axis)) for axis in axes(runs)],
         ),
         encoding="utf-8",
     )

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from narrows.metrics.observed import Observed, label
+from narrows.metrics.observed import EXPERIMENT, NO_LABEL, Observed, label
 from narrows.report.style import queue_rank
 
 REPETITION = "seed"
@@ -38,10 +38,18 @@ def labels(runs: Iterable[Observed], axis: str) -> list[str]:
     return sorted({label(run, axis) for run in runs}, key=lambda text: rank(axis, text))
 
 
+def given(runs: Iterable[Observed], axis: str) -> list[str]:
+    """Those labels without that of runs whose experiment has no such axis."""
+    return [text for text in labels(runs, axis) if text != NO_LABEL]
+
+
 def axes(runs: Sequence[Observed]) -> list[str]:
-    """Every axis of any run; rate and queue first, seed last."""
+    """Every axis of any run; rate and queue first, seed last. Several experiments (an archive's) are an axis
+    before all others: the same labels need not mean the same in two of them."""
     names = {axis for run in runs for axis in run.key}
-    first = [axis for axis in ("rate", "queue", "burst", "cross") if axis in names]
+    if len({run.experiment for run in runs}) > 1:
+        names.add(EXPERIMENT)
+    first = [axis for axis in (EXPERIMENT, "rate", "queue", "burst", "cross") if axis in names]
     rest = sorted(names - set(first) - {REPETITION})
     return first + rest + ([REPETITION] if REPETITION in names else [])
 

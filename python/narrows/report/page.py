@@ -4,6 +4,7 @@ elsewhere."""
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,15 @@ class PageFigure:
         return round(int.from_bytes(header[16:20], "big") / PIXELS_PER_CSS)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """An experiment, its question and how many runs are of it."""
+
+    experiment: str
+    question: str
+    runs: int
+
+
 def number(value: float | None) -> str:
     """Four significant digits; a dash for what is not known (never 0)."""
     if value is None:
@@ -51,10 +61,16 @@ def _kernel(run: Observed) -> str:
     return f"{kernel.get('release') or 'unknown release'} (build {kernel.get('id') or 'unknown'})"
 
 
+def _asked(runs: Sequence[Observed]) -> list[Asked]:
+    """What each experiment asked, by its name."""
+    named = {run.experiment: run.question for run in runs}
+    counts = Counter(run.experiment for run in runs)
+    return [Asked(name, named[name], counts[name]) for name in sorted(named)]
+
+
 def page(
     *,
     name: str,
-    question: str,
     runs: Sequence[Observed],
     figures: Sequence[PageFigure],
     missing: Sequence[Missing],
@@ -76,7 +92,7 @@ def page(
     kernels = sorted({_kernel(r) for r in runs})
     return environment.get_template("report.html.j2").render(
         name=name,
-        question=question,
+        asked=_asked(runs),
         good=[r for r in runs if r.ok],
         failed=[r for r in runs if not r.ok],
         sections=[(s, [f for f in figures if f.section == s]) for s in sections],

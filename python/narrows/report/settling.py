@@ -15,7 +15,7 @@ from narrows.report.style import PAGE_IN, canvas, styled
 
 MAX_PANELS = 12
 COLUMNS = 3
-TITLE_CHARACTERS = 40
+TITLE_CHARACTERS = 36
 """In a line above a panel."""
 COLOUR = "#0072b2"
 WINDOW = f"in each window of {FAIRNESS_WINDOW_NS / 1e9:g} s, after the warm-up"

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from narrows.metrics.observed import Observed
-from narrows.report.conditions import labels, rank, rate_text
+from narrows.report.conditions import given, rate_text
 from narrows.report.drawing import Drawing, Missing, Result, run_ids
 from narrows.report.style import PAGE_IN, canvas, queue_name, queue_rank, styled
 
@@ -139,9 +139,9 @@ def _router(runs: Sequence[Observed]) -> str:
             else f"{rate_text(rates[0])} … {rate_text(rates[-1])} ({len(rates)} rates)"
         )
     text.append(" / ".join(queue_name(q) for q in queues[:4]) + (" …" if len(queues) > 4 else ""))
-    bursts = labels(runs, "burst")
-    if bursts != ["-"]:
-        text.append("burst: " + " / ".join(sorted(bursts, key=lambda b: rank("burst", b))))
+    bursts = given(runs, "burst")
+    if bursts:
+        text.append("burst: " + " / ".join(bursts))
     return "\n".join(text)
 
 
