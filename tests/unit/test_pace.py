@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from store_fakes import make_plan
 
-from narrows.engine.pace import Pace, kind_of
+from narrows.engine.pace import Pace, Running, kind_of
 from narrows.plan.model import Plan
 
 
@@ -13,12 +13,12 @@ def without_probe(plan: Plan) -> Plan:
     return plan.model_copy(update={"traffic": plan.traffic[:1]})
 
 
-BOTH = [make_plan(seed=seed) for seed in range(3)]
+BOTH = [make_plan(seed=seed, duration_s=10.0) for seed in range(3)]
 BULK = [without_probe(plan) for plan in BOTH]
 
 
-def test_nothing_is_said_before_the_first_run_is_over() -> None:
-    assert Pace(BOTH).left_s([(BOTH[0], 1.0)], slots=2) is None
+def test_nothing_is_said_before_a_run_is_over_or_has_come_far_enough() -> None:
+    assert Pace(BOTH).left_s([Running(BOTH[0], 1.0)], slots=2) is None
 
 
 def test_runs_of_one_kind_take_as_long_as_those_before() -> None:
@@ -26,13 +26,27 @@ def test_runs_of_one_kind_take_as_long_as_those_before() -> None:
     pace.finished(BOTH[0], 6.0)
     assert pace.left_s([], slots=1) == pytest.approx(12.0)
     assert pace.left_s([], slots=2) == pytest.approx(6.0)
-    assert pace.left_s([(BOTH[1], 2.5)], slots=1) == pytest.approx(9.5)
+    assert pace.left_s([Running(BOTH[1], 2.5)], slots=1) == pytest.approx(9.5)
 
 
 def test_a_run_that_takes_longer_than_expected_never_leaves_less_than_the_others_need() -> None:
     pace = Pace(BOTH)
     pace.finished(BOTH[0], 6.0)
-    assert pace.left_s([(BOTH[1], 100.0)], slots=1) == pytest.approx(6.0)
+    assert pace.left_s([Running(BOTH[1], 100.0)], slots=1) == pytest.approx(6.0)
+
+
+def test_a_run_on_its_way_tells_the_time_left_before_any_is_over() -> None:
+    # 10 virtual seconds each: a quarter of the first took 3 s, so 9 are left of it and 12 of each other
+    pace = Pace(BOTH)
+    assert pace.left_s([Running(BOTH[0], 3.0, 2.5)], slots=1) == pytest.approx(9.0 + 2 * 12.0)
+    assert pace.left_s([Running(BOTH[0], 3.0, 0.1)], slots=1) is None  # a hundredth says nothing
+
+
+def test_a_run_on_its_way_goes_by_its_own_pace() -> None:
+    pace = Pace(BOTH)
+    pace.finished(BOTH[0], 6.0)
+    # half of it took 12 s: 12 are left, though the one before took 6; the third: by both, 18 s for 1.5 runs
+    assert pace.left_s([Running(BOTH[1], 12.0, 5.0)], slots=1) == pytest.approx(12.0 + 12.0)
 
 
 def test_each_kind_has_its_own_pace() -> None:

@@ -60,13 +60,14 @@ def test_each_guest_says_what_it_does_in_virtual_and_in_wall_time(clock: Clock) 
     state.take(Planned(total=5, skipped=1, reused=0, to_do=4, slots=2))
     for number in (0, 1):
         state.take(Started(f"run{number}", PLANS[number], SLOTS[number]))
+    assert "time left: not known yet" in shown(live(state))
     clock.now += 2.5
     state.take(Moved("run0", SLOTS[0], Progress(6_500_000_000, "traffic", "ndt7 download")))
     state.take(Reading("run1", SLOTS[1], 2.0))
     text = shown(live(state))
     assert "0/4 runs" in text
     assert "2.5 s so far" in text
-    assert "time left: known after the first run" in text
+    assert "about " in text  # from how far the first has come
     first, second = (line for line in text.splitlines() if "virtual" in line)
     assert "seed=1" in first
     assert "traffic" in first
@@ -126,6 +127,21 @@ def test_into_a_file_there_is_one_line_for_each_run(clock: Clock) -> None:
     assert lines[3].startswith("[2/4] failed run1  ")
     assert "calibration: the link is slow" in lines[3]
     assert len(lines) == 4
+
+
+def test_into_a_file_a_long_run_says_each_minute_how_far_it_has_come(clock: Clock) -> None:
+    file = io.StringIO()
+    with PlainView(Console(file=file, width=200), State(Pace(PLANS[:1]), started=clock.now)) as view:
+        view.show(Planned(total=1, skipped=0, reused=0, to_do=1, slots=1))
+        view.show(Started("run0", PLANS[0], SLOTS[0]))
+        for t_s in range(1, 10):
+            clock.now += 20
+            view.show(Moved("run0", SLOTS[0], Progress(t_s * 10**9, "traffic", "")))
+    lines = file.getvalue().splitlines()
+    assert len(lines) == 1 + 3
+    assert lines[1].startswith("[0/1] traffic run0  ")
+    # 3 of 10 virtual seconds took 60 s
+    assert lines[1].endswith("(3.0 s virtual, 1 min 00 s wall so far)  left: 2 min 20 s")
 
 
 def test_the_last_word_counts_the_rounds_of_a_rule_together(clock: Clock) -> None:

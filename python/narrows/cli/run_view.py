@@ -15,8 +15,11 @@ from rich.text import Text
 
 from narrows.cli.format import duration, key
 from narrows.engine.events import Done, Event, Moved, Planned, Reading, Skipped, Started, Stopped
-from narrows.engine.pace import Pace
+from narrows.engine.pace import Pace, Running
 from narrows.plan.model import Plan
+
+QUIET_S = 60.0
+"""After so much wall time a run in a log says again how far it has come."""
 
 
 @dataclass
@@ -28,6 +31,14 @@ class Guest:
     t_ns: int | None = None
     phase: str = "boot"
     note: str = ""
+
+    def wall_s(self) -> float:
+        """For how long already."""
+        return time.monotonic() - self.started
+
+    def virtual_s(self) -> float | None:
+        """How far it has come; None before its first word."""
+        return None if self.t_ns is None else self.t_ns / 1e9
 
 
 @dataclass
@@ -75,13 +86,12 @@ class State:
         """Runs that are over."""
         return self.ok + len(self.failed)
 
-    def running(self) -> list[tuple[Plan, float]]:
-        """What the guests do, and for how long already, in seconds."""
-        now = time.monotonic()
-        return [(guest.plan, now - guest.started) for guest in self.guests.values()]
+    def running(self) -> list[Running]:
+        """What the guests do, for how long already, and how far they have come."""
+        return [Running(guest.plan, guest.wall_s(), guest.virtual_s()) for guest in self.guests.values()]
 
     def left_s(self) -> float | None:
-        """Time left, from the measured pace of finished runs; None before the first."""
+        """Time left, from the pace measured so far; None before there is one."""
         return self.pace.left_s(self.running(), self.planned.slots) if self.planned else None
 
 
@@ -109,10 +119,11 @@ class View(Protocol):
 
 
 class PlainView:
-    """Lines, for logs and pipes."""
+    """Lines, for logs and pipes: one for each run, and one a minute for each that takes longer."""
 
     def __init__(self, console: Console, state: State) -> None:
         self._console, self._state = console, state
+        self._said: dict[int, float] = {}
 
     def __enter__(self) -> PlainView:
         return self
@@ -125,14 +136,25 @@ class PlainView:
         self._state.take(event)
         if isinstance(event, Planned):
             self._console.print(planned_line(event))
+        elif isinstance(event, Started):
+            self._said[event.slot.number] = time.monotonic()
+        elif isinstance(event, Moved) and time.monotonic() - self._said[event.slot.number] >= QUIET_S:
+            self._said[event.slot.number] = time.monotonic()
+            guest = self._state.guests[event.slot.number]
+            so_far = f"{guest.virtual_s() or 0.0:.1f} s virtual, {duration(guest.wall_s())} wall so far"
+            self._line(Text(f"{guest.phase:<6} {event.run_id}  {key(guest.plan.key)}  ({so_far})"))
         elif isinstance(event, Done):
-            assert self._state.planned is not None
-            left = self._state.left_s()
-            count = f"[{self._state.done}/{self._state.planned.to_do}] "
-            tail = f"  left: {duration(left)}" if left else ""
-            self._console.print(Text(count).append_text(done_line(event)).append(tail))
+            self._line(done_line(event))
             for warning in event.warnings:
                 self._console.print(f"    warning: {warning}")
+
+    def _line(self, text: Text) -> None:
+        """How many are done, the text, and the time left."""
+        assert self._state.planned is not None
+        left = self._state.left_s()
+        tail = f"  left: {duration(left)}" if left else ""
+        count = f"[{self._state.done}/{self._state.planned.to_do}] "
+        self._console.print(Text(count).append_text(text).append(tail))
 
 
 class LiveView:
@@ -175,23 +197,20 @@ class LiveView:
             self._bar(left),
             f"{state.done}/{state.planned.to_do} runs{failed}",
             f"{duration(time.monotonic() - state.started)} so far",
-            f"about {duration(left)} left" if left is not None else "time left: known after the first run",
+            f"about {duration(left)} left" if left is not None else "time left: not known yet",
         )
         guests = Table.grid(padding=(0, 2))
         for number, guest in sorted(state.guests.items()):
-            wall = time.monotonic() - guest.started
-            t_s = 0.0 if guest.t_ns is None else guest.t_ns / 1e9
-            pace = f"{t_s:7.1f} s virtual / {wall:6.1f} s wall"
+            pace = f"{guest.virtual_s() or 0.0:7.1f} s virtual / {guest.wall_s():6.1f} s wall"
             guests.add_row(f"{number}", key(guest.plan.key), guest.phase, pace, guest.note[:40])
         return Group(head, guests)
 
     def _bar(self, left_s: float | None) -> ProgressBar:
         """The share of all time that guests need which they have had."""
         state = self._state
-        had_s = state.pace.busy_s() + sum(elapsed_s for _, elapsed_s in state.running())
-        left_s = (left_s or 0.0) * (state.planned.slots if state.planned else 1)
-        known = bool(state.pace.busy_s())
-        return ProgressBar(total=max(1.0, had_s + left_s), completed=had_s if known else 0.0, width=30)
+        had_s = state.pace.busy_s() + sum(one.elapsed_s for one in state.running())
+        total_s = had_s + (left_s or 0.0) * (state.planned.slots if state.planned else 1)
+        return ProgressBar(total=max(1.0, total_s), completed=0.0 if left_s is None else had_s, width=30)
 
 
 def planned_line(event: Planned) -> str:

@@ -1,23 +1,43 @@
-"""How long runs that are not made yet will take, learnt from those that are.
+"""How long runs that are not over yet will take, learnt from those that are and from how far others are.
 
 Runs of one kind (the same tools in the plan) share a pace, seconds per unit of guessed work; a kind that was
-not seen yet goes by the pace of all. It is a guess, and no number of a result rests on it.
+not seen yet goes by the pace of all. A run on its way goes by its own: one that settles early is done before
+that. It is a guess, and no number of a result rests on it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from narrows.engine.work import expected_work
+from narrows.engine.work import duration_s, expected_work
 from narrows.plan.model import Command, Plan
 
 Kind = tuple[str, ...]
+
+TELLING = 0.05
+"""The share of a run from which its own pace says more than that of others: slow start is over."""
 
 
 def kind_of(plan: Plan) -> Kind:
     """What decides how dear a packet of the run is: who sends and receives it."""
     return tuple(sorted({i.tool if isinstance(i, Command) else type(i).__name__ for i in plan.traffic}))
+
+
+@dataclass(frozen=True)
+class Running:
+    """A run on its way: for how long already, and how far in virtual time (None: not known)."""
+
+    plan: Plan
+    elapsed_s: float
+    virtual_s: float | None = None
+
+    @property
+    def share(self) -> float | None:
+        """The part that is done; None before it tells anything."""
+        done = min(1.0, (self.virtual_s or 0.0) / duration_s(self.plan))
+        return done if done >= TELLING else None
 
 
 class Pace:
@@ -41,16 +61,27 @@ class Pace:
         """Seconds that finished runs took, one slot each."""
         return sum(self._busy_s.values())
 
-    def left_s(self, running: Iterable[tuple[Plan, float]], slots: int) -> float | None:
-        """Seconds until all are done, None before the first; `running`: plans, and for how long already."""
-        if not self.busy_s():
+    def left_s(self, running: Sequence[Running], slots: int) -> float | None:
+        """Seconds until all are done, None as long as neither a run is over nor one has come far enough."""
+        busy, done = self._busy_s.copy(), self._done.copy()
+        for one in running:
+            if one.share is not None:
+                busy[kind_of(one.plan)] += one.elapsed_s
+                done[kind_of(one.plan)] += one.share * expected_work(one.plan)
+        if not sum(busy.values()):
             return None
-        overall = self.busy_s() / sum(self._done.values())
+        overall = sum(busy.values()) / sum(done.values())
 
         def seconds_of(kind: Kind, work: float) -> float:
-            return work * (self._busy_s[kind] / self._done[kind] if self._done[kind] else overall)
+            return work * (busy[kind] / done[kind] if done[kind] else overall)
 
-        left = sum(seconds_of(kind, work) for kind, work in list(self._left.items()))
-        for plan, elapsed_s in running:
-            left -= min(elapsed_s, seconds_of(kind_of(plan), expected_work(plan)))
+        left = sum(seconds_of(kind, work) for kind, work in self._left.items())
+        for one in running:
+            whole = seconds_of(kind_of(one.plan), expected_work(one.plan))
+            left -= whole
+            left += (
+                max(0.0, whole - one.elapsed_s)
+                if one.share is None
+                else one.elapsed_s / one.share - one.elapsed_s
+            )
         return max(0.0, left) / max(1, slots)
