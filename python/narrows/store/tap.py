@@ -108,6 +108,20 @@ def has_headers(packets: NDArray[Any]) -> bool:
     return not bool(np.any(packets["flow"] == UNKNOWN_FLOW))
 
 
+def numbered(flow: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Distinct flow numbers, and for each packet the place of its own among them.
+
+    As np.unique, without sorting millions of packets: flows are numbered from 1, so a table is small.
+    """
+    if flow.size == 0:
+        return np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.int64)
+    present = np.zeros(int(flow.max()) + 1, dtype=bool)
+    present[flow] = True
+    numbers = np.flatnonzero(present)
+    place = np.cumsum(present, dtype=np.int64) - 1
+    return numbers, place[flow]
+
+
 def flow_label(protocol: str, src: str, sport: int | None, dst: str, dport: int | None) -> str:
     """Text for a flow, sender first."""
 

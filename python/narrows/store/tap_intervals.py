@@ -61,23 +61,34 @@ class LeanHop:
 
     def flows(self) -> pl.DataFrame:
         """What was dropped and marked of each flow; all other counts are not known (NULL)."""
+        if not self.known:
+            return schema.empty("flows")
+        numbers, place = tap.numbered(self.packets["flow"])
+        n = numbers.size
+        first, last = np.full(n, np.iinfo(np.int64).max), np.full(n, np.iinfo(np.int64).min)
+        np.minimum.at(first, place, self.leave)
+        np.maximum.at(last, place, self.leave)
+        dropped = self.packets["outcome"] == tap.DROPPED
+        of_dropped = place[dropped]
+        packets = np.bincount(of_dropped, minlength=n)
+        size = np.bincount(of_dropped, weights=self.packets["bytes"][dropped], minlength=n)
+        marked = np.bincount(place[tap.marked(self.packets)], minlength=n)
         rows = []
-        dropped, marked = self.packets["outcome"] == tap.DROPPED, tap.marked(self.packets)
+        at = {int(number): i for i, number in enumerate(numbers)}
         for flow in self.known:
-            mine = self.packets["flow"] == flow.flow
-            if not np.any(mine):
+            i = at.get(flow.flow)
+            if i is None:
                 continue
-            first, last = int(self.leave[mine].min()), int(self.leave[mine].max())
             rows.append(
                 {
                     "flow": flow.flow, "label": flow.label, "protocol": flow.protocol, "src": flow.src,
                     "sport": flow.sport, "dst": flow.dst, "dport": flow.dport,
                     "item": self.finder.find(
-                        flow.protocol, flow.src, flow.sport, flow.dst, flow.dport, first, last
+                        flow.protocol, flow.src, flow.sport, flow.dst, flow.dport, int(first[i]), int(last[i])
                     ),
-                    "dropped_packets": int(np.count_nonzero(mine & dropped)),
-                    "dropped_bytes": int(self.packets["bytes"][mine & dropped].sum(dtype=np.int64)),
-                    "marked_packets": int(np.count_nonzero(mine & marked)),
+                    "dropped_packets": int(packets[i]),
+                    "dropped_bytes": int(size[i]),
+                    "marked_packets": int(marked[i]),
                 }
             )  # fmt: skip
         if not rows:

@@ -65,20 +65,6 @@ def derive(
     )
 
 
-def numbered(flow: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Distinct flow numbers, and for each packet the place of its own among them.
-
-    As np.unique, without sorting millions of packets: flows are numbered from 1, so a table is small.
-    """
-    if flow.size == 0:
-        return np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.int64)
-    present = np.zeros(int(flow.max()) + 1, dtype=bool)
-    present[flow] = True
-    numbers = np.flatnonzero(present)
-    place = np.cumsum(present, dtype=np.int64) - 1
-    return numbers, place[flow]
-
-
 class _Hop:
     """The packets of one hop and what follows from them."""
 
@@ -95,7 +81,7 @@ class _Hop:
         self.marked = tap.marked(self.packets)
         self.has_headers = tap.has_headers(self.packets)
         known = self.packets["flow"] if self.has_headers else np.empty(0, dtype=np.uint32)
-        self.numbers, self.flow_index = numbered(known)
+        self.numbers, self.flow_index = tap.numbered(known)
         self.flows = self._flows([flow for flow in data.flows if flow.hop == number], finder)
         items = dict(self.flows.select("flow", "item").iter_rows())
         self.item_names = sorted({item for item in items.values() if item is not None})
