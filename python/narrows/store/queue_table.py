@@ -37,7 +37,7 @@ def leaving_ns(packets: NDArray[Any], epoch_ns: int) -> NDArray[np.int64]:
 def write(path: Path, run_id: str, hops: tuple[Hop, ...], packets: NDArray[Any], epoch_ns: int) -> int:
     """Write the queue table of the hops whose mode is `packets` or `drops`; returns the number of rows."""
     kept = np.isin(packets["hop"], [i for i, hop in enumerate(hops) if hop.tap in ("packets", "drops")])
-    chosen = packets[kept]
+    chosen = tap.select(packets, kept)
     if chosen.size <= SLICE_PACKETS:
         frame = rows(run_id, hops, chosen, chosen, epoch_ns)
         schema.write(frame, path)

@@ -99,8 +99,12 @@ class Tap:
 
     def of_hop(self, hop: int) -> NDArray[Any]:
         """The packets of one hop."""
-        chosen: NDArray[Any] = self.packets[self.packets["hop"] == hop]
-        return chosen
+        return select(self.packets, self.packets["hop"] == hop)
+
+
+def select(packets: NDArray[Any], which: NDArray[np.bool_]) -> NDArray[Any]:
+    """Some of the packets; where that is all, no copy, because a large tap is gigabytes."""
+    return packets if which.all() else packets[which]
 
 
 def has_headers(packets: NDArray[Any]) -> bool:
