@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import drops
 import rows
 import scale
 import study
@@ -38,7 +39,7 @@ RESULTS = HERE / "results.json"
 NS3_SECONDS = (4, 10)
 FLOWS = tuple(scale.cases())
 CORESCALE = ("steady", "linear", "full")
-ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, *CORESCALE, "study", "metrics", "calibration")
+ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, *CORESCALE, "study", "metrics", "drops", "calibration")
 GROUPS = {"flows": FLOWS, "all": ROWS}
 
 
@@ -122,6 +123,7 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> list[tuple[str, ro
         ("full", lambda: [scale.full(bench, chosen.seconds)]),
         ("study", lambda: [study.cost(bench, chosen.study_runs)]),
         ("metrics", lambda: calibration.metrics(bench)),
+        ("drops", lambda: drops.reading(bench)),
         ("calibration", lambda: [calibration.cost(bench)]),
     ]
     done = []
