@@ -17,7 +17,6 @@ DROPS = 10_000_000
 FEW, MANY = 100, 5000
 MAX_RATIO = 1.5
 SECONDS = 100.0
-SOJOURN_NS = 300_000_000
 
 
 def made_up_tap(flows: int, hop: int) -> tap.Tap:

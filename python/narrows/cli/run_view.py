@@ -136,17 +136,22 @@ class PlainView:
         self._state.take(event)
         if isinstance(event, Planned):
             self._console.print(planned_line(event))
-        elif isinstance(event, Started):
-            self._said[event.slot.number] = time.monotonic()
-        elif isinstance(event, Moved) and time.monotonic() - self._said[event.slot.number] >= QUIET_S:
-            self._said[event.slot.number] = time.monotonic()
-            guest = self._state.guests[event.slot.number]
-            so_far = f"{guest.virtual_s() or 0.0:.1f} s virtual, {duration(guest.wall_s())} wall so far"
-            self._line(Text(f"{guest.phase:<6} {event.run_id}  {key(guest.plan.key)}  ({so_far})"))
+        elif isinstance(event, Moved):
+            self._moved(event)
         elif isinstance(event, Done):
             self._line(done_line(event))
             for warning in event.warnings:
                 self._console.print(f"    warning: {warning}")
+
+    def _moved(self, event: Moved) -> None:
+        """Where a run is, if nothing was said of it for a while."""
+        number, now = event.slot.number, time.monotonic()
+        guest = self._state.guests.get(number)
+        if guest is None or now - max(guest.started, self._said.get(number, 0.0)) < QUIET_S:
+            return
+        self._said[number] = now
+        so_far = f"{guest.virtual_s() or 0.0:.1f} s virtual, {duration(guest.wall_s())} wall so far"
+        self._line(Text(f"{guest.phase:<6} {event.run_id}  {key(guest.plan.key)}  ({so_far})"))
 
     def _line(self, text: Text) -> None:
         """How many are done, the text, and the time left."""
