@@ -108,7 +108,7 @@ def metrics(bench: Bench) -> list[Row]:
                 f"< {METRICS_S:.0f} s",
                 wall.text(),
                 wall.median < METRICS_S,
-                f"{count} figures; CPU {cpu.text()} s; one series, one core",
+                f"{count} figures; CPU {cpu.text()} s; one series, in this process, not pinned",
                 {"runs": [c.__dict__ for c in costs]},
             )
         )
