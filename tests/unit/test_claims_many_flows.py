@@ -186,6 +186,17 @@ def test_what_bbr_s_fairness_hangs_on_compares_only_conditions_that_differ_in_on
     assert "start" not in verdict.cause.split("comparisons")[1].split("HZ")[0]
 
 
+def test_a_lowest_index_that_had_not_settled_is_told_as_such() -> None:
+    still = Settled(final=0.3, moved=0.4, over_ns=60 * S, settled_ns=None)
+    verdict = t05.judge([run(1, plan(10e9, {"bbr": 5000}), many(jain=0.3, jain_settled=still))])
+    assert (
+        "lowest at core: 0.300 (core, 5000 bbr, 20 ms, which still moved by 40% in the last 60 s"
+        in verdict.reason
+    )
+    settled = t05.judge([run(1, plan(10e9, {"bbr": 5000}), many(jain=0.3))])
+    assert "(core, 5000 bbr, 20 ms; mark" in settled.reason
+
+
 def test_a_kernel_of_another_configuration_is_a_factor_and_not_the_thesis_condition() -> None:
     slow = run(2, plan(100e6, {"bbr": 50}), many(jain=0.7))
     slow = dataclasses.replace(slow, key={"kernel_config": "HZ=100"})
@@ -207,7 +218,7 @@ def test_parameters_of_a_module_are_a_condition() -> None:
     assert not any(case.is_thesis for case in found)
 
 
-def test_of_two_runs_of_a_seed_the_longer_counts() -> None:
+def test_of_two_runs_of_the_same_flows_the_longer_counts() -> None:
     runs = []
     for number, seconds in ((1, 180), (2, 1500), (3, 60)):
         made = plan(10e9, {"reno": 1000}, seed=0)
@@ -220,6 +231,18 @@ def test_of_two_runs_of_a_seed_the_longer_counts() -> None:
     long = dataclasses.replace(runs[2], read_many=lambda: many(jain=0.9, start_ns=0, stop_ns=9000 * S))
     (same,) = flow_cases([*runs[:2], long]).values()
     assert [one.run_id for one in same] == [long.run_id]
+
+
+def test_two_experiments_that_drew_other_flows_with_one_seed_are_two_runs() -> None:
+    whole = plan(10e9, {"bbr": 1000}, seed=0)
+    halves = plan(10e9, {"bbr": 500}, seed=0)
+    halves["traffic"].append(halves["traffic"][0] | {"id": "others"})
+    runs = [
+        dataclasses.replace(run(number, made, many(jain=0.3)), plan=made)
+        for number, made in enumerate((whole, halves))
+    ]
+    (same,) = flow_cases(runs).values()
+    assert {one.run_id for one in same} == {one.run_id for one in runs}
 
 
 def test_late_timers_are_a_factor_and_not_the_thesis_condition() -> None:

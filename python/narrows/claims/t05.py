@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from narrows.claims.many import Cases, cases, lengths, medians, moved, runs_of, 
 from narrows.claims.verdict import Claim, Number, Verdict, graded, ids, not_measured
 from narrows.metrics.flow_case import FlowCase
 from narrows.metrics.observed import Observed
+from narrows.metrics.settled import TOLERANCE
 
 MAX_JAIN_AT_CORE = 0.5  # "as low as 0.4"
 MAX_JAIN_AT_EDGE = 0.75  # "as low as 0.7", beyond 10 flows
@@ -52,7 +53,8 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         if own:
             case, lowest = min(own.items(), key=lambda each: each[1].value)
             parts.append(lowest.value <= mark)
-            words.append(f"lowest at {name}: {lowest.value:.3f} ({case.words()}; mark {mark:g})")
+            still = _still_moved(chosen[case])
+            words.append(f"lowest at {name}: {lowest.value:.3f} ({case.words()}{still}; mark {mark:g})")
     if not parts:
         return not_measured(CLAIM, f"no condition at Core, or of more than {EDGE_FLOWS} flows at Edge")
     verdict = Verdict(
@@ -89,6 +91,16 @@ def effects(chosen: Cases) -> list[tuple[str, str, float, int]]:
             (factor, level, float(np.median(d)), len(d)) for level, d in sorted(differences.items()) if d
         ]
     return made
+
+
+def _still_moved(same: Sequence[Observed]) -> str:
+    """What makes the number that is named less than final, if anything does."""
+    settled = [run.many.jain_settled for run in same if run.many is not None]
+    moved = [(one.moved, one.over_ns) for one in settled if one is not None and one.moved is not None]
+    worst, over_ns = max(moved, default=(0.0, 0))
+    return (
+        "" if worst < TOLERANCE else f", which still moved by {worst:.0%} in the last {over_ns / 1e9:.0f} s"
+    )
 
 
 def _cause(chosen: Cases) -> str:

@@ -20,6 +20,8 @@ SEGMENTATION = ("tso", "gso", "gro")
 DROP_TAIL = ("bfifo", "pfifo")
 TOGETHER_NS = 1_000_000_000
 EXACT = "exact"
+Draw = tuple[int, tuple[tuple[str, int, int], ...]]
+"""A seed and, of each group of flows, its name, number and start (ns): what was drawn before a run began."""
 
 
 @dataclass(frozen=True, order=True)
@@ -125,6 +127,14 @@ def _kernel(run: Observed) -> str:
     return ", ".join(word for word in (run.kernel_config, *loaded) if word)
 
 
+def _draw(plan: Mapping[str, Any]) -> Draw:
+    """Two experiments may give one condition and seed other flows, which is another run, or the same flows
+    for another time, which is the same run again."""
+    items = (item for item in plan["traffic"] if item["kind"] == "tcp_bulk")
+    starts = ((item["id"], item["flows"], int((item.get("start") or {}).get("at_ns") or 0)) for item in items)
+    return int(plan["seed"]), tuple(sorted(starts))
+
+
 def _length(run: Observed) -> tuple[float, int, str]:
     """What was measured, since a run may end before its plan does (`until_settled`)."""
     return (run.many.seconds if run.many is not None else 0.0, _ends_ns(run.plan), run.run_id)
@@ -150,18 +160,18 @@ def _offloads(plan: Mapping[str, Any]) -> bool:
 
 
 def flow_cases(runs: Iterable[Observed]) -> dict[FlowCase, list[Observed]]:
-    """Good runs with a flow tap, by condition, in order; each seed counts once, by its longest run."""
-    several: dict[FlowCase, dict[int, list[Observed]]] = defaultdict(lambda: defaultdict(list))
+    """Good runs with a flow tap, by condition, in order; each draw counts once, by its longest run."""
+    several: dict[FlowCase, dict[Draw, list[Observed]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
         if run.ok and run.read_many is not None and (case := flow_case(run)) is not None:
-            several[case][int(run.plan["seed"])].append(run)
+            several[case][_draw(run.plan)].append(run)
     found = {
-        case: {seed: same[0] if len(same) == 1 else max(same, key=_length) for seed, same in by_seed.items()}
-        for case, by_seed in several.items()
+        case: {draw: same[0] if len(same) == 1 else max(same, key=_length) for draw, same in by_draw.items()}
+        for case, by_draw in several.items()
     }
 
     def order(case: FlowCase) -> tuple[Any, ...]:
         scales = (*SCALES.values(), case.scale)
         return (scales.index(case.scale), case.ccas, case.flows, case.rtts_ms, case.queue, case.words())
 
-    return {case: [found[case][seed] for seed in sorted(found[case])] for case in sorted(found, key=order)}
+    return {case: [found[case][draw] for draw in sorted(found[case])] for case in sorted(found, key=order)}
