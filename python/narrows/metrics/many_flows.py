@@ -98,6 +98,7 @@ class ManyFlows:
     jain_by_cca: dict[str, float]
     shares: dict[str, Share]
     mathis_on_losses: Mathis | None
+    """This and the next two: of the flows of CCAs that halve, so without BBR."""
     mathis_on_halvings: Mathis | None
     losses_per_halving: LossesPerHalving | None
     drop_burstiness: Burstiness | None
@@ -141,6 +142,7 @@ def many_flows(tables: FlowTables) -> ManyFlows | None:
         return None
     start_ns, stop_ns = int(flows["start_ns"].min()), int(flows["stop_ns"].max())  # type: ignore[arg-type]
     table = _table(flows, tables)
+    halving = _that_halve(table)
     rate = table["goodput_bps"]
     ccas = table["cca"].to_list()
     mss = float(flows["mss_bytes"].median() or 0)  # type: ignore[arg-type]
@@ -155,9 +157,9 @@ def many_flows(tables: FlowTables) -> ManyFlows | None:
         jain=jain_index(rate),
         jain_by_cca=_jain_by_cca(table),
         shares=shares(ccas, flows["bytes_acked"]) or {},
-        mathis_on_losses=_mathis(table, "dropped", mss),
-        mathis_on_halvings=_mathis(table, "halvings", mss),
-        losses_per_halving=_losses_per_halving(table),
+        mathis_on_losses=_mathis(halving, "dropped", mss),
+        mathis_on_halvings=_mathis(halving, "halvings", mss),
+        losses_per_halving=_losses_per_halving(halving),
         drop_burstiness=_burstiness(tables.drops, start_ns, stop_ns),
         synchronisation=_synchronisation(tables.tcp_events, table, start_ns, stop_ns),
         utilisation=_utilisation(flows, tables, start_ns, stop_ns),
@@ -167,7 +169,7 @@ def many_flows(tables: FlowTables) -> ManyFlows | None:
         time_to_fairness_ns=_time_to_fairness(windows, start_ns),
         jain_series=windows,
         flow_burstiness=_flow_burstiness(tables.drops, table, start_ns, stop_ns),
-        mathis_choices=mathis_choices(_for_choices(flows, table, tables), mss, tables.mtu_bytes),
+        mathis_choices=mathis_choices(_that_halve(_for_choices(flows, table, tables)), mss, tables.mtu_bytes),
         share_series=_share_series(delivered, flows),
         drain=_drain(tables, stop_ns),
     )
@@ -212,6 +214,12 @@ def _table(flows: pl.DataFrame, tables: FlowTables) -> pl.DataFrame:
         "timeouts",
         pl.col("recoveries"),
     )
+
+
+def _that_halve(table: pl.DataFrame) -> pl.DataFrame:
+    """The flows of CCAs that halved. BBR loses packets and never halves, so it would count with its losses
+    alone, in a model and a ratio that are not about it."""
+    return table.filter(pl.col("halvings").sum().over("cca") > 0)
 
 
 def _jain_by_cca(table: pl.DataFrame) -> dict[str, float]:

@@ -98,7 +98,13 @@ def test_fairness_and_shares_follow_from_the_goodputs() -> None:
 def test_mathis_is_fitted_on_losses_and_on_halvings() -> None:
     reno = {"tcp_flows": flows_table().filter(pl.col("cca") == "reno")}
     found = many_flows(tables(**reno))
+    mixed = many_flows(tables())  # BBR, which never halves, is left out
     assert found is not None
+    assert mixed is not None
+    assert (mixed.mathis_on_losses, mixed.mathis_on_halvings, mixed.losses_per_halving) == (
+        found.mathis_on_losses, found.mathis_on_halvings, found.losses_per_halving,
+    )  # fmt: skip
+    assert mixed.mathis_choices == found.mathis_choices
     assert found.mathis_on_halvings is not None
     # x = 8 x 1448 / (0.1 sqrt(p)); p = 2e-4 and 1e-4; C = sum(Tx) / sum(x^2), T = 8e6
     x = [8 * 1448 / (0.1 * math.sqrt(p)) for p in (2e-4, 1e-4)]
