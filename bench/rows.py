@@ -1,8 +1,8 @@
 """The rows of `make bench`: what is timed against what, and the targets. Each row is one function.
 
 Contestants take turns (A B A B …) so that a change of the machine's load falls on both; a row's number is the
-median, its range is given beside it. Guests and ns-3 are pinned to one core; what this
-process computes is not.
+median, its range is given beside it. Guests and ns-3 are pinned to one core; what this process computes
+itself is not.
 """
 
 from __future__ import annotations

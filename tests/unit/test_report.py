@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from dataclasses import replace
@@ -201,6 +202,16 @@ def test_deviations_follow_from_the_plans() -> None:
 def test_runs_with_the_same_tc_lines_are_listed_once() -> None:
     commands = tc_commands([run({**KEY, "seed": str(s)}) for s in range(3)] + [run(KEY, queue="sfq")])
     assert sorted(len(c.run_ids) for c in commands) == [1, 3]
+
+
+def test_tc_lines_are_headed_by_what_tells_their_runs_from_the_others() -> None:
+    two = [run({**KEY, "cross": cross}) for cross in ("up", "down")]
+    other = dataclasses.replace(run({**KEY, "cross": "no"}, queue="sfq"), experiment="another")
+    heads = [c.conditions for c in tc_commands([*two, other])]
+    assert any("experiment another" in head and "cross no" in head for head in heads)
+    assert any("cross down or up" in head for head in heads)
+    assert all("cross" not in c.conditions for c in tc_commands(two))  # tells nothing from nothing
+    assert all("experiment" not in c.conditions for c in tc_commands(two))
 
 
 def test_numbers_are_written_without_inventing_zeros() -> None:

@@ -20,6 +20,7 @@ from narrows.metrics.settled import TOLERANCE
 MOVED = "metric still moved at the end, worst run"
 Cases = dict[FlowCase, list[Observed]]
 ValueOf = Callable[[ManyFlows], float | None]
+SettledOf = Callable[[ManyFlows], Settled | None]
 
 
 def cases(runs: Iterable[Observed], wanted: Callable[[FlowCase], bool], *, thesis_only: bool = True) -> Cases:
@@ -65,20 +66,23 @@ def by_scale(chosen: Cases, told: Mapping[str, Mapping[FlowCase, Number]]) -> li
     return found
 
 
-def moved(chosen: Cases, settled_of: Callable[[ManyFlows], Settled | None]) -> list[Number]:
+def moves(same: Iterable[Observed], settled_of: SettledOf) -> list[tuple[float, int]]:
+    """How far the judged metric still moved (share of 1) and over how many ns, of each run that says."""
+    return [
+        (settled.moved, settled.over_ns)
+        for run in same
+        if run.many is not None
+        and (settled := settled_of(run.many)) is not None
+        and settled.moved is not None
+    ]
+
+
+def moved(chosen: Cases, settled_of: SettledOf) -> list[Number]:
     """How much the judged metric still moved at the end, worst of each scale's runs, in percent."""
     made = []
     for scale in dict.fromkeys(case.scale for case in chosen):
-        found = [
-            (settled.moved, settled.over_ns)
-            for case, same in chosen.items()
-            if case.scale == scale
-            for run in same
-            if run.many is not None
-            and (settled := settled_of(run.many)) is not None
-            and settled.moved is not None
-        ]
-        if found:
+        runs = [run for case, same in chosen.items() if case.scale == scale for run in same]
+        if found := moves(runs, settled_of):
             worst, over_ns = max(found)
             share = float(np.mean([value < 0.01 for value, _ in found]))
             made.append(

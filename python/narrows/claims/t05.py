@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from narrows.claims.drained import by_drain
-from narrows.claims.many import Cases, cases, lengths, medians, moved, runs_of, values, without
+from narrows.claims.many import Cases, cases, lengths, medians, moved, moves, runs_of, values, without
 from narrows.claims.verdict import Claim, Number, Verdict, graded, ids, not_measured
 from narrows.metrics.flow_case import FlowCase
 from narrows.metrics.observed import Observed
@@ -95,12 +95,9 @@ def effects(chosen: Cases) -> list[tuple[str, str, float, int]]:
 
 def _still_moved(same: Sequence[Observed]) -> str:
     """What makes the number that is named less than final, if anything does."""
-    settled = [run.many.jain_settled for run in same if run.many is not None]
-    moved = [(one.moved, one.over_ns) for one in settled if one is not None and one.moved is not None]
-    worst, over_ns = max(moved, default=(0.0, 0))
-    return (
-        "" if worst < TOLERANCE else f", which still moved by {worst:.0%} in the last {over_ns / 1e9:.0f} s"
-    )
+    worst, over_ns = max(moves(same, lambda m: m.jain_settled), default=(0.0, 0))
+    words = f", which still moved by {worst:.0%} in the last {over_ns / 1e9:.0f} s"
+    return words if worst >= TOLERANCE else ""
 
 
 def _cause(chosen: Cases) -> str:

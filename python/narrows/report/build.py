@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrows.metrics.observed import Observed, label
+from narrows.metrics.observed import NO_LABEL, Observed, label
 from narrows.report.chapter3 import chapter3_figures
 from narrows.report.conditions import REPETITION, axes, facet_title, given, labels, rank, rate_text
 from narrows.report.deviations import deviations
@@ -30,6 +30,9 @@ from narrows.report.style import DIRECTION
 from narrows.report.table import summary
 from narrows.report.throughput import throughput_by_rate, utilisation_by_rate
 from narrows.report.topology import topology
+
+MOST_LABELS = 4
+"""Of one axis that are named above a set of `tc` lines."""
 
 
 @dataclass(frozen=True)
@@ -181,10 +184,17 @@ def tc_commands(runs: Sequence[Observed]) -> list[Commands]:
     found = []
     every = axes(runs)
     for lines, same in sorted(by.items(), key=lambda x: [rank(a, label(x[1][0], a)) for a in every]):
-        shared = [a for a in axes(same) if a != REPETITION and len(labels(same, a)) == 1]
-        words = facet_title(shared, [label(same[0], a) for a in shared])
+        own = {axis: labels(same, axis) for axis in every if axis != REPETITION}
+        told = [axis for axis, texts in own.items() if _tells(texts, labels(runs, axis))]
+        words = facet_title(told, [" or ".join(own[axis]) for axis in told])
         found.append(Commands(words, tuple(sorted(r.run_id for r in same)), lines))
     return found
+
+
+def _tells(texts: Sequence[str], every: Sequence[str]) -> bool:
+    """Whether an axis says of these runs what they are: each has a label, and it is one, or few of more."""
+    few = len(texts) <= MOST_LABELS and len(texts) < len(every)
+    return NO_LABEL not in texts and (len(texts) == 1 or few)
 
 
 __all__ = ["Built", "Commands", "Drawing", "build", "tc_commands"]
