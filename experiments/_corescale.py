@@ -11,10 +11,11 @@ in the whole run: they are measured for all of it. Every report says how much ea
 end.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from narrows.spec import Dumbbell, axis, bfifo, flow_tap, pair, repeat, sample, tap, until_settled
+from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, pair, repeat, sample, tap, until_settled
 
 REPETITIONS = 10
 RTTS = ("20 ms", "100 ms", "200 ms")
@@ -69,6 +70,25 @@ def flows(share: float) -> Any:
 def all_but(few: int) -> Any:
     """The setting's flows but for a few."""
     return axis("setting", {name: one.flows - few for name, one in SETTINGS.items()})
+
+
+def in_mixes(cca: str, mixes: Sequence[str], sizes: Mapping[str, Setting]) -> Any:
+    """The flows of a CCA in each mix and size; None where it has none. "cubic+reno" is half and half."""
+
+    def count(mix: str, flows: int) -> int:
+        if mix.startswith("one-"):
+            return 1 if mix.startswith(f"one-{cca}") else flows - 1
+        return flows // len(mix.split("+"))
+
+    def some(mix: str) -> Any:
+        return bulk(
+            cca=cca,
+            flows=axis("size", {name: count(mix, one.flows) for name, one in sizes.items()}),
+            start_spread=axis("size", {name: one.spread for name, one in sizes.items()}),
+            duration=axis("size", {name: one.duration for name, one in sizes.items()}),
+        )
+
+    return axis("mix", {mix: some(mix) if cca in mix else None for mix in mixes})
 
 
 def rtts() -> Any:

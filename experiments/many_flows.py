@@ -7,9 +7,9 @@ each metric still moved.
 `make corescale SIZE=core MIX=reno` runs one of them and draws the figures of chapter 3.
 """
 
-from _corescale import Setting
+from _corescale import Setting, in_mixes
 
-from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, pair, repeat, sample, tap, until_settled
+from narrows.spec import Dumbbell, axis, bfifo, flow_tap, pair, repeat, sample, tap, until_settled
 
 BASE_RTT = "20 ms"
 SIZES = {
@@ -27,25 +27,14 @@ def each(field):
     return axis("size", {name: getattr(one, field) for name, one in SIZES.items()})
 
 
-def some(cca, mix):
-    """The flows of a CCA in a mix: all, half, one, all but one; None where it has none."""
-    if cca not in mix:
-        return None
-    if mix.startswith("one-"):
-        counts = {name: 1 if cca == "bbr" else one.flows - 1 for name, one in SIZES.items()}
-    else:
-        counts = {name: one.flows // len(mix.split("+")) for name, one in SIZES.items()}
-    return bulk(cca=cca, flows=axis("size", counts), start_spread=each("spread"), duration=each("duration"))
-
-
 link = Dumbbell(
     rate=each("rate"),
     queue=axis("size", {name: bfifo(limit=one.buffer) for name, one in SIZES.items()}),
     pairs=[pair(BASE_RTT)],
 )
-reno = axis("mix", {mix: some("reno", mix) for mix in MIXES})
-cubic = axis("mix", {mix: some("cubic", mix) for mix in MIXES})
-bbr = axis("mix", {mix: some("bbr", mix) for mix in MIXES})
+reno = in_mixes("reno", MIXES, SIZES)
+cubic = in_mixes("cubic", MIXES, SIZES)
+bbr = in_mixes("bbr", MIXES, SIZES)
 tap("drops", interval="100 ms")
 flow_tap(warm_up=each("warm_up"), interval="1 s")
 sample(tcp_info=None, qdisc=None, link=None)

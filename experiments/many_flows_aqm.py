@@ -1,18 +1,18 @@
-"""Do NewReno flows stay fair at Edge under an AQM, and what becomes of losses per halving and of C?
+"""Does an AQM mend what drop-tail does to fairness, and what becomes of losses per halving and of C?
 
 The thesis behind CoreScale has a drop-tail queue of 240 ms only. Here the same link (100 Mbit/s, 10 and 50
-NewReno flows of 20 ms, no ECN) has each of Linux' AQMs; queues keep Linux' defaults, RED is set to the delay
-that PIE aims at. With a short queue each window is small: 50 flows share 20 ms and the AQM's delay, which is
-four to six packets each, so that losses become timeouts.
+flows of 20 ms, no ECN) has each of Linux' AQMs, with its mixes of CCAs: one alone, two half and half, one BBR
+flow against the rest. Queues keep Linux' defaults, RED is set to the delay that PIE aims at. With a short
+queue each window is small: 50 flows share 20 ms and the AQM's delay, which is four to six packets each, so
+that losses become timeouts. Such windows grow back in less than a second, so three minutes hold hundreds of
+halvings of each flow. Drop-tail on the same link, for which that is too short: t04 to t08.
 """
 
-from _corescale import Setting
+from _corescale import Setting, in_mixes
 
 from narrows.spec import (
     Dumbbell,
     axis,
-    bfifo,
-    bulk,
     cake,
     choke,
     codel,
@@ -29,11 +29,11 @@ from narrows.spec import (
 )
 
 SIZES = {
-    "edge-10": Setting("100 Mbit/s", "3 MB", 10, "2 s", "20 s", "1 min"),
-    "edge-50": Setting("100 Mbit/s", "3 MB", 50, "2 s", "20 s", "1 min"),
+    "edge-10": Setting("100 Mbit/s", "3 MB", 10, "10 s", "1 min", "4 min"),
+    "edge-50": Setting("100 Mbit/s", "3 MB", 50, "10 s", "1 min", "4 min"),
 }
+MIXES = ("reno", "cubic", "bbr", "cubic+reno", "bbr+reno", "bbr+cubic", "one-bbr+reno", "one-bbr+cubic")
 QUEUES = {
-    "bfifo": bfifo(limit="3 MB"),
     # 15 ms at 100 Mbit/s are 187 KB: between the two marks
     "red": red(limit="3 MB", min="94 KB", max="282 KB", probability="10 %"),
     "choke": choke(limit=1000, min=62, max=186, burst=100, probability="10 %"),
@@ -52,7 +52,9 @@ def each(field):
 
 
 link = Dumbbell(rate="100 Mbit/s", queue=axis("queue", QUEUES), pairs=[pair("20 ms")])
-reno = bulk(cca="reno", flows=each("flows"), start_spread=each("spread"), duration=each("duration"))
+reno = in_mixes("reno", MIXES, SIZES)
+cubic = in_mixes("cubic", MIXES, SIZES)
+bbr = in_mixes("bbr", MIXES, SIZES)
 tap("drops", interval="100 ms")
 flow_tap(warm_up=each("warm_up"), interval="1 s")
 sample(tcp_info=None, qdisc=None, link=None)

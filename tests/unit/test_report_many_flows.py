@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 import pytest
 from test_claims_many_flows import many, plan, run
 
 from narrows.metrics.flow_case import flow_case, flow_cases
 from narrows.metrics.observed import Observed
+from narrows.metrics.shares import Share
 from narrows.report.chapter3 import FIGURES, draw
 from narrows.report.drawing import Drawing, Missing
 from narrows.report.fairness_by_buffer import buffer_in_bdp, fairness_by_buffer
 from narrows.report.fairness_by_occupancy import fairness_by_occupancy
 from narrows.report.settling import MAX_PANELS, fairness_over_time
+from narrows.report.shares_by_queue import shares_by_queue
 
 BBR_ALONE = next(figure for figure in FIGURES if figure.name == "chapter3_fig_3_4")
 QUEUE = next(figure for figure in FIGURES if figure.name == "chapter3_queue")
@@ -102,4 +106,30 @@ def test_over_time_the_thesis_conditions_that_moved_most_are_drawn() -> None:
     assert variant.run_id not in drawn.run_ids
     assert "2 further condition(s)" in drawn.caption
     first.close()
+    drawn.close()
+
+
+def behind(number: int, mix: dict[str, int], queue: str, cca: str, share: float, **other: Any) -> Observed:
+    made = plan(100e6, mix, **other)
+    made["link"]["queue"] = queue
+    if queue != "bfifo":
+        made["link"]["down"] = {"queue_options": {}}
+    return run(number, made, many(shares={cca: Share(share, 0.5, mix[cca])}))
+
+
+def test_shares_by_queue_are_of_two_ccas_that_met_behind_several_kinds_of_queue() -> None:
+    half = {"bbr": 5, "reno": 5}
+    runs = [
+        behind(1, half, "bfifo", "bbr", 0.43),
+        behind(2, half, "bfifo", "bbr", 0.9, buffer=0.25),
+        behind(3, {"bbr": 10}, "pie", "bbr", 1.0),
+        behind(4, {"cubic": 25, "reno": 25}, "bfifo", "cubic", 0.7),
+    ]
+    assert isinstance(shares_by_queue(runs, "x", "X"), Missing)
+    runs += [behind(5, half, "fq_codel", "bbr", 0.5), behind(6, half, "pie", "bbr", 0.95)]
+    drawn = shares_by_queue(runs, "x", "X")
+    assert isinstance(drawn, Drawing)
+    assert set(drawn.run_ids) == {runs[0].run_id, runs[4].run_id, runs[5].run_id}
+    (axes,) = drawn.figure.axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["drop-tail", "PIE", "FQ-CoDel"]
     drawn.close()

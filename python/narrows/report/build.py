@@ -24,6 +24,7 @@ from narrows.report.latency_cdf import latency_cdf
 from narrows.report.page import PageFigure, page
 from narrows.report.paper_figures import paper_figures
 from narrows.report.settling import fairness_over_time, shares_over_time
+from narrows.report.shares_by_queue import shares_by_queue
 from narrows.report.sojourn_cdf import sojourn_cdf
 from narrows.report.sojourn_time import sojourn_over_time
 from narrows.report.style import DIRECTION
@@ -138,6 +139,11 @@ def _figures(
         yield (
             "Many flows: chapter 3 of the thesis",
             lambda: fairness_by_occupancy(good, "fairness_occupancy", full_title),
+        )
+        queue_title = "What the queue makes of CCAs that meet"
+        yield (
+            "Many flows: chapter 3 of the thesis",
+            lambda: shares_by_queue(good, "shares_queue", queue_title),
         )
         title = "Fairness over time"
         yield "Many flows: chapter 3 of the thesis", lambda: fairness_over_time(good, "fairness_time", title)

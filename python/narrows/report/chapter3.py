@@ -215,9 +215,9 @@ def draw(figure: Figure, found: Cases) -> Result:
             figure.name, figure.title, "no run here has these flows, or its tables hold no such number"
         )
     scales = list(dict.fromkeys(case.scale for case in points))
-    mixes = sorted({_mix(case) for case in points}, key=_together_last) if figure.by_mix else [None]
+    mixes = sorted({mix_name(case) for case in points}, key=_together_last) if figure.by_mix else [None]
     looks = _looks(points)
-    handles = _legend(figure, looks)
+    handles = _legend(figure, looks, {name for v in points.values() for name, found in v.items() if found})
     columns = max(1, min(4, LEGEND_CHARACTERS // (max(len(str(h.get_label())) for h in handles) + 8)))
     rows = -(-len(handles) // columns)
     high = 2.3 if len(mixes) == 1 else 1.25
@@ -228,7 +228,7 @@ def draw(figure: Figure, found: Cases) -> Result:
         for row, mix in zip(grid, mixes, strict=True):
             for axes, scale in zip(row, scales, strict=True):
                 own = {case: v for case, v in points.items() if case.scale == scale}
-                own = {case: v for case, v in own.items() if mix in (None, _mix(case))}
+                own = {case: v for case, v in own.items() if mix in (None, mix_name(case))}
                 if not own:
                     axes.set_axis_off()
                     continue
@@ -278,7 +278,7 @@ def _values(figure: Figure, same: Sequence[Observed]) -> Values:
     return made
 
 
-def _mix(case: FlowCase) -> str:
+def mix_name(case: FlowCase) -> str:
     """Which CCAs meet; one BBR flow among others is a case of its own."""
     names = [CCA_NAMES.get(cca, cca) for cca in case.ccas]
     if "bbr" in case.ccas and case.count("bbr") == 1 and len(case.ccas) > 1:
@@ -336,8 +336,8 @@ def _offset(number: int, of: int) -> float:
     return 0.0 if of < 2 else min(0.05 * of, 0.5) * (number / (of - 1) - 0.5)
 
 
-def _legend(figure: Figure, looks: dict[str, tuple[str, str]]) -> list[Line2D]:
-    """One entry per series, and one in black per line of the figure where it has several."""
+def _legend(figure: Figure, looks: dict[str, tuple[str, str]], drawn: set[str]) -> list[Line2D]:
+    """One entry per series, and one in black per line that is drawn where the figure has several."""
     handles = [
         Line2D([], [], color=colour, marker=marker, markersize=4.5, label=name)
         for name, (colour, marker) in looks.items()
@@ -347,5 +347,6 @@ def _legend(figure: Figure, looks: dict[str, tuple[str, str]]) -> list[Line2D]:
             Line2D([], [], color="black", marker="o", markersize=4.5, linestyle=style, fillstyle=fill,
                    label=line.name)
             for (style, fill), line in zip(STYLES, figure.lines, strict=False)
+            if line.name in drawn
         ]  # fmt: skip
     return handles
