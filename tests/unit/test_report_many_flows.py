@@ -113,7 +113,7 @@ def behind(number: int, mix: dict[str, int], queue: str, cca: str, share: float,
     made = plan(100e6, mix, **other)
     made["link"]["queue"] = queue
     if queue != "bfifo":
-        made["link"]["down"] = {"queue_options": {}}
+        made["link"]["down"] = {"queue_options": {"limit": "1000", "flows": other.get("queues", "1024")}}
     return run(number, made, many(shares={cca: Share(share, 0.5, mix[cca])}))
 
 
@@ -132,4 +132,21 @@ def test_shares_by_queue_are_of_two_ccas_that_met_behind_several_kinds_of_queue(
     assert set(drawn.run_ids) == {runs[0].run_id, runs[4].run_id, runs[5].run_id}
     (axes,) = drawn.figure.axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["drop-tail", "PIE", "FQ-CoDel"]
+    drawn.close()
+
+
+def test_an_aqm_that_was_set_in_two_ways_is_two_conditions() -> None:
+    half = {"bbr": 5, "reno": 5}
+    one = [behind(1, half, "fq_codel", "bbr", 0.5), behind(2, half, "pie", "bbr", 0.9)]
+    assert [case.words() for case in flow_cases(one)] == [
+        "edge, 5 bbr + 5 reno, 20 ms, fq_codel", "edge, 5 bbr + 5 reno, 20 ms, pie"
+    ]  # fmt: skip
+    two = [*one, behind(1, half, "fq_codel", "bbr", 0.6, queues="32768")]
+    assert [(case.queue, case.variant) for case in flow_cases(two)] == [
+        ("fq_codel", "flows 1024"), ("fq_codel", "flows 32768"), ("pie", "")
+    ]  # fmt: skip
+    drawn = shares_by_queue(two, "x", "X")
+    assert isinstance(drawn, Drawing)
+    names = [label.get_text() for label in drawn.figure.axes[0].get_xticklabels()]
+    assert names == ["PIE", "FQ-CoDel\nflows 1024", "FQ-CoDel\nflows 32768"]
     drawn.close()

@@ -5,6 +5,7 @@ A condition is never read from the name of an experiment or of an axis, so any r
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ SEGMENTATION = ("tso", "gso", "gro")
 DROP_TAIL = ("bfifo", "pfifo")
 TOGETHER_NS = 1_000_000_000
 EXACT = "exact"
+Options = tuple[tuple[str, str], ...]
 Draw = tuple[int, tuple[tuple[str, int, int], ...]]
 """A seed and, of each group of flows, its name, number and start (ns): what was drawn before a run began."""
 
@@ -44,6 +46,8 @@ class FlowCase:
     kernel: str = ""
     """What a kernel with configuration of its own was given (`HZ=100`), and which modules were loaded into it
     with which parameters (`tcp_mine window=20`)."""
+    variant: str = ""
+    """Where the same AQM was set in several ways, the options that tell this one (`flows 1024`)."""
 
     @property
     def flows(self) -> int:
@@ -74,7 +78,7 @@ class FlowCase:
     def words(self) -> str:
         """For a table or a caption."""
         mix = " + ".join(f"{count} {cca}" for cca, count in self.mix)
-        extra = [] if self.is_thesis else [self.queue]
+        extra = [] if self.is_thesis else [f"{self.queue} {self.variant}".strip()]
         if self.buffer is not None and abs(self.buffer - 1) >= 0.02:
             extra.append(f"buffer × {self.buffer:g}")
         extra += ["starts together"] if self.start == "together" else []
@@ -121,6 +125,20 @@ def _buffer(link: Mapping[str, Any], scale: str) -> float | None:
     return round(size / whole, 3)
 
 
+def _options(link: Mapping[str, Any]) -> Options:
+    """How an AQM was set; what a drop-tail queue holds is `buffer`, and the rate is the link's."""
+    if link["queue"] in DROP_TAIL:
+        return ()
+    options = link["down"]["queue_options"]
+    return tuple(sorted((name, value) for name, value in options.items() if name != "bandwidth"))
+
+
+def _that_tell(options: Options, every: Iterable[Options]) -> str:
+    """The options that not all have alike."""
+    shared = set.intersection(*(set(one) for one in every))
+    return " ".join(f"{name} {value}".strip() for name, value in options if (name, value) not in shared)
+
+
 def _kernel(run: Observed) -> str:
     modules = (run.plan.get("machine") or {}).get("modules") or ()
     loaded = [f"{module['name']} {module['parameters']}".strip() for module in modules]
@@ -161,13 +179,18 @@ def _offloads(plan: Mapping[str, Any]) -> bool:
 
 def flow_cases(runs: Iterable[Observed]) -> dict[FlowCase, list[Observed]]:
     """Good runs with a flow tap, by condition, in order; each draw counts once, by its longest run."""
-    several: dict[FlowCase, dict[Draw, list[Observed]]] = defaultdict(lambda: defaultdict(list))
+    several: dict[FlowCase, dict[Options, dict[Draw, list[Observed]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
     for run in runs:
         if run.ok and run.read_many is not None and (case := flow_case(run)) is not None:
-            several[case][_draw(run.plan)].append(run)
+            several[case][_options(run.link)][_draw(run.plan)].append(run)
     found = {
-        case: {draw: same[0] if len(same) == 1 else max(same, key=_length) for draw, same in by_draw.items()}
-        for case, by_draw in several.items()
+        dataclasses.replace(case, variant=_that_tell(options, by_options)): {
+            draw: same[0] if len(same) == 1 else max(same, key=_length) for draw, same in by_draw.items()
+        }
+        for case, by_options in several.items()
+        for options, by_draw in by_options.items()
     }
 
     def order(case: FlowCase) -> tuple[Any, ...]:

@@ -64,7 +64,7 @@ def shares_by_queue(runs: Sequence[Observed], name: str, title: str) -> Result:
 
 
 def _panel(axes: Axes, own: dict[FlowCase, list[Observed]], looks: Looks) -> None:
-    queues = sorted({case.queue for case in own}, key=_rank)
+    queues = sorted({(case.queue, case.variant) for case in own}, key=_rank)
     for level in {case.count(_told(case)) / case.flows for case in own}:
         axes.axhline(100 * level, color="#4d4d4d", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     for case, same in own.items():
@@ -73,19 +73,24 @@ def _panel(axes: Axes, own: dict[FlowCase, list[Observed]], looks: Looks) -> Non
         colour, marker = looks[mix_name(case)]
         offset = 0.5 * list(looks).index(mix_name(case)) / max(len(looks) - 1, 1) - 0.25
         axes.errorbar(
-            queues.index(case.queue) + offset, middle, yerr=[[middle - min(shares)], [max(shares) - middle]],
+            queues.index((case.queue, case.variant)) + offset, middle,
+            yerr=[[middle - min(shares)], [max(shares) - middle]],
             color=colour, marker=marker, markersize=4.5, linestyle="none", capsize=2,
         )  # fmt: skip
-    names = ["drop-tail" if queue in DROP_TAIL else queue_name(queue) for queue in queues]
+    names = [
+        "drop-tail" if queue in DROP_TAIL else f"{queue_name(queue)}\n{variant}".strip()
+        for queue, variant in queues
+    ]
     axes.set_xticks(range(len(queues)), names)
     axes.set_xlim(-0.5, len(queues) - 0.5)
     axes.set_ylim(0, 102)
     axes.set_ylabel("share (%)")
 
 
-def _rank(queue: str) -> tuple[bool, bool, tuple[int, str]]:
+def _rank(queue: tuple[str, str]) -> tuple[bool, bool, tuple[int, str], str]:
     """Drop-tail first, then the AQMs of one queue, then those that have one for each flow."""
-    return (queue not in DROP_TAIL, queue in PER_FLOW, queue_rank(queue))
+    kind, variant = queue
+    return (kind not in DROP_TAIL, kind in PER_FLOW, queue_rank(kind), variant)
 
 
 def _told(case: FlowCase) -> str:
