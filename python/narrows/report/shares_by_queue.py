@@ -76,6 +76,7 @@ def _panel(axes: Axes, own: dict[FlowCase, list[Observed]], looks: Looks) -> Non
             queues.index((case.queue, case.variant)) + offset, middle,
             yerr=[[middle - min(shares)], [max(shares) - middle]],
             color=colour, marker=marker, markersize=4.5, linestyle="none", capsize=2,
+            clip_on=False,
         )  # fmt: skip
     names = [
         "drop-tail" if queue in DROP_TAIL else f"{queue_name(queue)}\n{variant}".strip()
@@ -83,7 +84,7 @@ def _panel(axes: Axes, own: dict[FlowCase, list[Observed]], looks: Looks) -> Non
     ]
     axes.set_xticks(range(len(queues)), names)
     axes.set_xlim(-0.5, len(queues) - 0.5)
-    axes.set_ylim(0, 102)
+    axes.set_ylim(0, 100)
     axes.set_ylabel("share (%)")
 
 
