@@ -30,15 +30,15 @@ PER_FLOW = ("fq_codel", "sfq", "fq_pie", "cake", "fq")
 
 
 def shares_by_queue(runs: Sequence[Observed], name: str, title: str) -> Result:
-    """A panel per scale, number of flows and base RTT where two CCAs met behind several kinds of queue."""
+    """A panel per scale, number of flows and base RTT where two CCAs met behind several queues."""
     panels: dict[Panel, dict[FlowCase, list[Observed]]] = defaultdict(dict)
     for case, same in flow_cases(runs).items():
         told = [run for run in same if run.many is not None and _told(case) in run.many.shares]
         if told and _comparable(case):
             panels[case.scale, case.flows, case.rtts_ms][case] = told
-    panels = {at: own for at, own in panels.items() if len({case.queue for case in own}) > 1}
+    panels = {at: own for at, own in panels.items() if len({(c.queue, c.variant) for c in own}) > 1}
     if not panels:
-        return Missing(name, title, "no two CCAs that met behind more than one kind of queue")
+        return Missing(name, title, "no two CCAs that met behind more than one queue")
     mixes = dict.fromkeys(mix_name(case) for own in panels.values() for case in own)
     looks = {mix: (COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]) for i, mix in enumerate(mixes)}
     figure, grid = canvas(len(panels), 1, PAGE_IN, row_in=2.1)
