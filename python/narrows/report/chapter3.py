@@ -318,7 +318,7 @@ def _panel(
             at, middle, low, high = [], [], [], []
             for case, values in sorted(points.items(), key=lambda each: each[0].flows):
                 if _series(case) == name and values[line.name]:
-                    at.append(counts.index(case.flows) + _offset(number, len(own)))
+                    at.append(counts.index(case.flows) + offset(number, len(own)))
                     middle.append(float(np.median(values[line.name])))
                     low.append(middle[-1] - min(values[line.name]))
                     high.append(max(values[line.name]) - middle[-1])
@@ -332,7 +332,8 @@ def _panel(
     axes.set_xlim(-0.5, len(counts) - 0.5)
 
 
-def _offset(number: int, of: int) -> float:
+def offset(number: int, of: int) -> float:
+    """Where one of several points at the same place stands beside it, in places."""
     return 0.0 if of < 2 else min(0.05 * of, 0.5) * (number / (of - 1) - 0.5)
 
 

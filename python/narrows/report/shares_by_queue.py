@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 
 from narrows.metrics.flow_case import DROP_TAIL, EXACT, FlowCase, flow_cases
 from narrows.metrics.observed import Observed
-from narrows.report.chapter3 import COLOURS, MARKERS, mix_name
+from narrows.report.chapter3 import COLOURS, MARKERS, mix_name, offset
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.report.style import PAGE_IN, canvas, queue_name, queue_rank, styled
 
@@ -71,10 +71,11 @@ def _panel(axes: Axes, own: dict[FlowCase, list[Observed]], looks: Looks) -> Non
         shares = [100 * run.many.shares[_told(case)].share for run in same if run.many is not None]
         middle = float(np.median(shares))
         colour, marker = looks[mix_name(case)]
-        offset = 0.5 * list(looks).index(mix_name(case)) / max(len(looks) - 1, 1) - 0.25
+        place = queues.index((case.queue, case.variant)) + offset(
+            list(looks).index(mix_name(case)), len(looks)
+        )
         axes.errorbar(
-            queues.index((case.queue, case.variant)) + offset, middle,
-            yerr=[[middle - min(shares)], [max(shares) - middle]],
+            place, middle, yerr=[[middle - min(shares)], [max(shares) - middle]],
             color=colour, marker=marker, markersize=4.5, linestyle="none", capsize=2,
             clip_on=False,
         )  # fmt: skip
