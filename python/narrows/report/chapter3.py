@@ -332,9 +332,9 @@ def _panel(
     axes.set_xlim(-0.5, len(counts) - 0.5)
 
 
-def offset(number: int, of: int) -> float:
+def offset(number: int, of: int, step: float = 0.05) -> float:
     """Where one of several points at the same place stands beside it, in places."""
-    return 0.0 if of < 2 else min(0.05 * of, 0.5) * (number / (of - 1) - 0.5)
+    return 0.0 if of < 2 else min(step * of, 0.5) * (number / (of - 1) - 0.5)
 
 
 def _legend(figure: Figure, looks: dict[str, tuple[str, str]], drawn: set[str]) -> list[Line2D]:

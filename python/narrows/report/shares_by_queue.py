@@ -71,13 +71,11 @@ def _panel(axes: Axes, own: dict[FlowCase, list[Observed]], looks: Looks) -> Non
         shares = [100 * run.many.shares[_told(case)].share for run in same if run.many is not None]
         middle = float(np.median(shares))
         colour, marker = looks[mix_name(case)]
-        place = queues.index((case.queue, case.variant)) + offset(
-            list(looks).index(mix_name(case)), len(looks)
-        )
+        beside = offset(list(looks).index(mix_name(case)), len(looks), step=0.1)
         axes.errorbar(
-            place, middle, yerr=[[middle - min(shares)], [max(shares) - middle]],
-            color=colour, marker=marker, markersize=4.5, linestyle="none", capsize=2,
-            clip_on=False,
+            queues.index((case.queue, case.variant)) + beside, middle,
+            yerr=[[middle - min(shares)], [max(shares) - middle]],
+            color=colour, marker=marker, markersize=4.5, linestyle="none", capsize=2, clip_on=False,
         )  # fmt: skip
     names = [
         "drop-tail" if queue in DROP_TAIL else f"{queue_name(queue)}\n{variant}".strip()
