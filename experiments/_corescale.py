@@ -73,7 +73,8 @@ def all_but(few: int) -> Any:
 
 
 def in_mixes(cca: str, mixes: Sequence[str], sizes: Mapping[str, Setting]) -> Any:
-    """The flows of a CCA in each mix and size; None where it has none. "cubic+reno" is half and half."""
+    """The flows of a CCA in each mix and size; None where it has none. "cubic+reno" is half and half,
+    "one-bbr+reno" one BBR flow and the rest NewReno."""
 
     def count(mix: str, flows: int) -> int:
         if mix.startswith("one-"):

@@ -85,6 +85,16 @@ def test_the_queue_has_a_panel_for_each_mix_of_ccas_and_scale() -> None:
     assert titles == {
         "BBR, edge", "one BBR flow + NewReno, edge", "one BBR flow + NewReno, middle", "BBR + NewReno, edge"
     }  # fmt: skip
+    assert {text.get_text() for text in drawn.figure.legends[0].get_texts()} >= {"utilisation", "occupancy"}
+    drawn.close()
+
+
+def test_a_legend_does_not_name_what_is_not_drawn() -> None:
+    drawn = draw(QUEUE, flow_cases([run(1, plan(100e6, {"bbr": 10}), many(utilisation=1.0))]))
+    assert isinstance(drawn, Drawing)
+    names = {text.get_text() for text in drawn.figure.legends[0].get_texts()}
+    assert "utilisation" in names
+    assert "occupancy" not in names
     drawn.close()
 
 
