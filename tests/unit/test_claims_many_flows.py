@@ -218,6 +218,17 @@ def test_parameters_of_a_module_are_a_condition() -> None:
     assert not any(case.is_thesis for case in found)
 
 
+def test_settings_of_the_hosts_are_a_condition() -> None:
+    plain, marked = plan(100e6, {"cubic": 10}, seed=0), plan(100e6, {"cubic": 10}, seed=0)
+    marked["setup"] = [{"node": "sender1", "tool": "sysctl", "args": ["-w", "net.ipv4.tcp_ecn=1"]}]
+    runs = [dataclasses.replace(run(n, p, many()), plan=p) for n, p in ((1, plain), (2, marked))]
+    found = flow_cases(runs)
+    assert {case.words(): case.is_thesis for case in found} == {
+        "edge, 10 cubic, 20 ms": True,
+        "edge, 10 cubic, 20 ms, bfifo, tcp_ecn=1": False,
+    }
+
+
 def test_of_two_runs_of_the_same_flows_the_longer_counts() -> None:
     runs = []
     for number, seconds in ((1, 180), (2, 1500), (3, 60)):

@@ -9,6 +9,7 @@ import pytest
 from narrows.errors import SpecError
 from narrows.plan.build import plan_file
 from narrows.plan.model import AfterItem, AtTime, Command, Plan, TcpBulk, WithItem
+from narrows.plan.sysctls import asked_for
 from narrows.plan.topology import dumbbell
 
 FLOW = 'flow = bulk(duration="5 s")'
@@ -164,6 +165,26 @@ def test_sysctls_are_written_out_and_those_of_the_experiment_win(tmp_path: Path)
     assert "-w net.ipv4.tcp_sack=0" in commands(plan, "client", "sysctl")
     assert "-w net.ipv4.ip_forward=1" in commands(plan, "router", "sysctl")
     assert "-w net.ipv4.ip_forward=1" not in commands(plan, "client", "sysctl")
+
+
+def test_what_an_experiment_set_otherwise_can_be_told_from_its_plan(tmp_path: Path) -> None:
+    def told(*lines: str) -> tuple[str, ...]:
+        return asked_for([step.model_dump() for step in plan_of(tmp_path, *lines).setup])
+
+    many = 'Dumbbell(rate="1 Gbit/s", queue=bfifo(limit="37.5 MB"), pairs=[pair("20 ms", senders=2)]'
+    assert told('link = Link(rate="50 Mbit/s")', FLOW) == ()
+    assert told(f"link = {many})", FLOW) == ()  # its buffers are sized by the link
+    assert told('link = Link(rate="50 Mbit/s")', 'flow = bulk(ecn=True, duration="5 s")') == ("tcp_ecn=1",)
+    asked = '{"all": {"net.ipv4.tcp_retries2": 255}, "client": {"net.ipv4.tcp_rmem": "4096 131072 6291456"}}'
+    both = ("tcp_retries2=255", "tcp_rmem=4096 131072 6291456")
+    assert told(f"link = {many}, sysctls={asked})", FLOW) == both
+
+
+def test_settings_for_a_node_that_is_not_there_are_refused(tmp_path: Path) -> None:
+    many = 'Dumbbell(rate="1 Gbit/s", pairs=[pair("20 ms")], sysctls={"path": {"net.ipv4.ip_forward": 0}})'
+    with pytest.raises(SpecError, match="no node here has the role 'path'") as error:
+        plan_of(tmp_path, f"link = {many}", FLOW)
+    assert error.value.remedy == "here are client, router, server, and all"
 
 
 def test_ecn_of_a_flow_is_switched_on_at_its_sender_only(tmp_path: Path) -> None:

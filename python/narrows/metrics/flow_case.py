@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from narrows.metrics.observed import Observed
+from narrows.plan.sysctls import asked_for
 
 SCALES = {100_000_000: "edge", 1_000_000_000: "middle", 10_000_000_000: "core"}
 """By rate of the bottleneck; EdgeScale and CoreScale are the thesis' words."""
@@ -46,6 +47,8 @@ class FlowCase:
     kernel: str = ""
     """What a kernel with configuration of its own was given (`HZ=100`), and which modules were loaded into it
     with which parameters (`tcp_mine window=20`)."""
+    sysctls: str = ""
+    """Those that the experiment or its flows set otherwise than every run does (`tcp_ecn=1`)."""
     variant: str = ""
     """Where the same AQM was set in several ways, the options that tell this one (`flows 1024`)."""
 
@@ -65,9 +68,10 @@ class FlowCase:
 
     @property
     def is_thesis(self) -> bool:
-        """Drop-tail with the scale's buffer, random starts, no super-packets, exact timers, our kernel."""
+        """Drop-tail with the scale's buffer, random starts, no super-packets, exact timers, our kernel,
+        Linux' own settings."""
         plain = self.queue in DROP_TAIL and self.start == "spread" and self.offloads == "off"
-        plain = plain and self.timers == EXACT and not self.kernel
+        plain = plain and self.timers == EXACT and not self.kernel and not self.sysctls
         return plain and self.buffer is not None and abs(self.buffer - 1) < 0.02
 
     @property
@@ -84,7 +88,7 @@ class FlowCase:
         extra += ["starts together"] if self.start == "together" else []
         extra += ["offloads on"] if self.offloads == "on" else []
         extra += [f"timers {self.timers}"] if self.timers != EXACT else []
-        extra += [self.kernel] if self.kernel else []
+        extra += [word for word in (self.kernel, self.sysctls) if word]
         return ", ".join([self.scale, mix, self.rtt, *extra])
 
 
@@ -113,6 +117,7 @@ def flow_case(run: Observed) -> FlowCase | None:
         offloads="on" if _offloads(plan) else "off",
         timers=_timers(plan),
         kernel=_kernel(run),
+        sysctls=" ".join(asked_for(plan["setup"])),
     )
 
 

@@ -218,6 +218,10 @@ def _sysctls(
 ) -> dict[str, dict[str, str]]:
     """The pinned settings; Linux has no ECN per socket, so flows that ask for it set it at their sender."""
     asked = run.link["sysctls"]
+    for role in asked:
+        if role != "all" and not topology.named(role):
+            here = ", ".join(sorted({node.role for node in topology.nodes}))
+            run.link.fail(f"sysctls: no node here has the role {role!r}", f"here are {here}, and all")
     values = sysctls.settings(topology, asked, capacity.tcp_buffer_bytes(link) if link.pairs else None)
     for program in traffic:
         item = run.items.get(program.id)

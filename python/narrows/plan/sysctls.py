@@ -6,7 +6,9 @@ more; a small guest would otherwise get less. Deviations from the defaults are m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from narrows.errors import SpecError
 from narrows.plan.model import Role, Step
@@ -75,17 +77,40 @@ def settings(
         own = dict(ALL_NODES)
         own.update(HOSTS if node.role in HOST_ROLES else FORWARDING)
         if largest_buffer_bytes is not None and node.role in HOST_ROLES:
-            # Receive buffers start large: no window waits for its receiver's to grow, and a thousand sockets
-            # whose buffers grow would have to be read four times as often for that to go as on a real host.
-            own["net.ipv4.tcp_rmem"] = f"4096 {6 * 2**20} {largest_buffer_bytes}"
-            own["net.ipv4.tcp_wmem"] = f"4096 16384 {largest_buffer_bytes}"
-            # Thousands of flows may connect within one round trip; at the defaults some SYNs are dropped.
-            own["net.core.somaxconn"] = "65535"
-            own["net.ipv4.tcp_max_syn_backlog"] = "65535"
+            own.update(_of_many_flows(str(largest_buffer_bytes)))
         own.update(asked.get("all", {}))
         own.update(asked.get(node.role, {}))
         made[node.name] = own
     return made
+
+
+def _of_many_flows(largest_buffer: str) -> dict[str, str]:
+    return {
+        # Receive buffers start large: no window waits for its receiver's to grow, and a thousand sockets
+        # whose buffers grow would have to be read four times as often for that to go as on a real host.
+        "net.ipv4.tcp_rmem": f"4096 {6 * 2**20} {largest_buffer}",
+        "net.ipv4.tcp_wmem": f"4096 16384 {largest_buffer}",
+        # Thousands of flows may connect within one round trip; at the defaults some SYNs are dropped.
+        "net.core.somaxconn": "65535",
+        "net.ipv4.tcp_max_syn_backlog": "65535",
+    }
+
+
+def asked_for(setup: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What an experiment or its flows (ECN) had set otherwise, from a plan's steps: `tcp_ecn=1`, by name."""
+    made: dict[str, dict[str, str]] = defaultdict(dict)
+    for step in setup:
+        if step["tool"] == "sysctl":
+            name, _, value = step["args"][1].partition("=")
+            made[step["node"]][name] = value
+    pinned = {**ALL_NODES, **FORWARDING, **HOSTS}
+    found = set()
+    for own in made.values():
+        sized = _of_many_flows(own.get("net.ipv4.tcp_wmem", "").rpartition(" ")[2])
+        for name, value in own.items():
+            if value not in (pinned.get(name), sized.get(name)):
+                found.add(f"{name.removeprefix('net.ipv4.')}={value}")
+    return tuple(sorted(found))
 
 
 def set_on_hosts(
@@ -110,4 +135,4 @@ def steps(topology: Topology, values: Mapping[str, Mapping[str, str]]) -> list[S
     ]
 
 
-__all__ = ["ALL_NODES", "FORWARDING", "HOSTS", "Role", "set_on_hosts", "settings", "steps"]
+__all__ = ["ALL_NODES", "FORWARDING", "HOSTS", "Role", "asked_for", "set_on_hosts", "settings", "steps"]

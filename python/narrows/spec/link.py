@@ -30,7 +30,10 @@ def _sysctls(value: Any) -> dict[str, dict[str, str]]:
         raise Wrong(f"{value!r} is not a mapping", '{"server": {"net.ipv4.tcp_wmem": "4096 16384 8388608"}}')
     for role in value:
         if role not in ROLES:
-            raise Wrong(f"{role!r} is no role of a node", f"one of {', '.join(ROLES)}")
+            raise Wrong(
+                f"{role!r} is no role of a node",
+                f"one of {', '.join(ROLES)}; a Dumbbell's senders are server and its receiver is client",
+            )
     return {role: p.text_map(settings) for role, settings in value.items()}
 
 
