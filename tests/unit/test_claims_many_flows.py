@@ -218,15 +218,33 @@ def test_parameters_of_a_module_are_a_condition() -> None:
     assert not any(case.is_thesis for case in found)
 
 
-def test_settings_of_the_hosts_are_a_condition() -> None:
-    plain, marked = plan(100e6, {"cubic": 10}, seed=0), plan(100e6, {"cubic": 10}, seed=0)
-    marked["setup"] = [{"node": "sender1", "tool": "sysctl", "args": ["-w", "net.ipv4.tcp_ecn=1"]}]
-    runs = [dataclasses.replace(run(n, p, many()), plan=p) for n, p in ((1, plain), (2, marked))]
-    found = flow_cases(runs)
-    assert {case.words(): case.is_thesis for case in found} == {
-        "edge, 10 cubic, 20 ms": True,
-        "edge, 10 cubic, 20 ms, bfifo, tcp_ecn=1": False,
-    }
+def test_the_path_and_the_hosts_settings_are_conditions() -> None:
+    def told(**changes: Any) -> tuple[str, bool]:
+        made = plan(100e6, {"cubic": 10}, seed=0)
+        made = made | {"link": made["link"] | changes.pop("link", {})} | changes
+        (case,) = flow_cases([dataclasses.replace(run(1, made, many()), plan=made)])
+        return case.words().removeprefix("edge, 10 cubic, 20 ms"), case.is_thesis
+
+    ecn = {"node": "sender1", "tool": "sysctl", "args": ["-w", "net.ipv4.tcp_ecn=1"]}
+    assert told() == ("", True)
+    assert told(setup=[ecn]) == (", bfifo, tcp_ecn=1", False)
+    lossy = {"up": {"loss_percent": 1.0, "jitter_ns": 500_000}}
+    assert told(link=lossy) == (", bfifo, loss 1 %, jitter 0.5 ms", False)
+    jumbo = {"mtu_bytes": 9000, "line_rate_bps": 10**9}
+    assert told(link=jumbo) == (", bfifo, MTU 9000, line rate 1000 Mbit/s", False)
+    assert told(link={"changes": ["40 s: rate 10 Mbit/s"]}) == (", bfifo, 40 s: rate 10 Mbit/s", False)
+
+
+def test_two_buckets_of_one_shaper_are_two_conditions() -> None:
+    runs = []
+    for number, burst in ((1, 1600), (2, 64_000)):
+        made = plan(100e6, {"cubic": 10}, seed=0)
+        made["link"]["down"] |= {"shaper": "htb", "burst_bytes": burst, "cburst_bytes": 1600}
+        runs.append(dataclasses.replace(run(number, made, many()), plan=made))
+    assert [case.words() for case in flow_cases(runs)] == [
+        "edge, 10 cubic, 20 ms, bfifo burst 1600", "edge, 10 cubic, 20 ms, bfifo burst 64000",
+    ]  # fmt: skip
+    assert [case.words() for case in flow_cases(runs[:1])] == ["edge, 10 cubic, 20 ms"]
 
 
 def test_of_two_runs_of_the_same_flows_the_longer_counts() -> None:

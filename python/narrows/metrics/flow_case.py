@@ -20,6 +20,7 @@ BUFFER_BYTES = {"edge": 3_000_000, "middle": 37_500_000, "core": 375_000_000}
 """The thesis' buffers, about one BDP at 200 ms; the middle's is between them in proportion."""
 SEGMENTATION = ("tso", "gso", "gro")
 DROP_TAIL = ("bfifo", "pfifo")
+ETHERNET_MTU = 1500
 TOGETHER_NS = 1_000_000_000
 EXACT = "exact"
 Options = tuple[tuple[str, str], ...]
@@ -47,10 +48,12 @@ class FlowCase:
     kernel: str = ""
     """What a kernel with configuration of its own was given (`HZ=100`), and which modules were loaded into it
     with which parameters (`tcp_mine window=20`)."""
-    sysctls: str = ""
-    """Those that the experiment or its flows set otherwise than every run does (`tcp_ecn=1`)."""
+    besides: str = ""
+    """What else is not as in every run: a path that loses, jitters, changes or has another MTU or line rate
+    ("loss 1 %"), and what the experiment or its flows set at the hosts (`tcp_ecn=1`)."""
     variant: str = ""
-    """Where the same AQM was set in several ways, the options that tell this one (`flows 1024`)."""
+    """Where the same queue or its shaper was set in several ways, the options that tell this one (`flows
+    1024`)."""
 
     @property
     def flows(self) -> int:
@@ -68,10 +71,10 @@ class FlowCase:
 
     @property
     def is_thesis(self) -> bool:
-        """Drop-tail with the scale's buffer, random starts, no super-packets, exact timers, our kernel,
-        Linux' own settings."""
+        """Drop-tail with the scale's buffer, random starts, no super-packets, exact timers, our kernel, and
+        nothing besides."""
         plain = self.queue in DROP_TAIL and self.start == "spread" and self.offloads == "off"
-        plain = plain and self.timers == EXACT and not self.kernel and not self.sysctls
+        plain = plain and self.timers == EXACT and not self.kernel and not self.besides
         return plain and self.buffer is not None and abs(self.buffer - 1) < 0.02
 
     @property
@@ -82,13 +85,13 @@ class FlowCase:
     def words(self) -> str:
         """For a table or a caption."""
         mix = " + ".join(f"{count} {cca}" for cca, count in self.mix)
-        extra = [] if self.is_thesis else [f"{self.queue} {self.variant}".strip()]
+        extra = [f"{self.queue} {self.variant}".strip()] if self.variant or not self.is_thesis else []
         if self.buffer is not None and abs(self.buffer - 1) >= 0.02:
             extra.append(f"buffer × {self.buffer:g}")
         extra += ["starts together"] if self.start == "together" else []
         extra += ["offloads on"] if self.offloads == "on" else []
         extra += [f"timers {self.timers}"] if self.timers != EXACT else []
-        extra += [word for word in (self.kernel, self.sysctls) if word]
+        extra += [word for word in (self.kernel, self.besides) if word]
         return ", ".join([self.scale, mix, self.rtt, *extra])
 
 
@@ -117,7 +120,7 @@ def flow_case(run: Observed) -> FlowCase | None:
         offloads="on" if _offloads(plan) else "off",
         timers=_timers(plan),
         kernel=_kernel(run),
-        sysctls=" ".join(asked_for(plan["setup"])),
+        besides=", ".join([*_path(run.link), *asked_for(plan["setup"])]),
     )
 
 
@@ -130,12 +133,27 @@ def _buffer(link: Mapping[str, Any], scale: str) -> float | None:
     return round(size / whole, 3)
 
 
+def _path(link: Mapping[str, Any]) -> list[str]:
+    sides = [link["down"], link.get("up") or {}]
+    loss = max(side.get("loss_percent") or 0 for side in sides)
+    jitter_ns = max(side.get("jitter_ns") or 0 for side in sides)
+    line_bps = link.get("line_rate_bps")
+    words = [f"loss {loss:g} %"] if loss else []
+    words += [f"jitter {jitter_ns / 1e6:g} ms"] if jitter_ns else []
+    words += [f"MTU {link['mtu_bytes']}"] if link["mtu_bytes"] != ETHERNET_MTU else []
+    words += [f"line rate {line_bps / 1e6:g} Mbit/s"] if line_bps else []
+    return [*words, *link.get("changes", ())]
+
+
 def _options(link: Mapping[str, Any]) -> Options:
-    """How an AQM was set; what a drop-tail queue holds is `buffer`, and the rate is the link's."""
-    if link["queue"] in DROP_TAIL:
-        return ()
-    options = link["down"]["queue_options"]
-    return tuple(sorted((name, value) for name, value in options.items() if name != "bandwidth"))
+    """How queue and shaper were set; what a drop-tail queue holds is `buffer`, and the rate is the link's."""
+    down = link["down"]
+    options = {} if link["queue"] in DROP_TAIL else dict(down["queue_options"])
+    options.pop("bandwidth", None)
+    for name in ("shaper", "burst_bytes", "cburst_bytes"):
+        if down.get(name) is not None:
+            options[name.removesuffix("_bytes")] = str(down[name])
+    return tuple(sorted(options.items()))
 
 
 def _that_tell(options: Options, every: Iterable[Options]) -> str:
