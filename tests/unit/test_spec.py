@@ -121,6 +121,8 @@ WRONG_LINES = [
     ('for each in axis("n", [1, 2]): pass', "cannot be looped over", ""),
     ("repeat(0)", "out of range", ""),
     ('tap("all")', "'all' is not known", "packets"),
+    ('tap("off", interval="1 s")', "off has no interval of its own", "drops"),
+    ('tap("drops", interval="3 ms")', "an interval of 3 ms does not divide a second", "10 ms"),
     ("capture('servr')", "'servr' is not known", "did you mean server?"),
     ('machine(memory="1 MB")', "too little", "64 MiB"),
     ('machine(timer_latency=("5 us", "1 us"))', "is more than", ""),

@@ -64,6 +64,7 @@ NATIVE_RTT_TOLERANCE_NS = 1_000_000
 """Of a path to which nothing is added: what a real host's stack and scheduler may take."""
 RTT_TOLERANCE = 0.02
 RATE_TOLERANCE = 0.02
+TAP_INTERVAL_NS = 10_000_000
 CALIBRATION_PACKET_BYTES = 200
 """Upper bound of what the RTT probe's packets take on the wire, for their serialisation time."""
 
@@ -271,7 +272,8 @@ def _flow_tap(run: ResolvedRun, traffic: tuple[TrafficItem, ...]) -> FlowTap | N
 
 def _hops(run: ResolvedRun, topology: Topology) -> tuple[Hop, ...]:
     router = topology.bottleneck
-    detail, interval_ns = run.tap["detail"], run.tap["interval"].ns
+    detail, interval = run.tap["detail"], run.tap["interval"]
+    interval_ns = TAP_INTERVAL_NS if interval is None else interval.ns
 
     def hop(direction: Direction, iface: str, ingress: tuple[str, ...]) -> Hop:
         return Hop(

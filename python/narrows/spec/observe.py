@@ -149,13 +149,15 @@ class tap(SpecObject):
     may_stand_alone = True
 
     detail: str = option(choice("packets", "summary", "drops", "off"), default="packets")
-    interval: Time = option(positive, default="10 ms", doc='of the aggregates of "drops"')
+    interval: Time = option(optional(positive), default=None, doc='of the aggregates of "drops"; None: 10 ms')
 
     def check(self) -> None:
+        if self["interval"] is None:
+            return
         ns = self["interval"].ns
         if ns > 10**9 or 10**9 % ns:
             self.fail(f"an interval of {self['interval']} does not divide a second", 'such as "10 ms"')
-        if "interval" in self.given and self["detail"] != "drops":
+        if self["detail"] != "drops":
             self.fail(f"{self['detail']} has no interval of its own", 'tap("drops", interval=…)')
 
 
