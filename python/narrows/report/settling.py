@@ -89,7 +89,7 @@ def _over_time(
                 axes.set_ylabel(label_of(case))
         for axes in cells[len(panels) :]:
             axes.set_visible(False)
-        for axes in grid[-1]:
+        for axes in cells[max(0, len(panels) - COLUMNS) : len(panels)]:  # the lowest of each column
             axes.set_xlabel("time (s)")
     ids = tuple(sorted(run_id for _, lines in panels for run_id in lines))
     caption = f"{caption} A line per run. {name_runs(ids)}"
