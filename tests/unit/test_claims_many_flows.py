@@ -207,6 +207,19 @@ def test_a_kernel_of_another_configuration_is_a_factor_and_not_the_thesis_condit
     assert any(number.conditions == "edge, 50 bbr, 20 ms, bfifo, HZ=100" for number in verdict.numbers)
 
 
+def test_what_differs_besides_the_factors_is_not_compared() -> None:
+    pulsed = plan(100e6, {"bbr": 50})
+    pulsed["link"]["changes"] = ["at 120 s: rate 125 Mbit/s"]
+    runs = [
+        run(1, plan(100e6, {"bbr": 50}), many(jain=0.9)),
+        run(2, plan(100e6, {"bbr": 10}), many(jain=0.7)),
+        run(3, pulsed, many(jain=0.1)),
+    ]
+    assert t05.effects(flow_cases(runs)) == [
+        ("flows", "10", pytest.approx(-0.2), 1), ("flows", "50", pytest.approx(0.2), 1)
+    ]  # fmt: skip
+
+
 def test_parameters_of_a_module_are_a_condition() -> None:
     runs = []
     for number, words in ((1, "segs=1"), (2, "segs=4")):

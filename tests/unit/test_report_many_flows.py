@@ -46,6 +46,17 @@ def test_fairness_by_buffer_needs_two_buffers_of_bbr_alone() -> None:
     drawn.close()
 
 
+def test_fairness_by_buffer_marks_what_differs_besides_the_buffer() -> None:
+    runs = [run(n, plan(100e6, {"bbr": 10}, buffer=n), many(jain=0.9)) for n in (1, 2)]
+    pulsed = plan(100e6, {"bbr": 10})
+    pulsed["link"]["changes"] = ["at 120 s: rate 125 Mbit/s"]
+    drawn = fairness_by_buffer([*runs, run(3, pulsed, many(jain=0.3))], "x", "X")
+    assert isinstance(drawn, Drawing)
+    names = {text.get_text() for text in drawn.figure.legends[0].get_texts()}
+    assert names == {"20 ms", "only the buffer differs", "path or hosts otherwise"}
+    drawn.close()
+
+
 def test_fairness_by_occupancy_takes_bbr_flows_alone_whose_queue_was_recorded() -> None:
     runs = [
         run(1, plan(100e6, {"bbr": 10}), many(jain=0.9)),
@@ -137,6 +148,9 @@ def test_shares_by_queue_are_of_two_ccas_that_met_behind_several_kinds_of_queue(
     ]
     assert isinstance(shares_by_queue(runs, "x", "X"), Missing)
     runs += [behind(5, half, "fq_codel", "bbr", 0.5), behind(6, half, "pie", "bbr", 0.95)]
+    lossy = behind(7, half, "codel", "bbr", 0.2)
+    lossy.plan["link"]["up"] = {"loss_percent": 1.0}
+    runs.append(lossy)
     drawn = shares_by_queue(runs, "x", "X")
     assert isinstance(drawn, Drawing)
     assert set(drawn.run_ids) == {runs[0].run_id, runs[4].run_id, runs[5].run_id}

@@ -81,7 +81,8 @@ def effects(chosen: Cases) -> list[tuple[str, str, float, int]]:
     for factor, level_of in FACTORS.items():
         groups: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
         for case, value in index.items():
-            rest = (case.scale, *(of(case) for name, of in FACTORS.items() if name != factor))
+            others = (of(case) for name, of in FACTORS.items() if name != factor)
+            rest = (case.scale, case.variant, case.besides, *others)
             groups[rest][level_of(case)] = value
         differences: dict[str, list[float]] = defaultdict(list)
         for levels in groups.values():

@@ -70,12 +70,16 @@ class FlowCase:
         return dict(self.mix).get(cca, 0)
 
     @property
+    def is_usual(self) -> bool:
+        """Whatever the queue: random starts, no super-packets, exact timers, our kernel, nothing besides."""
+        plain = self.start == "spread" and self.offloads == "off" and self.timers == EXACT
+        return plain and not self.kernel and not self.besides
+
+    @property
     def is_thesis(self) -> bool:
-        """Drop-tail with the scale's buffer, random starts, no super-packets, exact timers, our kernel, and
-        nothing besides."""
-        plain = self.queue in DROP_TAIL and self.start == "spread" and self.offloads == "off"
-        plain = plain and self.timers == EXACT and not self.kernel and not self.besides
-        return plain and self.buffer is not None and abs(self.buffer - 1) < 0.02
+        """The same with drop-tail and the scale's buffer."""
+        whole = self.buffer is not None and abs(self.buffer - 1) < 0.02
+        return self.is_usual and self.queue in DROP_TAIL and whole
 
     @property
     def rtt(self) -> str:

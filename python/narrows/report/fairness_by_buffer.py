@@ -26,6 +26,7 @@ OTHERS: tuple[tuple[str, str, Callable[[FlowCase], bool]], ...] = (
     ("offloads on", "s", lambda case: case.offloads == "on"),
     ("late timers", "D", lambda case: case.timers != EXACT),
     ("another kernel", "P", lambda case: bool(case.kernel)),
+    ("path or hosts otherwise", "v", lambda case: bool(case.besides)),
 )
 """What a marker says; the last that fits counts."""
 

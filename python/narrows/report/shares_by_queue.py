@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from narrows.metrics.flow_case import DROP_TAIL, EXACT, FlowCase, flow_cases
+from narrows.metrics.flow_case import DROP_TAIL, FlowCase, flow_cases
 from narrows.metrics.observed import Observed
 from narrows.report.chapter3 import COLOURS, MARKERS, mix_name, offset
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
@@ -99,5 +99,4 @@ def _told(case: FlowCase) -> str:
 
 def _comparable(case: FlowCase) -> bool:
     """Whether only the queue differs from the thesis' condition."""
-    as_usual = case.start == "spread" and case.offloads == "off" and case.timers == EXACT and not case.kernel
-    return as_usual and (case.queue not in DROP_TAIL or case.is_thesis)
+    return case.is_usual and (case.queue not in DROP_TAIL or case.is_thesis)
