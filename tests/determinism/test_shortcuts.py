@@ -19,11 +19,13 @@ SHORTCUTS = {
 }
 """The word for the kernel that switches one off, and where the guest sees that it is."""
 
-# Longer than skb_prefetch's LONG_QUEUE, more flows than one, drops, and acknowledgements that wait as well.
+# Longer than skb_prefetch's LONG_QUEUE, more flows than one, drops, acknowledgements that wait as well, and more
+# paced flows than it looks ahead.
 LONG_QUEUE = """
 link = Dumbbell(rate="200 Mbit/s", queue=bfifo(limit="6 MB"), pairs=[pair("40 ms", senders=2)])
 reno = bulk(cca="reno", flows=20, start_spread="200 ms", duration="2 s")
 cubic = bulk(cca="cubic", flows=20, start_spread="200 ms", duration="1500 ms")
+bbr = bulk(cca="bbr", flows=20, start_spread="200 ms", duration="2 s")
 tap("packets")
 flow_tap(warm_up="1 s", interval="100 ms")
 """
