@@ -19,8 +19,8 @@ SHORTCUTS = {
 }
 """The word for the kernel that switches one off, and where the guest sees that it is."""
 
-# Longer than skb_prefetch's LONG_QUEUE, more flows than one, drops, acknowledgements that wait as well, and more
-# paced flows than it looks ahead.
+# Longer than skb_prefetch's LONG_QUEUE, more flows than one, drops, acknowledgements that wait as well, and
+# more paced flows than it looks ahead.
 LONG_QUEUE = """
 link = Dumbbell(rate="200 Mbit/s", queue=bfifo(limit="6 MB"), pairs=[pair("40 ms", senders=2)])
 reno = bulk(cca="reno", flows=20, start_spread="200 ms", duration="2 s")
