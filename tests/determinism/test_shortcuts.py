@@ -25,7 +25,7 @@ LONG_QUEUE = """
 link = Dumbbell(rate="200 Mbit/s", queue=bfifo(limit="6 MB"), pairs=[pair("40 ms", senders=2)])
 reno = bulk(cca="reno", flows=20, start_spread="200 ms", duration="2 s")
 cubic = bulk(cca="cubic", flows=20, start_spread="200 ms", duration="1500 ms")
-bbr = bulk(cca="bbr", flows=20, start_spread="200 ms", duration="2 s")
+bbr = bulk(cca="bbr", flows=60, start_spread="200 ms", duration="2 s")
 tap("packets")
 flow_tap(warm_up="1 s", interval="100 ms")
 """
