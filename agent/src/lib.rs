@@ -32,6 +32,7 @@ mod plan;
 mod reactor;
 mod rpm;
 mod run;
+mod run_ahead;
 mod sample;
 mod schedule;
 mod settle;

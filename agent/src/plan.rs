@@ -473,7 +473,7 @@ fn file_safe(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::settle::SettleMetric;
 

@@ -18,7 +18,7 @@ use crate::nodes::Nodes;
 use crate::plan::Plan;
 use crate::reactor::Reactor;
 use crate::status::Interrupt;
-use crate::{calibrate, collect, flow_tap, setup, status, sys};
+use crate::{calibrate, collect, flow_tap, run_ahead, setup, status, sys};
 
 pub struct Run {
     pub plan: Plan,
@@ -83,6 +83,9 @@ impl Run {
         let mut log = EventLog::create(&self.places.raw)?;
         status::line(clock.t(), "setup", "");
         set_up(&self.plan, nodes, self.guest).map_err(set_up_failed)?;
+        if self.guest {
+            run_ahead::start(&self.plan, nodes).map_err(set_up_failed)?;
+        }
         self.result.insert("tools".into(), collect::tools(&self.plan));
         self.result
             .insert("sysctls".into(), collect::sysctls(nodes, &self.plan.setup)?);

@@ -16,6 +16,7 @@ SHORTCUTS = {
     "time_travel_short=0": "/sys/module/kernel/parameters/time_travel_short",
     "skb_prefetch.on=0": "/sys/module/skb_prefetch/parameters/on",
     "forward_cache.on=0": "/sys/module/forward_cache/parameters/on",
+    "run_ahead.on=0": "/sys/module/run_ahead/parameters/on",
 }
 """The word for the kernel that switches one off, and where the guest sees that it is."""
 
@@ -29,6 +30,18 @@ bbr = bulk(cca="bbr", flows=60, start_spread="200 ms", duration="2 s")
 tap("packets")
 flow_tap(warm_up="1 s", interval="100 ms")
 """
+
+# One delay, so that many events of one kind are computed in a row: flows that no program reads, an overflow
+# in slow start, losses, compressed acknowledgements, a probe, ends of flows.
+RUN_AHEAD = """
+link = Dumbbell(rate="300 Mbit/s", queue=bfifo(limit="2 MB"), pairs=[pair("20 ms")])
+reno = bulk(cca="reno", flows=40, start_spread="200 ms", duration="3 s")
+cubic = bulk(cca="cubic", flows=20, start_spread="200 ms", duration="2 s")
+probe = udp_probe(interval="10 ms", start="2200 ms", duration="300 ms")
+tap("packets")
+flow_tap(warm_up="1 s", interval="100 ms")
+"""
+AQM_AHEAD = RUN_AHEAD.replace('bfifo(limit="2 MB")', "fq_codel()")
 
 # All that a router does besides sending on: packets at the end of their life, fragments, a route that
 # goes and comes again, and a neighbour with another address.
@@ -76,7 +89,11 @@ def files(raw: lab.Raw) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.parametrize("traffic", [LONG_QUEUE, ROUTING], ids=["long queue", "routing"])
+@pytest.mark.parametrize(
+    "traffic",
+    [LONG_QUEUE, ROUTING, RUN_AHEAD, AQM_AHEAD],
+    ids=["long queue", "routing", "one delay", "one delay, fq_codel"],
+)
 def test_no_byte_changes_without_a_shortcut(tmp_path: Path, traffic: str) -> None:
     plan = lab.plan(tmp_path, traffic)
     usual = files(lab.carry(plan, tmp_path / "usual"))
@@ -86,9 +103,24 @@ def test_no_byte_changes_without_a_shortcut(tmp_path: Path, traffic: str) -> Non
         assert not [name for name in usual if usual[name] != without[name]], word
 
 
+def test_it_runs_ahead_where_it_may(tmp_path: Path) -> None:
+    looks = 'seen = command(node="router", start="2900 ms", argv=["cat", "/proc/run_ahead"])\n'
+    one = lab.carry(lab.plan(tmp_path, RUN_AHEAD + looks), tmp_path / "one").ok()
+    stretches, delays, sent = map(int, one.bytes_of("seen.stdout").split())
+    assert stretches > 1000
+    assert delays > stretches
+    assert sent > stretches
+    assert "no more of them" not in one.console
+    two_delays = RUN_AHEAD.replace('pair("20 ms")', 'pair("20 ms", senders=2)')
+    paced = RUN_AHEAD.replace('"cubic"', '"bbr"')
+    for name, traffic in {"two": two_delays, "paced": paced}.items():
+        run = lab.carry(lab.plan(tmp_path, traffic + looks), tmp_path / name).ok()
+        assert run.bytes_of("seen.stdout") == b"0 0 0\n"
+
+
 def test_the_words_switch_the_shortcuts_off(tmp_path: Path) -> None:
     looks = f'seen = command(node="client", argv=["cat", {", ".join(map(repr, SHORTCUTS.values()))}])\n'
     plan = lab.plan(tmp_path, lab.SMALL + looks)
-    assert lab.carry(plan, tmp_path / "usual").ok().bytes_of("seen.stdout") == b"Y\nY\nY\n"
+    assert lab.carry(plan, tmp_path / "usual").ok().bytes_of("seen.stdout") == b"Y\nY\nY\nY\n"
     off = lab.carry(plan, tmp_path / "off", engine=WithWord(" ".join(SHORTCUTS)))
-    assert off.ok().bytes_of("seen.stdout") == b"N\nN\nN\n"
+    assert off.ok().bytes_of("seen.stdout") == b"N\nN\nN\nN\n"

@@ -1,0 +1,110 @@
+//! Drives `/proc/run_ahead`: where a Dumbbell has one delay, long enough, and flows of NewReno and CUBIC alone, the guest's kernel computes many of its
+//! events of one kind in a row, to the same bytes (kernel/README.md).
+
+use std::fs;
+use std::path::Path;
+
+use crate::error::{Result, RunError};
+use crate::nodes::Nodes;
+use crate::plan::{Hop, Item, Plan};
+
+const FILE: &str = "/proc/run_ahead";
+
+/// Longer stretches gain nothing.
+const LONGEST_NS: i64 = 100_000;
+/// In shorter ones hardly two events of a kind come in a row.
+const SHORTEST_NS: i64 = 10_000;
+/// Receivers set their shortest timer, that of held-back SACKs, to a twentieth of the RTT.
+const PER_RTT: i64 = 40;
+
+/// The bottleneck, and how long a stretch may be; None where something could come back sooner, or where what
+/// the bottleneck sends may wake a program that the kernel cannot foresee.
+fn bottleneck(plan: &Plan) -> Option<(&Hop, i64)> {
+    // Of two delays that end in the same nanosecond, another might go first.
+    let [pair] = plan.link.get("pairs")?.as_array()?.as_slice() else {
+        return None;
+    };
+    let one_delay = pair.get("senders")?.as_array()?.len() == 1;
+    let length_ns = LONGEST_NS.min(pair.get("base_rtt_ns")?.as_i64()? / PER_RTT);
+    let steady = plan.link.get("up")?.get("jitter_ns")?.as_i64() == Some(0) && plan.changes.is_empty();
+    // Super-packets may be cut at the bottleneck, and what gathers them receives by a softirq of its own.
+    // With paced flows two packets were once seen to swap places; why is not known.
+    let known = |item: &Item| match item {
+        Item::TcpBulk(bulk) => matches!(bulk.cca.as_deref(), Some("reno" | "cubic")),
+        Item::Command(command) => command.tool == "command",
+        Item::UdpProbe(_) | Item::IcmpEcho(_) => true,
+    };
+    let offloads = (plan.setup.iter()).any(|s| s.tool == "ethtool" && s.args.iter().any(|a| a == "on"));
+    if !one_delay
+        || !plan.traffic.iter().all(known)
+        || length_ns < SHORTEST_NS
+        || !steady
+        || offloads
+        || !plan.captures.is_empty()
+    {
+        return None;
+    }
+    let mut down = plan.hops.iter().filter(|h| h.direction == "down");
+    match (down.next(), down.next()) {
+        (Some(hop), None) => Some((hop, length_ns)),
+        _ => None,
+    }
+}
+
+/// Before anything is sent.
+pub fn start(plan: &Plan, nodes: &Nodes) -> Result<()> {
+    let Some((hop, length_ns)) = bottleneck(plan) else {
+        return Ok(());
+    };
+    if !Path::new(FILE).exists() {
+        return Ok(()); // a kernel from before
+    }
+    nodes.enter(&hop.node)?;
+    let line = format!("{} {length_ns}", hop.iface);
+    fs::write(FILE, &line).map_err(|e| {
+        RunError::internal(format!("{FILE}: {e}"))
+            .node(&hop.node)
+            .command(line)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{json, Value};
+
+    use super::*;
+
+    fn plan(rtts_ms: &[i64], jitter_ns: i64, offload: &str, captures: Value) -> Plan {
+        let pairs: Vec<Value> = (rtts_ms.iter())
+            .map(|r| json!({"base_rtt_ns": r * 1_000_000, "senders": ["a"]}))
+            .collect();
+        let minimal = crate::plan::tests::MINIMAL.replace("TRAFFIC", "");
+        let mut plan: Value = serde_json::from_str(&minimal).unwrap();
+        plan["link"] = json!({"pairs": pairs, "up": {"jitter_ns": jitter_ns}});
+        plan["setup"] = json!([{"node": "a", "tool": "ethtool", "args": ["-K", "eth0", "tso", offload]}]);
+        plan["hops"] = json!([{"hop": "bottleneck", "direction": "down", "node": "a", "iface": "eth0",
+            "ingress": ["eth1"], "tap": "packets"}]);
+        plan["captures"] = captures;
+        Plan::parse(&plan.to_string()).unwrap()
+    }
+
+    fn length_ns(plan: &Plan) -> Option<i64> {
+        bottleneck(plan).map(|(_, ns)| ns)
+    }
+
+    #[test]
+    fn one_delay_decides() {
+        assert_eq!(length_ns(&plan(&[20], 0, "off", json!([]))), Some(100_000));
+        assert_eq!(length_ns(&plan(&[2], 0, "off", json!([]))), Some(50_000));
+        assert_eq!(length_ns(&plan(&[0], 0, "off", json!([]))), None);
+        assert_eq!(length_ns(&plan(&[20, 100], 0, "off", json!([]))), None);
+    }
+
+    #[test]
+    fn what_may_come_sooner_or_wake_a_program_keeps_the_order() {
+        assert_eq!(length_ns(&plan(&[20], 1000, "off", json!([]))), None);
+        assert_eq!(length_ns(&plan(&[20], 0, "on", json!([]))), None);
+        let capture = json!([{"id": "c", "node": "a", "iface": "eth0", "snap_bytes": 96, "start_ns": 0}]);
+        assert_eq!(length_ns(&plan(&[20], 0, "off", capture)), None);
+    }
+}
