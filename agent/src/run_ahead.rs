@@ -1,5 +1,5 @@
-//! Drives `/proc/run_ahead`: where a Dumbbell has one delay, long enough, and flows of NewReno and CUBIC alone, the guest's kernel computes many of its
-//! events of one kind in a row, to the same bytes (kernel/README.md).
+//! Drives `/proc/run_ahead`: where a Dumbbell has one delay, long enough, and flows of NewReno and CUBIC alone,
+//! the guest's kernel computes many of its events of one kind in a row, to the same bytes (kernel/README.md).
 
 use std::fs;
 use std::path::Path;
@@ -27,13 +27,13 @@ fn bottleneck(plan: &Plan) -> Option<(&Hop, i64)> {
     let one_delay = pair.get("senders")?.as_array()?.len() == 1;
     let length_ns = LONGEST_NS.min(pair.get("base_rtt_ns")?.as_i64()? / PER_RTT);
     let steady = plan.link.get("up")?.get("jitter_ns")?.as_i64() == Some(0) && plan.changes.is_empty();
-    // Super-packets may be cut at the bottleneck, and what gathers them receives by a softirq of its own.
     // With paced flows two packets were once seen to swap places; why is not known.
     let known = |item: &Item| match item {
         Item::TcpBulk(bulk) => matches!(bulk.cca.as_deref(), Some("reno" | "cubic")),
         Item::Command(command) => command.tool == "command",
         Item::UdpProbe(_) | Item::IcmpEcho(_) => true,
     };
+    // Super-packets may be cut at the bottleneck, and what gathers them receives by a softirq of its own.
     let offloads = (plan.setup.iter()).any(|s| s.tool == "ethtool" && s.args.iter().any(|a| a == "on"));
     if !one_delay
         || !plan.traffic.iter().all(known)
