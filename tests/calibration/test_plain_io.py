@@ -1,8 +1,9 @@
 """Moving bulk flows' bytes in batches leaves TCP as it is: against a program that serves socket by socket.
 
-Reading: a kernel with `/proc/tcp_sink` reads as the plain program does, to the byte. In virtual time a
-program takes 20 ns or more for each look at the clock, so `free_clock` takes that away from both; and both
-have the same sender, for how its data lie in memory counts in the receive buffer (docs/corescale.md).
+A kernel with `/proc/tcp_sink` and `/proc/tcp_source` reads and writes as a program does, to the byte. In
+virtual time a program takes 20 ns or more for each look at the clock, so `free_clock` takes that away from
+both; and both send the zero page, for how the data lie in memory counts in the receive buffer
+(docs/corescale.md).
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ def free_clock(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"machine(modules=['{module} time={lab.symbol('time_travel_time')}'])\n"
 
 
-def read_by(raw: lab.Raw) -> str:
-    """Who read the receivers' sockets, as the agent says."""
-    return str(raw.result["items"]["flow"]["details"]["read_by"])
+def served_by(raw: lab.Raw) -> tuple[str, str]:
+    """Who read the receivers' sockets, and who wrote to the senders', as the agent says."""
+    details = raw.result["items"]["flow"]["details"]
+    return details["read_by"], details["written_by"]
 
 
 def both(
@@ -65,13 +67,13 @@ def both(
 
 
 @pytest.mark.parametrize("cca", CASES)
-def test_the_kernels_sink_reads_as_a_plain_program_does_to_the_byte(
+def test_the_kernel_reads_and_writes_as_a_program_does_to_the_byte(
     tmp_path: Path, free_clock: str, cca: str
 ) -> None:
     batched, plain = both(tmp_path, cca, ("batched", "plain_receiver"), free_clock)
-    if read_by(batched) != "kernel":
-        pytest.skip("this kernel has no /proc/tcp_sink: receivers are read at ticks")
-    assert read_by(plain) == "each"
+    if served_by(batched) != ("kernel", "kernel"):
+        pytest.skip("this kernel has no /proc/tcp_sink or /proc/tcp_source")
+    assert served_by(plain) == ("each", "each")
     drops = tap.read(plain.raw / "tap.bin").packets
     assert np.count_nonzero(drops["outcome"] == tap.DROPPED) > 100
     windows = flow_tap.read(plain.raw / "flow_tap.bin")

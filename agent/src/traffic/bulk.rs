@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use serde_json::{json, Value};
 
 use super::bulk_flow::{EndedBy, Flow, Sent};
-use super::kernel_sink::KernelSink;
+use super::kernel_bulk::{self, KernelBulk};
 use super::plain::{self, Source};
 use super::sink::{discard, Sink, Taken};
 use super::{set_dscp, sockaddr, Random, DRAIN_NS};
@@ -44,7 +44,8 @@ pub struct Bulk {
     /// Of the plain way; the batched one has its sink.
     buffer: Vec<u8>,
     listener: Option<OwnedFd>,
-    kernel_sink: Option<KernelSink>,
+    kernel_sink: Option<KernelBulk>,
+    kernel_source: Option<KernelBulk>,
     /// Where the kernel has none.
     sink: Option<Sink>,
     ticking: bool,
@@ -71,6 +72,7 @@ impl Bulk {
             buffer: Vec::new(),
             listener: None,
             kernel_sink: None,
+            kernel_source: None,
             sink: None,
             ticking: false,
             taken: Vec::new(),
@@ -93,6 +95,14 @@ impl Bulk {
             (BulkIo::PlainReceiver | BulkIo::Plain, _) => "each",
             (BulkIo::Batched, Some(_)) => "kernel",
             (BulkIo::Batched, None) => "ticks",
+        }
+    }
+
+    /// Who writes to the senders' sockets.
+    fn written_by(&self) -> &'static str {
+        match &self.kernel_source {
+            Some(_) => "kernel",
+            None => "each",
         }
     }
 
@@ -235,6 +245,19 @@ impl Bulk {
                 let e = io::Error::from_raw_os_error(error);
                 return Err(self.flow_failed(i, cx.reactor.now, e.to_string()));
             }
+        }
+        if flow.kernel_writes {
+            return Ok(());
+        }
+        if let Some(kernel_source) = &mut self.kernel_source {
+            flow.kernel_writes = true;
+            kernel_source
+                .add(fd)
+                .during(|| "handing a socket to the kernel's source".into())?;
+            return cx
+                .reactor
+                .rewatch(fd, RDHUP, cx.token(SENDER, i))
+                .during(|| "watching a socket".into());
         }
         let Some(source) = &self.source else {
             return Ok(());
@@ -391,7 +414,12 @@ impl Actor for Bulk {
         });
         match self.spec.io {
             BulkIo::Batched => {
-                self.kernel_sink = KernelSink::open().during(|| "opening the kernel's sink".into())?;
+                self.kernel_sink =
+                    KernelBulk::open(kernel_bulk::SINK).during(|| "opening the kernel's sink".into())?;
+                if self.spec.bytes.is_none() {
+                    self.kernel_source = KernelBulk::open(kernel_bulk::SOURCE)
+                        .during(|| "opening the kernel's source".into())?;
+                }
                 if self.kernel_sink.is_none() {
                     let sink = Sink::new().during(|| "preparing to receive".into())?;
                     cx.reactor
@@ -513,7 +541,8 @@ impl Actor for Bulk {
         self.abort_all()?;
         let received: u64 = self.flows.iter().map(|f| f.received).sum();
         Ok(Some(
-            json!({"flows": self.flows.len(), "bytes_received": received, "read_by": self.read_by()}),
+            json!({"flows": self.flows.len(), "bytes_received": received, "read_by": self.read_by(),
+                "written_by": self.written_by()}),
         ))
     }
 }

@@ -1,12 +1,13 @@
 //! One flow of a `tcp_bulk` item: its two sockets and what is known of them.
 //!
-//! Batched, the sender splices a hole of a memory file (the kernel's zero page) into its socket, and the receiver's
-//! side is `sink`: no payload byte is ever copied, and TCP does exactly what it does for data. See also `plain`.
+//! Batched, the kernel keeps a flow without end full and discards what comes (`kernel_bulk`). Where it cannot, the
+//! sender splices a hole of a memory file (the kernel's zero page) into its socket, and the receiver's side is
+//! `sink`. No payload byte is ever copied, and TCP does exactly what it does for data. See also `plain`.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::kernel_sink;
+use super::kernel_bulk;
 use super::plain::{Source, AT_ONCE_BYTES};
 use super::sink::discard;
 use crate::sample::tcp_info::TcpInfo;
@@ -45,6 +46,8 @@ pub struct Flow {
     pub received: u64,
     /// The kernel's own sink reads the receiver's socket, and TCP counts.
     pub kernel_reads: bool,
+    /// The kernel's own source writes to the sender's socket.
+    pub kernel_writes: bool,
     pub info: Option<TcpInfo>,
 }
 
@@ -110,7 +113,7 @@ impl Flow {
     /// What the kernel's sink has taken until now, while the socket is still there.
     pub fn count(&mut self) {
         let taken = self.receiver.as_ref().filter(|_| self.kernel_reads);
-        if let Some(bytes) = taken.and_then(|fd| kernel_sink::taken(fd.as_raw_fd())) {
+        if let Some(bytes) = taken.and_then(|fd| kernel_bulk::taken(fd.as_raw_fd())) {
             self.received = bytes;
         }
     }

@@ -5,7 +5,7 @@ pub mod bulk_flow;
 pub mod command;
 mod drain;
 pub mod icmp;
-pub mod kernel_sink;
+pub mod kernel_bulk;
 pub mod plain;
 pub mod probe;
 pub mod sink;

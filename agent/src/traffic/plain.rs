@@ -1,5 +1,5 @@
 //! The plain way of moving a bulk flow's bytes: send() of a buffer while the socket takes it, and one read() of
-//! a socket whenever epoll says that it has data. Slow; there to show that the batched way (`kernel_sink`,
+//! a socket whenever epoll says that it has data. Slow; there to show that the batched way (`kernel_bulk`,
 //! `sink`, and the hole here) leaves TCP's behaviour as it is. Knows nothing of flows.
 
 use std::io;

@@ -1,5 +1,6 @@
-//! The sink that a guest's kernel has built in (`/proc/tcp_sink`): sockets that are handed to it are read and
-//! discarded at once by the kernel itself. Only the end of a stream still wakes this process.
+//! What a guest's kernel has built in for bulk flows: sockets that are handed to `/proc/tcp_sink` are read and
+//! discarded by the kernel itself, those handed to `/proc/tcp_source` are kept full, for ever, as `plain::Source`
+//! would from its hole. Only the end of a stream and errors still wake this process.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -7,17 +8,18 @@ use std::os::fd::RawFd;
 
 use crate::sample::tcp_info::TcpInfo;
 
-const CONTROL: &str = "/proc/tcp_sink";
+pub const SINK: &str = "/proc/tcp_sink";
+pub const SOURCE: &str = "/proc/tcp_source";
 /// TCP_INFO's states in which the other end's FIN has come.
 const FIN_HAS_COME: [u64; 4] = [6, 8, 9, 11];
 
-pub struct KernelSink(File);
+pub struct KernelBulk(File);
 
-impl KernelSink {
+impl KernelBulk {
     /// None: this kernel has none (a host's, or an older one).
-    pub fn open() -> io::Result<Option<KernelSink>> {
-        match OpenOptions::new().write(true).open(CONTROL) {
-            Ok(control) => Ok(Some(KernelSink(control))),
+    pub fn open(control: &str) -> io::Result<Option<KernelBulk>> {
+        match OpenOptions::new().write(true).open(control) {
+            Ok(control) => Ok(Some(KernelBulk(control))),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),
         }
