@@ -209,6 +209,23 @@ def test_a_missing_file_of_an_item_that_ran_is_an_error(tmp_path: Path) -> None:
     assert "raw/cross.flows.csv is missing" in finished.error.message
 
 
+def test_what_the_guests_kernel_warns_of_is_a_warning_of_the_run(tmp_path: Path) -> None:
+    warning = "run_ahead: a timer was set behind its back before 7 ns: no more stretches"
+
+    def say(raw: Path) -> None:
+        lines = ["[    0.000000] Linux version 7.2", f"[    1.500000] {warning}"]
+        lines += ["WARNING: net/core/dev.c:1 at f()", "NO WARNING: 1"]
+        raw.with_name("console.log").write_text("\n".join(lines))
+
+    directory, finished = ingested(tmp_path, edit=say)
+    assert finished.error is None
+    assert finished.warnings == (
+        f"the guest's kernel: [    1.500000] {warning}",
+        "the guest's kernel: WARNING: net/core/dev.c:1 at f()",
+    )
+    assert json.loads((directory / "manifest.json").read_text())["warnings"] == list(finished.warnings)
+
+
 def test_big_text_files_are_compressed_without_loss(tmp_path: Path) -> None:
     row = "{},{},{},{}\n"
     text = "seq,sent_ns,server_ns,received_ns\n" + "".join(

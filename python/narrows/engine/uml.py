@@ -178,6 +178,9 @@ class UmlEngine:
             "con0=fd:0,fd:1",
             "console=tty0",  # else the kernel puts it behind the --, as an argument of the agent
             "panic=1",
+            # By its memory a guest would make it an eighth of that, and of the two sockets of each of 5000
+            # flows many would be found behind another one, which has left the caches.
+            "thash_entries=131072",
             f"random-seed={plan.seed}",
             f"hostfs-writable={directory}",
             f"uml_dir={private}/",

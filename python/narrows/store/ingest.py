@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -33,6 +34,8 @@ from narrows.store import (
 from narrows.store.agent_result import AgentResult
 from narrows.store.items import Span
 
+KERNEL_WARNINGS = ("WARNING: ", "BUG: ", "run_ahead: ")
+"""What the guest's kernel begins a line of its console with that says it found something wrong."""
 COMPRESS_FROM_BYTES = 256 * 1024
 COMPRESSED_SUFFIXES = {".csv", ".jsonl", ".stdout", ".stderr"}
 
@@ -62,6 +65,7 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
             else:
                 rows, packets, warnings = _tables(directory, facts.run_id, plan, result, data)
                 warnings += _without_tap(result) + conservation.uncounted(plan, result, data)
+                warnings += _from_kernel(directory / layout.CONSOLE)
                 if plan.flow_tap is not None and facts.engine.has_tap:
                     rows |= _flow_tap(directory, facts.run_id, plan, result)
         except NarrowsError as error:
@@ -162,6 +166,15 @@ def _without_tap(result: AgentResult) -> list[str]:
         for hop in result.hops
         if hop.tap is None and hop.tap_note is not None
     ]
+
+
+def _from_kernel(console: Path) -> list[str]:
+    """What the guest's kernel warned of; its line may begin with a time. The run went on all the same."""
+    if not console.exists():
+        return []
+    lines = [line.strip() for line in console.read_text(errors="replace").splitlines()]
+    said = [line for line in lines if re.sub(r"^\[ *[\d.]+\] ", "", line).startswith(KERNEL_WARNINGS)]
+    return [f"the guest's kernel: {line}" for line in said]
 
 
 def _flow_tap(directory: Path, run_id: str, plan: Plan, result: AgentResult) -> dict[str, int]:
