@@ -343,8 +343,8 @@ def linear(bench: Bench, seconds: float | None) -> Row:
         ratio <= LINEAR_RATIO,
         "µs of wall per packet: "
         + "; ".join(f"{case.name} {Spread.of(each).text()}" for case, each in late.items())
-        + f"; 5000 flows to 100 at 1 Gbit/s, with as many segments in a send, {to_middle:.2f} ×; "
-        f"whole runs, with boot and slow start, {whole:.2f} ×",
+        + f"; 5000 flows to 100 at 1 Gbit/s {to_middle:.2f} ×; whole runs, with boot and slow start, "
+        f"{whole:.2f} ×",
         numbers,
     )
 

@@ -109,12 +109,13 @@ def test_a_legend_does_not_name_what_is_not_drawn() -> None:
     drawn.close()
 
 
-def test_over_time_the_thesis_conditions_that_moved_most_are_drawn() -> None:
-    def moving(number: int, by: float, buffer: float = 1) -> Observed:
-        series = pl.DataFrame({"t_ns": [0, 10**10], "jain": [0.2, 0.2 + by]})
-        made = plan(100e6, {"bbr": 10}, rtt_ms=20 * number, buffer=buffer)
-        return run(number, made, many(jain=0.9, jain_series=series))
+def moving(number: int, by: float, buffer: float = 1) -> Observed:
+    series = pl.DataFrame({"t_ns": [0, 10**10], "jain": [0.2, 0.2 + by]})
+    made = plan(100e6, {"bbr": 10}, rtt_ms=20 * number, buffer=buffer)
+    return run(number, made, many(jain=0.9, jain_series=series))
 
+
+def test_over_time_the_thesis_conditions_that_moved_most_are_drawn() -> None:
     still = [moving(n, 0.0) for n in range(1, MAX_PANELS + 1)]
     first = fairness_over_time(still, "x", "X")
     assert isinstance(first, Drawing)
@@ -127,6 +128,14 @@ def test_over_time_the_thesis_conditions_that_moved_most_are_drawn() -> None:
     assert variant.run_id not in drawn.run_ids
     assert "2 further condition(s)" in drawn.caption
     first.close()
+    drawn.close()
+
+
+@pytest.mark.parametrize(("conditions", "axes"), [(1, 1), (2, 2), (4, 6)])
+def test_few_conditions_over_time_leave_no_column_empty(conditions: int, axes: int) -> None:
+    drawn = fairness_over_time([moving(number, 0.5) for number in range(1, conditions + 1)], "x", "X")
+    assert isinstance(drawn, Drawing)
+    assert len(drawn.figure.axes) == axes
     drawn.close()
 
 

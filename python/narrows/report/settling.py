@@ -16,7 +16,7 @@ from narrows.report.style import PAGE_IN, canvas, styled
 MAX_PANELS = 12
 COLUMNS = 3
 TITLE_CHARACTERS = 36
-"""In a line above a panel, where as many as can stand side by side."""
+"""In a line above a panel."""
 COLOUR = "#0072b2"
 WINDOW = f"in each window of {FAIRNESS_WINDOW_NS / 1e9:g} s, after the warm-up"
 SHOWN = ("bbr", "cubic", "reno")
@@ -78,7 +78,6 @@ def _over_time(
     left_out = len(found) - len(panels)
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
-    characters = TITLE_CHARACTERS * COLUMNS // max(columns, 2)
     wide = PAGE_IN if columns > 1 else PAGE_IN * 0.6
     figure, grid = canvas(rows, columns, wide, row_in=1.5 if rows > 1 else 2.1, sharey=True)
     cells = [axes for row in grid for axes in row]
@@ -86,7 +85,7 @@ def _over_time(
         for place, (axes, (case, lines)) in enumerate(zip(cells, panels, strict=False)):
             for series in lines.values():
                 axes.plot(series["t_ns"] / 1e9, series["value"], color=COLOUR, linewidth=0.7, alpha=0.7)
-            axes.set_title(textwrap.fill(case.words(), characters), fontsize=6.5)
+            axes.set_title(textwrap.fill(case.words(), TITLE_CHARACTERS), fontsize=6.5)
             axes.set_ylim(0, top)
             if place % columns == 0 or label_of(case) != label_of(panels[place - 1][0]):
                 axes.set_ylabel(label_of(case))
