@@ -25,6 +25,8 @@ from narrows.plan.model import Plan
 from narrows.store import tap
 
 NS = 1_000_000_000
+LINE_LATE_NS = 1_000_000
+"""A line of progress comes some 20 ns after its second: the agent looks at the clock."""
 CCAS = {"reno": "TcpLinuxReno", "cubic": "TcpCubic", "bbr": "TcpBbr"}
 SHOWN = {"reno": "NewReno", "cubic": "CUBIC", "bbr": "BBR"}
 CORE_S_PER_VIRTUAL_S = 1.5
@@ -151,7 +153,7 @@ def run(bench: Bench, case: Case, from_s: float = 0.0, *, watch_memory: bool = F
         kept["late_packets"] = int(intervals["departed_packets"][late].sum(dtype=int))
 
     def look(progress: Progress) -> None:
-        if from_s * NS <= progress.t_ns <= case.seconds * NS:
+        if from_s * NS <= progress.t_ns <= case.seconds * NS + LINE_LATE_NS:
             stamps.append((progress.t_ns, time.monotonic()))
 
     peak = PeakMemory(PEAK_INTERVAL_S) if watch_memory else None
