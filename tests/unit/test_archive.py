@@ -38,7 +38,7 @@ def stored(one: Observed, **manifest: Any) -> Observed:
         "run_id": one.run_id,
         "engine": "uml",
         "plan_hash": one.run_id,
-        "kernel": {"id": "k"},
+        "kernel": {"id": "k", "path": "/home/somebody/linux"},
         "tc_after": 1,
     }
     own = dataclasses.replace(one, plan=dict(one.plan), manifest=known | manifest)

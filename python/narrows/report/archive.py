@@ -92,12 +92,21 @@ def _row(run: Observed) -> dict[str, Any] | None:
         "question": run.question,
         "key": json.dumps(run.key),
         "plan": json.dumps(run.plan),
-        "manifest": json.dumps({name: run.manifest[name] for name in MANIFEST if name in run.manifest}),
+        "manifest": json.dumps(_kept(run.manifest)),
         "many_flows": json.dumps(plain, default=dataclasses.asdict),
         "flows": many.table.drop("label", strict=False).with_columns(cs.float().cast(pl.Float32)).to_dicts(),
         "jain_series": many.jain_series.to_dicts(),
         "share_series": many.share_series.with_columns(cs.float().round(4)).to_dicts(),
     }
+
+
+def _kept(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the paths of the machine that ran it, which mean nothing on another."""
+    kept = {name: manifest[name] for name in MANIFEST if name in manifest}
+    for name in ("kernel", "agent"):
+        if isinstance(kept.get(name), Mapping):
+            kept[name] = {key: value for key, value in kept[name].items() if key != "path"}
+    return kept
 
 
 def _observed(row: Mapping[str, Any]) -> Observed:
