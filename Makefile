@@ -71,6 +71,7 @@ lint: setup ## check style, types, layers and shell scripts; changes nothing
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
+	MYPYPATH=python:bench .venv/bin/mypy bench
 	.venv/bin/lint-imports
 	git ls-files -z '*.sh' narrows .ci/run | xargs -0 -r .venv/bin/shellcheck
 	cd agent && cargo fmt --check && cargo clippy --locked --all-targets --quiet -- -D warnings

@@ -28,6 +28,9 @@ from narrows.plan.model import Plan
 
 PR_SET_CHILD_SUBREAPER = 36
 PEAK_INTERVAL_S = 0.05
+NS = 1_000_000_000
+LINE_LATE_NS = 1_000_000
+"""A line of progress comes some 20 ns after its second: the agent looks at the clock."""
 
 
 class BenchError(Exception):
@@ -73,6 +76,22 @@ def cost_of(work: Callable[[], object]) -> Cost:
         except ChildProcessError:
             break
     return Cost(wall_s, _children_cpu_s() - before)
+
+
+def wall_per_virtual_s(stamps: list[tuple[int, float]], from_s: float, until_s: float) -> float | None:
+    """Wall s per virtual s between the first and the last line of progress in a stretch of virtual time.
+
+    Args:
+        stamps: virtual ns and wall s of each line, in order.
+        from_s, until_s: the stretch, in virtual s; a line right at its end counts.
+
+    Returns:
+        None if the lines in it are less than half a virtual second apart.
+    """
+    seen = [(t, wall) for t, wall in stamps if from_s * NS <= t <= until_s * NS + LINE_LATE_NS]
+    if not seen or seen[-1][0] - seen[0][0] <= NS / 2:
+        return None
+    return (seen[-1][1] - seen[0][1]) * NS / (seen[-1][0] - seen[0][0])
 
 
 def _children_cpu_s() -> float:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from measure import BenchError, Cost, PeakMemory, Spread, cost_of, guest, program
+from measure import BenchError, Cost, PeakMemory, Spread, cost_of, guest, program, wall_per_virtual_s
 from rows import Bench, Row, ns3_program
 
 from narrows.engine import layout
@@ -25,8 +25,6 @@ from narrows.plan.model import Plan
 from narrows.store import tap
 
 NS = 1_000_000_000
-LINE_LATE_NS = 1_000_000
-"""A line of progress comes some 20 ns after its second: the agent looks at the clock."""
 CCAS = {"reno": "TcpLinuxReno", "cubic": "TcpCubic", "bbr": "TcpBbr"}
 SHOWN = {"reno": "NewReno", "cubic": "CUBIC", "bbr": "BBR"}
 CORE_S_PER_VIRTUAL_S = 1.5
@@ -153,22 +151,18 @@ def run(bench: Bench, case: Case, from_s: float = 0.0, *, watch_memory: bool = F
         kept["late_packets"] = int(intervals["departed_packets"][late].sum(dtype=int))
 
     def look(progress: Progress) -> None:
-        if from_s * NS <= progress.t_ns <= case.seconds * NS + LINE_LATE_NS:
-            stamps.append((progress.t_ns, time.monotonic()))
+        stamps.append((progress.t_ns, time.monotonic()))
 
     peak = PeakMemory(PEAK_INTERVAL_S) if watch_memory else None
     with peak or nullcontext():
         cost = cost_of(lambda: guest(bench.engine, plan, bench.cpu, keep, look))
     (hop,) = kept["hops"]
-    traffic_s = None
-    if len(stamps) > 1 and stamps[-1][0] - stamps[0][0] > NS / 2:
-        traffic_s = (stamps[-1][1] - stamps[0][1]) * NS / (stamps[-1][0] - stamps[0][0])
     seen = hop["tap"]
     return Ours(
         cost,
         seen["departed_packets"],
         seen["dropped_packets"],
-        traffic_s,
+        wall_per_virtual_s(stamps, from_s, case.seconds),
         peak.pss_bytes / 2**20 if peak else None,
         kept["late_packets"] / (case.seconds - from_s) if case.seconds > from_s else None,
     )
