@@ -183,3 +183,19 @@ def test_an_aqm_that_was_set_in_two_ways_is_two_conditions() -> None:
     names = [label.get_text() for label in drawn.figure.axes[0].get_xticklabels()]
     assert names == ["PIE", "FQ-CoDel\nflows 1024", "FQ-CoDel\nflows 32768"]
     drawn.close()
+
+
+@pytest.mark.parametrize(("repetitions", "marked"), [((1, 2), True), ((1, 1), False), ((2, 2), False)])
+def test_points_of_one_run_are_marked_among_points_of_more(
+    repetitions: tuple[int, int], marked: bool
+) -> None:
+    runs = [
+        run(10 * flows + seed, plan(100e6, {"bbr": flows}, buffer=0.25), many(jain=0.9))
+        for flows, of in zip((10, 20), repetitions, strict=True)
+        for seed in range(of)
+    ]
+    drawn = draw(BBR_ALONE, flow_cases(runs))
+    assert isinstance(drawn, Drawing)
+    names = {text.get_text() for text in drawn.figure.legends[0].get_texts()}
+    assert ("dot: one run" in names) is marked
+    drawn.close()

@@ -217,8 +217,15 @@ def draw(figure: Figure, found: Cases) -> Result:
     scales = list(dict.fromkeys(case.scale for case in points))
     mixes = sorted({mix_name(case) for case in points}, key=_together_last) if figure.by_mix else [None]
     looks = _looks(points)
+    repetitions = {len(found) for values in points.values() for found in values.values() if found}
+    mark_alone = 1 in repetitions and len(repetitions) > 1
     handles = _legend(figure, looks, {name for v in points.values() for name, found in v.items() if found})
-    columns = max(1, min(4, LEGEND_CHARACTERS // (max(len(str(h.get_label())) for h in handles) + 8)))
+    if mark_alone:
+        handles.append(
+            Line2D([], [], color="black", marker="o", markersize=4.5, markerfacecolor="white",
+                   markeredgewidth=1.3, linestyle="none", label="dot: one run")
+        )  # fmt: skip
+    columns = max(1, min(5, LEGEND_CHARACTERS // (max(len(str(h.get_label())) for h in handles) + 8)))
     rows = -(-len(handles) // columns)
     high = 2.3 if len(mixes) == 1 else 1.25
     drawing, grid = canvas(
@@ -232,7 +239,7 @@ def draw(figure: Figure, found: Cases) -> Result:
                 if not own:
                     axes.set_axis_off()
                     continue
-                _panel(axes, figure, own, looks)
+                _panel(axes, figure, own, looks, mark_alone)
                 axes.set_title(scale if mix is None else f"{mix}, {scale}")
             row[0].set_ylabel(figure.y_label)
             if len(mixes) > 1:
@@ -307,7 +314,9 @@ def _panel(
     figure: Figure,
     points: dict[FlowCase, Values],
     looks: dict[str, tuple[str, str]],
+    mark_alone: bool,
 ) -> None:
+    """`mark_alone`: a dot in the points of one run, whose lack of a bar would look like certainty."""
     counts = sorted({case.flows for case in points})
     own = [name for name in looks if any(_series(case) == name for case in points)]
     for level in figure.thesis.get(next(iter(points)).scale, ()):
@@ -316,18 +325,24 @@ def _panel(
         colour, marker = looks[name]
         for (style, fill), line in zip(STYLES, figure.lines, strict=False):
             at, middle, low, high = [], [], [], []
+            alone: list[tuple[float, float]] = []
             for case, values in sorted(points.items(), key=lambda each: each[0].flows):
                 if _series(case) == name and values[line.name]:
                     at.append(counts.index(case.flows) + offset(number, len(own)))
                     middle.append(float(np.median(values[line.name])))
                     low.append(middle[-1] - min(values[line.name]))
                     high.append(max(values[line.name]) - middle[-1])
+                    if len(values[line.name]) == 1:
+                        alone.append((at[-1], middle[-1]))
             if at:
                 ranges = [low, high] if any(low + high) else None  # caps of nothing would fill open markers
                 axes.errorbar(
                     at, middle, yerr=ranges, color=colour, marker=marker, markersize=4.5,
                     linestyle=style, capsize=2, fillstyle=fill,
                 )  # fmt: skip
+            if alone and mark_alone:
+                dot = colour if fill == "none" else "white"
+                axes.plot(*zip(*alone, strict=True), ".", color=dot, markersize=2.5, zorder=5)
     axes.set_xticks(range(len(counts)), [str(count) for count in counts])
     axes.set_xlim(-0.5, len(counts) - 0.5)
 
