@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from measure import BenchError, Cost, PeakMemory, Spread, cost_of, guest, program, wall_per_virtual_s
+from measure import NS, BenchError, Cost, PeakMemory, Spread, cost_of, guest, program, wall_per_virtual_s
 from rows import Bench, Row, ns3_program
 
 from narrows.engine import layout
@@ -24,7 +24,6 @@ from narrows.plan.build import plan_file
 from narrows.plan.model import Plan
 from narrows.store import tap
 
-NS = 1_000_000_000
 CCAS = {"reno": "TcpLinuxReno", "cubic": "TcpCubic", "bbr": "TcpBbr"}
 SHOWN = {"reno": "NewReno", "cubic": "CUBIC", "bbr": "BBR"}
 CORE_S_PER_VIRTUAL_S = 1.5

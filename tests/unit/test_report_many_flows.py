@@ -198,4 +198,6 @@ def test_points_of_one_run_are_marked_among_points_of_more(
     assert isinstance(drawn, Drawing)
     names = {text.get_text() for text in drawn.figure.legends[0].get_texts()}
     assert ("dot: one run" in names) is marked
+    dots = [dot.get_xydata() for dot in drawn.figure.axes[0].lines if dot.get_marker() == "."]
+    assert [len(of_a_series) for of_a_series in dots] == ([1] if marked else [])
     drawn.close()
