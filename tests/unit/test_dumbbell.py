@@ -46,6 +46,30 @@ def test_senders_a_router_and_a_receiver_and_no_other_hop(tmp_path: Path) -> Non
     assert (plan.link.base_rtt_ns, plan.link.rate_up_bps) == (100_000_000, None)
 
 
+def test_several_receivers_are_behind_one_bottleneck_and_take_turns_over_the_senders(tmp_path: Path) -> None:
+    link = EDGE.replace("])", "], receivers=2)").format('pair("20 ms"), pair("100 ms", senders=2)')
+    plan = plan_of(tmp_path, link, FLOW.format(6), 'far = bulk(flows=1, pairs="100ms", duration="5 s")')
+    assert [n.name for n in plan.nodes] == [
+        "receiver1", "receiver2", "access", "router", "sender1", "sender2", "sender3",
+    ]  # fmt: skip
+    (hop,) = plan.hops
+    assert (hop.node, hop.iface, hop.ingress) == ("router", "eth0", ("eth1", "eth2", "eth3"))
+    assert [(i.id, i.sender, i.receiver) for i in bulk_items(plan)] == [
+        ("flow", "sender1", "receiver1"), ("flow.2", "sender2", "receiver2"), ("flow.3", "sender3", "receiver1"),
+        ("far", "sender2", "receiver2"),
+    ]  # fmt: skip
+    ends = [(i.receiver_address, i.port) for i in bulk_items(plan)]
+    assert len(set(ends)) == 4, "two items would count as one"
+    assert {s.node for s in plan.setup if s.tool == "tc"} == {"router"}
+
+
+def test_more_receivers_than_senders_are_refused(tmp_path: Path) -> None:
+    link = EDGE.replace("])", "], receivers=3)").format('pair("20 ms", senders=2)')
+    with pytest.raises(SpecError, match=r"3 receivers for 2 sender nodes.*\n?.*receivers=2") as error:
+        plan_of(tmp_path, link, FLOW.format(6))
+    assert "senders=3" in str(error.value)
+
+
 def test_a_pair_without_a_base_rtt_adds_no_delay_and_a_bdp_then_has_no_meaning(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, EDGE.format("pair(None)"), FLOW.format(2))
     assert not [s for s in plan.setup if "netem" in s.args]
@@ -111,7 +135,7 @@ def test_a_limit_in_bdp_is_that_of_the_longest_rtt(tmp_path: Path) -> None:
         ('link = Dumbbell(rate="1 Gbit/s")\nx = bulk(pairs="nar", duration="1 s")', "there is no pair 'nar'"),
         (
             'link = Dumbbell(rate="1 Gbit/s")\nx = bulk(direction="up", duration="1 s")',
-            "towards the receiver only",
+            "bottleneck is towards the receivers",
         ),
         ('link = Dumbbell(rate="1 Gbit/s")\nlink.at("1 s", loss="1 %")', "loss cannot change here"),
     ],

@@ -107,7 +107,7 @@ def plan_experiment(experiment: Experiment) -> Plans:
 
 def _topology(run: ResolvedRun) -> Topology:
     if isinstance(run.link, Dumbbell):
-        return many_senders(sum(each["senders"] for each in run.link.members()))
+        return many_senders(run.link.senders(), run.link["receivers"])
     return dumbbell()
 
 

@@ -187,23 +187,30 @@ def dumbbell(clients: int = 1, servers: int = 1) -> Topology:
     )
 
 
-def many_senders(senders: int) -> Topology:
-    """Senders – router – receiver: as few hops as can be, because every hop of a packet costs wall time.
+def many_senders(senders: int, receivers: int = 1) -> Topology:
+    """Senders – router – receiver: as few hops as can be, because every hop of a packet costs wall time. With
+    several receivers an access node joins them behind the router, so that the bottleneck stays one interface.
 
-    Senders have the role server and the receiver the role client, so data goes "down".
+    Senders have the role server and receivers the role client, so data goes "down".
     """
-    names = [f"sender{n}" for n in range(1, senders + 1)]
+    sender_names = [f"sender{n}" for n in range(1, senders + 1)]
+    receiver_names = ["receiver"] if receivers == 1 else [f"receiver{n}" for n in range(1, receivers + 1)]
+    nodes = [TopologyNode(name, "client") for name in receiver_names]
+    cables = []
+    if receivers > 1:
+        nodes.append(TopologyNode("access", "path"))
+        cables += [Cable(name, "access") for name in receiver_names]
+    bottleneck = len(cables)
+    cables.append(Cable("access" if receivers > 1 else "receiver", "router"))
+    cables += [Cable("router", name) for name in sender_names]
+    nodes += [TopologyNode("router", "router"), *(TopologyNode(name, "server") for name in sender_names)]
     return Topology(
-        nodes=(
-            TopologyNode("receiver", "client"),
-            TopologyNode("router", "router"),
-            *(TopologyNode(name, "server") for name in names),
-        ),
-        cables=(Cable("receiver", "router"), *(Cable("router", name) for name in names)),
+        nodes=tuple(nodes),
+        cables=tuple(cables),
         bottleneck="router",
-        bottleneck_down_cable=0,
+        bottleneck_down_cable=bottleneck,
         bottleneck_up_cable=None,
         path="router",
         path_down_cable=None,
-        path_up_cables=tuple(range(1, senders + 1)),
+        path_up_cables=tuple(range(bottleneck + 1, len(cables))),
     )

@@ -34,7 +34,7 @@ def topology(runs: Sequence[Observed], name: str, title: str) -> Result:
     """One drawing of all runs: where settings differ between runs, their range is written."""
     if not runs:
         return Missing(name, title, "there is no run in this directory")
-    nodes = _drawn(runs[0])
+    nodes = _drawn(runs)
     figure, grid = canvas(1, 1, PAGE_IN, row_in=1.45)
     axes = grid[0][0]
     with styled():
@@ -80,19 +80,39 @@ def topology(runs: Sequence[Observed], name: str, title: str) -> Result:
     return Drawing(name, title, caption, ids, figure)
 
 
-def _drawn(run: Observed) -> list[Mapping[str, Any]]:
-    """The nodes from left to right; the senders of a Dumbbell as one."""
-    nodes = sorted(run.plan["nodes"], key=lambda n: (ORDER.get(n["role"], 9), n["name"]))
-    if not run.link.get("pairs"):
+def _drawn(runs: Sequence[Observed]) -> list[Mapping[str, Any]]:
+    """The nodes from left to right; the senders of a Dumbbell as one, and its receivers."""
+    nodes = sorted(runs[0].plan["nodes"], key=lambda n: (ORDER.get(n["role"], 9), n["name"]))
+    if not runs[0].link.get("pairs"):
         return nodes
-    return [*(n for n in nodes if n["role"] != "server"), {"name": "senders", "role": "senders"}]
+    several = max(map(_receivers, runs)) > 1
+    return [
+        {"name": "receivers" if several else "receiver", "role": "receivers"},
+        *(n for n in nodes if n["role"] == "router"),
+        {"name": "senders", "role": "senders"},
+    ]
+
+
+def _receivers(run: Observed) -> int:
+    return sum(node["role"] == "client" for node in run.plan["nodes"])
+
+
+def _nodes(counts: set[int]) -> str:
+    """ "1 node", "2 to 5 nodes"."""
+    least, most = min(counts), max(counts)
+    span = f"{most}" if least == most else f"{least} to {most}"
+    return f"{span} node{'s' if most > 1 else ''}"
 
 
 def _senders(runs: Sequence[Observed]) -> str:
-    counts = sorted({sum(len(p["senders"]) for p in r.link["pairs"]) for r in runs})
+    counts = {sum(len(p["senders"]) for p in r.link["pairs"]) for r in runs}
     rtts = sorted({p["base_rtt_ns"] for r in runs for p in r.link["pairs"]})
-    span = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"{span} node(s)\nbase RTT {' / '.join(time_text(v) for v in rtts)},\nall on the way back"
+    return f"{_nodes(counts)}\nbase RTT {' / '.join(time_text(v) for v in rtts)},\nall on the way back"
+
+
+def _received(runs: Sequence[Observed]) -> str:
+    counts = set(map(_receivers, runs))
+    return "receives all flows" if max(counts) == 1 else f"{_nodes(counts)},\none for each sender's flows"
 
 
 def _note(node: Mapping[str, Any], runs: Sequence[Observed]) -> str:
@@ -101,6 +121,8 @@ def _note(node: Mapping[str, Any], runs: Sequence[Observed]) -> str:
         return _router(runs)
     if role == "senders":
         return _senders(runs)
+    if role == "receivers":
+        return _received(runs)
     if role == "path":
         delays = sorted({r.link[d]["delay_ns"] for r in runs for d in ("down", "up")})
         lines = ["one-way delay " + " / ".join(time_text(v) for v in delays)]
@@ -111,8 +133,6 @@ def _note(node: Mapping[str, Any], runs: Sequence[Observed]) -> str:
         if losses:
             lines.append("loss " + " / ".join(f"{v:g} %" for v in losses))
         return "\n".join(lines)
-    if any(r.link.get("pairs") for r in runs):
-        return "receives all flows"
     if any(r.tests for r in runs):
         return {"client": "speed test, probe", "server": "speed test server"}.get(role, "")
     return ", ".join(_traffic(runs)) if role == "client" else ""
@@ -129,7 +149,7 @@ def _router(runs: Sequence[Observed]) -> str:
     shapers = sorted({str(r.link["shaper"]) for r in runs if r.link["shaper"]})
     queues = sorted({r.queue for r in runs}, key=queue_rank)
     rates = sorted({r.rate_bps() for r in runs if r.link["rate_down_bps"]})
-    ways = "both directions" if any(r.link["shaper_up"] for r in runs) else "towards the receiver"
+    ways = "both directions" if any(r.link["shaper_up"] for r in runs) else "downstream"
     text = [f"bottleneck, {ways} ({' / '.join(shapers) or 'no shaper'})"]
     if rates:
         span = " / ".join(rate_text(v) for v in rates)

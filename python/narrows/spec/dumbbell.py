@@ -1,6 +1,7 @@
-"""Many senders, one bottleneck, one receiver: the link of experiments with tens to thousands of flows.
+"""Many senders, one bottleneck, receivers: the link of experiments with tens to thousands of flows.
 
-A pair is a class of flows: its base RTT and the sender nodes that its flows are spread over. The base RTT is
+A pair is a class of flows: its base RTT and the sender nodes that its flows are spread over. Receivers, if
+there are several, take turns over the senders. The base RTT is
 all on the way back (the acknowledgements'), where it costs least and TCP cannot tell the difference; the way
 back is not a bottleneck. What has no meaning here (delay, jitter, loss, the other direction) is refused.
 """
@@ -59,14 +60,21 @@ def _pairs(value: Any) -> tuple[Any, ...]:
 
 
 class Dumbbell(Link):
-    """Sender nodes, a router with the bottleneck, a receiver: the topology of flows at scale."""
+    """Sender nodes, a router with the bottleneck, receiver nodes: the topology of flows at scale."""
 
     pairs: Sequence[pair] | pair = option(_pairs, default=(pair(base_rtt="20 ms"),))
+    receivers: int = option(
+        p.count(1, MAX_SENDERS), default=1, doc="nodes; the n-th sender's flows go to the n-th, over and over"
+    )
 
     def members(self) -> tuple[pair, ...]:
         """The pairs of one run, in order."""
         found: tuple[pair, ...] = self["pairs"]
         return found
+
+    def senders(self) -> int:
+        """How many sender nodes there are."""
+        return sum(each["senders"] for each in self.members())
 
     def longest(self) -> Duration:
         """The longest base RTT: that of a limit in BDP."""
@@ -94,7 +102,7 @@ class Dumbbell(Link):
         wrong = [name for name in NOT_HERE if name in self.given]
         if wrong:
             self.fail(
-                f"{wrong[0]} has no meaning here: there is one bottleneck, towards the receiver",
+                f"{wrong[0]} has no meaning here: there is one bottleneck, towards the receivers",
                 'each pair has its base RTT: pairs=[pair("20 ms")]; Link() has the other options',
             )
         if not self.members():
@@ -103,9 +111,15 @@ class Dumbbell(Link):
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             self.fail(f"two pairs are called {twice}", 'give one of them a name: pair("20 ms", name="b")')
-        senders = sum(each["senders"] for each in self.members())
+        senders, receivers = self.senders(), self["receivers"]
         if senders > MAX_SENDERS:
             self.fail(f"{senders} sender nodes", f"at most {MAX_SENDERS}: flows share senders")
+        if receivers > senders:
+            self.fail(
+                f"{receivers} receivers for {senders} sender node{'s' if senders > 1 else ''}",
+                f"a sender sends to one receiver: at most receivers={senders}, "
+                f'or more senders: pair("20 ms", senders={receivers})',
+            )
         if not self.longest() and any(isinstance(value, p.Bdp) for value in self["queue"].values.values()):
             self.fail("a BDP needs a base RTT", "give a pair a base_rtt, or the limit in packets or bytes")
         for change in self.changes:

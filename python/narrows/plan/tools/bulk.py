@@ -2,10 +2,12 @@
 
 In a Dumbbell one item of the experiment is spread evenly over the sender nodes of its pairs, in their order:
 one item of the plan per node, called `<id>`, `<id>.2`, `<id>.3`, …; the first nodes have the flows that are
-left over.
+left over. Each node sends to one receiver, the n-th to the n-th, over and over.
 """
 
 from __future__ import annotations
+
+from itertools import cycle
 
 from narrows.errors import did_you_mean
 from narrows.plan.lowering import Lowering
@@ -21,12 +23,13 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     link = state.run.link
     if isinstance(link, Dumbbell):
         if item["direction"] != "down":
-            item.fail("a Dumbbell's bottleneck is towards the receiver only", 'leave direction out ("down")')
+            item.fail("a Dumbbell's bottleneck is towards the receivers", 'leave direction out ("down")')
         senders = _senders(item, link)
+        receivers = dict(zip(state.topology.named("server"), cycle(state.topology.named("client"))))
         share, more = divmod(item["flows"], len(senders))
         counts = [share + (n < more) for n in range(len(senders))]
         return [
-            _item(item, item_id if n == 0 else f"{item_id}.{n + 1}", sender, state.client, count, state)
+            _item(item, item_id if n == 0 else f"{item_id}.{n + 1}", sender, receivers[sender], count, state)
             for n, (sender, count) in enumerate(zip(senders, counts, strict=True))
             if count
         ]
