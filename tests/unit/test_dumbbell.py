@@ -55,8 +55,8 @@ def test_several_receivers_are_behind_one_bottleneck_and_take_turns_over_the_sen
     (hop,) = plan.hops
     assert (hop.node, hop.iface, hop.ingress) == ("router", "eth0", ("eth1", "eth2", "eth3"))
     assert [(i.id, i.sender, i.receiver) for i in bulk_items(plan)] == [
-        ("flow", "sender1", "receiver1"), ("flow.2", "sender2", "receiver2"), ("flow.3", "sender3", "receiver1"),
-        ("far", "sender2", "receiver2"),
+        ("flow", "sender1", "receiver1"), ("flow.2", "sender2", "receiver2"),
+        ("flow.3", "sender3", "receiver1"), ("far", "sender2", "receiver2"),
     ]  # fmt: skip
     ends = [(i.receiver_address, i.port) for i in bulk_items(plan)]
     assert len(set(ends)) == 4, "two items would count as one"
