@@ -157,60 +157,53 @@ class Topology:
         return found
 
 
+def _clients(name: str, count: int) -> tuple[list[TopologyNode], list[Cable], str]:
+    """Hosts of the role client, and the router's neighbour towards them: several are joined by an access node,
+    so that the bottleneck's downstream queue stays one interface."""
+    if count == 1:
+        return [TopologyNode(name, "client")], [], name
+    names = [f"{name}{n}" for n in range(1, count + 1)]
+    nodes = [*(TopologyNode(each, "client") for each in names), TopologyNode("access", "path")]
+    return nodes, [Cable(each, "access") for each in names], "access"
+
+
 def dumbbell(clients: int = 1, servers: int = 1) -> Topology:
-    """Clients – router – path – servers. With several clients an access node joins them before the router, so
-    that the bottleneck's downstream queue stays one interface."""
-    client_names = ["client"] if clients == 1 else [f"client{n}" for n in range(1, clients + 1)]
+    """Clients – router – path – servers."""
     server_names = ["server"] if servers == 1 else [f"server{n}" for n in range(1, servers + 1)]
-    nodes = [TopologyNode(name, "client") for name in client_names]
-    cables = []
-    if clients > 1:
-        nodes.append(TopologyNode("access", "path"))
-        cables += [Cable(name, "access") for name in client_names]
+    nodes, cables, near = _clients("client", clients)
     nodes += [TopologyNode("router", "router"), TopologyNode("path", "path")]
-    down = len(cables)
-    cables.append(Cable("access" if clients > 1 else "client", "router"))
-    middle = len(cables)
-    cables.append(Cable("router", "path"))
     nodes += [TopologyNode(name, "server") for name in server_names]
-    up = tuple(range(len(cables), len(cables) + servers))
-    cables += [Cable("path", name) for name in server_names]
+    down = len(cables)
+    cables += [Cable(near, "router"), Cable("router", "path"), *(Cable("path", name) for name in server_names)]
     return Topology(
         nodes=tuple(nodes),
         cables=tuple(cables),
         bottleneck="router",
         bottleneck_down_cable=down,
-        bottleneck_up_cable=middle,
+        bottleneck_up_cable=down + 1,
         path="path",
-        path_down_cable=middle,
-        path_up_cables=up,
+        path_down_cable=down + 1,
+        path_up_cables=tuple(range(down + 2, len(cables))),
     )
 
 
 def many_senders(senders: int, receivers: int = 1) -> Topology:
-    """Senders – router – receiver: as few hops as can be, because every hop of a packet costs wall time. With
-    several receivers an access node joins them behind the router, so that the bottleneck stays one interface.
+    """Senders – router – receivers: as few hops as can be, because every hop of a packet costs wall time.
 
     Senders have the role server and receivers the role client, so data goes "down".
     """
     sender_names = [f"sender{n}" for n in range(1, senders + 1)]
-    receiver_names = ["receiver"] if receivers == 1 else [f"receiver{n}" for n in range(1, receivers + 1)]
-    nodes = [TopologyNode(name, "client") for name in receiver_names]
-    cables = []
-    if receivers > 1:
-        nodes.append(TopologyNode("access", "path"))
-        cables += [Cable(name, "access") for name in receiver_names]
-    bottleneck = len(cables)
-    cables.append(Cable("access" if receivers > 1 else "receiver", "router"))
-    cables += [Cable("router", name) for name in sender_names]
+    nodes, cables, near = _clients("receiver", receivers)
     nodes += [TopologyNode("router", "router"), *(TopologyNode(name, "server") for name in sender_names)]
+    down = len(cables)
+    cables += [Cable(near, "router"), *(Cable("router", name) for name in sender_names)]
     return Topology(
         nodes=tuple(nodes),
         cables=tuple(cables),
         bottleneck="router",
-        bottleneck_down_cable=bottleneck,
+        bottleneck_down_cable=down,
         bottleneck_up_cable=None,
         path="router",
         path_down_cable=None,
-        path_up_cables=tuple(range(bottleneck + 1, len(cables))),
+        path_up_cables=tuple(range(down + 1, len(cables))),
     )
