@@ -158,8 +158,8 @@ class Topology:
 
 
 def _clients(name: str, count: int) -> tuple[list[TopologyNode], list[Cable], str]:
-    """Hosts of the role client, and the router's neighbour towards them: several are joined by an access node,
-    so that the bottleneck's downstream queue stays one interface."""
+    """Hosts of the role client, and the router's neighbour towards them: several are joined by an access
+    node, so that the bottleneck's downstream queue stays one interface."""
     if count == 1:
         return [TopologyNode(name, "client")], [], name
     names = [f"{name}{n}" for n in range(1, count + 1)]
@@ -174,7 +174,8 @@ def dumbbell(clients: int = 1, servers: int = 1) -> Topology:
     nodes += [TopologyNode("router", "router"), TopologyNode("path", "path")]
     nodes += [TopologyNode(name, "server") for name in server_names]
     down = len(cables)
-    cables += [Cable(near, "router"), Cable("router", "path"), *(Cable("path", name) for name in server_names)]
+    cables += [Cable(near, "router"), Cable("router", "path")]
+    cables += [Cable("path", name) for name in server_names]
     return Topology(
         nodes=tuple(nodes),
         cables=tuple(cables),
