@@ -44,6 +44,23 @@ tap("packets")
 flow_tap(warm_up="1 s", interval="100 ms")
 """
 AQM_AHEAD = RUN_AHEAD.replace('bfifo(limit="2 MB")', "fq_codel()")
+# The root of its interface, so what it drops is handed over when it is asked for a packet.
+CAKE_AHEAD = RUN_AHEAD.replace('bfifo(limit="2 MB")', "cake()")
+
+# Several delays, at a rate at which a full packet takes 10 µs: what left the bottleneck 10 ms earlier ends a
+# delay that is 10 ms longer in the same nanosecond. Some wait for nothing now and then.
+TIES = """
+link = Dumbbell(
+    rate="1211200 kbit/s",
+    queue=fq_codel(),
+    pairs=[pair("20 ms", senders=4), pair("30 ms", senders=2), pair("47 ms")],
+    receivers=3,
+)
+reno = bulk(cca="reno", flows=14, start_spread="200 ms", duration="1 s")
+cubic = bulk(cca="cubic", flows=7, start_spread="200 ms", duration="1 s")
+tap("packets")
+flow_tap(warm_up="500 ms", interval="100 ms")
+"""
 
 # All that a router does besides sending on: packets at the end of their life, fragments, a route that
 # goes and comes again, and a neighbour with another address.
@@ -93,8 +110,8 @@ def files(raw: lab.Raw) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(
     "traffic",
-    [LONG_QUEUE, ROUTING, RUN_AHEAD, AQM_AHEAD],
-    ids=["long queue", "routing", "one delay", "one delay, fq_codel"],
+    [LONG_QUEUE, ROUTING, RUN_AHEAD, AQM_AHEAD, CAKE_AHEAD, TIES],
+    ids=["long queue", "routing", "one delay", "one delay, fq_codel", "one delay, cake", "several delays"],
 )
 def test_no_byte_changes_without_a_shortcut(tmp_path: Path, traffic: str) -> None:
     plan = lab.plan(tmp_path, traffic)
@@ -107,15 +124,16 @@ def test_no_byte_changes_without_a_shortcut(tmp_path: Path, traffic: str) -> Non
 
 def test_it_runs_ahead_where_it_may(tmp_path: Path) -> None:
     looks = 'seen = command(node="router", start="2900 ms", argv=["cat", "/proc/run_ahead"])\n'
-    one = lab.carry(lab.plan(tmp_path, RUN_AHEAD + looks), tmp_path / "one").ok()
-    stretches, delays, sent = map(int, one.bytes_of("seen.stdout").split())
-    assert stretches > 1000
-    assert delays > stretches
-    assert sent > stretches
-    assert "no more stretches" not in one.console
-    two_delays = RUN_AHEAD.replace('pair("20 ms")', 'pair("20 ms", senders=2)')
+    for name, traffic in {"one": RUN_AHEAD, "several": TIES}.items():
+        run = lab.carry(lab.plan(tmp_path, traffic + looks), tmp_path / name).ok()
+        stretches, delays, sent = map(int, run.bytes_of("seen.stdout").split())
+        assert stretches > 1000
+        assert delays > stretches
+        assert sent > stretches
+        assert "no more stretches" not in run.console
+    without_a_delay = RUN_AHEAD.replace('pair("20 ms")', 'pair("20 ms"), pair(None)')
     seen_by_a_program = RUN_AHEAD + 'packets = capture("client")\n'
-    for name, traffic in {"two": two_delays, "captured": seen_by_a_program}.items():
+    for name, traffic in {"none": without_a_delay, "captured": seen_by_a_program}.items():
         run = lab.carry(lab.plan(tmp_path, traffic + looks), tmp_path / name).ok()
         assert run.bytes_of("seen.stdout") == b"0 0 0\n"
 
