@@ -46,6 +46,7 @@ def test_a_thousand_flows_lose_no_packet_from_sight(tmp_path: Path) -> None:
     assert int(flows["bytes_acked"].sum()) <= (1e9 / 8) * 1.01 + 5e6
 
 
+# No BBR: it draws random numbers, and another number of nodes is another draw.
 RECEIVERS = """
 link = Dumbbell(
     rate="100 Mbit/s", queue=bfifo(limit="1 MB"), pairs=[pair("20 ms", senders=3), pair("50 ms", senders=2)],
@@ -56,7 +57,6 @@ tap("drops", interval="100 ms")
 flow_tap(warm_up="2 s", interval="1 s")
 sample(tcp_info=None, qdisc=None, link=None)
 """
-# BBR draws random numbers, and another number of nodes is another draw.
 NAMES = ("run_id", "label", "src", "dst", "sport", "dport")
 
 

@@ -100,6 +100,17 @@ def test_a_condition_is_read_from_the_plan() -> None:
     assert other.words() == "edge, 2 bbr, 20 ms, bfifo, buffer × 0.25, starts together, offloads on"
 
 
+def test_a_median_over_runs_of_several_lengths_says_so() -> None:
+    def conditions(*seconds: int) -> set[str]:
+        runs = [
+            run(n, plan(10e9, {"reno": 5000}), many(jain=0.9, stop_ns=s * S)) for n, s in enumerate(seconds)
+        ]
+        return {n.conditions for n in t04.judge(runs).numbers if n.name == "Jain's index"}
+
+    assert conditions(120, 120) == {"core, 5000 reno, 20 ms"}
+    assert conditions(120, 1200) == {"core, 5000 reno, 20 ms, runs of 120 to 1200 s"}
+
+
 def test_the_thesis_own_numbers_hold() -> None:
     runs = [newreno(1, 100e6, 50, 1.78, 1.47, 1.7), newreno(2, 10e9, 1000, 3.95, 1.36, 8.0)]
     assert t01.judge(runs).verdict == "holds"

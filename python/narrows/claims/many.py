@@ -37,11 +37,17 @@ def values(same: Sequence[Observed], value_of: ValueOf) -> list[float]:
 
 
 def medians(name: str, unit: str, chosen: Cases, value_of: ValueOf) -> dict[FlowCase, Number]:
-    """The median over repetitions of each condition that has a value."""
+    """The median over repetitions of each condition that has a value; told if they are of several lengths."""
     made = {
-        case: median_of(name, unit, values(same, value_of), case.words()) for case, same in chosen.items()
+        case: median_of(name, unit, values(same, value_of), _conditions(case, same))
+        for case, same in chosen.items()
     }
     return {case: number for case, number in made.items() if number is not None}
+
+
+def _conditions(case: FlowCase, same: Sequence[Observed]) -> str:
+    span = measured(same)
+    return f"{case.words()}, runs of {span}" if " to " in span else case.words()
 
 
 def of_scale(numbers: Mapping[FlowCase, Number], scale: str) -> list[float]:
@@ -101,16 +107,16 @@ def lengths(chosen: Cases) -> str:
     """The measured virtual time of each scale."""
     parts = []
     for scale in dict.fromkeys(case.scale for case in chosen):
-        seconds = {
-            round(run.many.seconds)
-            for case, same in chosen.items()
-            if case.scale == scale
-            for run in same
-            if run.many is not None
-        }
-        low, high = min(seconds, default=0), max(seconds, default=0)
-        parts.append(f"{scale} {low if low == high else f'{low} to {high}'} s after warm-up")
+        runs = [run for case, same in chosen.items() if case.scale == scale for run in same]
+        parts.append(f"{scale} {measured(runs)} after warm-up")
     return "; ".join(parts)
+
+
+def measured(runs: Iterable[Observed]) -> str:
+    """The measured virtual time: "120 s", or "120 to 1200 s" of runs of several lengths."""
+    seconds = {round(run.many.seconds) for run in runs if run.many is not None}
+    low, high = min(seconds, default=0), max(seconds, default=0)
+    return f"{low if low == high else f'{low} to {high}'} s"
 
 
 def without(

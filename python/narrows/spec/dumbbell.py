@@ -1,9 +1,9 @@
 """Many senders, one bottleneck, receivers: the link of experiments with tens to thousands of flows.
 
 A pair is a class of flows: its base RTT and the sender nodes that its flows are spread over. Receivers, if
-there are several, take turns over the senders. The base RTT is
-all on the way back (the acknowledgements'), where it costs least and TCP cannot tell the difference; the way
-back is not a bottleneck. What has no meaning here (delay, jitter, loss, the other direction) is refused.
+there are several, take turns over the senders. The base RTT is all on the way back (the acknowledgements'),
+where it costs least and TCP cannot tell the difference; the way back is not a bottleneck. What has no meaning
+here (delay, jitter, loss, the other direction) is refused.
 """
 
 from __future__ import annotations
