@@ -2,8 +2,8 @@
 
     python bench/run.py [--rows ns3,flows-1000-reno,linear] [--repeats 3] [--cpu 0] [--seconds 0.5]
 
-Rows that are not chosen stay in results.json as they were measured; each says when. Exit status 1 if a row
-that was chosen misses its target.
+Each row is kept as soon as it is measured. Rows that are not chosen stay in results.json as they were; each
+says when. Exit status 1 if a row that was chosen misses its target.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -98,9 +98,9 @@ def parse() -> argparse.Namespace:
     return chosen
 
 
-def measure(bench: rows.Bench, chosen: argparse.Namespace) -> list[tuple[str, rows.Row]]:
-    """The rows in their order, with the word they are chosen by. One that cannot be measured says so and the
-    others go on.
+def measure(bench: rows.Bench, chosen: argparse.Namespace) -> Iterator[tuple[str, rows.Row]]:
+    """The rows in their order, with the word they are chosen by, each when it is done. One that cannot be
+    measured says so and the others go on.
     """
     flows = {
         name: partial(
@@ -126,15 +126,13 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> list[tuple[str, ro
         ("drops", lambda: drops.reading(bench)),
         ("calibration", lambda: [calibration.cost(bench)]),
     ]
-    done = []
     for name, row in work:
         if name not in chosen.rows:
             continue
         try:
-            done += [(name, each) for each in row()]
+            yield from ((name, each) for each in row())
         except (BenchError, NarrowsError) as error:
-            done.append((name, rows.Row(name, "", "failed", False, str(error))))
-    return done
+            yield name, rows.Row(name, "", "failed", False, str(error))
 
 
 def keep(measured: list[tuple[str, rows.Row]], about: dict[str, Any]) -> None:
@@ -169,17 +167,24 @@ def main() -> int:
     engine = UmlEngine()
     HERE.joinpath("build").mkdir(exist_ok=True)
     about = conditions(engine, chosen.repeats, chosen.cpu)
-    with console.status("") as status:
-        bench = rows.Bench(engine, chosen.cpu, chosen.repeats, status.update, HERE / "build")
-        measured = measure(bench, chosen)
-    about["load_average_after"] = os.getloadavg()
+    measured: list[tuple[str, rows.Row]] = []
+    try:
+        with console.status("") as status:
+            bench = rows.Bench(engine, chosen.cpu, chosen.repeats, status.update, HERE / "build")
+            for name, row in measure(bench, chosen):
+                measured.append((name, row))
+                about["load_average_after"] = os.getloadavg()
+                keep(measured, about)
+                console.print(f"{name}: {row.name}: {row.measured}", markup=False, highlight=False)
+    except KeyboardInterrupt:
+        console.print(f"interrupted: the {len(measured)} rows above are kept; --rows measures the others")
+        return 130
     console.print(table([row for _, row in measured]))
     console.print(
         f"{about['machine']['cpu_model']}, pinned to core {chosen.cpu} of {about['machine']['cores']}; "
         f"load {about['load_average_before'][0]:.1f} before, {about['load_average_after'][0]:.1f} after; "
         "medians, in brackets lowest–highest"
     )
-    keep(measured, about)
     console.print(f"all numbers: {RESULTS}")
     return 0 if all(row.ok is not False for _, row in measured) else 1
 
