@@ -146,7 +146,9 @@ def keep(measured: list[tuple[str, rows.Row]], about: dict[str, Any]) -> None:
     all_rows.sort(key=lambda row: ROWS.index(row["row"]) if row["row"] in ROWS else len(ROWS))
     dates = {row["measured_at"] for row in all_rows}
     conditions = {when: each for when, each in told["conditions"].items() if when in dates} | {now: about}
-    RESULTS.write_text(json.dumps({"conditions": conditions, "rows": all_rows}, indent=1) + "\n")
+    half = RESULTS.with_suffix(".tmp")  # Ctrl-C while it is written shall not cost the rows of before
+    half.write_text(json.dumps({"conditions": conditions, "rows": all_rows}, indent=1) + "\n")
+    half.replace(RESULTS)
 
 
 def table(measured: list[rows.Row]) -> Table:

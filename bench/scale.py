@@ -212,7 +212,7 @@ def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float
         numbers["ratio_per_packet"] = ratio
     else:
         note += f"; {missing or 'ns-3 not run'}"
-    measured = f"{per_second.median:.2f} s per virtual s, {packet.median:.2f} µs per packet"
+    measured = f"{per_second.text()} s per virtual s, {packet.median:.2f} µs per packet"
     measured += f", {ratio:.1f} × ns-3" if ratio is not None else ""
     if (case.flows, case.cca) != (1000, "reno"):
         return [Row(case.name, "said, not judged", measured, None, note, numbers)]
