@@ -177,7 +177,7 @@ def main() -> int:
                 measured.append((name, row))
                 about["load_average_after"] = os.getloadavg()
                 keep(measured, about)
-                console.print(f"{name}: {row.name}: {row.measured}", markup=False, highlight=False)
+                console.print(f"{name}: {row.name}: {row.measured}", markup=False, soft_wrap=True)
     except KeyboardInterrupt:
         console.print(f"interrupted: the {len(measured)} rows above are kept; --rows measures the others")
         return 130
