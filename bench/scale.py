@@ -188,7 +188,7 @@ def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float
     whole = Spread.of([o.cost.wall_s / case.seconds for o in ours])
     packet = Spread.of([o.us_per_packet for o in ours])
     slopes = [o.traffic_s for o in ours if o.traffic_s is not None]
-    per_second = Spread.of(slopes) if slopes else whole
+    per_second = Spread.of(slopes) if len(slopes) == len(ours) else None
     note = (
         f"µs of wall per packet {packet.text()}; {ours[-1].packets} packets, {ours[-1].dropped} dropped; "
         f"with boot and end {whole.text()} s per virtual second; "
@@ -212,7 +212,10 @@ def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float
         numbers["ratio_per_packet"] = ratio
     else:
         note += f"; {missing or 'ns-3 not run'}"
-    measured = f"{per_second.text()} s per virtual s, {packet.median:.2f} µs per packet"
+    measured = f"{whole.text()} s per virtual s with boot and end (too short for less)"
+    if per_second is not None:
+        measured = f"{per_second.text()} s per virtual s"
+    measured += f", {packet.median:.2f} µs per packet"
     measured += f", {ratio:.1f} × ns-3" if ratio is not None else ""
     if (case.flows, case.cca) != (1000, "reno"):
         return [Row(case.name, "said, not judged", measured, None, note, numbers)]
@@ -221,8 +224,8 @@ def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float
         Row(
             f"{case.name}: wall s per virtual s",
             f"≤ {CORE_S_PER_VIRTUAL_S} s",
-            per_second.text(),
-            per_second.median <= CORE_S_PER_VIRTUAL_S,
+            "not measured: too short" if per_second is None else per_second.text(),
+            per_second is not None and per_second.median <= CORE_S_PER_VIRTUAL_S,
             note,
             numbers,
         ),

@@ -9,6 +9,7 @@ import pytest
 from test_claims_many_flows import many, plan, run
 
 from narrows.metrics.flow_case import flow_case, flow_cases
+from narrows.metrics.many_flows import Settled
 from narrows.metrics.observed import Observed
 from narrows.metrics.shares import Share
 from narrows.report.chapter3 import FIGURES, draw
@@ -82,6 +83,36 @@ def test_among_many_conditions_chapter_3_keeps_to_the_thesis() -> None:
     assert "3 conditions that are not the thesis' are left out" in thesis.caption
     all_of_them.close()
     thesis.close()
+
+
+@pytest.mark.parametrize(
+    ("moved", "settled", "pale"),
+    [
+        ([0.001, 0.002, 0.3], True, False),  # the median counts
+        ([0.02, 0.03, 0.04], False, False),
+        ([0.02, 0.06, 0.3], False, True),
+        ([0.001, None, None], False, True),  # who does not say is not at rest
+    ],
+)
+def test_what_had_not_come_to_rest_is_told_and_pale(
+    moved: list[float | None], settled: bool, pale: bool
+) -> None:
+    ends = [None if by is None else Settled(0.9, by, 60 * 10**9, None) for by in moved]
+    same = [run(n, plan(100e6, {"bbr": 10}), many(jain=0.9, jain_settled=end)) for n, end in enumerate(ends)]
+    other = run(9, plan(100e6, {"bbr": 50}), many(jain=0.9, jain_settled=Settled(0.9, 0.0, 60 * 10**9, None)))
+    drawn = draw(BBR_ALONE, flow_cases([*same, other]))
+    assert isinstance(drawn, Drawing)
+    assert f"{1 + settled} of 2 conditions had settled" in drawn.caption
+    names = {text.get_text() for text in drawn.figure.legends[0].get_texts()}
+    assert ("pale: far from rest" in names, "pale" in drawn.caption) == (pale, pale)
+    drawn.close()
+
+
+def test_a_figure_of_other_than_shares_says_nothing_of_rest() -> None:
+    drawn = draw(QUEUE, flow_cases([run(1, plan(100e6, {"bbr": 10}), many(utilisation=1.0))]))
+    assert isinstance(drawn, Drawing)
+    assert "settled" not in drawn.caption
+    drawn.close()
 
 
 def test_the_queue_has_a_panel_for_each_mix_of_ccas_and_scale() -> None:

@@ -3,6 +3,8 @@
 Every figure has the number of flows along x, a panel per scale, and a point with the range over repetitions
 per condition; the thesis' own numbers are lines. Conditions are read from plans
 (`narrows.metrics.flow_case`): other RTTs, buffers, queues, starts and offloads have lines of their own.
+Where it is how flows share, a condition far from rest at the end of its runs is pale: that number says how
+long they lasted, too.
 """
 
 from __future__ import annotations
@@ -16,13 +18,15 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from narrows.metrics.flow_case import FlowCase, flow_cases
-from narrows.metrics.many_flows import ManyFlows
+from narrows.metrics.many_flows import ManyFlows, Settled
 from narrows.metrics.observed import Observed
+from narrows.metrics.settled import TOLERANCE
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.report.style import MARK_COLOUR, PAGE_IN, canvas, corner, styled
 
 Cases = dict[FlowCase, list[Observed]]
 ValueOf = Callable[[ManyFlows], float | None]
+SettledOf = Callable[[ManyFlows], Settled | None]
 SeriesOf = Callable[[FlowCase], str]
 
 Values = dict[str, list[float]]
@@ -38,6 +42,10 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 STYLES: tuple[tuple[Stroke, Fill], ...] = (("-", "full"), (":", "none"), ("-.", "left"))
 """Line style and filling of the marker, of a figure's first, second and third line."""
 LEGEND_ROW_IN = 0.16
+PALE = 0.4
+"""Opacity of what was far from rest."""
+FAR_FROM_REST = 0.05
+"""What still moved by this share shows in a figure; settled is less than `TOLERANCE`."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,16 @@ class Figure:
     top: float | None = None
     by_mix: bool = False
     """Each mix of CCAs has panels of its own."""
+    settled_of: SettledOf | None = None
+    """How the number that is drawn ended in a run; None: nothing says that of this figure's numbers."""
+
+    def moved(self, same: Sequence[Observed]) -> float | None:
+        """By which share of its last value the number still moved at the end of a condition's runs, their
+        median; infinite where a run does not say, None where nothing says that of this figure's numbers."""
+        if self.settled_of is None:
+            return None
+        ends = [self.settled_of(run.many) for run in same if run.many is not None]
+        return float(np.median([np.inf if end is None or end.moved is None else end.moved for end in ends]))
 
 
 def _on_losses(many: ManyFlows) -> float | None:
@@ -98,6 +116,14 @@ def _together(many: ManyFlows) -> float | None:
 
 def _percent(cca: str) -> ValueOf:
     return lambda many: 100 * many.shares[cca].share if cca in many.shares else None
+
+
+def _share_end(cca: str) -> SettledOf:
+    return lambda many: many.share_settled.get(cca)
+
+
+def _jain_end(many: ManyFlows) -> Settled | None:
+    return many.jain_settled
 
 
 def _jain_of(cca: str) -> ValueOf:
@@ -157,36 +183,43 @@ FIGURES = (
         "chapter3_fig_3_4", "Figure 3.4: BBR against itself",
         "Jain's index of the goodputs of a run's flows", "Jain's index", _alone("bbr"),
         (Line("BBR", lambda many: many.jain),), {"edge": (0.7,), "core": (0.4,)}, 1.02,
+        settled_of=_jain_end,
     ),
     Figure(
         "chapter3_loss_based_jain", "NewReno and CUBIC against themselves",
         "Jain's index of the goodputs of a run's flows", "Jain's index", _alone("reno", "cubic"),
         (Line("NewReno", _jain_of("reno")), Line("CUBIC", _jain_of("cubic"))), {"core": (0.99,)}, 1.02,
+        settled_of=_jain_end,
     ),
     Figure(
         "chapter3_fig_3_5", "Figure 3.5: CUBIC against as many NewReno flows",
         "Share of all that was delivered", "share of CUBIC (%)", _pair("cubic", "reno"),
         (Line("CUBIC", _percent("cubic")),), dict.fromkeys(("edge", "middle", "core"), (70, 80)), 102,
+        settled_of=_share_end("cubic"),
     ),
     Figure(
         "chapter3_fig_3_6", "Figure 3.6: one BBR flow against NewReno flows",
         "Share of all that was delivered", "share of the BBR flow (%)", _pair("bbr", "reno", single=True),
         (Line("one BBR flow", _percent("bbr")),), dict.fromkeys(("edge", "middle", "core"), (40,)), 102,
+        settled_of=_share_end("bbr"),
     ),
     Figure(
         "chapter3_fig_3_7", "Figure 3.7: one BBR flow against CUBIC flows",
         "Share of all that was delivered", "share of the BBR flow (%)", _pair("bbr", "cubic", single=True),
         (Line("one BBR flow", _percent("bbr")),), dict.fromkeys(("edge", "middle", "core"), (40,)), 102,
+        settled_of=_share_end("bbr"),
     ),
     Figure(
         "chapter3_fig_3_8_newreno", "Figure 3.8: BBR against as many NewReno flows",
         "Share of all that was delivered", "share of BBR (%)", _pair("bbr", "reno"),
         (Line("BBR", _percent("bbr")),), dict.fromkeys(("edge", "middle", "core"), (99.9,)), 102,
+        settled_of=_share_end("bbr"),
     ),
     Figure(
         "chapter3_fig_3_8_cubic", "Figure 3.8: BBR against as many CUBIC flows",
         "Share of all that was delivered", "share of BBR (%)", _pair("bbr", "cubic"),
         (Line("BBR", _percent("bbr")),), dict.fromkeys(("edge", "middle", "core"), (99.9,)), 102,
+        settled_of=_share_end("bbr"),
     ),
     Figure(
         "chapter3_queue", "Utilisation and occupancy of the bottleneck",
@@ -219,11 +252,18 @@ def draw(figure: Figure, found: Cases) -> Result:
     looks = _looks(points)
     repetitions = {len(found) for values in points.values() for found in values.values() if found}
     mark_alone = 1 in repetitions and len(repetitions) > 1
+    moved = {case: share for case in points if (share := figure.moved(chosen[case])) is not None}
+    pale = {case for case, share in moved.items() if share >= FAR_FROM_REST}
     handles = _legend(figure, looks, {name for v in points.values() for name, found in v.items() if found})
     if mark_alone:
         handles.append(
             Line2D([], [], color="black", marker="o", markersize=4.5, markerfacecolor="white",
                    markeredgewidth=1.3, linestyle="none", label="dot: one run")
+        )  # fmt: skip
+    if pale:
+        handles.append(
+            Line2D([], [], color="black", marker="o", markersize=4.5, linestyle="none", alpha=PALE,
+                   markeredgecolor="none", label="pale: far from rest")
         )  # fmt: skip
     columns = max(1, min(5, LEGEND_CHARACTERS // (max(len(str(h.get_label())) for h in handles) + 8)))
     rows = -(-len(handles) // columns)
@@ -239,7 +279,7 @@ def draw(figure: Figure, found: Cases) -> Result:
                 if not own:
                     axes.set_axis_off()
                     continue
-                _panel(axes, figure, own, looks, mark_alone)
+                _panel(axes, figure, own, looks, mark_alone, pale)
                 axes.set_title(scale if mix is None else f"{mix}, {scale}")
             row[0].set_ylabel(figure.y_label)
             if len(mixes) > 1:
@@ -263,6 +303,13 @@ def draw(figure: Figure, found: Cases) -> Result:
         f"{figure.what}. Points: median over repetitions; bars: their range. n = {len(ids)} runs, {each} per "
         f"condition, {span} s measured after the warm-up. {name_runs(ids)}"
     )
+    if moved:
+        still = sum(share < TOLERANCE for share in moved.values())
+        caption += (
+            f" {still} of {len(moved)} conditions had settled (their number moved by less than "
+            f"{100 * TOLERANCE:g} % in the last part of a run, median over repetitions)"
+            + (f"; pale: it moved by {100 * FAR_FROM_REST:g} % or more." if pale else ".")
+        )
     if left_out:
         caption += f" {left_out} conditions that are not the thesis' are left out."
     return Drawing(figure.name, figure.title, caption, ids, drawing)
@@ -315,6 +362,7 @@ def _panel(
     points: dict[FlowCase, Values],
     looks: dict[str, tuple[str, str]],
     mark_alone: bool,
+    pale: set[FlowCase],
 ) -> None:
     """`mark_alone`: a dot in the points of one run, whose lack of a bar would look like certainty."""
     counts = sorted({case.flows for case in points})
@@ -324,25 +372,28 @@ def _panel(
     for number, name in enumerate(own):
         colour, marker = looks[name]
         for (style, fill), line in zip(STYLES, figure.lines, strict=False):
-            at, middle, low, high = [], [], [], []
-            alone: list[tuple[float, float]] = []
+            joined: list[tuple[float, float]] = []
             for case, values in sorted(points.items(), key=lambda each: each[0].flows):
-                if _series(case) == name and values[line.name]:
-                    at.append(counts.index(case.flows) + offset(number, len(own)))
-                    middle.append(float(np.median(values[line.name])))
-                    low.append(middle[-1] - min(values[line.name]))
-                    high.append(max(values[line.name]) - middle[-1])
-                    if len(values[line.name]) == 1:
-                        alone.append((at[-1], middle[-1]))
-            if at:
-                ranges = [low, high] if any(low + high) else None  # caps of nothing would fill open markers
+                found = values[line.name]
+                if _series(case) != name or not found:
+                    continue
+                at = counts.index(case.flows) + offset(number, len(own))
+                middle = float(np.median(found))
+                joined.append((at, middle))
+                spread = [[middle - min(found)], [max(found) - middle]]
+                ranges = spread if any(map(any, spread)) else None  # caps of nothing would fill open markers
+                if case in pale:  # else the line shows through it
+                    axes.plot(at, middle, marker, color="white", markersize=4.5, zorder=1.8)
                 axes.errorbar(
-                    at, middle, yerr=ranges, color=colour, marker=marker, markersize=4.5,
-                    linestyle=style, capsize=2, fillstyle=fill,
+                    at, middle, yerr=ranges,
+                    color=colour, marker=marker, markersize=4.5, capsize=2, fillstyle=fill,
+                    alpha=PALE if case in pale else None,
                 )  # fmt: skip
-            if alone and mark_alone:
-                dot = colour if fill == "none" else "white"
-                axes.plot(*zip(*alone, strict=True), ".", color=dot, markersize=2.5, zorder=5)
+                if len(found) == 1 and mark_alone:
+                    dot = colour if fill == "none" else "white"
+                    axes.plot(at, middle, ".", color=dot, markersize=2.5, zorder=5)
+            if joined:
+                axes.plot(*zip(*joined, strict=True), color=colour, linestyle=style, zorder=1.5)
     axes.set_xticks(range(len(counts)), [str(count) for count in counts])
     axes.set_xlim(-0.5, len(counts) - 0.5)
 
