@@ -3,8 +3,8 @@
 Every figure has the number of flows along x, a panel per scale, and a point with the range over repetitions
 per condition; the thesis' own numbers are lines. Conditions are read from plans
 (`narrows.metrics.flow_case`): other RTTs, buffers, queues, starts and offloads have lines of their own.
-Where it is how flows share, a condition far from rest at the end of its runs is pale: that number says how
-long they lasted, too.
+A condition far from rest at the end of its runs is pale: its number says how long they lasted, too. Where
+the number itself is not followed over time (Mathis' constant, losses per halving), Jain's index tells.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class Figure:
     by_mix: bool = False
     """Each mix of CCAs has panels of its own."""
     settled_of: SettledOf | None = None
-    """How the number that is drawn ended in a run; None: nothing says that of this figure's numbers."""
+    """How a run ended: by the number that is drawn, or by Jain's index; None: nothing is said of that."""
 
     def moved(self, same: Sequence[Observed]) -> float | None:
-        """By which share of its last value the number still moved at the end of a condition's runs, their
-        median; infinite where a run does not say, None where nothing says that of this figure's numbers."""
+        """By which share of its last value that still moved at the end of a condition's runs, their median;
+        infinite where a run does not say, None where nothing is said of that."""
         if self.settled_of is None:
             return None
         ends = [self.settled_of(run.many) for run in same if run.many is not None]
@@ -156,18 +156,19 @@ FIGURES = (
         "chapter3_table_3_1", "Table 3.1: the Mathis constant of NewReno flows",
         "C fitted to the flows of a run by least squares", "C", _alone("reno"),
         (Line("on packet losses", _c_losses), Line("on window halvings", _c_halvings)),
-        {"edge": (1.78, 1.47), "core": (3.95, 3.64, 3.24, 1.36, 1.34)},
+        {"edge": (1.78, 1.47), "core": (3.95, 3.64, 3.24, 1.36, 1.34)}, settled_of=_jain_end,
     ),
     Figure(
         "chapter3_fig_3_2", "Figure 3.2: error of the Mathis model",
         "Median over the flows of a run of the prediction's relative error", "median error (%)",
         _alone("reno"), (Line("on packet losses", _on_losses), Line("on window halvings", _on_halvings)),
-        {"edge": (10,), "core": (45, 55, 10)},
+        {"edge": (10,), "core": (45, 55, 10)}, settled_of=_jain_end,
     ),
     Figure(
         "chapter3_fig_3_3", "Figure 3.3: packets lost per window halving, NewReno",
         "Drops at the bottleneck over window halvings, all flows of a run together", "losses per halving",
         _alone("reno"), (Line("losses per halving", _ratio),), {"edge": (1.7,), "core": (6, 9)},
+        settled_of=_jain_end,
     ),
     Figure(
         "chapter3_burstiness", "Burstiness of the drops and synchronisation of reductions, NewReno",
@@ -291,7 +292,7 @@ def draw(figure: Figure, found: Cases) -> Result:
         elif "index" not in figure.y_label:
             grid[0][0].set_ylim(0, grid[0][0].get_ylim()[1] * 1.05)
         drawing.legend(handles=handles, loc="outside lower center", ncols=columns)
-        if figure.thesis:
+        if any(scale in figure.thesis for scale in scales):
             corner(grid[0][-1], "red: the thesis' numbers")
     shown = [run for case in points for run in chosen[case]]
     ids = run_ids(shown)
@@ -305,8 +306,9 @@ def draw(figure: Figure, found: Cases) -> Result:
     )
     if moved:
         still = sum(share < TOLERANCE for share in moved.values())
+        told_by = "Jain's index" if figure.settled_of is _jain_end else "the share"
         caption += (
-            f" {still} of {len(moved)} conditions had settled (their number moved by less than "
+            f" {still} of {len(moved)} conditions had settled ({told_by} moved by less than "
             f"{100 * TOLERANCE:g} % in the last part of a run, median over repetitions)"
             + (f"; pale: it moved by {100 * FAR_FROM_REST:g} % or more." if pale else ".")
         )
