@@ -210,6 +210,28 @@ def test_more_flows_than_file_handles_are_refused(tmp_path: Path) -> None:
         plans_of(tmp_path, *lines, *flows)
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("flow_tap(warm_up='7 s')", r":5: flow_tap: all flows have ended at 5.* s, within"),
+        ("a = bulk(duration='9 s', start_spread='10 s')", ":5: bulk: flows start at random within 10 s,"),
+        ("a = bulk(start='8 s', stop='9 s', start_spread='2 s')", ":5: bulk: flows start at random within"),
+    ],
+)  # fmt: skip
+def test_flows_that_never_start_or_are_never_counted_are_refused(
+    tmp_path: Path, line: str, words: str
+) -> None:
+    with pytest.raises(SpecError, match=words):
+        plan_of(tmp_path, EDGE.format('pair("20 ms")'), FLOW.format(2), line)
+
+
+def test_the_flow_tap_watches_a_group_of_flows_though_another_ends_in_the_warm_up(tmp_path: Path) -> None:
+    longer = 'b = bulk(cca="cubic", flows=2, duration="9 s")'
+    plan = plan_of(tmp_path, EDGE.format('pair("20 ms")'), FLOW.format(2), longer, "flow_tap(warm_up='7 s')")
+    assert plan.flow_tap is not None
+    assert len(plan.flow_tap.watch) == 2
+
+
 def test_the_flow_tap_watches_every_bulk_sender_from_the_end_of_the_warm_up(tmp_path: Path) -> None:
     plan = plan_of(
         tmp_path, EDGE.format('pair("20 ms", senders=2)'), FLOW.format(2), 'flow_tap(warm_up="1 s")',

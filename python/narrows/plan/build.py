@@ -42,7 +42,7 @@ from narrows.plan.traffic import lower
 from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.load import Experiment, load
 from narrows.spec.traffic import Traffic
-from narrows.units import NS_PER_S
+from narrows.units import NS_PER_S, Duration
 
 WALL_CLOCK_NS = 1_767_225_600 * NS_PER_S
 """2026-01-01 00:00:00 UTC: every guest boots then, so that no output depends on the day."""
@@ -163,7 +163,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         setup=linux.setup_steps(topology, run.link, values) + l4s.steps(topology, l4s_ports),
         changes=changes,
         hops=_hops(run, topology),
-        flow_tap=_flow_tap(run, traffic),
+        flow_tap=_flow_tap(run, times, traffic),
         until_settled=until_settled(run, times, traffic),
         calibration=_calibration(run, topology, summary),
         traffic=traffic,
@@ -255,7 +255,7 @@ def _written(run: ResolvedRun, plan_id: str) -> Traffic:
     return run.items.get(plan_id) or run.items[plan_id.rpartition(".")[0]]
 
 
-def _flow_tap(run: ResolvedRun, traffic: tuple[TrafficItem, ...]) -> FlowTap | None:
+def _flow_tap(run: ResolvedRun, times: Timetable, traffic: tuple[TrafficItem, ...]) -> FlowTap | None:
     """Watches the senders of all bulk flows."""
     asked = run.flow_tap
     if asked is None:
@@ -263,6 +263,13 @@ def _flow_tap(run: ResolvedRun, traffic: tuple[TrafficItem, ...]) -> FlowTap | N
     flows = [item for item in traffic if isinstance(item, TcpBulk)]
     if not flows:
         asked.fail("there are no bulk flows to watch", 'add flow = bulk(cca="cubic", duration="10 s")')
+    names = [name for name in run.items if any(f"{flow.id}.".startswith(f"{name}.") for flow in flows)]
+    end_ns = max(times.of(name).latest_end_ns for name in names)
+    if end_ns <= asked["warm_up"].ns:
+        asked.fail(
+            f"all flows have ended at {Duration(end_ns)}, within the warm-up of {asked['warm_up']}",
+            "a shorter warm_up, or flows that last longer",
+        )
     return FlowTap(
         watch=tuple(FlowWatch(node=item.sender, port=item.port) for item in flows),
         window=FlowWindow(start_ns=asked["warm_up"].ns, stop_ns=None),

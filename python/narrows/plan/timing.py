@@ -137,6 +137,7 @@ class Timetable:
                     f"stops at {item['stop']}, but may start as late as {Duration(latest_start_ns)}",
                     "stop later",
                 )
+            _check_spread(item, latest_start_ns, spread_ns, end_ns)
             return Timing(start, AtTime(at_ns=end_ns), expected_start_ns, end_ns, end_ns)
 
         length = _own_length(item, self.run)
@@ -145,6 +146,7 @@ class Timetable:
             if item.values.get("duration") is not None and not isinstance(item, iperf3 | capacity_test):
                 # Ours is stopped by the agent; iperf3 counts its own time.
                 stop = AtTime(at_ns=expected_start_ns + expected_ns)
+                _check_spread(item, expected_start_ns, spread_ns, stop.at_ns)
             return Timing(
                 start,
                 stop,
@@ -155,6 +157,16 @@ class Timetable:
         limit = item.values.get("time_limit")
         limit_ns = limit.ns if isinstance(limit, Duration) else 0
         return Timing(start, None, expected_start_ns, None, latest_start_ns + limit_ns)
+
+
+def _check_spread(item: Traffic, start_ns: int, spread_ns: int, end_ns: int) -> None:
+    """Flows that start at random within a time all start before they are stopped."""
+    if spread_ns and start_ns + spread_ns > end_ns:
+        item.fail(
+            f"flows start at random within {Duration(spread_ns)}, but all are stopped after "
+            f"{Duration(end_ns - start_ns)}",
+            "a shorter start_spread, or a longer duration",
+        )
 
 
 def _own_length(item: Traffic, run: ResolvedRun) -> tuple[int, int] | None:
