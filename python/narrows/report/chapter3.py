@@ -301,8 +301,8 @@ def draw(figure: Figure, found: Cases) -> Result:
     seconds = sorted({round(run.many.seconds) for run in shown if run.many is not None})
     span = f"{seconds[0]}" if len(seconds) == 1 else f"{seconds[0]} to {seconds[-1]}"
     caption = (
-        f"{figure.what}. Points: median over repetitions; bars: their range. n = {len(ids)} runs, {each} per "
-        f"condition, {span} s measured after the warm-up. {name_runs(ids)}"
+        f"{figure.what}, by base RTT. Points: median over repetitions; bars: their range. n = {len(ids)} "
+        f"runs, {each} per condition, {span} s measured after the warm-up. {name_runs(ids)}"
     )
     if moved:
         still = sum(share < TOLERANCE for share in moved.values())
