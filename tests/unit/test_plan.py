@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from narrows.errors import PlanError, SelectError
+from narrows.errors import PlanError, SelectError, SpecError
 from narrows.plan.build import Plans, plan_file
 from narrows.plan.expand import drawn_ns, seed_of
 from narrows.plan.model import Plan, canonical_json, plan_hash, run_id
@@ -205,3 +205,25 @@ def test_the_layers_import_only_downward() -> None:
         [program, "--no-cache"], cwd=REPOSITORY, capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ('link.at("3 s", rate="5 Mbit/s")', r":3: Change: a change at 3 s, but all has ended at 2\.0\d* s"),
+        (
+            'ping = icmp_echo(start="3 s", stop=with_(flow))',
+            "icmp_echo: starts at 3.* and stops with flow, which",
+        ),
+        (
+            "ping = icmp_echo(start=after(flow), stop=with_(flow))",
+            "icmp_echo: starts at 2.* and stops with flow",
+        ),
+    ],
+)
+def test_what_would_never_happen_is_refused(tmp_path: Path, lines: str, words: str) -> None:
+    head = "from narrows.spec import *\n"
+    link = 'link = Link(rate="10 Mbit/s", base_rtt="20 ms", queue=pfifo(limit=9)); '
+    flow = 'flow = bulk(cca="cubic", duration="2 s"); '
+    with pytest.raises(SpecError, match=words):
+        plans_of(tmp_path, f'"""Q?"""\n{head}{link}{flow}{lines}\n')

@@ -132,6 +132,7 @@ def _another_repetition(plan: Plan, run: ResolvedRun, topology: Topology) -> tup
 def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple[Plan, int]:
     times = Timetable(run)
     traffic, composites, l4s_ports = lower(run, topology, times)
+    _check_changes(run, times)
     changes, told = linux.changes(topology, run.link)
     summary = linux.summary(run.link, told)
     values = _sysctls(run, topology, traffic, summary)
@@ -253,6 +254,17 @@ def _sysctls(
 def _written(run: ResolvedRun, plan_id: str) -> Traffic:
     """The item of the experiment that became this one of the plan: itself, or `<id>.<n>` of a split one."""
     return run.items.get(plan_id) or run.items[plan_id.rpartition(".")[0]]
+
+
+def _check_changes(run: ResolvedRun, times: Timetable) -> None:
+    """The link changes while something runs."""
+    end = Duration(times.latest_end_ns())
+    for change in run.link.changes:
+        if change["time"] >= end:
+            change.fail(
+                f"a change at {change['time']}, but all has ended at {end}",
+                "an earlier change, or traffic that lasts longer",
+            )
 
 
 def _flow_tap(run: ResolvedRun, times: Timetable, traffic: tuple[TrafficItem, ...]) -> FlowTap | None:

@@ -128,6 +128,12 @@ class Timetable:
             if target == item_id:
                 item.fail("stops with itself", "give it a duration or a stop time")
             other = self.of(target)
+            if expected_start_ns >= other.latest_end_ns:
+                item.fail(
+                    f"starts at {Duration(expected_start_ns)} and stops with {target}, which has ended at "
+                    f"{Duration(other.latest_end_ns)}",
+                    "start earlier, or stop with something that lasts longer",
+                )
             stop = WithItem(with_=target)
             return Timing(start, stop, expected_start_ns, other.expected_end_ns, other.latest_end_ns)
         if item["stop"] is not None:
