@@ -216,6 +216,7 @@ def test_more_flows_than_file_handles_are_refused(tmp_path: Path) -> None:
         ("flow_tap(warm_up='7 s')", r":5: flow_tap: all flows have ended at 5.* s, within"),
         ("a = bulk(duration='9 s', start_spread='10 s')", ":5: bulk: flows start at random within 10 s,"),
         ("a = bulk(start='8 s', stop='9 s', start_spread='2 s')", ":5: bulk: flows start at random within"),
+        ("a = bulk(stop=with_(flow), start_spread='6 s')", ":5: bulk: flows start at random within 6 s,"),
     ],
 )  # fmt: skip
 def test_flows_that_never_start_or_are_never_counted_are_refused(

@@ -41,7 +41,6 @@ from narrows.plan.topology import HOST_ROLES, Topology, dumbbell, many_senders
 from narrows.plan.traffic import lower
 from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.load import Experiment, load
-from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_S, Duration
 
 WALL_CLOCK_NS = 1_767_225_600 * NS_PER_S
@@ -239,7 +238,7 @@ def _sysctls(
         without = [flow for flow in own if not flow.ecn]
         if not with_ecn:
             continue
-        item = _written(run, with_ecn[0].id)
+        item = run.items[run.name_of(with_ecn[0].id)]
         if without:
             item.fail(
                 f"{with_ecn[0].id} asks for ECN, {without[0].id} does not, and both send from the {sender}",
@@ -249,11 +248,6 @@ def _sysctls(
         given = any(name in asked.get(role, {}) for role in ("all", topology.role(sender)))
         sysctls.set_on_hosts(values, sender, name, "1", asked=given, where=item.where)
     return values
-
-
-def _written(run: ResolvedRun, plan_id: str) -> Traffic:
-    """The item of the experiment that became this one of the plan: itself, or `<id>.<n>` of a split one."""
-    return run.items.get(plan_id) or run.items[plan_id.rpartition(".")[0]]
 
 
 def _check_changes(run: ResolvedRun, times: Timetable) -> None:
@@ -275,8 +269,7 @@ def _flow_tap(run: ResolvedRun, times: Timetable, traffic: tuple[TrafficItem, ..
     flows = [item for item in traffic if isinstance(item, TcpBulk)]
     if not flows:
         asked.fail("there are no bulk flows to watch", 'add flow = bulk(cca="cubic", duration="10 s")')
-    names = [name for name in run.items if any(f"{flow.id}.".startswith(f"{name}.") for flow in flows)]
-    end_ns = max(times.of(name).latest_end_ns for name in names)
+    end_ns = max(times.of(run.name_of(flow.id)).latest_end_ns for flow in flows)
     if end_ns <= asked["warm_up"].ns:
         asked.fail(
             f"all flows have ended at {Duration(end_ns)}, within the warm-up of {asked['warm_up']}",

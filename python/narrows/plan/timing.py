@@ -62,7 +62,9 @@ class Timetable:
                 circle = " → ".join((*self._pending[self._pending.index(item_id) :], item_id))
                 item.fail(f"these items wait for each other: {circle}", "give one of them a time")
             self._pending.append(item_id)
-            self._known[item_id] = self._limited(item, self._work_out(item_id, item))
+            timing = self._limited(item, self._work_out(item_id, item))
+            _check_spread(item, timing)
+            self._known[item_id] = timing
             self._pending.pop()
         return self._known[item_id]
 
@@ -143,7 +145,6 @@ class Timetable:
                     f"stops at {item['stop']}, but may start as late as {Duration(latest_start_ns)}",
                     "stop later",
                 )
-            _check_spread(item, latest_start_ns, spread_ns, end_ns)
             return Timing(start, AtTime(at_ns=end_ns), expected_start_ns, end_ns, end_ns)
 
         length = _own_length(item, self.run)
@@ -152,7 +153,6 @@ class Timetable:
             if item.values.get("duration") is not None and not isinstance(item, iperf3 | capacity_test):
                 # Ours is stopped by the agent; iperf3 counts its own time.
                 stop = AtTime(at_ns=expected_start_ns + expected_ns)
-                _check_spread(item, expected_start_ns, spread_ns, stop.at_ns)
             return Timing(
                 start,
                 stop,
@@ -165,12 +165,16 @@ class Timetable:
         return Timing(start, None, expected_start_ns, None, latest_start_ns + limit_ns)
 
 
-def _check_spread(item: Traffic, start_ns: int, spread_ns: int, end_ns: int) -> None:
+def _check_spread(item: Traffic, timing: Timing) -> None:
     """Flows that start at random within a time all start before they are stopped."""
-    if spread_ns and start_ns + spread_ns > end_ns:
+    spread = item.values.get("start_spread")
+    if not isinstance(spread, Duration) or not spread.ns or timing.stop is None:
+        return
+    end_ns = timing.stop.at_ns if isinstance(timing.stop, AtTime) else timing.latest_end_ns
+    if timing.expected_start_ns + spread.ns > end_ns:
         item.fail(
-            f"flows start at random within {Duration(spread_ns)}, but all are stopped after "
-            f"{Duration(end_ns - start_ns)}",
+            f"flows start at random within {spread}, but all are stopped after "
+            f"{Duration(end_ns - timing.expected_start_ns)}",
             "a shorter start_spread, or a longer duration",
         )
 

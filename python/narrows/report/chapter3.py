@@ -23,10 +23,10 @@ from narrows.metrics.observed import Observed
 from narrows.metrics.settled import TOLERANCE
 from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.report.style import MARK_COLOUR, PAGE_IN, canvas, corner, styled
+from narrows.units import NS_PER_S
 
 Cases = dict[FlowCase, list[Observed]]
 ValueOf = Callable[[ManyFlows], float | None]
-SettledOf = Callable[[ManyFlows], Settled | None]
 SeriesOf = Callable[[FlowCase], str]
 
 Values = dict[str, list[float]]
@@ -57,6 +57,14 @@ class Line:
 
 
 @dataclass(frozen=True)
+class End:
+    """How a run ended: what tells whether it was at rest, in words, and how much that still moved."""
+
+    name: str
+    of: Callable[[ManyFlows], Settled | None]
+
+
+@dataclass(frozen=True)
 class Figure:
     """What a figure shows. `thesis` are the levels it is to be compared with, by scale."""
 
@@ -70,16 +78,8 @@ class Figure:
     top: float | None = None
     by_mix: bool = False
     """Each mix of CCAs has panels of its own."""
-    settled_of: SettledOf | None = None
-    """How a run ended: by the number that is drawn, or by Jain's index; None: nothing is said of that."""
-
-    def moved(self, same: Sequence[Observed]) -> float | None:
-        """By which share of its last value that still moved at the end of a condition's runs, their median;
-        infinite where a run does not say, None where nothing is said of that."""
-        if self.settled_of is None:
-            return None
-        ends = [self.settled_of(run.many) for run in same if run.many is not None]
-        return float(np.median([np.inf if end is None or end.moved is None else end.moved for end in ends]))
+    end: End | None = None
+    """By the number that is drawn, or by Jain's index; None: nothing is said of that."""
 
 
 def _on_losses(many: ManyFlows) -> float | None:
@@ -118,12 +118,11 @@ def _percent(cca: str) -> ValueOf:
     return lambda many: 100 * many.shares[cca].share if cca in many.shares else None
 
 
-def _share_end(cca: str) -> SettledOf:
-    return lambda many: many.share_settled.get(cca)
+def _share_end(cca: str) -> End:
+    return End("the share", lambda many: many.share_settled.get(cca))
 
 
-def _jain_end(many: ManyFlows) -> Settled | None:
-    return many.jain_settled
+JAIN_END = End("Jain's index", lambda many: many.jain_settled)
 
 
 def _jain_of(cca: str) -> ValueOf:
@@ -156,19 +155,19 @@ FIGURES = (
         "chapter3_table_3_1", "Table 3.1: the Mathis constant of NewReno flows",
         "C fitted to the flows of a run by least squares", "C", _alone("reno"),
         (Line("on packet losses", _c_losses), Line("on window halvings", _c_halvings)),
-        {"edge": (1.78, 1.47), "core": (3.95, 3.64, 3.24, 1.36, 1.34)}, settled_of=_jain_end,
+        {"edge": (1.78, 1.47), "core": (3.95, 3.64, 3.24, 1.36, 1.34)}, end=JAIN_END,
     ),
     Figure(
         "chapter3_fig_3_2", "Figure 3.2: error of the Mathis model",
         "Median over the flows of a run of the prediction's relative error", "median error (%)",
         _alone("reno"), (Line("on packet losses", _on_losses), Line("on window halvings", _on_halvings)),
-        {"edge": (10,), "core": (45, 55, 10)}, settled_of=_jain_end,
+        {"edge": (10,), "core": (45, 55, 10)}, end=JAIN_END,
     ),
     Figure(
         "chapter3_fig_3_3", "Figure 3.3: packets lost per window halving, NewReno",
         "Drops at the bottleneck over window halvings, all flows of a run together", "losses per halving",
         _alone("reno"), (Line("losses per halving", _ratio),), {"edge": (1.7,), "core": (6, 9)},
-        settled_of=_jain_end,
+        end=JAIN_END,
     ),
     Figure(
         "chapter3_burstiness", "Burstiness of the drops and synchronisation of reductions, NewReno",
@@ -178,49 +177,49 @@ FIGURES = (
             Line("burstiness, queue", _bursts), Line("burstiness, flow", _flow_bursts),
             Line("synchronisation", _together),
         ),
-        {"edge": (0.2,), "core": (0.35,)},
+        {"edge": (0.2,), "core": (0.35,)}, end=JAIN_END,
     ),
     Figure(
         "chapter3_fig_3_4", "Figure 3.4: BBR against itself",
         "Jain's index of the goodputs of a run's flows", "Jain's index", _alone("bbr"),
         (Line("BBR", lambda many: many.jain),), {"edge": (0.7,), "core": (0.4,)}, 1.02,
-        settled_of=_jain_end,
+        end=JAIN_END,
     ),
     Figure(
         "chapter3_loss_based_jain", "NewReno and CUBIC against themselves",
         "Jain's index of the goodputs of a run's flows", "Jain's index", _alone("reno", "cubic"),
         (Line("NewReno", _jain_of("reno")), Line("CUBIC", _jain_of("cubic"))), {"core": (0.99,)}, 1.02,
-        settled_of=_jain_end,
+        end=JAIN_END,
     ),
     Figure(
         "chapter3_fig_3_5", "Figure 3.5: CUBIC against as many NewReno flows",
         "Share of all that was delivered", "share of CUBIC (%)", _pair("cubic", "reno"),
         (Line("CUBIC", _percent("cubic")),), dict.fromkeys(("edge", "middle", "core"), (70, 80)), 102,
-        settled_of=_share_end("cubic"),
+        end=_share_end("cubic"),
     ),
     Figure(
         "chapter3_fig_3_6", "Figure 3.6: one BBR flow against NewReno flows",
         "Share of all that was delivered", "share of the BBR flow (%)", _pair("bbr", "reno", single=True),
         (Line("one BBR flow", _percent("bbr")),), dict.fromkeys(("edge", "middle", "core"), (40,)), 102,
-        settled_of=_share_end("bbr"),
+        end=_share_end("bbr"),
     ),
     Figure(
         "chapter3_fig_3_7", "Figure 3.7: one BBR flow against CUBIC flows",
         "Share of all that was delivered", "share of the BBR flow (%)", _pair("bbr", "cubic", single=True),
         (Line("one BBR flow", _percent("bbr")),), dict.fromkeys(("edge", "middle", "core"), (40,)), 102,
-        settled_of=_share_end("bbr"),
+        end=_share_end("bbr"),
     ),
     Figure(
         "chapter3_fig_3_8_newreno", "Figure 3.8: BBR against as many NewReno flows",
         "Share of all that was delivered", "share of BBR (%)", _pair("bbr", "reno"),
         (Line("BBR", _percent("bbr")),), dict.fromkeys(("edge", "middle", "core"), (99.9,)), 102,
-        settled_of=_share_end("bbr"),
+        end=_share_end("bbr"),
     ),
     Figure(
         "chapter3_fig_3_8_cubic", "Figure 3.8: BBR against as many CUBIC flows",
         "Share of all that was delivered", "share of BBR (%)", _pair("bbr", "cubic"),
         (Line("BBR", _percent("bbr")),), dict.fromkeys(("edge", "middle", "core"), (99.9,)), 102,
-        settled_of=_share_end("bbr"),
+        end=_share_end("bbr"),
     ),
     Figure(
         "chapter3_queue", "Utilisation and occupancy of the bottleneck",
@@ -253,7 +252,8 @@ def draw(figure: Figure, found: Cases) -> Result:
     looks = _looks(points)
     repetitions = {len(found) for values in points.values() for found in values.values() if found}
     mark_alone = 1 in repetitions and len(repetitions) > 1
-    moved = {case: share for case in points if (share := figure.moved(chosen[case])) is not None}
+    ends = {} if figure.end is None else {case: _ends(figure.end, chosen[case]) for case in points}
+    moved = {case: _moved(each) for case, each in ends.items()}
     pale = {case for case, share in moved.items() if share >= FAR_FROM_REST}
     handles = _legend(figure, looks, {name for v in points.values() for name, found in v.items() if found})
     if mark_alone:
@@ -304,17 +304,28 @@ def draw(figure: Figure, found: Cases) -> Result:
         f"{figure.what}, by base RTT. Points: median over repetitions; bars: their range. n = {len(ids)} "
         f"runs, {each} per condition, {span} s measured after the warm-up. {name_runs(ids)}"
     )
-    if moved:
+    if figure.end is not None:
         still = sum(share < TOLERANCE for share in moved.values())
-        told_by = "Jain's index" if figure.settled_of is _jain_end else "the share"
+        lasts = sorted({end.over_ns // NS_PER_S for each in ends.values() for end in each if end is not None})
+        last = " to ".join(f"{s}" for s in dict.fromkeys((lasts[0], lasts[-1]))) if lasts else "?"
         caption += (
-            f" {still} of {len(moved)} conditions had settled ({told_by} moved by less than "
-            f"{100 * TOLERANCE:g} % in the last part of a run, median over repetitions)"
+            f" {still} of {len(moved)} conditions had settled ({figure.end.name} moved by less than "
+            f"{100 * TOLERANCE:g} % in the last {last} s of a run, median over repetitions)"
             + (f"; pale: it moved by {100 * FAR_FROM_REST:g} % or more." if pale else ".")
         )
     if left_out:
         caption += f" {left_out} conditions that are not the thesis' are left out."
     return Drawing(figure.name, figure.title, caption, ids, drawing)
+
+
+def _ends(end: End, same: Sequence[Observed]) -> list[Settled | None]:
+    return [end.of(run.many) for run in same if run.many is not None]
+
+
+def _moved(ends: Sequence[Settled | None]) -> float:
+    """By which share of its last value a metric still moved at the end of a condition's runs, their median;
+    infinite where a run does not say."""
+    return float(np.median([np.inf if end is None or end.moved is None else end.moved for end in ends]))
 
 
 def _few(points: dict[FlowCase, Values]) -> tuple[dict[FlowCase, Values], int]:

@@ -55,7 +55,7 @@ def _senders(item: Traffic, link: Dumbbell) -> list[str]:
 
 
 def _item(item: Traffic, plan_id: str, sender: str, receiver: str, flows: int, state: Lowering) -> TcpBulk:
-    timing = state.times.of(plan_id if plan_id in state.run.items else plan_id.rpartition(".")[0])
+    timing = state.times.of(state.run.name_of(plan_id))
     return TcpBulk(
         id=plan_id,
         sender=sender,
