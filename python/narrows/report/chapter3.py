@@ -4,7 +4,7 @@ Every figure has the number of flows along x, a panel per scale, and a point wit
 per condition; the thesis' own numbers are lines. Conditions are read from plans
 (`narrows.metrics.flow_case`): other RTTs, buffers, queues, starts and offloads have lines of their own.
 A condition far from rest at the end of its runs is pale: its number says how long they lasted, too. Where
-the number itself is not followed over time (Mathis' constant, losses per halving), Jain's index tells.
+the number itself is not followed over time (Mathis' constant, losses, burstiness), Jain's index tells.
 """
 
 from __future__ import annotations
