@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from narrows.errors import PlanError, SelectError, SpecError
+from narrows.errors import NarrowsError, PlanError, SelectError, SpecError
 from narrows.plan.build import Plans, plan_file
 from narrows.plan.expand import drawn_ns, seed_of
 from narrows.plan.model import Plan, canonical_json, plan_hash, run_id
@@ -219,6 +219,22 @@ def test_the_layers_import_only_downward() -> None:
             "ping = icmp_echo(start=after(flow), stop=with_(flow))",
             "icmp_echo: starts at 2.* and stops with flow",
         ),
+        (
+            'link.at("1 s", rate="5 Mbit/s"); link.at("1 s", rate="6 Mbit/s")',
+            ":3: Change: two changes at 1 s",
+        ),
+        ('trace = capture("server", start="3 s")', r"capture: starts at 3 s, but all has ended at 2\.0\d* s"),
+        ('sample(tcp_info="1 min")', r"sample: tcp_info: nothing would be read every 60 s, as all has ended"),
+        (
+            'flow_tap(warm_up="1 s", interval="2 s")',
+            r"flow_tap: no interval of 2 s ends after the warm-up and before all flows have, at 2\.0\d* s",
+        ),
+        ('test = ndt7(time_limit="1 s")', "ndt7: time_limit: 1 s is less than the 20 s that it takes"),
+        ('test = rpm(tests=["download"], time_limit="1 s")', "rpm: time_limit: 1 s is less than the 55 s"),
+        (
+            'test = rrul(duration="5 s", delay="5 s", step="6 s")',
+            r"rrul: step \(6 s\) is more than delay \(5 s\)",
+        ),
     ],
 )
 def test_what_would_never_happen_is_refused(tmp_path: Path, lines: str, words: str) -> None:
@@ -227,3 +243,31 @@ def test_what_would_never_happen_is_refused(tmp_path: Path, lines: str, words: s
     flow = 'flow = bulk(cca="cubic", duration="2 s"); '
     with pytest.raises(SpecError, match=words):
         plans_of(tmp_path, f'"""Q?"""\n{head}{link}{flow}{lines}\n')
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ('rate="10 Mbit/s", loss="100 %"', "loss: of 100 % nothing would ever arrive"),
+        ('rate="10 Mbit/s", loss_up="100 %"', "loss_up: of 100 % nothing would ever arrive"),
+        ('rate="1 bit/s"', "the rate down is 0 bit/s at the IP layer; calibration needs 1000"),
+        (
+            'rate="10 Mbit/s", queue=bfifo(limit="1513 B")',
+            r"limit of bfifo \(down\) is 1513 bytes, less than one frame of 1514",
+        ),
+        (
+            'rate="10 Mbit/s", mtu=600, queue_up=bfifo(limit="613 B")',
+            r"limit of bfifo \(up\) is 613 bytes, less than one frame of 614",
+        ),
+    ],
+)
+def test_a_link_that_nothing_passes_is_refused(tmp_path: Path, options: str, words: str) -> None:
+    flow = 'flow = bulk(cca="cubic", duration="2 s")'
+    with pytest.raises(NarrowsError, match=words):
+        plans_of(tmp_path, f'"""Q?"""\nfrom narrows.spec import *\nlink = Link({options})\n{flow}\n')
+
+
+def test_an_outage_in_a_run_and_the_smallest_queue_are_allowed(tmp_path: Path) -> None:
+    link = 'link = Link(rate="2 kbit/s", queue=bfifo(limit="1514 B")); link.at("1 s", loss="100 %")'
+    text = f'"""Q?"""\nfrom narrows.spec import *\n{link}\nflow = bulk(cca="cubic", duration="2 s")\n'
+    assert plans_of(tmp_path, text).plans

@@ -9,7 +9,7 @@ import dataclasses
 from pathlib import Path
 
 from narrows.errors import SpecError, did_you_mean
-from narrows.plan import capacity, l4s, linux, super_packets, sysctls
+from narrows.plan import capacity, l4s, linux, never, super_packets, sysctls
 from narrows.plan.expand import ResolvedRun, expand
 from narrows.plan.model import (
     Calibration,
@@ -41,7 +41,7 @@ from narrows.plan.topology import HOST_ROLES, Topology, dumbbell, many_senders
 from narrows.plan.traffic import lower
 from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.load import Experiment, load
-from narrows.units import NS_PER_S, Duration
+from narrows.units import NS_PER_S
 
 WALL_CLOCK_NS = 1_767_225_600 * NS_PER_S
 """2026-01-01 00:00:00 UTC: every guest boots then, so that no output depends on the day."""
@@ -131,7 +131,7 @@ def _another_repetition(plan: Plan, run: ResolvedRun, topology: Topology) -> tup
 def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple[Plan, int]:
     times = Timetable(run)
     traffic, composites, l4s_ports = lower(run, topology, times)
-    _check_changes(run, times)
+    never.check(run, times, traffic)
     changes, told = linux.changes(topology, run.link)
     summary = linux.summary(run.link, told)
     values = _sysctls(run, topology, traffic, summary)
@@ -163,7 +163,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         setup=linux.setup_steps(topology, run.link, values) + l4s.steps(topology, l4s_ports),
         changes=changes,
         hops=_hops(run, topology),
-        flow_tap=_flow_tap(run, times, traffic),
+        flow_tap=_flow_tap(run, traffic),
         until_settled=until_settled(run, times, traffic),
         calibration=_calibration(run, topology, summary),
         traffic=traffic,
@@ -250,31 +250,12 @@ def _sysctls(
     return values
 
 
-def _check_changes(run: ResolvedRun, times: Timetable) -> None:
-    """The link changes while something runs."""
-    end = Duration(times.latest_end_ns())
-    for change in run.link.changes:
-        if change["time"] >= end:
-            change.fail(
-                f"a change at {change['time']}, but all has ended at {end}",
-                "an earlier change, or traffic that lasts longer",
-            )
-
-
-def _flow_tap(run: ResolvedRun, times: Timetable, traffic: tuple[TrafficItem, ...]) -> FlowTap | None:
+def _flow_tap(run: ResolvedRun, traffic: tuple[TrafficItem, ...]) -> FlowTap | None:
     """Watches the senders of all bulk flows."""
     asked = run.flow_tap
     if asked is None:
         return None
     flows = [item for item in traffic if isinstance(item, TcpBulk)]
-    if not flows:
-        asked.fail("there are no bulk flows to watch", 'add flow = bulk(cca="cubic", duration="10 s")')
-    end_ns = max(times.of(run.name_of(flow.id)).latest_end_ns for flow in flows)
-    if end_ns <= asked["warm_up"].ns:
-        asked.fail(
-            f"all flows have ended at {Duration(end_ns)}, within the warm-up of {asked['warm_up']}",
-            "a shorter warm_up, or flows that last longer",
-        )
     return FlowTap(
         watch=tuple(FlowWatch(node=item.sender, port=item.port) for item in flows),
         window=FlowWindow(start_ns=asked["warm_up"].ns, stop_ns=None),

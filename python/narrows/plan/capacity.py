@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from narrows.errors import PlanError
 from narrows.plan.model import Command, LinkSummary, Plan, TcpBulk, TrafficItem
+from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
 
 MIB = 1024 * 1024
 NS_PER_S = 1_000_000_000
@@ -35,6 +36,8 @@ PORTS = 60999 - 32768 + 1
 """net.ipv4.ip_local_port_range, which every run pins: flows of one node to one address and port."""
 FILE_HANDLES = 1_000_000
 """The agent raises its limit up to the kernel's fs.nr_open (1048576); each flow has two sockets."""
+LEAST_RATE_BPS = 1000
+"""At the IP layer: the least that the agent's calibration measures."""
 QDISC_LIMIT = 2**32 - 1
 """tc gives a qdisc its limit in 32 bits."""
 LIMITS = ("limit", "memory_limit", "memlimit")
@@ -46,7 +49,7 @@ TCP_BUFFER_MOST = 2**30
 def packets_under_way(link: LinkSummary) -> int:
     """Full packets that windows and queue can hold: rate × longest base RTT, and the queue's limit."""
     rate = link.rate_down_bps or link.rate_up_bps or link.line_rate_bps or 0
-    frame = link.mtu_bytes + 14
+    frame = link.mtu_bytes + ETHERNET_HEADER_BYTES
     return rate * link.base_rtt_ns // (8 * NS_PER_S * frame) + queue_bytes(link) // frame
 
 
@@ -56,8 +59,8 @@ def queue_bytes(link: LinkSummary) -> int:
     text = options.get("memlimit") if link.down.queue == "cake" else options.get("limit")
     if text is None or not text.isdigit():
         return 0
-    limit = int(text)
-    return limit if link.down.queue in (*OPTIONS_IN_BYTES, "cake") else limit * (link.mtu_bytes + 14)
+    in_bytes = link.down.queue in (*OPTIONS_IN_BYTES, "cake")
+    return int(text) * (1 if in_bytes else link.mtu_bytes + ETHERNET_HEADER_BYTES)
 
 
 def tcp_buffer_bytes(link: LinkSummary) -> int:
@@ -72,7 +75,7 @@ def memory_needed(link: LinkSummary, traffic: Iterable[TrafficItem], nodes: int)
     flows = sum(item.flows for item in traffic if isinstance(item, TcpBulk))
     packets = packets_under_way(link)
     rate = link.rate_down_bps or 0
-    acks = rate * link.base_rtt_ns // (8 * NS_PER_S * (link.mtu_bytes + 14))
+    acks = rate * link.base_rtt_ns // (8 * NS_PER_S * (link.mtu_bytes + ETHERNET_HEADER_BYTES))
     need = BASE_BYTES + flows * FLOW_BYTES + nodes * NODE_BYTES
     need += packets * PACKET_BYTES + acks * ACK_BYTES
     return -(-need // ROUNDED_TO) * ROUNDED_TO
@@ -86,6 +89,7 @@ def programs_need(traffic: Iterable[TrafficItem]) -> int:
 
 def check(plan: Plan, where: str | None = None) -> None:
     """Refuse what cannot be; the message names the number that does not fit and the one that would."""
+    _check_rate(plan, where)
     _check_queue(plan, where)
     _check_flows(plan, where)
     if plan.link.pairs:
@@ -104,6 +108,16 @@ def _flows(plan: Plan) -> int:
     return sum(item.flows for item in plan.traffic if isinstance(item, TcpBulk))
 
 
+def _check_rate(plan: Plan, where: str | None) -> None:
+    for way, rate in (("down", plan.calibration.rate_down_bps), ("up", plan.calibration.rate_up_bps)):
+        if rate is not None and rate < LEAST_RATE_BPS:
+            raise PlanError(
+                f"the rate {way} is {rate} bit/s at the IP layer; calibration needs {LEAST_RATE_BPS}",
+                where=where,
+                remedy='at least "2 kbit/s"',
+            )
+
+
 def _check_queue(plan: Plan, where: str | None) -> None:
     for way, direction in (("down", plan.link.down), ("up", plan.link.up)):
         for name in LIMITS:
@@ -114,6 +128,14 @@ def _check_queue(plan: Plan, where: str | None) -> None:
                     where=where,
                     remedy="pfifo counts packets: pfifo(limit=…) holds more bytes with the same number",
                 )
+        frame = plan.link.mtu_bytes + ETHERNET_HEADER_BYTES
+        limit = direction.queue_options.get("limit", "")
+        if direction.queue in OPTIONS_IN_BYTES and limit.isdigit() and int(limit) < frame:
+            raise PlanError(
+                f"the limit of {direction.queue} ({way}) is {limit} bytes, less than one frame of {frame}",
+                where=where,
+                remedy=f'at least "{frame} B", or no full packet ever passes',
+            )
 
 
 def _check_flows(plan: Plan, where: str | None) -> None:

@@ -64,6 +64,7 @@ class Timetable:
             self._pending.append(item_id)
             timing = self._limited(item, self._work_out(item_id, item))
             _check_spread(item, timing)
+            _check_limit(item, self.run)
             self._known[item_id] = timing
             self._pending.pop()
         return self._known[item_id]
@@ -176,6 +177,18 @@ def _check_spread(item: Traffic, timing: Timing) -> None:
             f"flows start at random within {spread}, but all are stopped after "
             f"{Duration(end_ns - timing.expected_start_ns)}",
             "a shorter start_spread, or a longer duration",
+        )
+
+
+def _check_limit(item: Traffic, run: ResolvedRun) -> None:
+    """A limit lets an item that is not stopped end by itself; how long a transfer takes is only guessed."""
+    if item["stop"] is not None or item.values.get("bytes") is not None:
+        return
+    limit, length = item.values.get("time_limit"), _own_length(item, run)
+    if isinstance(limit, Duration) and length is not None and limit.ns < length[0]:
+        item.fail(
+            f"time_limit: {limit} is less than the {Duration(length[0])} that it takes at least",
+            "a longer time_limit, or leave it out",
         )
 
 

@@ -141,6 +141,11 @@ class Link(SpecObject):
                     f"{name} ({jitter}) is more than the one-way delay ({delay})",
                     "packets cannot arrive before they were sent: raise the delay or lower the jitter",
                 )
+        for name in ("loss", "loss_up"):
+            if self[name] == 100:
+                self.fail(
+                    f"{name}: of 100 % nothing would ever arrive", 'an outage: link.at("5 s", loss="100 %")'
+                )
         for suffix, queue in (("", self["queue"]), ("_up", self.up("queue"))):
             if isinstance(self[f"shaper{suffix}"], own_shaper) and not getattr(queue, "can_shape", False):
                 self.fail(f"{queue.label()} cannot shape by itself", "use htb() or tbf(), or queue=cake()")

@@ -28,6 +28,11 @@ class AnyRrul(Traffic):
     def check(self) -> None:
         super().check()
         duration_needs_time(self)
+        for name in ("delay", "duration"):
+            if self["step"] > self[name]:
+                self.fail(
+                    f"step ({self['step']}) is more than {name} ({self[name]})", f"at most {self[name]}"
+                )
         if self["flows"] % len(self.classes):
             self.fail(
                 f"{self['flows']} flows do not spread evenly over {', '.join(self.classes)}",
