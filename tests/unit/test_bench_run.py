@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 import rows
 import run
+import scale
+from measure import BenchError, Cost
+
+from narrows.engine.uml import UmlEngine
 
 
 def interrupted(*_: object) -> Iterator[tuple[str, rows.Row]]:
@@ -39,3 +43,21 @@ def test_rows_measured_before_an_interruption_are_kept(
     ]
     assert set(kept["conditions"]) == {"before", "now"}
     assert "the 2 rows above are kept" in capsys.readouterr().out
+
+
+def test_a_row_too_short_for_lines_of_progress_is_missed_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_ns3(_: rows.Bench) -> Path:
+        raise BenchError("none here")
+
+    short = scale.Ours(Cost(2.0, 1.5), 1000, 0, None, None, None)
+    monkeypatch.setattr(scale, "ns3_program", no_ns3)
+    monkeypatch.setattr(scale, "run", lambda *_, **__: short)
+    bench = rows.Bench(UmlEngine(), 0, 3, print, Path())
+
+    made = scale.beside_ns3(bench, scale.cases(0.01)["flows-1000-reno"], ns3_repeats=1, ns3_limit_s=60)
+
+    assert [(row.measured, row.ok) for row in made] == [
+        ("not measured: too short", False),
+        ("not measured", False),
+    ]
+    assert "none here" in made[0].note

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from narrows.metrics.observed import Observed
-from narrows.report.drawing import Missing
+from narrows.report.drawing import Missing, count_runs
 from narrows.report.sojourn_cdf import sojourn_cdf
 from narrows.report.style import panel_columns
 
@@ -25,3 +25,8 @@ def test_a_run_whose_tap_kept_no_sojourn_times_is_no_panel() -> None:
     drawn = sojourn_cdf([run], "sojourn", "Sojourn time")
     assert isinstance(drawn, Missing)
     assert "sojourn times" in drawn.reason
+
+
+def test_a_caption_counts_runs() -> None:
+    assert count_runs(1) == "n = 1 run"
+    assert count_runs(24) == "n = 24 runs"

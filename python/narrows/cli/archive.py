@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from narrows.cli.format import counted
 from narrows.errors import UsageError
 
 
@@ -44,4 +45,4 @@ def register(app: typer.Typer) -> None:
         old = load(out) if out.exists() else []
         new = [run for directory in results for run in load(directory)]
         kept = file.write(file.merged(old, new), out)
-        typer.echo(f"{kept} runs ({len(old)} before), {out.stat().st_size / 1e3:.0f} kB: {out}")
+        typer.echo(f"{counted(kept, 'run')} ({len(old)} before), {out.stat().st_size / 1e3:.0f} kB: {out}")

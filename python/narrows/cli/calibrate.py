@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from narrows.cli.format import console as make_console
-from narrows.cli.format import table
+from narrows.cli.format import counted, key, table
 from narrows.cli.run import _terminate, carry_out, in_rounds, make_engine, report_on
 from narrows.errors import UsageError, did_you_mean
 
@@ -149,13 +149,11 @@ def one(
     ready = plan_scenario(path, tools, vary, seeds)
     plans = select(list(ready.plans), only)
     if plan:
-        from narrows.cli.format import key
-
         for each in plans:
             typer.echo(key(each.key))
         return
     rule, cores = ready.rule, jobs or len(os.sched_getaffinity(0))
-    most = f"{len(plans)} runs" if rule is None else f"at most {len(plans)} runs"
+    most = f"{'' if rule is None else 'at most '}{counted(len(plans), 'run')}"
     console.print(f"{ready.question}  {most}; scenario: {path}")
     if not plans:
         raise UsageError("there is no run to make", where=str(path))

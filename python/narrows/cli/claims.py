@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from narrows.cli.format import counted
 from narrows.errors import UsageError
 
 
@@ -93,7 +94,7 @@ def register(app: typer.Typer) -> None:
             left = len(v.numbers) - NUMBERS_IN_TABLE
             if left > 0:
                 shown.append(f"· {left} more numbers: --format md")
-            return "\n".join([v.reason, *shown, f"{len(v.run_ids)} runs" if v.run_ids else ""]).strip()
+            return "\n".join([v.reason, *shown, counted(len(v.run_ids), "run") if v.run_ids else ""]).strip()
 
         for v in verdicts:
             word = f"[{COLOURS[v.verdict]}]{v.verdict}[/]"

@@ -44,6 +44,11 @@ def duration(seconds: float | None) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
+def counted(number: int, what: str) -> str:
+    """`1 run`, `24 runs`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def key(labels: Mapping[str, str]) -> str:
     """`rate=100Mbit queue=fq_codel`, as --only takes it."""
     return " ".join(f"{axis}={label}" for axis, label in labels.items()) or "(one run)"

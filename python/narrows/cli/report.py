@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from narrows.cli.format import counted
 from narrows.errors import UsageError
 
 
@@ -53,7 +54,7 @@ def register(app: typer.Typer) -> None:
             )
         good = sum(run.ok for run in runs)
         console.print(
-            f"{good} runs, {len(runs) - good} failed; {len(built.figures) // 3} figures as PNG and PDF; "
-            f"not drawn: {len(built.missing)}"
+            f"{counted(good, 'run')}, {len(runs) - good} failed; "
+            f"{len(built.figures) // 3} figures as PNG and PDF; not drawn: {len(built.missing)}"
         )
         typer.echo(str(built.html))

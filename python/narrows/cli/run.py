@@ -14,7 +14,7 @@ from rich.console import Console
 
 from narrows.cli.experiment import plans_of, rule_of
 from narrows.cli.format import console as make_console
-from narrows.cli.format import duration, key, table
+from narrows.cli.format import counted, duration, key, table
 from narrows.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def in_rounds(
 
     rounds = Rounds(plans, rule, directory, at_once, item)
     for batch in rounds:
-        console.print(f"round {rounds.number}: {len(batch)} runs")
+        console.print(f"round {rounds.number}: {counted(len(batch), 'run')}")
         make(batch, True)
     rows = [
         [

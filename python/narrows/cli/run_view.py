@@ -13,7 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from narrows.cli.format import duration, key
+from narrows.cli.format import counted, duration, key
 from narrows.engine.events import Done, Event, Moved, Planned, Reading, Skipped, Started, Stopped
 from narrows.engine.pace import Pace, Running
 from narrows.plan.model import Plan
@@ -220,10 +220,10 @@ class LiveView:
 
 def planned_line(event: Planned) -> str:
     """What there is to do."""
-    parts = [f"{event.total} runs"]
+    parts = [counted(event.total, "run")]
     if event.skipped:
         parts.append(f"{event.skipped} there already")
     if event.reused:
         parts.append(f"{event.reused} linked from another directory")
-    parts.append(f"{event.to_do} to do on {event.slots} cores" if event.to_do else "nothing to do")
+    parts.append(f"{event.to_do} to do on {counted(event.slots, 'core')}" if event.to_do else "nothing to do")
     return ", ".join(parts)

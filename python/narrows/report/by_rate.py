@@ -16,7 +16,7 @@ from narrows.metrics.arrays import Floats
 from narrows.metrics.observed import Observed
 from narrows.report.boxes import draw_box, slots
 from narrows.report.conditions import facet_title, group, rate_text, varying
-from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.report.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.report.style import (
     COLUMN_IN,
     DIRECTION,
@@ -86,7 +86,7 @@ def by_rate(
     ids = run_ids(r for _, members in facets for r in members)
     counts = [len(same) for same in group(shown, ["rate", "queue", *extra]).values()]
     each = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    caption = f"{what} n = {len(ids)} runs, {each} per condition. {name_runs(ids)}"
+    caption = f"{what} {count_runs(len(ids))}, {each} per condition. {name_runs(ids)}"
     if left_out:
         caption += f" {left_out} further combination(s) of {', '.join(extra)} are in the table only."
     return Drawing(name, title, caption, ids, figure)

@@ -21,7 +21,7 @@ from narrows.metrics.flow_case import FlowCase, flow_cases
 from narrows.metrics.many_flows import ManyFlows, Settled
 from narrows.metrics.observed import Observed
 from narrows.metrics.settled import TOLERANCE
-from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.report.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.report.style import MARK_COLOUR, PAGE_IN, canvas, corner, styled
 from narrows.units import NS_PER_S
 
@@ -301,8 +301,8 @@ def draw(figure: Figure, found: Cases) -> Result:
     seconds = sorted({round(run.many.seconds) for run in shown if run.many is not None})
     span = f"{seconds[0]}" if len(seconds) == 1 else f"{seconds[0]} to {seconds[-1]}"
     caption = (
-        f"{figure.what}, by base RTT. Points: median over repetitions; bars: their range. n = {len(ids)} "
-        f"runs, {each} per condition, {span} s measured after the warm-up. {name_runs(ids)}"
+        f"{figure.what}, by base RTT. Points: median over repetitions; bars: their range. "
+        f"{count_runs(len(ids))}, {each} per condition, {span} s measured after the warm-up. {name_runs(ids)}"
     )
     if figure.end is not None:
         still = sum(share < TOLERANCE for share in moved.values())

@@ -84,6 +84,11 @@ def run_ids(runs: Iterable[Observed]) -> tuple[str, ...]:
     return tuple(sorted({run.run_id for run in runs}))
 
 
+def count_runs(count: int) -> str:
+    """How many runs, for a caption: `n = 24 runs`."""
+    return f"n = {count} run" if count == 1 else f"n = {count} runs"
+
+
 def name_runs(ids: Sequence[str]) -> str:
     """The runs for a caption: all of them when few, else the first and how many more."""
     if len(ids) <= NAMED_IN_CAPTION:

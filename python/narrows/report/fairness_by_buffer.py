@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter
 from narrows.metrics.flow_case import BUFFER_BYTES, EXACT, SCALES, FlowCase, flow_cases
 from narrows.metrics.observed import Observed
 from narrows.report.chapter3 import COLOURS
-from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.report.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.report.style import MARK_COLOUR, PAGE_IN, canvas, panel_columns, styled
 
 BITS = 8
@@ -100,7 +100,7 @@ def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Resul
     caption = (
         "Jain's index of BBR flows among themselves by the bottleneck's buffer over rate × base RTT. Points: "
         "median over repetitions; bars: their range; open markers: something else than the buffer differs "
-        f"from the thesis; red: one BDP. n = {len(ids)} runs, {each} per condition. {name_runs(ids)}"
+        f"from the thesis; red: one BDP. {count_runs(len(ids))}, {each} per condition. {name_runs(ids)}"
     )
     return Drawing(name, title, caption, ids, figure)
 

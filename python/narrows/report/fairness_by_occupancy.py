@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from narrows.metrics.flow_case import SCALES, flow_cases
 from narrows.metrics.observed import Observed
 from narrows.report.chapter3 import COLOURS
-from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.report.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.report.fairness_by_buffer import buffer_in_bdp
 from narrows.report.style import PAGE_IN, canvas, styled
 
@@ -59,6 +59,6 @@ def fairness_by_occupancy(runs: Sequence[Observed], name: str, title: str) -> Re
     caption = (
         "Jain's index of BBR flows among themselves by the mean backlog of the bottleneck over its limit, "
         "after the warm-up. A point per run, all conditions with a drop-tail queue; "
-        f"n = {len(ids)}. {name_runs(ids)}"
+        f"{count_runs(len(ids))}. {name_runs(ids)}"
     )
     return Drawing(name, title, caption, ids, figure)

@@ -13,7 +13,7 @@ from narrows.metrics.arrays import Floats
 from narrows.metrics.ecdf import ecdf
 from narrows.metrics.observed import Observed, pooled
 from narrows.report.conditions import facet_title, group, loader, rate_text, varying
-from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.report.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.report.style import (
     DIRECTION,
     canvas,
@@ -81,7 +81,7 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
         "Where a test does not say when it downloads and uploads, only the time before it is drawn. "
         f"The axis is {'logarithmic' if spans_a_factor else 'linear'}, the same in all panels, and ends at "
         f"the {TAIL:.1%} point. "
-        f"n = {len(ids)} runs. {name_runs(ids)}"
+        f"{count_runs(len(ids))}. {name_runs(ids)}"
     )
     if left_out:
         caption += f" {left_out} further condition(s) are in the table only."

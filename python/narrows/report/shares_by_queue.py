@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from narrows.metrics.flow_case import DROP_TAIL, FlowCase, flow_cases
 from narrows.metrics.observed import Observed
 from narrows.report.chapter3 import COLOURS, MARKERS, mix_name, offset
-from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.report.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.report.style import PAGE_IN, canvas, queue_name, queue_rank, styled
 
 Panel = tuple[str, int, tuple[float, ...]]
@@ -58,7 +58,8 @@ def shares_by_queue(runs: Sequence[Observed], name: str, title: str) -> Result:
         "Share of all that was delivered: BBR's, or CUBIC's against NewReno. Points: median over "
         "repetitions; bars: their range; dashed: as large as the part of the flows. Drop-tail has the "
         "scale's buffer. "
-        f"n = {len(ids)} runs, {few if few == most else f'{few} to {most}'} per condition. {name_runs(ids)}"
+        f"{count_runs(len(ids))}, {few if few == most else f'{few} to {most}'} per condition. "
+        f"{name_runs(ids)}"
     )
     return Drawing(name, title, caption, ids, figure)
 

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from narrows.metrics.ecdf import weighted_ecdf
 from narrows.metrics.observed import Observed, QueueTruth, pooled
 from narrows.report.conditions import group, varying
-from narrows.report.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.report.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.report.latency_cdf import MAX_PANELS, LineStyle, panel_title
 from narrows.report.latency_cdf import _spread as spread_panels
 from narrows.report.style import (
@@ -66,7 +66,7 @@ def sojourn_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
         "Sojourn time of every packet that left the bottleneck's queue, whole run: share of packets that "
         "stood longer "
         "than x (both axes logarithmic, so the tail is seen; no waiting is drawn at the left edge). "
-        f"Repetitions are pooled; a bucket is known to 1.6 %. n = {len(ids)} runs. {name_runs(ids)}"
+        f"Repetitions are pooled; a bucket is known to 1.6 %. {count_runs(len(ids))}. {name_runs(ids)}"
     )
     if left_out:
         caption += f" {left_out} further condition(s) are in the table only."

@@ -9,7 +9,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from narrows.metrics.observed import Observed
 from narrows.report.conditions import given, rate_text
-from narrows.report.drawing import Drawing, Missing, Result, run_ids
+from narrows.report.drawing import Drawing, Missing, Result, count_runs, run_ids
 from narrows.report.style import PAGE_IN, canvas, queue_name, queue_rank, styled
 
 NODE_COLOUR = "#eef2f6"
@@ -75,7 +75,7 @@ def topology(runs: Sequence[Observed], name: str, title: str) -> Result:
     caption = (
         f"The topology under test: each node is a network namespace. Base RTT "
         f"{_range(runs, 'base_rtt_ns', time_text)}, "
-        f"MTU {link['mtu_bytes']} bytes. Where runs differ, all settings are listed. n = {len(ids)} runs."
+        f"MTU {link['mtu_bytes']} bytes. Where runs differ, all settings are listed. {count_runs(len(ids))}."
     )
     return Drawing(name, title, caption, ids, figure)
 
