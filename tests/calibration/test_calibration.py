@@ -29,6 +29,10 @@ QUEUES = (
     'red(limit="400 KB", min="60 KB", max="180 KB", avpkt="1000 B", burst=100)',
     "dualpi2()",
     "cake()",
+    "docsis_pie()",
+    "choke(limit=1000)",
+    "hhf()",
+    "sfb()",
 )
 SHAPERS = ("htb()", 'tbf(burst="15 KB")')
 RIGS = [(queue, shaper) for queue in QUEUES for shaper in SHAPERS if queue != "cake()"]
@@ -96,6 +100,38 @@ def test_base_rtt_and_rate_hold_from_slow_to_fast_and_near_to_far(
     check_idle_rig(made, rtt_ms, rate_mbit)
 
 
+@pytest.mark.parametrize(
+    ("queue", "rtt_ms", "rate_mbit"),
+    [
+        ("pfifo(limit=1)", 20, 10),
+        ("pfifo(limit=1)", 1, 1000),
+        ("pfifo_head_drop(limit=2)", 1, 1),
+        ('bfifo(limit="1 BDP")', 1, 100),
+        ("codel(limit=1)", 20, 100),
+        ("sfq(limit=2)", 1, 10),
+        ("choke(limit=100)", 1, 100),
+        ("sfb()", 1, 1000),
+    ],
+)
+def test_a_queue_of_a_packet_or_one_that_drops_what_a_flow_queues_shows_its_rate(
+    tmp_path: Path, queue: str, rtt_ms: int, rate_mbit: int
+) -> None:
+    plans = lab.plans(tmp_path, rig(queue, "htb()", rtt_ms, rate_mbit) + IDLE)
+    (made,) = lab.make(plans, tmp_path / "out")
+    check_idle_rig(made, rtt_ms, rate_mbit)
+
+
+@pytest.mark.parametrize("queue", ["pfifo()", "pfifo(limit=1)"])
+def test_a_link_so_slow_that_a_packet_takes_long_shows_its_rate(tmp_path: Path, queue: str) -> None:
+    text = f'link = Link(rate="400 kbit/s", base_rtt="50 ms", queue={queue}, loss="3 %")\n'
+    text += 'flow = bulk(cca="cubic", duration="1 s")\n'
+    (made,) = lab.make(lab.plans(tmp_path, text), tmp_path / "out")
+    said = made.ok().manifest["calibration"]
+    # 3 % are lost beyond the bottleneck, of some tens of packets
+    for name in ("rate_down_bps", "rate_up_bps"):
+        assert 0.8 <= said[name] / lab.rate_of_ip(400e3) <= 1.02, name
+
+
 @pytest.mark.parametrize("direction", ["down", "up"])
 @pytest.mark.parametrize(
     ("shaper", "rate_mbit"),
@@ -135,6 +171,18 @@ def test_a_rig_that_is_not_what_the_plan_says_fails_with_both_numbers(
         assert number in made.manifest["error"]["line"]
     assert not (made.directory / "metrics.parquet").exists(), "numbers of a rig that is not calibrated"
     assert lab.run_dirs(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize(("rate_bps", "found"), [(12_000_000, "9.9"), (8_000_000, "8.4")])
+def test_behind_a_queue_of_a_packet_a_wrong_rate_is_found_too(
+    tmp_path: Path, rate_bps: int, found: str
+) -> None:
+    """A link faster than the plan passes a paced train as it was sent, a twentieth faster than the plan."""
+    text = lab.SMALL.replace("fq_codel()", "pfifo(limit=1)")
+    plan = lab.edited(lab.plan(tmp_path, text), calibration={"rate_down_bps": rate_bps})
+    (made,) = lab.make([plan], tmp_path / "out")
+    assert made.manifest["error"]["stage"] == "calibration"
+    assert f"rate down is {found}" in made.manifest["error"]["line"]
 
 
 def test_calibration_is_over_and_its_traces_gone_when_traffic_starts(tmp_path: Path) -> None:

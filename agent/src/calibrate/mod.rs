@@ -72,6 +72,22 @@ fn check_other(
     Ok(())
 }
 
+/// The rate with a queue that stands, or, where none does, by a paced train.
+fn rate(path: &train::Path, nodes: &Nodes, clock: Clock, paced: &mut bool) -> Result<train::Found> {
+    if !*paced {
+        if let Some(found) = train::measure(path, nodes, clock)? {
+            return Ok(found);
+        }
+        *paced = true;
+    }
+    // the first direction leaves half of the time that is left
+    let end_t = match path.is_last {
+        true => path.end_t,
+        false => (clock.t() + path.end_t) / 2,
+    };
+    train::measure_paced(path, end_t, nodes, clock)
+}
+
 /// None if the measured rate fits the plan.
 fn rate_problem(direction: &str, measured: f64, expected: f64, plan: &Calibration) -> Option<String> {
     let high = measured > expected * (1.0 + plan.rate_tolerance);
@@ -107,6 +123,8 @@ pub fn run(
         check_other(plan, other, nodes, clock, report)?;
     }
     let mut quiet_ns = clock.t();
+    // Where no queue stands in one direction, the other's is not waited for: there is time for one attempt only.
+    let mut paced = false;
     for down in [true, false] {
         let expected = if down {
             plan.rate_down_bps
@@ -132,8 +150,10 @@ pub fn run(
             } else {
                 deadline_t
             },
+            end_t: deadline_t,
+            is_last: !down,
         };
-        let found = train::measure(&path, nodes, clock).map_err(|mut e| {
+        let found = rate(&path, nodes, clock, &mut paced).map_err(|mut e| {
             e.message = format!("rate {direction}: {}", e.message);
             e.stage(Stage::Calibration)
         })?;

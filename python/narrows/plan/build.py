@@ -56,6 +56,10 @@ MEMORY_BYTES = 512 * capacity.MIB
 OTHER_PATH_NS, OTHER_PATH_RTTS = NS_PER_S, 10
 """What calibration takes for each further sender of a Dumbbell: twenty echoes and their patience."""
 
+CALIBRATION_NS, CALIBRATION_PACKETS = 2_430_000_000, 100
+"""Of the usual time before the epoch; full packets each way, in a standing queue or, if none stands, paced."""
+LOST_ECHOES_NS = 2 * NS_PER_S
+
 LIMIT_SLACK_NS = 30 * NS_PER_S
 
 RTT_TOLERANCE_NS = 200_000
@@ -149,7 +153,8 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         epoch_monotonic_ns=EPOCH_NS
         + _up_to_seconds(EPOCH_RTTS * rtt_ns)
         + _up_to_seconds(sum(OTHER_PATH_NS + OTHER_PATH_RTTS * rtt for rtt in _other_rtts_ns(summary)))
-        + _up_to_seconds(_emptying_ns(summary)),
+        + _up_to_seconds(_emptying_ns(summary))
+        + _up_to_seconds(_slow_ns(summary)),
         limit_ns=_limit_ns(times),
         machine=Machine(
             memory_bytes=_memory_bytes(run, summary, traffic, topology),
@@ -193,6 +198,16 @@ def _emptying_ns(link: LinkSummary) -> int:
             span = max(span, burst * 8 / (line - rate) + burst * 8 / rate)
     # each way has half of the time, and half as much again to be sure
     return int(3 * span * NS_PER_S)
+
+
+def _slow_ns(link: LinkSummary) -> int:
+    """What calibration may need beyond the usual: packets that take long, and echoes that are lost."""
+    bits = CALIBRATION_PACKETS * (link.mtu_bytes + ETHERNET_HEADER_BYTES) * 8
+    packets_ns = sum(
+        bits * NS_PER_S // direction.rate_bps for direction in (link.down, link.up) if direction.rate_bps
+    )
+    lossy = link.down.loss_percent or link.up.loss_percent
+    return max(0, packets_ns + (LOST_ECHOES_NS if lossy else 0) - CALIBRATION_NS)
 
 
 def _memory_bytes(
