@@ -57,7 +57,7 @@ OTHER_PATH_NS, OTHER_PATH_RTTS = NS_PER_S, 10
 """What calibration takes for each further sender of a Dumbbell: twenty echoes and their patience."""
 
 CALIBRATION_NS, CALIBRATION_PACKETS = 2_430_000_000, 100
-"""Of the usual time before the epoch; full packets each way, in a standing queue or, if none stands, paced."""
+"""Of the usual time before the epoch; full packets each way, in a queue that stands, or else paced."""
 LOST_ECHOES_NS = 2 * NS_PER_S
 
 LIMIT_SLACK_NS = 30 * NS_PER_S
