@@ -89,12 +89,14 @@ fn rate(path: &train::Path, nodes: &Nodes, clock: Clock, paced: &mut bool) -> Re
 }
 
 /// None if the measured rate fits the plan.
-fn rate_problem(direction: &str, measured: f64, expected: f64, plan: &Calibration) -> Option<String> {
+fn rate_problem(direction: &str, found: &train::Found, expected: f64, plan: &Calibration) -> Option<String> {
+    let measured = found.bps;
     let high = measured > expected * (1.0 + plan.rate_tolerance);
     let low = measured < expected * (1.0 - plan.rate_tolerance) && !plan.rate_is_upper_bound;
     (high || low).then(|| {
         format!(
-            "IP-layer rate {direction} is {:.3} Mbit/s, the plan says {}{:.3} Mbit/s ± {} %",
+            "IP-layer rate {direction} is {}{:.3} Mbit/s, the plan says {}{:.3} Mbit/s ± {} %",
+            if found.at_least { "at least " } else { "" },
             measured / 1e6,
             if plan.rate_is_upper_bound { "at most " } else { "" },
             expected / 1e6,
@@ -165,7 +167,7 @@ pub fn run(
         }
         report
             .problems
-            .extend(rate_problem(direction, found.bps, expected_bps, plan));
+            .extend(rate_problem(direction, &found, expected_bps, plan));
         let refill_ns = (found.burst_bytes as f64 * 8e9 / found.bps) as i64;
         quiet_ns = quiet_ns.max(clock.t() + refill_ns + 2 * base.median_ns);
     }
@@ -200,17 +202,25 @@ mod tests {
         .unwrap()
     }
 
+    fn found(bps: f64) -> train::Found {
+        train::Found {
+            bps,
+            at_least: false,
+            burst_bytes: 0,
+        }
+    }
+
     #[test]
     fn a_rate_outside_its_tolerance_is_a_problem_with_both_numbers() {
-        assert_eq!(rate_problem("down", 1.019e8, 1e8, &plan(false)), None);
-        let p = rate_problem("down", 0.95e8, 1e8, &plan(false)).unwrap();
+        assert_eq!(rate_problem("down", &found(1.019e8), 1e8, &plan(false)), None);
+        let p = rate_problem("down", &found(0.95e8), 1e8, &plan(false)).unwrap();
         assert!(p.contains("95.000") && p.contains("100.000"), "{p}");
     }
 
     #[test]
     fn below_an_upper_bound_is_fine_and_above_is_not() {
-        assert_eq!(rate_problem("down", 0.5e8, 1e8, &plan(true)), None);
-        assert!(rate_problem("down", 1.1e8, 1e8, &plan(true)).is_some());
+        assert_eq!(rate_problem("down", &found(0.5e8), 1e8, &plan(true)), None);
+        assert!(rate_problem("down", &found(1.1e8), 1e8, &plan(true)).is_some());
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub struct Path<'a> {
 
 pub struct Found {
     pub bps: f64,
+    /// A paced train came as fast as it was sent: the link is as fast as this or faster.
+    pub at_least: bool,
     pub burst_bytes: u64,
 }
 
@@ -237,7 +239,7 @@ fn send_run(fd: RawFd, first: usize, count: usize, payload: &[u8]) -> Result<()>
     Ok(())
 }
 
-/// None: no queue stood until the deadline.
+/// None: no queue stood until the deadline, or packets were lost and the time is needed for a paced train.
 pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>> {
     let (sender, receiver, mtu) = open(path, nodes)?;
     let window = Window::new(path.expected_bps, mtu, path.one_way_ns);
@@ -319,6 +321,7 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>
     sys::sleep_until(clock.t() + drain_ns + clock.epoch_mono_ns);
     Ok(Some(Found {
         bps,
+        at_least: false,
         burst_bytes: dispersal.burst_bytes(bps),
     }))
 }
@@ -412,6 +415,7 @@ pub fn measure_paced(path: &Path, end_t: i64, nodes: &Nodes, clock: Clock) -> Re
     sys::sleep_until(clock.t() + drain_ns + clock.epoch_mono_ns);
     Ok(Found {
         bps,
+        at_least: bps > path.too_fast_bps,
         burst_bytes: dispersal.burst_bytes(bps),
     })
 }
