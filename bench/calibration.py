@@ -23,12 +23,12 @@ from rows import Bench, Row
 from study import one
 
 from narrows.calibrate.scenario import BUILT_IN, plan_scenario, written
-from narrows.calibrate.scores import SERIES
 from narrows.engine import host
-from narrows.metrics.any_latency import Delays, latency_values
-from narrows.metrics.any_throughput import throughput_values
-from narrows.metrics.score import score
 from narrows.plan.model import Plan
+from narrows.runs.any_latency import Delays, latency_values
+from narrows.runs.any_throughput import throughput_values
+from narrows.runs.score import score
+from narrows.runs.scores import SERIES
 
 SAMPLES = 10_000_000
 METRICS_S = 5.0

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import lab
-from narrows.metrics.many_flows import ManyFlows
-from narrows.report.load_many import reader
+from narrows.metrics.fairness.many_flows import ManyFlows
+from narrows.runs.load_many import reader
 from narrows.store import flow_tap
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]

@@ -16,7 +16,7 @@ import pytest
 import lab
 from narrows.engine import layout
 from narrows.engine.uml import UmlEngine
-from narrows.report.load_many import reader
+from narrows.runs.load_many import reader
 from narrows.store import tap
 from narrows.store.ingest import ingest
 

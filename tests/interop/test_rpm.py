@@ -16,10 +16,10 @@ import polars as pl
 import pytest
 
 import lab
-from narrows.metrics.responsiveness import DRAFT_08
-from narrows.metrics.responsiveness_stability import assess
-from narrows.metrics.rpm_variants import probe_table
-from narrows.store.parsers import rpm
+from narrows.metrics.latency.responsiveness import DRAFT_08
+from narrows.metrics.latency.responsiveness_stability import assess
+from narrows.metrics.latency.rpm_variants import probe_table
+from narrows.tools.rpm import parse as rpm
 
 HERE = Path(__file__).parent
 NODE = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

@@ -17,8 +17,8 @@ import pytest
 import lab
 from narrows.engine.netns import NetnsEngine
 from narrows.engine.types import Engine
-from narrows.metrics.many_flows import ManyFlows
-from narrows.report.load_many import reader
+from narrows.metrics.fairness.many_flows import ManyFlows
+from narrows.runs.load_many import reader
 
 pytestmark = [pytest.mark.kernel, pytest.mark.root, pytest.mark.slow]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from narrows.metrics.gather import RunTables, gather
-from narrows.metrics.observed import Observed
+from narrows.runs.gather import RunTables, gather
+from narrows.runs.observed import Observed
 from narrows.store import schema
 
 S = 1_000_000_000

@@ -12,15 +12,15 @@ from polars.testing import assert_frame_equal
 from test_claims_many_flows import S, many, newreno, plan, run, share
 from typer.testing import CliRunner
 
-from narrows.claims import t01, t03, t04, t08
-from narrows.claims.ledger import read_all
 from narrows.cli.main import build_app
 from narrows.errors import StoreError
-from narrows.metrics.first_drain import Drain
-from narrows.metrics.many_flows import ManyFlows, Settled
-from narrows.metrics.observed import Observed
-from narrows.report import archive
-from narrows.report.load import load
+from narrows.metrics.fairness.many_flows import ManyFlows, Settled
+from narrows.metrics.queue.first_drain import Drain
+from narrows.runs import archive
+from narrows.runs.load import load
+from narrows.runs.observed import Observed
+from narrows.studies.corescale.claims import t01, t03, t04, t08
+from narrows.studies.ledger import read_all
 
 TABLE = pl.DataFrame(
     {

@@ -16,8 +16,8 @@ from narrows.calibrate.readings import LATENCY, RPM, THROUGHPUT, meaning_of
 from narrows.calibrate.rounds import Rounds, condition_of
 from narrows.calibrate.scenario import Settings, plan_scenario, question_of, written
 from narrows.errors import NarrowsError, SpecError, UsageError
-from narrows.metrics.score import score
-from narrows.metrics.scored_run import Load, belongs, loads, packets
+from narrows.runs.score import score
+from narrows.runs.scored_run import Load, belongs, loads, packets
 from narrows.spec.observe import ci, repeat
 from narrows.spec.under_test import TOOLS
 

@@ -11,8 +11,9 @@ import pytest
 from narrows.errors import SpecError, StoreError
 from narrows.plan.build import plan_file
 from narrows.plan.model import AfterItem, Command, IcmpEcho, Plan, WithItem
-from narrows.store.parsers import capacity_test, iperf3
 from narrows.store.parsers.common import Parsed
+from narrows.tools.capacity_test import parse as capacity_test
+from narrows.tools.iperf3 import parse as iperf3
 
 CAPTURED = Path(__file__).parent / "captured"
 LINK = 'link = Link(rate="20 Mbit/s", rate_up="10 Mbit/s", base_rtt="20 ms")'

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from made_up_runs import grid, run
 
-from narrows.claims import r01, r03, r05, r06, r07, r08, r09, r10, r11
-from narrows.claims.evidence import usable
-from narrows.claims.htb_model import late_timer_rate_bps
-from narrows.claims.ledger import CLAIMS, judge_all, sample, to_json, to_markdown
-from narrows.claims.verdict import Claim, Verdict
-from narrows.metrics.observed import Observed
+from narrows.runs.observed import Observed
+from narrows.studies.aqm.claims import r01, r03, r05, r06, r07, r08, r09, r10, r11
+from narrows.studies.aqm.claims.evidence import usable
+from narrows.studies.aqm.claims.htb_model import late_timer_rate_bps
+from narrows.studies.ledger import CLAIMS, judge_all, sample, to_json, to_markdown
+from narrows.studies.verdict import Claim, Verdict
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
@@ -60,7 +60,11 @@ def test_pass_marks_in_experiments_are_those_the_verdicts_use() -> None:
             if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
                 continue
             name = node.targets[0].id
-            holder = module if hasattr(module, name) else __import__("narrows.claims.calm", fromlist=["calm"])
+            holder = (
+                module
+                if hasattr(module, name)
+                else __import__("narrows.studies.aqm.claims.calm", fromlist=["calm"])
+            )
             if hasattr(holder, name):
                 assert ast.literal_eval(node.value) == getattr(holder, name), f"{module.CLAIM.id} {name}"
                 compared += 1

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from narrows.claims import c1, c2, c3, c4, c5, r12
-from narrows.claims.cases import by_key, filled, loaded_rtt_ms, retransmitted
-from narrows.metrics.observed import Observed, Probe, Series
-from narrows.metrics.utilisation import largest_goodput_bps
+from narrows.metrics.rate.utilisation import largest_goodput_bps
+from narrows.runs.observed import Observed, Probe, Series
+from narrows.studies.aqm.claims import r12
+from narrows.studies.operator.claims import c1, c2, c3, c4, c5
+from narrows.studies.operator.claims.cases import by_key, filled, loaded_rtt_ms, retransmitted
 
 S = 1_000_000_000
 RATE = 20e6

@@ -9,17 +9,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from narrows.claims import t01, t03, t04, t05, t06, t07, t08
-from narrows.claims.many import lengths
-from narrows.metrics.burstiness import Burstiness, FlowBurstiness
-from narrows.metrics.first_drain import Drain
-from narrows.metrics.flow_case import flow_case, flow_cases
-from narrows.metrics.losses_per_halving import LossesPerHalving
-from narrows.metrics.many_flows import ManyFlows, Settled
-from narrows.metrics.mathis import Mathis
-from narrows.metrics.mathis_choices import FULL_QUEUE, MathisChoice
-from narrows.metrics.observed import Observed
-from narrows.metrics.shares import Share
+from narrows.metrics.fairness.losses_per_halving import LossesPerHalving
+from narrows.metrics.fairness.many_flows import ManyFlows, Settled
+from narrows.metrics.fairness.mathis import Mathis
+from narrows.metrics.fairness.mathis_choices import FULL_QUEUE, MathisChoice
+from narrows.metrics.fairness.shares import Share
+from narrows.metrics.queue.burstiness import Burstiness, FlowBurstiness
+from narrows.metrics.queue.first_drain import Drain
+from narrows.runs.flow_case import flow_case, flow_cases
+from narrows.runs.observed import Observed
+from narrows.studies.corescale.claims import t01, t03, t04, t05, t06, t07, t08
+from narrows.studies.corescale.claims.many import lengths
 
 S = 1_000_000_000
 BUFFERS = {100e6: 3_000_000, 1e9: 37_500_000, 10e9: 375_000_000}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from narrows.claims.ledger import CLAIMS, judge_all, read_all, sample, to_markdown
+from narrows.studies.ledger import CLAIMS, judge_all, read_all, sample, to_markdown
 
 ROOT = Path(__file__).parents[2]
 REMEDY = "./narrows claims T1 T2 T3 T4 T5 T6 T7 T8 --results evidence --write docs/claims.md"

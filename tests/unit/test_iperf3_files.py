@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from narrows.errors import StoreError
-from narrows.store.parsers import iperf3
+from narrows.tools.iperf3 import parse as iperf3
 
 WHOLE = (Path(__file__).parent / "captured/iperf3_down_2.json").read_text()
 

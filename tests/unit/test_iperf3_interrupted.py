@@ -7,7 +7,7 @@ import json
 import pytest
 
 from narrows.errors import StoreError
-from narrows.store.parsers.iperf3 import INTERRUPTED, parse
+from narrows.tools.iperf3.parse import INTERRUPTED, parse
 
 
 def report(error: str) -> str:

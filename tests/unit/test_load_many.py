@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from narrows.report.load_many import _was_there
+from narrows.runs.load_many import _was_there
 
 
 @pytest.mark.parametrize(("tap", "there"), [({"dropped_packets": 0}, True), (None, False)])

@@ -8,21 +8,21 @@ import numpy as np
 import polars as pl
 import pytest
 
-from narrows.metrics.arrays import clean
-from narrows.metrics.bootstrap import std_interval
-from narrows.metrics.distribution import distribution
-from narrows.metrics.ecdf import ecdf, weighted_ecdf, weighted_quantile
-from narrows.metrics.glitches import glitches
-from narrows.metrics.instantaneous_throughput import instantaneous_throughput
-from narrows.metrics.interval import quantile_interval
-from narrows.metrics.jain import jain_index
-from narrows.metrics.jitter import jitter
-from narrows.metrics.ndt7 import ndt7, rate_bps
-from narrows.metrics.retransmissions import retransmission_ratio
-from narrows.metrics.sojourn import sojourn
-from narrows.metrics.stability import coefficient_of_variation
-from narrows.metrics.utilisation import largest_goodput_bps, utilisation
-from narrows.metrics.working_latency import working_latency
+from narrows.metrics.fairness.jain import jain_index
+from narrows.metrics.latency.glitches import glitches
+from narrows.metrics.latency.jitter import jitter
+from narrows.metrics.latency.working_latency import working_latency
+from narrows.metrics.queue.sojourn import sojourn
+from narrows.metrics.rate.instantaneous_throughput import instantaneous_throughput
+from narrows.metrics.rate.ndt7 import ndt7, rate_bps
+from narrows.metrics.rate.retransmissions import retransmission_ratio
+from narrows.metrics.rate.utilisation import largest_goodput_bps, utilisation
+from narrows.metrics.statistics.arrays import clean
+from narrows.metrics.statistics.bootstrap import std_interval
+from narrows.metrics.statistics.distribution import distribution
+from narrows.metrics.statistics.ecdf import ecdf, weighted_ecdf, weighted_quantile
+from narrows.metrics.statistics.interval import quantile_interval
+from narrows.metrics.statistics.stability import coefficient_of_variation
 
 
 def test_missing_values_are_dropped_and_never_read_as_zero() -> None:

@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 from made_up_runs import DOWN, grid, run
 
-from narrows.metrics.observed import select
+from narrows.figures.conditions import facet_title, given, group, labels, rate_text, varying
+from narrows.figures.drawing import Drawing, Missing
+from narrows.figures.instantaneous import instantaneous_throughput_figure
+from narrows.figures.latency_cdf import latency_cdf
+from narrows.figures.sojourn_cdf import sojourn_cdf
+from narrows.figures.throughput import throughput_by_rate
+from narrows.figures.topology import time_text
 from narrows.report.build import build, tc_commands
-from narrows.report.conditions import facet_title, given, group, labels, rate_text, varying
 from narrows.report.deviations import deviations
-from narrows.report.drawing import Drawing, Missing
-from narrows.report.instantaneous import instantaneous_throughput_figure
-from narrows.report.latency_cdf import latency_cdf
 from narrows.report.page import number
-from narrows.report.paper_figures import paper_figures
-from narrows.report.sojourn_cdf import sojourn_cdf
 from narrows.report.table import summary
-from narrows.report.throughput import throughput_by_rate
-from narrows.report.topology import time_text
+from narrows.runs.observed import select
+from narrows.studies.aqm.figures import paper_figures
 
 KEY = {"rate": "100Mbit", "queue": "fq_codel", "burst": "off", "cross": "no", "seed": "0"}
 

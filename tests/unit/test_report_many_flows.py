@@ -8,16 +8,16 @@ import polars as pl
 import pytest
 from test_claims_many_flows import many, plan, run
 
-from narrows.metrics.flow_case import flow_case, flow_cases
-from narrows.metrics.many_flows import Settled
-from narrows.metrics.observed import Observed
-from narrows.metrics.shares import Share
-from narrows.report.chapter3 import FIGURES, draw
-from narrows.report.drawing import Drawing, Missing
-from narrows.report.fairness_by_buffer import buffer_in_bdp, fairness_by_buffer
-from narrows.report.fairness_by_occupancy import fairness_by_occupancy
-from narrows.report.settling import MAX_PANELS, fairness_over_time
-from narrows.report.shares_by_queue import shares_by_queue
+from narrows.figures.drawing import Drawing, Missing
+from narrows.figures.settling import MAX_PANELS, fairness_over_time
+from narrows.metrics.fairness.many_flows import Settled
+from narrows.metrics.fairness.shares import Share
+from narrows.runs.flow_case import flow_case, flow_cases
+from narrows.runs.observed import Observed
+from narrows.studies.corescale.fairness_by_buffer import buffer_in_bdp, fairness_by_buffer
+from narrows.studies.corescale.fairness_by_occupancy import fairness_by_occupancy
+from narrows.studies.corescale.figures import FIGURES, draw
+from narrows.studies.corescale.shares_by_queue import shares_by_queue
 
 BBR_ALONE = next(figure for figure in FIGURES if figure.name == "chapter3_fig_3_4")
 QUEUE = next(figure for figure in FIGURES if figure.name == "chapter3_queue")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from narrows.metrics.observed import Observed
-from narrows.report.drawing import Missing, count_runs
-from narrows.report.sojourn_cdf import sojourn_cdf
-from narrows.report.style import panel_columns
+from narrows.figures.drawing import Missing, count_runs
+from narrows.figures.sojourn_cdf import sojourn_cdf
+from narrows.figures.style import panel_columns
+from narrows.runs.observed import Observed
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from narrows.errors import StoreError
-from narrows.store.parsers import rpm
+from narrows.tools.rpm import parse as rpm
 
 EPOCH_NS = 3_000_000_000
 T = EPOCH_NS + 1_000_000_000

@@ -10,8 +10,8 @@ import pytest
 from narrows.errors import SpecError
 from narrows.plan.build import plan_file
 from narrows.plan.model import AtTime, IcmpEcho, Plan, TcpBulk, UdpProbe
-from narrows.store.parsers import rrul
 from narrows.store.parsers.common import Parsed
+from narrows.tools.rrul import parse as rrul
 
 S = 1_000_000_000
 CS1, CS5, EF = 8, 40, 46

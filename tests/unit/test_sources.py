@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from narrows.metrics import aim, cloudflare, request_percentile
+from narrows.metrics.latency import aim, cloudflare
+from narrows.metrics.rate import request_percentile
 
 CLIENT = Path(__file__).parents[1] / "interop" / "cloudflare-js"
 MAP = CLIENT / "node_modules/@cloudflare/speedtest/dist/speedtest.js.map"

@@ -10,8 +10,12 @@ import polars as pl
 import pytest
 
 from narrows.errors import StoreError
-from narrows.store.parsers import bulk, counters, iperf3, ndt7, probe, tcp_info
+from narrows.store.parsers import counters, tcp_info
 from narrows.store.parsers.common import Parsed
+from narrows.tools.bulk import parse as bulk
+from narrows.tools.iperf3 import parse as iperf3
+from narrows.tools.ndt7 import parse as ndt7
+from narrows.tools.probes import parse as probe
 
 CAPTURED = Path(__file__).parent / "captured"
 EPOCH_NS = 3_000_000_000

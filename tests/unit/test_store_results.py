@@ -9,7 +9,7 @@ from typing import Any
 
 from test_store_ingest import ingested
 
-from narrows.report.load import load
+from narrows.runs.load import load
 from narrows.store.results import Results
 
 

@@ -13,8 +13,9 @@ from narrows.engine.uml import programs
 from narrows.errors import SpecError, StoreError
 from narrows.plan.build import plan_file
 from narrows.plan.model import Command
-from narrows.store.parsers import cloudflare, web_speed
 from narrows.store.parsers.common import Parsed
+from narrows.tools.cloudflare import parse as cloudflare
+from narrows.tools.web_speed import parse as web_speed
 
 S = 1_000_000_000
 

@@ -17,11 +17,11 @@ import polars as pl
 from narrows.calibrate import compare
 from narrows.calibrate.readings import READINGS, score_readings, tool_readings
 from narrows.calibrate.rounds import test_of
-from narrows.calibrate.scores import scores
 from narrows.engine import layout
 from narrows.errors import StoreError
-from narrows.metrics.scored_run import own_items
 from narrows.plan.model import Plan
+from narrows.runs.scored_run import own_items
+from narrows.runs.scores import scores
 from narrows.spec.axis import SEED
 from narrows.spec.under_test import TOOL
 from narrows.store.results import Results

@@ -24,10 +24,10 @@ import numpy as np
 import polars as pl
 
 from narrows.calibrate.readings import ADDED, IP, IP_OF_1250, LATENCY, RPM, THROUGHPUT
-from narrows.metrics.bias import Bias, bias
-from narrows.metrics.rank_inversions import Inversions, rank_inversions
-from narrows.metrics.score import CROSS, OWN, THIRD, TRUTH
-from narrows.metrics.utilisation import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES
+from narrows.metrics.rate.utilisation import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES
+from narrows.metrics.statistics.bias import Bias, bias
+from narrows.metrics.statistics.rank_inversions import Inversions, rank_inversions
+from narrows.runs.score import CROSS, OWN, THIRD, TRUTH
 from narrows.spec.under_test import VARIED
 
 MS_PER_MINUTE = 60_000.0

@@ -14,7 +14,7 @@ import polars as pl
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import Summary
 from narrows.calibrate.tables import amount, in_unit, of_tools
-from narrows.metrics.score import OWN, THIRD
+from narrows.runs.score import OWN, THIRD
 from narrows.spec.axis import SEED
 from narrows.units import Duration, Rate
 

@@ -18,7 +18,7 @@ from narrows.calibrate.figures import figures
 from narrows.calibrate.plain import in_short, link
 from narrows.calibrate.tables import answers, cost_rows, in_order, parameter_rows
 from narrows.engine import layout
-from narrows.report.drawing import Missing
+from narrows.figures.drawing import Missing
 from narrows.report.page import PageFigure
 
 NOTES = (

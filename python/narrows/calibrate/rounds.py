@@ -1,10 +1,10 @@
 """Repeats runs in rounds until a rule holds for each condition: enough repetitions, and no more.
 
 A condition is a point of all axes but the seed. The first round makes `at_least` repetitions of each; every
-later one makes the next seeds of those that the rule (`narrows.metrics.sequential`) has not resolved, in an
-order shuffled by seed, so that nothing that drifts can fall together with an axis. What the rule found is
-written to DIR/stopping.json after each round; the rule itself stands beside it. "not resolved" after
-`at_most` is an answer. A failed repetition uses up its seed and counts as missing.
+later one makes the next seeds of those that the rule (`narrows.metrics.statistics.sequential`) has not
+resolved, in an order shuffled by seed, so that nothing that drifts can fall together with an axis. What the
+rule found is written to DIR/stopping.json after each round; the rule itself stands beside it. "not resolved"
+after `at_most` is an answer. A failed repetition uses up its seed and counts as missing.
 
 It runs nothing itself: the caller makes each round's runs and asks again.
 """
@@ -20,12 +20,12 @@ from typing import Any
 
 import polars as pl
 
-from narrows.calibrate.scores import scores
 from narrows.errors import StoreError, did_you_mean
-from narrows.metrics.scored_run import belongs
-from narrows.metrics.sequential import Decision, Rule, State, decide
+from narrows.metrics.statistics.sequential import Decision, Rule, State, decide
 from narrows.plan.expand import seed_of
 from narrows.plan.model import Plan
+from narrows.runs.scored_run import belongs
+from narrows.runs.scores import scores
 from narrows.spec.axis import SEED
 from narrows.spec.observe import ci, repeat
 from narrows.store.results import Results

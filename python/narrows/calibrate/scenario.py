@@ -19,9 +19,9 @@ from narrows.plan.model import Plan
 from narrows.spec.axis import Axis, label_of
 from narrows.spec.load import Experiment, load
 from narrows.spec.observe import repeat
-from narrows.spec.tools.probes import udp_probe
 from narrows.spec.traffic import with_
 from narrows.spec.under_test import TOOL, selected
+from narrows.tools.probes.spec import udp_probe
 
 DEFAULT_SEEDS = 3
 PROBE = "probe"

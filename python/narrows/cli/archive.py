@@ -33,8 +33,8 @@ def register(app: typer.Typer) -> None:
         It has each run's plan, what carried it out, its metrics and its flows: some kilobytes of a run of ten
         flows. Failed runs and runs without a flow tap are left out.
         """
-        from narrows.report import archive as file
-        from narrows.report.load import load
+        from narrows.runs import archive as file
+        from narrows.runs.load import load
 
         if not out.name.endswith(file.SUFFIX):
             raise UsageError("not the name of an archive", where=str(out), remedy=f"end it in {file.SUFFIX}")

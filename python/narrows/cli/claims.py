@@ -59,8 +59,8 @@ def register(app: typer.Typer) -> None:
           make claims C="c2 c3" SEEDS=0,1         # makes their runs first
           narrows claims --results evidence       # the runs that this repository's ledger rests on, T1 to T8
         """
-        from narrows.claims.ledger import CLAIMS, judge_all, read_all, sample, to_json, to_markdown
-        from narrows.claims.verdict import Verdict
+        from narrows.studies.ledger import CLAIMS, judge_all, read_all, sample, to_json, to_markdown
+        from narrows.studies.verdict import Verdict
 
         known = [module.CLAIM.id for module in CLAIMS]
         for name in only or []:

@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
         """
         # Matplotlib takes half a second to import: only this command pays for it.
         from narrows.report.build import build
-        from narrows.report.load import load
+        from narrows.runs.load import load
 
         console = Console(stderr=True, highlight=False)
         runs = load(directory)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from narrows.plan.expand import ResolvedRun
 from narrows.plan.model import AfterItem, TcpBulk, TrafficItem, UntilSettled, WithItem
 from narrows.plan.timing import Timetable
-from narrows.spec.tools.bulk import bulk
 from narrows.spec.traffic import Traffic
+from narrows.tools.bulk.spec import bulk
 from narrows.units import NS_PER_S, Duration
 
 LEAST_SAMPLES = 10

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from narrows.plan.expand import ResolvedRun, drawn_ns
 from narrows.plan.model import AfterItem, AtTime, Start, Stop, WithItem
-from narrows.spec.tools.bulk import bulk
-from narrows.spec.tools.capacity_test import capacity_test
-from narrows.spec.tools.command import command
-from narrows.spec.tools.iperf3 import iperf3
-from narrows.spec.tools.ndt7 import ndt7
-from narrows.spec.tools.rpm import rpm
-from narrows.spec.tools.rrul import AnyRrul
 from narrows.spec.traffic import Reference, Traffic, after
+from narrows.tools.bulk.spec import bulk
+from narrows.tools.capacity_test.spec import capacity_test
+from narrows.tools.command.spec import command
+from narrows.tools.iperf3.spec import iperf3
+from narrows.tools.ndt7.spec import ndt7
+from narrows.tools.rpm.spec import rpm
+from narrows.tools.rrul.spec import AnyRrul
 from narrows.units import NS_PER_S, Duration
 
 NDT7_TEST_NS = 10 * NS_PER_S

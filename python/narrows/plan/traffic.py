@@ -12,32 +12,30 @@ from narrows.plan.expand import ResolvedRun
 from narrows.plan.lowering import Lowering
 from narrows.plan.model import AfterItem, Composite, TrafficItem, WithItem
 from narrows.plan.timing import Timetable
-from narrows.plan.tools import (
-    bulk,
-    capacity_test,
-    command,
-    iperf3,
-    ndt7,
-    probes,
-    rpm,
-    rrul,
-    udp_capacity,
-    web,
-)
 from narrows.plan.topology import Topology
-from narrows.spec.tools.bulk import bulk as Bulk
-from narrows.spec.tools.capacity_test import capacity_test as CapacityTest
-from narrows.spec.tools.cloudflare import cloudflare as Cloudflare
-from narrows.spec.tools.command import command as AnyCommand
-from narrows.spec.tools.iperf3 import iperf3 as Iperf3
-from narrows.spec.tools.ndt7 import ndt7 as Ndt7
-from narrows.spec.tools.probes import icmp_echo, udp_probe
-from narrows.spec.tools.rpm import rpm as Rpm
-from narrows.spec.tools.rrul import rrul as Rrul
-from narrows.spec.tools.rrul import rrul_be as RrulBe
-from narrows.spec.tools.udp_capacity import udp_capacity as UdpCapacity
-from narrows.spec.tools.web_speed import web_speed as WebSpeed
 from narrows.spec.traffic import Traffic
+from narrows.tools.bulk import lower as bulk
+from narrows.tools.bulk.spec import bulk as Bulk
+from narrows.tools.capacity_test import lower as capacity_test
+from narrows.tools.capacity_test.spec import capacity_test as CapacityTest
+from narrows.tools.cloudflare.spec import cloudflare as Cloudflare
+from narrows.tools.command import lower as command
+from narrows.tools.command.spec import command as AnyCommand
+from narrows.tools.iperf3 import lower as iperf3
+from narrows.tools.iperf3.spec import iperf3 as Iperf3
+from narrows.tools.ndt7 import lower as ndt7
+from narrows.tools.ndt7.spec import ndt7 as Ndt7
+from narrows.tools.probes import lower as probes
+from narrows.tools.probes.spec import icmp_echo, udp_probe
+from narrows.tools.rpm import lower as rpm
+from narrows.tools.rpm.spec import rpm as Rpm
+from narrows.tools.rrul import lower as rrul
+from narrows.tools.rrul.spec import rrul as Rrul
+from narrows.tools.rrul.spec import rrul_be as RrulBe
+from narrows.tools.udp_capacity import lower as udp_capacity
+from narrows.tools.udp_capacity.spec import udp_capacity as UdpCapacity
+from narrows.tools.web_speed import lower as web
+from narrows.tools.web_speed.spec import web_speed as WebSpeed
 
 _LOWER: dict[type[Traffic], Callable[[Traffic, str, Lowering], list[TrafficItem]]] = {
     Bulk: bulk.lower,

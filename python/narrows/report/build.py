@@ -10,27 +10,27 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrows.metrics.observed import NO_LABEL, Observed, label
-from narrows.report.chapter3 import chapter3_figures
-from narrows.report.conditions import REPETITION, axes, facet_title, given, labels, rank, rate_text
+from narrows.figures.conditions import REPETITION, axes, facet_title, given, labels, rank, rate_text
+from narrows.figures.drawing import Drawing, Missing, Result
+from narrows.figures.glitch_figure import glitches_by_rate
+from narrows.figures.instantaneous import instantaneous_throughput_figure
+from narrows.figures.latency_by_rate import probe_latency_by_rate
+from narrows.figures.latency_cdf import latency_cdf
+from narrows.figures.settling import fairness_over_time, shares_over_time
+from narrows.figures.sojourn_cdf import sojourn_cdf
+from narrows.figures.sojourn_time import sojourn_over_time
+from narrows.figures.style import DIRECTION
+from narrows.figures.throughput import throughput_by_rate, utilisation_by_rate
+from narrows.figures.topology import topology
 from narrows.report.deviations import deviations
-from narrows.report.drawing import Drawing, Missing, Result
-from narrows.report.fairness_by_buffer import fairness_by_buffer
-from narrows.report.fairness_by_occupancy import fairness_by_occupancy
-from narrows.report.glitch_figure import glitches_by_rate
-from narrows.report.instantaneous import instantaneous_throughput_figure
-from narrows.report.latency_by_rate import probe_latency_by_rate
-from narrows.report.latency_cdf import latency_cdf
 from narrows.report.page import PageFigure, page
-from narrows.report.paper_figures import paper_figures
-from narrows.report.settling import fairness_over_time, shares_over_time
-from narrows.report.shares_by_queue import shares_by_queue
-from narrows.report.sojourn_cdf import sojourn_cdf
-from narrows.report.sojourn_time import sojourn_over_time
-from narrows.report.style import DIRECTION
 from narrows.report.table import summary
-from narrows.report.throughput import throughput_by_rate, utilisation_by_rate
-from narrows.report.topology import topology
+from narrows.runs.observed import NO_LABEL, Observed, label
+from narrows.studies.aqm.figures import paper_figures
+from narrows.studies.corescale.fairness_by_buffer import fairness_by_buffer
+from narrows.studies.corescale.fairness_by_occupancy import fairness_by_occupancy
+from narrows.studies.corescale.figures import chapter3_figures
+from narrows.studies.corescale.shares_by_queue import shares_by_queue
 
 MOST_LABELS = 4
 """Of one axis that are named above a set of `tc` lines."""

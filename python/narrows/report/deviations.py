@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from narrows.metrics.observed import Observed
-from narrows.report.conditions import rate_text
-from narrows.report.topology import time_text
+from narrows.figures.conditions import rate_text
+from narrows.figures.topology import time_text
+from narrows.runs.observed import Observed
 
 
 def deviations(runs: Sequence[Observed]) -> list[str]:

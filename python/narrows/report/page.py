@@ -11,9 +11,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from narrows.metrics.observed import Observed
-from narrows.report.drawing import Missing
+from narrows.figures.drawing import Missing
 from narrows.report.table import Table
+from narrows.runs.observed import Observed
 
 PIXELS_PER_CSS = 1.42  # of the page's width at 200 dpi: 1000
 

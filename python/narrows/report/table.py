@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.metrics.arrays import Floats
-from narrows.metrics.distribution import Distribution, distribution
-from narrows.metrics.ecdf import weighted_quantile
-from narrows.metrics.jitter import jitter
-from narrows.metrics.observed import Observed, pooled
-from narrows.metrics.stability import coefficient_of_variation
-from narrows.metrics.utilisation import largest_goodput_bps
-from narrows.metrics.working_latency import working_latency
-from narrows.report.conditions import REPETITION, axes, group
-from narrows.report.glitch_figure import run_glitches
-from narrows.report.style import DIRECTION
+from narrows.figures.conditions import REPETITION, axes, group
+from narrows.figures.glitch_figure import run_glitches
+from narrows.figures.style import DIRECTION
+from narrows.metrics.latency.jitter import jitter
+from narrows.metrics.latency.working_latency import working_latency
+from narrows.metrics.rate.utilisation import largest_goodput_bps
+from narrows.metrics.statistics.arrays import Floats
+from narrows.metrics.statistics.distribution import Distribution, distribution
+from narrows.metrics.statistics.ecdf import weighted_quantile
+from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.report.table_many import many_flow_rows
+from narrows.runs.observed import Observed, pooled
 
 
 @dataclass(frozen=True)

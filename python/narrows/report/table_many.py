@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from narrows.metrics.distribution import Distribution, distribution
-from narrows.metrics.many_flows import ManyFlows
-from narrows.metrics.observed import Observed
+from narrows.metrics.fairness.many_flows import ManyFlows
+from narrows.metrics.statistics.distribution import Distribution, distribution
+from narrows.runs.observed import Observed
 
 Of = Callable[[ManyFlows], float | None]
 

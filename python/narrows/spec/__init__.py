@@ -29,20 +29,20 @@ from narrows.spec.queues import (
     sfq,
 )
 from narrows.spec.shapers import htb, no_shaper, own_shaper, tbf
-from narrows.spec.tools.bulk import bulk
-from narrows.spec.tools.capacity_test import capacity_test
-from narrows.spec.tools.cloudflare import cloudflare
-from narrows.spec.tools.command import command
-from narrows.spec.tools.iperf3 import iperf3
-from narrows.spec.tools.ndt7 import ndt7
-from narrows.spec.tools.probes import icmp_echo, udp_probe
-from narrows.spec.tools.rpm import rpm
-from narrows.spec.tools.rrul import rrul, rrul_be
-from narrows.spec.tools.udp_capacity import udp_capacity
-from narrows.spec.tools.web_speed import web_speed
 from narrows.spec.traffic import after, with_
 from narrows.spec.under_test import under_test
 from narrows.spec.until_settled import until_settled
+from narrows.tools.bulk.spec import bulk
+from narrows.tools.capacity_test.spec import capacity_test
+from narrows.tools.cloudflare.spec import cloudflare
+from narrows.tools.command.spec import command
+from narrows.tools.iperf3.spec import iperf3
+from narrows.tools.ndt7.spec import ndt7
+from narrows.tools.probes.spec import icmp_echo, udp_probe
+from narrows.tools.rpm.spec import rpm
+from narrows.tools.rrul.spec import rrul, rrul_be
+from narrows.tools.udp_capacity.spec import udp_capacity
+from narrows.tools.web_speed.spec import web_speed
 
 bdp = Bdp
 """`bfifo(limit=bdp(1))`: a multiple of rate × base RTT."""

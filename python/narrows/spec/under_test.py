@@ -15,16 +15,16 @@ from typing import Any
 
 from narrows.errors import SpecError, UsageError, did_you_mean
 from narrows.spec.axis import Axis, axis
-from narrows.spec.tools.bulk import bulk
-from narrows.spec.tools.capacity_test import capacity_test
-from narrows.spec.tools.cloudflare import cloudflare
-from narrows.spec.tools.iperf3 import iperf3
-from narrows.spec.tools.ndt7 import ndt7
-from narrows.spec.tools.rpm import rpm
-from narrows.spec.tools.rrul import rrul, rrul_be
-from narrows.spec.tools.udp_capacity import udp_capacity
-from narrows.spec.tools.web_speed import web_speed
 from narrows.spec.traffic import Traffic
+from narrows.tools.bulk.spec import bulk
+from narrows.tools.capacity_test.spec import capacity_test
+from narrows.tools.cloudflare.spec import cloudflare
+from narrows.tools.iperf3.spec import iperf3
+from narrows.tools.ndt7.spec import ndt7
+from narrows.tools.rpm.spec import rpm
+from narrows.tools.rrul.spec import rrul, rrul_be
+from narrows.tools.udp_capacity.spec import udp_capacity
+from narrows.tools.web_speed.spec import web_speed
 
 TOOL = "tool"
 """The axis' name."""

@@ -25,22 +25,19 @@ from narrows.plan.model import (
 )
 from narrows.store.agent_result import AgentResult
 from narrows.store.items import sending_direction
-from narrows.store.parsers import (
-    bulk,
-    capacity_test,
-    cloudflare,
-    counters,
-    iperf3,
-    ndt7,
-    probe,
-    rpm,
-    rrul,
-    tcp_info,
-    udp_capacity,
-    web_speed,
-)
+from narrows.store.parsers import counters, tcp_info
 from narrows.store.parsers.common import Parsed
 from narrows.store.tap import flow_label
+from narrows.tools.bulk import parse as bulk
+from narrows.tools.capacity_test import parse as capacity_test
+from narrows.tools.cloudflare import parse as cloudflare
+from narrows.tools.iperf3 import parse as iperf3
+from narrows.tools.ndt7 import parse as ndt7
+from narrows.tools.probes import parse as probe
+from narrows.tools.rpm import parse as rpm
+from narrows.tools.rrul import parse as rrul
+from narrows.tools.udp_capacity import parse as udp_capacity
+from narrows.tools.web_speed import parse as web_speed
 
 RAN = ("ended", "stopped")
 

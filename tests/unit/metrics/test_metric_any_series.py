@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.ndimage import median_filter
 
-from narrows.metrics.any_latency import Delays, latency_values, rpm_values
-from narrows.metrics.any_throughput import throughput_values
-from narrows.metrics.arrays import Floats, quantiles
-from narrows.metrics.columns import first_of_each
-from narrows.metrics.glitches import glitches
+from narrows.metrics.latency.glitches import glitches
+from narrows.metrics.statistics.arrays import Floats, quantiles
+from narrows.metrics.statistics.columns import first_of_each
+from narrows.runs.any_latency import Delays, latency_values, rpm_values
+from narrows.runs.any_throughput import throughput_values
 
 MS = 1e6
 

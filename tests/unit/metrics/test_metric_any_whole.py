@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from narrows.metrics.any_latency import Delays, Value
-from narrows.metrics.any_whole import aim_values, rrul_values, stability_values
-from narrows.metrics.responsiveness import DRAFT_08, DRAFT_09
+from narrows.metrics.latency.responsiveness import DRAFT_08, DRAFT_09
+from narrows.runs.any_latency import Delays, Value
+from narrows.runs.any_whole import aim_values, rrul_values, stability_values
 
 MS, S = 1e6, 1e9
 

@@ -15,55 +15,55 @@ import polars as pl
 import pytest
 
 import narrows.metrics
-from narrows.metrics.aim import aim_scores, points
-from narrows.metrics.any_latency import Delays, latency_values, rpm_values
-from narrows.metrics.any_throughput import throughput_values
-from narrows.metrics.any_whole import aim_values, rrul_values, stability_values
-from narrows.metrics.best_sub_interval import best_sub_interval
-from narrows.metrics.bias import bias
-from narrows.metrics.bootstrap import std_interval
-from narrows.metrics.burstiness import burstiness, burstiness_of_flows
-from narrows.metrics.capacity_test import capacity_test
-from narrows.metrics.cloudflare import last_median, loaded_latency
-from narrows.metrics.columns import aligned, raw
-from narrows.metrics.distribution import distribution
-from narrows.metrics.ecdf import ecdf, weighted_ecdf
-from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time
-from narrows.metrics.first_drain import first_drain
-from narrows.metrics.freezes import freezes
-from narrows.metrics.glitches import glitches
-from narrows.metrics.goresponsiveness import goresponsiveness
-from narrows.metrics.high_delay_share import high_delay_share
-from narrows.metrics.instantaneous_throughput import instantaneous_throughput
-from narrows.metrics.interquartile_mean import interquartile_mean
-from narrows.metrics.interval import quantile_interval
-from narrows.metrics.ipdv import ipdv, ipdv_range
-from narrows.metrics.jain import jain_index
-from narrows.metrics.jitter import jitter
-from narrows.metrics.losses_per_halving import losses_per_halving
-from narrows.metrics.mathis import mathis, predicted_bps
-from narrows.metrics.ndt7 import ndt7
-from narrows.metrics.ndt7_loaded_latency import ndt7_loaded_latency
-from narrows.metrics.occupancy import occupancy
-from narrows.metrics.pdv import pdv, pdv_quantile
-from narrows.metrics.rank_inversions import rank_inversions
-from narrows.metrics.request_percentile import request_percentile_bps
-from narrows.metrics.responsiveness import responsiveness, trimmed_mean
-from narrows.metrics.responsiveness_stability import first_stable, is_stable, is_stable_go
-from narrows.metrics.retransmissions import retransmission_ratio
-from narrows.metrics.rfc3550_jitter import rfc3550_jitter
-from narrows.metrics.rpm_variants import rpm_variants
-from narrows.metrics.rrul import rrul
-from narrows.metrics.sequential import Rule, decide
-from narrows.metrics.settled import settled_at
-from narrows.metrics.shares import shares
-from narrows.metrics.sojourn import sojourn
-from narrows.metrics.stability import coefficient_of_variation
-from narrows.metrics.synchronisation import synchronisation
-from narrows.metrics.time_to_fairness import time_to_fairness_ns
-from narrows.metrics.udp_capacity_feedback import delay_range_per_feedback
-from narrows.metrics.utilisation import largest_goodput_bps, utilisation
-from narrows.metrics.working_latency import working_latency
+from narrows.metrics.fairness.fairness_over_time import delivered_per_window, jain_over_time
+from narrows.metrics.fairness.jain import jain_index
+from narrows.metrics.fairness.losses_per_halving import losses_per_halving
+from narrows.metrics.fairness.mathis import mathis, predicted_bps
+from narrows.metrics.fairness.shares import shares
+from narrows.metrics.fairness.synchronisation import synchronisation
+from narrows.metrics.fairness.time_to_fairness import time_to_fairness_ns
+from narrows.metrics.latency.aim import aim_scores, points
+from narrows.metrics.latency.cloudflare import last_median, loaded_latency
+from narrows.metrics.latency.freezes import freezes
+from narrows.metrics.latency.glitches import glitches
+from narrows.metrics.latency.goresponsiveness import goresponsiveness
+from narrows.metrics.latency.high_delay_share import high_delay_share
+from narrows.metrics.latency.ipdv import ipdv, ipdv_range
+from narrows.metrics.latency.jitter import jitter
+from narrows.metrics.latency.ndt7_loaded_latency import ndt7_loaded_latency
+from narrows.metrics.latency.pdv import pdv, pdv_quantile
+from narrows.metrics.latency.responsiveness import responsiveness, trimmed_mean
+from narrows.metrics.latency.responsiveness_stability import first_stable, is_stable, is_stable_go
+from narrows.metrics.latency.rfc3550_jitter import rfc3550_jitter
+from narrows.metrics.latency.rpm_variants import rpm_variants
+from narrows.metrics.latency.rrul import rrul
+from narrows.metrics.latency.udp_capacity_feedback import delay_range_per_feedback
+from narrows.metrics.latency.working_latency import working_latency
+from narrows.metrics.queue.burstiness import burstiness, burstiness_of_flows
+from narrows.metrics.queue.first_drain import first_drain
+from narrows.metrics.queue.occupancy import occupancy
+from narrows.metrics.queue.sojourn import sojourn
+from narrows.metrics.rate.best_sub_interval import best_sub_interval
+from narrows.metrics.rate.capacity_test import capacity_test
+from narrows.metrics.rate.instantaneous_throughput import instantaneous_throughput
+from narrows.metrics.rate.ndt7 import ndt7
+from narrows.metrics.rate.request_percentile import request_percentile_bps
+from narrows.metrics.rate.retransmissions import retransmission_ratio
+from narrows.metrics.rate.utilisation import largest_goodput_bps, utilisation
+from narrows.metrics.statistics.bias import bias
+from narrows.metrics.statistics.bootstrap import std_interval
+from narrows.metrics.statistics.columns import aligned, raw
+from narrows.metrics.statistics.distribution import distribution
+from narrows.metrics.statistics.ecdf import ecdf, weighted_ecdf
+from narrows.metrics.statistics.interquartile_mean import interquartile_mean
+from narrows.metrics.statistics.interval import quantile_interval
+from narrows.metrics.statistics.rank_inversions import rank_inversions
+from narrows.metrics.statistics.sequential import Rule, decide
+from narrows.metrics.statistics.settled import settled_at
+from narrows.metrics.statistics.stability import coefficient_of_variation
+from narrows.runs.any_latency import Delays, latency_values, rpm_values
+from narrows.runs.any_throughput import throughput_values
+from narrows.runs.any_whole import aim_values, rrul_values, stability_values
 
 S = 1_000_000_000
 

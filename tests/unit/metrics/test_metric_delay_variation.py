@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from narrows.metrics.freezes import freezes
-from narrows.metrics.high_delay_share import high_delay_share
-from narrows.metrics.ipdv import ipdv, ipdv_range
-from narrows.metrics.jitter import jitter
-from narrows.metrics.pdv import pdv, pdv_quantile
-from narrows.metrics.rfc3550_jitter import rfc3550_jitter, rfc3550_jitter_series
+from narrows.metrics.latency.freezes import freezes
+from narrows.metrics.latency.high_delay_share import high_delay_share
+from narrows.metrics.latency.ipdv import ipdv, ipdv_range
+from narrows.metrics.latency.jitter import jitter
+from narrows.metrics.latency.pdv import pdv, pdv_quantile
+from narrows.metrics.latency.rfc3550_jitter import rfc3550_jitter, rfc3550_jitter_series
 
 
 def test_rfc_3550_jitter_moves_by_a_sixteenth_of_each_difference() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from narrows.metrics.loads import loads
+from narrows.runs.loads import loads
 
 S = 10**9
 

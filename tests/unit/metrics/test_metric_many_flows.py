@@ -7,16 +7,16 @@ import math
 import polars as pl
 import pytest
 
-from narrows.metrics.burstiness import burstiness, burstiness_of_flows
-from narrows.metrics.fairness_over_time import delivered_per_window, jain_over_time, shares_over_time
-from narrows.metrics.first_drain import Drain, first_drain
-from narrows.metrics.losses_per_halving import losses_per_halving
-from narrows.metrics.mathis import mathis, predicted_bps
-from narrows.metrics.occupancy import occupancy, occupancy_of
-from narrows.metrics.settled import settled_at
-from narrows.metrics.shares import shares
-from narrows.metrics.synchronisation import synchronisation
-from narrows.metrics.time_to_fairness import time_to_fairness_ns
+from narrows.metrics.fairness.fairness_over_time import delivered_per_window, jain_over_time, shares_over_time
+from narrows.metrics.fairness.losses_per_halving import losses_per_halving
+from narrows.metrics.fairness.mathis import mathis, predicted_bps
+from narrows.metrics.fairness.shares import shares
+from narrows.metrics.fairness.synchronisation import synchronisation
+from narrows.metrics.fairness.time_to_fairness import time_to_fairness_ns
+from narrows.metrics.queue.burstiness import burstiness, burstiness_of_flows
+from narrows.metrics.queue.first_drain import Drain, first_drain
+from narrows.metrics.queue.occupancy import occupancy, occupancy_of
+from narrows.metrics.statistics.settled import settled_at
 
 
 def test_a_flow_without_a_row_in_a_window_counts_as_zero_in_jains_index() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from narrows.metrics.mathis_choices import mathis_choices
+from narrows.metrics.fairness.mathis_choices import mathis_choices
 
 
 def flows(**changes: object) -> pl.DataFrame:

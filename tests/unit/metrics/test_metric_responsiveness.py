@@ -5,15 +5,15 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from narrows.metrics.goresponsiveness import DRAFT_TRIM_PERCENT, goresponsiveness
-from narrows.metrics.responsiveness import (
+from narrows.metrics.latency.goresponsiveness import DRAFT_TRIM_PERCENT, goresponsiveness
+from narrows.metrics.latency.responsiveness import (
     DRAFT_08,
     DRAFT_09,
     responsiveness,
     responsiveness_of,
     trimmed_mean,
 )
-from narrows.metrics.responsiveness_stability import (
+from narrows.metrics.latency.responsiveness_stability import (
     Confidence,
     assess,
     first_stable,

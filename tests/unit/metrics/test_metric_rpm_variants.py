@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from narrows.metrics.rpm_variants import probe_table, rpm_variants
+from narrows.metrics.latency.rpm_variants import probe_table, rpm_variants
 
 S = 1_000_000_000
 MS = 1_000_000

@@ -5,20 +5,20 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from narrows.metrics.aim import Score, aim_scores, points
-from narrows.metrics.best_sub_interval import best_sub_interval, delay_variation_in
-from narrows.metrics.capacity_test import capacity_test
-from narrows.metrics.cloudflare import last_median, loaded_latency
-from narrows.metrics.interquartile_mean import interquartile_mean
-from narrows.metrics.ndt7_loaded_latency import ndt7_loaded_latency
-from narrows.metrics.request_percentile import request_percentile_bps
-from narrows.metrics.rrul import rrul
-from narrows.metrics.udp_capacity_feedback import (
+from narrows.metrics.latency.aim import Score, aim_scores, points
+from narrows.metrics.latency.cloudflare import last_median, loaded_latency
+from narrows.metrics.latency.ndt7_loaded_latency import ndt7_loaded_latency
+from narrows.metrics.latency.rrul import rrul
+from narrows.metrics.latency.udp_capacity_feedback import (
     RFC9097_TOLERATED,
     UDPST_TOLERATED,
     decision,
     delay_range_per_feedback,
 )
+from narrows.metrics.rate.best_sub_interval import best_sub_interval, delay_variation_in
+from narrows.metrics.rate.capacity_test import capacity_test
+from narrows.metrics.rate.request_percentile import request_percentile_bps
+from narrows.metrics.statistics.interquartile_mean import interquartile_mean
 
 MS = 1_000_000
 S = 1_000_000_000

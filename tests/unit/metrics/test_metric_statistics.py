@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from narrows.metrics.bias import bias
-from narrows.metrics.interval import quantile_interval
-from narrows.metrics.rank_inversions import rank_inversions
-from narrows.metrics.sequential import Rule, State, decide, replay, smallest_n
+from narrows.metrics.statistics.bias import bias
+from narrows.metrics.statistics.interval import quantile_interval
+from narrows.metrics.statistics.rank_inversions import rank_inversions
+from narrows.metrics.statistics.sequential import Rule, State, decide, replay, smallest_n
 
 
 @pytest.mark.parametrize(("quantile", "confidence"), [(0.5, 0.95), (0.95, 0.95), (0.95, 0.9), (0.1, 0.95)])

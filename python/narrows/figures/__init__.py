@@ -1,0 +1,1 @@
+"""Figures: drawn from data; computes no metric of its own."""

@@ -1,0 +1,96 @@
+"""Conditions of runs: their axes, in a steady order, and words for them.
+
+An axis is a key of the plan (rate, queue, burst, cross, seed, …). Repetitions are runs that differ in
+`seed` only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from narrows.figures.style import queue_rank
+from narrows.runs.observed import EXPERIMENT, NO_LABEL, Observed, label
+
+REPETITION = "seed"
+_FIRST = {"off": 0, "no": 0, "none": 0, "text": 1, "listing": 2}  # the paper's own order
+_NUMBER = re.compile(r"^\s*([0-9.]+)\s*([A-Za-zµ/]*)")
+_SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
+
+Rank = tuple[int, float, tuple[int, str]]
+
+
+def rank(axis: str, text: str) -> Rank:
+    """Sort key of a label: "off" and "no" first, then by size, then in the order of qdiscs or letters."""
+    if text in _FIRST:
+        return (0, float(_FIRST[text]), (0, ""))
+    found = _NUMBER.match(text)
+    if found:
+        unit = found.group(2)
+        scale = _SCALE.get(unit[:1], 1.0) if len(unit) > 1 else 1.0
+        return (1, float(found.group(1)) * scale, (0, text))
+    return (2, 0.0, queue_rank(text) if axis == "queue" else (0, text))
+
+
+def labels(runs: Iterable[Observed], axis: str) -> list[str]:
+    """The labels that occur on an axis, in order."""
+    return sorted({label(run, axis) for run in runs}, key=lambda text: rank(axis, text))
+
+
+def given(runs: Iterable[Observed], axis: str) -> list[str]:
+    """Those labels without that of runs whose experiment has no such axis."""
+    return [text for text in labels(runs, axis) if text != NO_LABEL]
+
+
+def axes(runs: Sequence[Observed]) -> list[str]:
+    """Every axis of any run; rate and queue first, seed last. Several experiments (an archive's) are an axis
+    before all others: the same labels need not mean the same in two of them."""
+    names = {axis for run in runs for axis in run.key}
+    if len({run.experiment for run in runs}) > 1:
+        names.add(EXPERIMENT)
+    first = [axis for axis in (EXPERIMENT, "rate", "queue", "burst", "cross") if axis in names]
+    rest = sorted(names - set(first) - {REPETITION})
+    return first + rest + ([REPETITION] if REPETITION in names else [])
+
+
+def varying(runs: Sequence[Observed], besides: Sequence[str] = ()) -> list[str]:
+    """Axes with more than one label, without `besides` and without the repetition."""
+    return [a for a in axes(runs) if a != REPETITION and a not in besides and len(labels(runs, a)) > 1]
+
+
+def group(runs: Iterable[Observed], by: Sequence[str]) -> dict[tuple[str, ...], list[Observed]]:
+    """Runs by their labels on some axes, groups in order."""
+    found: dict[tuple[str, ...], list[Observed]] = defaultdict(list)
+    for run in runs:
+        found[tuple(label(run, axis) for axis in by)].append(run)
+    ordered = sorted(found, key=lambda key: [rank(axis, text) for axis, text in zip(by, key, strict=True)])
+    return {
+        key: sorted(found[key], key=lambda r: (rank(REPETITION, label(r, REPETITION)), r.run_id))
+        for key in ordered
+    }
+
+
+def facet_title(by: Sequence[str], key: Sequence[str]) -> str:
+    """ "burst off, cross up" for axes and labels."""
+    return ", ".join(f"{axis} {text}" for axis, text in zip(by, key, strict=True))
+
+
+def fixed(runs: Sequence[Observed]) -> str:
+    """The axes on which all these runs agree, in words; empty when there are none."""
+    same = [a for a in axes(runs) if a != REPETITION and len(labels(runs, a)) == 1]
+    return facet_title(same, [labels(runs, a)[0] for a in same])
+
+
+def loader(runs: Sequence[Observed]) -> str:
+    """What loaded the link, as a caption names it: the speed test, or the experiment's own names."""
+    names = dict.fromkeys(load.source for run in runs for load in run.loads.values())
+    return " or ".join((["the speed test"] if any(run.tests for run in runs) or not names else []) + [*names])
+
+
+def rate_text(bits_per_second: float) -> str:
+    """ "100 Mbit/s", "1 Gbit/s"."""
+    for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if bits_per_second >= scale:
+            return f"{bits_per_second / scale:g} {unit}"
+    return f"{bits_per_second:g} bit/s"

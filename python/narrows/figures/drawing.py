@@ -1,0 +1,96 @@
+"""A drawn figure with its caption and the runs it shows, and how it is written to files.
+
+A condition that was not measured gives `Missing` with a sentence instead of an empty plot.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from narrows.runs.observed import Observed
+
+NAMED_IN_CAPTION = 6
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A figure that cannot be drawn, and why."""
+
+    name: str
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure ready to be saved."""
+
+    name: str
+    title: str
+    caption: str
+    run_ids: tuple[str, ...]
+    figure: Figure
+
+    def png(self, dpi: int = 200) -> bytes:
+        """The figure as PNG, with the caption and the runs in its text chunks."""
+        out = io.BytesIO()
+        self.figure.savefig(
+            out,
+            format="png",
+            dpi=dpi,
+            metadata={"Title": self.title, "Description": self.caption, "Runs": " ".join(self.run_ids)},
+        )
+        return out.getvalue()
+
+    def save(self, folder: Path) -> tuple[list[Path], bytes]:
+        """Write NAME.png, NAME.pdf and NAME.json (caption and every run's id); also give the PNG."""
+        folder.mkdir(parents=True, exist_ok=True)
+        png, pdf, text = (folder / f"{self.name}.{kind}" for kind in ("png", "pdf", "json"))
+        image = self.png()
+        png.write_bytes(image)
+        # The layout is that of the PNG; working it out again is half the cost of the PDF.
+        self.figure.set_layout_engine("none")
+        self.figure.savefig(
+            pdf,
+            format="pdf",
+            metadata={
+                "Title": self.title,
+                "Subject": self.caption,
+                "Keywords": " ".join(self.run_ids),
+                "CreationDate": None,
+            },
+        )
+        facts = {"name": self.name, "title": self.title, "caption": self.caption, "runs": list(self.run_ids)}
+        text.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+        return [png, pdf, text], image
+
+    def close(self) -> None:
+        """Free the figure's memory."""
+        plt.close(self.figure)
+
+
+Result = Drawing | Missing
+
+
+def run_ids(runs: Iterable[Observed]) -> tuple[str, ...]:
+    """Each run's id once, sorted."""
+    return tuple(sorted({run.run_id for run in runs}))
+
+
+def count_runs(count: int) -> str:
+    """How many runs, for a caption: `n = 24 runs`."""
+    return f"n = {count} run" if count == 1 else f"n = {count} runs"
+
+
+def name_runs(ids: Sequence[str]) -> str:
+    """The runs for a caption: all of them when few, else the first and how many more."""
+    if len(ids) <= NAMED_IN_CAPTION:
+        return f"Runs: {', '.join(ids)}."
+    return f"Runs: {', '.join(ids[:3])} and {len(ids) - 3} more (all listed with the figure)."

@@ -1,0 +1,58 @@
+"""Latency by rate and qdisc (the paper's Figures 2, 4 and 6): the RTT samples of the speed test's own
+connection.
+
+The paper does not say which of NDT7's latencies it drew. We draw TCPInfo.RTT over the test, which is
+latency under load; the official client's "latency" is the last MinRTT, which is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from narrows.figures.by_rate import also, by_rate
+from narrows.figures.conditions import loader
+from narrows.figures.drawing import Result
+from narrows.metrics.statistics.arrays import Floats
+from narrows.runs.observed import Observed
+
+
+def _rtt_ms(run: Observed, direction: str) -> Floats:
+    test = run.tests.get(direction)
+    if test is None:
+        return np.empty(0)
+    rtt = test.rtt_ms.value
+    present: Floats = rtt[~np.isnan(rtt)]
+    return present
+
+
+def latency_by_rate(runs: Sequence[Observed], name: str, title: str, conditions: str = "") -> Result:
+    """Box of the pooled RTT samples of all repetitions."""
+    return by_rate(
+        runs,
+        name=name,
+        title=title,
+        what="Round-trip time during the speed test, from its own connection (TCPInfo.RTT of the server's "
+        "measurement "
+        f"messages, about 40 per direction and run){also(conditions)}. Boxes pool the samples of all "
+        f"repetitions: median, quartiles, whiskers 5 to 95 %.",
+        y_label="RTT during the test [ms]",
+        values_of=_rtt_ms,
+        points=False,
+    )
+
+
+def probe_latency_by_rate(runs: Sequence[Observed], name: str, title: str, conditions: str = "") -> Result:
+    """The same as the isochronous probe saw it."""
+    return by_rate(
+        runs,
+        name=name,
+        title=title,
+        what=f"Round-trip time of the isochronous probe while {loader(runs)} ran in that direction"
+        f"{also(conditions)}. Boxes pool the probes of all repetitions: median, quartiles, whiskers 5 to "
+        f"95 %.",
+        y_label="probe RTT [ms]",
+        values_of=lambda run, direction: run.probe_rtt_ms(direction),
+        points=False,
+    )

@@ -1,0 +1,107 @@
+"""How the flows came to share: Jain's index and the CCAs' shares per window over the run, a line per run."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+
+import polars as pl
+
+from narrows.figures.drawing import Drawing, Missing, Result, name_runs
+from narrows.figures.style import PAGE_IN, canvas, styled
+from narrows.metrics.fairness.many_flows import FAIRNESS_WINDOW_NS, ManyFlows
+from narrows.runs.flow_case import FlowCase, flow_cases
+from narrows.runs.observed import Observed
+
+MAX_PANELS = 12
+COLUMNS = 3
+TITLE_CHARACTERS = 36
+"""In a line above a panel."""
+COLOUR = "#0072b2"
+WINDOW = f"in each window of {FAIRNESS_WINDOW_NS / 1e9:g} s, after the warm-up"
+SHOWN = ("bbr", "cubic", "reno")
+"""Of several CCAs the first of these is drawn."""
+
+SeriesOf = Callable[[FlowCase, ManyFlows], pl.DataFrame]
+"""t_ns and value of a run; without rows: nothing to draw."""
+
+
+def fairness_over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
+    """Jain's index, a panel per condition."""
+
+    def jain(_: FlowCase, many: ManyFlows) -> pl.DataFrame:
+        return many.jain_series.select("t_ns", pl.col("jain").alias("value"))
+
+    caption = (
+        f"Jain's index of what all flows delivered {WINDOW}; short windows read as less fair than long ones."
+    )
+    return _over_time(runs, name, title, jain, lambda case: "Jain's index", 1.04, caption)
+
+
+def shares_over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
+    """The share of one CCA where several meet, a panel per condition."""
+
+    def share(case: FlowCase, many: ManyFlows) -> pl.DataFrame:
+        own = many.share_series.filter(pl.col("cca") == _drawn(case))
+        return own.select("t_ns", (100 * pl.col("share")).alias("value"))
+
+    caption = f"The CCA's share of what all flows delivered {WINDOW}."
+    return _over_time(
+        runs, name, title, share, lambda case: f"share of {_drawn(case).upper()} (%)", 104, caption
+    )
+
+
+def _drawn(case: FlowCase) -> str:
+    return next((cca for cca in SHOWN if cca in case.ccas), case.ccas[0])
+
+
+def _over_time(
+    runs: Sequence[Observed],
+    name: str,
+    title: str,
+    series_of: SeriesOf,
+    label_of: Callable[[FlowCase], str],
+    top: float,
+    caption: str,
+) -> Result:
+    found: dict[FlowCase, dict[str, pl.DataFrame]] = {}
+    for case, same in flow_cases(runs).items():
+        for run in same:
+            series = None if run.many is None else series_of(case, run.many).drop_nulls("value")
+            if series is not None and series.height > 1:
+                found.setdefault(case, {})[run.run_id] = series
+    if not found:
+        return Missing(name, title, "no run here has such a series of what its flows delivered")
+    # Where there are more than places, the thesis' conditions come first, and of these those that moved most.
+    chosen = sorted(found, key=lambda case: (not case.is_thesis, -max(map(_moved, found[case].values()))))
+    panels = [(case, lines) for case, lines in found.items() if case in chosen[:MAX_PANELS]]
+    left_out = len(found) - len(panels)
+    columns = min(COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
+    wide = PAGE_IN if columns > 1 else PAGE_IN * 0.6
+    figure, grid = canvas(rows, columns, wide, row_in=1.5 if rows > 1 else 2.1, sharey=True)
+    cells = [axes for row in grid for axes in row]
+    with styled():
+        for place, (axes, (case, lines)) in enumerate(zip(cells, panels, strict=False)):
+            for series in lines.values():
+                axes.plot(series["t_ns"] / 1e9, series["value"], color=COLOUR, linewidth=0.7, alpha=0.7)
+            axes.set_title(textwrap.fill(case.words(), TITLE_CHARACTERS), fontsize=6.5)
+            axes.set_ylim(0, top)
+            if place % columns == 0 or label_of(case) != label_of(panels[place - 1][0]):
+                axes.set_ylabel(label_of(case))
+        for axes in cells[len(panels) :]:
+            axes.set_visible(False)
+        for axes in cells[max(0, len(panels) - columns) : len(panels)]:  # the lowest of each column
+            axes.set_xlabel("time (s)")
+    ids = tuple(sorted(run_id for _, lines in panels for run_id in lines))
+    caption = f"{caption} A line per run. {name_runs(ids)}"
+    if left_out:
+        caption += f" {left_out} further condition(s), variants or those that moved less, are not drawn."
+    return Drawing(name, title, caption, ids, figure)
+
+
+def _moved(series: pl.DataFrame) -> float:
+    """How far the mean of the second half lies from that of the first."""
+    values = series["value"].to_numpy()
+    half = values.size // 2
+    return float(abs(values[half:].mean() - values[:half].mean()))

@@ -1,0 +1,65 @@
+"""Throughput by rate and qdisc as the speed test reported it (the paper's Figures 1, 3 and 5), and as
+utilisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from narrows.figures.by_rate import also, by_rate
+from narrows.figures.conditions import loader
+from narrows.figures.drawing import Result
+from narrows.metrics.rate.utilisation import largest_goodput_bps
+from narrows.metrics.statistics.arrays import Floats
+from narrows.runs.observed import Observed
+
+_POINT = "One point is one run; a box (median, quartiles, whiskers 5 to 95 %) is drawn from five runs on."
+
+
+def _mbps(run: Observed, direction: str) -> Floats:
+    test = run.shown.get(direction)
+    return np.array([] if test is None or test.rate_mbps is None else [test.rate_mbps])
+
+
+def _possible(run: Observed, direction: str) -> float:
+    return largest_goodput_bps(run.rate_bps(direction), int(run.link["mtu_bytes"]))
+
+
+def _percent(run: Observed, direction: str) -> Floats:
+    if run.link[f"rate_{direction}_bps"] is None:
+        return np.empty(0)
+    return _mbps(run, direction) * 1e8 / _possible(run, direction)
+
+
+def throughput_by_rate(runs: Sequence[Observed], name: str, title: str, conditions: str = "") -> Result:
+    """Throughput in Mbit/s with the configured rate marked."""
+    return by_rate(
+        runs,
+        name=name,
+        title=title,
+        what=f"Throughput that {loader(runs)} itself reported (TCP payload){also(conditions)}. {_POINT} "
+        "The red line is the "
+        "configured rate, which counts Ethernet and IP headers: full packets can carry 95.6 % of it as "
+        "payload.",
+        y_label="throughput [Mbit/s]",
+        values_of=_mbps,
+        mark_of=lambda run, direction: run.rate_bps(direction) / 1e6,
+        mark_label="configured rate",
+    )
+
+
+def utilisation_by_rate(runs: Sequence[Observed], name: str, title: str, conditions: str = "") -> Result:
+    """The same as a share of the largest payload rate the shaper allows."""
+    return by_rate(
+        runs,
+        name=name,
+        title=title,
+        what=f"Utilisation: reported throughput over the largest TCP payload rate the shaper allows"
+        f"{also(conditions)}. {_POINT}",
+        y_label="utilisation [%]",
+        values_of=_percent,
+        mark_of=lambda run, direction: 100.0,
+        mark_label="all that is possible",
+        from_zero=False,
+    )

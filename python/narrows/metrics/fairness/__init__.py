@@ -1,0 +1,1 @@
+"""Metrics of how flows share a bottleneck, one per file."""

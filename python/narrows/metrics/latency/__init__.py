@@ -1,0 +1,1 @@
+"""Metrics of delay and its variation, one per file."""

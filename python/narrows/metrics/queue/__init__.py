@@ -1,0 +1,1 @@
+"""Metrics of what a queue did, one per file."""

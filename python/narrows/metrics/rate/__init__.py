@@ -1,0 +1,1 @@
+"""Metrics of throughput, one per file."""

@@ -1,0 +1,1 @@
+"""Statistics that the other metrics are made of."""

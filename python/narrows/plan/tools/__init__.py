@@ -1,1 +1,0 @@
-"""One tool per file: from an item of traffic to programs with all their arguments."""

@@ -1,0 +1,227 @@
+"""The conditions of a run of many flows, from its plan and kernel alone: scale, CCAs, flows, RTTs, buffer.
+
+A condition is never read from the name of an experiment or of an axis, so any run with a flow tap serves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from narrows.plan.sysctls import asked_for
+from narrows.runs.observed import Observed
+
+SCALES = {100_000_000: "edge", 1_000_000_000: "middle", 10_000_000_000: "core"}
+"""By rate of the bottleneck; EdgeScale and CoreScale are the thesis' words."""
+BUFFER_BYTES = {"edge": 3_000_000, "middle": 37_500_000, "core": 375_000_000}
+"""The thesis' buffers, about one BDP at 200 ms; the middle's is between them in proportion."""
+SEGMENTATION = ("tso", "gso", "gro")
+DROP_TAIL = ("bfifo", "pfifo")
+ETHERNET_MTU = 1500
+TOGETHER_NS = 1_000_000_000
+EXACT = "exact"
+Options = tuple[tuple[str, str], ...]
+Draw = tuple[int, tuple[tuple[str, int, int], ...]]
+"""A seed and, of each group of flows, its name, number and start (ns): what was drawn before a run began."""
+
+
+@dataclass(frozen=True, order=True)
+class FlowCase:
+    """One condition; runs of the same one differ by seed."""
+
+    scale: str
+    mix: tuple[tuple[str, int], ...]
+    """CCA and number of its flows, by name."""
+    rtts_ms: tuple[float, ...]
+    queue: str
+    buffer: float | None
+    """Limit over the scale's own buffer; None where there is no such limit."""
+    start: str
+    """"spread", or "together" where all flows start within a second."""
+    offloads: str
+    """"on" if segmentation offloads are, else "off"."""
+    timers: str = EXACT
+    """"exact", or how late they were."""
+    kernel: str = ""
+    """What a kernel with configuration of its own was given (`HZ=100`), and which modules were loaded into it
+    with which parameters (`tcp_mine window=20`)."""
+    besides: str = ""
+    """What else is not as in every run: a path that loses, jitters, changes or has another MTU or line rate
+    ("loss 1 %"), and what the experiment or its flows set at the hosts (`tcp_ecn=1`)."""
+    variant: str = ""
+    """Where the same queue or its shaper was set in several ways, the options that tell this one (`flows
+    1024`)."""
+
+    @property
+    def flows(self) -> int:
+        """All flows."""
+        return sum(count for _, count in self.mix)
+
+    @property
+    def ccas(self) -> tuple[str, ...]:
+        """The CCAs, by name."""
+        return tuple(cca for cca, _ in self.mix)
+
+    def count(self, cca: str) -> int:
+        """Flows of a CCA."""
+        return dict(self.mix).get(cca, 0)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whatever the queue: random starts, no super-packets, exact timers, our kernel, nothing besides."""
+        plain = self.start == "spread" and self.offloads == "off" and self.timers == EXACT
+        return plain and not self.kernel and not self.besides
+
+    @property
+    def is_thesis(self) -> bool:
+        """The same with drop-tail and the scale's buffer."""
+        whole = self.buffer is not None and abs(self.buffer - 1) < 0.02
+        return self.is_usual and self.queue in DROP_TAIL and whole
+
+    @property
+    def rtt(self) -> str:
+        """ "20 ms", or "20+100 ms"."""
+        return "+".join(f"{rtt:g}" for rtt in self.rtts_ms) + " ms"
+
+    def words(self) -> str:
+        """For a table or a caption."""
+        mix = " + ".join(f"{count} {cca}" for cca, count in self.mix)
+        extra = [f"{self.queue} {self.variant}".strip()] if self.variant or not self.is_thesis else []
+        if self.buffer is not None and abs(self.buffer - 1) >= 0.02:
+            extra.append(f"buffer × {self.buffer:g}")
+        extra += ["starts together"] if self.start == "together" else []
+        extra += ["offloads on"] if self.offloads == "on" else []
+        extra += [f"timers {self.timers}"] if self.timers != EXACT else []
+        extra += [word for word in (self.kernel, self.besides) if word]
+        return ", ".join([self.scale, mix, self.rtt, *extra])
+
+
+def flow_case(run: Observed) -> FlowCase | None:
+    """The condition of a run; None if it has no bulk flows with a CCA of their own, or no rate."""
+    plan = run.plan
+    items = [item for item in plan["traffic"] if item["kind"] == "tcp_bulk"]
+    rate = run.link.get("rate_down_bps")
+    if not items or not rate or any(item["cca"] is None for item in items):
+        return None
+    mix: dict[str, int] = defaultdict(int)
+    for item in items:
+        mix[item["cca"]] += item["flows"]
+    used = {item["sender"] for item in items}
+    pairs = run.link.get("pairs") or ()
+    rtts = {pair["base_rtt_ns"] / 1e6 for pair in pairs if used & set(pair["senders"])}
+    scale = SCALES.get(int(rate), f"{rate / 1e6:g} Mbit/s")
+    spread = max(item["start_spread_ns"] for item in items)
+    return FlowCase(
+        scale=scale,
+        mix=tuple(sorted(mix.items())),
+        rtts_ms=tuple(sorted(rtts or {run.link["base_rtt_ns"] / 1e6})),
+        queue=run.queue,
+        buffer=_buffer(run.link, scale),
+        start="together" if spread <= TOGETHER_NS else "spread",
+        offloads="on" if _offloads(plan) else "off",
+        timers=_timers(plan),
+        kernel=_kernel(run),
+        besides=", ".join([*_path(run.link), *asked_for(plan["setup"])]),
+    )
+
+
+def _buffer(link: Mapping[str, Any], scale: str) -> float | None:
+    limit = link["down"]["queue_options"].get("limit", "")
+    whole = BUFFER_BYTES.get(scale)
+    if not limit.isdigit() or whole is None or link["queue"] not in DROP_TAIL:
+        return None
+    size = int(limit) * (1 if link["queue"] == "bfifo" else link["mtu_bytes"] + 14)
+    return round(size / whole, 3)
+
+
+def _path(link: Mapping[str, Any]) -> list[str]:
+    sides = [link["down"], link.get("up") or {}]
+    loss = max(side.get("loss_percent") or 0 for side in sides)
+    jitter_ns = max(side.get("jitter_ns") or 0 for side in sides)
+    line_bps = link.get("line_rate_bps")
+    words = [f"loss {loss:g} %"] if loss else []
+    words += [f"jitter {jitter_ns / 1e6:g} ms"] if jitter_ns else []
+    words += [f"MTU {link['mtu_bytes']}"] if link["mtu_bytes"] != ETHERNET_MTU else []
+    words += [f"line rate {line_bps / 1e6:g} Mbit/s"] if line_bps else []
+    return [*words, *link.get("changes", ())]
+
+
+def _options(link: Mapping[str, Any]) -> Options:
+    """How queue and shaper were set; what a drop-tail queue holds is `buffer`, and the rate is the link's."""
+    down = link["down"]
+    options = {} if link["queue"] in DROP_TAIL else dict(down["queue_options"])
+    options.pop("bandwidth", None)
+    for name in ("shaper", "burst_bytes", "cburst_bytes"):
+        if down.get(name) is not None:
+            options[name.removesuffix("_bytes")] = str(down[name])
+    return tuple(sorted(options.items()))
+
+
+def _that_tell(options: Options, every: Iterable[Options]) -> str:
+    """The options that not all have alike."""
+    shared = set.intersection(*(set(one) for one in every))
+    return " ".join(f"{name} {value}".strip() for name, value in options if (name, value) not in shared)
+
+
+def _kernel(run: Observed) -> str:
+    modules = (run.plan.get("machine") or {}).get("modules") or ()
+    loaded = [f"{module['name']} {module['parameters']}".strip() for module in modules]
+    return ", ".join(word for word in (run.kernel_config, *loaded) if word)
+
+
+def _draw(plan: Mapping[str, Any]) -> Draw:
+    """Two experiments may give one condition and seed other flows, which is another run, or the same flows
+    for another time, which is the same run again."""
+    items = (item for item in plan["traffic"] if item["kind"] == "tcp_bulk")
+    starts = ((item["id"], item["flows"], int((item.get("start") or {}).get("at_ns") or 0)) for item in items)
+    return int(plan["seed"]), tuple(sorted(starts))
+
+
+def _length(run: Observed) -> tuple[float, int, str]:
+    """What was measured, since a run may end before its plan does (`until_settled`)."""
+    return (run.many.seconds if run.many is not None else 0.0, _ends_ns(run.plan), run.run_id)
+
+
+def _ends_ns(plan: Mapping[str, Any]) -> int:
+    """When the last flow stops at the latest; 0 if no time is set."""
+    stops = [item.get("stop") or {} for item in plan["traffic"]]
+    return max((int(stop.get("at_ns") or 0) for stop in stops), default=0)
+
+
+def _timers(plan: Mapping[str, Any]) -> str:
+    late = (plan.get("machine") or {}).get("timer_latency")
+    return EXACT if late is None else f"{late['min_ns'] / 1e3:g} to {late['max_ns'] / 1e3:g} µs late"
+
+
+def _offloads(plan: Mapping[str, Any]) -> bool:
+    for step in plan["setup"]:
+        if step["tool"] == "ethtool":
+            args = step["args"]
+            return any(args[i] in SEGMENTATION and args[i + 1] == "on" for i in range(len(args) - 1))
+    return False
+
+
+def flow_cases(runs: Iterable[Observed]) -> dict[FlowCase, list[Observed]]:
+    """Good runs with a flow tap, by condition, in order; each draw counts once, by its longest run."""
+    several: dict[FlowCase, dict[Options, dict[Draw, list[Observed]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
+    )
+    for run in runs:
+        if run.ok and run.read_many is not None and (case := flow_case(run)) is not None:
+            several[case][_options(run.link)][_draw(run.plan)].append(run)
+    found = {
+        dataclasses.replace(case, variant=_that_tell(options, by_options)): {
+            draw: same[0] if len(same) == 1 else max(same, key=_length) for draw, same in by_draw.items()
+        }
+        for case, by_options in several.items()
+        for options, by_draw in by_options.items()
+    }
+
+    def order(case: FlowCase) -> tuple[Any, ...]:
+        scales = (*SCALES.values(), case.scale)
+        return (scales.index(case.scale), case.ccas, case.flows, case.rtts_ms, case.queue, case.words())
+
+    return {case: [found[case][draw] for draw in sorted(found[case])] for case in sorted(found, key=order)}

@@ -1,0 +1,216 @@
+"""Gathers one run's stored tables into `Observed`; the only place that knows their names (docs/data.md).
+
+Reads no file: the caller hands it the tables. What a table does not hold becomes None, NaN or an absent
+entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+import polars.selectors as cs
+
+from narrows.runs.loads import loads
+from narrows.runs.observed import Observed, Probe, QueueTruth, Series, SpeedTest
+
+NS_PER_MS = 1e6
+US_PER_MS = 1e3
+DIRECTIONS = ("down", "up")
+TEST_TOOLS = ("ndt7",)
+PROBE_KINDS = ("udp_probe", "icmp_echo")
+
+
+@dataclass(frozen=True)
+class RunTables:
+    """The stored tables of one run, plus its plan and manifest. `samples` may be read when first needed."""
+
+    plan: Mapping[str, Any]
+    manifest: Mapping[str, Any]
+    metrics: pl.DataFrame
+    samples: pl.DataFrame
+    sojourn: pl.DataFrame
+
+
+TRUTHS_KEPT = 512
+"""So many queue truths (run and direction) are kept, each well below a megabyte; thousands would not fit."""
+
+
+@lru_cache(maxsize=TRUTHS_KEPT)
+def _kept(make: Callable[[str], QueueTruth | None], direction: str) -> QueueTruth | None:
+    return make(direction)
+
+
+class _Lazy(Mapping[str, QueueTruth]):
+    """Queue truth made when asked for: figures ask for the same runs, one after another."""
+
+    def __init__(self, directions: tuple[str, ...], make: Callable[[str], QueueTruth | None]) -> None:
+        self._directions = directions
+        self._make = make
+
+    def __getitem__(self, direction: str) -> QueueTruth:
+        truth = _kept(self._make, direction) if direction in self._directions else None
+        if truth is None:
+            raise KeyError(direction)
+        return truth
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._directions)
+
+    def __len__(self) -> int:
+        return len(self._directions)
+
+
+def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> Observed:
+    """Everything one run showed. With `reread`, the tap's series are read when they are asked for."""
+    tables = _plain(tables)
+    plan, manifest = tables.plan, tables.manifest
+    error = manifest.get("error")
+    items: list[Mapping[str, Any]] = list(plan["traffic"])
+    test_item = next((i["id"] for i in items if i["kind"] == "command" and i.get("tool") in TEST_TOOLS), None)
+    tests = {} if test_item is None else _tests(tables, test_item)
+    hops = {h["direction"]: h["hop"] for h in reversed(plan["hops"]) if h["tap"] != "off"}
+    directions = tuple(d for d in DIRECTIONS if d in hops)
+    if reread is None:
+        made = {d: _truth(tables, hops[d], d) for d in directions}
+        queues: Mapping[str, QueueTruth] = {d: t for d, t in made.items() if t is not None}
+    else:
+        again = reread
+        present = tuple(d for d in directions if not _hop_rows(tables.metrics, hops[d], d).is_empty())
+        queues = _Lazy(present, lambda d: _truth(_plain(again()), hops[d], d))
+    return Observed(
+        run_id=str(manifest["run_id"]),
+        experiment=str(plan["experiment"]),
+        question=str(plan["question"]),
+        key=dict(manifest.get("key") or plan["key"]),
+        status=str(manifest["status"]),
+        error=None if not error else str(error.get("message", error)),
+        plan=plan,
+        manifest=manifest,
+        tests=tests,
+        loads={} if tests else loads(plan, manifest, tables.metrics, tables.samples),
+        probes=_probes(tables, items),
+        queues=queues,
+        idle=_idle(plan, manifest),
+        test_item=test_item,
+        warnings=tuple(str(w) for w in manifest.get("warnings") or ()),
+        figures=_figures(tables.metrics),
+    )
+
+
+def _figures(metrics: pl.DataFrame) -> dict[tuple[str, str | None, str], float]:
+    rows = metrics.filter(pl.col("value").is_not_null()).select("source", "direction", "name", "value")
+    return {(str(source), way, str(name)): float(value) for source, way, name, value in rows.iter_rows()}
+
+
+def _plain(tables: RunTables) -> RunTables:
+    """The store keeps repeated words as categories; here they are text."""
+    text = cs.categorical().cast(pl.String)
+    return replace(
+        tables,
+        metrics=tables.metrics.with_columns(text),
+        samples=tables.samples.with_columns(text),
+        sojourn=tables.sojourn.with_columns(text),
+    )
+
+
+def _series(rows: pl.DataFrame, scale: float = 1.0) -> Series:
+    ordered = rows.sort("t_ns", maintain_order=True)
+    value = ordered["value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    return Series(ordered["t_ns"].cast(pl.Float64).to_numpy(), np.asarray(value / scale, dtype=np.float64))
+
+
+def _rows(frame: pl.DataFrame, source: str, direction: str | None) -> pl.DataFrame:
+    same = pl.col("direction").is_null() if direction is None else pl.col("direction") == direction
+    return frame.filter((pl.col("source") == source) & same)
+
+
+def _value(metrics: pl.DataFrame, source: str, direction: str | None, name: str) -> float | None:
+    rows = _rows(metrics, source, direction).filter(pl.col("name") == name)
+    return None if rows.is_empty() or rows["value"][0] is None else float(rows["value"][0])
+
+
+def _tests(tables: RunTables, item: str) -> dict[str, SpeedTest]:
+    found = {}
+    for direction in DIRECTIONS:
+        if _rows(tables.metrics, item, direction).is_empty():
+            continue
+        server = _rows(tables.samples, f"{item}/server", direction)
+        client = _rows(tables.samples, f"{item}/client", direction)
+        elapsed_s = _value(tables.metrics, item, direction, "ndt7_elapsed_s")
+        times = pl.concat([server["t_ns"], client["t_ns"]])
+        window = None
+        if len(times) and elapsed_s is not None:
+            end = int(times.cast(pl.Int64).max() or 0)  # type: ignore[arg-type]
+            window = (end - round(elapsed_s * 1e9), end + 1)
+        found[direction] = SpeedTest(
+            source=item,
+            direction=direction,
+            rate_bps=_value(tables.metrics, item, direction, "ndt7_throughput_bps"),
+            min_rtt_ms=_value(tables.metrics, item, direction, "ndt7_min_rtt_ms"),
+            rtt_ms=_series(server.filter(pl.col("series") == "tcp_info.rtt"), US_PER_MS),
+            retransmission_ratio=_value(tables.metrics, item, direction, "ndt7_retransmission_ratio"),
+            window=window,
+        )
+    return found
+
+
+def _probes(tables: RunTables, items: list[Mapping[str, Any]]) -> dict[str, Probe]:
+    found = {}
+    for item in items:
+        if item["kind"] not in PROBE_KINDS:
+            continue
+        rows = tables.samples.filter((pl.col("source") == item["id"]) & (pl.col("series") == "rtt"))
+        if not rows.is_empty():
+            found[item["id"]] = Probe(item["id"], item["interval_ns"] / NS_PER_MS, _series(rows, NS_PER_MS))
+    return found
+
+
+def _idle(plan: Mapping[str, Any], manifest: Mapping[str, Any]) -> tuple[int, int] | None:
+    """From t = 0 to the first start of anything that loads the path; None when nothing idle was observed."""
+    started = manifest.get("items") or {}
+    loading = [
+        (started.get(item["id"]) or {}).get("start_ns")
+        for item in plan["traffic"]
+        if item["kind"] not in PROBE_KINDS and not item.get("background", False)
+    ]
+    known = [int(t) for t in loading if t is not None]
+    return (0, min(known)) if known and min(known) > 0 else None
+
+
+def _hop_rows(frame: pl.DataFrame, hop: str, direction: str) -> pl.DataFrame:
+    return frame.filter(
+        ((pl.col("source") == hop) | pl.col("source").str.starts_with(f"{hop}/"))
+        & (pl.col("direction") == direction)
+    )
+
+
+def _truth(tables: RunTables, hop: str, direction: str) -> QueueTruth | None:
+    rows = _hop_rows(tables.samples, hop, direction)
+    if rows.is_empty():
+        return None
+    rate = rows.filter((pl.col("series") == "throughput_10ms") & pl.col("flow").is_null())
+    throughput = {
+        source.removeprefix(hop).removeprefix("/"): _series(rate.filter(pl.col("source") == source))
+        for source in rate["source"].unique().sort()
+    }
+    own = rows.filter(pl.col("source") == hop)
+    histogram = tables.sojourn.filter(
+        (pl.col("hop") == hop) & (pl.col("direction") == direction) & pl.col("item").is_null()
+    ).sort("upper_ns")
+    return QueueTruth(
+        hop=hop,
+        direction=direction,
+        throughput_bps=throughput,
+        sojourn_ms=histogram["upper_ns"].cast(pl.Float64).to_numpy() / NS_PER_MS,
+        sojourn_packets=histogram["packets"].cast(pl.Float64).to_numpy(),
+        sojourn_p50_ms=_series(own.filter(pl.col("series") == "sojourn_p50_10ms"), NS_PER_MS),
+        sojourn_p99_ms=_series(own.filter(pl.col("series") == "sojourn_p99_10ms"), NS_PER_MS),
+        departed_packets=_value(tables.metrics, hop, direction, "tap_departed"),
+        dropped_packets=_value(tables.metrics, hop, direction, "tap_dropped"),
+        marked_packets=_value(tables.metrics, hop, direction, "tap_marked"),
+    )

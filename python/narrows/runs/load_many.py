@@ -1,0 +1,126 @@
+"""Reads the tables of one run of many flows, when its numbers are first asked for.
+
+Where the plan asks for the flow tap and the engine had none (`netns`), the flows' own TCP_INFO samples stand
+in for it, if the plan has them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from narrows.engine import layout
+from narrows.metrics.fairness.flows_sampled import Sampled, Sender, flows_sampled
+from narrows.metrics.fairness.many_flows import FlowTables, ManyFlows, Settling, many_flows
+
+ETHERNET_HEADER_BYTES = 14
+LEVELS = {"value": "backlog_mean_bytes_", "lowest": "backlog_min_bytes_"}
+"""The series of the tap mode "drops": mean and lowest backlog over time, per interval, whose length ends
+their names."""
+
+
+def reader(folder: Path, plan: Mapping[str, Any]) -> Callable[[], ManyFlows | None] | None:
+    """How to work out what the flows did; None where the plan has no flow tap."""
+    if not plan.get("flow_tap"):
+        return None
+    if (folder / "tcp_flows.parquet").exists():
+        return lambda: many_flows(_tables(folder, plan, _tapped(folder)))
+
+    def from_samples() -> ManyFlows | None:
+        sampled = _sampled(folder, plan)
+        return None if sampled is None else many_flows(_tables(folder, plan, sampled))
+
+    return from_samples
+
+
+def _tapped(folder: Path) -> Sampled:
+    return Sampled(
+        *(pl.read_parquet(folder / f"tcp_{name}.parquet") for name in ("flows", "events", "samples"))
+    )
+
+
+def _sampled(folder: Path, plan: Mapping[str, Any]) -> Sampled | None:
+    items = {item["id"]: item for item in plan["traffic"] if item["kind"] == "tcp_bulk"}
+    senders = {name: Sender(item["sender"], item["cca"] or "default") for name, item in items.items()}
+    window = plan["flow_tap"]["window"] or {"start_ns": 0, "stop_ns": None}
+    samples = pl.read_parquet(folder / "samples.parquet")
+    stop_ns = window["stop_ns"] if window["stop_ns"] is not None else 2**63 - 1
+    return flows_sampled(samples, senders, window["start_ns"], stop_ns)
+
+
+def _tables(folder: Path, plan: Mapping[str, Any], known: Sampled) -> FlowTables:
+    link = plan["link"]
+    nodes = {node: pair["base_rtt_ns"] for pair in link.get("pairs") or () for node in pair["senders"]}
+    hop = next((h for h in plan["hops"] if h["direction"] == "down"), None)
+    if hop is not None and not _was_there(folder, hop["hop"]):
+        hop = None
+    kept = hop is not None and hop["tap"] in ("packets", "drops")
+    flows = known.flows
+    if not nodes:
+        nodes = {str(node): link["base_rtt_ns"] for node in flows["node"].cast(pl.String).unique()}
+    senders = {item["sender"] for item in plan["traffic"] if item["kind"] == "tcp_bulk"}
+    return FlowTables(
+        tcp_flows=flows.filter(pl.col("node").cast(pl.String).is_in(sorted(senders))),
+        tcp_events=known.events,
+        tcp_samples=known.samples,
+        drops=_drops(folder, hop["hop"]) if hop is not None and kept else None,
+        levels=_levels(folder, hop["hop"]) if hop is not None and hop["tap"] == "drops" else None,
+        rate_bps=link["rate_down_bps"],
+        mtu_bytes=int(link["mtu_bytes"]),
+        limit_bytes=_limit_bytes(link),
+        base_rtt_ns=nodes,
+        settling=_settling(plan.get("until_settled")),
+    )
+
+
+def _was_there(folder: Path, hop: str) -> bool:
+    """Whether the tap recorded, as the manifest says: a host without tracefs has none, and no drops were seen
+    is not the same as no drops."""
+    manifest = json.loads((folder / layout.MANIFEST).read_bytes())
+    return any(tap["hop"] == hop and tap.get("tap") is not None for tap in manifest["taps"])
+
+
+def _settling(rule: Mapping[str, Any] | None) -> Settling | None:
+    return None if rule is None else Settling(rule["window_ns"], rule["within"])
+
+
+def _drops(folder: Path, hop: str) -> pl.DataFrame:
+    """t_ns and label of every packet dropped on its way down."""
+    here = (pl.col("hop").cast(pl.String) == hop) & (pl.col("direction").cast(pl.String) == "down")
+    labels = pl.scan_parquet(folder / "flows.parquet").filter(here).select("flow", "label")
+    return (
+        pl.scan_parquet(folder / "queue.parquet")
+        .filter(here & (pl.col("event").cast(pl.String) == "drop"))
+        .select("t_ns", "flow")
+        .join(labels, on="flow", how="left")
+        .select("t_ns", "label")
+        .sort("t_ns")
+        .collect()
+    )
+
+
+def _levels(folder: Path, hop: str) -> pl.DataFrame | None:
+    mine = (pl.col("source").cast(pl.String) == hop) & (pl.col("direction").cast(pl.String) == "down")
+    rows = pl.scan_parquet(folder / "samples.parquet").filter(mine)
+    series = pl.col("series").cast(pl.String)
+    mean, lowest = (
+        rows.filter(series.str.starts_with(start)).select("t_ns", pl.col("value").alias(name))
+        for name, start in LEVELS.items()
+    )
+    found = mean.join(lowest, on="t_ns").sort("t_ns").collect()
+    return found if found.height else None
+
+
+def _limit_bytes(link: Mapping[str, Any]) -> float | None:
+    """The limit of a drop-tail queue in bytes; of others "full" has no one meaning."""
+    options = link["down"]["queue_options"]
+    limit = options.get("limit", "")
+    if not limit.isdigit():
+        return None
+    if link["queue"] == "bfifo":
+        return float(limit)
+    return float(limit) * (link["mtu_bytes"] + ETHERNET_HEADER_BYTES) if link["queue"] == "pfifo" else None

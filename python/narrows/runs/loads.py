@@ -1,0 +1,98 @@
+"""What loaded the link, direction by direction, where no NDT7 test did: a bulk flow, iperf3, another test.
+
+Reports draw it in the place of the speed test. Verdicts do not read it: a claim names its tool. Many flows
+of a Dumbbell have metrics of their own (narrows.metrics.fairness.many_flows).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from narrows.runs.observed import EMPTY, SpeedTest
+
+DIRECTIONS = ("down", "up")
+PROBE_KINDS = ("udp_probe", "icmp_echo")
+RATES = (
+    "bulk_goodput_bps", "iperf3_goodput_bps", "capacity_test_throughput_bps", "rrul_tcp_sum_bps",
+    "rpm_goodput_bps", "cloudflare_bandwidth_bps", "ookla_model_throughput_bps",
+    "librespeed_model_throughput_bps", "udp_capacity_bps",
+)  # fmt: skip
+"""Each tool's own figure of its rate."""
+SERIES = ("throughput", "request_rate", "interval_bytes")
+"""What tools that load one direction after the other leave of each while they do."""
+
+STEADY_TOOLS = ("iperf3", "capacity_test")
+"""Their process loads one direction, or both at once, from its start to its end."""
+
+Window = tuple[int, int] | None
+
+
+def loads(
+    plan: Mapping[str, Any], manifest: Mapping[str, Any], metrics: pl.DataFrame, samples: pl.DataFrame
+) -> dict[str, SpeedTest]:
+    """The first of the experiment's items that has a rate in a direction. Text columns are plain text."""
+    if plan["link"].get("pairs"):
+        return {}
+    found: dict[str, SpeedTest] = {}
+    for source, parts in _sources(plan).items():
+        for direction in DIRECTIONS:
+            rate_bps = _rate_bps(metrics, source, direction)
+            if direction in found or rate_bps is None:
+                continue
+            found[direction] = SpeedTest(
+                source=source,
+                direction=direction,
+                rate_bps=rate_bps,
+                min_rtt_ms=None,
+                rtt_ms=EMPTY,
+                retransmission_ratio=None,
+                window=_window(source, direction, parts, manifest.get("items") or {}, samples),
+            )
+    return found
+
+
+def _sources(plan: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+    """What the tables call each tool, with the items of the plan that it is."""
+    whole = {part: tool["id"] for tool in plan.get("composites") or [] for part in tool["parts"]}
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for item in plan["traffic"]:
+        if item["kind"] not in PROBE_KINDS and not item.get("background", False):
+            found.setdefault(whole.get(item["id"], item["id"]), []).append(item)
+    return found
+
+
+def _rate_bps(metrics: pl.DataFrame, source: str, direction: str) -> float | None:
+    rows = metrics.filter(
+        (pl.col("source") == source)
+        & (pl.col("direction") == direction)
+        & pl.col("name").is_in(RATES)
+        & pl.col("value").is_not_null()
+    )
+    return None if rows.is_empty() else float(rows["value"][0])
+
+
+def _window(
+    source: str,
+    direction: str,
+    parts: Sequence[Mapping[str, Any]],
+    spans: Mapping[str, Mapping[str, Any]],
+    samples: pl.DataFrame,
+) -> Window:
+    """When it loaded that direction; None where that is not known."""
+    own = [part for part in parts if part["id"] == f"{source}.{direction}"] or parts
+    if all(_loads_all_along(part) for part in own):
+        known = [spans.get(part["id"]) or {} for part in own]
+        starts = [int(span["start_ns"]) for span in known if span.get("start_ns") is not None]
+        ends = [int(span["end_ns"]) for span in known if span.get("end_ns") is not None]
+        return (min(starts), max(ends)) if starts and ends else None
+    times = samples.filter(
+        (pl.col("source") == source) & (pl.col("direction") == direction) & pl.col("series").is_in(SERIES)
+    )["t_ns"]
+    return None if times.is_empty() else (int(times.min()), int(times.max()) + 1)  # type: ignore[arg-type]
+
+
+def _loads_all_along(item: Mapping[str, Any]) -> bool:
+    return item["kind"] == "tcp_bulk" or item.get("tool") in STEADY_TOOLS

@@ -1,0 +1,228 @@
+"""What one run showed, gathered from the store's tables, so that figures and verdicts use the same numbers.
+
+These are plain holders: arrays and numbers with units in their names, None or NaN where something was not
+measured. They are made by `narrows.runs.gather` from stored tables, or by tests from made-up ones. No
+file is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from narrows.metrics.fairness.many_flows import ManyFlows
+from narrows.metrics.statistics.arrays import Floats
+
+NS_PER_S = 1e9
+ONE_PACKET_BURSTS = range(1, 2000)  # bytes: what tc sets where nobody asks for a burst
+NO_LABEL = "-"
+"""Of a run on an axis that its experiment does not have."""
+EXPERIMENT = "experiment"
+"""The axis that tells runs of several experiments apart."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Values over time in the run's clock (t = 0 is the epoch); NaN where a value was lost."""
+
+    t_ns: Floats
+    value: Floats
+
+    def within(self, window: tuple[int, int] | None) -> Series:
+        """The part with window[0] <= t < window[1]; all of it for None."""
+        if window is None:
+            return self
+        inside = (self.t_ns >= window[0]) & (self.t_ns < window[1])
+        return Series(self.t_ns[inside], self.value[inside])
+
+    @property
+    def t_s(self) -> Floats:
+        """Time in seconds."""
+        return self.t_ns / NS_PER_S
+
+
+EMPTY = Series(np.empty(0), np.empty(0))
+
+
+@dataclass(frozen=True)
+class SpeedTest:
+    """One direction ("down" or "up") of one speed test."""
+
+    source: str
+    direction: str
+    rate_bps: float | None
+    min_rtt_ms: float | None
+    rtt_ms: Series
+    retransmission_ratio: float | None
+    window: tuple[int, int] | None
+
+    @property
+    def rate_mbps(self) -> float | None:
+        """The tool's result in Mbit/s."""
+        return None if self.rate_bps is None else self.rate_bps / 1e6
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An isochronous probe: round-trip times in the order sent, NaN where lost."""
+
+    source: str
+    interval_ms: float
+    rtt_ms: Series
+
+
+@dataclass(frozen=True)
+class QueueTruth:
+    """What the tap saw at one hop in one direction.
+
+    `throughput_bps` maps a traffic item's id ("" is all traffic) to its 10 ms bins. Sojourn is a histogram of
+    all departed packets (upper edge of each bucket, packets in it) and quantiles per 10 ms over time.
+    """
+
+    hop: str
+    direction: str
+    throughput_bps: Mapping[str, Series]
+    sojourn_ms: Floats
+    sojourn_packets: Floats
+    sojourn_p50_ms: Series
+    sojourn_p99_ms: Series
+    departed_packets: float | None
+    dropped_packets: float | None
+    marked_packets: float | None
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One run: its conditions and everything it measured."""
+
+    run_id: str
+    experiment: str
+    question: str
+    key: Mapping[str, str]
+    status: str
+    error: str | None
+    plan: Mapping[str, Any]
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    tests: Mapping[str, SpeedTest] = field(default_factory=dict)
+    loads: Mapping[str, SpeedTest] = field(default_factory=dict)
+    """Where there is no NDT7 test: what loaded each direction instead (narrows.runs.loads)."""
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    queues: Mapping[str, QueueTruth] = field(default_factory=dict)
+    idle: tuple[int, int] | None = None
+    test_item: str | None = None
+    warnings: Sequence[str] = ()
+    figures: Mapping[tuple[str, str | None, str], float] = field(default_factory=dict)
+    """What tools and tap say of the whole run (table `metrics`): source, direction and name → value."""
+    read_many: Callable[[], ManyFlows | None] | None = None
+    """Works out what many flows did; None where the run had no flow tap."""
+
+    @cached_property
+    def many(self) -> ManyFlows | None:
+        """What many flows did, worked out when first asked for."""
+        return None if self.read_many is None else self.read_many()
+
+    @property
+    def ok(self) -> bool:
+        """Only such runs' numbers count."""
+        return self.status == "ok"
+
+    def figure(self, source: str, name: str, direction: str | None = "down") -> float | None:
+        """One of `figures`; None if it was not measured."""
+        return self.figures.get((source, direction, name))
+
+    @property
+    def shown(self) -> Mapping[str, SpeedTest]:
+        """What a report draws for each direction: the speed test, else what loaded the link."""
+        return self.tests or self.loads
+
+    @property
+    def kernel_config(self) -> str:
+        """What a kernel with configuration of its own was given (`HZ=100`), which the store puts among the
+        labels; empty: our kernel."""
+        return self.key.get("kernel_config", "")
+
+    @property
+    def link(self) -> Mapping[str, Any]:
+        """The plan's description of the bottleneck."""
+        link: Mapping[str, Any] = self.plan["link"]
+        return link
+
+    def rate_bps(self, direction: str = "down") -> float:
+        """Configured rate of the bottleneck."""
+        rate = self.link[f"rate_{direction}_bps"]
+        if rate is None:
+            raise ValueError(f"run {self.run_id}: no rate {direction}, so nothing to compare with")
+        return float(rate)
+
+    @property
+    def queue(self) -> str:
+        """Kind of the bottleneck's qdisc."""
+        return str(self.link["queue"])
+
+    def test_throughput_bps(self, direction: str) -> Series:
+        """The speed test's own 10 ms bins at the bottleneck during its test in that direction."""
+        truth, test = self.queues.get(direction), self.shown.get(direction)
+        if truth is None or test is None:
+            return EMPTY
+        # A tool of several items has no bins under its own name; without any of its own, all traffic's are.
+        names = (test.source,) if self.tests else (test.source, f"{test.source}.{direction}", "")
+        found = next((truth.throughput_bps[name] for name in names if name in truth.throughput_bps), EMPTY)
+        return found.within(test.window)
+
+    def probe(self) -> Probe | None:
+        """The first isochronous probe by name, or None."""
+        return self.probes[min(self.probes)] if self.probes else None
+
+    def probe_rtt_ms(self, phase: str) -> Floats:
+        """Received round-trip times of the probe in phase "idle", "down" or "up" (empty if not measured)."""
+        probe = self.probe()
+        if probe is None:
+            return EMPTY.value
+        if phase == "idle":
+            window = self.idle
+        else:
+            test = self.shown.get(phase)
+            window = test.window if test else None
+        if window is None:
+            return EMPTY.value
+        rtt = probe.rtt_ms.within(window).value
+        received: Floats = rtt[~np.isnan(rtt)]
+        return received
+
+
+def label(run: Observed, axis: str) -> str:
+    """The run's label on an axis. Where its experiment has no such axis, the neutral label if that is what
+    the plan says (no burst shaping, no cross traffic, exact timers), else `NO_LABEL`."""
+    if axis in run.key:
+        return run.key[axis]
+    if axis == EXPERIMENT:
+        return run.experiment
+    if axis == "cross" and not any(_loads(item, run.test_item) for item in run.plan["traffic"]):
+        return "no"
+    if axis == "burst" and (run.link.get("down") or {}).get("burst_bytes") in (None, *ONE_PACKET_BURSTS):
+        return "off"
+    if axis == "timer_latency" and run.plan["machine"]["timer_latency"] is None:
+        return "off"
+    return NO_LABEL
+
+
+def _loads(item: Mapping[str, Any], test_item: str | None) -> bool:
+    if item["kind"] == "tcp_bulk":
+        return True
+    return item["kind"] == "command" and not item["background"] and item["id"] != test_item
+
+
+def select(runs: Iterable[Observed], **labels: str | Sequence[str]) -> list[Observed]:
+    """Good runs whose key has these labels (a sequence means any of them)."""
+    wanted = {a: (v,) if isinstance(v, str) else tuple(v) for a, v in labels.items()}
+    return [r for r in runs if r.ok and all(label(r, a) in v for a, v in wanted.items())]
+
+
+def pooled(arrays: Iterable[Floats]) -> Floats:
+    """All values of several arrays as one."""
+    parts = [a for a in arrays if a.size]
+    return np.concatenate(parts) if parts else np.empty(0)

@@ -1,0 +1,316 @@
+"""Scores one run: every applicable metric on every series of it, and on what the queue really did.
+
+The rows (schema SCORE) are of one load direction each ("down", "up"; a tool that loads both ways at once has
+rows in both), or of the whole test (direction NULL: AIM scores, RRUL's summary). `source` says who measured
+and `series` what: a probe's round trips, the smoothed RTT of the tool's own connections, the sojourn of the
+tool's own packets, of a probe's packets, of the cross traffic's.
+Rows of source "truth" are what readings are held against:
+
+- `queue_delay_*` of series "own", "third party": sojourn in the loaded direction (that quantile) plus the
+  median sojourn in the other direction, of that item's packets; the other direction hardly queues unless
+  something loads it;
+- `capacity_left` of series "cross traffic": what the rate leaves after what all others sent through the
+  bottleneck, as TCP payload in full packets; never below 0.
+
+Pure: tables in, table out. A direction that the tool did not load has no rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from narrows.metrics.rate.utilisation import (
+    ETHERNET_HEADER_BYTES,
+    TCP_IPV4_HEADERS_BYTES,
+    largest_goodput_bps,
+)
+from narrows.metrics.statistics.arrays import Floats, ascends
+from narrows.runs.any_latency import Delays, Value, latency_values, rpm_values
+from narrows.runs.any_throughput import request_values, throughput_values
+from narrows.runs.any_whole import aim_values, rrul_values, stability_values
+from narrows.runs.scored_run import (
+    DATA_BYTES,
+    DIRECTIONS,
+    Integers,
+    Load,
+    Packets,
+    loads,
+    own_items,
+    packets,
+)
+
+SCORE: dict[str, Any] = {
+    "run_id": pl.String(),
+    "source": pl.String(),
+    "series": pl.String(),
+    "direction": pl.String(),
+    "metric": pl.String(),
+    "version": pl.String(),
+    "value": pl.Float64(),
+    "unit": pl.String(),
+    "n": pl.Int64(),
+}
+NS_OF = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+OWN, THIRD, CROSS = PARTIES = "own", "third party", "cross traffic"
+TRUTH = "truth"
+PROBES = ("udp_probe", "icmp_echo")
+UDP_IPV4_HEADERS_BYTES = 28
+A_DELAY = ("rtt", "owd", "latency", "delay", "loaded_ping")
+NOT_A_DELAY = ("min_rtt", "rttvar", "rcv_rtt", "elapsed", "duration", "delay_variation")
+SOJOURN_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+
+
+def score(
+    run_id: str,
+    plan: Mapping[str, Any],
+    samples: pl.DataFrame,
+    queue: pl.DataFrame,
+    flows: pl.DataFrame,
+    test: str,
+) -> pl.DataFrame:
+    """All rows of one run whose tool under test is the traffic item `test`. `queue` needs departures only."""
+    run = _Run(plan, samples, queue, flows, test)
+    rows: list[tuple[Any, ...]] = []
+    for direction, load in run.loads.items():
+        for source, series, value in run.values(direction, load):
+            if value.value is not None and not np.isfinite(value.value):
+                raise ValueError(f"{value.metric} of {source} {series} in run {run_id} is {value.value}")
+            rows.append((run_id, source, series, direction, *astuple(value)))
+    for source, series, value in run.whole():
+        rows.append((run_id, source, series, None, *astuple(value)))
+    return pl.DataFrame(rows, schema=SCORE, orient="row")
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """Packets: times, TCP or UDP payload, IP bytes, number of the flow."""
+
+    t_ns: Floats
+    payload: Floats
+    ip: Floats
+    flow: Floats
+
+
+class _Run:
+    """The tables of one run, in the form that metrics take."""
+
+    def __init__(
+        self,
+        plan: Mapping[str, Any],
+        samples: pl.DataFrame,
+        queue: pl.DataFrame,
+        flows: pl.DataFrame,
+        test: str,
+    ) -> None:
+        self.plan, self.flows, self.test = plan, flows, test
+        self.own = own_items(plan, test)
+        self.intervals = {i["id"]: int(i["interval_ns"]) for i in plan["traffic"] if i["kind"] in PROBES}
+        self.probes = [item for item in self.intervals if item not in self.own]
+        self.samples = samples
+        self.packets = packets(queue, flows, self._party)
+        own: dict[str, tuple[Integers, Integers]] = {}
+        for way in DIRECTIONS:
+            mine = self._of(way, OWN)
+            if mine:
+                own[way] = _joined([m.t_ns for m in mine]), _joined([m.bytes for m in mine])
+        self.loads = loads(own, plan["link"])
+        self._known: dict[str, _Sent] = {}
+        self.begins = min((load.start_ns for load in self.loads.values()), default=None)
+
+    def _party(self, item: str | None) -> str:
+        return OWN if item in self.own else THIRD if item in self.probes else CROSS
+
+    def _of(self, direction: str, *parties: str) -> list[Packets]:
+        return [
+            rows for (_, way, party), rows in self.packets.items() if way == direction and party in parties
+        ]
+
+    def values(self, direction: str, load: Load) -> Iterator[tuple[str, str, Value]]:
+        """Source, series and value of every metric under load in one direction."""
+        collected: dict[tuple[str, str], Delays] = {}
+        for source, series, delays in self._delays():
+            loaded = _within(delays, load)
+            collected[source, series] = loaded
+            for value in latency_values(loaded, _before(delays, self.begins)):
+                yield source, series, value
+        yield from self._paired(collected, direction, load)
+        yield from self._queue(direction, load)
+        yield from self._truth(direction, load)
+
+    def whole(self) -> Iterator[tuple[str, str, Value]]:
+        """Figures of both directions together; none where only one was loaded."""
+        if len(self.loads) < len(DIRECTIONS):
+            return
+        down, up = (self.loads[way] for way in DIRECTIONS)
+        both = max(down.window[0], up.window[0]), min(down.window[1], up.window[1])
+        to_and_fro = len(down.spans) + len(up.spans) > len(DIRECTIONS)
+        trips = {
+            source: d for source, series, d in self._delays() if source in self.probes and series == "rtt"
+        }
+        sent = self._sent("down")
+        t_ns, payload = down.of(sent.t_ns, sent.payload)
+        # the largest blocks of which there were two: Cloudflare's requests grow while they are fast
+        rate = [v.value for v in request_values(t_ns, payload)][-1:] or [None]
+        for probe, trip in trips.items():
+            loaded = [_within(trip, load) for load in (down, up)]
+            lost = np.concatenate([np.isnan(way.delay_ns) for way in loaded])
+            share = float(lost.mean()) if lost.size else None
+            for value in aim_values(_before(trip, self.begins), loaded[0], loaded[1], rate[0], share):
+                yield probe, "rtt", value
+        if both[1] > both[0] and not to_and_fro:
+            for value in rrul_values(self._flows(), trips, both):
+                yield f"bottleneck/{OWN}", "payload and rtt", value
+
+    def _sent(self, direction: str) -> _Sent:
+        """The tool's own packets that left the bottleneck this way, in order of time."""
+        if direction not in self._known:
+            parts = [_sent(rows) for rows in self._of(direction, OWN)]
+            columns = [_joined(column) for column in zip(*parts, strict=True)] or [np.zeros(0)] * 4
+            if not ascends(columns[0]):  # of several hops
+                order = np.argsort(columns[0], kind="stable")
+                columns = [column[order] for column in columns]
+            self._known[direction] = _Sent(*columns)
+        return self._known[direction]
+
+    def _flows(self) -> dict[tuple[str, str], tuple[Floats, Floats]]:
+        """Packets of each of the tool's own flows that carries data."""
+        found = {}
+        for way in DIRECTIONS:
+            sent = self._sent(way)
+            for flow in np.unique(sent.flow[sent.payload >= DATA_BYTES]):
+                mine = sent.flow == flow
+                found[way, f"{flow:.0f}"] = sent.t_ns[mine], sent.payload[mine]
+        return found
+
+    def _delays(self) -> Iterator[tuple[str, str, Delays]]:
+        """Round trips and one-way delays: of the probes, of the tool itself, of its connections' TCP_INFO."""
+        text = pl.col("source", "series", "direction", "flow", "unit").cast(pl.String)
+        known = self.samples.with_columns(text).filter(pl.col("unit").is_in(list(NS_OF)))
+        name = pl.col("series")
+        is_delay = name.str.contains("|".join(A_DELAY)) & ~name.str.contains("|".join(NOT_A_DELAY))
+        mine = pl.col("source").str.split("/").list.first().is_in([*self.own, *self.probes])
+        labels = self.flows.filter(pl.col("item").cast(pl.String).is_in(self.own))["label"].unique().to_list()
+        chosen = known.filter(is_delay & (mine | ((name == "tcp_info.rtt") & pl.col("flow").is_in(labels))))
+        for key, rows in chosen.group_by("source", "series", "direction", "unit", maintain_order=True):
+            source, series, way, unit = (None if part is None else str(part) for part in key)
+            rows = rows.sort("t_ns")
+            ns = rows["value"].cast(pl.Float64).to_numpy() * NS_OF[str(unit)]
+            if series == "tcp_info.rtt":
+                ns = np.where(ns > 0, ns, np.nan)  # the kernel's 0 means: no sample yet
+            interval = self.intervals.get(str(source))
+            shown = series if way is None or source not in self.intervals else f"{series}_{way}"
+            yield str(source), str(shown), Delays(rows["t_ns"].to_numpy().astype(np.float64), ns, interval)
+
+    def _paired(
+        self, collected: Mapping[tuple[str, str], Delays], direction: str, load: Load
+    ) -> Iterator[tuple[str, str, Value]]:
+        """RPM of a third party's round trips as foreign and of the tool's own connections as self."""
+        sent = self._sent(direction)
+        t_ns, payload = load.of(sent.t_ns, sent.payload)
+        own = {
+            k: d
+            for k, d in collected.items()
+            if k[0] not in self.probes and "rtt" in k[1] and d.t_ns.size > 1
+        }
+        for probe in self.probes:
+            foreign = collected.get((probe, "rtt"))
+            if foreign is None:
+                continue
+            for (source, series), delays in own.items():
+                stable = stability_values(t_ns, payload, foreign, delays, load.window)
+                for value in (*rpm_values(foreign, delays), *stable):
+                    yield f"{probe} and {source}", f"foreign rtt, self {series}", value
+
+    def _queue(self, direction: str, load: Load) -> Iterator[tuple[str, str, Value]]:
+        """The same metrics on what the tap saw: sojourn per party, throughput of the tool's own packets."""
+        for (hop, way, party), rows in self.packets.items():
+            arrived = (rows.t_ns - rows.sojourn_ns).astype(np.float64)
+            sojourn = rows.sojourn_ns.astype(np.float64)
+            if not ascends(arrived):
+                order = np.argsort(arrived, kind="stable")
+                arrived, sojourn = arrived[order], sojourn[order]
+            delays = Delays(arrived, sojourn)
+            idle = _before(delays, self.begins)
+            for value in latency_values(_within(delays, load), idle):
+                if value.metric not in ("rpm", "latency_shown_min"):  # of a queue alone they mean nothing
+                    yield f"{hop}/{party}", f"sojourn_{way}", value
+        sent = self._sent(direction)
+        t_ns, payload, ip, flow = load.of(sent.t_ns, sent.payload, sent.ip, sent.flow)
+        for value in throughput_values(t_ns, payload, ip, flow, load.window):
+            yield f"bottleneck/{OWN}", "payload", value
+
+    def _truth(self, direction: str, load: Load) -> Iterator[tuple[str, str, Value]]:
+        for party in PARTIES:
+            ways = {way: self._sojourns_ms(party, way, load) for way in DIRECTIONS}
+            forth, back = ways[direction], ways[DIRECTIONS[1 - DIRECTIONS.index(direction)]]
+            if forth.size < 2:
+                continue
+            other = float(np.median(back)) if back.size else 0.0
+            version = "narrows: tap, loaded direction + median of the other"
+            quantiles = np.quantile(forth, list(SOJOURN_QUANTILES.values()))
+            for name, at in zip(SOJOURN_QUANTILES, quantiles, strict=True):
+                yield (
+                    TRUTH,
+                    party,
+                    Value(f"queue_delay_{name}", version, float(at) + other, "ms", int(forth.size)),
+                )
+            yield (
+                TRUTH,
+                party,
+                Value("queue_delay_mean", version, float(forth.mean()) + other, "ms", int(forth.size)),
+            )
+        yield TRUTH, CROSS, self._capacity_left(direction, load)
+        # Bytes of the whole test, both ways and before and after the window too: what the user pays for it.
+        spent = [rows.bytes for (_, _, party), rows in self.packets.items() if party == OWN]
+        count, total = sum(part.size for part in spent), float(sum(part.sum() for part in spent))
+        version = "narrows: tap, both directions, whole test"
+        yield TRUTH, OWN, Value("cost_bytes", version, total, "bytes", count)
+
+    def _sojourns_ms(self, party: str, direction: str, load: Load) -> Floats:
+        parts = [load.those(rows.t_ns, rows.sojourn_ns) / 1e6 for rows in self._of(direction, party)]
+        return _joined(parts) if parts else np.zeros(0)
+
+    def _capacity_left(self, direction: str, load: Load) -> Value:
+        rate_bps = self.plan["link"][f"rate_{direction}_bps"]
+        version = "narrows: rate - all others' throughput, as TCP payload"
+        if rate_bps is None:
+            return Value("capacity_left", version, None, "bit/s", 0)
+        others = [load.those(rows.t_ns, rows.bytes) for rows in self._of(direction, THIRD, CROSS)]
+        taken_bps = float(sum(part.sum() for part in others)) * 8e9 / (load.window[1] - load.window[0])
+        left = max(0.0, 1.0 - taken_bps / rate_bps) * largest_goodput_bps(
+            rate_bps, self.plan["link"]["mtu_bytes"]
+        )
+        return Value("capacity_left", version, left, "bit/s", sum(part.size for part in others))
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One after the other; a single one as it is: of ten million packets a copy is felt."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _sent(rows: Packets) -> tuple[Floats, Floats, Floats, Floats]:
+    """Times, payload, IP bytes and flows."""
+    headers = np.where(rows.tcp, float(TCP_IPV4_HEADERS_BYTES), float(UDP_IPV4_HEADERS_BYTES))
+    ip = rows.bytes.astype(np.float64) - ETHERNET_HEADER_BYTES
+    return rows.t_ns.astype(np.float64), np.maximum(ip - headers, 0.0), ip, rows.flow.astype(np.float64)
+
+
+def _within(delays: Delays, load: Load) -> Delays:
+    t_ns, delay_ns = load.of(delays.t_ns, delays.delay_ns)
+    return Delays(t_ns, delay_ns, delays.interval_ns)
+
+
+def _before(delays: Delays, begins: int | None) -> Delays | None:
+    """What the same observer saw before the tool began; None where nothing was seen."""
+    if begins is None:
+        return None
+    first, last = np.searchsorted(delays.t_ns, [0, begins])
+    if last - first < 2:
+        return None
+    return Delays(delays.t_ns[first:last], delays.delay_ns[first:last], delays.interval_ns)

@@ -1,0 +1,113 @@
+"""The table `score` of a directory of results: worked out when first asked for, kept beside each run.
+
+DIR/<run id>/score.parquet holds the rows, and in its metadata which code of the metrics and which item under
+test they are of. A file of another code is made again: a changed definition never mixes with an old number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import narrows.metrics
+import narrows.runs
+from narrows.engine import layout
+from narrows.runs.score import A_DELAY, SCORE, score
+from narrows.store.results import Results
+
+FILE = "score.parquet"
+WORTH_A_PROCESS = 50  # runs: fewer are scored before another process has started
+MADE_BY = "narrows_scorer"
+SERIES = ("source", "series", "direction", "flow", "t_ns", "value", "unit")
+DEPARTURES = ("hop", "direction", "t_ns", "flow", "bytes", "sojourn_ns")
+
+
+def scores(
+    results: Results,
+    item_of: Callable[[Mapping[str, Any]], str | None],
+    progress: Callable[[str], None] | None = None,
+    workers: int = 1,
+) -> pl.DataFrame:
+    """Rows of all whole runs. `item_of` names the item under test of a plan; None: the run has none. Files of
+    another code are made again; `progress` hears of each that was made, by so many `workers`.
+    """
+    frames: dict[str, pl.DataFrame] = {}
+    missing: dict[str, tuple[Path, str]] = {}
+    for run in results.run_ids:
+        folder = results.run_directory(run)
+        test = item_of(json.loads((folder / layout.PLAN).read_bytes()))
+        if test is None:
+            continue
+        if _is_made(folder, test):
+            frames[run] = pl.read_parquet(folder / FILE)
+        else:
+            missing[run] = folder, test
+    for run in _made(missing, workers):
+        frames[run] = pl.read_parquet(missing[run][0] / FILE)
+        if progress is not None:
+            progress(run)
+    return pl.concat(
+        [frames[run] for run in results.run_ids if run in frames] or [pl.DataFrame(schema=SCORE)]
+    )
+
+
+def _made(missing: Mapping[str, tuple[Path, str]], workers: int) -> Iterator[str]:
+    """Score these runs, in processes where they are many; each run's id when it is done."""
+    workers = min(workers, len(missing) // WORTH_A_PROCESS)
+    if workers < 2:
+        for run, (folder, test) in missing.items():
+            make(folder, run, test)
+            yield run
+        return
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # of the processes: each has a core
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        jobs = {pool.submit(make, folder, run, test): run for run, (folder, test) in missing.items()}
+        for job in as_completed(jobs):
+            job.result()
+            yield jobs[job]
+
+
+def _is_made(folder: Path, test: str) -> bool:
+    path = folder / FILE
+    return path.exists() and pl.read_parquet_metadata(path).get(MADE_BY) == f"{version()} {test}"
+
+
+def make(folder: Path, run: str, test: str) -> None:
+    """Score one run and keep its rows beside it."""
+    plan = json.loads((folder / layout.PLAN).read_bytes())
+    frame = score(run, plan, *_tables(folder), test)
+    path = folder / FILE
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    frame.write_parquet(temporary, compression="zstd", metadata={MADE_BY: f"{version()} {test}"})
+    os.replace(temporary, path)
+
+
+def _tables(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Only the columns and rows that metrics read: a queue table has many times more."""
+    samples = pl.scan_parquet(folder / "samples.parquet").select(SERIES)
+    samples = samples.filter(pl.col("series").cast(pl.String).str.contains("|".join(A_DELAY)))
+    queue = pl.scan_parquet(folder / "queue.parquet").filter(pl.col("event").cast(pl.String) == "depart")
+    flows = pl.scan_parquet(folder / "flows.parquet")
+    return samples.collect(), queue.select(DEPARTURES).collect(), flows.collect()
+
+
+@cache
+def version() -> str:
+    """Which code worked the numbers out: a hash of the sources of the metrics."""
+    digest = hashlib.sha256()
+    for path in sorted(_sources()):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _sources() -> Iterable[Path]:
+    return (path for room in (narrows.metrics, narrows.runs) for path in Path(room.__path__[0]).rglob("*.py"))

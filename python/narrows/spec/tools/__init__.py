@@ -1,1 +1,0 @@
-"""One tool per file: what a person may put on the link."""

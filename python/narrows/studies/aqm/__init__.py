@@ -1,0 +1,1 @@
+"""The study of Ray et al. on active queue management and speed tests."""

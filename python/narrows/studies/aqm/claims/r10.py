@@ -1,0 +1,86 @@
+"""R10: added base latency shifts latency by a constant and leaves throughput and latency under load alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from narrows.metrics.latency.working_latency import working_latency
+from narrows.runs.observed import Observed, pooled
+from narrows.studies.aqm.claims.evidence import by, rates_mbps, usable, where
+from narrows.studies.verdict import Claim, Number, Verdict, comparisons, graded, ids, median_of, not_measured
+
+MAX_SHIFT_ERROR_MS = 0.5
+MAX_THROUGHPUT_CHANGE = 0.05
+MAX_WORKING_LATENCY_CHANGE_MS = 1
+
+CLAIM = Claim(
+    "R10",
+    "Added base latency shifts latency by a constant and leaves throughput and relative latency under load "
+    "alone",
+    "section 3",
+    "r10_base_latency_is_an_offset.py",
+)
+
+
+def judge(runs: Iterable[Observed]) -> Verdict:
+    """Each added latency against the smallest base RTT, under otherwise equal conditions."""
+    chosen = where(usable(runs), small_rtt=False)
+    numbers: list[Number] = []
+    shift: dict[str, bool] = {}
+    rate: dict[str, bool] = {}
+    load: dict[str, bool] = {}
+    used: list[Observed] = []
+    for (mbps, queue, burst, cross), same in by(chosen, "rate_mbps", "queue", "burst", "cross").items():
+        by_rtt = by(same, "base_rtt_ms")
+        if len(by_rtt) < 2:
+            continue
+        (first,) = next(iter(by_rtt))
+        base = by_rtt[(first,)]
+        for (rtt,), there in list(by_rtt.items())[1:]:
+            added = float(rtt) - float(first)
+            used += [*base, *there]
+            words = f"{mbps:g} Mbit/s, {queue}, burst {burst}, cross {cross}, +{added:g} ms"
+            idle, idle_base = (pooled(r.probe_rtt_ms("idle") for r in x) for x in (there, base))
+            if idle.size and idle_base.size:
+                off = float(np.median(idle) - np.median(idle_base)) - added
+                numbers.append(
+                    Number("idle RTT of the probe beyond base + added", "ms", off, int(idle.size), words)
+                )
+                shift[words] = abs(off) <= MAX_SHIFT_ERROR_MS
+            for direction in ("down", "up"):
+                now, before = rates_mbps(there, direction), rates_mbps(base, direction)
+                if now.size and before.size:
+                    change = float(np.median(now) / np.median(before)) - 1
+                    where_ = f"{words}, {direction}"
+                    numbers.append(Number("change of throughput", "%", 100 * change, int(now.size), where_))
+                    rate[where_] = abs(change) <= MAX_THROUGHPUT_CHANGE
+                    late, late_base = _added(there, direction), _added(base, direction)
+                    number = median_of("working latency", "ms", late, where_)
+                    if number is not None and late_base:
+                        numbers.append(number)
+                        moved = float(np.median(late) - np.median(late_base))
+                        load[where_] = abs(moved) <= MAX_WORKING_LATENCY_CHANGE_MS
+    if not numbers:
+        return not_measured(CLAIM, "no runs that differ in base RTT only")
+    reason = (
+        f"idle latency shifts by the added amount in {comparisons(shift)}; throughput stays within "
+        f"{MAX_THROUGHPUT_CHANGE:.0%} in {comparisons(rate)}; working latency within "
+        f"{MAX_WORKING_LATENCY_CHANGE_MS} ms in {comparisons(load)}"
+    )
+    return Verdict(
+        CLAIM,
+        graded([*shift.values(), *rate.values(), *load.values()]),
+        reason,
+        tuple(sorted(numbers, key=lambda n: (n.name, -abs(n.value)))[:18]),
+        "conditions that differ in base RTT only",
+        ids(used),
+        "Hypothesis where throughput changes: with a longer round trip a queue of fixed size is a smaller "
+        "share of the bandwidth-delay product, and one CUBIC flow recovers more slowly from each loss.",
+    )
+
+
+def _added(runs: list[Observed], direction: str) -> list[float]:
+    found = [working_latency(r.probe_rtt_ms(direction), r.probe_rtt_ms("idle")) for r in runs]
+    return [v for v in found if v is not None]

@@ -1,0 +1,54 @@
+"""T4: NewReno flows, and CUBIC flows, stay fair among themselves at Core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from narrows.runs.observed import Observed
+from narrows.studies.corescale.claims.many import (
+    cases,
+    lengths,
+    medians,
+    moved,
+    of_scale,
+    runs_of,
+    spread,
+    without,
+)
+from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+
+MIN_JAIN = 0.99
+LOSS_BASED = (("reno",), ("cubic",))
+
+CLAIM = Claim(
+    "T4",
+    "NewReno and CUBIC stay fair at Core, Jain's index above 0.99",
+    "section 3.5.1",
+    "t04_loss_based_are_fair.py",
+)
+
+
+def judge(runs: Iterable[Observed]) -> Verdict:
+    """Jain's index of each condition of one loss-based CCA and one base RTT."""
+    chosen = cases(runs, lambda case: case.ccas in LOSS_BASED)
+    found = medians("Jain's index", "1", chosen, lambda m: m.jain)
+    if not found:
+        return not_measured(CLAIM, "no condition of NewReno or CUBIC flows alone")
+    parts: list[bool] = []
+    words = []
+    for cca in ("reno", "cubic"):
+        own = {case: number for case, number in found.items() if case.ccas == (cca,)}
+        parts += [number.value > MIN_JAIN for number in own.values()]
+        words += [
+            f"{cca} at {scale} {spread(of_scale(own, scale))}"
+            for scale in dict.fromkeys(case.scale for case in own)
+        ]
+    verdict = Verdict(
+        CLAIM,
+        graded(parts),
+        f"Jain's index: {'; '.join(words)}",
+        (*found.values(), *moved(chosen, lambda m: m.jain_settled)),
+        lengths(chosen),
+        ids(runs_of(chosen)),
+    )
+    return without(verdict, chosen)

@@ -1,0 +1,23 @@
+"""T6: one BBR flow takes 40 % from thousands of NewReno or CUBIC flows."""
+
+from __future__ import annotations
+
+from narrows.runs.flow_case import FlowCase
+from narrows.studies.corescale.claims.shares_of import ShareClaim
+from narrows.studies.verdict import Claim
+
+LOW, HIGH = 0.3, 0.5  # "40 %"
+
+CLAIM = Claim(
+    "T6",
+    "One BBR flow takes 40 % against thousands of NewReno or CUBIC",
+    "Figures 3.6 and 3.7",
+    "t06_one_bbr_against_many.py",
+)
+
+
+def _is_one_against_many(case: FlowCase) -> bool:
+    return case.count("bbr") == 1 and case.flows > 2
+
+
+judge = ShareClaim(CLAIM, "bbr", ("reno", "cubic"), _is_one_against_many, LOW, HIGH).judge

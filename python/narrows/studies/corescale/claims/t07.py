@@ -1,0 +1,25 @@
+"""T7: as many BBR as NewReno or CUBIC flows: BBR takes 99.9 %."""
+
+from __future__ import annotations
+
+from narrows.studies.corescale.claims.shares_of import ShareClaim
+from narrows.studies.verdict import Claim
+
+LOW, HIGH = 0.99, 1.0  # "up to 99.9 %"
+
+CLAIM = Claim(
+    "T7",
+    "As many BBR as NewReno or CUBIC: BBR takes 99.9 %",
+    "Figure 3.8",
+    "t07_bbr_against_as_many.py",
+)
+
+judge = ShareClaim(
+    CLAIM,
+    "bbr",
+    ("reno", "cubic"),
+    lambda case: 2 * case.count("bbr") == case.flows > 2,
+    LOW,
+    HIGH,
+    tells_drain=True,
+).judge

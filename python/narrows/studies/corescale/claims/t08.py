@@ -1,0 +1,19 @@
+"""T8: as many CUBIC as NewReno flows: CUBIC takes 70 to 80 %."""
+
+from __future__ import annotations
+
+from narrows.studies.corescale.claims.shares_of import ShareClaim
+from narrows.studies.verdict import Claim
+
+LOW, HIGH = 0.7, 0.8
+
+CLAIM = Claim(
+    "T8",
+    "As many CUBIC as NewReno: CUBIC takes 70 to 80 %",
+    "Figure 3.5",
+    "t08_cubic_against_newreno.py",
+)
+
+judge = ShareClaim(
+    CLAIM, "cubic", ("reno",), lambda case: 2 * case.count("cubic") == case.flows, LOW, HIGH
+).judge

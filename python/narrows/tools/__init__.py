@@ -1,0 +1,1 @@
+"""Tools: one folder for each speed test, probe or service."""

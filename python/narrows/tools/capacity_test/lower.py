@@ -1,0 +1,46 @@
+"""The capacity test: one iperf3 test per direction, one after the other, each with its own server and
+port."""
+
+from __future__ import annotations
+
+from narrows.plan.lowering import Lowering, background, foreground
+from narrows.plan.model import AfterItem, Composite, TrafficItem
+from narrows.spec.traffic import Traffic
+from narrows.tools.capacity_test.spec import capacity_test
+from narrows.tools.iperf3.lower import IPERF3_PORT, SERVER_EXITS, roles
+from narrows.units import NS_PER_S
+
+
+def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
+    """For each direction `<id>.<direction>`, and its server."""
+    assert isinstance(item, capacity_test)
+    made: list[TrafficItem] = []
+    parts: list[str] = []
+    for direction in item.directions():
+        part = f"{item_id}.{direction}"
+        # A port that the experiment names is the first direction's; the next takes the one after it.
+        listener, caller, way = roles(state, direction, item["dscp"])
+        port = state.port(item, item_id, listener, IPERF3_PORT, offset=len(parts))
+        address = state.topology.address(listener)
+        argv = ["iperf3", "-c", address, "-p", str(port), "--json"]
+        argv += ["-t", str(item["duration"].ns // NS_PER_S), "-O", str(item["omit"].ns // NS_PER_S)]
+        argv += ["-P", str(item["connections"]), "-i", f"{item['interval'].seconds:g}", "-C", item["cca"]]
+        argv += ["--dscp", str(item["dscp"])] if item["dscp"] else []
+        argv += way
+        server = ("iperf3", "-s", "-1", "-p", str(port), "--json")
+        client = foreground(item, item_id, "capacity_test", tuple(argv), state)
+        start = AfterItem(after=parts[-1], delay_ns=item["pause"].ns) if parts else client.start
+        at = f"{address}:{port}"
+        made += [
+            background(f"{part}-server", "iperf3-server", listener, server, at, SERVER_EXITS),
+            client.model_copy(update={"id": part, "node": caller, "start": start}),
+        ]
+        parts.append(part)
+    link = state.run.link
+    advertised = {
+        "advertised_down_bps": (item["advertised"] or link["rate"]).bps,
+        "advertised_up_bps": (item["advertised_up"] or link.up("rate")).bps,
+    }
+    options = {"omit_ns": item["omit"].ns, "duration_ns": item["duration"].ns, **advertised}
+    state.composites.append(Composite(id=item_id, tool="capacity_test", parts=tuple(parts), options=options))
+    return made

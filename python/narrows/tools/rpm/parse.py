@@ -1,0 +1,136 @@
+"""Responsiveness: the JSON lines of our rpm-client: probes, intervals, summary.
+
+Every probe is kept with its parts at the time of its completion, so that any variant of the metric can be
+computed later (`narrows.metrics.latency.rpm_variants`). The figures are the client's own: the draft's formula
+over the last MAD intervals of its own length, at the interval where its test ended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from narrows.errors import StoreError
+from narrows.store.parsers.common import Parsed
+
+DIRECTIONS = {"download": "down", "upload": "up", "both": None}
+IDLE = "idle"
+CONFIDENCE = {"low": 0.0, "medium": 1.0, "high": 2.0}
+NS_PER_MS = 1e6
+Line = dict[str, Any]
+
+
+def lines(text: str, *, where: str) -> list[Line]:
+    """All lines of the client; anything else is an error with its line."""
+    found: list[Line] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            raise StoreError(
+                f"not JSON ({error}): {line.strip()[:200]}",
+                where=f"{where}:{number}",
+                remedy="the client was cut off or printed something else; its stderr is in raw/ too",
+            ) from None
+        if not isinstance(value, dict) or not isinstance(value.get("Value"), dict) or "Key" not in value:
+            raise StoreError("not a line of narrows' rpm-client", where=f"{where}:{number}")
+        found.append(value)
+    return found
+
+
+def parse(text: str, item: str, *, epoch_ns: int, where: str = "rpm") -> Parsed:
+    """Series and figures. The client's stamps are CLOCK_MONOTONIC; `epoch_ns` is that of t = 0."""
+    parsed = Parsed()
+    read = lines(text, where=where)
+    values: dict[str, list[Line]] = {}
+    for line in read:
+        values.setdefault(str(line["Key"]), []).append(line["Value"])
+    try:
+        probes = values.get("probe", [])
+        _idle(parsed, [p for p in probes if p["test"] == IDLE], item, epoch_ns)
+        for test, direction in DIRECTIONS.items():
+            own = [p for p in probes if p["test"] == test]
+            _probes(parsed, own, item, direction, epoch_ns)
+            _intervals(parsed, [i for i in values.get("interval", []) if i["test"] == test], item, epoch_ns)
+        if "summary" not in values:
+            parsed.warnings.append("rpm: the client was stopped before its summary; its figures are absent")
+        for summary in values.get("summary", []):
+            for test, figures in summary["tests"].items():
+                _figures(parsed, test, DIRECTIONS[test], figures)
+    except (KeyError, TypeError) as error:
+        raise StoreError(f"a line of rpm-client lacks or misuses {error}", where=where) from None
+    return parsed
+
+
+def _completed(probes: Iterable[Line]) -> list[Line]:
+    return sorted((p for p in probes if "error" not in p), key=lambda p: p["end_ns"])
+
+
+def _parts(
+    parsed: Parsed, probes: list[Line], source: str, direction: str | None, epoch_ns: int, kind: str
+) -> None:
+    """One series for each part of the probes of a kind; TLS per round trip."""
+    times = [p["end_ns"] - epoch_ns for p in probes]
+    for part in ("tcp", "tls", "http"):
+        if not any(p.get(f"{part}_ns") is not None for p in probes):
+            continue
+        took = [p.get(f"{part}_ns") for p in probes]
+        if part == "tls":
+            took = [
+                None if ns is None else ns / p["tls_round_trips"] for ns, p in zip(took, probes, strict=True)
+            ]
+        parsed.add(f"{kind}_{part}", "ns", times, took, source=source, direction=direction)
+
+
+def _probes(parsed: Parsed, probes: list[Line], item: str, direction: str | None, epoch_ns: int) -> None:
+    done = _completed(probes)
+    for kind in ("foreign", "self"):
+        _parts(parsed, [p for p in done if p["kind"] == kind], item, direction, epoch_ns, kind)
+
+
+def _idle(parsed: Parsed, probes: list[Line], item: str, epoch_ns: int) -> None:
+    done = _completed(probes)
+    _parts(parsed, done, f"{item}/idle", None, epoch_ns, "foreign")
+    handshakes = sorted(p["tcp_ns"] for p in done)
+    if handshakes:
+        middle = len(handshakes) // 2
+        median = (handshakes[middle] + handshakes[-middle - 1]) / 2
+        parsed.figure("rpm_idle_tcp_ms", median / NS_PER_MS, "ms")
+
+
+def _intervals(parsed: Parsed, intervals: list[Line], item: str, epoch_ns: int) -> None:
+    times = [i["end_ns"] - epoch_ns for i in intervals]
+    for test in ("download", "upload"):
+        direction, name = DIRECTIONS[test], f"{test}_bytes"
+        if any(name in i for i in intervals):
+            parsed.add(
+                "interval_bytes",
+                "bytes",
+                times,
+                [i[name] for i in intervals],
+                source=item,
+                direction=direction,
+            )
+    for test in {i["test"] for i in intervals}:
+        connections = [i["connections"] for i in intervals]
+        parsed.add("connections", "1", times, connections, source=item, direction=DIRECTIONS[test])
+
+
+def _figures(parsed: Parsed, test: str, direction: str | None, figures: Line) -> None:
+    if figures.get("error") is not None:
+        parsed.warnings.append(f"rpm {test}: {figures['error']}; the figures are of what was measured before")
+    for name, key, unit in (
+        ("rpm", "rpm", "1/min"),
+        ("rpm_foreign", "foreign_rpm", "1/min"),
+        ("rpm_loaded", "loaded_rpm", "1/min"),
+        ("rpm_goodput_bps", "goodput_bps", "bit/s"),
+        ("rpm_connections", "connections", "1"),
+        ("rpm_intervals", "intervals", "1"),
+    ):
+        parsed.figure(name, figures[key], unit, direction)
+    for kind in ("foreign", "self"):
+        counts = figures[f"{kind}_probes"]
+        parsed.figure(f"rpm_{kind}_probes", counts["completed"], "probes", direction)
+    for name in ("goodput", "responsiveness"):
+        parsed.figure(f"rpm_{name}_confidence", CONFIDENCE[figures[f"{name}_confidence"]], "1", direction)
