@@ -25,7 +25,7 @@ setup: ## install what is missing, make the Python environment, build the agent 
 	@scripts/setup.sh
 
 agent: ## build the agent
-	cd agent && cargo build --release --locked
+	cd crates && cargo build --release --locked
 
 kernel: setup ## build the kernel under test into the cache (once; five to nine minutes)
 	./narrows kernel build
@@ -56,14 +56,16 @@ bench: kernel agent ## speed and memory against their targets and against ns-3; 
 	$(PYTHON) bench/run.py --rows $(or $(ROWS),all)
 
 # Without a sanitizer a stable Rust will do: the parsers are safe Rust, and what counts is panics and assertions.
-# What is found stays in agent/fuzz/found, where the next call goes on; tests replay agent/fuzz/corpus.
+# What is found stays in crates/fuzz/found, where the next call goes on. What is kept of it is in crates/fuzz/corpus, which
+# tests replay: an archive for each target, and another beside it (probes.2.tar.gz) for what is found later.
 fuzz: ## fuzz the agent's parsers, FUZZ_SECONDS=60 each; needs cargo-fuzz (FUZZ=probes: only this)
 	@{ cargo fuzz --version && command -v c++; } >/dev/null 2>&1 || { \
 	    echo 'error: make fuzz needs cargo-fuzz and a C++ compiler: cargo install --locked cargo-fuzz; apt-get install g++' >&2; \
 	    exit 1; }
-	cd agent && set -e; for target in $(or $(FUZZ),$$(ls fuzz/corpus)); do \
-	    mkdir -p fuzz/found/$$target; \
-	    cargo fuzz run -s none $$target fuzz/found/$$target fuzz/corpus/$$target -- -max_len=4096 \
+	cd crates && set -e; for target in $(or $(FUZZ),$$(basename -s .rs fuzz/fuzz_targets/*.rs)); do \
+	    rm -rf fuzz/kept/$$target; mkdir -p fuzz/found/$$target fuzz/kept/$$target; \
+	    for archive in fuzz/corpus/$$target.*; do tar -xzf $$archive -C fuzz/kept/$$target; done; \
+	    cargo fuzz run -s none $$target fuzz/found/$$target fuzz/kept/$$target -- -max_len=4096 \
 	        -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1; \
 	done
 
@@ -74,14 +76,14 @@ lint: setup ## check style, types, layers and shell scripts; changes nothing
 	MYPYPATH=python:bench .venv/bin/mypy bench
 	.venv/bin/lint-imports
 	git ls-files -z '*.sh' narrows .ci/run | xargs -0 -r .venv/bin/shellcheck
-	cd agent && cargo fmt --check && cargo clippy --locked --all-targets --quiet -- -D warnings
+	cd crates && cargo fmt --all --check && cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 
 test-fast: setup ## tests that need no kernel and no root; under a minute
 	$(PYTHON) -m pytest -q -n $(JOBS) -m "not kernel and not root and not slow"
 
 test: lint kernel ## all set-up, style and types, and every test
 	$(PYTHON) -m pytest -q -n $(JOBS)
-	cd agent && cargo test --locked --quiet
+	cd crates && cargo test --locked --workspace --quiet
 
 requirements: setup ## resolve requirements*.in anew, with hashes
 	.venv/bin/pip-compile -q --strip-extras --generate-hashes --no-emit-find-links --no-emit-index-url \
@@ -90,4 +92,4 @@ requirements: setup ## resolve requirements*.in anew, with hashes
 	    --no-emit-index-url --no-emit-trusted-host -o requirements-dev.txt requirements-dev.in
 
 clean: ## remove what was built in the checkout
-	rm -rf .venv agent/target
+	rm -rf .venv crates/target

@@ -69,7 +69,7 @@ fi
 
 # ---- agent, in the background: the rest mostly waits for downloads -----------------------------------------
 
-(cd agent && exec cargo build --release --locked --quiet) &
+(cd crates && exec cargo build --release --locked --quiet) &
 agent=$!
 trap 'kill "$agent" 2>/dev/null || true' EXIT
 
@@ -115,7 +115,7 @@ done
 # ---- the agent's end -------------------------------------------------------------------------------------
 
 if ! wait "$agent"; then
-    say "error: the agent did not build (cd agent && cargo build --release)"
+    say "error: the agent did not build (cd crates && cargo build --release)"
     exit 1
 fi
 trap - EXIT

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CLIENT = Path(__file__).parent / "ndt7-js"
-AGENT = ROOT / "agent/target/x86_64-unknown-linux-gnu/release/narrows-agent"
+AGENT = ROOT / "crates/target/x86_64-unknown-linux-gnu/release/narrows-agent"
 
 
 @pytest.fixture(scope="module")

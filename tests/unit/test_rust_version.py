@@ -21,7 +21,7 @@ def test_no_locked_crate_asks_for_a_newer_rust_than_set_up_does() -> None:
     assert minimum is not None
     shown = subprocess.run(
         ["cargo", "metadata", "--format-version", "1", "--locked"],
-        cwd=CHECKOUT / "agent", capture_output=True, text=True, check=True,
+        cwd=CHECKOUT / "crates", capture_output=True, text=True, check=True,
     )  # fmt: skip
     packages = json.loads(shown.stdout)["packages"]
     own = next(package for package in packages if package["name"] == "narrows-agent")

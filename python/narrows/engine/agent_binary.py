@@ -12,9 +12,9 @@ from narrows.errors import EngineError
 ENV = "NARROWS_AGENT"
 _CHECKOUT = Path(__file__).resolve().parents[3]
 _BUILT = (
-    "agent/target/release/narrows-agent",
-    "agent/target/x86_64-unknown-linux-gnu/release/narrows-agent",
-    "agent/target/x86_64-unknown-linux-musl/release/narrows-agent",
+    "crates/target/release/narrows-agent",
+    "crates/target/x86_64-unknown-linux-gnu/release/narrows-agent",
+    "crates/target/x86_64-unknown-linux-musl/release/narrows-agent",
 )
 REMEDY = f"make agent   (or set {ENV} to a built binary)"
 

@@ -1,0 +1,371 @@
+//! Link rate: full-size datagrams kept in flight by a window, their dispersal read from arrival stamps.
+//!
+//! Sender and receiver share this process, so the window follows arrivals at once: a queue of about
+//! `Window::queue` packets stands at the bottleneck whatever its rate, below the depth of any sane FIFO. (When
+//! a deep bucket runs dry over a long path, what was under way may overrun it; that loss does no harm here.)
+//! Packets that a full token bucket lets pass find no queue. Measuring starts once a queue stands, so that
+//! bursts of any depth do not count. Where a faster line stands before the bucket, the first queue is the
+//! line's: as long as what is measured is too fast for the plan, the bucket may still be emptying, and the
+//! train goes on, to its deadline at the latest.
+//!
+//! Where no such queue ever stands (a FIFO of a few packets, an AQM that drops what a single flow queues), a
+//! train is paced instead, a little faster than the plan's rate: any queue of one packet or more is then never
+//! empty, and grows by one packet in twenty. A link that is faster passes the train as it was sent, which is too
+//! fast for the plan.
+
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use super::dispersal::Dispersal;
+use crate::clock::Clock;
+use crate::error::{During, Result, RunError, Stage};
+use crate::nodes::Nodes;
+use crate::sys;
+use crate::traffic::sockaddr;
+use narrows_wire::stamped::{self, Receiver};
+
+const IP_AND_UDP_BYTES: usize = 28;
+const HEAD_BYTES: usize = 8;
+const MAGIC: u32 = 0x6e72_7774;
+const MOST_BYTES: u64 = 512 << 20;
+/// A paced train's rate over the plan's: more than the tolerance of the rate.
+const OVERDRIVE: f64 = 1.05;
+/// What a paced train sends at once, to empty a bucket of a packet or two and to fill the queue.
+const PACED_AT_ONCE: usize = 4;
+/// Its arrivals before measuring starts, and those measured at least.
+const PACED_FIRST: usize = 5;
+const PACED_LEAST: usize = 12;
+/// Above this times the plan's rate a bucket is still emptying.
+const PACED_EXACT: f64 = 1.002;
+const PACED_SLACK_NS: i64 = 20_000_000;
+
+pub struct Path<'a> {
+    pub from: &'a str,
+    pub to: &'a str,
+    pub address: Ipv4Addr,
+    pub expected_bps: f64,
+    /// Above this it is not the bottleneck that is measured.
+    pub too_fast_bps: f64,
+    pub one_way_ns: i64,
+    /// Of `measure`.
+    pub deadline_t: i64,
+    /// Of `measure_paced` too, for which `measure` leaves time.
+    pub end_t: i64,
+    /// Of the two directions.
+    pub is_last: bool,
+}
+
+pub struct Found {
+    pub bps: f64,
+    /// A paced train came as fast as it was sent: the link is as fast as this or faster.
+    pub at_least: bool,
+    pub burst_bytes: u64,
+}
+
+/// How many packets to keep where, for a rate.
+#[derive(Debug, PartialEq)]
+struct Window {
+    packet_ns: f64,
+    /// Packets that may stand in the queue.
+    queue: i64,
+    /// Packets that are under way at the link's rate.
+    on_the_way: i64,
+    in_flight: i64,
+    /// Packets over which dispersal is measured.
+    measured: usize,
+}
+
+impl Window {
+    fn new(rate_bps: f64, mtu: usize, one_way_ns: i64) -> Window {
+        let packet_ns = mtu as f64 * 8e9 / rate_bps;
+        let queue = (20e6 / packet_ns).clamp(8.0, 60.0) as i64;
+        let on_the_way = (one_way_ns as f64 / packet_ns).ceil() as i64;
+        Window {
+            packet_ns,
+            queue,
+            on_the_way,
+            in_flight: queue + on_the_way,
+            measured: (100e6 / packet_ns).clamp(30.0, 500.0) as usize,
+        }
+    }
+
+    /// What measuring takes at least.
+    fn takes_ns(&self) -> i64 {
+        ((self.in_flight as usize + self.measured) as f64 * self.packet_ns) as i64
+    }
+
+    fn tick_ns(&self) -> i64 {
+        (self.queue as f64 * self.packet_ns / 3.0) as i64
+    }
+}
+
+fn open(path: &Path, nodes: &Nodes) -> Result<(OwnedFd, OwnedFd, usize)> {
+    let what = || "opening calibration sockets".to_string();
+    let receiver = nodes.socket(path.to, libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+    let sender = nodes.socket(path.from, libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+    stamped::enable(receiver.as_raw_fd()).during(what)?;
+    let room: i32 = 64 << 20;
+    sys::setsockopt(
+        receiver.as_raw_fd(),
+        libc::SOL_SOCKET,
+        libc::SO_RCVBUFFORCE,
+        &room,
+    )
+    .during(what)?;
+    sys::setsockopt(sender.as_raw_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &room).during(what)?;
+    let r = socket2::SockRef::from(&receiver);
+    r.bind(&sockaddr(path.address, 0)).during(what)?;
+    let port = r
+        .local_addr()
+        .during(what)?
+        .as_socket_ipv4()
+        .map_or(0, |a| a.port());
+    socket2::SockRef::from(&sender)
+        .connect(&sockaddr(path.address, port))
+        .during(what)?;
+    let mtu = sys::getsockopt_i32(sender.as_raw_fd(), libc::IPPROTO_IP, libc::IP_MTU).during(what)?;
+    Ok((sender, receiver, mtu as usize))
+}
+
+/// The number in a train of a datagram, if it is one of a train.
+fn number_of(data: &[u8]) -> Option<usize> {
+    let head: [u8; HEAD_BYTES] = data.get(..HEAD_BYTES)?.try_into().ok()?;
+    let [magic @ .., a, b, c, d] = head;
+    (magic == MAGIC.to_be_bytes()).then(|| u32::from_be_bytes([a, b, c, d]) as usize)
+}
+
+/// Sends `count` datagrams numbered from `first` in as few calls as possible.
+fn send_run(fd: RawFd, first: usize, count: usize, payload: &[u8]) -> Result<()> {
+    let heads: Vec<[u8; HEAD_BYTES]> = (first..first + count)
+        .map(|seq| {
+            let mut h = [0u8; HEAD_BYTES];
+            h[..4].copy_from_slice(&MAGIC.to_be_bytes());
+            h[4..].copy_from_slice(&(seq as u32).to_be_bytes());
+            h
+        })
+        .collect();
+    let part = |b: &[u8]| libc::iovec {
+        iov_base: b.as_ptr() as *mut libc::c_void,
+        iov_len: b.len(),
+    };
+    let mut iovecs: Vec<[libc::iovec; 2]> = heads
+        .iter()
+        .map(|h| [part(h), part(&payload[HEAD_BYTES..])])
+        .collect();
+    let mut messages: Vec<libc::mmsghdr> = iovecs
+        .iter_mut()
+        .map(|pair| {
+            // SAFETY: all-zero is a valid mmsghdr.
+            let mut m: libc::mmsghdr = unsafe { std::mem::zeroed() };
+            m.msg_hdr.msg_iov = pair.as_mut_ptr();
+            m.msg_hdr.msg_iovlen = 2;
+            m
+        })
+        .collect();
+    let mut done = 0;
+    while done < count {
+        // SAFETY: messages point into iovecs, heads and payload, which live through the call.
+        let n = unsafe { libc::sendmmsg(fd, messages[done..].as_mut_ptr(), (count - done) as u32, 0) };
+        match sys::cvt(n) {
+            Ok(n) => done += n as usize,
+            // A full device queue drops the rest; to the receiver that is loss.
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN)) => return Ok(()),
+            Err(e) => {
+                return Err(RunError::new(
+                    Stage::Calibration,
+                    format!("sending a packet train: {e}"),
+                ))
+            }
+        }
+    }
+    Ok(())
+}
+
+/// None: no queue stood until the deadline, or packets were lost and the time is needed for a paced train.
+pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>> {
+    let (sender, receiver, mtu) = open(path, nodes)?;
+    let window = Window::new(path.expected_bps, mtu, path.one_way_ns);
+    let payload = vec![0u8; mtu - IP_AND_UDP_BYTES];
+    let queued_ns = path.one_way_ns + (3.0 * window.packet_ns) as i64;
+    let mut dispersal = Dispersal::new(queued_ns, window.queue as usize / 2);
+    let mut stamps = Receiver::new(HEAD_BYTES);
+    let mut sent: Vec<i64> = Vec::new();
+    // Arrivals keep their order, so a packet overtaken by a later one is lost.
+    let mut accounted: usize = 0;
+    let mut last_arrival = clock.t();
+    let mut lost = false;
+    let stall_ns = path.one_way_ns + 3 * window.tick_ns() + 200_000_000;
+    let mut next_tick = clock.t();
+    let mut too_fast = None;
+    let enough_t = clock.t() + window.takes_ns() * 3 / 2 + 2 * path.one_way_ns;
+    let give_up_t = enough_t.max(path.end_t - paced_takes_ns(path, mtu));
+    let bps = loop {
+        let now = clock.t();
+        loop {
+            let n = stamps
+                .receive(receiver.as_raw_fd(), |d| {
+                    let Some(seq) = number_of(d.data) else { return };
+                    let Some(sent_ns) = sent.get(seq) else { return };
+                    lost |= seq > accounted;
+                    accounted = accounted.max(seq + 1);
+                    last_arrival = now;
+                    let arrived_ns = clock.t_of_wall(d.arrived_wall_ns);
+                    if dispersal.measured < window.measured {
+                        dispersal.arrival(*sent_ns, arrived_ns, d.len + IP_AND_UDP_BYTES);
+                    }
+                })
+                .during(|| "receiving a packet train".into())?;
+            if n < 64 {
+                break;
+            }
+        }
+        let over = now > path.deadline_t || sent.len() as u64 * mtu as u64 > MOST_BYTES;
+        if dispersal.measured >= window.measured {
+            if over || dispersal.bps(mtu) <= path.too_fast_bps {
+                break dispersal.bps(mtu);
+            }
+            too_fast = Some(dispersal.bps(mtu));
+            dispersal.was_burst(mtu);
+        }
+        if let (true, Some(bps)) = (over, too_fast) {
+            // There is no bottleneck of the plan's rate behind: the last whole measurement says what there is.
+            break bps;
+        }
+        if now - last_arrival > stall_ns {
+            lost = true;
+            accounted = sent.len();
+            last_arrival = now;
+        }
+        if over || (now > give_up_t && lost && too_fast.is_none()) {
+            return Ok(None);
+        }
+        // While a bucket lets more than a window pass, more in flight empties it sooner; but where that was more
+        // than the queue holds, it would be again.
+        let deep = dispersal.bytes_before > window.in_flight as u64 * mtu as u64;
+        let window_now = match deep && !dispersal.queues() && !lost {
+            true => window.in_flight + 2 * window.on_the_way,
+            false => window.in_flight,
+        };
+        let room = window_now - (sent.len() - accounted) as i64;
+        if room > 0 {
+            let first = sent.len();
+            sent.resize(first + room as usize, clock.t());
+            send_run(sender.as_raw_fd(), first, room as usize, &payload)?;
+        }
+        next_tick = (next_tick + window.tick_ns()).max(now);
+        sys::sleep_until(next_tick + clock.epoch_mono_ns);
+    };
+    // What is still on the way goes first; whoever measures next finds an idle path.
+    let drain_ns = path.one_way_ns + (window.in_flight as f64 * 1.5 * window.packet_ns) as i64;
+    sys::sleep_until(clock.t() + drain_ns + clock.epoch_mono_ns);
+    Ok(Some(Found {
+        bps,
+        at_least: false,
+        burst_bytes: dispersal.burst_bytes(bps),
+    }))
+}
+
+/// The gap between the packets of a paced train, and how many of them are measured.
+fn pace(rate_bps: f64, mtu: usize) -> (f64, usize) {
+    let packet_ns = mtu as f64 * 8e9 / rate_bps;
+    (
+        packet_ns / OVERDRIVE,
+        (100e6 / packet_ns).clamp(PACED_LEAST as f64, 100.0) as usize,
+    )
+}
+
+/// What a paced train takes, until what it has queued is gone.
+fn paced_takes_ns(path: &Path, mtu: usize) -> i64 {
+    let (gap_ns, measured) = pace(path.expected_bps, mtu);
+    let packets = (PACED_AT_ONCE + PACED_FIRST + measured) as f64;
+    6 * path.one_way_ns + (1.5 * packets * gap_ns) as i64 + PACED_SLACK_NS
+}
+
+/// The rate by a paced train, for queues too short or too strict for `measure`.
+pub fn measure_paced(path: &Path, end_t: i64, nodes: &Nodes, clock: Clock) -> Result<Found> {
+    let (sender, receiver, mtu) = open(path, nodes)?;
+    let (gap_ns, measured) = pace(path.expected_bps, mtu);
+    let payload = vec![0u8; mtu - IP_AND_UDP_BYTES];
+    // Whether a queue stood or not: if none did, the train comes faster than the plan's rate.
+    let mut dispersal = Dispersal::new(i64::MIN, PACED_FIRST);
+    let mut stamps = Receiver::new(HEAD_BYTES);
+    let began_t = clock.t();
+    let (mut sent, mut arrived) = (0, 0);
+    let mut too_fast = None;
+    let bps = loop {
+        loop {
+            let n = stamps
+                .receive(receiver.as_raw_fd(), |d| {
+                    if number_of(d.data).is_none() || dispersal.measured >= measured {
+                        return;
+                    }
+                    arrived += 1;
+                    let at_ns = clock.t_of_wall(d.arrived_wall_ns);
+                    dispersal.arrival(0, at_ns, d.len + IP_AND_UDP_BYTES);
+                })
+                .during(|| "receiving a paced packet train".into())?;
+            if n < 64 {
+                break;
+            }
+        }
+        let now = clock.t();
+        let over = now > end_t;
+        // What is far slower than the plan says is known by fewer, and what is hardly faster is no burst any more.
+        let late = now > began_t + 2 * paced_takes_ns(path, mtu);
+        let (enough, most_bps) = match over || late {
+            true => (PACED_LEAST, path.too_fast_bps),
+            false => (measured, path.expected_bps * PACED_EXACT),
+        };
+        if dispersal.measured >= enough {
+            let bps = dispersal.bps(mtu);
+            if over || bps <= most_bps {
+                break bps;
+            }
+            too_fast = Some(bps);
+            dispersal.was_burst(mtu);
+        }
+        if let (true, Some(bps)) = (over, too_fast) {
+            break bps;
+        }
+        if over {
+            return Err(RunError::new(
+                Stage::Calibration,
+                format!(
+                    "no queue stood for a train towards {}, and of one paced at {:.3} Mbit/s too few arrived before \
+                     t = 0 ({arrived} of {sent}): is the path as fast as the plan says, does its queue hold a packet, and \
+                     is there time enough (epoch_monotonic_ns) to measure?",
+                    path.to,
+                    path.expected_bps * OVERDRIVE / 1e6
+                ),
+            ));
+        }
+        let count = if sent == 0 { PACED_AT_ONCE } else { 1 };
+        send_run(sender.as_raw_fd(), sent, count, &payload)?;
+        sent += count;
+        let next_t = began_t + ((sent - PACED_AT_ONCE + 1) as f64 * gap_ns) as i64;
+        sys::sleep_until(next_t.max(now) + clock.epoch_mono_ns);
+    };
+    let queued = sent as f64 * (OVERDRIVE - 1.0) + PACED_AT_ONCE as f64;
+    let drain_ns = path.one_way_ns + (queued * OVERDRIVE * gap_ns) as i64;
+    sys::sleep_until(clock.t() + drain_ns + clock.epoch_mono_ns);
+    Ok(Found {
+        bps,
+        at_least: bps > path.too_fast_bps,
+        burst_bytes: dispersal.burst_bytes(bps),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_stays_well_below_a_hundred_packets_at_any_rate() {
+        for rate in [1e6, 1e7, 1e8, 1e9, 1e10] {
+            let w = Window::new(rate, 1500, 0);
+            assert!((8..=60).contains(&w.queue), "{rate}: {w:?}");
+        }
+        // 100 Mbit/s, 50 ms one way: 120 µs per packet, 417 on the way
+        assert_eq!(Window::new(1e8, 1500, 50_000_000).in_flight, 60 + 417);
+    }
+}

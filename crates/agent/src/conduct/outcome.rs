@@ -1,0 +1,105 @@
+//! What is said of items while they run, and what result.json says of them.
+
+use serde_json::{json, Map, Value};
+
+use super::Conductor;
+use crate::actor::{Actor, Progress};
+use crate::error::{RunError, Stage};
+use crate::settle::Settling;
+
+/// An item, sampler or capture, and what became of it.
+pub(super) struct Slot {
+    pub(super) id: String,
+    pub(super) actor: Box<dyn Actor>,
+    pub(super) start_ns: Option<i64>,
+    pub(super) end_ns: Option<i64>,
+    pub(super) stopped: bool,
+    pub(super) failed: bool,
+    pub(super) details: Option<Value>,
+}
+
+impl Slot {
+    pub(super) fn new(id: &str, actor: Box<dyn Actor>) -> Slot {
+        Slot {
+            id: id.to_string(),
+            actor,
+            start_ns: None,
+            end_ns: None,
+            stopped: false,
+            failed: false,
+            details: None,
+        }
+    }
+}
+
+impl Conductor<'_> {
+    pub(super) fn note(&self) -> String {
+        let running = |s: &&Slot| s.start_ns.is_some() && s.end_ns.is_none();
+        let items = self.slots[..self.plan.traffic.len()].iter().filter(running);
+        let mut note = items.map(|s| s.id.as_str()).collect::<Vec<_>>().join(" ");
+        if let Some(moved) = self.settling.as_ref().and_then(Settling::note) {
+            note = format!("{moved} · {note}");
+        }
+        note
+    }
+
+    pub(super) fn limit(&mut self) {
+        if self.schedule.all_done() {
+            return;
+        }
+        let limit_s = self.plan.limit_ns as f64 / 1e9;
+        self.fail(RunError::new(
+            Stage::Limit,
+            format!("still running at the limit of {limit_s} s: {}", self.note()),
+        ));
+    }
+
+    /// An item whose time was over while a server was still not ready has measured nothing.
+    pub(super) fn check_all_started(&mut self) {
+        let slots = &self.slots[..self.plan.traffic.len()];
+        let unready = |s: &&Slot| {
+            s.start_ns.is_some() && s.end_ns.is_none() && matches!(s.actor.progress(), Progress::Starting)
+        };
+        let never = slots.iter().find(|s| s.start_ns.is_none() && s.end_ns.is_none());
+        if let (None, Some(server), Some(item)) = (&self.failure, slots.iter().find(unready), never) {
+            let message = format!("was not ready when {} was to end, which never started", item.id);
+            let error = RunError::new(Stage::Traffic, message).item(&server.id);
+            self.fail(error);
+        }
+    }
+
+    /// `items` of result.json.
+    pub fn items(&self) -> Value {
+        let mut out = Map::new();
+        for (i, _) in self.plan.traffic.iter().enumerate() {
+            let s = &self.slots[i];
+            let status = match (s.start_ns, s.failed) {
+                (None, _) => "not started",
+                (_, true) => "failed",
+                _ if s.end_ns.is_none() => "failed",
+                _ if s.stopped => "stopped",
+                _ => "ended",
+            };
+            let mut item = Map::new();
+            item.insert("status".into(), json!(status));
+            item.insert("start_ns".into(), json!(s.start_ns));
+            item.insert("end_ns".into(), json!(s.end_ns));
+            item.insert("exit_code".into(), json!(s.actor.exit_code()));
+            item.insert("details".into(), json!(s.details));
+            out.insert(s.id.clone(), Value::Object(item));
+        }
+        Value::Object(out)
+    }
+
+    /// `until_settled` of result.json: how the rule ended; null without one.
+    pub fn settled(&self) -> Value {
+        json!(self.settling.as_ref().map(Settling::report))
+    }
+
+    /// `captures` of result.json: packets and drops of each.
+    pub fn captures(&self) -> Value {
+        let first = self.slots.len() - self.plan.captures.len();
+        let each = |s: &Slot| (s.id.clone(), json!(s.details));
+        Value::Object(self.slots[first..].iter().map(each).collect())
+    }
+}

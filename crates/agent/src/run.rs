@@ -1,0 +1,228 @@
+//! One run from plan to result.json: set-up, calibration, snapshots, traffic, snapshots.
+//!
+//! Whatever happens, result.json is written last and whole. How the machine around it is prepared (guest or
+//! host) is not known here.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{json, Map, Value};
+
+use crate::actor::{EventLog, Places};
+use crate::clock::Clock;
+use crate::conduct::{Conductor, SNAPSHOT_BEFORE_NS};
+use crate::error::{During, Result, RunError, Stage};
+use crate::host_tap::HostTap;
+use crate::nodes::Nodes;
+use crate::reactor::Reactor;
+use crate::status::Interrupt;
+use crate::{calibrate, collect, flow_tap, run_ahead, setup, status, sys};
+use narrows_plan::Plan;
+
+pub struct Run {
+    pub plan: Plan,
+    pub places: Places,
+    pub guest: bool,
+    /// On a host: None once it is finished.
+    pub host_tap: Option<HostTap>,
+    pub result: Map<String, Value>,
+}
+
+/// On a host, calibration may take as long as it needs: the epoch comes after it.
+const HOST_PATIENCE_NS: i64 = 120_000_000_000;
+const SETTLE_STEP_NS: i64 = 10_000_000;
+const SETTLE_WITHIN_NS: i64 = 5_000_000_000;
+const HOST_EPOCH_AFTER_NS: i64 = 20_000_000;
+
+pub fn read_plan(dir: &Path) -> Result<Plan> {
+    let path = dir.join("plan.json");
+    let text = fs::read_to_string(&path).during(|| format!("reading {}", path.display()))?;
+    Plan::parse(&text).map_err(RunError::internal)
+}
+
+pub fn make_raw(dir: &Path) -> Result<PathBuf> {
+    let raw = dir.join("raw");
+    fs::create_dir_all(&raw).during(|| format!("creating {}", raw.display()))?;
+    let _ = fs::remove_file(raw.join("result.json"));
+    Ok(raw)
+}
+
+/// Creates the topology and carries out the setup steps.
+pub fn set_up(plan: &Plan, nodes: &Nodes, tap: bool) -> Result<()> {
+    setup::run(nodes, &plan.setup, |coming| {
+        collect::start_taps(nodes, &plan.hops, coming, tap)
+    })?;
+    collect::start_other_taps(nodes, &plan.hops, tap)
+}
+
+pub fn set_up_failed(e: RunError) -> RunError {
+    match e.stage {
+        Stage::Internal => e.stage(Stage::Setup),
+        _ => e,
+    }
+}
+
+impl Run {
+    /// Everything but the machine. The error, if any, is already in `result`.
+    pub fn carry_out(&mut self, nodes: &Nodes, interrupt: &Interrupt, clock: Clock) -> Option<RunError> {
+        if !self.guest {
+            self.plan.flow_tap = None; // this host's kernel has none
+        }
+        let outcome = self.stages(nodes, interrupt, clock);
+        let error = outcome.err();
+        self.result.insert(
+            "status".into(),
+            json!(if error.is_some() { "failed" } else { "ok" }),
+        );
+        self.result.insert("error".into(), json!(error));
+        error
+    }
+
+    fn stages(&mut self, nodes: &Nodes, interrupt: &Interrupt, mut clock: Clock) -> Result<()> {
+        let mut log = EventLog::create(&self.places.raw)?;
+        status::line(clock.t(), "setup", "");
+        set_up(&self.plan, nodes, self.guest).map_err(set_up_failed)?;
+        if self.guest {
+            run_ahead::start(&self.plan, nodes).map_err(set_up_failed)?;
+        }
+        self.result.insert("tools".into(), collect::tools(&self.plan));
+        self.result
+            .insert("sysctls".into(), collect::sysctls(nodes, &self.plan.setup)?);
+        log.event(clock.t(), "set up", None, json!({}));
+        interrupt.check()?;
+        self.calibrate(nodes, clock, &mut log)?;
+        interrupt.check()?;
+
+        if let Some(tap) = &self.plan.flow_tap {
+            flow_tap::start(nodes, tap, clock)?;
+        }
+        let reactor = Reactor::new(clock).during(|| "creating the event loop".into())?;
+        let mut conductor = Conductor::new(&self.plan, nodes, &self.places, &mut log, reactor, interrupt)?;
+        let snapshot_t = match self.guest {
+            true => -SNAPSHOT_BEFORE_NS,
+            false => conductor.now() + HOST_PATIENCE_NS,
+        };
+        if let Err(e) = conductor.early(snapshot_t) {
+            self.result.insert("items".into(), conductor.items());
+            return Err(e);
+        }
+        if self.guest {
+            sys::sleep_until(snapshot_t + clock.epoch_mono_ns);
+        }
+        self.result.insert("tc_before".into(), collect::tc(nodes)?);
+        self.result.insert("links_before".into(), collect::links(nodes)?);
+        if !self.guest {
+            // Only now is it known when traffic can start.
+            clock.epoch_mono_ns = sys::mono_ns() + HOST_EPOCH_AFTER_NS;
+        }
+        conductor.set_clock(clock);
+        self.result
+            .insert("epoch_monotonic_ns".into(), json!(clock.epoch_mono_ns));
+        let outcome = conductor.run();
+        self.result.insert("items".into(), conductor.items());
+        self.result.insert("captures".into(), conductor.captures());
+        self.result.insert("until_settled".into(), conductor.settled());
+        drop(conductor);
+        let end_ns = clock.t();
+        self.result.insert("end_ns".into(), json!(end_ns));
+        status::line(end_ns, "finish", "");
+        if interrupt.check().is_err() {
+            self.host_tap = None; // whoever interrupts does not want to wait for it
+        }
+        // A failed run keeps its own error, and what can still be collected.
+        let after = self.after(nodes, clock);
+        log.event(clock.t(), "finished", None, json!({}));
+        outcome.and(after).and(log.flush())
+    }
+
+    fn calibrate(&mut self, nodes: &Nodes, clock: Clock, log: &mut EventLog) -> Result<()> {
+        let Some(plan) = &self.plan.calibration else {
+            return Ok(());
+        };
+        status::line(clock.t(), "calibration", "");
+        let deadline_t = match self.guest {
+            true => -SNAPSHOT_BEFORE_NS,
+            false => clock.t() + HOST_PATIENCE_NS,
+        };
+        let mut report = calibrate::Report::default();
+        let outcome = calibrate::run(plan, nodes, clock, deadline_t, &mut report);
+        if let Err(e) = &outcome {
+            report.ok = false;
+            if report.problems.is_empty() {
+                report.problems.push(e.message.clone());
+            }
+        }
+        self.result.insert("calibration".into(), json!(report));
+        log.event(clock.t(), "calibrated", None, json!(report));
+        outcome
+    }
+
+    /// Waits until nothing is queued any more (or for a few seconds): totals of tap, tc and links then agree.
+    fn settle(&mut self, nodes: &Nodes) -> Result<()> {
+        let begun = sys::mono_ns();
+        let rtt_ns = self.plan.calibration.as_ref().map_or(0, |c| c.rtt_ns);
+        while sys::mono_ns() - begun < SETTLE_WITHIN_NS {
+            // What has left a queue is still under way for a while.
+            sys::sleep_until(sys::mono_ns() + rtt_ns + SETTLE_STEP_NS);
+            if collect::queued_packets(nodes)? == 0 {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn after(&mut self, nodes: &Nodes, clock: Clock) -> Result<()> {
+        self.settle(nodes)?;
+        if self.guest {
+            self.result.insert("hops".into(), collect::hops(&self.plan.hops)?);
+        }
+        if self.plan.flow_tap.is_some() {
+            self.result.insert("flow_tap".into(), flow_tap::finish()?);
+        }
+        let tc = collect::tc(nodes)?;
+        if let Some(tap) = self.host_tap.take() {
+            let (hops, said) = tap.finish(&self.plan.hops, nodes, &tc, clock.epoch_mono_ns as u64);
+            self.result.insert("hops".into(), hops);
+            self.result.insert("host_tap".into(), said);
+        }
+        self.result.insert("tc_after".into(), tc);
+        self.result.insert("links_after".into(), collect::links(nodes)?);
+        Ok(())
+    }
+}
+
+/// What result.json holds before anything is known.
+pub fn empty_result() -> Map<String, Value> {
+    let value = json!({
+        "format": 1, "status": "failed", "error": null, "kernel": sys::kernel_version(), "tools": {},
+        "epoch_monotonic_ns": null, "end_ns": null, "items": {}, "captures": {}, "calibration": null,
+        "sysctls": {}, "tc_before": {}, "tc_after": {}, "links_before": {}, "links_after": {}, "hops": [],
+        "flow_tap": null, "until_settled": null
+    });
+    match value {
+        Value::Object(m) => m,
+        _ => Map::new(),
+    }
+}
+
+/// Writes result.json whole or not at all.
+pub fn write_result(raw: &Path, result: &Map<String, Value>) -> Result<()> {
+    let (path, part) = (raw.join("result.json"), raw.join(".result.json.part"));
+    let what = || format!("writing {}", path.display());
+    let mut file = fs::File::create(&part).during(what)?;
+    let text = serde_json::to_vec_pretty(result).map_err(|e| RunError::internal(e.to_string()))?;
+    file.write_all(&text)
+        .and_then(|()| file.sync_all())
+        .during(what)?;
+    fs::rename(&part, &path).during(what)
+}
+
+/// For a panic, or an error before a run exists: the least result.json there is.
+pub fn write_failure(raw: &Path, error: &RunError) {
+    let mut result = empty_result();
+    result.insert("error".into(), json!(error));
+    if let Err(e) = write_result(raw, &result) {
+        status::line(0, "finish", &e.line());
+    }
+}

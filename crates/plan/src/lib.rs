@@ -1,0 +1,231 @@
+//! The plan of one run: what docs/architecture.md calls `plan.json`, as who carries it out needs it.
+//!
+//! Unknown keys are fatal in every part that is acted on. Parts that only narrows' Python side reads (`link`, `key`,
+//! `machine`, `composites`) are carried as they are. `minimal.json` beside this crate is the smallest plan.
+
+mod check;
+mod items;
+
+use std::net::Ipv4Addr;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+pub use items::*;
+
+/// The format that this crate reads: `format` of the plan.
+pub const FORMAT: u32 = 1;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    pub format: u32,
+    pub experiment: String,
+    pub question: Value,
+    pub key: Value,
+    pub seed: u64,
+    pub wall_clock_ns: i64,
+    pub epoch_monotonic_ns: i64,
+    pub limit_ns: i64,
+    pub machine: Value,
+    pub nodes: Vec<Node>,
+    pub link: Value,
+    pub setup: Vec<Step>,
+    #[serde(default)]
+    pub changes: Vec<Change>,
+    #[serde(default)]
+    pub hops: Vec<Hop>,
+    #[serde(default)]
+    pub flow_tap: Option<FlowTap>,
+    #[serde(default)]
+    pub until_settled: Option<UntilSettled>,
+    pub calibration: Option<Calibration>,
+    pub traffic: Vec<Item>,
+    #[serde(default)]
+    pub composites: Value,
+    #[serde(default)]
+    pub samplers: Vec<Sampler>,
+    #[serde(default)]
+    pub captures: Vec<Capture>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    pub name: String,
+    pub role: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    pub node: String,
+    pub tool: String,
+    pub args: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    pub at_ns: i64,
+    pub node: String,
+    pub tool: String,
+    pub args: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hop {
+    pub hop: String,
+    pub direction: String,
+    pub node: String,
+    pub iface: String,
+    pub ingress: Vec<String>,
+    pub tap: TapMode,
+    #[serde(default)]
+    pub tap_interval_ns: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TapMode {
+    Packets,
+    Summary,
+    Drops,
+    Off,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowTap {
+    pub watch: Vec<FlowWatch>,
+    pub window: Option<FlowWindow>,
+    pub sample_interval_ns: Option<i64>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowWatch {
+    pub node: String,
+    pub port: Option<u16>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowWindow {
+    pub start_ns: i64,
+    pub stop_ns: Option<i64>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    pub client: String,
+    pub server: String,
+    pub server_address: Ipv4Addr,
+    pub client_address: Ipv4Addr,
+    pub rtt_ns: i64,
+    pub rtt_tolerance_ns: i64,
+    pub rate_down_bps: Option<f64>,
+    pub rate_up_bps: Option<f64>,
+    pub rate_tolerance: f64,
+    pub rate_is_upper_bound: bool,
+    #[serde(default)]
+    pub others: Vec<CalibrationPath>,
+}
+
+/// One more server, whose base RTT is checked too.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrationPath {
+    pub server: String,
+    pub server_address: Ipv4Addr,
+    pub rtt_ns: i64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Sampler {
+    TcpInfo {
+        id: String,
+        node: String,
+        interval_ns: i64,
+    },
+    Qdisc {
+        id: String,
+        node: String,
+        iface: String,
+        interval_ns: i64,
+    },
+    Link {
+        id: String,
+        node: String,
+        iface: String,
+        interval_ns: i64,
+    },
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    pub id: String,
+    pub node: String,
+    pub iface: String,
+    pub snap_bytes: u32,
+    pub start_ns: i64,
+    pub stop_ns: Option<i64>,
+}
+
+impl Sampler {
+    pub fn id(&self) -> &str {
+        match self {
+            Sampler::TcpInfo { id, .. } | Sampler::Qdisc { id, .. } | Sampler::Link { id, .. } => id,
+        }
+    }
+
+    pub fn node_and_interval(&self) -> (&str, i64) {
+        match self {
+            Sampler::TcpInfo {
+                node, interval_ns, ..
+            }
+            | Sampler::Qdisc {
+                node, interval_ns, ..
+            }
+            | Sampler::Link {
+                node, interval_ns, ..
+            } => (node, *interval_ns),
+        }
+    }
+}
+
+/// `until_settled` of the plan.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UntilSettled {
+    pub metrics: Vec<SettleMetric>,
+    /// Share of the metric's value.
+    pub within: f64,
+    pub window_ns: i64,
+    pub start_ns: i64,
+    pub interval_ns: i64,
+    pub not_before_ns: i64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+pub enum SettleMetric {
+    Jain,
+    Shares,
+    Goodput,
+}
+
+impl SettleMetric {
+    /// Of one value of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SettleMetric::Jain => "jain",
+            SettleMetric::Shares => "share",
+            SettleMetric::Goodput => "goodput",
+        }
+    }
+}
