@@ -1,6 +1,6 @@
 //! Drives `/proc/flow_tap`, the kernel's record of what TCP senders did: what is watched, when it is marked.
 //!
-//! It reads no counter: the kernel writes them to a file of the host (docs/architecture.md, Flow tap).
+//! It reads no counter: the kernel writes them to a file of the host (docs/formats.md, Flow tap).
 
 use std::fs;
 

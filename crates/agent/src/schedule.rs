@@ -1,6 +1,6 @@
 //! When items start and stop: a pure function of the plan and of what has ended so far.
 //!
-//! It knows nothing of sockets or programs. Rules beyond docs/architecture.md's "Traffic items":
+//! It knows nothing of sockets or programs. Rules beyond docs/formats.md's "Traffic items":
 //! a background item with `at_ns` ≤ 0 starts before the epoch (servers must be up when traffic starts), and
 //! no item starts while a background item that was due no later is still getting ready.
 

@@ -1,4 +1,4 @@
-//! The plan of one run: what docs/architecture.md calls `plan.json`, as who carries it out needs it.
+//! The plan of one run: what docs/formats.md calls `plan.json`, as who carries it out needs it.
 //!
 //! Unknown keys are fatal in every part that is acted on. Parts that only narrows' Python side reads (`link`, `key`,
 //! `machine`, `composites`) are carried as they are. `minimal.json` beside this crate is the smallest plan.

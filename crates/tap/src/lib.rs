@@ -1,5 +1,5 @@
 //! The records of `tap.bin`: what happened to each packet at a queue, and per interval what a queue did
-//! (docs/architecture.md, Tap). The kernel's queue tap writes them, and the agent on a host; all numbers are
+//! (docs/formats.md, Tap). The kernel's queue tap writes them, and the agent on a host; all numbers are
 //! little-endian.
 //!
 //! It knows the shape of a record and nothing of what records mean together.

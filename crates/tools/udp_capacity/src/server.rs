@@ -22,7 +22,7 @@ const LOOKS: u32 = 1200;
 
 pub fn parse(args: &[String]) -> Result<SocketAddr, String> {
     let mut options = Options::read(args, &["listen"], &[])?;
-    options.listen("10.0.2.1:7000")
+    options.listen("10.0.2.1:24601")
 }
 
 pub fn run(listen: SocketAddr) -> Result<(), String> {
