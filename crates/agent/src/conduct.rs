@@ -6,8 +6,7 @@ mod outcome;
 
 use serde_json::json;
 
-use outcome::Slot;
-
+use self::outcome::Slot;
 use crate::actor::{Actor, Cx, EventLog, Places, Progress};
 use crate::capture::Recorder;
 use crate::changes::Changes;

@@ -47,3 +47,25 @@ pub fn use_cca(fd: RawFd, cca: Option<&str>) -> Result<(), String> {
     sys::set_cca(fd, cca)
         .map_err(|e| format!("--cca {cca}: {e} (see net.ipv4.tcp_available_congestion_control)"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_their_default_port_and_ipv6_addresses_their_brackets() {
+        let read = |text| host_and_port(text, 443).map(|(host, port)| format!("{host} {port}"));
+        assert_eq!(read("h").as_deref(), Ok("h 443"));
+        assert_eq!(read("h:81").as_deref(), Ok("h 81"));
+        assert_eq!(read("[::1]").as_deref(), Ok("::1 443"));
+        assert_eq!(read("[::1]:81").as_deref(), Ok("::1 81"));
+        for bad in ["", ":1", "h:", "h:0", "h:+1", "h:65536", "::1", "[::1", "h]:1"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_its_own() {
+        assert_eq!(resolve("::1", 5), Ok("[::1]:5".parse().unwrap()));
+    }
+}

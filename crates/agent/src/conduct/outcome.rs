@@ -8,18 +8,18 @@ use crate::error::{RunError, Stage};
 use crate::settle::Settling;
 
 /// An item, sampler or capture, and what became of it.
-pub(super) struct Slot {
-    pub(super) id: String,
-    pub(super) actor: Box<dyn Actor>,
-    pub(super) start_ns: Option<i64>,
-    pub(super) end_ns: Option<i64>,
-    pub(super) stopped: bool,
-    pub(super) failed: bool,
-    pub(super) details: Option<Value>,
+pub struct Slot {
+    pub id: String,
+    pub actor: Box<dyn Actor>,
+    pub start_ns: Option<i64>,
+    pub end_ns: Option<i64>,
+    pub stopped: bool,
+    pub failed: bool,
+    pub details: Option<Value>,
 }
 
 impl Slot {
-    pub(super) fn new(id: &str, actor: Box<dyn Actor>) -> Slot {
+    pub fn new(id: &str, actor: Box<dyn Actor>) -> Slot {
         Slot {
             id: id.to_string(),
             actor,

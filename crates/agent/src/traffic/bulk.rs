@@ -8,19 +8,16 @@ mod receiving;
 
 use std::collections::HashMap;
 use std::io;
-use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use serde_json::{json, Value};
-
 use super::bulk_flow::{EndedBy, Flow, Sent};
-use super::kernel_bulk::{self, KernelBulk};
-use super::plain::{self, Source};
-use super::sink::{discard, Sink, Taken};
-use super::{set_dscp, sockaddr, DRAIN_NS};
-use crate::actor::{cell, Actor, Csv, Cx, Progress};
+use super::kernel_bulk::KernelBulk;
+use super::plain::Source;
+use super::sink::{Sink, Taken};
+use super::{set_dscp, sockaddr};
+use crate::actor::{Csv, Cx};
 use crate::error::{During, Result, RunError, Stage};
-use crate::reactor::{Event, HUP_OR_ERR, IN, OUT, RDHUP};
+use crate::reactor::{HUP_OR_ERR, IN, OUT, RDHUP};
 use crate::sample::{tcp_diag::TcpDiag, Source as _};
 use crate::sys;
 use narrows_plan::{BulkIo, TcpBulk};

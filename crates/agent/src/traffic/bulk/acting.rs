@@ -1,6 +1,22 @@
 //! A bulk item as the event loop drives it.
 
-use super::*;
+use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
+
+use serde_json::{json, Value};
+
+use super::{Bulk, BEGIN, RECEIVER, SAMPLE, SENDER, SILENCE_NS, SILENT, SINK};
+use crate::actor::{cell, Actor, Cx, Progress};
+use crate::error::{During, Result};
+use crate::reactor::{Event, IN};
+use crate::sample::{tcp_diag::TcpDiag, Source as _};
+use crate::sys;
+use crate::traffic::bulk_flow::{EndedBy, Flow};
+use crate::traffic::kernel_bulk::{self, KernelBulk};
+use crate::traffic::plain::Source;
+use crate::traffic::sink::Sink;
+use crate::traffic::DRAIN_NS;
+use narrows_plan::BulkIo;
 
 impl Actor for Bulk {
     fn start(&mut self, cx: &mut Cx) -> Result<()> {

@@ -1,6 +1,14 @@
 //! The receivers of a bulk item: what has come, and when a flow has ended.
 
-use super::*;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use super::{Bulk, SINK};
+use crate::actor::Cx;
+use crate::error::{During, Result};
+use crate::traffic::bulk_flow::EndedBy;
+use crate::traffic::{plain, sink::discard};
+use narrows_plan::BulkIo;
 
 impl Bulk {
     /// Batched: the stream has ended or broken, what is left of it is read at once. Plain: there is data, or that.
