@@ -119,19 +119,20 @@ def _files(names: list[str], options: Settings, given: bool, out: Path | None) -
             "options of a link go without a scenario",
             remedy="edit the scenario's file, or leave out its name",
         )
-    if names and options.own:
-        raise UsageError(
-            "a folder of your own goes with the options of a link",
-            remedy='name it in the scenario\'s file: test = under_test(tool("my_service"))',
-        )
     found: list[tuple[Path, Path]] = []
     for name in names:
         directory = Path("results") / f"calibrate-{Path(name).stem}"
         if out is not None:
             directory = out if len(names) == 1 else out / Path(name).stem
         if name in BUILT_IN:
-            found.append((written(BUILT_IN[name].settings, BUILT_IN[name].question, directory), directory))
+            settings = replace(BUILT_IN[name].settings, own=options.own)
+            found.append((written(settings, BUILT_IN[name].question, directory), directory))
         elif Path(name).suffix == ".py":
+            if options.own:
+                raise UsageError(
+                    f"a folder of your own is named in {name}, not in --tools",
+                    remedy='test = under_test(tool("my_service")), and --tools my_service',
+                )
             found.append((Path(name), directory))
         else:
             raise UsageError(f"there is no scenario {name}", remedy=did_you_mean(name, BUILT_IN))
