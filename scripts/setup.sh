@@ -104,7 +104,8 @@ fi
 # ---- clients from npm ------------------------------------------------------------------------------------
 
 # Speed tests whose own programs are JavaScript. Without them all others work, and a run that needs one says so.
-for client in tests/interop/ndt7-js tests/interop/cloudflare-js; do
+for packages in python/narrows/tools/*/*/package.json; do
+    client=${packages%/package.json}
     installed=$client/node_modules/.package-lock.json
     if [ ! -e "$installed" ] || [ "$client/package-lock.json" -nt "$installed" ]; then
         (cd "$client" && npm ci --silent --no-audit --no-fund) ||

@@ -15,8 +15,9 @@ import polars as pl
 import pytest
 
 import lab
+import narrows
 
-CLIENT = Path(__file__).parent / "cloudflare-js"
+CLIENT = Path(narrows.__file__).parent / "tools/cloudflare/client"
 
 pytestmark = [
     pytest.mark.kernel,

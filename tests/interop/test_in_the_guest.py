@@ -14,12 +14,13 @@ import polars as pl
 import pytest
 
 import lab
+import narrows
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
 RATE_BPS = 20e6
 LINK = 'link = Link(rate="20 Mbit/s", base_rtt="10 ms", queue=fq_codel())\n'
-CLIENT = lab.CHECKOUT / "tests/interop/ndt7-js"
+CLIENT = Path(narrows.__file__).parent / "tools/ndt7/client"
 PAIRS = [("ndt7-client", "narrows"), ("narrows", "ndt-server"), ("ndt7-client", "ndt-server")]
 JS = pytest.mark.skipif(
     shutil.which("node") is None or shutil.which("npm") is None, reason="node and npm are not installed"

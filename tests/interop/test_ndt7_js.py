@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+import narrows
+
 ROOT = Path(__file__).parents[2]
-CLIENT = Path(__file__).parent / "ndt7-js"
+CLIENT = Path(narrows.__file__).parent / "tools/ndt7/client"
 AGENT = ROOT / "crates/target/x86_64-unknown-linux-gnu/release/narrows-agent"
 
 

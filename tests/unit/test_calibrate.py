@@ -12,14 +12,15 @@ import pytest
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import as_frame, compared, parameters, summaries
 from narrows.calibrate.plain import in_short
-from narrows.calibrate.readings import LATENCY, RPM, THROUGHPUT, meaning_of
+from narrows.calibrate.readings import declared
 from narrows.calibrate.rounds import Rounds, condition_of
 from narrows.calibrate.scenario import Settings, plan_scenario, question_of, written
-from narrows.errors import NarrowsError, SpecError, UsageError
+from narrows.errors import NarrowsError, SpecError
 from narrows.runs.score import score
 from narrows.runs.scored_run import Load, belongs, loads, packets
 from narrows.spec.observe import ci, repeat
-from narrows.spec.under_test import TOOLS
+from narrows.spec.under_test import known
+from narrows.tools.reading import LATENCY, RPM, THROUGHPUT, UNITS, Reading
 
 LINK = {"rate_down_bps": 10_000_000, "rate_up_bps": 10_000_000, "mtu_bytes": 1500}
 S = 1_000_000_000
@@ -155,18 +156,19 @@ def test_parts_of_a_tool_are_told_by_their_ids(item: str, is_part: bool) -> None
     [
         ("ndt7_throughput_bps", "bit/s", THROUGHPUT),
         ("iperf3_sent_bps", "bit/s", None),
-        ("some_download_bps", "bit/s", THROUGHPUT),
-        ("loaded_latency_p95_ms", "ms", LATENCY),
-        ("unloaded_latency_ms", "ms", None),
+        ("some_download_bps", "bit/s", None),
+        ("cloudflare_loaded_latency_ms", "ms", LATENCY),
+        ("cloudflare_latency_ms", "ms", None),
         ("rpm_foreign", "1/min", RPM),
         ("probe_sent", "packets", None),
     ],
 )
-def test_a_figure_is_a_reading_only_if_its_name_and_unit_say_so(
+def test_a_figure_is_a_reading_only_where_its_tool_declares_it(
     name: str, unit: str, quantity: str | None
 ) -> None:
-    meaning = meaning_of(name, unit)
-    assert (meaning.quantity if meaning else None) == quantity
+    meaning = declared().get(name)
+    assert (meaning.quantity if isinstance(meaning, Reading) else None) == quantity
+    assert quantity is None or UNITS[quantity] == unit
 
 
 def table(rows: list[dict[str, Any]]) -> pl.DataFrame:
@@ -176,6 +178,7 @@ def table(rows: list[dict[str, Any]]) -> pl.DataFrame:
         "statistic": "p50",
         "unit": "ms",
         "layer": "TCP payload",
+        "held_against": ["own", "third party"],
     }
     readings = pl.DataFrame(
         [base | {k: r[k] for k in ("run_id", "quantity", "metric", "value")} for r in rows]
@@ -358,8 +361,8 @@ def test_options_become_a_scenario_that_plans_every_tool_on_the_same_seeds(tmp_p
     ready = plan_scenario(written(settings, question_of(settings), tmp_path), None, varied=False)
     assert ready.question == "How wrong is my speed test under CAKE and PIE-TARGET-20-MS?"
     assert ready.item == "test"
-    assert {plan.key["tool"] for plan in ready.plans} == set(TOOLS)
-    assert len(ready.plans) == 2 * 2 * 2 * len(TOOLS)
+    assert {plan.key["tool"] for plan in ready.plans} == set(known())
+    assert len(ready.plans) == 2 * 2 * 2 * len(known())
     by_seed = {
         plan.key["seed"]: {p.seed for p in ready.plans if p.key["seed"] == plan.key["seed"]}
         for plan in ready.plans
@@ -372,8 +375,8 @@ def test_tools_and_variations_are_chosen_by_name(tmp_path: Path) -> None:
     one_only = plan_scenario(path, ["iperf3+P4"], varied=False, seeds=1)
     assert [plan.key["tool"] for plan in one_only.plans] == ["iperf3+P4"]
     varied = plan_scenario(path, ["iperf3"], varied=True, seeds=1)
-    assert len(varied.plans) == 1 + len(TOOLS["iperf3"].variations)
-    with pytest.raises(UsageError, match="no tool iperf"):
+    assert len(varied.plans) == 1 + len(known()["iperf3"].variations)
+    with pytest.raises(SpecError, match="no tool iperf"):
         plan_scenario(path, ["iperf"], varied=False)
 
 

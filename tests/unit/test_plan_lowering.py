@@ -248,10 +248,10 @@ def test_the_official_server_over_tls_gets_a_certificate_made_for_it(tmp_path: P
     assert server[-2:] == ("-cert=@out/ndt-server.crt", "-key=@out/ndt-server.key")
 
 
-def test_ndt7_in_javascript_is_run_from_the_checkout(tmp_path: Path) -> None:
+def test_ndt7_in_javascript_is_run_from_the_package(tmp_path: Path) -> None:
     link = 'link = Link(rate="50 Mbit/s")'
     js = plan_of(tmp_path, link, 'ndt = ndt7(client="js")')
-    assert item(js, "ndt").argv[:2] == ("node", "@checkout/tests/interop/ndt7-js/run.mjs")
+    assert item(js, "ndt").argv[:2] == ("node", "@checkout/tools/ndt7/client/run.mjs")
 
 
 def test_cross_traffic_starts_before_the_test_and_stops_with_it(tmp_path: Path) -> None:

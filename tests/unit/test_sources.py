@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import narrows
 from narrows.metrics.latency import aim, cloudflare
 from narrows.metrics.rate import request_percentile
 
-CLIENT = Path(__file__).parents[1] / "interop" / "cloudflare-js"
+CLIENT = Path(narrows.__file__).parent / "tools/cloudflare/client"
 MAP = CLIENT / "node_modules/@cloudflare/speedtest/dist/speedtest.js.map"
 
 pytestmark = pytest.mark.skipif(not MAP.exists(), reason=f"cd {CLIENT} && npm ci")

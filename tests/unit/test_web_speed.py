@@ -41,7 +41,7 @@ def test_cloudflare_is_its_own_client_against_our_server(tmp_path: Path) -> None
     server, client = commands(tmp_path, 'test = cloudflare(cca="bbr")')
     assert server.argv == ("@agent", "web-speed-server", "--listen", "10.0.2.1:80", "--cca", "bbr")
     assert server.background
-    assert client.argv[1].endswith("cloudflare-js/run.mjs")
+    assert client.argv[1].endswith("cloudflare/client/run.mjs")
     assert client.argv[2:] == ("--server", "http://10.0.2.1:80")
 
 

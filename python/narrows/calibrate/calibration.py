@@ -15,11 +15,19 @@ from typing import Any
 import polars as pl
 
 from narrows.calibrate import compare
-from narrows.calibrate.readings import READINGS, score_readings, tool_readings
+from narrows.calibrate.readings import (
+    READINGS,
+    declared,
+    declared_by,
+    score_readings,
+    tool_readings,
+    undeclared,
+)
+from narrows.calibrate.readings import TOOL as ANSWER
 from narrows.calibrate.rounds import test_of
 from narrows.engine import layout
 from narrows.errors import StoreError
-from narrows.plan.model import Plan
+from narrows.plan.model import OwnTool, Plan
 from narrows.runs.scored_run import own_items
 from narrows.runs.scores import scores
 from narrows.spec.axis import SEED
@@ -45,6 +53,8 @@ class Calibration:
     summaries: tuple[compare.Summary, ...]
     parameters: pl.DataFrame
     costs: pl.DataFrame
+    left_out: tuple[tuple[str, str], ...] = ()
+    """Tools and what of them no table has, with the reason."""
 
     def swept(self) -> tuple[str, ...]:
         """The axes that have more than one label."""
@@ -82,7 +92,7 @@ def calibration(
     if runs.is_empty() or TOOL not in every.columns:
         raise StoreError("there is no whole run to compare", where=str(directory), remedy="run it again")
     scored = scores(results, lambda plan: test_of(plan, test), progress, workers)
-    readings = _readings(results, runs, scored, test)
+    readings, unknown = _readings(results, runs, scored, test)
     axes = tuple(a for a in _axes(results, runs) if a not in (TOOL, SEED))
     table = compare.compared(readings, scored, runs).with_columns(compare.conditions(axes))
     return Calibration(
@@ -97,6 +107,7 @@ def calibration(
         summaries=tuple(compare.summaries(table)),
         parameters=compare.parameters(table),
         costs=compare.costs(scored, runs),
+        left_out=_left_out(runs, readings, table, unknown),
     )
 
 
@@ -105,8 +116,13 @@ def _axes(results: Results, runs: pl.DataFrame) -> list[str]:
     return [axis if axis in runs.columns else f"key_{axis}" for axis in names]
 
 
-def _readings(results: Results, runs: pl.DataFrame, scored: pl.DataFrame, test: str) -> pl.DataFrame:
+def _readings(
+    results: Results, runs: pl.DataFrame, scored: pl.DataFrame, test: str
+) -> tuple[pl.DataFrame, dict[str, list[str]]]:
+    """All readings, and the figures of each run's tool that nothing declares."""
     rows: list[dict[str, Any]] = []
+    unknown: dict[str, list[str]] = {}
+    of_narrows = declared()
     figures = results.metrics().with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     by_run = {str(key[0]): part for key, part in figures.group_by("run_id")}
     scores_by_run = {str(key[0]): part for key, part in scored.group_by("run_id", maintain_order=True)}
@@ -117,11 +133,35 @@ def _readings(results: Results, runs: pl.DataFrame, scored: pl.DataFrame, test: 
         mine = scores_by_run.get(run)
         ways = [] if mine is None else mine["direction"].drop_nulls().unique(maintain_order=True).to_list()
         if run in by_run:
-            rows += tool_readings(by_run[run], run, test, ways)
+            known = dict(of_narrows)
+            for tool in plan.composites:
+                if isinstance(tool, OwnTool) and tool.id == test:
+                    known |= declared_by(tool, folder)
+            rows += tool_readings(by_run[run], run, test, ways, known)
+            unknown[run] = undeclared(by_run[run], test, known)
         if mine is not None:
             probes = [i.id for i in plan.traffic if i.kind == "udp_probe" and i.id not in own]
             rows += score_readings(mine, run, plan, test, probes)
-    return pl.DataFrame(rows, schema=READINGS)
+    return pl.DataFrame(rows, schema=READINGS), unknown
+
+
+def _left_out(
+    runs: pl.DataFrame, readings: pl.DataFrame, table: pl.DataFrame, unknown: dict[str, list[str]]
+) -> tuple[tuple[str, str], ...]:
+    """Nothing that ran is missing from a page in silence."""
+    answered = set(readings.filter(pl.col("origin") == ANSWER)["run_id"])
+    compared = set(table.filter(pl.col("origin") == ANSWER)[TOOL])
+    said: list[tuple[str, str]] = []
+    for (tool,), part in runs.sort(TOOL).group_by(TOOL, maintain_order=True):
+        ran = set(part["run_id"])
+        names = sorted({name for run in ran for name in unknown.get(run, [])})
+        if names:
+            said.append((str(tool), f"nothing declares what {', '.join(names)} read: see docs/tools.md"))
+        elif tool not in compared and not ran & answered:
+            said.append((str(tool), f"ran ({len(ran)}), and declares no answer: see docs/tools.md"))
+        if tool not in compared and ran & answered:
+            said.append((str(tool), "never loaded the link, so nothing is known to hold its answers against"))
+    return tuple(said)
 
 
 def write_tables(found: Calibration, out: Path) -> list[Path]:

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from narrows.calibrate.readings import ADDED, IP, IP_OF_1250, LATENCY, RPM, THROUGHPUT
 from narrows.metrics.rate.utilisation import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES
 from narrows.metrics.statistics.bias import Bias, bias
 from narrows.metrics.statistics.rank_inversions import Inversions, rank_inversions
-from narrows.runs.score import CROSS, OWN, THIRD, TRUTH
+from narrows.runs.score import TRUTH
 from narrows.spec.under_test import VARIED
+from narrows.tools.reading import ADDED, CROSS, IP, IP_OF_1250, LATENCY, OWN, RPM, THIRD, THROUGHPUT
 
 MS_PER_MINUTE = 60_000.0
 FULL_PACKET_BYTES = 1500
@@ -120,7 +120,8 @@ def compared(readings: pl.DataFrame, scores: pl.DataFrame, runs: pl.DataFrame) -
     )  # fmt: skip
     table = table.with_columns(seen=seen).join(truths(scores), on=["run_id", "direction", "statistic"])
     is_rate = quantity == THROUGHPUT
-    table = table.filter(is_rate == (pl.col("whose") == CROSS))
+    is_meant = pl.when(is_rate).then(pl.col("whose") == CROSS)
+    table = table.filter(is_meant.otherwise(pl.col("held_against").list.contains(pl.col("whose"))))
     return table.with_columns(error=pl.col("seen") - pl.col("truth"))
 
 

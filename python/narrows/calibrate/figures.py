@@ -17,12 +17,12 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import Summary, cells, orders
-from narrows.calibrate.readings import OWN_PACKETS, OWN_RTT, PROBE, RPM, THROUGHPUT
+from narrows.calibrate.readings import OWN_PACKETS, OWN_RTT, PROBE
 from narrows.calibrate.readings import TOOL as ANSWER
 from narrows.calibrate.tables import of_tools
 from narrows.figures.drawing import Drawing, Missing, Result, name_runs
 from narrows.figures.style import COLUMN_IN, PAGE_IN, canvas, colour, marker, queue_name, queue_rank, styled
-from narrows.runs.score import OWN, THIRD
+from narrows.tools.reading import OWN, RPM, THIRD, THROUGHPUT
 
 ROW_IN = 0.21
 LINEAR_MS = 1.0

@@ -14,8 +14,8 @@ import polars as pl
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import Summary
 from narrows.calibrate.tables import amount, in_unit, of_tools
-from narrows.runs.score import OWN, THIRD
 from narrows.spec.axis import SEED
+from narrows.tools.reading import OWN, THIRD
 from narrows.units import Duration, Rate
 
 CLOSE_SHARE = 0.03

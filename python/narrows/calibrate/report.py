@@ -88,6 +88,7 @@ def _page(found: Calibration, drawn: list[PageFigure], missing: list[Missing]) -
         sections=[(s, [f for f in drawn if f.section == s]) for s in sections],
         missing=missing,
         answers=answers(found),
+        left_out=found.left_out,
         parameters=parameter_rows(found),
         costs=cost_rows(found),
         every=(every.columns, [[_cell(v) for v in row] for row in every.rows()]),

@@ -8,6 +8,7 @@ light probe is added where it has none, because without a third party there is n
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -58,6 +59,8 @@ class Settings:
     burst: Sequence[str] = ()
     cross: Sequence[str] = (NO,)
     seeds: int = DEFAULT_SEEDS
+    own: Sequence[str] = ()
+    """Folders of tools of a person's own."""
 
     def name(self) -> str:
         """Names the directory of the results."""
@@ -110,8 +113,16 @@ BUILT_IN: Mapping[str, Built] = {
 }
 
 
-def text_of(settings: Settings, question: str) -> str:
-    """The experiment file."""
+def own_tools(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
+    """The folders among the names of tools, and all names; None: all tools."""
+    folders = [word for word in words if "/" in word]
+    return folders, [Path(word).name if "/" in word else word for word in words] or None
+
+
+def text_of(settings: Settings, question: str, directory: Path | None = None) -> str:
+    """The experiment file; `directory` is where it will lie."""
+    own = [os.path.relpath(Path(each).expanduser(), directory) for each in settings.own]
+    tests = "".join(f"tool({_quoted(each)}), " for each in own)
     options = [
         f"    rate={_swept('rate', settings.rate)},",
         *([f"    rate_up={_swept('rate_up', settings.rate_up)},"] if settings.rate_up else []),
@@ -131,7 +142,7 @@ def text_of(settings: Settings, question: str) -> str:
         "link = Link(",
         *options,
         ")",
-        'test = under_test(start="4 s")  # every speed test in turn',
+        f'test = under_test({tests}start="4 s")  # every speed test in turn',
         'probe = udp_probe(interval="20 ms", stop=with_(test))  # a third party, which loads nothing',
     ]
     if set(cross) != {NO}:
@@ -205,6 +216,10 @@ def plan_scenario(path: Path, tools: Sequence[str] | None, varied: bool, seeds: 
     with selected(tools, varied):
         experiment = load(path)
         item = _item(experiment)
+        known = _labels(experiment.items[item])
+        for name in tools or ():
+            if name not in known:
+                raise UsageError(f"no tool {name} in {path}", remedy=did_you_mean(name, known))
         if not any(isinstance(each, udp_probe) for each in experiment.items.values()):
             experiment.items[PROBE] = udp_probe(interval="20 ms", stop=with_(item=experiment.items[item]))
         if seeds is not None:
@@ -213,6 +228,11 @@ def plan_scenario(path: Path, tools: Sequence[str] | None, varied: bool, seeds: 
     found = experiment.repeat
     rule = found if found is not None and found["until"] is not None else None
     return Ready(experiment.name, experiment.question, item, plans, rule)
+
+
+def _labels(item: object) -> tuple[str, ...]:
+    """The tools of the axis."""
+    return item.labels if isinstance(item, Axis) else ()
 
 
 def _item(experiment: Experiment) -> str:
@@ -230,7 +250,7 @@ def written(settings: Settings, question: str, directory: Path) -> Path:
     """The scenario's file, in its directory of results."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / FILE
-    path.write_text(text_of(settings, question))
+    path.write_text(text_of(settings, question, directory))
     return path
 
 

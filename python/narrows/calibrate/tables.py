@@ -10,7 +10,7 @@ from typing import Any
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import Summary
 from narrows.calibrate.readings import TOOL as TOOL_ORIGIN
-from narrows.runs.score import CROSS, OWN, THIRD
+from narrows.tools.reading import CROSS, OWN, THIRD
 
 WHOSE = {OWN: "its own packets' delay", THIRD: "a third party's delay", CROSS: "capacity left"}
 Rows = tuple[list[str], list[list[Any]]]

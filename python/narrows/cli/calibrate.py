@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,7 +49,10 @@ def register(app: typer.Typer) -> None:
         ] = None,
         tools: Annotated[
             str | None,
-            typer.Option(help="Speed tests: 'ndt7,iperf3+P4'; default: all. rpm takes nearly half the time."),
+            typer.Option(
+                help="Speed tests: 'ndt7,iperf3+P4', and folders of your own: './my_service'; default: all. "
+                "rpm takes nearly half the time."
+            ),
         ] = None,
         vary: Annotated[
             bool, typer.Option("--vary", help="Also with each tool's own parameters changed.")
@@ -87,17 +91,19 @@ def register(app: typer.Typer) -> None:
           narrows calibrate --queue pfifo,pie --cross no,cubic-down
           narrows calibrate aqm --plan                                 # only list the runs
           narrows calibrate my_scenario.py                             # your own, with under_test()
+          narrows calibrate --queue cake --tools ndt7,./my_service     # beside a tool of your own
 
         Interrupt it at will: the same call goes on. docs/calibrate.md says what is compared with what.
         """
-        from narrows.calibrate.scenario import Settings, changed
+        from narrows.calibrate.scenario import Settings, changed, own_tools
 
         options = changed(
             Settings(), queue=_list(queue), rate=_list(rate), rate_up=_list(rate_up),
             base_rtt=_list(base_rtt), loss=_list(loss), burst=_list(burst), cross=_list(cross), seeds=seeds,
         )  # fmt: skip
         console = make_console()
-        chosen = _list(tools) or None
+        own, chosen = own_tools(_list(tools))
+        options = changed(options, own=own)
         signal.signal(signal.SIGTERM, _terminate)
         given = [o for o in (queue, rate, rate_up, base_rtt, loss, burst, cross) if o]
         for path, directory in _files(scenario or [], options, bool(given), out):
@@ -119,13 +125,19 @@ def _files(names: list[str], options: Settings, given: bool, out: Path | None) -
         if out is not None:
             directory = out if len(names) == 1 else out / Path(name).stem
         if name in BUILT_IN:
-            found.append((written(BUILT_IN[name].settings, BUILT_IN[name].question, directory), directory))
+            settings = replace(BUILT_IN[name].settings, own=options.own)
+            found.append((written(settings, BUILT_IN[name].question, directory), directory))
         elif Path(name).suffix == ".py":
+            if options.own:
+                raise UsageError(
+                    f"a folder of your own is named in {name}, not in --tools",
+                    remedy='test = under_test(tool("my_service")), and --tools my_service',
+                )
             found.append((Path(name), directory))
         else:
             raise UsageError(f"there is no scenario {name}", remedy=did_you_mean(name, BUILT_IN))
     if not names:
-        if options == Settings() and not given:
+        if not given and replace(options, own=()) == Settings():
             raise UsageError(
                 "which scenario?", remedy="narrows calibrate --queue cake   or   narrows calibrate aqm"
             )
@@ -187,6 +199,8 @@ def show(console: Console, found: Calibration) -> None:
 
     columns, rows = answers(found)
     console.print(table(columns, rows))
+    for tool, reason in found.left_out:
+        console.print(f"not in the table: {tool}: {reason}", soft_wrap=True)
     console.print()
     columns, rows = cost_rows(found)
     console.print(table(columns, rows))

@@ -15,9 +15,9 @@ import subprocess
 import threading
 from pathlib import Path
 
-from narrows.engine import agent_binary, layout, process
+from narrows.engine import agent_binary, layout, own_tools, process
 from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, Slot
-from narrows.engine.uml import CHECKOUT, check_tools, fault, guest_path
+from narrows.engine.uml import PACKAGE, check_tools, fault, guest_path
 from narrows.errors import EngineError
 from narrows.plan.model import Plan, TcpBulk
 
@@ -174,9 +174,10 @@ class NetnsEngine:
         """One run, in about as long as its virtual time."""
         directory = directory.resolve()
         (directory / layout.RAW).mkdir(exist_ok=True)
+        own_tools.place(plan, directory)
         job = process.Job(
             argv=(str(self._agent), "host", str(directory)),
-            env={"PATH": self._path, "HOME": str(directory), "LANG": "C", "narrows_checkout": str(CHECKOUT)},
+            env={"PATH": self._path, "HOME": str(directory), "LANG": "C", "narrows_checkout": str(PACKAGE)},
             cwd=directory,
             cpu=None,
             writable_dirs=(),  # it configures this host's namespaces: root is what it needs

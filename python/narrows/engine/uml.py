@@ -6,6 +6,7 @@ wrong outside. What is in the raw files is the store's to judge.
 
 from __future__ import annotations
 
+import importlib.resources
 import os
 import shutil
 import subprocess
@@ -15,19 +16,16 @@ from itertools import pairwise
 from pathlib import Path
 
 from narrows import kernel
-from narrows.engine import agent_binary, guest_disk, host, landlock, layout, modules, process
+from narrows.engine import agent_binary, guest_disk, host, landlock, layout, modules, own_tools, process
 from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, RunFault, Slot
 from narrows.errors import EngineError
 from narrows.plan.capacity import BROWSER_SWITCH
 from narrows.plan.model import Command, Plan
 
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
-CHECKOUT = Path(__file__).resolve().parents[3]
-JS_CLIENTS = {
-    "tests/interop/ndt7-js": "the official JavaScript NDT7 client",
-    "tests/interop/cloudflare-js": "Cloudflare's own client",
-}
-"""Clients from npm: where in the checkout, and what they are."""
+PACKAGE = Path(str(importlib.resources.files("narrows"))).resolve()
+"""What `@checkout` in a plan means: this package, where tools have the files of their clients."""
+IN_PACKAGE = "@checkout"
 OVERHEAD_BYTES = 64 * 1024 * 1024
 """The kernel's own text, page tables of stub processes, the launcher."""
 COMMAND_LINE_STEP = 2048
@@ -88,17 +86,10 @@ def own_places(plan: Plan, path: str) -> list[str]:
 def check_tools(plans: Iterable[Plan], path: str) -> None:
     """Every outside program that any plan names must be there before the first guest boots."""
     missing: dict[str, str] = {}
-    absent = {
-        where: what for where, what in JS_CLIENTS.items() if not (CHECKOUT / where / "node_modules").is_dir()
-    }
     for plan in plans:
-        for where, what in absent.items():
-            if mentions(plan, f"@checkout/{where}/"):
-                raise EngineError(
-                    f"the packages of {what} are not there", remedy=f"cd {CHECKOUT / where} && npm ci"
-                )
         for item in plan.traffic:
             if isinstance(item, Command):
+                _check_packages(item)
                 for program in programs(item):
                     if shutil.which(program, path=path) is None:
                         missing.setdefault(program, item.id)
@@ -110,6 +101,21 @@ def check_tools(plans: Iterable[Plan], path: str) -> None:
         raise EngineError(
             f"not installed: {names}", remedy=f"{_installing(set(missing))}, or put it on your PATH"
         )
+
+
+def _check_packages(item: Command) -> None:
+    """A client from npm has its packages beside it."""
+    for word in item.argv:
+        folder = (PACKAGE / word.removeprefix(f"{IN_PACKAGE}/")).parent
+        if (
+            word.startswith(IN_PACKAGE)
+            and (folder / "package.json").exists()
+            and not (folder / "node_modules").is_dir()
+        ):
+            raise EngineError(
+                f"the packages of {item.tool}'s own client are not there (for {item.id})",
+                remedy=f"cd {folder} && npm ci",
+            )
 
 
 def _installing(missing: set[str]) -> str:
@@ -191,8 +197,8 @@ class UmlEngine:
         own = own_places(plan, self._path)
         if own:
             words.append(f"narrows_programs={':'.join(own)}")
-        if mentions(plan, "@checkout"):
-            words.append(f"narrows_checkout={CHECKOUT}")
+        if mentions(plan, IN_PACKAGE):
+            words.append(f"narrows_checkout={PACKAGE}")
         if mode == "guest":
             words += ["time-travel=inf-cpu", f"time-travel-start={plan.wall_clock_ns}"]
             if any(hop.tap != "off" for hop in plan.hops):
@@ -211,9 +217,9 @@ class UmlEngine:
         self, plan: Plan, directory: Path, private: Path, cpu: int | None, *, mode: str = "guest"
     ) -> process.Job:
         """The process to start, with what it may write."""
-        checkout = (CHECKOUT,) if mentions(plan, "@checkout") else ()
+        package = (PACKAGE,) if mentions(plan, IN_PACKAGE) else ()
         counts = () if self._counts is None else (str(self._counts),)
-        for path in (directory, self._agent, self._kernel.path, *checkout):
+        for path in (directory, self._agent, self._kernel.path, *package):
             if set(str(path)) & set(" \t\"'"):
                 raise EngineError(
                     f"the path {path} holds a space or a quote, which a kernel's command line cannot",
@@ -249,6 +255,7 @@ class UmlEngine:
         directory = directory.resolve()
         (directory / layout.RAW).mkdir(exist_ok=True)
         modules.place(plan, directory)
+        own_tools.place(plan, directory)
         with guest_disk.private_dir() as private:
             job = self.job(plan, directory, private, slot.cpu)
             ended = process.carry(job, directory / layout.CONSOLE, limits, stop, progress)
@@ -276,6 +283,7 @@ class UmlEngine:
         directory = directory.resolve()
         (directory / layout.RAW).mkdir(exist_ok=True)
         modules.place(plan, directory)
+        own_tools.place(plan, directory)
         with guest_disk.private_dir() as private:
             job = self.job(plan, directory, private, host.cpus()[0], mode="shell")
             job.env["TERM"] = os.environ.get("TERM", "dumb")

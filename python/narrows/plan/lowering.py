@@ -4,6 +4,7 @@ two commands of a client and its server.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from narrows.plan.expand import ResolvedRun
@@ -108,3 +109,15 @@ def foreground(item: Traffic, item_id: str, tool: str, argv: tuple[str, ...], st
         start=timing.start,
         stop=timing.stop,
     )
+
+
+def client_and_server(
+    item: Traffic, item_id: str, state: Lowering, at: str, *, server: Iterable[str], client: Iterable[str]
+) -> list[Command]:
+    """The usual two commands of a tool that is called like its class: a server, up before t = 0 and listening
+    at `at` (address:port), and a client at the item's times."""
+    tool = type(item).__name__
+    return [
+        background(f"{item_id}-server", f"{tool}-server", state.server, tuple(server), at),
+        foreground(item, item_id, tool, tuple(client), state),
+    ]

@@ -293,6 +293,16 @@ class Composite(Strict):
     """What the tool's own reading depends on."""
 
 
+class OwnTool(Composite):
+    """A tool of a person's own. The engine copies its folder into the run's directory; the agent does not
+    look at it."""
+
+    path: str
+    """The folder on the machine that plans; the run's id does not cover it."""
+    files: dict[str, str]
+    """Name in the folder → SHA-256 (hex)."""
+
+
 TrafficItem = Annotated[TcpBulk | UdpProbe | IcmpEcho | Command, Field(discriminator="kind")]
 
 
@@ -396,7 +406,7 @@ class Plan(Strict):
     until_settled: UntilSettled | None = None
     calibration: Calibration
     traffic: tuple[TrafficItem, ...]
-    composites: tuple[Composite, ...] = ()
+    composites: tuple[OwnTool | Composite, ...] = ()
     samplers: tuple[Sampler, ...]
     captures: tuple[Capture, ...]
 
@@ -443,11 +453,13 @@ def run_id(plan: Plan, *, kernel: str, agent: str) -> str:
 
     SHA-256 over canonical JSON of the three; the first 16 hex digits (64 bits: no collision in any sweep we
     can afford). What a run is called (`NAMES`) is left out: the same run in two experiments is one run. So is
-    where a module lies: its content counts.
+    where a module or a person's own tool lies: its content counts.
     """
     what = {name: value for name, value in plan.to_dict().items() if name not in NAMES}
     for module in what["machine"]["modules"]:
         del module["path"]
+    for composite in what["composites"]:
+        composite.pop("path", None)
     identity = {"plan": what, "kernel": kernel, "agent": agent}
     return hashlib.sha256(canonical_json(identity).encode("ascii")).hexdigest()[:RUN_ID_HEX_DIGITS]
 

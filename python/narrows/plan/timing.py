@@ -11,27 +11,7 @@ from narrows.plan.expand import ResolvedRun, drawn_ns
 from narrows.plan.model import AfterItem, AtTime, Start, Stop, WithItem
 from narrows.spec.traffic import Reference, Traffic, after
 from narrows.tools.bulk.spec import bulk
-from narrows.tools.capacity_test.spec import capacity_test
-from narrows.tools.command.spec import command
-from narrows.tools.iperf3.spec import iperf3
-from narrows.tools.ndt7.spec import ndt7
-from narrows.tools.rpm.spec import rpm
-from narrows.tools.rrul.spec import AnyRrul
-from narrows.units import NS_PER_S, Duration
-
-NDT7_TEST_NS = 10 * NS_PER_S
-NDT7_SLACK_NS = 3 * NS_PER_S
-"""NDT7 may use 13 s for a test of 10 s."""
-RPM_INTERVAL_NS = {"draft-09": 5 * NS_PER_S, "draft-08": NS_PER_S, "go": NS_PER_S}
-RPM_SOONEST_INTERVALS = 11
-"""A constant goodput is stable at the seventh interval, a constant responsiveness four later."""
-RPM_SLACK_NS = 30 * NS_PER_S
-"""For the configuration and the probes of the idle path."""
-IPERF3_DEFAULT_NS = 10 * NS_PER_S
-IPERF3_SLACK_NS = 30 * NS_PER_S
-"""What iperf3 may take beyond its own time, for its control connection through a full queue."""
-TRANSFER_SLACK = 4
-"""A transfer of a given size may take this many times what the whole link would need."""
+from narrows.units import Duration, Rate
 
 
 @dataclass(frozen=True)
@@ -148,11 +128,10 @@ class Timetable:
                 )
             return Timing(start, AtTime(at_ns=end_ns), expected_start_ns, end_ns, end_ns)
 
-        length = _own_length(item, self.run)
+        length = item.takes(_rates(self.run))
         if length is not None:
             expected_ns, latest_ns = length
-            if item.values.get("duration") is not None and not isinstance(item, iperf3 | capacity_test):
-                # Ours is stopped by the agent; iperf3 counts its own time.
+            if item.values.get("duration") is not None and item.is_stopped:
                 stop = AtTime(at_ns=expected_start_ns + expected_ns)
             return Timing(
                 start,
@@ -184,7 +163,7 @@ def _check_limit(item: Traffic, run: ResolvedRun) -> None:
     """A limit lets an item that is not stopped end by itself; how long a transfer takes is only guessed."""
     if item["stop"] is not None or item.values.get("bytes") is not None:
         return
-    limit, length = item.values.get("time_limit"), _own_length(item, run)
+    limit, length = item.values.get("time_limit"), item.takes(_rates(run))
     if isinstance(limit, Duration) and length is not None and limit.ns < length[0]:
         item.fail(
             f"time_limit: {limit} is less than the {Duration(length[0])} that it takes at least",
@@ -192,35 +171,5 @@ def _check_limit(item: Traffic, run: ResolvedRun) -> None:
         )
 
 
-def _own_length(item: Traffic, run: ResolvedRun) -> tuple[int, int] | None:
-    """How long an item takes by itself: expected, and at most. None if nothing is known."""
-    duration = item.values.get("duration")
-    limit = item.values.get("time_limit")
-    if isinstance(item, ndt7):
-        tests = len(item["tests"])
-        assert isinstance(limit, Duration)
-        return tests * NDT7_TEST_NS, max(limit.ns, tests * (NDT7_TEST_NS + NDT7_SLACK_NS))
-    if isinstance(item, command):
-        return None
-    if isinstance(item, rpm):
-        own = RPM_INTERVAL_NS[item["variant"]] * (1 if item["parallel"] else len(item["tests"]))
-        most = own * 2 * item["stage_intervals"] + RPM_SLACK_NS
-        return own * RPM_SOONEST_INTERVALS, limit.ns if isinstance(limit, Duration) else most
-    if isinstance(item, AnyRrul):
-        return item.whole().ns, item.whole().ns
-    if isinstance(item, capacity_test):
-        tests = len(item.directions())
-        own = tests * (item["omit"].ns + item["duration"].ns) + (tests - 1) * item["pause"].ns
-        return own, limit.ns if isinstance(limit, Duration) else own + tests * IPERF3_SLACK_NS
-    if isinstance(duration, Duration):
-        own = duration.ns
-        if isinstance(item, iperf3):
-            own += item["omit"].ns
-            return own, limit.ns if isinstance(limit, Duration) else own + IPERF3_SLACK_NS
-        return own, own
-    if item.values.get("bytes") is not None:
-        rates = [run.link["rate"], run.link.up("rate")]
-        total = item["bytes"].scaled(item["flows"])
-        needed = max(total.time_at(rate).ns for rate in rates)
-        return needed, limit.ns if isinstance(limit, Duration) else TRANSFER_SLACK * needed + 60 * NS_PER_S
-    return None
+def _rates(run: ResolvedRun) -> tuple[Rate, Rate]:
+    return run.link["rate"], run.link.up("rate")

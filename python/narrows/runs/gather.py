@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,11 @@ import polars.selectors as cs
 
 from narrows.runs.loads import loads
 from narrows.runs.observed import Observed, Probe, QueueTruth, Series, SpeedTest
+from narrows.tools import reading, registry
 
 NS_PER_MS = 1e6
 US_PER_MS = 1e3
 DIRECTIONS = ("down", "up")
-TEST_TOOLS = ("ndt7",)
 PROBE_KINDS = ("udp_probe", "icmp_echo")
 
 
@@ -71,8 +71,9 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
     plan, manifest = tables.plan, tables.manifest
     error = manifest.get("error")
     items: list[Mapping[str, Any]] = list(plan["traffic"])
-    test_item = next((i["id"] for i in items if i["kind"] == "command" and i.get("tool") in TEST_TOOLS), None)
-    tests = {} if test_item is None else _tests(tables, test_item)
+    shown = ((i["id"], _shown(i["tool"])) for i in items if i["kind"] == "command")
+    test_item, test = next(((item, test) for item, test in shown if test is not None), (None, None))
+    tests = {} if test_item is None or test is None else _tests(tables, test_item, test)
     hops = {h["direction"]: h["hop"] for h in reversed(plan["hops"]) if h["tap"] != "off"}
     directions = tuple(d for d in DIRECTIONS if d in hops)
     if reread is None:
@@ -134,14 +135,21 @@ def _value(metrics: pl.DataFrame, source: str, direction: str | None, name: str)
     return None if rows.is_empty() or rows["value"][0] is None else float(rows["value"][0])
 
 
-def _tests(tables: RunTables, item: str) -> dict[str, SpeedTest]:
+@cache
+def _shown(tool: str) -> reading.SpeedTest | None:
+    """What a report shows of this tool direction by direction, if it is a speed test that declares it."""
+    found: reading.SpeedTest | None = registry.function(tool, registry.READINGS, "SPEED_TEST")
+    return found
+
+
+def _tests(tables: RunTables, item: str, test: reading.SpeedTest) -> dict[str, SpeedTest]:
     found = {}
     for direction in DIRECTIONS:
         if _rows(tables.metrics, item, direction).is_empty():
             continue
         server = _rows(tables.samples, f"{item}/server", direction)
         client = _rows(tables.samples, f"{item}/client", direction)
-        elapsed_s = _value(tables.metrics, item, direction, "ndt7_elapsed_s")
+        elapsed_s = _value(tables.metrics, item, direction, test.elapsed)
         times = pl.concat([server["t_ns"], client["t_ns"]])
         window = None
         if len(times) and elapsed_s is not None:
@@ -150,10 +158,10 @@ def _tests(tables: RunTables, item: str) -> dict[str, SpeedTest]:
         found[direction] = SpeedTest(
             source=item,
             direction=direction,
-            rate_bps=_value(tables.metrics, item, direction, "ndt7_throughput_bps"),
-            min_rtt_ms=_value(tables.metrics, item, direction, "ndt7_min_rtt_ms"),
-            rtt_ms=_series(server.filter(pl.col("series") == "tcp_info.rtt"), US_PER_MS),
-            retransmission_ratio=_value(tables.metrics, item, direction, "ndt7_retransmission_ratio"),
+            rate_bps=_value(tables.metrics, item, direction, test.rate),
+            min_rtt_ms=_value(tables.metrics, item, direction, test.min_rtt),
+            rtt_ms=_series(server.filter(pl.col("series") == test.rtt_series), US_PER_MS),
+            retransmission_ratio=_value(tables.metrics, item, direction, test.retransmissions),
             window=window,
         )
     return found

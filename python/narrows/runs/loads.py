@@ -7,25 +7,19 @@ of a Dumbbell have metrics of their own (narrows.metrics.fairness.many_flows).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import polars as pl
 
 from narrows.runs.observed import EMPTY, SpeedTest
+from narrows.tools import registry
+from narrows.tools.registry import READINGS
 
 DIRECTIONS = ("down", "up")
 PROBE_KINDS = ("udp_probe", "icmp_echo")
-RATES = (
-    "bulk_goodput_bps", "iperf3_goodput_bps", "capacity_test_throughput_bps", "rrul_tcp_sum_bps",
-    "rpm_goodput_bps", "cloudflare_bandwidth_bps", "ookla_model_throughput_bps",
-    "librespeed_model_throughput_bps", "udp_capacity_bps",
-)  # fmt: skip
-"""Each tool's own figure of its rate."""
 SERIES = ("throughput", "request_rate", "interval_bytes")
 """What tools that load one direction after the other leave of each while they do."""
-
-STEADY_TOOLS = ("iperf3", "capacity_test")
-"""Their process loads one direction, or both at once, from its start to its end."""
 
 Window = tuple[int, int] | None
 
@@ -68,7 +62,7 @@ def _rate_bps(metrics: pl.DataFrame, source: str, direction: str) -> float | Non
     rows = metrics.filter(
         (pl.col("source") == source)
         & (pl.col("direction") == direction)
-        & pl.col("name").is_in(RATES)
+        & pl.col("name").is_in(_rates())
         & pl.col("value").is_not_null()
     )
     return None if rows.is_empty() else float(rows["value"][0])
@@ -95,4 +89,20 @@ def _window(
 
 
 def _loads_all_along(item: Mapping[str, Any]) -> bool:
-    return item["kind"] == "tcp_bulk" or item.get("tool") in STEADY_TOOLS
+    return item["kind"] == "tcp_bulk" or item.get("tool") in _steady()
+
+
+@cache
+def _rates() -> tuple[str, ...]:
+    """Each tool's own figure of its rate."""
+    return tuple(
+        rate for each in registry.parts(READINGS) if hasattr(each, "LOAD") for rate in each.LOAD.rates
+    )
+
+
+@cache
+def _steady() -> frozenset[str]:
+    """Tools whose process loads one direction, or both at once, from its start to its end."""
+    words = registry.words().items()
+    loads = {word: getattr(registry.part(folder, READINGS), "LOAD", None) for word, folder in words}
+    return frozenset(word for word, load in loads.items() if load is not None and load.steady)

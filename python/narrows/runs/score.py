@@ -44,6 +44,7 @@ from narrows.runs.scored_run import (
     own_items,
     packets,
 )
+from narrows.tools.reading import CROSS, OWN, PARTIES, THIRD
 
 SCORE: dict[str, Any] = {
     "run_id": pl.String(),
@@ -57,7 +58,6 @@ SCORE: dict[str, Any] = {
     "n": pl.Int64(),
 }
 NS_OF = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
-OWN, THIRD, CROSS = PARTIES = "own", "third party", "cross traffic"
 TRUTH = "truth"
 PROBES = ("udp_probe", "icmp_echo")
 UDP_IPV4_HEADERS_BYTES = 28

@@ -1,12 +1,18 @@
 """The words of an experiment file. What a person wrote, checked; nothing of Linux' commands.
 
 from narrows.spec import Link, bulk, fq_codel
+
+The words of tools come from `narrows.tools`, each when it is first asked for: a tool's own file imports this
+package, and either may be imported first.
 """
+
+from typing import Any
 
 from narrows.spec.axis import axis
 from narrows.spec.dumbbell import Dumbbell, pair
 from narrows.spec.link import Link
 from narrows.spec.observe import capture, ci, flow_tap, machine, repeat, sample, tap
+from narrows.spec.own_tool import tool
 from narrows.spec.parsers import Bdp, own_cca
 from narrows.spec.queues import (
     bfifo,
@@ -32,21 +38,19 @@ from narrows.spec.shapers import htb, no_shaper, own_shaper, tbf
 from narrows.spec.traffic import after, with_
 from narrows.spec.under_test import under_test
 from narrows.spec.until_settled import until_settled
-from narrows.tools.bulk.spec import bulk
-from narrows.tools.capacity_test.spec import capacity_test
-from narrows.tools.cloudflare.spec import cloudflare
-from narrows.tools.command.spec import command
-from narrows.tools.iperf3.spec import iperf3
-from narrows.tools.ndt7.spec import ndt7
-from narrows.tools.probes.spec import icmp_echo, udp_probe
-from narrows.tools.rpm.spec import rpm
-from narrows.tools.rrul.spec import rrul, rrul_be
-from narrows.tools.udp_capacity.spec import udp_capacity
-from narrows.tools.web_speed.spec import web_speed
+from narrows.tools import registry
 
 bdp = Bdp
 """`bfifo(limit=bdp(1))`: a multiple of rate × base RTT."""
-ping = icmp_echo
+_OTHER_NAMES = {"ping": "icmp_echo"}
+
+
+def __getattr__(name: str) -> Any:
+    word = _OTHER_NAMES.get(name, name)
+    if word not in registry.words():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return registry.constructor(word)
+
 
 __all__ = [
     "Dumbbell",
@@ -55,15 +59,11 @@ __all__ = [
     "axis",
     "bdp",
     "bfifo",
-    "bulk",
     "cake",
-    "capacity_test",
     "capture",
     "choke",
     "ci",
-    "cloudflare",
     "codel",
-    "command",
     "docsis_pie",
     "dualpi2",
     "flow_tap",
@@ -72,10 +72,7 @@ __all__ = [
     "fq_pie",
     "hhf",
     "htb",
-    "icmp_echo",
-    "iperf3",
     "machine",
-    "ndt7",
     "no_shaper",
     "own_cca",
     "own_qdisc",
@@ -88,18 +85,14 @@ __all__ = [
     "ping",
     "red",
     "repeat",
-    "rpm",
-    "rrul",
-    "rrul_be",
     "sample",
     "sfb",
     "sfq",
     "tap",
     "tbf",
-    "udp_capacity",
-    "udp_probe",
+    "tool",
     "under_test",
     "until_settled",
-    "web_speed",
     "with_",
+    *registry.words(),
 ]

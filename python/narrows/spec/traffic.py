@@ -1,22 +1,28 @@
-"""What every item of traffic has: an id, a start, an end. The items themselves are in `narrows.spec.tools`.
+"""What every item of traffic has: an id, a start, an end. The items themselves are in `narrows.tools`.
 
 An item's id is the name of the variable that it is assigned to. It says what is to run and when, not how; the
-programs and their arguments are in `narrows.plan.tools`.
+programs and their arguments are each tool's `lower.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from narrows.spec import parsers as p
 from narrows.spec.axis import Axis
 from narrows.spec.base import Choose, SpecObject, option, settle
 from narrows.spec.parsers import Wrong
-from narrows.units import Duration
+from narrows.units import NS_PER_S, Duration, Rate
 
 Time = str | Duration | None
 DEFAULT_JITTER = "10 ms"
 """Where in this span an item really starts is drawn from the run's seed, so that repetitions differ."""
+CLIENT_SLACK_NS = 30 * NS_PER_S
+"""What a client may take beyond the time that it counts itself, for its control connection through a full
+queue."""
+TRANSFER_SLACK = 4
+"""A transfer of a given size may take this many times what the whole link would need."""
 
 
 def _item(value: Any) -> Any:
@@ -84,6 +90,8 @@ class Traffic(SpecObject):
 
     needs_end: ClassVar[bool] = False
     """True if it would run for ever without stop, duration or the like."""
+    is_stopped: ClassVar[bool] = False
+    """True if it is stopped from outside after its duration; else it counts its own time."""
 
     id: str | None = option(p.optional(p.identifier), default=None, doc="default: the variable's name")
     start: Time | after = option(_start, default="0 s")
@@ -107,6 +115,28 @@ class Traffic(SpecObject):
 
     def ends_by_itself(self) -> bool:
         return self.values.get("duration") is not None
+
+    def takes(self, rates: Sequence[Rate]) -> tuple[int, int] | None:
+        """How long it takes by itself on a link of these rates, in ns: expected, and at most. None where
+        nothing is known; then its `time_limit` holds."""
+        own_ns = self.own_ns()
+        if own_ns is not None:
+            return own_ns, own_ns if self.is_stopped else self.limited(own_ns + CLIENT_SLACK_NS)
+        if self.values.get("bytes") is not None:
+            total = self["bytes"].scaled(self["flows"])
+            needed = max(total.time_at(rate).ns for rate in rates)
+            return needed, self.limited(TRANSFER_SLACK * needed + 60 * NS_PER_S)
+        return None
+
+    def own_ns(self) -> int | None:
+        """The time that its options give it; None without any."""
+        duration = self.values.get("duration")
+        return duration.ns if isinstance(duration, Duration) else None
+
+    def limited(self, most_ns: int) -> int:
+        """Its `time_limit` where it has one, else this."""
+        limit = self.values.get("time_limit")
+        return limit.ns if isinstance(limit, Duration) else most_ns
 
 
 def duration_needs_time(item: Traffic) -> None:

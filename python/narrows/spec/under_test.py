@@ -1,8 +1,8 @@
 """The speed tests that `narrows calibrate` compares, each with its usual parameters and some variations.
 
 `test = under_test()` in an experiment file is an axis `tool` over all of them, so a scenario is an experiment
-like any other. Which tools, and whether with variations, is chosen around the loading of the file. What their
-answers mean is in `narrows.calibrate.readings`.
+like any other. Which tools, and whether with variations, is chosen around the loading of the file. Each
+tool's `spec.py` says what there is of it, its `readings.py` what its answers mean.
 """
 
 from __future__ import annotations
@@ -11,20 +11,14 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from narrows.errors import SpecError, UsageError, did_you_mean
 from narrows.spec.axis import Axis, axis
+from narrows.spec.base import created
 from narrows.spec.traffic import Traffic
-from narrows.tools.bulk.spec import bulk
-from narrows.tools.capacity_test.spec import capacity_test
-from narrows.tools.cloudflare.spec import cloudflare
-from narrows.tools.iperf3.spec import iperf3
-from narrows.tools.ndt7.spec import ndt7
-from narrows.tools.rpm.spec import rpm
-from narrows.tools.rrul.spec import rrul, rrul_be
-from narrows.tools.udp_capacity.spec import udp_capacity
-from narrows.tools.web_speed.spec import web_speed
+from narrows.tools import folder, registry
 
 TOOL = "tool"
 """The axis' name."""
@@ -34,7 +28,7 @@ VARIED = "+"
 
 
 @dataclass(frozen=True)
-class Tool:
+class UnderTest:
     """A speed test: its constructor with its usual parameters, and what its variations change."""
 
     make: type[Traffic]
@@ -46,52 +40,13 @@ class Tool:
         return self.make(**{**self.usual, **changes, "start": start})
 
 
-TOOLS: dict[str, Tool] = {
-    "ndt7": Tool(ndt7, variations={"cubic": {"cca": "cubic"}}),
-    "iperf3": Tool(
-        iperf3,
-        {"duration": "10 s", "interval": "1 s"},
-        {
-            "P4": {"flows": 4},
-            "P8": {"flows": 8},
-            "O3": {"omit": "3 s"},
-            "30s": {"duration": "30 s"},
-            "P4-O3": {"flows": 4, "omit": "3 s"},
-        },
-    ),
-    "capacity_test": Tool(
-        capacity_test,
-        variations={
-            "P1": {"connections": 1},
-            "P8": {"connections": 8},
-            "O0": {"omit": "0 s"},
-            "30s": {"duration": "30 s"},
-        },
-    ),
-    "rpm": Tool(
-        rpm,
-        variations={"08": {"variant": "draft-08"}, "go": {"variant": "go"}, "parallel": {"parallel": True}},
-    ),
-    "udp_capacity": Tool(
-        udp_capacity,
-        variations={"T0": {"tolerated": 0}, "20s": {"test_length": "20 s"}, "5s": {"test_length": "5 s"}},
-    ),
-    "cloudflare": Tool(cloudflare, variations={"bbr": {"cca": "bbr"}}),
-    "ookla_model": Tool(web_speed, {"model": "ookla"}, {"5s": {"test_length": "5 s"}, "bbr": {"cca": "bbr"}}),
-    "librespeed_model": Tool(
-        web_speed, {"model": "librespeed"}, {"5s": {"test_length": "5 s"}, "bbr": {"cca": "bbr"}}
-    ),
-    "rrul_be": Tool(
-        rrul_be, {"duration": "20 s", "delay": "2 s"}, {"60s": {"duration": "60 s"}, "16": {"flows": 16}}
-    ),
-    "rrul": Tool(rrul, {"duration": "20 s", "delay": "2 s"}, {"60s": {"duration": "60 s"}}),
-    "bulk": Tool(
-        bulk,
-        {"duration": "10 s", "flows": 4, "start_spread": "100 ms", "sample": "50 ms"},
-        {"1": {"flows": 1}, "16": {"flows": 16}, "30s": {"duration": "30 s"}},
-    ),
-}
-"""Every tool by its label. `bulk` is a load of plain flows beside which the scenario's own ping is read."""
+@cache
+def known() -> dict[str, UnderTest]:
+    """Every tool that comes with narrows, by label."""
+    found: dict[str, UnderTest] = {}
+    for spec in registry.parts(registry.SPEC):
+        found |= getattr(spec, "UNDER_TEST", {})
+    return dict(sorted(found.items()))
 
 
 @dataclass(frozen=True)
@@ -108,8 +63,6 @@ _selection: ContextVar[Selection | None] = ContextVar("tools under test", defaul
 @contextlib.contextmanager
 def selected(tools: Sequence[str] | None = None, varied: bool = False) -> Iterator[None]:
     """Experiments loaded inside are for these tools; None: all."""
-    for name in tools or ():
-        find(name)
     token = _selection.set(Selection(None if tools is None else tuple(tools), varied))
     try:
         yield
@@ -117,37 +70,48 @@ def selected(tools: Sequence[str] | None = None, varied: bool = False) -> Iterat
         _selection.reset(token)
 
 
-def find(label: str) -> tuple[Tool, Mapping[str, Any]]:
+def find(label: str, tools: Mapping[str, UnderTest]) -> tuple[UnderTest, Mapping[str, Any]]:
     """A tool and the changes of its variation by label."""
     name, _, variation = label.partition(VARIED)
-    if name not in TOOLS:
-        raise UsageError(f"no tool {name}", remedy=did_you_mean(name, TOOLS))
-    tool = TOOLS[name]
+    if name not in tools:
+        raise UsageError(f"no tool {name}", remedy=did_you_mean(name, tools))
+    tool = tools[name]
     if not variation:
         return tool, {}
     if variation not in tool.variations:
-        known = did_you_mean(variation, tool.variations)
-        raise UsageError(f"the tool {name} has no variation {variation}", remedy=known)
+        others = did_you_mean(variation, tool.variations)
+        raise UsageError(f"the tool {name} has no variation {variation}", remedy=others)
     return tool, tool.variations[variation]
 
 
-def labels(selection: Selection) -> list[str]:
+def labels(selection: Selection, tools: Mapping[str, UnderTest]) -> list[str]:
     """The labels of the axis, each tool before its variations."""
     chosen: list[str] = []
-    for label in TOOLS if selection.tools is None else selection.tools:
+    for label in tools if selection.tools is None else selection.tools:
         chosen.append(label)
         if selection.varied and VARIED not in label:
-            chosen += [f"{label}{VARIED}{each}" for each in TOOLS[label].variations]
+            chosen += [f"{label}{VARIED}{each}" for each in find(label, tools)[0].variations]
     return list(dict.fromkeys(chosen))
 
 
-def under_test(start: str = DEFAULT_START) -> Axis:
-    """The tool under test, an axis over the speed tests that are compared; `start` holds for each."""
+def under_test(*own: Traffic, start: str = DEFAULT_START) -> Axis:
+    """The tool under test, an axis over the speed tests that are compared, and those of one's own:
+    `under_test(tool("my_service"))`; `start` holds for each."""
     if not isinstance(start, str):
         raise SpecError("under_test: the start is a time for all tools", remedy='start="5 s"')
+    tools = dict(known())
+    for item in own:
+        if not isinstance(item, Traffic) or folder.of(type(item)) is None:
+            raise SpecError(
+                f"under_test: {item!r} is no tool of your own", remedy='under_test(tool("my_service"))'
+            )
+        created.remove(item)  # the axis has its own, made with the start of all
+        kind = type(item)
+        options = {name: item.values[name] for name in item.given if name != "start"}
+        tools[kind.__name__] = UnderTest(kind, options, dict(getattr(kind, "variations", {})))
     items = {}
-    for label in labels(_selection.get() or Selection()):
-        tool, changes = find(label)
-        items[label] = tool.item(changes, start)
-    made: Axis = axis(TOOL, items)
-    return made
+    for label in labels(_selection.get() or Selection(), tools):
+        made, changes = find(label, tools)
+        items[label] = made.item(changes, start)
+    found: Axis = axis(TOOL, items)
+    return found

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -75,6 +75,11 @@ class Parsed:
         if math.isinf(value):
             raise StoreError(f"{name} is infinite, which is not a measurement", remedy="see raw/")
         self.metrics.append(Metric(name, float(value), unit, direction, source))
+
+    def of(self, item: str) -> Parsed:
+        """This, its figures without a source being the item's."""
+        self.metrics = [replace(m, source=item) if m.source is None else m for m in self.metrics]
+        return self
 
     def merge(self, other: Parsed) -> None:
         """Append all of another."""

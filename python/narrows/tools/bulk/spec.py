@@ -9,6 +9,7 @@ from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.parsers import Wrong
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic, after
+from narrows.spec.under_test import UnderTest
 from narrows.units import Size
 
 
@@ -24,6 +25,7 @@ class bulk(Traffic):
     """Long TCP flows that send as much as they can."""
 
     needs_end = True
+    is_stopped = True
 
     direction: str = option(p.choice("down", "up"), default="down")
     cca: str = option(p.cca, default="cubic")
@@ -54,3 +56,13 @@ class bulk(Traffic):
 
     def ends_by_itself(self) -> bool:
         return super().ends_by_itself() or self["bytes"] is not None
+
+
+UNDER_TEST = {
+    "bulk": UnderTest(
+        bulk,
+        {"duration": "10 s", "flows": 4, "start_spread": "100 ms", "sample": "50 ms"},
+        {"1": {"flows": 1}, "16": {"flows": 16}, "30s": {"duration": "30 s"}},
+    )
+}
+"""A load of plain flows, beside which the scenario's own probe is read."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from narrows.errors import StoreError
+from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape
 from narrows.tools.iperf3 import parse as iperf3
 
@@ -24,7 +25,7 @@ def parse(
     where: str = "capacity test",
 ) -> Parsed:
     """`item` is the whole test's; `advertised_bps` the advertised speed by direction."""
-    report = iperf3.read(text, client_sends=client_sends, where=where)
+    report = iperf3.report_of(text, client_sends=client_sends, where=where)
     if report.protocol != "tcp":
         raise StoreError("a capacity test runs over TCP, this report is of UDP", where=where)
     parsed = Parsed()
@@ -49,3 +50,18 @@ def _figures(parsed: Parsed, report: iperf3.Report, way: iperf3.Way, advertised_
     parsed.figure("capacity_test_connections", start["test_start"]["num_streams"], "flows", way.direction)
     seconds = received.get("seconds")
     parsed.figure("capacity_test_elapsed_s", seconds, "s", way.direction)
+
+
+def read(ran: CommandRun) -> Parsed:
+    """Of the test of one direction; its figures are those of the whole test."""
+    test = ran.composite
+    speeds = {way: test.options[f"advertised_{way}_bps"] for way in ("down", "up")}
+    parsed = parse(
+        ran.stdout(),
+        test.id,
+        advertised_bps={way: None if bps is None else float(bps) for way, bps in speeds.items()},
+        start_ns=ran.start_ns,
+        client_sends=ran.direction,
+        where=ran.where,
+    )
+    return parsed.of(test.id)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from narrows.spec import parsers as p
 from narrows.spec.base import option
-from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic
+from narrows.spec.traffic import CLIENT_SLACK_NS, DEFAULT_JITTER, Time, Traffic
+from narrows.spec.under_test import UnderTest
 from narrows.units import Rate
 
 
@@ -32,3 +35,21 @@ class capacity_test(Traffic):
     def directions(self) -> tuple[str, ...]:
         """In the order in which they run."""
         return ("down", "up") if self["direction"] == "both-in-turn" else (self["direction"],)
+
+    def takes(self, rates: Sequence[Rate]) -> tuple[int, int] | None:
+        tests = len(self.directions())
+        own = tests * (self["omit"].ns + self["duration"].ns) + (tests - 1) * self["pause"].ns
+        return own, self.limited(own + tests * CLIENT_SLACK_NS)
+
+
+UNDER_TEST = {
+    "capacity_test": UnderTest(
+        capacity_test,
+        variations={
+            "P1": {"connections": 1},
+            "P8": {"connections": 8},
+            "O0": {"omit": "0 s"},
+            "30s": {"duration": "30 s"},
+        },
+    )
+}

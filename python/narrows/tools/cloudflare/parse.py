@@ -1,4 +1,4 @@
-"""What Cloudflare's own client says (`tests/interop/cloudflare-js/run.mjs`): its summary, scores and
+"""What Cloudflare's own client says (`client/run.mjs`): its summary, scores and
 requests.
 
 Every figure is the client's own, under its own names' meaning; `narrows.metrics.latency.cloudflare` and
@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from narrows.errors import StoreError
+from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape, read_json
 
 NS_PER_MS = 1_000_000
@@ -67,3 +68,9 @@ def _t_ns(at_ms: float, wall_epoch_ns: int) -> int:
 
 def _number(value: Any) -> float | None:
     return None if value is None else float(value)
+
+
+def read(ran: CommandRun) -> Parsed:
+    """Of a command that ran. The guest boots at the plan's wall clock, with CLOCK_MONOTONIC at 0."""
+    wall_epoch_ns = ran.plan.wall_clock_ns + ran.epoch_ns
+    return parse(ran.stdout(), ran.item.id, wall_epoch_ns=wall_epoch_ns, where=ran.where)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic
+from narrows.spec.under_test import UnderTest
 
 
 class cloudflare(Traffic):
@@ -18,3 +19,6 @@ class cloudflare(Traffic):
     start_jitter: Time = option(p.duration, default=DEFAULT_JITTER)
     port: int | None = option(p.optional(p.port), default=None, doc="default: 80, with TLS 443")
     time_limit: Time = option(p.positive, default="120 s")
+
+
+UNDER_TEST = {"cloudflare": UnderTest(cloudflare, variations={"bbr": {"cca": "bbr"}})}

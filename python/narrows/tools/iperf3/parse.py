@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from narrows.errors import StoreError
+from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape, read_json
 from narrows.store.tap import flow_label
 
@@ -69,7 +70,7 @@ class Report:
         return sent, received, end.get(f"sum{way.suffix}") or {}
 
 
-def read(text: str, *, client_sends: str, where: str) -> Report:
+def report_of(text: str, *, client_sends: str, where: str) -> Report:
     """The report, if the text is one. `client_sends` is the direction of what the client sends."""
     remedy = "run iperf3 with --json, or see its stderr in raw/"
     data = read_json(text, "iperf3", where=where, remedy=remedy)
@@ -102,7 +103,7 @@ def parse(
     iperf3's intervals count from the first connection's start, which is later than `start_ns` by the control
     connection's round trips; the stamps of the series carry that error (a few round trips).
     """
-    report = read(text, client_sends=client_sends, where=where)
+    report = report_of(text, client_sends=client_sends, where=where)
     parsed = Parsed()
     with known_shape(where, SHAPE):
         for way in report.ways:
@@ -183,3 +184,10 @@ def add_intervals(parsed: Parsed, report: Report, item: str, start_ns: int | Non
             direction=direction,
             flow=flow,
         )
+
+
+def read(ran: CommandRun) -> Parsed:
+    """Of a command that ran."""
+    return parse(
+        ran.stdout(), ran.item.id, start_ns=ran.start_ns, client_sends=ran.direction, where=ran.where
+    )

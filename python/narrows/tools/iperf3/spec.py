@@ -5,6 +5,7 @@ from __future__ import annotations
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic
+from narrows.spec.under_test import UnderTest
 from narrows.units import Rate, Size
 
 
@@ -48,3 +49,22 @@ class iperf3(Traffic):
 
     def ends_by_itself(self) -> bool:
         return super().ends_by_itself() or self["bytes"] is not None
+
+    def own_ns(self) -> int | None:
+        own_ns = super().own_ns()
+        return None if own_ns is None else own_ns + self["omit"].ns
+
+
+UNDER_TEST = {
+    "iperf3": UnderTest(
+        iperf3,
+        {"duration": "10 s", "interval": "1 s"},
+        {
+            "P4": {"flows": 4},
+            "P8": {"flows": 8},
+            "O3": {"omit": "3 s"},
+            "30s": {"duration": "30 s"},
+            "P4-O3": {"flows": 4, "omit": "3 s"},
+        },
+    )
+}

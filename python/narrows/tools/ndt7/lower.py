@@ -8,9 +8,8 @@ from narrows.spec.traffic import Traffic
 
 NDT7_PORT, NDT7_TLS_PORT, NDT7_NEXT_PORT = 80, 443, 8080
 
-JS_CLIENT = ("node", "@checkout/tests/interop/ndt7-js/run.mjs")
-"""M-Lab's own client from npm, in the checkout of narrows."""
-
+JS_CLIENT = ("node", "@checkout/tools/ndt7/client/run.mjs")
+"""M-Lab's own client from npm, in the package narrows."""
 
 UNUSED_ADDRESSES = ("ndt5_addr", "ndt5_ws_addr", "ndt5_wss_addr", "health_addr", "prometheusx.listen-address")
 """Where the official server listens besides; two of them in one node must not meet."""

@@ -12,9 +12,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import polars as pl
+
 from narrows.errors import StoreError
+from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape, strict_json
 from narrows.store.parsers.tcp_info import kernel_name, unit
+from narrows.store.tap import flow_label
 
 DIRECTIONS = {"download": "down", "upload": "up"}
 ORIGINS = ("client", "server")
@@ -189,3 +193,45 @@ def _series(parsed: Parsed, source: str, direction: str, chosen: list[Message], 
         parsed.add(
             name, its_unit, [t for t, _ in values], [v for _, v in values], source=source, direction=direction
         )
+
+
+def read(ran: CommandRun) -> Parsed:
+    """Of a command that ran."""
+    text = ran.stdout()
+    starts = starts_of(messages(text, where=ran.where), ran.flows, ran.start_ns)
+    return parse(text, ran.item.id, starts_ns=starts, epoch_ns=ran.epoch_ns, where=ran.where)
+
+
+def starts_of(
+    messages: list[Message], flows: pl.DataFrame, item_start_ns: int | None
+) -> dict[str, int | None]:
+    """When download and upload began.
+
+    A test's first packet at the bottleneck, found by the client's address in ConnectionInfo, else (one
+    test only) the item's start. The measurement clock of the protocol starts after the handshake, one or
+    two base RTTs later; so do the stamps made from it.
+    """
+    starts: dict[str, int | None] = {}
+    for message in messages:
+        direction = DIRECTIONS[message["Test"]]
+        connection = message.get("ConnectionInfo") or {}
+        if starts.get(direction) is None:
+            starts[direction] = _first_packet_ns(flows, connection.get("Client"), connection.get("Server"))
+    if len(starts) == 1:
+        for direction, at in starts.items():
+            starts[direction] = item_start_ns if at is None else at
+    return starts
+
+
+def _first_packet_ns(flows: pl.DataFrame, client: str | None, server: str | None) -> int | None:
+    if not client or not server or not flows.height:
+        return None
+    ends = []
+    for text in (client, server):
+        host, _, port = text.rpartition(":")
+        if not port.isdigit():
+            return None
+        ends.append((host.strip("[]"), int(port)))
+    labels = [flow_label("tcp", *ends[0], *ends[1]), flow_label("tcp", *ends[1], *ends[0])]
+    first = flows.filter(pl.col("label").is_in(labels))["first_ns"].min()
+    return int(first) if isinstance(first, int) else None

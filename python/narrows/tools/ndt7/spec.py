@@ -7,6 +7,12 @@ from collections.abc import Sequence
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic
+from narrows.spec.under_test import UnderTest
+from narrows.units import NS_PER_S, Rate
+
+TEST_NS = 10 * NS_PER_S
+TEST_SLACK_NS = 3 * NS_PER_S
+"""NDT7 may use 13 s for a test of 10 s."""
 
 
 class ndt7(Traffic):
@@ -32,3 +38,10 @@ class ndt7(Traffic):
                 "cca works for uploads only with client='narrows': the official ones take their host's",
                 'tests="download", or Link(sysctls={"client": {"net.ipv4.tcp_congestion_control": "…"}})',
             )
+
+    def takes(self, rates: Sequence[Rate]) -> tuple[int, int] | None:
+        tests = len(self["tests"])
+        return tests * TEST_NS, max(self["time_limit"].ns, tests * (TEST_NS + TEST_SLACK_NS))
+
+
+UNDER_TEST = {"ndt7": UnderTest(ndt7, variations={"cubic": {"cca": "cubic"}})}

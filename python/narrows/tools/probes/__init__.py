@@ -1,1 +1,3 @@
-"""The tool probes."""
+"""Isochronous probes: UDP and ICMP echo."""
+
+WORDS = ("icmp_echo", "udp_probe")

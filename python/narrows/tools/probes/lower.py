@@ -5,12 +5,17 @@ from __future__ import annotations
 from narrows.plan.lowering import Lowering
 from narrows.plan.model import IcmpEcho, TrafficItem, UdpProbe
 from narrows.spec.traffic import Traffic
+from narrows.tools.probes.spec import icmp_echo
 
 PROBE_PORT = 5301
 
 
-def lower_udp(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
+def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """One isochronous stream."""
+    return (_icmp if isinstance(item, icmp_echo) else _udp)(item, item_id, state)
+
+
+def _udp(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     timing = state.times.of(item_id)
     return [
         UdpProbe(
@@ -28,8 +33,7 @@ def lower_udp(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]
     ]
 
 
-def lower_icmp(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """One isochronous stream of echo requests."""
+def _icmp(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     timing = state.times.of(item_id)
     return [
         IcmpEcho(

@@ -12,6 +12,7 @@ class udp_probe(Traffic):
     """Isochronous UDP probes: one-way and round-trip times."""
 
     needs_end = True
+    is_stopped = True
 
     interval: Time = option(p.positive, default="10 ms")
     payload: str | Size = option(p.size, default="64 B")
@@ -28,6 +29,7 @@ class icmp_echo(Traffic):
     """Isochronous ICMP echo requests, as ping's."""
 
     needs_end = True
+    is_stopped = True
 
     interval: Time = option(p.positive, default="100 ms")
     payload: str | Size = option(p.size, default="56 B")

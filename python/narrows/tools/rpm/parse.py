@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from narrows.errors import StoreError
+from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed
 
 DIRECTIONS = {"download": "down", "upload": "up", "both": None}
@@ -134,3 +135,8 @@ def _figures(parsed: Parsed, test: str, direction: str | None, figures: Line) ->
         parsed.figure(f"rpm_{kind}_probes", counts["completed"], "probes", direction)
     for name in ("goodput", "responsiveness"):
         parsed.figure(f"rpm_{name}_confidence", CONFIDENCE[figures[f"{name}_confidence"]], "1", direction)
+
+
+def read(ran: CommandRun) -> Parsed:
+    """Of a command that ran."""
+    return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)

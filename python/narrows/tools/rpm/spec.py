@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic
-from narrows.units import Size
+from narrows.spec.under_test import UnderTest
+from narrows.units import NS_PER_S, Rate, Size
+
+INTERVAL_NS = {"draft-09": 5 * NS_PER_S, "draft-08": NS_PER_S, "go": NS_PER_S}
+SOONEST_INTERVALS = 11
+"""A constant goodput is stable at the seventh interval, a constant responsiveness four later."""
+SLACK_NS = 30 * NS_PER_S
+"""For the configuration and the probes of the idle path."""
 
 
 class rpm(Traffic):
@@ -44,3 +51,15 @@ class rpm(Traffic):
         super().check()
         if self["parallel"] and len(self["tests"]) != 2:
             self.fail("parallel means both ways", "leave tests out")
+
+    def takes(self, rates: Sequence[Rate]) -> tuple[int, int] | None:
+        own = INTERVAL_NS[self["variant"]] * (1 if self["parallel"] else len(self["tests"]))
+        return own * SOONEST_INTERVALS, self.limited(own * 2 * self["stage_intervals"] + SLACK_NS)
+
+
+UNDER_TEST = {
+    "rpm": UnderTest(
+        rpm,
+        variations={"08": {"variant": "draft-08"}, "go": {"variant": "go"}, "parallel": {"parallel": True}},
+    )
+}

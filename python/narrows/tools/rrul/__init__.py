@@ -1,1 +1,3 @@
-"""The tool rrul."""
+"""Realtime Response Under Load, with classes of service and best effort only."""
+
+WORDS = ("rrul", "rrul_be")

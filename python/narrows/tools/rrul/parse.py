@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from narrows.plan.model import Composite
 from narrows.store.parsers.common import Parsed
 
 NS_PER_MS = 1e6
@@ -90,3 +91,15 @@ def _goodput(parsed: Parsed, source: str, frame: pl.DataFrame) -> None:
         parsed.add(
             "throughput", "bit/s", rows["t_ns"], rows["rate"], source=source, direction=way, flow=str(flow)
         )
+
+
+def read_parts(composite: Composite, parts: Mapping[str, Parsed]) -> Parsed:
+    """Of a test whose parts were read."""
+    options = {name: int(value) for name, value in composite.options.items() if isinstance(value, int)}
+    return parse(
+        composite.id,
+        {name: parts[name] for name in composite.parts if name in parts},
+        load_from_ns=options["load_from_ns"],
+        load_to_ns=options["load_to_ns"],
+        flows=options["flows"],
+    )

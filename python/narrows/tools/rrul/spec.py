@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic, duration_needs_time
-from narrows.units import Duration, Size
+from narrows.spec.under_test import UnderTest
+from narrows.units import Duration, Rate, Size
 
 
 class AnyRrul(Traffic):
     """What both tests share: probes alone, then with TCP flows both ways, then alone again."""
+
+    is_stopped = True
 
     flows: int = option(p.count(1, 64), default=4, doc="TCP flows each way")
     cca: str = option(p.cca, default="cubic")
@@ -47,6 +51,9 @@ class AnyRrul(Traffic):
         """From the first probe to the last."""
         return Duration(self["duration"].ns + 2 * self["delay"].ns)
 
+    def takes(self, rates: Sequence[Rate]) -> tuple[int, int] | None:
+        return self.whole().ns, self.whole().ns
+
 
 class rrul(AnyRrul):
     """Flent's rrul: one TCP flow each way per class (BE, BK, CS5, EF; with more flows, as many of each), UDP
@@ -66,3 +73,11 @@ class rrul_be(AnyRrul):
 
     def probes(self) -> dict[str, str]:
         return {f"BE{n}": "BE" for n in (1, 2, 3)} if self["flows"] == 4 else {"BE": "BE"}
+
+
+UNDER_TEST = {
+    "rrul_be": UnderTest(
+        rrul_be, {"duration": "20 s", "delay": "2 s"}, {"60s": {"duration": "60 s"}, "16": {"flows": 16}}
+    ),
+    "rrul": UnderTest(rrul, {"duration": "20 s", "delay": "2 s"}, {"60s": {"duration": "60 s"}}),
+}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from narrows.errors import StoreError
+from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape, read_json
 
 DIRECTIONS = {"download": "down", "upload": "up"}
@@ -59,3 +60,8 @@ def _direction(
     ]
     for series, unit, values in columns:
         parsed.add(series, unit, times, values, source=item, direction=way)
+
+
+def read(ran: CommandRun) -> Parsed:
+    """Of a command that ran."""
+    return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic
+from narrows.spec.under_test import UnderTest
 from narrows.units import Duration
 
 
@@ -29,3 +30,11 @@ class udp_capacity(Traffic):
             self.fail(f"test_length: from 2 s to 60 s, not {self['test_length']}")
         if self["upper"] < self["lower"]:
             self.fail(f"upper ({self['upper']}) is below lower ({self['lower']})")
+
+
+UNDER_TEST = {
+    "udp_capacity": UnderTest(
+        udp_capacity,
+        variations={"T0": {"tolerated": 0}, "20s": {"test_length": "20 s"}, "5s": {"test_length": "5 s"}},
+    )
+}

@@ -1,8 +1,7 @@
-"""Web speed tests: our server of their endpoints; Cloudflare's own client, or the modelled ones."""
+"""Modelled web speed tests: our server of their endpoints, and the modelled clients."""
 
 from __future__ import annotations
 
-from narrows.plan.capacity import BROWSER_SWITCH
 from narrows.plan.lowering import Lowering, background, foreground
 from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
@@ -10,13 +9,8 @@ from narrows.units import NS_PER_S
 
 HTTP_PORT, HTTPS_PORT, HTTP_NEXT_PORT = 80, 443, 8080
 
-JS_CLIENT = ("node", "@checkout/tests/interop/cloudflare-js/run.mjs")
-"""Cloudflare's own client from npm, in the checkout of narrows."""
-BROWSER_PROFILES = "/tmp"
-"""In the guest: its own, and gone with it."""
 
-
-def _server(item: Traffic, item_id: str, state: Lowering) -> tuple[TrafficItem, str, str]:
+def serve(item: Traffic, item_id: str, state: Lowering) -> tuple[TrafficItem, str, str]:
     """The server, where it listens, and where it leaves its certificate (if it has one)."""
     first = HTTPS_PORT if item["tls"] else HTTP_PORT
     port = state.port(item, item_id, state.server, first, HTTP_NEXT_PORT)
@@ -29,21 +23,9 @@ def _server(item: Traffic, item_id: str, state: Lowering) -> tuple[TrafficItem, 
     return background(server_id, "web-speed-server", state.server, argv, at), at, certificate
 
 
-def lower_cloudflare(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """The server, and Cloudflare's client."""
-    server, at, certificate = _server(item, item_id, state)
-    argv: tuple[str, ...] = (*JS_CLIENT, "--server", f"{'https' if item['tls'] else 'http'}://{at}")
-    if item["client"] != "node":
-        argv += (BROWSER_SWITCH, item["client"], "--profile", f"{BROWSER_PROFILES}/{item_id}-profile")
-    client = foreground(item, item_id, "cloudflare", argv, state)
-    if item["tls"]:
-        client = client.model_copy(update={"env": {"NODE_EXTRA_CA_CERTS": certificate}})
-    return [server, client]
-
-
-def lower_model(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
+def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """The server, and the modelled client."""
-    server, at, certificate = _server(item, item_id, state)
+    server, at, certificate = serve(item, item_id, state)
     argv: tuple[str, ...] = ("@agent", "web-speed-client", "--server", at, "--model", item["model"])
     argv += ("--tests", ",".join(item["tests"]))
     if item["test_length"] is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from narrows.errors import StoreError
+from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape, read_json
 
 MODELS = ("ookla", "librespeed")
@@ -54,3 +55,8 @@ def _pings(
     """At the instant of asking."""
     times = [int(t_ns) - epoch_ns for t_ns, _ in points]
     parsed.add(series, "ms", times, [ms for _, ms in points], source=item, direction=direction)
+
+
+def read(ran: CommandRun) -> Parsed:
+    """Of a command that ran."""
+    return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)

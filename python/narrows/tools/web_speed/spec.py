@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic
+from narrows.spec.under_test import UnderTest
 from narrows.units import Duration
 
 
@@ -30,3 +31,10 @@ class web_speed(Traffic):
         length = self["test_length"]
         if length is not None and not Duration(1_000_000_000) <= length <= Duration(600_000_000_000):
             self.fail(f"test_length: from 1 s to 600 s, not {length}")
+
+
+_VARIATIONS = {"5s": {"test_length": "5 s"}, "bbr": {"cca": "bbr"}}
+UNDER_TEST = {
+    "ookla_model": UnderTest(web_speed, {"model": "ookla"}, _VARIATIONS),
+    "librespeed_model": UnderTest(web_speed, {"model": "librespeed"}, _VARIATIONS),
+}

@@ -1,0 +1,66 @@
+"""What a tool's `parse.py` is handed: a command that ran, its output, and what its parser may need of the
+run."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from narrows.errors import StoreError
+from narrows.plan.model import Command, Composite, Plan
+from narrows.store.items import sending_direction
+from narrows.store.parsers.common import read_json
+
+
+def read_text(raw: Path, name: str) -> str:
+    """A raw file as text, also where it has been compressed since."""
+    path = raw / name
+    try:
+        if path.exists():
+            return path.read_text(errors="replace")
+        return gzip.decompress((raw / f"{name}.gz").read_bytes()).decode(errors="replace")
+    except FileNotFoundError:
+        raise StoreError(f"raw/{name} is missing", remedy="see raw/agent.jsonl and console.log") from None
+    except OSError as error:
+        raise StoreError(f"raw/{name} cannot be read: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class CommandRun:
+    """A command that ran."""
+
+    item: Command
+    plan: Plan
+    raw: Path
+    start_ns: int | None
+    flows: pl.DataFrame
+    """From the tap: helps to time what has no clock."""
+    epoch_ns: int
+    """CLOCK_MONOTONIC at t = 0."""
+
+    @property
+    def where(self) -> str:
+        """The file, for messages."""
+        return f"raw/{self.item.id}.stdout"
+
+    @property
+    def direction(self) -> str:
+        """Which way data goes that its node sends."""
+        return sending_direction(self.plan, self.item.node)
+
+    @property
+    def composite(self) -> Composite:
+        """The tool of several items that it is a part of."""
+        return next(each for each in self.plan.composites if self.item.id in each.parts)
+
+    def stdout(self) -> str:
+        """What it printed."""
+        return read_text(self.raw, f"{self.item.id}.stdout")
+
+    def json(self) -> dict[str, Any]:
+        """The one JSON object that it printed."""
+        return read_json(self.stdout(), self.item.tool, where=self.where)

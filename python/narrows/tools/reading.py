@@ -1,0 +1,73 @@
+"""The words in which a tool's `readings.py` declares what its figures mean.
+
+`FIGURES` of a `readings.py` has every figure of the tool: a `Reading`, or the reason why the figure is not
+one. A reading is held against what truly was, of the same statistic:
+
+- `THROUGHPUT` in bit/s: against the capacity that the cross traffic left, as TCP payload;
+- `LATENCY` in ms, a round-trip time under load, the path's own included: against the delay that the queue
+  added;
+- `ADDED` in ms, what the load added to the path's own delay: against the same;
+- `RPM` in 1/min, round trips per minute under load: as the time of one round trip, against the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+THROUGHPUT, LATENCY, ADDED, RPM = QUANTITIES = "throughput", "latency", "added latency", "responsiveness"
+UNITS = {THROUGHPUT: "bit/s", LATENCY: "ms", ADDED: "ms", RPM: "1/min"}
+PAYLOAD, IP, IP_OF_1250 = LAYERS = "TCP payload", "IP", "IP, packets of 1250 bytes"
+STATISTICS = ("p50", "p90", "p95", "p99", "mean")
+OWN, THIRD, CROSS = PARTIES = "own", "third party", "cross traffic"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a figure reads. A ValueError says which part of it cannot be."""
+
+    quantity: str
+    statistic: str = "p50"
+    """Of a delay: the statistic of the truth that it is held against."""
+    words: str = ""
+    """What tables call it."""
+    layer: str = PAYLOAD
+    """Of a rate: what it counts. The truth is of TCP payload; rates of IP packets are brought to it."""
+    whose: tuple[str, ...] = (OWN, THIRD)
+    """Of a delay: whose packets' delay it is held against, the tool's own, a third party's, or either."""
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("quantity", self.quantity, QUANTITIES),
+            ("statistic", self.statistic, STATISTICS),
+            ("layer", self.layer, LAYERS),
+        ):
+            if value not in known:
+                raise ValueError(f"{name} {value!r} is none of {', '.join(known)}")
+        if not self.whose or not set(self.whose) <= {OWN, THIRD}:
+            raise ValueError(f"whose {self.whose!r} is not of OWN and THIRD, such as whose=(THIRD,)")
+
+
+Figures = dict[str, Reading | str]
+"""Figure → what it reads, or why it is no reading."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """How a report shows what the tool did to the link."""
+
+    rates: tuple[str, ...]
+    """Figures of the rate at which it loaded a direction."""
+    steady: bool = False
+    """Whether its process loads one direction, or both at once, from its start to its end."""
+
+
+@dataclass(frozen=True)
+class SpeedTest:
+    """The figures and series of a speed test that a report shows direction by direction."""
+
+    rate: str
+    min_rtt: str
+    elapsed: str
+    retransmissions: str
+    rtt_series: str
+    """In µs, of the source `<item>/server`."""
