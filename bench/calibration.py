@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from measure import Cost, Spread, cost_of
+from plans import scored
 from rows import Bench, Row
 from study import one
 
@@ -64,14 +65,7 @@ def made_up_run() -> Callable[[], object]:
         ],
         schema_overrides={"flow": pl.UInt32},
     )  # fmt: skip
-    plan = {
-        "link": {"rate_down_bps": 1_000_000_000, "rate_up_bps": 1_000_000_000, "mtu_bytes": 1500},
-        "traffic": [
-            {"id": "test", "kind": "command"},
-            {"id": "probe", "kind": "udp_probe", "interval_ns": 20_000_000},
-            {"id": "cross", "kind": "tcp_bulk"},
-        ],
-    }
+    plan = scored()
     samples = pl.DataFrame(schema=dict.fromkeys(SERIES, pl.String) | {"t_ns": pl.Int64, "value": pl.Float64})
     return lambda: score("made up", plan, samples, queue, flows, "test").rows()
 

@@ -21,6 +21,7 @@ from narrows.plan.model import (
     TcpBulk,
     Tool,
     TrafficItem,
+    UdpProbe,
 )
 
 CLIENT, SERVER = "10.0.0.1", "10.0.2.1"
@@ -248,3 +249,24 @@ def nothing() -> Plan:
         traffic=(item,),
         limit_s=30,
     )
+
+
+def scored() -> Plan:
+    """A run as `narrows calibrate` scores it: a speed test beside a probe and a cross flow, at 1 Gbit/s."""
+    plan = ndt7_download(tap="packets")
+    probe = UdpProbe(
+        id="probe",
+        client="client",
+        server="server",
+        server_address=SERVER,
+        port=7000,
+        interval_ns=20_000_000,
+        payload_bytes=64,
+        dscp=0,
+        start=AtTime(at_ns=0),
+        stop=None,
+    )
+    test = plan.traffic[-1].model_copy(update={"id": "test"})
+    cross = nothing().traffic[0].model_copy(update={"id": "cross"})
+    link = plan.link.model_copy(update={"rate_up_bps": NS})
+    return plan.model_copy(update={"link": link, "traffic": (test, probe, cross)})

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 import lab
-from narrows.metrics.fairness.many_flows import ManyFlows
 from narrows.runs.load_many import reader
+from narrows.runs.many_flows import ManyFlows
 from narrows.store import flow_tap
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
@@ -28,8 +27,7 @@ LIMIT_NS = 60 * S
 
 
 def judged(made: lab.Made) -> ManyFlows:
-    plan = json.loads((made.directory / "plan.json").read_bytes())
-    read = reader(made.directory, plan)
+    read = reader(made.directory, lab.Plan.read(made.directory / "plan.json"))
     found = None if read is None else read()
     assert found is not None
     return found

@@ -157,8 +157,7 @@ def check_flows(run: Run) -> None:
     ).iter_rows():
         assert 0 < sent == run.dropped_between(name, start, stop), name
     assert set(run.per_flow("dropped_packets")) <= set(flows["label"].cast(pl.String))
-    plan = lab.Plan.read(run.directory / "plan.json").to_dict()
-    many = reader(run.directory, plan)()
+    many = reader(run.directory, lab.Plan.read(run.directory / "plan.json"))()
     assert many is not None
     assert many.flows == FLOWS
     assert many.jain is not None

@@ -17,8 +17,8 @@ import pytest
 import lab
 from narrows.engine.netns import NetnsEngine
 from narrows.engine.types import Engine
-from narrows.metrics.fairness.many_flows import ManyFlows
 from narrows.runs.load_many import reader
+from narrows.runs.many_flows import ManyFlows
 
 pytestmark = [pytest.mark.kernel, pytest.mark.root, pytest.mark.slow]
 
@@ -68,7 +68,7 @@ def read(made: lab.Made, *, by_samples: bool) -> tuple[ManyFlows, Figures]:
     if by_samples:
         for table in made.directory.glob("tcp_*.parquet"):
             table.rename(table.with_suffix(".aside"))
-    many = reader(made.directory, lab.Plan.read(made.directory / "plan.json").to_dict())
+    many = reader(made.directory, lab.Plan.read(made.directory / "plan.json"))
     found = None if many is None else many()
     assert found is not None
     rows = found.table

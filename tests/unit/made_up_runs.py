@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from made_up_plans import whole
 
 from narrows.runs.gather import RunTables, gather
 from narrows.runs.observed import Observed
@@ -92,6 +93,7 @@ def plan(
         "experiment": "made_up",
         "question": "Is this a made-up study?",
         "key": key,
+        "seed": int(key.get("seed", "0")),
         "machine": {
             "memory_bytes": 2**29,
             "timer_latency": None if timer is None else {"min_ns": timer[0], "max_ns": timer[1]},
@@ -164,11 +166,11 @@ def run(
             t = start + (k + 1) * (stop - start) // (len(values) + 1)
             samples.append(("ndt/server", direction, "tcp_info.rtt", t, value * 1e3, "us"))
     for k, value in enumerate(idle_ms or []):
-        samples.append(("probe", None, "rtt", k * PROBE_INTERVAL, value * MS, "ns"))
+        samples.append(("probe", None, "rtt", k * PROBE_INTERVAL, round(value * MS), "ns"))
     for direction, received in (loaded_ms or {}).items():
         for k, got in enumerate(received):
             t = WINDOWS[direction][0] + k * PROBE_INTERVAL
-            samples.append(("probe", None, "rtt", t, None if got is None else got * MS, "ns"))
+            samples.append(("probe", None, "rtt", t, None if got is None else round(got * MS), "ns"))
     for direction, rates in (bins_bps or {}).items():
         for k, bps in enumerate(rates):
             t = WINDOWS[direction][0] + k * BIN
@@ -205,7 +207,7 @@ def run(
     }
     return gather(
         RunTables(
-            plan=made,
+            plan=whole(made),
             manifest=manifest,
             metrics=_table("metrics", metrics, ("source", "direction", "name", "value", "unit")),
             samples=_table("samples", samples, ("source", "direction", "series", "t_ns", "value", "unit")),

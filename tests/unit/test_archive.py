@@ -1,33 +1,32 @@
-"""Archives of runs of many flows: what is kept is judged as the runs themselves are."""
+"""Shards: what is kept of runs is judged as the runs themselves are, and a shard is written once."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from made_up_runs import grid
 from polars.testing import assert_frame_equal
 from test_claims_many_flows import S, many, newreno, plan, run, share
 from typer.testing import CliRunner
 
 from narrows.cli.main import build_app
 from narrows.errors import StoreError
-from narrows.metrics.fairness.many_flows import ManyFlows, Settled
 from narrows.metrics.queue.first_drain import Drain
 from narrows.runs import archive
+from narrows.runs.find import once, runs_below
 from narrows.runs.load import load
+from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
+from narrows.runs.quantities import NUMBERS, numbers, tails
 from narrows.studies.corescale.claims import t01, t03, t04, t08
-from narrows.studies.ledger import read_all
+from narrows.studies.ledger import judge_all
 
-TABLE = pl.DataFrame(
-    {
-        "label": ["a", "b"], "cca": ["reno", "bbr"], "node": ["sender1", None], "base_rtt_ms": [20.0, None],
-        "goodput_bps": [1.5e6, 2.5e6], "dropped": [3, 4],
-    }
-)  # fmt: skip
 SERIES = pl.DataFrame({"t_ns": [0, 10 * S], "jain": [None, 0.75]})
 SHARES = pl.DataFrame({"t_ns": [0, 0], "cca": ["bbr", "reno"], "share": [0.625, 0.375]})
 
@@ -41,36 +40,79 @@ def stored(one: Observed, **manifest: Any) -> Observed:
         "kernel": {"id": "k", "path": "/home/somebody/linux"},
         "tc_after": 1,
     }
-    own = dataclasses.replace(one, plan=dict(one.plan), manifest=known | manifest)
-    return dataclasses.replace(own, read_many=one.read_many)
+    return dataclasses.replace(one, manifest=dict(one.manifest) | known | manifest)
 
 
-def with_frames(one: Observed) -> Observed:
+def with_series(one: Observed) -> Observed:
     result = one.many
     assert result is not None
-    whole = dataclasses.replace(result, table=TABLE, jain_series=SERIES, time_to_fairness_ns=None)
+    whole = dataclasses.replace(result, jain_series=SERIES, time_to_fairness_ns=None)
     return dataclasses.replace(one, read_many=lambda: whole)
 
 
 def some_runs() -> list[Observed]:
     runs = [newreno(n, rate, 50, 1.7 + n, 1.4, 1.7) for n, rate in enumerate((100e6, 10e9), 1)]
     runs += [share(3, 10e9, {"cubic": 500, "reno": 500}, "cubic", 0.75)]
-    return [stored(with_frames(one)) for one in runs]
+    return [stored(with_series(one)) for one in runs]
 
 
-def test_verdicts_of_an_archive_are_those_of_its_runs(tmp_path: Path) -> None:
+def of_format_1(path: Path) -> None:
+    """The shard as an earlier narrows wrote it: with a row for each flow, and without quantities."""
+    frame = pl.read_parquet(path)
+    rows = []
+    for row in frame.iter_rows(named=True):
+        plain = json.loads(row["many_flows"])
+        drops = [0] * (plain.pop("flows") - 1)
+        flows = [{"cca": "reno", "dropped": each} for each in [*drops, plain.pop("drops")]]
+        rows.append(row | {"format": 1, "many_flows": json.dumps(plain), "flows": flows})
+    old = pl.DataFrame(rows, infer_schema_length=None)
+    old.drop("share_series", "figures", "quantities", "tails").write_parquet(path)
+
+
+def test_verdicts_of_a_shard_are_those_of_its_runs(tmp_path: Path) -> None:
     runs, path = some_runs(), tmp_path / "a.runs.parquet"
     assert archive.write(runs, path) == 3
     for module in (t01, t03, t04, t08):
         assert module.judge(load(path)) == module.judge(runs)
-    assert {one.run_id for one in read_all(tmp_path)} == {one.run_id for one in runs}
-    assert read_all(path)[0].manifest["kernel"] == {"id": "k"}
+    assert {one.run_id for one in runs_below([tmp_path])} == {one.run_id for one in runs}
+    assert runs_below([path])[0].manifest["kernel"] == {"id": "k"}
 
 
-def test_every_field_comes_back(tmp_path: Path) -> None:
+def test_verdicts_on_speed_tests_are_the_same_without_packets(tmp_path: Path) -> None:
+    runs = [stored(one) for one in grid()]
+    assert archive.write(runs, tmp_path / "a.runs.parquet") == len(runs)
+    again = load(tmp_path / "a.runs.parquet")
+    verdicts = judge_all(runs)
+    assert sum(verdict.verdict != "not measured" for verdict in verdicts) >= 8
+    assert judge_all(again) == verdicts
+    by_id = {one.run_id: one for one in again}
+    assert all(not by_id[one.run_id].tests for one in runs)
+    for one in runs:
+        told = list(numbers(one))
+        assert list(numbers(by_id[one.run_id])) == told
+        assert {name for name, *_ in told} >= {name for name in NUMBERS if name.startswith(("test", "probe"))}
+    # A shard of a shard is the same again.
+    archive.write(again, tmp_path / "b.runs.parquet")
+    assert_frame_equal(*(pl.read_parquet(tmp_path / f"{name}.runs.parquet") for name in "ab"))
+
+
+def test_tails_come_back_to_the_last_digit(tmp_path: Path) -> None:
+    (one, *_) = runs = [stored(one) for one in grid(seeds=1, rates_mbps=(100,))]
+    archive.write(runs, tmp_path / "a.runs.parquet")
+    again = next(each for each in load(tmp_path / "a.runs.parquet") if each.run_id == one.run_id)
+    kept = {(name, of): tail for name, of, _, tail in tails(again)}
+    for name, of, _, tail in tails(one):
+        same = kept[name, of]
+        assert np.array_equal(same.values, tail.values)
+        assert np.array_equal(same.counts, tail.counts)
+        assert same.total == tail.total
+
+
+def test_every_field_of_many_flows_comes_back(tmp_path: Path) -> None:
     settled = Settled(0.9, None, 60 * S, None)
     result = many(
-        table=TABLE,
+        flows=2,
+        drops=7,
         jain_series=SERIES,
         share_series=SHARES,
         jain_by_cca={"reno": 0.5},
@@ -83,55 +125,73 @@ def test_every_field_comes_back(tmp_path: Path) -> None:
     assert again.many is not None
     for name in (field.name for field in dataclasses.fields(ManyFlows) if field.name not in archive.FRAMES):
         assert getattr(again.many, name) == getattr(result, name), name
-    assert again.many.drops == result.drops
-    assert again.many.flows == result.flows
     assert_frame_equal(again.many.jain_series, SERIES)
     assert_frame_equal(again.many.share_series, SHARES)
-    assert_frame_equal(again.many.table, TABLE.drop("label"), rel_tol=1e-6)
+    assert again.many.table is None
 
 
-def test_a_run_made_again_replaces_the_old_and_another_kernel_s_does_not() -> None:
+def test_of_one_plan_the_newest_run_counts_and_another_kernel_s_too() -> None:
     old, new, hz = (run(n, plan(100e6, {"bbr": 2}), many()) for n in range(3))
-    old, new = stored(old, plan_hash="p"), stored(new, plan_hash="p")
+    old, new = (
+        stored(old, plan_hash="p", written_at="2026-01"),
+        stored(new, plan_hash="p", written_at="2026-02"),
+    )
     hz = stored(dataclasses.replace(hz, key={"kernel_config": "HZ=100"}), plan_hash="p")
     failed = dataclasses.replace(
         stored(run(9, plan(100e6, {"bbr": 2}), many()), plan_hash="p"), status="failed"
     )
-    assert [one.run_id for one in archive.merged([old], [new, hz, failed])] == [new.run_id, hz.run_id]
+    for found in ([old, new, hz, failed], [new, old, hz, failed]):
+        assert [one.run_id for one in once(found)] == [new.run_id, hz.run_id, failed.run_id]
 
 
-def test_nothing_to_keep_leaves_what_is_there(tmp_path: Path) -> None:
+def test_shards_of_several_days_and_studies_are_read_together(tmp_path: Path) -> None:
+    first, second, third = some_runs()
+    for folder, name, runs in (("a", "1", [first, second]), ("a", "2", [second]), ("b", "1", [third])):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        archive.write(runs, tmp_path / folder / f"{name}.runs.parquet")
+    found = runs_below([tmp_path])
+    assert sorted(one.run_id for one in found) == sorted(one.run_id for one in (first, second, third))
+    assert t08.judge(found).run_ids == (third.run_id,)
+
+
+def test_a_shard_is_never_rewritten(tmp_path: Path) -> None:
     path = tmp_path / "a.runs.parquet"
     archive.write(some_runs(), path)
     before = path.read_bytes()
+    with pytest.raises(StoreError, match="never rewritten"):
+        archive.write(some_runs()[:1], path)
     with pytest.raises(StoreError, match="nothing to keep"):
         archive.write([dataclasses.replace(some_runs()[0], status="failed")], path)
     assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
-def test_an_archive_of_before_the_shares_over_time_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.runs.parquet"
-    archive.write(some_runs(), path)
-    pl.read_parquet(path).drop("share_series").write_parquet(path)
-    (first, *_) = load(path)
-    assert first.many is not None
-    assert first.many.share_series.is_empty()
+def test_a_shard_of_format_1_is_judged_as_it_was(tmp_path: Path) -> None:
+    runs, path = some_runs(), tmp_path / "a.runs.parquet"
+    archive.write(runs, path)
+    of_format_1(path)
+    again = load(path)
+    for module in (t01, t03, t04, t08):
+        assert module.judge(again) == module.judge(runs)
+    assert [(one.many.flows, one.many.drops) for one in again if one.many] == [(1, 1)] * 3
+    assert again[0].many is not None
+    assert again[0].many.share_series.is_empty()
 
 
-def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.runs.parquet"
+def test_what_is_no_shard_is_refused(tmp_path: Path) -> None:
+    path, newer = tmp_path / "a.runs.parquet", tmp_path / "b.runs.parquet"
     path.write_text("no")
-    with pytest.raises(StoreError, match="cannot be read as an archive"):
+    with pytest.raises(StoreError, match="cannot be read as a shard"):
         load(path)
-    archive.write(some_runs(), path)
-    pl.read_parquet(path).with_columns(format=pl.lit(2)).write_parquet(path)
-    with pytest.raises(StoreError, match="archive of format 2"):
-        load(path)
+    archive.write(some_runs(), newer)
+    pl.read_parquet(newer).with_columns(format=pl.lit(3)).write_parquet(newer)
+    with pytest.raises(StoreError, match="shard of format 3"):
+        load(newer)
 
 
 @pytest.mark.parametrize(
     ("out", "error"),
-    [("a.parquet", "not the name of an archive"), ("there.runs.parquet", "the archive is there already"),
+    [("a.parquet", "not the name of a shard"), ("there.runs.parquet", "the shard is there already"),
      ("no/a.runs.parquet", "no such directory")],
 )  # fmt: skip
 def test_the_command_refuses_before_it_reads(tmp_path: Path, out: str, error: str) -> None:
@@ -142,11 +202,34 @@ def test_the_command_refuses_before_it_reads(tmp_path: Path, out: str, error: st
     assert (tmp_path / "there.runs.parquet").read_text() == "precious"
 
 
-def test_an_archive_grows(tmp_path: Path) -> None:
-    path = tmp_path / "a.runs.parquet"
-    first, second, third = some_runs()
-    archive.write([first, second], path)
-    archive.write(archive.merged(load(path), [third]), path)
-    assert {one.run_id for one in load(path)} == {first.run_id, second.run_id, third.run_id}
-    verdict = t08.judge(load(path))
-    assert verdict.run_ids == (third.run_id,)
+def test_the_command_writes_a_new_batch_beside_the_old_one(tmp_path: Path) -> None:
+    archive.write(some_runs()[:2], tmp_path / "old.runs.parquet")
+    done = CliRunner().invoke(
+        build_app(),
+        ["archive", str(tmp_path / "old.runs.parquet"), "--out", str(tmp_path / "new.runs.parquet")],
+    )
+    assert done.exit_code == 0, done.output
+    assert "2 runs" in done.output
+    assert len(runs_below([tmp_path])) == 2
+
+
+def test_claims_are_judged_from_kept_and_from_own_runs_where_both_are_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = {"cubic": 500, "reno": 500}
+    first, second = (stored(share(n, 10e9, half, "cubic", 0.75)) for n in (1, 2))
+    monkeypatch.chdir(tmp_path)
+    nothing = CliRunner().invoke(build_app(), ["claims", "T8"])
+    assert "neither evidence nor results" in str(nothing.exception)
+    for place, one in (("evidence/study", first), ("results/mine", second)):
+        (tmp_path / place).mkdir(parents=True)
+        archive.write([one], tmp_path / place / "a.runs.parquet")
+
+    def judged(*more: str) -> list[str]:
+        done = CliRunner().invoke(build_app(), ["claims", "T8", "--format", "json", *more])
+        assert done.exit_code == 0, done.output
+        found: list[str] = json.loads(done.output)[0]["run_ids"]
+        return found
+
+    assert judged() == sorted([first.run_id, second.run_id])
+    assert judged("--results", "results") == [second.run_id]

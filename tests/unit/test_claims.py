@@ -137,7 +137,8 @@ def test_r5_with_two_repetitions_is_not_measured_because_a_deviation_needs_three
 
 def test_the_same_physical_run_from_two_experiments_counts_once() -> None:
     first = one("sfq", 0, 430, 900, burst="text", cross="up")
-    other = Observed(**{**first.__dict__, "run_id": "f" * 16, "plan": {**first.plan, "experiment": "other"}})
+    named = first.plan.model_copy(update={"experiment": "other"})
+    other = dataclasses.replace(first, run_id="f" * 16, plan=named)
     assert len(usable([first, other])) == 1
     assert len(usable([first, one("sfq", 1, 430, 900, burst="text", cross="up")])) == 2
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
+from made_up_plans import whole
 
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.observed import Observed, Probe, Series
+from narrows.runs.quantities import measured
 from narrows.studies.aqm.claims import r12
 from narrows.studies.operator.claims import c1, c2, c3, c4, c5
 from narrows.studies.operator.claims.cases import by_key, filled, loaded_rtt_ms, retransmitted
@@ -42,18 +45,19 @@ def made(
         },
         "traffic": [],
     }  # fmt: skip
-    return Observed(
+    run = Observed(
         run_id=f"{experiment}-{sorted(key.items())}",
         experiment=experiment.removesuffix(".py"),
         question="",
         key=key,
         status="ok",
         error=None,
-        plan=plan,
+        plan=whole(plan),
         manifest={"items": {item: {"start_ns": 1 * S, "end_ns": 11 * S}}},
         probes=probes,
         figures={("test", "down", name): value for name, value in figures.items()},
     )
+    return dataclasses.replace(run, read_quantities=lambda: measured(run))
 
 
 def capacity(share: float, **more: float) -> dict[str, float]:
@@ -172,4 +176,4 @@ def test_what_was_not_measured_is_none() -> None:
     nothing = made("x", {}, {})
     assert filled(nothing) is None
     assert retransmitted(nothing) is None
-    assert loaded_rtt_ms(nothing, "probe", "test.down", 3) is None
+    assert loaded_rtt_ms(nothing, "probe", "test.down") is None

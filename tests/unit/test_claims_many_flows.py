@@ -8,15 +8,16 @@ from typing import Any
 
 import polars as pl
 import pytest
+from made_up_plans import whole
 
 from narrows.metrics.fairness.losses_per_halving import LossesPerHalving
-from narrows.metrics.fairness.many_flows import ManyFlows, Settled
 from narrows.metrics.fairness.mathis import Mathis
 from narrows.metrics.fairness.mathis_choices import FULL_QUEUE, MathisChoice
 from narrows.metrics.fairness.shares import Share
 from narrows.metrics.queue.burstiness import Burstiness, FlowBurstiness
 from narrows.metrics.queue.first_drain import Drain
 from narrows.runs.flow_case import flow_case, flow_cases
+from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.claims import t01, t03, t04, t05, t06, t07, t08
 from narrows.studies.corescale.claims.many import lengths
@@ -37,7 +38,7 @@ def plan(
     ]  # fmt: skip
     switches = ["tso", other.get("tso", "off"), "gso", "off", "gro", "off"]
     return {
-        "seed": other.get("seed", 1),
+        **({"seed": other["seed"]} if "seed" in other else {}),
         "traffic": items,
         "setup": [{"node": "router", "tool": "ethtool", "args": ["-K", "eth0", *switches]}],
         "link": {
@@ -51,7 +52,7 @@ def plan(
 def many(**changes: Any) -> ManyFlows:
     settled = Settled(final=0.9, moved=0.004, over_ns=60 * S, settled_ns=100 * S)
     values: dict[str, Any] = {
-        "start_ns": 0, "stop_ns": 120 * S, "table": pl.DataFrame({"dropped": [1]}), "jain": None,
+        "start_ns": 0, "stop_ns": 120 * S, "flows": 1, "drops": 1, "jain": None,
         "jain_by_cca": {}, "shares": {}, "mathis_on_losses": None, "mathis_on_halvings": None,
         "losses_per_halving": None, "drop_burstiness": None, "synchronisation": None, "utilisation": None,
         "occupancy_mean": None, "jain_settled": settled, "share_settled": {}, "time_to_fairness_ns": None,
@@ -64,7 +65,7 @@ def run(number: int, the_plan: dict[str, Any], result: ManyFlows) -> Observed:
     read: Callable[[], ManyFlows | None] = lambda: result  # noqa: E731
     return Observed(
         run_id=f"{number:016x}", experiment="x", question="?", key={}, status="ok", error=None,
-        plan=the_plan | {"seed": number}, read_many=read,
+        plan=whole({"seed": number} | the_plan), read_many=read,
     )  # fmt: skip
 
 
@@ -236,7 +237,7 @@ def test_parameters_of_a_module_are_a_condition() -> None:
     for number, words in ((1, "segs=1"), (2, "segs=4")):
         module = {"name": "tcp_mine", "path": "x", "sha256": "y", "parameters": words}
         made = plan(100e6, {"mine": 10}, seed=0) | {"machine": {"timer_latency": None, "modules": [module]}}
-        runs.append(dataclasses.replace(run(number, made, many(jain=0.9)), plan=made))
+        runs.append(run(number, made, many(jain=0.9)))
     found = flow_cases(runs)
     assert [case.kernel for case in found] == ["tcp_mine segs=1", "tcp_mine segs=4"]
     assert not any(case.is_thesis for case in found)
@@ -246,7 +247,7 @@ def test_the_path_and_the_hosts_settings_are_conditions() -> None:
     def told(**changes: Any) -> tuple[str, bool]:
         made = plan(100e6, {"cubic": 10}, seed=0)
         made = made | {"link": made["link"] | changes.pop("link", {})} | changes
-        (case,) = flow_cases([dataclasses.replace(run(1, made, many()), plan=made)])
+        (case,) = flow_cases([run(1, made, many())])
         return case.words().removeprefix("edge, 10 cubic, 20 ms"), case.is_thesis
 
     ecn = {"node": "sender1", "tool": "sysctl", "args": ["-w", "net.ipv4.tcp_ecn=1"]}
@@ -264,7 +265,7 @@ def test_two_buckets_of_one_shaper_are_two_conditions() -> None:
     for number, burst in ((1, 1600), (2, 64_000)):
         made = plan(100e6, {"cubic": 10}, seed=0)
         made["link"]["down"] |= {"shaper": "htb", "burst_bytes": burst, "cburst_bytes": 1600}
-        runs.append(dataclasses.replace(run(number, made, many()), plan=made))
+        runs.append(run(number, made, many()))
     assert [case.words() for case in flow_cases(runs)] == [
         "edge, 10 cubic, 20 ms, bfifo burst 1600", "edge, 10 cubic, 20 ms, bfifo burst 64000",
     ]  # fmt: skip
@@ -276,8 +277,7 @@ def test_of_two_runs_of_the_same_flows_the_longer_counts() -> None:
     for number, seconds in ((1, 180), (2, 1500), (3, 60)):
         made = plan(10e9, {"reno": 1000}, seed=0)
         made["traffic"][0]["stop"] = {"at_ns": seconds * S}
-        one = run(number, made, many(jain=0.9))
-        runs.append(dataclasses.replace(one, plan=made))
+        runs.append(run(number, made, many(jain=0.9)))
     (same,) = flow_cases(runs).values()
     assert [one.run_id for one in same] == [runs[1].run_id]
     # what was measured counts before what was planned: a run may end as soon as it has settled
@@ -287,19 +287,16 @@ def test_of_two_runs_of_the_same_flows_the_longer_counts() -> None:
 
 
 def test_two_experiments_that_drew_other_flows_with_one_seed_are_two_runs() -> None:
-    whole = plan(10e9, {"bbr": 1000}, seed=0)
+    all_of_them = plan(10e9, {"bbr": 1000}, seed=0)
     halves = plan(10e9, {"bbr": 500}, seed=0)
     halves["traffic"].append(halves["traffic"][0] | {"id": "others"})
-    runs = [
-        dataclasses.replace(run(number, made, many(jain=0.3)), plan=made)
-        for number, made in enumerate((whole, halves))
-    ]
+    runs = [run(number, made, many(jain=0.3)) for number, made in enumerate((all_of_them, halves))]
     (same,) = flow_cases(runs).values()
     assert {one.run_id for one in same} == {one.run_id for one in runs}
 
 
 def test_late_timers_are_a_factor_and_not_the_thesis_condition() -> None:
-    machine = {"timer_latency": {"min_ns": 10_000, "max_ns": 30_000, "seed": 1}}
+    machine = {"timer_latency": {"min_ns": 10_000, "max_ns": 30_000}}
     late = run(2, plan(100e6, {"bbr": 50}) | {"machine": machine}, many(jain=0.7))
     verdict = t05.judge([run(1, plan(100e6, {"bbr": 50}), many(jain=0.9)), late])
     assert "timers: 10 to 30 µs late -0.200 (1), exact +0.200 (1)" in verdict.cause

@@ -10,9 +10,9 @@ from test_claims_many_flows import many, plan, run
 
 from narrows.figures.drawing import Drawing, Missing
 from narrows.figures.settling import MAX_PANELS, fairness_over_time
-from narrows.metrics.fairness.many_flows import Settled
 from narrows.metrics.fairness.shares import Share
 from narrows.runs.flow_case import flow_case, flow_cases
+from narrows.runs.many_flows import Settled
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.fairness_by_buffer import buffer_in_bdp, fairness_by_buffer
 from narrows.studies.corescale.fairness_by_occupancy import fairness_by_occupancy
@@ -172,7 +172,7 @@ def test_few_conditions_over_time_leave_no_column_empty(conditions: int, axes: i
 
 def behind(number: int, mix: dict[str, int], queue: str, cca: str, share: float, **other: Any) -> Observed:
     made = plan(100e6, mix, **other)
-    made["link"]["queue"] = queue
+    made["link"] |= {"queue": queue, "up": {"loss_percent": other.get("loss_percent", 0.0)}}
     if queue != "bfifo":
         made["link"]["down"] = {"queue_options": {"limit": "1000", "flows": other.get("queues", "1024")}}
     return run(number, made, many(shares={cca: Share(share, 0.5, mix[cca])}))
@@ -188,9 +188,7 @@ def test_shares_by_queue_are_of_two_ccas_that_met_behind_several_kinds_of_queue(
     ]
     assert isinstance(shares_by_queue(runs, "x", "X"), Missing)
     runs += [behind(5, half, "fq_codel", "bbr", 0.5), behind(6, half, "pie", "bbr", 0.95)]
-    lossy = behind(7, half, "codel", "bbr", 0.2)
-    lossy.plan["link"]["up"] = {"loss_percent": 1.0}
-    runs.append(lossy)
+    runs.append(behind(7, half, "codel", "bbr", 0.2, loss_percent=1.0))
     drawn = shares_by_queue(runs, "x", "X")
     assert isinstance(drawn, Drawing)
     assert set(drawn.run_ids) == {runs[0].run_id, runs[4].run_id, runs[5].run_id}

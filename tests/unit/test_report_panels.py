@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from made_up_plans import whole
 
 from narrows.figures.drawing import Missing, count_runs
 from narrows.figures.sojourn_cdf import sojourn_cdf
@@ -20,7 +21,7 @@ def test_rows_are_full_and_each_title_has_its_place(panels: int, characters: int
 
 def test_a_run_whose_tap_kept_no_sojourn_times_is_no_panel() -> None:
     run = Observed(
-        run_id="a", experiment="e", question="q", key={}, status="ok", error="", plan={}, manifest={}
+        run_id="a", experiment="e", question="q", key={}, status="ok", error="", plan=whole({}), manifest={}
     )
     drawn = sojourn_cdf([run], "sojourn", "Sojourn time")
     assert isinstance(drawn, Missing)

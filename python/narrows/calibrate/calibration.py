@@ -25,9 +25,9 @@ from narrows.calibrate.readings import (
 )
 from narrows.calibrate.readings import TOOL as ANSWER
 from narrows.calibrate.rounds import test_of
-from narrows.engine import layout
 from narrows.errors import StoreError
-from narrows.plan.model import OwnTool, Plan
+from narrows.plan.model import OwnTool
+from narrows.runs.plans import read_plan
 from narrows.runs.scored_run import own_items
 from narrows.runs.scores import scores
 from narrows.spec.axis import SEED
@@ -128,8 +128,8 @@ def _readings(
     scores_by_run = {str(key[0]): part for key, part in scored.group_by("run_id", maintain_order=True)}
     for run in runs["run_id"]:
         folder = results.run_directory(run)
-        plan = Plan.from_json((folder / layout.PLAN).read_text(), where=str(folder))
-        own = own_items(plan.model_dump(), test)
+        plan = read_plan(folder)
+        own = own_items(plan, test)
         mine = scores_by_run.get(run)
         ways = [] if mine is None else mine["direction"].drop_nulls().unique(maintain_order=True).to_list()
         if run in by_run:

@@ -23,7 +23,7 @@ import polars as pl
 from narrows.errors import StoreError, did_you_mean
 from narrows.metrics.statistics.sequential import Decision, Rule, State, decide
 from narrows.plan.expand import seed_of
-from narrows.plan.model import Plan
+from narrows.plan.model import Command, Plan, TcpBulk
 from narrows.runs.scored_run import belongs
 from narrows.runs.scores import scores
 from narrows.spec.axis import SEED
@@ -172,7 +172,7 @@ class Rounds:
             rows = whole if whole.height else rows
         return rows
 
-    def _test(self, plan: Mapping[str, Any]) -> str | None:
+    def _test(self, plan: Plan) -> str | None:
         return lone_test(plan) if self.item is None else test_of(plan, self.item)
 
     def write(self) -> None:
@@ -210,19 +210,19 @@ def condition_key(labels: Mapping[str, str]) -> str:
     return json.dumps(dict(sorted(labels.items())))
 
 
-def lone_test(plan: Mapping[str, Any]) -> str | None:
+def lone_test(plan: Plan) -> str | None:
     """The item under test where a run has only one load: the one foreground command, else the one bulk."""
-    commands = [i["id"] for i in plan["traffic"] if i["kind"] == "command" and not i["background"]]
-    bulks = [i["id"] for i in plan["traffic"] if i["kind"] == "tcp_bulk"]
+    commands = [i.id for i in plan.traffic if isinstance(i, Command) and not i.background]
+    bulks = [i.id for i in plan.traffic if isinstance(i, TcpBulk)]
     for names in (commands, bulks):
         if len(names) == 1:
-            return str(names[0])
+            return names[0]
     return None
 
 
-def test_of(plan: Mapping[str, Any], item: str) -> str | None:
+def test_of(plan: Plan, item: str) -> str | None:
     """The item where the plan has it or parts of it."""
-    return item if any(belongs(each["id"], item) for each in plan["traffic"]) else None
+    return item if any(belongs(each.id, item) for each in plan.traffic) else None
 
 
 def _bounds(within: Any, unit: str) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""`narrows archive RESULTS… --out FILE`: keeps what verdicts on many flows rest on in one small file."""
+"""`narrows archive RESULTS… --out FILE`: keeps what verdicts rest on in a new shard."""
 
 from __future__ import annotations
 
@@ -16,33 +16,40 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def archive(
-        results: Annotated[list[Path], typer.Argument(metavar="RESULTS", help="Directories of results.")],
-        out: Annotated[Path, typer.Option(help="The archive; its name ends in .runs.parquet.")],
-        add: Annotated[
-            bool, typer.Option("--add", help="Add to the archive, if it is there already.")
-        ] = False,
+        results: Annotated[
+            list[Path], typer.Argument(metavar="RESULTS", help="Directories of results, or shards.")
+        ],
+        out: Annotated[Path, typer.Option(help="The new shard; its name ends in .runs.parquet.")],
     ) -> None:
-        """Keep runs of many flows in one small file, without their packets.
+        """Keep runs without their packets, in a small file that is never changed again.
 
         \b
-          narrows archive results/t04_loss_based_are_fair --out evidence/corescale.runs.parquet
-          narrows archive results/t0* --out evidence/corescale.runs.parquet --add
+          narrows archive results/t04_loss_based_are_fair --out evidence/corescale/2026-11.runs.parquet
+          narrows archive results/r0* --out evidence/aqm/first.runs.parquet
           narrows claims --results evidence
-          narrows report evidence/corescale.runs.parquet --out report
+          narrows report evidence/corescale/2026-11.runs.parquet --out report
 
-        It has each run's plan, what carried it out, its metrics and its flows: some kilobytes of a run of ten
-        flows. Failed runs and runs without a flow tap are left out.
+        It has each run's plan, what carried it out and the numbers that verdicts ask for: about a kilobyte a
+        run. Readers take all shards below a directory, so a new batch is a new file. Failed runs are left
+        out, and so are runs without a speed test, a probe or a flow tap.
         """
         from narrows.runs import archive as file
-        from narrows.runs.load import load
+        from narrows.runs.find import runs_below
 
         if not out.name.endswith(file.SUFFIX):
-            raise UsageError("not the name of an archive", where=str(out), remedy=f"end it in {file.SUFFIX}")
-        if out.exists() and not add:
-            raise UsageError("the archive is there already", where=str(out), remedy="--add adds to it")
+            raise UsageError("not the name of a shard", where=str(out), remedy=f"end it in {file.SUFFIX}")
+        if out.exists():
+            raise UsageError(
+                "the shard is there already, and a shard is never rewritten",
+                where=str(out),
+                remedy="give the new batch a name of its own: readers take all shards",
+            )
         if not out.absolute().parent.is_dir():
             raise UsageError("no such directory", where=str(out.parent), remedy=f"mkdir -p {out.parent}")
-        old = load(out) if out.exists() else []
-        new = [run for directory in results for run in load(directory)]
-        kept = file.write(file.merged(old, new), out)
-        typer.echo(f"{counted(kept, 'run')} ({len(old)} before), {out.stat().st_size / 1e3:.0f} kB: {out}")
+        for directory in results:
+            if not directory.exists():
+                raise UsageError("no such directory of results", where=str(directory))
+        runs = runs_below(results)
+        kept = file.write(runs, out)
+        left = f", {len(runs) - kept} left out" if len(runs) > kept else ""
+        typer.echo(f"{counted(kept, 'run')}{left}, {out.stat().st_size / 1e3:.0f} kB: {out}")

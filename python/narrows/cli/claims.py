@@ -30,6 +30,8 @@ COLOURS = {
     "not measured": "bright_black",
 }
 NUMBERS_IN_TABLE = 4
+PLACES = (Path("evidence"), Path("results"))
+"""Where runs are looked for: those that the repository keeps, and those that were made here."""
 
 
 def register(app: typer.Typer) -> None:
@@ -39,8 +41,12 @@ def register(app: typer.Typer) -> None:
     def claims(
         only: Annotated[list[str] | None, typer.Argument(metavar="[R1 C2 …]", help="Default: all.")] = None,
         results: Annotated[
-            Path, typer.Option(help="A directory of results, one with several, or an archive of runs.")
-        ] = Path("results"),
+            list[Path] | None,
+            typer.Option(
+                help="A directory of results, one with several or with shards, or a shard; may be given more "
+                "than once. Default: evidence and results, as far as they are here."
+            ),
+        ] = None,
         form: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.table,
         write: Annotated[
             Path | None,
@@ -54,26 +60,29 @@ def register(app: typer.Typer) -> None:
         R: Ray et al. on AQM and speed tests; C: an operator's capacity test; T: fairness at scale.
 
         \b
-          narrows claims                          # all, from results/
+          narrows claims                          # all, from evidence/ and results/
           narrows claims C2 C3 --format md        # two, with all their numbers
           make claims C="c2 c3" SEEDS=0,1         # makes their runs first
-          narrows claims --results evidence       # the runs that this repository's ledger rests on, T1 to T8
+          narrows claims --results results        # only from the runs that were made here
         """
-        from narrows.studies.ledger import CLAIMS, judge_all, read_all, sample, to_json, to_markdown
+        from narrows.runs.find import runs_below
+        from narrows.studies.ledger import CLAIMS, judge_all, sample, to_json, to_markdown
         from narrows.studies.verdict import Verdict
 
         known = [module.CLAIM.id for module in CLAIMS]
         for name in only or []:
             if name.upper() not in known:
                 raise UsageError(f"no claim {name}", remedy=f"known: {', '.join(known)}")
-        if not results.exists():
-            raise UsageError(
-                "no such directory of results",
-                where=str(results),
-                remedy="narrows run experiments/r01_underuse_without_burst.py makes one; --results DIR "
-                "names another",
-            )
-        runs = read_all(results)
+        remedy = (
+            "narrows run experiments/r01_underuse_without_burst.py makes one; --results DIR names another"
+        )
+        roots = [root for root in PLACES if root.exists()] if results is None else results
+        if not roots:
+            raise UsageError("neither evidence nor results is a directory here", remedy=remedy)
+        for root in roots:
+            if not root.exists():
+                raise UsageError("no such directory of results", where=str(root), remedy=remedy)
+        runs = runs_below(roots)
         verdicts = judge_all(runs, only or [])
         if write is not None:
             old = write.read_text(encoding="utf-8") if write.exists() else ""

@@ -18,10 +18,10 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def report(
         directory: Annotated[
-            Path, typer.Argument(metavar="DIR", help="A directory of results, or an archive of runs.")
+            Path, typer.Argument(metavar="DIR", help="A directory of results, a shard, or one with several.")
         ],
         out: Annotated[
-            Path | None, typer.Option(help="Where to write; default: DIR/report, for an archive report.")
+            Path | None, typer.Option(help="Where to write; default: DIR/report, of shards report.")
         ] = None,
     ) -> None:
         """Draw what the runs of a directory showed.
@@ -29,16 +29,16 @@ def register(app: typer.Typer) -> None:
         \b
           narrows report results/hello            # results/hello/report/report.html
           narrows report results/hello --out DIR  # there instead
-          narrows report evidence/corescale.runs.parquet
+          narrows report evidence/corescale       # of all shards there, into report/
 
         One self-contained HTML file, and beside it every figure as PNG and PDF.
         """
         # Matplotlib takes half a second to import: only this command pays for it.
         from narrows.report.build import build
-        from narrows.runs.load import load
+        from narrows.runs.find import holds_runs, runs_below
 
         console = Console(stderr=True, highlight=False)
-        runs = load(directory)
+        runs = runs_below([directory])
         if not runs:
             raise UsageError(
                 "there is no run in this directory",
@@ -49,7 +49,7 @@ def register(app: typer.Typer) -> None:
             built = build(
                 runs,
                 directory.resolve().name,
-                out or (directory / "report" if directory.is_dir() else Path("report")),
+                out or (directory / "report" if holds_runs(directory) else Path("report")),
                 lambda name: status.update(f"drawing {name}"),
             )
         good = sum(run.ok for run in runs)

@@ -9,8 +9,8 @@ import polars as pl
 
 from narrows.figures.drawing import Drawing, Missing, Result, name_runs
 from narrows.figures.style import PAGE_IN, canvas, styled
-from narrows.metrics.fairness.many_flows import FAIRNESS_WINDOW_NS, ManyFlows
 from narrows.runs.flow_case import FlowCase, flow_cases
+from narrows.runs.many_flows import FAIRNESS_WINDOW_NS, ManyFlows
 from narrows.runs.observed import Observed
 
 MAX_PANELS = 12

@@ -23,11 +23,11 @@ def _mbps(run: Observed, direction: str) -> Floats:
 
 
 def _possible(run: Observed, direction: str) -> float:
-    return largest_goodput_bps(run.rate_bps(direction), int(run.link["mtu_bytes"]))
+    return largest_goodput_bps(run.rate_bps(direction), run.link.mtu_bytes)
 
 
 def _percent(run: Observed, direction: str) -> Floats:
-    if run.link[f"rate_{direction}_bps"] is None:
+    if run.configured_bps(direction) is None:
         return np.empty(0)
     return _mbps(run, direction) * 1e8 / _possible(run, direction)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from narrows.figures.conditions import given, rate_text
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, run_ids
 from narrows.figures.style import PAGE_IN, canvas, queue_name, queue_rank, styled
-from narrows.runs.observed import Observed
+from narrows.runs.observed import Observed, is_background
 
 NODE_COLOUR = "#eef2f6"
 EDGE_COLOUR = "#35506b"
@@ -53,7 +53,7 @@ def topology(runs: Sequence[Observed], name: str, title: str) -> Result:
                     linewidth=0.9,
                 )
             )
-            axes.text(x, 0.0, node["name"], ha="center", va="center", fontsize=8.5, weight="bold")
+            axes.text(x, 0.0, node.name, ha="center", va="center", fontsize=8.5, weight="bold")
             axes.text(x, -0.32, _note(node, runs), ha="center", va="top", fontsize=6.6, linespacing=1.35)
         for x in range(len(nodes) - 1):
             for y, (a, b) in ((0.1, (x + 0.74, x + 0.26)), (-0.1, (x + 0.26, x + 0.74))):
@@ -74,27 +74,34 @@ def topology(runs: Sequence[Observed], name: str, title: str) -> Result:
     link = runs[0].link
     caption = (
         f"The topology under test: each node is a network namespace. Base RTT "
-        f"{_range(runs, 'base_rtt_ns', time_text)}, "
-        f"MTU {link['mtu_bytes']} bytes. Where runs differ, all settings are listed. {count_runs(len(ids))}."
+        f"{_range(runs)}, "
+        f"MTU {link.mtu_bytes} bytes. Where runs differ, all settings are listed. {count_runs(len(ids))}."
     )
     return Drawing(name, title, caption, ids, figure)
 
 
-def _drawn(runs: Sequence[Observed]) -> list[Mapping[str, Any]]:
+@dataclass(frozen=True)
+class _Box:
+    name: str
+    role: str
+
+
+def _drawn(runs: Sequence[Observed]) -> list[_Box]:
     """The nodes from left to right; the senders of a Dumbbell as one, and its receivers."""
-    nodes = sorted(runs[0].plan["nodes"], key=lambda n: (ORDER.get(n["role"], 9), n["name"]))
-    if not runs[0].link.get("pairs"):
+    boxes = [_Box(node.name, node.role) for node in runs[0].plan.nodes]
+    nodes = sorted(boxes, key=lambda n: (ORDER.get(n.role, 9), n.name))
+    if not runs[0].link.pairs:
         return nodes
     several = max(map(_receivers, runs)) > 1
     return [
-        {"name": "receivers" if several else "receiver", "role": "receivers"},
-        *(n for n in nodes if n["role"] == "router"),
-        {"name": "senders", "role": "senders"},
+        _Box("receivers" if several else "receiver", "receivers"),
+        *(n for n in nodes if n.role == "router"),
+        _Box("senders", "senders"),
     ]
 
 
 def _receivers(run: Observed) -> int:
-    return sum(node["role"] == "client" for node in run.plan["nodes"])
+    return sum(node.role == "client" for node in run.plan.nodes)
 
 
 def _nodes(counts: set[int]) -> str:
@@ -105,8 +112,8 @@ def _nodes(counts: set[int]) -> str:
 
 
 def _senders(runs: Sequence[Observed]) -> str:
-    counts = {sum(len(p["senders"]) for p in r.link["pairs"]) for r in runs}
-    rtts = sorted({p["base_rtt_ns"] for r in runs for p in r.link["pairs"]})
+    counts = {sum(len(p.senders) for p in r.link.pairs) for r in runs}
+    rtts = sorted({p.base_rtt_ns for r in runs for p in r.link.pairs})
     return f"{_nodes(counts)}\nbase RTT {' / '.join(time_text(v) for v in rtts)},\nall on the way back"
 
 
@@ -115,8 +122,8 @@ def _received(runs: Sequence[Observed]) -> str:
     return "receives all flows" if max(counts) == 1 else f"{_nodes(counts)},\none for each sender's flows"
 
 
-def _note(node: Mapping[str, Any], runs: Sequence[Observed]) -> str:
-    role = node["role"]
+def _note(node: _Box, runs: Sequence[Observed]) -> str:
+    role = node.role
     if role == "router":
         return _router(runs)
     if role == "senders":
@@ -124,12 +131,12 @@ def _note(node: Mapping[str, Any], runs: Sequence[Observed]) -> str:
     if role == "receivers":
         return _received(runs)
     if role == "path":
-        delays = sorted({r.link[d]["delay_ns"] for r in runs for d in ("down", "up")})
+        delays = sorted({side.delay_ns for r in runs for side in (r.link.down, r.link.up)})
         lines = ["one-way delay " + " / ".join(time_text(v) for v in delays)]
-        lines_of_rate = sorted({r.link["line_rate_bps"] for r in runs if r.link["line_rate_bps"]})
+        lines_of_rate = sorted({r.link.line_rate_bps for r in runs if r.link.line_rate_bps})
         if lines_of_rate:
             lines.append("line rate " + " / ".join(rate_text(v) for v in lines_of_rate))
-        losses = sorted({r.link[d]["loss_percent"] for r in runs for d in ("down", "up")} - {0.0})
+        losses = sorted({side.loss_percent for r in runs for side in (r.link.down, r.link.up)} - {0.0})
         if losses:
             lines.append("loss " + " / ".join(f"{v:g} %" for v in losses))
         return "\n".join(lines)
@@ -140,16 +147,16 @@ def _note(node: Mapping[str, Any], runs: Sequence[Observed]) -> str:
 
 def _traffic(runs: Sequence[Observed]) -> list[str]:
     """The experiment's own names of what it starts, a few of them."""
-    names = [i["id"] for r in runs for i in r.plan["traffic"] if not i.get("background", False)]
+    names = [i.id for r in runs for i in r.plan.traffic if not is_background(i)]
     distinct = list(dict.fromkeys(names))
     return distinct if len(distinct) <= 4 else [*distinct[:3], "…"]
 
 
 def _router(runs: Sequence[Observed]) -> str:
-    shapers = sorted({str(r.link["shaper"]) for r in runs if r.link["shaper"]})
+    shapers = sorted({r.link.shaper for r in runs if r.link.shaper})
     queues = sorted({r.queue for r in runs}, key=queue_rank)
-    rates = sorted({r.rate_bps() for r in runs if r.link["rate_down_bps"]})
-    ways = "both directions" if any(r.link["shaper_up"] for r in runs) else "downstream"
+    rates = sorted({r.rate_bps() for r in runs if r.link.rate_down_bps})
+    ways = "both directions" if any(r.link.shaper_up for r in runs) else "downstream"
     text = [f"bottleneck, {ways} ({' / '.join(shapers) or 'no shaper'})"]
     if rates:
         span = " / ".join(rate_text(v) for v in rates)
@@ -165,6 +172,5 @@ def _router(runs: Sequence[Observed]) -> str:
     return "\n".join(text)
 
 
-def _range(runs: Sequence[Observed], field: str, text: Any) -> str:
-    values = sorted({r.link[field] for r in runs if r.link[field] is not None})
-    return " / ".join(text(v) for v in values) if values else "not set"
+def _range(runs: Sequence[Observed]) -> str:
+    return " / ".join(time_text(v) for v in sorted({r.link.base_rtt_ns for r in runs}))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from narrows.errors import SpecError
 from narrows.plan.model import Role, Step
@@ -96,13 +95,13 @@ def _of_many_flows(largest_buffer: str) -> dict[str, str]:
     }
 
 
-def asked_for(setup: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def asked_for(setup: Iterable[Step]) -> tuple[str, ...]:
     """What an experiment or its flows (ECN) had set otherwise, from a plan's steps: `tcp_ecn=1`, by name."""
     made: dict[str, dict[str, str]] = defaultdict(dict)
     for step in setup:
-        if step["tool"] == "sysctl":
-            name, _, value = step["args"][1].partition("=")
-            made[step["node"]][name] = value
+        if step.tool == "sysctl":
+            name, _, value = step.args[1].partition("=")
+            made[step.node][name] = value
     pinned = {**ALL_NODES, **FORWARDING, **HOSTS}
     found = set()
     for own in made.values():

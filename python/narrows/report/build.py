@@ -4,7 +4,6 @@ page."""
 from __future__ import annotations
 
 import base64
-import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -181,11 +180,7 @@ def tc_commands(runs: Sequence[Observed]) -> list[Commands]:
     """Each distinct set of `tc` lines with the runs that used it."""
     by: dict[tuple[str, ...], list[Observed]] = defaultdict(list)
     for run in runs:
-        lines = tuple(
-            f"{step['node']}$ {shlex.join([step['tool'], *step['args']])}"
-            for step in run.plan["setup"]
-            if step["tool"] == "tc"
-        )
+        lines = tuple(f"{step.node}$ {step.command()}" for step in run.plan.setup if step.tool == "tc")
         by[lines].append(run)
     found = []
     every = axes(runs)

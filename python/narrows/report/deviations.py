@@ -30,14 +30,14 @@ def deviations(runs: Sequence[Observed]) -> list[str]:
         "All nodes are namespaces of one kernel, joined by veth pairs: there is no network card, no driver "
         "queue (BQL) and no wire. Client, router and server run the same kernel version."
     )
-    if any(r.link.get("pairs") for r in runs):
+    if any(r.link.pairs for r in runs):
         found.append(
             "The base RTT of a Dumbbell is all on the way back: netem delays the acknowledgements. TCP sees "
             "round trips only, so nothing it does depends on it; one-way delays are not those of a real path."
         )
     found += _offloads(runs)
     found += _line(runs)
-    told = list(dict.fromkeys(str(change) for r in runs for change in r.link.get("changes") or ()))
+    told = list(dict.fromkeys(change for r in runs for change in r.link.changes))
     if told:
         found.append(
             f"The link changes while traffic flows ({'; '.join(told)}): a rate in a figure is that of the "
@@ -61,9 +61,7 @@ def _virtual(runs: Sequence[Observed]) -> list[str]:
         "interrupt is coalesced. A real router's limits must be declared (see timer latency)."
     ]
     latencies = {
-        None if t is None else (int(t["min_ns"]), int(t["max_ns"]))
-        for r in runs
-        for t in [r.plan["machine"]["timer_latency"]]
+        None if t is None else (t.min_ns, t.max_ns) for r in runs for t in [r.plan.machine.timer_latency]
     }
     late = sorted(x for x in latencies if x is not None)
     if late:
@@ -83,9 +81,9 @@ def _virtual(runs: Sequence[Observed]) -> list[str]:
 def _offloads(runs: Sequence[Observed]) -> list[str]:
     off = on = False
     for run in runs:
-        for step in run.plan["setup"]:
-            if step["tool"] == "ethtool":
-                words = step["args"]
+        for step in run.plan.setup:
+            if step.tool == "ethtool":
+                words = step.args
                 if "gso" in words:
                     off |= words[words.index("gso") + 1] == "off"
                     on |= words[words.index("gso") + 1] == "on"
@@ -100,19 +98,19 @@ def _offloads(runs: Sequence[Observed]) -> list[str]:
 
 
 def _line(runs: Sequence[Observed]) -> list[str]:
-    limited = sorted({int(r.link["line_rate_bps"]) for r in runs if r.link["line_rate_bps"]})
+    limited = sorted({r.link.line_rate_bps for r in runs if r.link.line_rate_bps})
     found = []
     if limited:
         found.append(
             f"The line rate of {', '.join(rate_text(v) for v in limited)} is made by netem on the path "
             f"node, not by a port."
         )
-        if any(r.link["rate_down_bps"] and r.link["rate_down_bps"] >= min(limited) for r in runs):
+        if any(r.link.rate_down_bps and r.link.rate_down_bps >= min(limited) for r in runs):
             found.append(
                 "Where the shaped rate reaches the line rate, both queues can hold packets: the "
                 "bottleneck's sojourn is then not the whole delay."
             )
-    if any(not r.link["line_rate_bps"] for r in runs):
+    if any(not r.link.line_rate_bps for r in runs):
         found.append(
             "Runs without a line rate have infinitely fast ports: a burst leaves the shaper at once."
         )
@@ -120,7 +118,7 @@ def _line(runs: Sequence[Observed]) -> list[str]:
 
 
 def _taps(runs: Sequence[Observed]) -> list[str]:
-    none = [r for r in runs if all(h["tap"] == "off" for h in r.plan["hops"])]
+    none = [r for r in runs if all(h.tap == "off" for h in r.plan.hops)]
     if len(none) == len(runs):
         return ["No run has a tap: there is no per-packet truth of the queue."]
     if none:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from narrows.metrics.fairness.many_flows import ManyFlows
 from narrows.metrics.statistics.distribution import Distribution, distribution
+from narrows.runs.many_flows import ManyFlows
 from narrows.runs.observed import Observed
 
 Of = Callable[[ManyFlows], float | None]

@@ -1,103 +1,165 @@
-"""One small file of what verdicts and figures of many flows are made from, instead of every drop.
+"""Shards: small files of what verdicts and figures are made from, without packets, one a batch.
 
-A run of many flows is megabytes, and what claims ask of it kilobytes: its plan, what carried it out, and its
-`ManyFlows`. A file of these can lie beside the text that rests on it, so that a sweep of many hours is judged
-again in seconds, and grows by the runs of another day. Parquet, a row per run; docs/data.md has its columns.
-The flows' own rows have no labels (ports are random) and seven digits.
+A run is megabytes, and what claims ask of it is a kilobyte: its plan, what carried it out, its numbers
+(`narrows.runs.quantities`) and, of many flows, its `ManyFlows`. A shard lies beside the text that rests on
+it, so that a sweep of many hours is judged again in seconds. It is written once and never changed: runs of
+another day are another shard, and readers take all of them (`narrows.runs.find`). Parquet, a row per run;
+docs/data.md has its columns. The rows of single flows are not kept, and shares over time, which only a figure
+draws, have four digits; all that is judged has every digit.
+
+Format 1, with the rows of single flows and without quantities, is still read.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 from pydantic import TypeAdapter
 
 from narrows.errors import StoreError
-from narrows.metrics.fairness.many_flows import SHARES, ManyFlows
+from narrows.metrics.statistics.tail import Tail
+from narrows.plan.model import Plan, canonical_json
 from narrows.runs.flow_case import flow_case
+from narrows.runs.many_flows import JAIN, SHARES, ManyFlows
 from narrows.runs.observed import Observed
+from narrows.runs.plans import plan_of
+from narrows.runs.quantities import FIGURES, Kept, numbers, tails
+from narrows.spec.axis import SEED
 
 SUFFIX = ".runs.parquet"
-FORMAT = 1
+FORMAT = 2
 FRAMES = ("table", "jain_series", "share_series")
 MANIFEST = (
     "run_id", "engine", "kernel", "agent", "plan_hash", "until_settled", "resources", "warnings",
     "written_at",
 )  # fmt: skip
 """What is kept of a manifest."""
+NS_PER_MS = 1e6
+_TAIL: dict[str, Any] = {
+    "name": pl.String,
+    "of": pl.String,
+    "total": pl.Int64,
+    "ns": pl.List(pl.Int64),
+    "counts": pl.List(pl.Int64),
+}
+SCHEMA: dict[str, Any] = {
+    "format": pl.Int64,
+    "run_id": pl.String,
+    "condition": pl.String,
+    "seed": pl.UInt64,
+    "experiment": pl.String,
+    "question": pl.String,
+    "key": pl.String,
+    "plan": pl.String,
+    "manifest": pl.String,
+    "figures": pl.List(
+        pl.Struct({"source": pl.String, "direction": pl.String, "name": pl.String, "value": pl.Float64})
+    ),
+    "quantities": pl.List(
+        pl.Struct({"name": pl.String, "of": pl.String, "unit": pl.String, "value": pl.Float64})
+    ),
+    "tails": pl.List(pl.Struct(_TAIL)),
+    "many_flows": pl.String,
+    "jain_series": pl.List(pl.Struct({"t_ns": pl.Int64, "jain": pl.Float64})),
+    "share_series": pl.List(pl.Struct({"t_ns": pl.Int64, "cca": pl.String, "share": pl.Float64})),
+}
 
 
 def write(runs: Iterable[Observed], path: Path) -> int:
-    """Keep the good runs with a flow tap, whole or not at all; how many these are."""
+    """Keep the good runs that have numbers or a flow tap, in a new file; how many these are. StoreError if
+    there is none, or if the file is there already."""
     rows = [row for run in runs if run.ok and (row := _row(run)) is not None]
     if not rows:
         raise StoreError(
-            "no good run with a flow tap, so nothing to keep",
-            remedy="flow_tap() in the experiment records one",
+            "no good run with a speed test, a probe or a flow tap, so nothing to keep",
+            remedy="narrows list shows which runs there are; flow_tap() in an experiment records many flows",
         )
-    new = path.with_name(f"{path.name}.new")
-    frame = pl.DataFrame(rows, infer_schema_length=None).sort("condition", "seed", "run_id")
-    frame.write_parquet(new, compression="zstd", compression_level=19, row_group_size=4096)
-    new.replace(path)
+    frame = pl.DataFrame(rows, schema=SCHEMA).sort("condition", "seed", "run_id")
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    frame.write_parquet(new, compression="zstd", compression_level=22, row_group_size=4096)
+    try:
+        os.link(new, path)  # unlike a rename it never takes the place of a file
+    except FileExistsError:
+        raise StoreError(
+            "the shard is there already, and a shard is never rewritten",
+            where=str(path),
+            remedy="give the new batch a name of its own: readers take all shards",
+        ) from None
+    finally:
+        new.unlink()
     return frame.height
 
 
 def read(path: Path) -> list[Observed]:
-    """The runs of an archive; their numbers are put together when first asked for."""
+    """The runs of a shard; their numbers are put together when first asked for."""
     try:
         frame = pl.read_parquet(path)
         formats = set(frame["format"])
     except (OSError, pl.exceptions.PolarsError) as error:
         raise StoreError(
-            f"cannot be read as an archive of runs: {error}",
+            f"cannot be read as a shard of runs: {error}",
             where=str(path),
             remedy="narrows archive makes one",
         ) from error
-    if formats - {FORMAT}:
+    if formats - {1, FORMAT}:
         raise StoreError(
-            f"archive of format {max(formats)}, this narrows reads {FORMAT}",
+            f"shard of format {max(formats)}, this narrows reads 1 to {FORMAT}",
             where=str(path),
             remedy="use the narrows that wrote it",
         )
-    return [_observed(row) for row in frame.iter_rows(named=True)]
+    if formats == {1}:
+        frame = _of_format_1(frame)
+    return [_observed(row, str(path)) for row in frame.iter_rows(named=True)]
 
 
-def merged(old: Iterable[Observed], new: Iterable[Observed]) -> list[Observed]:
-    """Old runs and new ones; of a plan that was carried out again only the new, as of results."""
-    return list({_what(run): run for run in (*old, *(each for each in new if each.ok))}.values())
-
-
-def _what(run: Observed) -> tuple[str, str, str]:
-    """What a run measured, whichever build of the kernel carried it out."""
-    return (run.manifest["plan_hash"], run.manifest["engine"], run.kernel_config)
+# ---- writing -----------------------------------------------------------------------------------------------
 
 
 def _row(run: Observed) -> dict[str, Any] | None:
-    case, many = flow_case(run), run.many
-    if case is None or many is None:
+    case = None if run.read_many is None else flow_case(run)
+    many = None if case is None else run.many
+    figures = [
+        {"source": source, "direction": way, "name": name, "value": value}
+        for (source, way, name), value in run.figures.items()
+        if name in FIGURES
+    ]
+    found = [dict(zip(("name", "of", "unit", "value"), row, strict=True)) for row in numbers(run)]
+    if many is None and not figures and not found:
         return None
-    plain = {f.name: getattr(many, f.name) for f in dataclasses.fields(many) if f.name not in FRAMES}
+    labels = [f"{axis} {label}" for axis, label in run.key.items() if axis != SEED]
     return {
         "format": FORMAT,
         "run_id": run.run_id,
-        "condition": case.words(),
-        "seed": int(run.plan["seed"]),
+        "condition": ", ".join([run.experiment, *labels]) if case is None else case.words(),
+        "seed": run.plan.seed,
         "experiment": run.experiment,
         "question": run.question,
-        "key": json.dumps(run.key),
-        "plan": json.dumps(run.plan),
+        "key": json.dumps(dict(run.key)),
+        "plan": canonical_json(run.plan.to_dict()),
         "manifest": json.dumps(_kept(run.manifest)),
-        "many_flows": json.dumps(plain, default=dataclasses.asdict),
-        "flows": many.table.drop("label", strict=False).with_columns(cs.float().cast(pl.Float32)).to_dicts(),
-        "jain_series": many.jain_series.to_dicts(),
-        "share_series": many.share_series.with_columns(cs.float().round(4)).to_dicts(),
+        "figures": figures,
+        "quantities": found,
+        "tails": [_packed(name, of, tail) for name, of, _, tail in tails(run)],
+        "many_flows": None if many is None else _plain(many),
+        "jain_series": None if many is None else many.jain_series.to_dicts(),
+        "share_series": None
+        if many is None
+        else many.share_series.with_columns(cs.float().round(4)).to_dicts(),
     }
+
+
+def _plain(many: ManyFlows) -> str:
+    plain = {f.name: getattr(many, f.name) for f in dataclasses.fields(many) if f.name not in FRAMES}
+    return json.dumps(plain, default=dataclasses.asdict)
 
 
 def _kept(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +171,27 @@ def _kept(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _observed(row: Mapping[str, Any]) -> Observed:
+def _packed(name: str, of: str, tail: Tail) -> dict[str, Any]:
+    """Whole nanoseconds, as they were measured, and only by how much each is more than the one before."""
+    ns = np.rint(tail.values * NS_PER_MS).astype(np.int64)
+    if not np.array_equal(ns / NS_PER_MS, tail.values):
+        raise StoreError(
+            f"{name} of {of} are not whole nanoseconds, as every table of the store has them",
+            remedy="narrows ingest makes the run's tables again",
+        )
+    return {
+        "name": name,
+        "of": of,
+        "total": round(tail.total),
+        "ns": np.diff(ns, prepend=0).tolist(),
+        "counts": tail.counts.astype(np.int64).tolist(),
+    }
+
+
+# ---- reading -----------------------------------------------------------------------------------------------
+
+
+def _observed(row: Mapping[str, Any], where: str) -> Observed:
     return Observed(
         run_id=row["run_id"],
         experiment=row["experiment"],
@@ -117,9 +199,31 @@ def _observed(row: Mapping[str, Any]) -> Observed:
         key=json.loads(row["key"]),
         status="ok",
         error=None,
-        plan=json.loads(row["plan"]),
+        plan=_plan(row["plan"], where),
         manifest=json.loads(row["manifest"]),
-        read_many=lambda: _many(row),
+        figures={(f["source"], f["direction"], f["name"]): f["value"] for f in row["figures"]},
+        read_many=None if row["many_flows"] is None else lambda: _many(row),
+        read_quantities=lambda: _quantities(row),
+    )
+
+
+@lru_cache(maxsize=64)
+def _plan(text: str, where: str) -> Plan:
+    """Repetitions of a run with the same random numbers have one plan."""
+    return plan_of(text, where)
+
+
+def _quantities(row: Mapping[str, Any]) -> Kept:
+    return Kept(
+        {(q["name"], q["of"]): q["value"] for q in row["quantities"]},
+        {
+            (t["name"], t["of"]): Tail(
+                np.cumsum(np.array(t["ns"], dtype=np.int64)) / NS_PER_MS,
+                np.array(t["counts"], dtype=np.float64),
+                float(t["total"]),
+            )
+            for t in row["tails"]
+        },
     )
 
 
@@ -129,9 +233,18 @@ def _many(row: Mapping[str, Any]) -> ManyFlows:
         name: TypeAdapter(types[name]).validate_python(v) for name, v in json.loads(row["many_flows"]).items()
     }
     return ManyFlows(
-        table=pl.DataFrame(row["flows"], infer_schema_length=None),
-        jain_series=pl.DataFrame(row["jain_series"], infer_schema_length=None),
-        # archives of before it have none
+        jain_series=pl.DataFrame(row["jain_series"], schema=JAIN),
         share_series=pl.DataFrame(row.get("share_series") or [], schema=SHARES),
         **plain,
     )
+
+
+def _of_format_1(frame: pl.DataFrame) -> pl.DataFrame:
+    """Its rows of single flows told only how many flows and drops there were."""
+    rows = []
+    for row in frame.iter_rows(named=True):
+        dropped = [flow["dropped"] for flow in row["flows"]]
+        told = {"flows": len(dropped), "drops": None if None in dropped else sum(dropped)}
+        plain = json.dumps(json.loads(row["many_flows"]) | told)
+        rows.append(row | {"many_flows": plain, "figures": [], "quantities": [], "tails": []})
+    return pl.DataFrame(rows, infer_schema_length=None).drop("flows")

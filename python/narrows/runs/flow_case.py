@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from narrows.plan.model import AtTime, LinkSummary, Plan, TcpBulk
 from narrows.plan.sysctls import asked_for
 from narrows.runs.observed import Observed
 
@@ -21,6 +22,7 @@ BUFFER_BYTES = {"edge": 3_000_000, "middle": 37_500_000, "core": 375_000_000}
 SEGMENTATION = ("tso", "gso", "gro")
 DROP_TAIL = ("bfifo", "pfifo")
 ETHERNET_MTU = 1500
+ETHERNET_HEADER_BYTES = 14
 TOGETHER_NS = 1_000_000_000
 EXACT = "exact"
 Options = tuple[tuple[str, str], ...]
@@ -102,61 +104,69 @@ class FlowCase:
 def flow_case(run: Observed) -> FlowCase | None:
     """The condition of a run; None if it has no bulk flows with a CCA of their own, or no rate."""
     plan = run.plan
-    items = [item for item in plan["traffic"] if item["kind"] == "tcp_bulk"]
-    rate = run.link.get("rate_down_bps")
-    if not items or not rate or any(item["cca"] is None for item in items):
+    items = _bulks(plan)
+    rate = run.link.rate_down_bps
+    if not items or not rate:
         return None
     mix: dict[str, int] = defaultdict(int)
     for item in items:
-        mix[item["cca"]] += item["flows"]
-    used = {item["sender"] for item in items}
-    pairs = run.link.get("pairs") or ()
-    rtts = {pair["base_rtt_ns"] / 1e6 for pair in pairs if used & set(pair["senders"])}
+        if item.cca is None:
+            return None
+        mix[item.cca] += item.flows
+    used = {item.sender for item in items}
+    rtts = {pair.base_rtt_ns / 1e6 for pair in run.link.pairs if used & set(pair.senders)}
     scale = SCALES.get(int(rate), f"{rate / 1e6:g} Mbit/s")
-    spread = max(item["start_spread_ns"] for item in items)
+    spread = max(item.start_spread_ns for item in items)
     return FlowCase(
         scale=scale,
         mix=tuple(sorted(mix.items())),
-        rtts_ms=tuple(sorted(rtts or {run.link["base_rtt_ns"] / 1e6})),
+        rtts_ms=tuple(sorted(rtts or {run.link.base_rtt_ns / 1e6})),
         queue=run.queue,
         buffer=_buffer(run.link, scale),
         start="together" if spread <= TOGETHER_NS else "spread",
         offloads="on" if _offloads(plan) else "off",
         timers=_timers(plan),
         kernel=_kernel(run),
-        besides=", ".join([*_path(run.link), *asked_for(plan["setup"])]),
+        besides=", ".join([*_path(run.link), *asked_for(plan.setup)]),
     )
 
 
-def _buffer(link: Mapping[str, Any], scale: str) -> float | None:
-    limit = link["down"]["queue_options"].get("limit", "")
-    whole = BUFFER_BYTES.get(scale)
-    if not limit.isdigit() or whole is None or link["queue"] not in DROP_TAIL:
+def _bulks(plan: Plan) -> list[TcpBulk]:
+    return [item for item in plan.traffic if isinstance(item, TcpBulk)]
+
+
+def limit_bytes(link: LinkSummary) -> float | None:
+    """What a drop-tail queue holds at most, in bytes of frames; of other queues "full" has no one meaning."""
+    limit = link.down.queue_options.get("limit", "")
+    if not limit.isdigit() or link.queue not in DROP_TAIL:
         return None
-    size = int(limit) * (1 if link["queue"] == "bfifo" else link["mtu_bytes"] + 14)
-    return round(size / whole, 3)
+    return float(limit) * (1 if link.queue == "bfifo" else link.mtu_bytes + ETHERNET_HEADER_BYTES)
 
 
-def _path(link: Mapping[str, Any]) -> list[str]:
-    sides = [link["down"], link.get("up") or {}]
-    loss = max(side.get("loss_percent") or 0 for side in sides)
-    jitter_ns = max(side.get("jitter_ns") or 0 for side in sides)
-    line_bps = link.get("line_rate_bps")
+def _buffer(link: LinkSummary, scale: str) -> float | None:
+    size, whole = limit_bytes(link), BUFFER_BYTES.get(scale)
+    return None if size is None or whole is None else round(size / whole, 3)
+
+
+def _path(link: LinkSummary) -> list[str]:
+    loss = max(link.down.loss_percent, link.up.loss_percent)
+    jitter_ns = max(link.down.jitter_ns, link.up.jitter_ns)
+    line_bps = link.line_rate_bps
     words = [f"loss {loss:g} %"] if loss else []
     words += [f"jitter {jitter_ns / 1e6:g} ms"] if jitter_ns else []
-    words += [f"MTU {link['mtu_bytes']}"] if link["mtu_bytes"] != ETHERNET_MTU else []
+    words += [f"MTU {link.mtu_bytes}"] if link.mtu_bytes != ETHERNET_MTU else []
     words += [f"line rate {line_bps / 1e6:g} Mbit/s"] if line_bps else []
-    return [*words, *link.get("changes", ())]
+    return [*words, *link.changes]
 
 
-def _options(link: Mapping[str, Any]) -> Options:
+def _options(link: LinkSummary) -> Options:
     """How queue and shaper were set; what a drop-tail queue holds is `buffer`, and the rate is the link's."""
-    down = link["down"]
-    options = {} if link["queue"] in DROP_TAIL else dict(down["queue_options"])
+    down = link.down
+    options = {} if link.queue in DROP_TAIL else dict(down.queue_options)
     options.pop("bandwidth", None)
-    for name in ("shaper", "burst_bytes", "cburst_bytes"):
-        if down.get(name) is not None:
-            options[name.removesuffix("_bytes")] = str(down[name])
+    for name, value in (("shaper", down.shaper), ("burst", down.burst_bytes), ("cburst", down.cburst_bytes)):
+        if value is not None:
+            options[name] = str(value)
     return tuple(sorted(options.items()))
 
 
@@ -167,17 +177,18 @@ def _that_tell(options: Options, every: Iterable[Options]) -> str:
 
 
 def _kernel(run: Observed) -> str:
-    modules = (run.plan.get("machine") or {}).get("modules") or ()
-    loaded = [f"{module['name']} {module['parameters']}".strip() for module in modules]
+    loaded = [f"{module.name} {module.parameters}".strip() for module in run.plan.machine.modules]
     return ", ".join(word for word in (run.kernel_config, *loaded) if word)
 
 
-def _draw(plan: Mapping[str, Any]) -> Draw:
+def _draw(plan: Plan) -> Draw:
     """Two experiments may give one condition and seed other flows, which is another run, or the same flows
     for another time, which is the same run again."""
-    items = (item for item in plan["traffic"] if item["kind"] == "tcp_bulk")
-    starts = ((item["id"], item["flows"], int((item.get("start") or {}).get("at_ns") or 0)) for item in items)
-    return int(plan["seed"]), tuple(sorted(starts))
+    starts = (
+        (item.id, item.flows, item.start.at_ns if isinstance(item.start, AtTime) else 0)
+        for item in _bulks(plan)
+    )
+    return plan.seed, tuple(sorted(starts))
 
 
 def _length(run: Observed) -> tuple[float, int, str]:
@@ -185,21 +196,20 @@ def _length(run: Observed) -> tuple[float, int, str]:
     return (run.many.seconds if run.many is not None else 0.0, _ends_ns(run.plan), run.run_id)
 
 
-def _ends_ns(plan: Mapping[str, Any]) -> int:
+def _ends_ns(plan: Plan) -> int:
     """When the last flow stops at the latest; 0 if no time is set."""
-    stops = [item.get("stop") or {} for item in plan["traffic"]]
-    return max((int(stop.get("at_ns") or 0) for stop in stops), default=0)
+    return max((item.stop.at_ns for item in plan.traffic if isinstance(item.stop, AtTime)), default=0)
 
 
-def _timers(plan: Mapping[str, Any]) -> str:
-    late = (plan.get("machine") or {}).get("timer_latency")
-    return EXACT if late is None else f"{late['min_ns'] / 1e3:g} to {late['max_ns'] / 1e3:g} µs late"
+def _timers(plan: Plan) -> str:
+    late = plan.machine.timer_latency
+    return EXACT if late is None else f"{late.min_ns / 1e3:g} to {late.max_ns / 1e3:g} µs late"
 
 
-def _offloads(plan: Mapping[str, Any]) -> bool:
-    for step in plan["setup"]:
-        if step["tool"] == "ethtool":
-            args = step["args"]
+def _offloads(plan: Plan) -> bool:
+    for step in plan.setup:
+        if step.tool == "ethtool":
+            args = step.args
             return any(args[i] in SEGMENTATION and args[i + 1] == "on" for i in range(len(args) - 1))
     return False
 

@@ -6,30 +6,40 @@ entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from narrows.runs.loads import loads
-from narrows.runs.observed import Observed, Probe, QueueTruth, Series, SpeedTest
-from narrows.tools import reading, registry
+from narrows.plan.model import Plan, TrafficItem
+from narrows.runs.loaders import loaders
+from narrows.runs.observed import (
+    DIRECTIONS,
+    Observed,
+    Probe,
+    QueueTruth,
+    Series,
+    SpeedTest,
+    is_background,
+    is_probe,
+    speed_test,
+)
+from narrows.runs.quantities import measured
+from narrows.tools import reading
 
 NS_PER_MS = 1e6
 US_PER_MS = 1e3
-DIRECTIONS = ("down", "up")
-PROBE_KINDS = ("udp_probe", "icmp_echo")
 
 
 @dataclass(frozen=True)
 class RunTables:
     """The stored tables of one run, plus its plan and manifest. `samples` may be read when first needed."""
 
-    plan: Mapping[str, Any]
+    plan: Plan
     manifest: Mapping[str, Any]
     metrics: pl.DataFrame
     samples: pl.DataFrame
@@ -70,11 +80,7 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
     tables = _plain(tables)
     plan, manifest = tables.plan, tables.manifest
     error = manifest.get("error")
-    items: list[Mapping[str, Any]] = list(plan["traffic"])
-    shown = ((i["id"], _shown(i["tool"])) for i in items if i["kind"] == "command")
-    test_item, test = next(((item, test) for item, test in shown if test is not None), (None, None))
-    tests = {} if test_item is None or test is None else _tests(tables, test_item, test)
-    hops = {h["direction"]: h["hop"] for h in reversed(plan["hops"]) if h["tap"] != "off"}
+    hops: dict[str, str] = {h.direction: h.hop for h in reversed(plan.hops) if h.tap != "off"}
     directions = tuple(d for d in DIRECTIONS if d in hops)
     if reread is None:
         made = {d: _truth(tables, hops[d], d) for d in directions}
@@ -83,24 +89,25 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
         again = reread
         present = tuple(d for d in directions if not _hop_rows(tables.metrics, hops[d], d).is_empty())
         queues = _Lazy(present, lambda d: _truth(_plain(again()), hops[d], d))
-    return Observed(
+    run = Observed(
         run_id=str(manifest["run_id"]),
-        experiment=str(plan["experiment"]),
-        question=str(plan["question"]),
-        key=dict(manifest.get("key") or plan["key"]),
+        experiment=plan.experiment,
+        question=plan.question,
+        key=dict(manifest.get("key") or plan.key),
         status=str(manifest["status"]),
         error=None if not error else str(error.get("message", error)),
         plan=plan,
         manifest=manifest,
-        tests=tests,
-        loads={} if tests else loads(plan, manifest, tables.metrics, tables.samples),
-        probes=_probes(tables, items),
+        probes=_probes(tables, plan.traffic),
         queues=queues,
         idle=_idle(plan, manifest),
-        test_item=test_item,
         warnings=tuple(str(w) for w in manifest.get("warnings") or ()),
         figures=_figures(tables.metrics),
     )
+    tests = {} if run.test is None else _tests(tables, run.test.id, speed_test(run.test.tool))
+    found = {} if tests else loaders(plan, manifest, tables.metrics, tables.samples)
+    run = replace(run, tests=tests, loads=found)
+    return replace(run, read_quantities=lambda: measured(run))
 
 
 def _figures(metrics: pl.DataFrame) -> dict[tuple[str, str | None, str], float]:
@@ -135,15 +142,10 @@ def _value(metrics: pl.DataFrame, source: str, direction: str | None, name: str)
     return None if rows.is_empty() or rows["value"][0] is None else float(rows["value"][0])
 
 
-@cache
-def _shown(tool: str) -> reading.SpeedTest | None:
-    """What a report shows of this tool direction by direction, if it is a speed test that declares it."""
-    found: reading.SpeedTest | None = registry.function(tool, registry.READINGS, "SPEED_TEST")
-    return found
-
-
-def _tests(tables: RunTables, item: str, test: reading.SpeedTest) -> dict[str, SpeedTest]:
-    found = {}
+def _tests(tables: RunTables, item: str, test: reading.SpeedTest | None) -> dict[str, SpeedTest]:
+    found: dict[str, SpeedTest] = {}
+    if test is None:
+        return found
     for direction in DIRECTIONS:
         if _rows(tables.metrics, item, direction).is_empty():
             continue
@@ -167,24 +169,24 @@ def _tests(tables: RunTables, item: str, test: reading.SpeedTest) -> dict[str, S
     return found
 
 
-def _probes(tables: RunTables, items: list[Mapping[str, Any]]) -> dict[str, Probe]:
+def _probes(tables: RunTables, items: Sequence[TrafficItem]) -> dict[str, Probe]:
     found = {}
     for item in items:
-        if item["kind"] not in PROBE_KINDS:
+        if not is_probe(item):
             continue
-        rows = tables.samples.filter((pl.col("source") == item["id"]) & (pl.col("series") == "rtt"))
+        rows = tables.samples.filter((pl.col("source") == item.id) & (pl.col("series") == "rtt"))
         if not rows.is_empty():
-            found[item["id"]] = Probe(item["id"], item["interval_ns"] / NS_PER_MS, _series(rows, NS_PER_MS))
+            found[item.id] = Probe(item.id, item.interval_ns / NS_PER_MS, _series(rows, NS_PER_MS))
     return found
 
 
-def _idle(plan: Mapping[str, Any], manifest: Mapping[str, Any]) -> tuple[int, int] | None:
+def _idle(plan: Plan, manifest: Mapping[str, Any]) -> tuple[int, int] | None:
     """From t = 0 to the first start of anything that loads the path; None when nothing idle was observed."""
     started = manifest.get("items") or {}
     loading = [
-        (started.get(item["id"]) or {}).get("start_ns")
-        for item in plan["traffic"]
-        if item["kind"] not in PROBE_KINDS and not item.get("background", False)
+        (started.get(item.id) or {}).get("start_ns")
+        for item in plan.traffic
+        if not is_probe(item) and not is_background(item)
     ]
     known = [int(t) for t in loading if t is not None]
     return (0, min(known)) if known and min(known) > 0 else None

@@ -7,25 +7,25 @@ in for it, if the plan has them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from narrows.engine import layout
-from narrows.metrics.fairness.flows_sampled import Sampled, Sender, flows_sampled
-from narrows.metrics.fairness.many_flows import FlowTables, ManyFlows, Settling, many_flows
+from narrows.plan.model import Plan, TcpBulk, UntilSettled
+from narrows.runs.flow_case import limit_bytes
+from narrows.runs.flows_sampled import Sampled, Sender, flows_sampled
+from narrows.runs.many_flows import FlowTables, ManyFlows, Settling, many_flows
 
-ETHERNET_HEADER_BYTES = 14
 LEVELS = {"value": "backlog_mean_bytes_", "lowest": "backlog_min_bytes_"}
 """The series of the tap mode "drops": mean and lowest backlog over time, per interval, whose length ends
 their names."""
 
 
-def reader(folder: Path, plan: Mapping[str, Any]) -> Callable[[], ManyFlows | None] | None:
+def reader(folder: Path, plan: Plan) -> Callable[[], ManyFlows | None] | None:
     """How to work out what the flows did; None where the plan has no flow tap."""
-    if not plan.get("flow_tap"):
+    if plan.flow_tap is None:
         return None
     if (folder / "tcp_flows.parquet").exists():
         return lambda: many_flows(_tables(folder, plan, _tapped(folder)))
@@ -43,37 +43,39 @@ def _tapped(folder: Path) -> Sampled:
     )
 
 
-def _sampled(folder: Path, plan: Mapping[str, Any]) -> Sampled | None:
-    items = {item["id"]: item for item in plan["traffic"] if item["kind"] == "tcp_bulk"}
-    senders = {name: Sender(item["sender"], item["cca"] or "default") for name, item in items.items()}
-    window = plan["flow_tap"]["window"] or {"start_ns": 0, "stop_ns": None}
+def _sampled(folder: Path, plan: Plan) -> Sampled | None:
+    bulks = [item for item in plan.traffic if isinstance(item, TcpBulk)]
+    senders = {item.id: Sender(item.sender, item.cca or "default") for item in bulks}
+    window = None if plan.flow_tap is None else plan.flow_tap.window
     samples = pl.read_parquet(folder / "samples.parquet")
-    stop_ns = window["stop_ns"] if window["stop_ns"] is not None else 2**63 - 1
-    return flows_sampled(samples, senders, window["start_ns"], stop_ns)
+    stop_ns = None if window is None else window.stop_ns
+    return flows_sampled(
+        samples, senders, 0 if window is None else window.start_ns, 2**63 - 1 if stop_ns is None else stop_ns
+    )
 
 
-def _tables(folder: Path, plan: Mapping[str, Any], known: Sampled) -> FlowTables:
-    link = plan["link"]
-    nodes = {node: pair["base_rtt_ns"] for pair in link.get("pairs") or () for node in pair["senders"]}
-    hop = next((h for h in plan["hops"] if h["direction"] == "down"), None)
-    if hop is not None and not _was_there(folder, hop["hop"]):
+def _tables(folder: Path, plan: Plan, known: Sampled) -> FlowTables:
+    link = plan.link
+    nodes = {node: pair.base_rtt_ns for pair in link.pairs for node in pair.senders}
+    hop = next((h for h in plan.hops if h.direction == "down"), None)
+    if hop is not None and not _was_there(folder, hop.hop):
         hop = None
-    kept = hop is not None and hop["tap"] in ("packets", "drops")
+    kept = hop is not None and hop.tap in ("packets", "drops")
     flows = known.flows
     if not nodes:
-        nodes = {str(node): link["base_rtt_ns"] for node in flows["node"].cast(pl.String).unique()}
-    senders = {item["sender"] for item in plan["traffic"] if item["kind"] == "tcp_bulk"}
+        nodes = {str(node): link.base_rtt_ns for node in flows["node"].cast(pl.String).unique()}
+    senders = {item.sender for item in plan.traffic if isinstance(item, TcpBulk)}
     return FlowTables(
         tcp_flows=flows.filter(pl.col("node").cast(pl.String).is_in(sorted(senders))),
         tcp_events=known.events,
         tcp_samples=known.samples,
-        drops=_drops(folder, hop["hop"]) if hop is not None and kept else None,
-        levels=_levels(folder, hop["hop"]) if hop is not None and hop["tap"] == "drops" else None,
-        rate_bps=link["rate_down_bps"],
-        mtu_bytes=int(link["mtu_bytes"]),
-        limit_bytes=_limit_bytes(link),
+        drops=_drops(folder, hop.hop) if hop is not None and kept else None,
+        levels=_levels(folder, hop.hop) if hop is not None and hop.tap == "drops" else None,
+        rate_bps=link.rate_down_bps,
+        mtu_bytes=link.mtu_bytes,
+        limit_bytes=limit_bytes(link),
         base_rtt_ns=nodes,
-        settling=_settling(plan.get("until_settled")),
+        settling=_settling(plan.until_settled),
     )
 
 
@@ -84,8 +86,8 @@ def _was_there(folder: Path, hop: str) -> bool:
     return any(tap["hop"] == hop and tap.get("tap") is not None for tap in manifest["taps"])
 
 
-def _settling(rule: Mapping[str, Any] | None) -> Settling | None:
-    return None if rule is None else Settling(rule["window_ns"], rule["within"])
+def _settling(rule: UntilSettled | None) -> Settling | None:
+    return None if rule is None else Settling(rule.window_ns, rule.within)
 
 
 def _drops(folder: Path, hop: str) -> pl.DataFrame:
@@ -113,14 +115,3 @@ def _levels(folder: Path, hop: str) -> pl.DataFrame | None:
     )
     found = mean.join(lowest, on="t_ns").sort("t_ns").collect()
     return found if found.height else None
-
-
-def _limit_bytes(link: Mapping[str, Any]) -> float | None:
-    """The limit of a drop-tail queue in bytes; of others "full" has no one meaning."""
-    options = link["down"]["queue_options"]
-    limit = options.get("limit", "")
-    if not limit.isdigit():
-        return None
-    if link["queue"] == "bfifo":
-        return float(limit)
-    return float(limit) * (link["mtu_bytes"] + ETHERNET_HEADER_BYTES) if link["queue"] == "pfifo" else None

@@ -1,28 +1,49 @@
 """What one run showed, gathered from the store's tables, so that figures and verdicts use the same numbers.
 
 These are plain holders: arrays and numbers with units in their names, None or NaN where something was not
-measured. They are made by `narrows.runs.gather` from stored tables, or by tests from made-up ones. No
-file is read here.
+measured. `narrows.runs.gather` makes them from stored tables, `narrows.runs.archive` from a shard, tests from
+made-up ones. No file is read here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
-from narrows.metrics.fairness.many_flows import ManyFlows
 from narrows.metrics.statistics.arrays import Floats
+from narrows.metrics.statistics.tail import Tail
+from narrows.plan.model import Command, IcmpEcho, LinkSummary, Plan, TcpBulk, TrafficItem, UdpProbe
+from narrows.runs.many_flows import ManyFlows
+from narrows.tools import reading, registry
 
 NS_PER_S = 1e9
+DIRECTIONS = ("down", "up")
 ONE_PACKET_BURSTS = range(1, 2000)  # bytes: what tc sets where nobody asks for a burst
 NO_LABEL = "-"
 """Of a run on an axis that its experiment does not have."""
 EXPERIMENT = "experiment"
 """The axis that tells runs of several experiments apart."""
+
+
+def is_probe(item: TrafficItem) -> TypeGuard[UdpProbe | IcmpEcho]:
+    """Whether an item of a plan only measures."""
+    return isinstance(item, UdpProbe | IcmpEcho)
+
+
+def is_background(item: TrafficItem) -> bool:
+    """Whether an item is there for another: a server."""
+    return isinstance(item, Command) and item.background
+
+
+@cache
+def speed_test(tool: str) -> reading.SpeedTest | None:
+    """What a report shows of this tool direction by direction, if it is a speed test that declares it."""
+    found: reading.SpeedTest | None = registry.function(tool, registry.READINGS, "SPEED_TEST")
+    return found
 
 
 @dataclass(frozen=True)
@@ -95,6 +116,27 @@ class QueueTruth:
     marked_packets: float | None
 
 
+class Quantities(Protocol):
+    """Single numbers of a run and what is kept of its distributions, asked for by name."""
+
+    def value(self, name: str, of: str) -> float | None:
+        """A number; None if it was not measured."""
+
+    def tail(self, name: str, of: str) -> Tail | None:
+        """What is kept of a distribution; None if it was not measured."""
+
+
+class _NoQuantities:
+    def value(self, name: str, of: str) -> float | None:
+        return None
+
+    def tail(self, name: str, of: str) -> Tail | None:
+        return None
+
+
+NO_QUANTITIES = _NoQuantities()
+
+
 @dataclass(frozen=True)
 class Observed:
     """One run: its conditions and everything it measured."""
@@ -105,20 +147,32 @@ class Observed:
     key: Mapping[str, str]
     status: str
     error: str | None
-    plan: Mapping[str, Any]
+    plan: Plan
     manifest: Mapping[str, Any] = field(default_factory=dict)
     tests: Mapping[str, SpeedTest] = field(default_factory=dict)
     loads: Mapping[str, SpeedTest] = field(default_factory=dict)
-    """Where there is no NDT7 test: what loaded each direction instead (narrows.runs.loads)."""
+    """Where there is no NDT7 test: what loaded each direction instead (narrows.runs.loaders)."""
     probes: Mapping[str, Probe] = field(default_factory=dict)
     queues: Mapping[str, QueueTruth] = field(default_factory=dict)
     idle: tuple[int, int] | None = None
-    test_item: str | None = None
     warnings: Sequence[str] = ()
     figures: Mapping[tuple[str, str | None, str], float] = field(default_factory=dict)
     """What tools and tap say of the whole run (table `metrics`): source, direction and name → value."""
     read_many: Callable[[], ManyFlows | None] | None = None
     """Works out what many flows did; None where the run had no flow tap."""
+
+    read_quantities: Callable[[], Quantities] | None = None
+    """Gives single numbers (narrows.runs.quantities), worked out of the series or read of a shard."""
+
+    @cached_property
+    def quantities(self) -> Quantities:
+        """Single numbers of the run, which a shard keeps too."""
+        return NO_QUANTITIES if self.read_quantities is None else self.read_quantities()
+
+    def quantity(self, name: str, of: str = "") -> float | None:
+        """One number, by its name in `narrows.runs.quantities`, of a direction, an item, or a probe and a
+        load; None if it was not measured."""
+        return self.quantities.value(name, of)
 
     @cached_property
     def many(self) -> ManyFlows | None:
@@ -146,14 +200,23 @@ class Observed:
         return self.key.get("kernel_config", "")
 
     @property
-    def link(self) -> Mapping[str, Any]:
+    def link(self) -> LinkSummary:
         """The plan's description of the bottleneck."""
-        link: Mapping[str, Any] = self.plan["link"]
-        return link
+        return self.plan.link
+
+    @property
+    def test(self) -> Command | None:
+        """The plan's first speed test whose tool declares what a report shows of it."""
+        commands = (item for item in self.plan.traffic if isinstance(item, Command))
+        return next((item for item in commands if speed_test(item.tool) is not None), None)
+
+    def configured_bps(self, direction: str) -> int | None:
+        """Configured rate of the bottleneck; None where nothing shapes."""
+        return self.link.rate_down_bps if direction == "down" else self.link.rate_up_bps
 
     def rate_bps(self, direction: str = "down") -> float:
-        """Configured rate of the bottleneck."""
-        rate = self.link[f"rate_{direction}_bps"]
+        """Configured rate of the bottleneck; ValueError where there is none."""
+        rate = self.configured_bps(direction)
         if rate is None:
             raise ValueError(f"run {self.run_id}: no rate {direction}, so nothing to compare with")
         return float(rate)
@@ -161,7 +224,7 @@ class Observed:
     @property
     def queue(self) -> str:
         """Kind of the bottleneck's qdisc."""
-        return str(self.link["queue"])
+        return self.link.queue
 
     def test_throughput_bps(self, direction: str) -> Series:
         """The speed test's own 10 ms bins at the bottleneck during its test in that direction."""
@@ -201,19 +264,19 @@ def label(run: Observed, axis: str) -> str:
         return run.key[axis]
     if axis == EXPERIMENT:
         return run.experiment
-    if axis == "cross" and not any(_loads(item, run.test_item) for item in run.plan["traffic"]):
+    if axis == "cross" and not any(_loads(item, run.test) for item in run.plan.traffic):
         return "no"
-    if axis == "burst" and (run.link.get("down") or {}).get("burst_bytes") in (None, *ONE_PACKET_BURSTS):
+    if axis == "burst" and run.link.down.burst_bytes in (None, *ONE_PACKET_BURSTS):
         return "off"
-    if axis == "timer_latency" and run.plan["machine"]["timer_latency"] is None:
+    if axis == "timer_latency" and run.plan.machine.timer_latency is None:
         return "off"
     return NO_LABEL
 
 
-def _loads(item: Mapping[str, Any], test_item: str | None) -> bool:
-    if item["kind"] == "tcp_bulk":
+def _loads(item: TrafficItem, test: Command | None) -> bool:
+    if isinstance(item, TcpBulk):
         return True
-    return item["kind"] == "command" and not item["background"] and item["id"] != test_item
+    return isinstance(item, Command) and not item.background and item is not test
 
 
 def select(runs: Iterable[Observed], **labels: str | Sequence[str]) -> list[Observed]:

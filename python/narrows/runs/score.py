@@ -31,16 +31,17 @@ from narrows.metrics.rate.utilisation import (
     largest_goodput_bps,
 )
 from narrows.metrics.statistics.arrays import Floats, ascends
+from narrows.plan.model import Plan
 from narrows.runs.any_latency import Delays, Value, latency_values, rpm_values
 from narrows.runs.any_throughput import request_values, throughput_values
 from narrows.runs.any_whole import aim_values, rrul_values, stability_values
+from narrows.runs.observed import DIRECTIONS, is_probe
 from narrows.runs.scored_run import (
     DATA_BYTES,
-    DIRECTIONS,
     Integers,
     Load,
     Packets,
-    loads,
+    load_spans,
     own_items,
     packets,
 )
@@ -59,7 +60,6 @@ SCORE: dict[str, Any] = {
 }
 NS_OF = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 TRUTH = "truth"
-PROBES = ("udp_probe", "icmp_echo")
 UDP_IPV4_HEADERS_BYTES = 28
 A_DELAY = ("rtt", "owd", "latency", "delay", "loaded_ping")
 NOT_A_DELAY = ("min_rtt", "rttvar", "rcv_rtt", "elapsed", "duration", "delay_variation")
@@ -68,7 +68,7 @@ SOJOURN_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
 def score(
     run_id: str,
-    plan: Mapping[str, Any],
+    plan: Plan,
     samples: pl.DataFrame,
     queue: pl.DataFrame,
     flows: pl.DataFrame,
@@ -102,7 +102,7 @@ class _Run:
 
     def __init__(
         self,
-        plan: Mapping[str, Any],
+        plan: Plan,
         samples: pl.DataFrame,
         queue: pl.DataFrame,
         flows: pl.DataFrame,
@@ -110,7 +110,7 @@ class _Run:
     ) -> None:
         self.plan, self.flows, self.test = plan, flows, test
         self.own = own_items(plan, test)
-        self.intervals = {i["id"]: int(i["interval_ns"]) for i in plan["traffic"] if i["kind"] in PROBES}
+        self.intervals = {i.id: i.interval_ns for i in plan.traffic if is_probe(i)}
         self.probes = [item for item in self.intervals if item not in self.own]
         self.samples = samples
         self.packets = packets(queue, flows, self._party)
@@ -119,7 +119,7 @@ class _Run:
             mine = self._of(way, OWN)
             if mine:
                 own[way] = _joined([m.t_ns for m in mine]), _joined([m.bytes for m in mine])
-        self.loads = loads(own, plan["link"])
+        self.loads = load_spans(own, plan.link)
         self._known: dict[str, _Sent] = {}
         self.begins = min((load.start_ns for load in self.loads.values()), default=None)
 
@@ -277,15 +277,14 @@ class _Run:
         return _joined(parts) if parts else np.zeros(0)
 
     def _capacity_left(self, direction: str, load: Load) -> Value:
-        rate_bps = self.plan["link"][f"rate_{direction}_bps"]
+        link = self.plan.link
+        rate_bps = link.rate_down_bps if direction == "down" else link.rate_up_bps
         version = "narrows: rate - all others' throughput, as TCP payload"
         if rate_bps is None:
             return Value("capacity_left", version, None, "bit/s", 0)
         others = [load.those(rows.t_ns, rows.bytes) for rows in self._of(direction, THIRD, CROSS)]
         taken_bps = float(sum(part.sum() for part in others)) * 8e9 / (load.window[1] - load.window[0])
-        left = max(0.0, 1.0 - taken_bps / rate_bps) * largest_goodput_bps(
-            rate_bps, self.plan["link"]["mtu_bytes"]
-        )
+        left = max(0.0, 1.0 - taken_bps / rate_bps) * largest_goodput_bps(rate_bps, link.mtu_bytes)
         return Value("capacity_left", version, left, "bit/s", sum(part.size for part in others))
 
 

@@ -15,15 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from narrows.metrics.statistics.arrays import Floats, ascends
+from narrows.plan.model import LinkSummary, Plan
+from narrows.runs.observed import DIRECTIONS
 
-DIRECTIONS = ("down", "up")
 DATA_BYTES = 500
 LOADED_SHARE = 0.01
 OF_BUSIEST = 0.1
@@ -69,9 +69,9 @@ class Load:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def own_items(plan: Mapping[str, Any], test: str) -> list[str]:
+def own_items(plan: Plan, test: str) -> list[str]:
     """The plan's items that belong to the tool under test: its own, and those it was lowered to."""
-    return [i["id"] for i in plan["traffic"] if belongs(i["id"], test)]
+    return [i.id for i in plan.traffic if belongs(i.id, test)]
 
 
 def belongs(item: str, test: str) -> bool:
@@ -79,7 +79,7 @@ def belongs(item: str, test: str) -> bool:
     return item == test or item.startswith((f"{test}-", f"{test}."))
 
 
-def loads(own: Mapping[str, tuple[Integers, Integers]], link: Mapping[str, Any]) -> dict[str, Load]:
+def load_spans(own: Mapping[str, tuple[Integers, Integers]], link: LinkSummary) -> dict[str, Load]:
     """The load of each direction that was loaded; `own`: times and bytes of the tool's own departures."""
     found: dict[str, Load] = {}
     for direction in DIRECTIONS:
@@ -93,7 +93,7 @@ def loads(own: Mapping[str, tuple[Integers, Integers]], link: Mapping[str, Any])
         first, last = (int(t) // BIN_NS for t in t_ns[[0, -1]])
         cuts = np.searchsorted(t_ns, np.arange(first, last + 2) * BIN_NS)
         bins = np.diff(np.concatenate(([0], np.cumsum(data)))[cuts])
-        rate_bps = link.get(f"rate_{direction}_bps")
+        rate_bps = link.rate_down_bps if direction == "down" else link.rate_up_bps
         least = 0.0 if rate_bps is None else rate_bps / 8e9 * BIN_NS * LOADED_SHARE
         loaded = first + np.flatnonzero((bins > 0) & (bins >= least) & (bins >= OF_BUSIEST * bins.max()))
         if loaded.size:

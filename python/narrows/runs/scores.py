@@ -7,33 +7,33 @@ test they are of. A file of another code is made again: a changed definition nev
 from __future__ import annotations
 
 import hashlib
-import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 import narrows.metrics
 import narrows.runs
-from narrows.engine import layout
+from narrows.plan.model import Plan
+from narrows.runs.plans import read_plan
 from narrows.runs.score import A_DELAY, SCORE, score
 from narrows.store.results import Results
 
 FILE = "score.parquet"
 WORTH_A_PROCESS = 50  # runs: fewer are scored before another process has started
 MADE_BY = "narrows_scorer"
+SCORED_BY = ("any_latency", "any_throughput", "any_whole", "score", "scored_run")
 SERIES = ("source", "series", "direction", "flow", "t_ns", "value", "unit")
 DEPARTURES = ("hop", "direction", "t_ns", "flow", "bytes", "sojourn_ns")
 
 
 def scores(
     results: Results,
-    item_of: Callable[[Mapping[str, Any]], str | None],
+    item_of: Callable[[Plan], str | None],
     progress: Callable[[str], None] | None = None,
     workers: int = 1,
 ) -> pl.DataFrame:
@@ -44,7 +44,7 @@ def scores(
     missing: dict[str, tuple[Path, str]] = {}
     for run in results.run_ids:
         folder = results.run_directory(run)
-        test = item_of(json.loads((folder / layout.PLAN).read_bytes()))
+        test = item_of(read_plan(folder))
         if test is None:
             continue
         if _is_made(folder, test):
@@ -83,7 +83,7 @@ def _is_made(folder: Path, test: str) -> bool:
 
 def make(folder: Path, run: str, test: str) -> None:
     """Score one run and keep its rows beside it."""
-    plan = json.loads((folder / layout.PLAN).read_bytes())
+    plan = read_plan(folder)
     frame = score(run, plan, *_tables(folder), test)
     path = folder / FILE
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
@@ -110,4 +110,7 @@ def version() -> str:
 
 
 def _sources() -> Iterable[Path]:
-    return (path for room in (narrows.metrics, narrows.runs) for path in Path(room.__path__[0]).rglob("*.py"))
+    """The metrics, and what puts them together."""
+    yield from Path(narrows.metrics.__path__[0]).rglob("*.py")
+    for part in SCORED_BY:
+        yield Path(narrows.runs.__path__[0]) / f"{part}.py"

@@ -6,12 +6,9 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from types import ModuleType
 
-from narrows.runs.archive import SUFFIX
 from narrows.runs.flow_case import flow_cases
-from narrows.runs.load import load
 from narrows.runs.observed import Observed
 from narrows.studies.aqm.claims import r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, r12
 from narrows.studies.aqm.claims.evidence import PAPER_QUEUES, Facts, by, facts, usable
@@ -40,23 +37,6 @@ PAPERS = {
     "T": "the thesis on fairness at scale whose chapter 3 is CoreScale (first at IMC 2021)",
 }
 """By the first letter of a claim's id."""
-
-
-def read_all(root: Path) -> list[Observed]:
-    """All runs of all directories of results and archives below `root` (or of `root` itself, if it holds runs
-    or is an archive)."""
-    if root.is_file():
-        return load(root)
-    below = [root, *sorted(root.iterdir())] if root.is_dir() else []
-    runs: list[Observed] = []
-    for each in below:
-        if each.is_dir():
-            holds_runs = any((run / "manifest.json").exists() for run in each.glob("[!.]*"))
-        else:
-            holds_runs = each.name.endswith(SUFFIX)
-        if holds_runs:
-            runs += load(each)
-    return runs
 
 
 def judge_all(runs: Sequence[Observed], only: Iterable[str] = ()) -> list[Verdict]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from narrows.metrics.fairness.flows_sampled import FIELDS, Sender, flows_sampled
+from narrows.runs.flows_sampled import FIELDS, Sender, flows_sampled
 
 S = 1_000_000_000
 LABEL = "tcp 10.0.1.1:40000>10.0.0.1:5001"

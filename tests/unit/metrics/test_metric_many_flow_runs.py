@@ -7,7 +7,7 @@ import math
 import polars as pl
 import pytest
 
-from narrows.metrics.fairness.many_flows import FlowTables, Settling, many_flows
+from narrows.runs.many_flows import FlowTables, Settling, many_flows
 
 S = 1_000_000_000
 START, STOP = 10 * S, 20 * S

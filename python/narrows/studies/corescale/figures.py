@@ -19,9 +19,9 @@ from matplotlib.lines import Line2D
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import MARK_COLOUR, PAGE_IN, canvas, corner, styled
-from narrows.metrics.fairness.many_flows import ManyFlows, Settled
 from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.flow_case import FlowCase, flow_cases
+from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
 from narrows.units import NS_PER_S
 

@@ -8,7 +8,6 @@ agent or the kernel) count once: a repetition is another seed.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,14 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from narrows.figures.style import queue_rank
-from narrows.metrics.latency.glitches import Glitches, glitches
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.metrics.statistics.arrays import Floats
-from narrows.metrics.statistics.stability import coefficient_of_variation
-from narrows.runs.observed import Observed, label
+from narrows.metrics.statistics.tail import Tail
+from narrows.plan.model import canonical_json
+from narrows.runs.observed import DIRECTIONS, Observed, label
 
 SMALL_BASE_RTT_NS = 1_000_000
-SETTLING_NS = 1_000_000_000
+RESULT = "test_throughput_bps"
+"""A run without it had no speed test, or none that ended."""
 _NOT_PHYSICAL = ("experiment", "question", "key", "epoch_monotonic_ns")
 
 
@@ -41,14 +41,14 @@ class Facts:
 
 def facts(run: Observed) -> Facts:
     """Conditions, with the words of the study's axes; an axis that is absent has its neutral value."""
-    late = run.plan["machine"]["timer_latency"]
+    late = run.plan.machine.timer_latency
     return Facts(
         rate_mbps=run.rate_bps("down") / 1e6,
         queue=run.queue,
         burst=label(run, "burst"),
         cross=label(run, "cross"),
-        timer="exact" if late is None else f"{late['min_ns'] / 1e3:g} to {late['max_ns'] / 1e3:g} µs late",
-        base_rtt_ms=run.link["base_rtt_ns"] / 1e6,
+        timer="exact" if late is None else f"{late.min_ns / 1e3:g} to {late.max_ns / 1e3:g} µs late",
+        base_rtt_ms=run.link.base_rtt_ns / 1e6,
     )
 
 
@@ -62,16 +62,18 @@ def usable(runs: Iterable[Observed]) -> list[Observed]:
     for run in sorted(runs, key=lambda r: r.run_id):
         if run.queue not in PAPER_QUEUES or run.kernel_config:
             continue
-        if run.ok and run.link.get("rate_down_bps") and run.tests:
+        if (
+            run.ok
+            and run.link.rate_down_bps
+            and any(run.quantity(RESULT, way) is not None for way in DIRECTIONS)
+        ):
             found.setdefault(_physical(run), run)
     return list(found.values())
 
 
 def _physical(run: Observed) -> str:
-    plan = {name: value for name, value in run.plan.items() if name not in _NOT_PHYSICAL}
-    seed = label(run, "seed") if "seed" not in plan else ""
-    text = json.dumps([plan, seed], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    plan = {name: value for name, value in run.plan.to_dict().items() if name not in _NOT_PHYSICAL}
+    return hashlib.sha256(canonical_json(plan).encode()).hexdigest()
 
 
 def where(
@@ -95,7 +97,7 @@ def where(
             continue
         if exact_timers is not None and exact_timers != (f.timer == "exact"):
             continue
-        if small_rtt and run.link["base_rtt_ns"] > SMALL_BASE_RTT_NS:
+        if small_rtt and run.link.base_rtt_ns > SMALL_BASE_RTT_NS:
             continue
         found.append(run)
     return found
@@ -116,67 +118,55 @@ def by(runs: Iterable[Observed], *names: str) -> dict[tuple[str | float, ...], l
     return {key: found[key] for key in sorted(found, key=order)}
 
 
+def _of_each(runs: Iterable[Observed], name: str, direction: str) -> Floats:
+    """A number of each run that has it."""
+    found = (run.quantity(name, direction) for run in runs)
+    return np.array([value for value in found if value is not None], dtype=np.float64)
+
+
 def rates_mbps(runs: Iterable[Observed], direction: str) -> Floats:
     """The tool's result of each run."""
-    values = [t.rate_mbps for r in runs if (t := r.tests.get(direction)) is not None]
-    return np.array([v for v in values if v is not None], dtype=np.float64)
+    return _of_each(runs, RESULT, direction) / 1e6
 
 
 def utilisations(runs: Iterable[Observed], direction: str) -> Floats:
     """The tool's result over the largest payload rate that the shaper allows."""
     values = [
-        t.rate_bps / largest_goodput_bps(r.rate_bps(direction), int(r.link["mtu_bytes"]))
+        rate / largest_goodput_bps(r.rate_bps(direction), r.link.mtu_bytes)
         for r in runs
-        if (t := r.tests.get(direction)) is not None and t.rate_bps is not None
+        if (rate := r.quantity(RESULT, direction)) is not None
     ]
     return np.array(values, dtype=np.float64)
 
 
-def test_rtt_ms(run: Observed, direction: str) -> Floats:
-    """RTT samples of the test's own connection."""
-    test = run.tests.get(direction)
-    if test is None:
-        return np.empty(0)
-    present: Floats = test.rtt_ms.value[~np.isnan(test.rtt_ms.value)]
-    return present
-
-
 def median_rtts_ms(runs: Iterable[Observed], direction: str) -> Floats:
-    """Median RTT of the test in each run."""
-    return np.array([np.median(x) for r in runs if (x := test_rtt_ms(r, direction)).size], dtype=np.float64)
+    """Median RTT of the test's own connection in each run."""
+    return _of_each(runs, "test_rtt_p50_ms", direction)
 
 
 def rtt_tails_ms(runs: Iterable[Observed], direction: str) -> Floats:
     """p99 minus median of the test's RTT in each run."""
-    tails = [np.quantile(x, 0.99) - np.median(x) for r in runs if (x := test_rtt_ms(r, direction)).size]
-    return np.array(tails, dtype=np.float64)
+    several = list(runs)
+    return _of_each(several, "test_rtt_p99_ms", direction) - _of_each(several, "test_rtt_p50_ms", direction)
 
 
 def glitch_rates(runs: Iterable[Observed], direction: str, lost_counts: bool = True) -> Floats:
     """Glitches per minute of the probe in each run."""
-    found = [_glitches(run, direction, lost_counts) for run in runs]
-    return np.array([g.per_minute for g in found if g is not None and g.per_minute is not None], dtype=float)
+    name = "probe_glitches_per_minute" if lost_counts else "probe_spikes_per_minute"
+    return _of_each(runs, name, direction)
 
 
 def probe_losses(runs: Iterable[Observed], direction: str) -> Floats:
     """Share of probes lost while the test ran in that direction, in each run."""
-    found = [_glitches(run, direction, True) for run in runs]
-    return np.array([g.lost / g.probes for g in found if g is not None and g.probes], dtype=float)
-
-
-def _glitches(run: Observed, direction: str, lost_counts: bool) -> Glitches | None:
-    probe, test = run.probe(), run.tests.get(direction)
-    if probe is None or test is None or test.window is None:
-        return None
-    return glitches(probe.rtt_ms.within(test.window).value, probe.interval_ms, lost_counts=lost_counts)
+    return _of_each(runs, "probe_loss_ratio", direction)
 
 
 def variations(runs: Iterable[Observed], direction: str) -> Floats:
     """Coefficient of variation of the test's own 10 ms bins in each run, after it has settled."""
-    found = []
-    for run in runs:
-        series = run.test_throughput_bps(direction)
-        if series.t_ns.size:
-            settled = series.value[series.t_ns >= series.t_ns[0] + SETTLING_NS]
-            found.append(coefficient_of_variation(settled))
-    return np.array([v for v in found if v is not None], dtype=np.float64)
+    return _of_each(runs, "test_variation", direction)
+
+
+def tails(runs: Iterable[Observed], name: str, *ofs: str) -> list[Tail]:
+    """What is kept of a distribution, of each run that has it."""
+    found = (run.quantities.tail(name, of) for run in runs for of in ofs)
+    return [tail for tail in found if tail is not None]

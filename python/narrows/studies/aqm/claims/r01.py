@@ -78,9 +78,7 @@ def _cause(chosen: list[Observed]) -> str:
         f"Hypothesis: a bucket of 1600 bytes holds {depth_us:.0f} µs of an 800 Mbit/s class; tokens that "
         f"come while its timer is later than that are lost. With exact timers nothing is."
     ]
-    spans = {
-        (t["min_ns"], t["max_ns"]) for r in chosen if (t := r.plan["machine"]["timer_latency"]) is not None
-    }
+    spans = {(t.min_ns, t.max_ns) for r in chosen if (t := r.plan.machine.timer_latency) is not None}
     share = largest_goodput_bps(1.0) * 1.0
     for low, high in sorted(spans):
         rate = late_timer_rate_bps(HIGH_RATE_MBPS * 1e6, 1600, low / 1e9, high / 1e9) * share / 1e6

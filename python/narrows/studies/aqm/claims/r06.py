@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from narrows.metrics.statistics.ecdf import weighted_quantile
-from narrows.runs.observed import Observed, pooled
-from narrows.studies.aqm.claims.evidence import by, median_rtts_ms, usable, where
+from narrows.metrics.statistics.tail import pooled_bin_quantile
+from narrows.runs.observed import DIRECTIONS, Observed
+from narrows.studies.aqm.claims.evidence import by, median_rtts_ms, tails, usable, where
 from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, yes_of
 
 RATE_MBPS = 900
@@ -80,10 +80,7 @@ def _cause(loaded: list[Observed]) -> str:
     )
     found = []
     for (queue,), same in by(loaded, "queue").items():
-        truths = [t for r in same for t in r.queues.values()]
-        p99 = weighted_quantile(
-            pooled(t.sojourn_ms for t in truths), pooled(t.sojourn_packets for t in truths), 0.99
-        )
+        p99 = pooled_bin_quantile(tails(same, "sojourn_ms", *DIRECTIONS), 0.99)
         if p99 is not None and np.isfinite(p99):
             found.append(f"{queue} {p99:.3g} ms")
     return text + (f" p99 of the sojourn time, all packets: {', '.join(found)}." if found else "")

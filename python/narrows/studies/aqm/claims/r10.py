@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from narrows.metrics.latency.working_latency import working_latency
-from narrows.runs.observed import Observed, pooled
-from narrows.studies.aqm.claims.evidence import by, rates_mbps, usable, where
+from narrows.metrics.statistics.tail import pooled_quantile
+from narrows.runs.observed import Observed
+from narrows.runs.quantities import IDLE
+from narrows.studies.aqm.claims.evidence import by, rates_mbps, tails, usable, where
 from narrows.studies.verdict import Claim, Number, Verdict, comparisons, graded, ids, median_of, not_measured
 
 MAX_SHIFT_ERROR_MS = 0.5
@@ -42,12 +43,12 @@ def judge(runs: Iterable[Observed]) -> Verdict:
             added = float(rtt) - float(first)
             used += [*base, *there]
             words = f"{mbps:g} Mbit/s, {queue}, burst {burst}, cross {cross}, +{added:g} ms"
-            idle, idle_base = (pooled(r.probe_rtt_ms("idle") for r in x) for x in (there, base))
-            if idle.size and idle_base.size:
-                off = float(np.median(idle) - np.median(idle_base)) - added
-                numbers.append(
-                    Number("idle RTT of the probe beyond base + added", "ms", off, int(idle.size), words)
-                )
+            idle, idle_base = (tails(x, "probe_rtt_ms", IDLE) for x in (there, base))
+            now_ms, before_ms = (pooled_quantile(x, 0.5) for x in (idle, idle_base))
+            if now_ms is not None and before_ms is not None:
+                off = now_ms - before_ms - added
+                probes = int(sum(tail.total for tail in idle))
+                numbers.append(Number("idle RTT of the probe beyond base + added", "ms", off, probes, words))
                 shift[words] = abs(off) <= MAX_SHIFT_ERROR_MS
             for direction in ("down", "up"):
                 now, before = rates_mbps(there, direction), rates_mbps(base, direction)
@@ -82,5 +83,5 @@ def judge(runs: Iterable[Observed]) -> Verdict:
 
 
 def _added(runs: list[Observed], direction: str) -> list[float]:
-    found = [working_latency(r.probe_rtt_ms(direction), r.probe_rtt_ms("idle")) for r in runs]
+    found = [r.quantity("probe_working_latency_ms", direction) for r in runs]
     return [v for v in found if v is not None]

@@ -8,8 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.runs.observed import Observed, pooled
-from narrows.studies.aqm.claims.evidence import by, glitch_rates, rates_mbps, usable, variations, where
+from narrows.metrics.statistics.tail import pooled_quantile
+from narrows.runs.observed import Observed
+from narrows.studies.aqm.claims.evidence import (
+    by,
+    glitch_rates,
+    rates_mbps,
+    tails,
+    usable,
+    variations,
+    where,
+)
 from narrows.studies.verdict import Claim, Number, Verdict, ids, not_measured
 
 SAME_MEAN = 0.05
@@ -76,18 +85,18 @@ def _conditions(runs: list[Observed], rate: str, direction: str) -> list[_Condit
         rates = rates_mbps(same, direction)
         if rates.size < MIN_REPETITIONS:
             continue
-        tails = {}
-        rtt = pooled(r.probe_rtt_ms(direction) for r in same)
-        if rtt.size:
-            tails["p99 of the probe's RTT [ms]"] = float(np.quantile(rtt, 0.99))
+        told = {}
+        p99 = pooled_quantile(tails(same, "probe_rtt_ms", direction), 0.99)
+        if p99 is not None:
+            told["p99 of the probe's RTT [ms]"] = p99
         steady = variations(same, direction)
         if steady.size:
-            tails["variation of throughput [1]"] = float(np.median(steady))
+            told["variation of throughput [1]"] = float(np.median(steady))
         spikes = glitch_rates(same, direction)
         if spikes.size:
-            tails["glitches [1/min]"] = float(np.mean(spikes))
+            told["glitches [1/min]"] = float(np.mean(spikes))
         words = f"{rate}, {queue}, burst {burst}, cross {cross}, {direction}load"
-        found.append(_Condition(words, tuple(same), float(np.mean(rates)), tails))
+        found.append(_Condition(words, tuple(same), float(np.mean(rates)), told))
     return found
 
 

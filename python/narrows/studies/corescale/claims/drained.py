@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from narrows.metrics.fairness.many_flows import ManyFlows
 from narrows.metrics.queue.first_drain import DRAINED
+from narrows.runs.many_flows import ManyFlows
 from narrows.studies.corescale.claims.many import Cases, spread
 
 NS_PER_S = 1e9

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from narrows.metrics.fairness.many_flows import ManyFlows, Settled
 from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.flow_case import FlowCase, flow_cases
+from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
 from narrows.studies.verdict import Number, Verdict, Word, median_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from narrows.metrics.fairness.many_flows import ManyFlows
 from narrows.runs.flow_case import FlowCase
+from narrows.runs.many_flows import ManyFlows
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.claims.drained import by_drain
 from narrows.studies.corescale.claims.many import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from narrows.metrics.fairness.many_flows import ManyFlows
 from narrows.metrics.fairness.mathis_choices import FULL_QUEUE
+from narrows.runs.many_flows import ManyFlows
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.claims.many import (
     Cases,

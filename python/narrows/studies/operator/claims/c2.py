@@ -8,6 +8,7 @@ import numpy as np
 
 from narrows.runs.observed import Observed
 from narrows.studies.operator.claims.cases import (
+    SETTLING_S,
     by_key,
     loaded_rtt_ms,
     reading_bps,
@@ -20,7 +21,6 @@ from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_
 BEFORE_MS = (40, 60)  # "about 50 ms"
 AFTER_MS = (20, 30)  # "about 25 ms"
 MAX_RATIO = 0.6  # "halves"
-SETTLING_S = 3.0
 LIKE_THEIRS = "fifo_35ms"
 AQM = "docsis_pie"
 
@@ -42,8 +42,8 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         medians = {}
         for (queue,), same in by_key(some, "queue").items():
             words = f"{rate}, {queue}, base RTT 15 ms, 4 connections"
-            rtt = values(same, lambda r: loaded_rtt_ms(r, "probe", "test.down", SETTLING_S))
-            tail = values(same, lambda r: loaded_rtt_ms(r, "probe", "test.down", SETTLING_S, 0.99))
+            rtt = values(same, lambda r: loaded_rtt_ms(r, "probe", "test.down"))
+            tail = values(same, lambda r: loaded_rtt_ms(r, "probe", "test.down", 99))
             found = (
                 median_of("loaded RTT of the probe, median", "ms", rtt, words),
                 median_of("loaded RTT of the probe, p99", "ms", tail, words),

@@ -23,7 +23,6 @@ DIFFERENT_SHARE = 0.05  # of the advertised speed
 DIFFERENT_RETRANSMISSIONS = 2
 LEAST_RETRANSMISSIONS = 1e-4  # below this there are none to speak of
 BEFORE = "fifo"
-SETTLING_S = 3.0
 ITEMS = {"capacity": "test.down", "ndt7": "test", "l4s": "test"}
 """Of the plan, by the axis' label."""
 
@@ -48,7 +47,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
             words = f"{tool} test, beside it {beside}, {queue}"
             item = ITEMS.get(tool, "test")
             share, ratio = values(same, advertised_share), values(same, retransmitted)
-            nqb = [loaded_rtt_ms(run, "nqb", item, SETTLING_S, 0.95) for run in same]
+            nqb = [loaded_rtt_ms(run, "nqb", item, 95) for run in same]
             own = [sojourn_ms(run, item) for run in same]
             found = (
                 median_of("share of advertised speed", "1", share, words),

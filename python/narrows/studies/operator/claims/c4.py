@@ -27,8 +27,8 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     numbers: list[Number] = []
     lost: dict[str, bool] = {}
     told: list[str] = []
-    for rtt_ms in sorted({run.link["base_rtt_ns"] / 1e6 for run in chosen}):
-        some = [run for run in chosen if run.link["base_rtt_ns"] / 1e6 == rtt_ms]
+    for rtt_ms in sorted({run.link.base_rtt_ns / 1e6 for run in chosen}):
+        some = [run for run in chosen if run.link.base_rtt_ns / 1e6 == rtt_ms]
         by_queue = _shares(some, f"{rtt_ms:g} ms", numbers)
         before = by_queue.pop(BEFORE, {})
         for queue, now in by_queue.items():

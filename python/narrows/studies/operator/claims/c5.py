@@ -12,7 +12,6 @@ from narrows.runs.observed import Observed
 from narrows.studies.operator.claims.cases import by_key, known, loaded_rtt_ms, reading_bps, runs_of
 from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
 
-SETTLING_S = 3.0
 FULL = 0.95  # of the largest payload rate that the shaper allows
 UDP_HEADERS_BYTES = 28
 SAME_BANDWIDTH = 1.05  # largest over smallest reading between the queues
@@ -38,7 +37,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     for (tool, beside, queue), same in by_key(chosen, "tool", "beside", "queue").items():
         words = f"{tool} test, beside it {beside}, {queue}"
         key = (tool, beside, queue)
-        late = known(loaded_rtt_ms(run, "probe", ITEMS.get(tool, "test"), SETTLING_S, 0.95) for run in same)
+        late = known(loaded_rtt_ms(run, "probe", ITEMS.get(tool, "test"), 95) for run in same)
         found = [median_of("RTT of a sparse probe, p95", "ms", late, words)]
         if tool == "rpm":
             told = known(run.figure("test", "rpm") for run in same)
@@ -93,7 +92,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
 
 
 def _filled(run: Observed, tool: str) -> float | None:
-    reading, mtu = reading_bps(run), int(run.link["mtu_bytes"])
+    reading, mtu = reading_bps(run), run.link.mtu_bytes
     rate = run.rate_bps("down")
     possible = (
         largest_goodput_bps(rate, mtu, UDP_HEADERS_BYTES) if tool == "udp" else largest_goodput_bps(rate, mtu)

@@ -13,8 +13,9 @@ import numpy as np
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.metrics.statistics.arrays import Floats
 from narrows.runs.observed import NO_LABEL, Observed
+from narrows.runs.quantities import LOADED_AFTER_S, under
 
-NS_PER_S = 1_000_000_000
+SETTLING_S = LOADED_AFTER_S
 HOP = "bottleneck"
 READINGS = ("capacity_test_throughput_bps", "ndt7_throughput_bps", "iperf3_goodput_bps")
 """What each tool itself gives as its result; all are TCP payload."""
@@ -59,7 +60,7 @@ def reading_bps(run: Observed, direction: str = "down", item: str = "test") -> f
 def filled(run: Observed, direction: str = "down") -> float | None:
     """The reading over the largest TCP payload rate that the shaper allows."""
     reading = reading_bps(run, direction)
-    possible = largest_goodput_bps(run.rate_bps(direction), int(run.link["mtu_bytes"]))
+    possible = largest_goodput_bps(run.rate_bps(direction), run.link.mtu_bytes)
     return None if reading is None else reading / possible
 
 
@@ -81,18 +82,9 @@ def retransmitted(run: Observed, direction: str = "down", item: str = "test") ->
     return None if again is None or not sent else again / sent
 
 
-def loaded_rtt_ms(
-    run: Observed, probe: str, load: str, settling_s: float, quantile: float = 0.5
-) -> float | None:
-    """Quantile of a probe's round-trip time while an item loads the path, its first seconds left out."""
-    item = (run.manifest.get("items") or {}).get(load) or {}
-    found = run.probes.get(probe)
-    if found is None or item.get("start_ns") is None or item.get("end_ns") is None:
-        return None
-    window = (int(item["start_ns"] + settling_s * NS_PER_S), int(item["end_ns"]))
-    rtt = found.rtt_ms.within(window).value
-    known = rtt[~np.isnan(rtt)]
-    return float(np.quantile(known, quantile)) if known.size else None
+def loaded_rtt_ms(run: Observed, probe: str, load: str, percent: int = 50) -> float | None:
+    """Quantile of a probe's round-trip time while an item loads the path, its first `SETTLING_S` left out."""
+    return run.quantity(f"loaded_rtt_p{percent}_ms", under(probe, load))
 
 
 def sojourn_ms(run: Observed, item: str, percent: int = 50, direction: str = "down") -> float | None:

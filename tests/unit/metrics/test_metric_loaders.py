@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
+from made_up_plans import whole
 
-from narrows.runs.loads import loads
+from narrows.plan.model import Plan
+from narrows.runs.loaders import loaders
 
 S = 10**9
 
@@ -14,14 +16,12 @@ S = 10**9
 def item(
     name: str, kind: str = "tcp_bulk", tool: str | None = None, background: bool = False
 ) -> dict[str, Any]:
-    return {"id": name, "kind": kind, "tool": tool, "background": background}
+    return {"id": name, "kind": kind, "tool": tool or "x", "background": background}
 
 
-def plan(
-    *traffic: dict[str, Any], parts: dict[str, list[str]] | None = None, pairs: Any = None
-) -> dict[str, Any]:
+def plan(*traffic: dict[str, Any], parts: dict[str, list[str]] | None = None, pairs: Any = ()) -> Plan:
     composites = [{"id": name, "parts": of} for name, of in (parts or {}).items()]
-    return {"traffic": list(traffic), "composites": composites, "link": {"pairs": pairs}}
+    return whole({"traffic": list(traffic), "composites": composites, "link": {"pairs": pairs}})
 
 
 def spans(**of: tuple[int, int]) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def samples(*rows: tuple[str, str, str, int]) -> pl.DataFrame:
 
 
 def test_a_flow_loads_its_direction_from_its_start_to_its_end() -> None:
-    found = loads(
+    found = loaders(
         plan(item("probe", "udp_probe"), item("flow"), item("later"), item("back")),
         spans(probe=(0, 9), flow=(1, 5), later=(2, 9), back=(3, 8)),
         metrics(
@@ -61,7 +61,7 @@ def test_a_flow_loads_its_direction_from_its_start_to_its_end() -> None:
 
 
 def test_a_tool_of_several_items_has_its_own_rate_and_its_parts_times() -> None:
-    found = loads(
+    found = loaders(
         plan(
             item("test.down-server", "command", "iperf3-server", background=True),
             item("test.down", "command", "capacity_test"),
@@ -82,7 +82,7 @@ def test_a_tool_of_several_items_has_its_own_rate_and_its_parts_times() -> None:
 
 
 def test_where_a_program_loads_one_direction_after_the_other_its_series_say_when() -> None:
-    found = loads(
+    found = loaders(
         plan(item("web", "command", "web_speed")),
         spans(web=(0, 30)),
         metrics(
@@ -92,7 +92,7 @@ def test_where_a_program_loads_one_direction_after_the_other_its_series_say_when
         samples(("web", "down", "throughput", 2 * S), ("web", "down", "throughput", 11 * S)),
     )
     assert {way: t.window for way, t in found.items()} == {"down": (2 * S, 11 * S + 1)}
-    without = loads(
+    without = loaders(
         plan(item("rpm", "command", "rpm")),
         spans(rpm=(0, 30)),
         metrics(("rpm", "up", "rpm_goodput_bps", 1e6)),
@@ -104,5 +104,11 @@ def test_where_a_program_loads_one_direction_after_the_other_its_series_say_when
 def test_many_flows_of_a_dumbbell_are_no_test() -> None:
     one = metrics(("flow", "down", "bulk_goodput_bps", 9e6))
     assert (
-        loads(plan(item("flow"), pairs=[{"senders": ["sender1"]}]), spans(flow=(0, 1)), one, samples()) == {}
+        loaders(
+            plan(item("flow"), pairs=[{"name": "a", "senders": ["sender1"], "base_rtt_ns": 1}]),
+            spans(flow=(0, 1)),
+            one,
+            samples(),
+        )
+        == {}
     )

@@ -1,7 +1,7 @@
 """What loaded the link, direction by direction, where no NDT7 test did: a bulk flow, iperf3, another test.
 
 Reports draw it in the place of the speed test. Verdicts do not read it: a claim names its tool. Many flows
-of a Dumbbell have metrics of their own (narrows.metrics.fairness.many_flows).
+of a Dumbbell have metrics of their own (narrows.runs.many_flows).
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ from typing import Any
 
 import polars as pl
 
-from narrows.runs.observed import EMPTY, SpeedTest
+from narrows.plan.model import Command, Plan, TcpBulk, TrafficItem
+from narrows.runs.observed import DIRECTIONS, EMPTY, SpeedTest, is_background, is_probe
 from narrows.tools import registry
 from narrows.tools.registry import READINGS
 
-DIRECTIONS = ("down", "up")
-PROBE_KINDS = ("udp_probe", "icmp_echo")
 SERIES = ("throughput", "request_rate", "interval_bytes")
 """What tools that load one direction after the other leave of each while they do."""
 
 Window = tuple[int, int] | None
 
 
-def loads(
-    plan: Mapping[str, Any], manifest: Mapping[str, Any], metrics: pl.DataFrame, samples: pl.DataFrame
+def loaders(
+    plan: Plan, manifest: Mapping[str, Any], metrics: pl.DataFrame, samples: pl.DataFrame
 ) -> dict[str, SpeedTest]:
     """The first of the experiment's items that has a rate in a direction. Text columns are plain text."""
-    if plan["link"].get("pairs"):
+    if plan.link.pairs:
         return {}
     found: dict[str, SpeedTest] = {}
     for source, parts in _sources(plan).items():
@@ -48,13 +47,13 @@ def loads(
     return found
 
 
-def _sources(plan: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+def _sources(plan: Plan) -> dict[str, list[TrafficItem]]:
     """What the tables call each tool, with the items of the plan that it is."""
-    whole = {part: tool["id"] for tool in plan.get("composites") or [] for part in tool["parts"]}
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for item in plan["traffic"]:
-        if item["kind"] not in PROBE_KINDS and not item.get("background", False):
-            found.setdefault(whole.get(item["id"], item["id"]), []).append(item)
+    whole = {part: tool.id for tool in plan.composites for part in tool.parts}
+    found: dict[str, list[TrafficItem]] = {}
+    for item in plan.traffic:
+        if not is_probe(item) and not is_background(item):
+            found.setdefault(whole.get(item.id, item.id), []).append(item)
     return found
 
 
@@ -71,14 +70,14 @@ def _rate_bps(metrics: pl.DataFrame, source: str, direction: str) -> float | Non
 def _window(
     source: str,
     direction: str,
-    parts: Sequence[Mapping[str, Any]],
+    parts: Sequence[TrafficItem],
     spans: Mapping[str, Mapping[str, Any]],
     samples: pl.DataFrame,
 ) -> Window:
     """When it loaded that direction; None where that is not known."""
-    own = [part for part in parts if part["id"] == f"{source}.{direction}"] or parts
+    own = [part for part in parts if part.id == f"{source}.{direction}"] or parts
     if all(_loads_all_along(part) for part in own):
-        known = [spans.get(part["id"]) or {} for part in own]
+        known = [spans.get(part.id) or {} for part in own]
         starts = [int(span["start_ns"]) for span in known if span.get("start_ns") is not None]
         ends = [int(span["end_ns"]) for span in known if span.get("end_ns") is not None]
         return (min(starts), max(ends)) if starts and ends else None
@@ -88,8 +87,8 @@ def _window(
     return None if times.is_empty() else (int(times.min()), int(times.max()) + 1)  # type: ignore[arg-type]
 
 
-def _loads_all_along(item: Mapping[str, Any]) -> bool:
-    return item["kind"] == "tcp_bulk" or item.get("tool") in _steady()
+def _loads_all_along(item: TrafficItem) -> bool:
+    return isinstance(item, TcpBulk) or (isinstance(item, Command) and item.tool in _steady())
 
 
 @cache

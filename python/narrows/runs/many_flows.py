@@ -44,6 +44,8 @@ LAST_PART = 0.25
 LAST_PART_MOST_NS = 20 * 60 * 10**9
 FAIRNESS_WINDOW_NS = 10 * 10**9
 FAIRNESS_HOLD_NS = 30 * 10**9
+JAIN = {"t_ns": pl.Int64, "jain": pl.Float64}
+"""The columns of a `jain_series`."""
 SHARES = {"t_ns": pl.Int64, "cca": pl.String, "share": pl.Float64}
 """The columns of a `share_series`."""
 
@@ -91,9 +93,10 @@ class ManyFlows:
 
     start_ns: int
     stop_ns: int
-    table: pl.DataFrame
-    """One row per flow: label, cca, node, base_rtt_ms, goodput_bps, rtt_ms, sent, dropped, lost, halvings,
-    timeouts, recoveries."""
+    flows: int
+    """Flows with something in the window."""
+    drops: int | None
+    """Packets dropped at the bottleneck in the window."""
     jain: float | None
     jain_by_cca: dict[str, float]
     shares: dict[str, Share]
@@ -115,24 +118,16 @@ class ManyFlows:
     mathis_choices: tuple[MathisChoice, ...] = ()
     share_series: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SHARES))
     """t_ns, cca, share: the same windows; without rows where all flows have one CCA."""
+    table: pl.DataFrame | None = None
+    """One row per flow: label, cca, node, base_rtt_ms, goodput_bps, rtt_ms, sent, dropped, lost, halvings,
+    timeouts, recoveries; None: of a shard, which does not keep it."""
     drain: Drain | None = None
     """When the queue was first full and then drained, since the run's start; None: not recorded."""
-
-    @property
-    def flows(self) -> int:
-        """Flows with something in the window."""
-        return self.table.height
 
     @property
     def seconds(self) -> float:
         """Length of the measuring window."""
         return (self.stop_ns - self.start_ns) / NS_PER_S
-
-    @property
-    def drops(self) -> int | None:
-        """Packets dropped at the bottleneck in the window."""
-        column = self.table["dropped"]
-        return None if column.null_count() else int(column.sum())
 
 
 def many_flows(tables: FlowTables) -> ManyFlows | None:
@@ -153,6 +148,8 @@ def many_flows(tables: FlowTables) -> ManyFlows | None:
     return ManyFlows(
         start_ns=start_ns,
         stop_ns=stop_ns,
+        flows=table.height,
+        drops=None if table["dropped"].null_count() else int(table["dropped"].sum()),
         table=table,
         jain=jain_index(rate),
         jain_by_cca=_jain_by_cca(table),

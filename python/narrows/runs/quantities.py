@@ -1,0 +1,244 @@
+"""The single numbers that verdicts ask of a run of speed tests, and what they need of its distributions.
+
+A run whose tables are there works each out when it is asked for; a shard keeps them all, because it has no
+tables. Both come from here, so both give the same number. `NUMBERS` and `TAILS` are the list: a name, a unit,
+and of what there is one (a direction, a phase of the run, a probe while an item loads). No file is read.
+
+What the tools say of themselves is in the run's `figures`; a shard keeps those that are named in `FIGURES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from narrows.metrics.latency.glitches import Glitches, glitches
+from narrows.metrics.latency.working_latency import working_latency
+from narrows.metrics.statistics.stability import coefficient_of_variation
+from narrows.metrics.statistics.tail import Tail, upper_tail
+from narrows.runs.observed import DIRECTIONS, NS_PER_S, Observed, is_background, is_probe
+
+SETTLING_NS = 1_000_000_000
+"""The first second of a test's bins is its slow start."""
+LOADED_AFTER_S = 3.0
+"""So much of a load's beginning is left out of what a probe met under it."""
+TAIL_SHARE = 0.05
+"""Of samples under load a shard keeps the largest: enough for a pooled 99th percentile."""
+IDLE = "idle"
+
+FIGURES = (
+    "capacity_test_throughput_bps", "ndt7_throughput_bps", "iperf3_goodput_bps",
+    "capacity_test_retransmission_ratio", "ndt7_retransmission_ratio", "iperf3_retransmits",
+    "iperf3_loss_ratio", "rpm", "tap_arrived", "sojourn_p50_ms",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Number:
+    """How a number is worked out, and of what."""
+
+    unit: str
+    ofs: Callable[[Observed], Iterable[str]]
+    work_out: Callable[[Observed, str], float | None]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the part of a distribution that is kept is worked out, and of what."""
+
+    unit: str
+    ofs: Callable[[Observed], Iterable[str]]
+    work_out: Callable[[Observed, str], Tail | None]
+
+
+def under(probe: str, load: str) -> str:
+    """What a number of a probe while an item loads is "of"."""
+    return f"{probe} under {load}"
+
+
+def directions(run: Observed) -> Iterable[str]:
+    """The directions of the run's speed test."""
+    return (way for way in DIRECTIONS if way in run.tests)
+
+
+def _phases(run: Observed) -> Iterable[str]:
+    return (IDLE, *(way for way in DIRECTIONS if way in run.shown)) if run.probes else ()
+
+
+def _loads(run: Observed) -> Iterator[str]:
+    for item in run.plan.traffic:
+        if not is_probe(item) and not is_background(item):
+            yield from (under(probe, item.id) for probe in sorted(run.probes))
+
+
+# ---- the speed test ----------------------------------------------------------------------------------------
+
+
+def _throughput(run: Observed, way: str) -> float | None:
+    test = run.tests.get(way)
+    return None if test is None else test.rate_bps
+
+
+def _rtt_quantile(share: float) -> Callable[[Observed, str], float | None]:
+    def work_out(run: Observed, way: str) -> float | None:
+        test = run.tests.get(way)
+        rtt = np.empty(0) if test is None else test.rtt_ms.value
+        known = rtt[~np.isnan(rtt)]
+        if not known.size:
+            return None
+        return float(np.median(known) if share == 0.5 else np.quantile(known, share))
+
+    return work_out
+
+
+def _variation(run: Observed, way: str) -> float | None:
+    series = run.test_throughput_bps(way)
+    if not series.t_ns.size:
+        return None
+    return coefficient_of_variation(series.value[series.t_ns >= series.t_ns[0] + SETTLING_NS])
+
+
+# ---- the probe ---------------------------------------------------------------------------------------------
+
+
+def _glitches(run: Observed, way: str, *, lost_counts: bool) -> Glitches | None:
+    probe, test = run.probe(), run.tests.get(way)
+    if probe is None or test is None or test.window is None:
+        return None
+    return glitches(probe.rtt_ms.within(test.window).value, probe.interval_ms, lost_counts=lost_counts)
+
+
+def _per_minute(*, lost_counts: bool) -> Callable[[Observed, str], float | None]:
+    def work_out(run: Observed, way: str) -> float | None:
+        found = _glitches(run, way, lost_counts=lost_counts)
+        return None if found is None else found.per_minute
+
+    return work_out
+
+
+def _lost(run: Observed, way: str) -> float | None:
+    found = _glitches(run, way, lost_counts=True)
+    return None if found is None or not found.probes else found.lost / found.probes
+
+
+def _working(run: Observed, way: str) -> float | None:
+    return working_latency(run.probe_rtt_ms(way), run.probe_rtt_ms(IDLE))
+
+
+def _loaded(share: float) -> Callable[[Observed, str], float | None]:
+    def work_out(run: Observed, of: str) -> float | None:
+        probe, _, load = of.partition(" under ")
+        item = (run.manifest.get("items") or {}).get(load) or {}
+        found = run.probes.get(probe)
+        if found is None or item.get("start_ns") is None or item.get("end_ns") is None:
+            return None
+        window = (int(item["start_ns"] + LOADED_AFTER_S * NS_PER_S), int(item["end_ns"]))
+        rtt = found.rtt_ms.within(window).value
+        known = rtt[~np.isnan(rtt)]
+        return float(np.quantile(known, share)) if known.size else None
+
+    return work_out
+
+
+def _probe_rtts(run: Observed, phase: str) -> Tail | None:
+    return upper_tail(run.probe_rtt_ms(phase), share=1.0 if phase == IDLE else TAIL_SHARE)
+
+
+# ---- the queue ---------------------------------------------------------------------------------------------
+
+
+def _sojourns(run: Observed, way: str) -> Tail | None:
+    truth = run.queues.get(way)
+    return None if truth is None else upper_tail(truth.sojourn_ms, truth.sojourn_packets, TAIL_SHARE)
+
+
+NUMBERS: dict[str, Number] = {
+    "test_throughput_bps": Number("bit/s", directions, _throughput),
+    "test_rtt_p50_ms": Number("ms", directions, _rtt_quantile(0.5)),
+    "test_rtt_p99_ms": Number("ms", directions, _rtt_quantile(0.99)),
+    "test_variation": Number("1", directions, _variation),
+    "probe_glitches_per_minute": Number("1/min", directions, _per_minute(lost_counts=True)),
+    "probe_spikes_per_minute": Number("1/min", directions, _per_minute(lost_counts=False)),
+    "probe_loss_ratio": Number("1", directions, _lost),
+    "probe_working_latency_ms": Number("ms", directions, _working),
+    "loaded_rtt_p50_ms": Number("ms", _loads, _loaded(0.5)),
+    "loaded_rtt_p95_ms": Number("ms", _loads, _loaded(0.95)),
+    "loaded_rtt_p99_ms": Number("ms", _loads, _loaded(0.99)),
+}
+"""docs/data.md says in words what each is. Spikes are the glitches that are no lost probe; `test_variation`
+is the coefficient of variation of the test's own 10 ms bins at the bottleneck."""
+
+TAILS: dict[str, Spread] = {
+    "probe_rtt_ms": Spread("ms", _phases, _probe_rtts),
+    "sojourn_ms": Spread("ms", lambda run: run.queues, _sojourns),
+}
+"""The probe's round-trip times: all of the idle phase, the largest under load; the largest sojourn times of
+all packets of the bottleneck's queue, of a direction."""
+
+
+class Measured:
+    """Numbers worked out of a run's series, each when it is first asked for."""
+
+    def __init__(self, run: Observed) -> None:
+        self._run = run
+        self._numbers: dict[tuple[str, str], float | None] = {}
+
+    def value(self, name: str, of: str) -> float | None:
+        """A number; None if it was not measured."""
+        if (name, of) not in self._numbers:
+            self._numbers[name, of] = NUMBERS[name].work_out(self._run, of)
+        return self._numbers[name, of]
+
+    def tail(self, name: str, of: str) -> Tail | None:
+        """What is kept of a distribution; None if it was not measured."""
+        return TAILS[name].work_out(self._run, of)
+
+
+def measured(run: Observed) -> Measured:
+    """The numbers of a run whose series are there."""
+    return Measured(run)
+
+
+def numbers(run: Observed) -> Iterator[tuple[str, str, str, float]]:
+    """Name, of what, unit and value of every number that the run has."""
+    if isinstance(run.quantities, Kept):
+        yield from ((*key, NUMBERS[key[0]].unit, value) for key, value in run.quantities.numbers.items())
+        return
+    for name, number in NUMBERS.items():
+        for of in number.ofs(run):
+            value = run.quantities.value(name, of)
+            if value is not None:
+                yield name, of, number.unit, float(value)
+
+
+def tails(run: Observed) -> Iterator[tuple[str, str, str, Tail]]:
+    """Name, of what, unit and what is kept of every distribution that the run has."""
+    if isinstance(run.quantities, Kept):
+        yield from ((*key, TAILS[key[0]].unit, tail) for key, tail in run.quantities.tails.items())
+        return
+    for name, spread in TAILS.items():
+        for of in spread.ofs(run):
+            tail = run.quantities.tail(name, of)
+            if tail is not None:
+                yield name, of, spread.unit, tail
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Numbers and tails that were read of a shard."""
+
+    numbers: dict[tuple[str, str], float]
+    tails: dict[tuple[str, str], Tail]
+
+    def value(self, name: str, of: str) -> float | None:
+        """A number; None if it was not measured."""
+        return self.numbers.get((name, of))
+
+    def tail(self, name: str, of: str) -> Tail | None:
+        """What is kept of a distribution; None if it was not measured."""
+        return self.tails.get((name, of))
+
+
+__all__ = ["FIGURES", "NUMBERS", "TAILS", "Kept", "measured", "numbers", "tails", "under"]
