@@ -14,9 +14,9 @@ from narrows.metrics.fairness.many_flows import Settled
 from narrows.metrics.fairness.shares import Share
 from narrows.runs.flow_case import flow_case, flow_cases
 from narrows.runs.observed import Observed
+from narrows.studies.corescale.chapter3 import FIGURES, draw
 from narrows.studies.corescale.fairness_by_buffer import buffer_in_bdp, fairness_by_buffer
 from narrows.studies.corescale.fairness_by_occupancy import fairness_by_occupancy
-from narrows.studies.corescale.figures import FIGURES, draw
 from narrows.studies.corescale.shares_by_queue import shares_by_queue
 
 BBR_ALONE = next(figure for figure in FIGURES if figure.name == "chapter3_fig_3_4")

@@ -12,8 +12,8 @@ from narrows.runs.observed import Observed, pooled
 from narrows.studies.aqm.claims.evidence import by, glitch_rates, rates_mbps, usable, variations, where
 from narrows.studies.verdict import Claim, Number, Verdict, ids, not_measured
 
-SAME_MEAN = 0.05
-DIFFERENT_TAIL = 2
+SAME_MEAN = 0.05  # means of throughput within 5 % of each other
+DIFFERENT_TAIL = 2  # p99 of the probe's RTT, or the variation of throughput, differs by this factor
 MIN_REPETITIONS = 3
 EXAMPLES = 2
 MIN_PAIRS = 6  # fewer cannot show that there is no such pair

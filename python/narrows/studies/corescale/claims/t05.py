@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from narrows.metrics.statistics.settled import TOLERANCE
-from narrows.runs.flow_case import FlowCase
 from narrows.runs.observed import Observed
+from narrows.studies.corescale.case import Case
 from narrows.studies.corescale.claims.drained import by_drain
 from narrows.studies.corescale.claims.many import (
     Cases,
@@ -36,7 +36,7 @@ CLAIM = Claim(
     "t05_bbr_against_itself.py",
 )
 
-FACTORS: dict[str, Callable[[FlowCase], str]] = {
+FACTORS: dict[str, Callable[[Case], str]] = {
     "base RTT": lambda case: case.rtt,
     "flows": lambda case: str(case.flows),
     "start": lambda case: case.start,
