@@ -83,7 +83,7 @@ def register(app: typer.Typer) -> None:
             return
         console = Console(highlight=False)
         print_verdicts(console, verdicts)
-        told = [f"{name}: {words}" for name, words in measured(verdicts, runs).items()]
+        told = [f"runs of {name}: {words}" for name, words in measured(verdicts, runs).items()]
         console.print("\n".join(told or ["no run decides any of these"]))
 
 

@@ -13,8 +13,9 @@ from rich.console import Console
 
 from narrows.cli.claims import print_verdicts
 from narrows.cli.format import console as make_console
-from narrows.cli.format import counted, duration, table
+from narrows.cli.format import counted, table
 from narrows.cli.run import FAILED, _terminate, carry_out, make_engine
+from narrows.errors import KernelError
 
 if TYPE_CHECKING:
     from narrows.cli.run_view import State
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from narrows.engine.types import Engine
     from narrows.plan.model import Plan
     from narrows.studies.chosen import Part
+
+AGAIN = "the same call of narrows study"
 
 
 def register(app: typer.Typer) -> None:
@@ -63,31 +66,51 @@ def register(app: typer.Typer) -> None:
           narrows study aqm                            # all of its claims; go on with the same call
           narrows study aqm --quick                    # a small cut of it
           narrows study corescale --claims T5,T7 --size core --seeds 0,1
+          narrows study --claims "r8 c2"               # of whichever study they are
 
         The last line on standard output is the page that it wrote.
         """
         from narrows.studies.chosen import Asked, chosen
+        from narrows.studies.find import by_study
 
         console = make_console()
-        if name is None:
+        if name is None and not claims:
             _list(console)
             return
-        asked = Asked(
-            tuple(claims or ()), size, tuple(s.strip() for s in seeds.split(",") if s.strip()), only, quick
-        )
-        parts = chosen(name, asked)
-        engine = make_engine("uml")
-        pace = _say(console, name, parts, engine, results, jobs)
-        if plan:
+        seeded = tuple(seed.strip() for seed in seeds.split(",") if seed.strip())
+        named = {name: tuple(claims or ())} if name is not None else by_study(claims or ())
+        asked = {one: Asked(of, size, seeded, only, quick) for one, of in named.items()}
+        parts = {one: chosen(one, of) for one, of in asked.items()}
+        failed = 0
+        engine = _engine(console, plan)
+        paces = {one: _say(console, one, some, engine, results, jobs) for one, some in parts.items()}
+        if plan or engine is None:
             return
-        again = "the same call of narrows study"
-        failed = _make(console, parts, engine, results, jobs, pace, again)
-        page = _show(console, name, asked.claims, results, out or results / name / "report")
+        for one, some in parts.items():
+            failed += _make(console, some, engine, results, jobs, paces[one])
+            page = _show(console, one, asked[one].claims, results, out or results / one / "report")
+            typer.echo(str(page))
         if failed:
-            console.print(f"{counted(failed, 'run')} failed → {again} tries them again")
-        typer.echo(str(page))
-        if failed:
+            console.print(f"{counted(failed, 'run')} failed → {AGAIN} tries them again")
             raise typer.Exit(FAILED)
+
+
+def _engine(console: Console, plan_only: bool) -> Engine | None:
+    """The engine; None where only the plan is asked for and there is no kernel yet."""
+    try:
+        return make_engine("uml")
+    except KernelError as error:
+        if not plan_only:
+            raise
+        console.print(f"{error.message} → {error.remedy}")
+        return None
+
+
+def about(seconds: float) -> str:
+    """A guess, without digits that it does not have: `20 s`, `35 min`, `3.5 h`."""
+    if seconds < 60:
+        return f"{max(10, 10 * round(seconds / 10))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _list(console: Console) -> None:
@@ -107,7 +130,12 @@ def _list(console: Console) -> None:
 
 
 def _say(
-    console: Console, name: str, parts: Sequence[Part], engine: Engine, results: Path, jobs: int | None
+    console: Console,
+    name: str,
+    parts: Sequence[Part],
+    engine: Engine | None,
+    results: Path,
+    jobs: int | None,
 ) -> Pace:
     """Say how many runs, how many of them are there, and about how long the others take on this machine."""
     from narrows.engine import layout
@@ -115,12 +143,9 @@ def _say(
     from narrows.engine.pace import Pace, guess_s
     from narrows.plan.model import run_id
 
-    info = engine.info
-    runs: dict[str, Plan] = {
-        run_id(plan, kernel=info.kernel_id, agent=info.agent_id): plan
-        for part in parts
-        for plan in part.plans
-    }
+    kernel, agent = (engine.info.kernel_id, engine.info.agent_id) if engine else ("", "")
+    plans = [plan for part in parts for plan in part.plans]
+    runs: dict[str, Plan] = {run_id(plan, kernel=kernel, agent=agent): plan for plan in plans}
     folders = [path for path in results.iterdir() if path.is_dir()] if results.is_dir() else []
     missing = [
         plan
@@ -129,7 +154,8 @@ def _say(
     ]
     known = made_here(results)
     pace = Pace(missing, known)
-    slots = len(engine.slots(jobs)[: max(1, len(missing))])
+    cores = jobs or len(os.sched_getaffinity(0))
+    slots = max(1, min(cores, len(missing)))
     console.print(
         f"{name}: {counted(len(parts), 'experiment')}, {counted(len(runs), 'run')}, "
         f"{len(runs) - len(missing)} there already, {len(missing)} to make"
@@ -140,7 +166,7 @@ def _say(
             "from runs that were made here" if left is not None else "a rough guess: none was made here yet"
         )
         seconds = left if left is not None else sum(map(guess_s, missing)) / slots
-        console.print(f"about {duration(seconds)} on {counted(slots, 'core')} of this machine ({basis})")
+        console.print(f"about {about(seconds)} on {counted(slots, 'core')} of this machine ({basis})")
     return pace
 
 
@@ -151,7 +177,6 @@ def _make(
     results: Path,
     jobs: int | None,
     pace: Pace,
-    again: str,
 ) -> int:
     """Make what is missing, experiment after experiment; how many runs failed."""
     from narrows.engine.runner import Runner
@@ -164,7 +189,7 @@ def _make(
             console.print(f"{number} of {len(parts)}: {part.name}")
             directory = results / part.name
             runner = Runner(engine, part.plans, directory, finish, jobs=jobs)
-            states.append(carry_out(console, runner, directory, again, pace))
+            states.append(carry_out(console, runner, directory, AGAIN, pace))
     return sum(len(state.failed) for state in states)
 
 
@@ -184,5 +209,10 @@ def _show(console: Console, name: str, claims: Sequence[str], results: Path, out
     progress = Console(stderr=True, highlight=False)
     with progress.status("drawing") as status:
         built = build(name, runs, verdicts, out, lambda figure: status.update(f"drawing {figure}"))
-    print_verdicts(console, verdicts)
+    known = [v for v in verdicts if v.verdict != "not measured" or claims]
+    unknown = [v.claim.id for v in verdicts if v not in known]
+    if known:
+        print_verdicts(Console(highlight=False), known)
+    if unknown:
+        console.print(f"not measured: {', '.join(unknown)}")
     return built.html

@@ -20,7 +20,9 @@ Kind = tuple[str, ...]
 TELLING = 0.05
 """The share of a run from which its own pace says more than that of others: slow start is over."""
 
-TOOL_S_PER_PACKET, BULK_S_PER_PACKET = 5e-6, 1e-6
+BOOT_S = 1.0
+"""Boot, calibration and reading of the results."""
+TOOL_S_PER_PACKET, BULK_S_PER_PACKET = 4e-6, 1e-6
 """Of guessed work: a tool is a program of its own in the guest, bulk flows are the agent's."""
 
 
@@ -32,7 +34,7 @@ def kind_of(plan: Plan) -> Kind:
 def guess_s(plan: Plan) -> float:
     """Seconds of a run where none was made on this machine yet, as they are on one of today."""
     tools = any(isinstance(item, Command) for item in plan.traffic)
-    return expected_work(plan) * (TOOL_S_PER_PACKET if tools else BULK_S_PER_PACKET)
+    return BOOT_S + expected_work(plan) * (TOOL_S_PER_PACKET if tools else BULK_S_PER_PACKET)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ import ast
 from functools import cache
 from pathlib import Path
 
-import narrows
 from narrows.errors import SpecError, nearest
 
-PACKAGE = Path(narrows.__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 EXAMPLES = PACKAGE / "experiments"
 STUDIES = PACKAGE / "studies"
 

@@ -75,6 +75,15 @@ def claim_ids(spelled: Iterable[str], known: Iterable[str] | None = None) -> lis
     return found
 
 
+def by_study(spelled: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Claims, in any spelling, by the study that they are of."""
+    found: dict[str, tuple[str, ...]] = {}
+    for claim in claim_ids(spelled):
+        name = all_claims()[claim][0]
+        found[name] = (*found.get(name, ()), claim)
+    return found
+
+
 def experiments(name: str) -> dict[str, Path]:
     """The experiments of a study by name, in alphabetical order."""
     return {file.stem: file for file in sorted((folder(name) / "experiments").glob("*.py"))}

@@ -69,7 +69,7 @@ def measured(verdicts: Sequence[Verdict], runs: Sequence[Observed]) -> dict[str,
         )
         own = [by_id[run_id].manifest for run_id in ids if run_id in by_id]
         if own:
-            found[name] = f"{len(own)} runs, made {_days(own)} on {_kernels(own)}"
+            found[name] = f"{len(own)}, made {_days(own)} on {_kernels(own)}"
     return found
 
 
@@ -84,7 +84,7 @@ def _kernels(manifests: Sequence[Mapping[str, object]]) -> str:
     for manifest in sorted(manifests, key=lambda m: str(m.get("written_at", ""))):
         kernel = manifest.get("kernel")
         if isinstance(kernel, Mapping):
-            releases[str(kernel.get("release") or "an unknown release")] = None
+            releases[str(kernel.get("release") or "of an unknown release").split()[0]] = None
             builds[str(kernel.get("id") or "unknown")] = ""
     if not builds:
         return "a kernel that is not known"
@@ -146,16 +146,17 @@ class _Old:
 
 
 def deciding(verdict: Verdict) -> list[Number]:
-    """The few numbers that a verdict turns on: the smallest and the largest of its first quantity, and the
-    largest of the next."""
-    told = [n for n in verdict.numbers if n.name != MOVED]
+    """The few numbers that a verdict turns on, of those that its claim says decide it: the smallest and the
+    largest of the first quantity, and the largest of the next."""
+    told = [n for n in verdict.numbers if n.name != MOVED and re.search(verdict.claim.decided_by, str(n))]
     by_name: dict[str, list[Number]] = {}
     for number in told:
         by_name.setdefault(number.name, []).append(number)
     found: list[Number] = []
     for numbers in list(by_name.values())[:2]:
         ordered = sorted(numbers, key=lambda n: n.value)
-        found += [ordered[-1]] if found or len(ordered) == 1 else [ordered[0], ordered[-1]]
+        alike = written(ordered[0].value) == written(ordered[-1].value)
+        found += [ordered[-1]] if found or alike else [ordered[0], ordered[-1]]
     return found[:DECIDING]
 
 

@@ -48,7 +48,7 @@ def answer(verdicts: Sequence[Verdict], runs: Sequence[Observed], name: str) -> 
     sentences = [
         sentence("; ".join(told)) if told else "",
         f"Not measured yet: {', '.join(unknown)}." if unknown else "",
-        f"The verdicts rest on {found[name]}." if name in found else "No run decides any claim yet.",
+        f"Runs that they rest on: {found[name]}." if name in found else "No run decides any claim yet.",
     ]
     return [each for each in sentences if each]
 

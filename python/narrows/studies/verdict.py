@@ -36,6 +36,8 @@ class Claim:
     source: str
     experiment: str
     """The file's name."""
+    decided_by: str = ""
+    """A pattern of those numbers that the ledger's row shows; empty: all may be."""
 
     @property
     def name(self) -> str:

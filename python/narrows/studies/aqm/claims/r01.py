@@ -21,6 +21,7 @@ CLAIM = Claim(
     "maximum stays under 700",
     "Figure 1",
     "r01_underuse_without_burst.py",
+    decided_by=r"highest throughput",
 )
 
 

@@ -17,6 +17,7 @@ CLAIM = Claim(
     "With burst shaping and no cross traffic, throughput is close to the configured rate for every AQM",
     "Figure 3",
     "r03_full_use_with_burst.py",
+    decided_by=r"burst (text|listing)",
 )
 
 

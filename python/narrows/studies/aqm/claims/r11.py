@@ -23,6 +23,7 @@ CLAIM = Claim(
     "Averages hide it: two conditions with similar means differ in tails, spikes and glitches",
     "sections 1, 4.2 and 5",
     "r11_averages_hide_tails.py",
+    decided_by=r"pairs|p99|glitches|variation",
 )
 
 

@@ -34,6 +34,7 @@ CLAIM = Claim(
     "BBR against itself: Jain's index down to 0.4 at Core, 0.7 beyond 10 flows at Edge",
     "Figure 3.4",
     "t05_bbr_against_itself.py",
+    decided_by=r"(core|edge), \d+ bbr, \d+ ms(\)|, runs)",
 )
 
 FACTORS: dict[str, Callable[[Case], str]] = {
