@@ -25,10 +25,9 @@ def register(app: typer.Typer) -> None:
         """Keep runs of many flows in one small file, without their packets.
 
         \b
-          narrows archive results/t04_loss_based_are_fair --out evidence/corescale.runs.parquet
-          narrows archive results/t0* --out evidence/corescale.runs.parquet --add
-          narrows claims --results evidence
-          narrows report evidence/corescale.runs.parquet --out report
+          narrows archive results/mine --out mine.runs.parquet
+          narrows archive results/m* --out mine.runs.parquet --add
+          narrows report mine.runs.parquet --out report
 
         It has each run's plan, what carried it out, its metrics and its flows: some kilobytes of a run of ten
         flows. Failed runs and runs without a flow tap are left out.

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
         \b
           narrows report results/hello            # results/hello/report/report.html
           narrows report results/hello --out DIR  # there instead
-          narrows report evidence/corescale.runs.parquet
+          narrows report mine.runs.parquet --out DIR
 
         One self-contained HTML file, and beside it every figure as PNG and PDF.
         """

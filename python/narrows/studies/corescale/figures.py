@@ -17,7 +17,8 @@ from narrows.studies.corescale.shares_by_queue import shares_by_queue
 CHAPTER, BESIDES = "Chapter 3 of the thesis", "Beyond the thesis"
 
 
-def _is_thesis(case: FlowCase) -> bool:
+def is_thesis(case: FlowCase) -> bool:
+    """Whether a condition is one of the thesis'; these go first where there is not room for all."""
     return isinstance(case, Case) and case.is_thesis
 
 
@@ -38,6 +39,6 @@ def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
         (BESIDES, lambda: fairness_by_buffer(runs, "fairness_buffer", buffer)),
         (BESIDES, lambda: fairness_by_occupancy(runs, "fairness_occupancy", full)),
         (BESIDES, lambda: shares_by_queue(runs, "shares_queue", queue)),
-        (BESIDES, lambda: fairness_over_time(runs, "fairness_time", fairness, cases, _is_thesis)),
-        (BESIDES, lambda: shares_over_time(runs, "shares_time", shares, cases, _is_thesis)),
+        (BESIDES, lambda: fairness_over_time(runs, "fairness_time", fairness, cases, is_thesis)),
+        (BESIDES, lambda: shares_over_time(runs, "shares_time", shares, cases, is_thesis)),
     ]
