@@ -13,8 +13,9 @@ from narrows.figures.settling import MAX_PANELS, fairness_over_time
 from narrows.metrics.fairness.many_flows import Settled
 from narrows.metrics.fairness.shares import Share
 from narrows.runs.observed import Observed
+from narrows.studies.corescale.by_flows import draw
 from narrows.studies.corescale.case import thesis_case, thesis_cases
-from narrows.studies.corescale.chapter3 import FIGURES, draw
+from narrows.studies.corescale.chapter3 import FIGURES
 from narrows.studies.corescale.fairness_by_buffer import buffer_in_bdp, fairness_by_buffer
 from narrows.studies.corescale.fairness_by_occupancy import fairness_by_occupancy
 from narrows.studies.corescale.figures import is_thesis

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import narrows
-from narrows.errors import NarrowsError, SpecError, UsageError
+from narrows.cli.main import build_app
+from narrows.errors import KernelError, NarrowsError, SpecError, UsageError
 from narrows.plan.build import plan_file
 from narrows.spec.named import experiment_file, folders, named
 from narrows.studies.chosen import Asked, Part, chosen
@@ -170,3 +172,23 @@ def test_nothing_outside_the_studies_knows_a_paper_a_figures_number_or_a_scale()
         text = without_sources(text) if file.suffix == ".py" else text
         found += [f"{file}: {line.strip()}" for line in text.splitlines() if A_PAPER.search(line)]
     assert not found, "\n".join(found)
+
+
+def test_a_study_says_what_there_is_to_do_and_how_long_it_takes_before_there_is_a_kernel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def none(_: str) -> None:
+        raise KernelError("the kernel has not been built", remedy="narrows kernel build")
+
+    monkeypatch.setattr("narrows.cli.study.make_engine", none)
+    asked = ["study", "--claims", "r08 c2", "--seeds", "0", "--plan", "--results", str(tmp_path)]
+    said = CliRunner().invoke(build_app(), asked)
+    assert said.exit_code == 0, said.output
+    assert "aqm: 1 experiment, 8 runs, 0 there already, 8 to make" in said.output
+    assert "operator: 1 experiment, 8 runs, 0 there already, 8 to make" in said.output
+    assert "of this machine (a rough guess: none was made here yet)" in said.output
+
+
+def test_without_a_name_the_studies_are_listed() -> None:
+    said = CliRunner().invoke(build_app(), ["study"])
+    assert all(name in said.output for name in studies())

@@ -17,8 +17,8 @@ from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_r
 from narrows.figures.style import MARK_COLOUR, PAGE_IN, canvas, panel_columns, styled
 from narrows.runs.flow_case import EXACT
 from narrows.runs.observed import Observed
+from narrows.studies.corescale.by_flows import COLOURS
 from narrows.studies.corescale.case import BUFFER_BYTES, SCALES, Case, thesis_cases
-from narrows.studies.corescale.chapter3 import COLOURS
 
 BITS = 8
 OTHERS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (

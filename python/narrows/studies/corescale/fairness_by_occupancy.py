@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import PAGE_IN, canvas, styled
 from narrows.runs.observed import Observed
+from narrows.studies.corescale.by_flows import COLOURS
 from narrows.studies.corescale.case import SCALES, thesis_cases
-from narrows.studies.corescale.chapter3 import COLOURS
 from narrows.studies.corescale.fairness_by_buffer import buffer_in_bdp
 
 SHALLOW_BDP = 1.0

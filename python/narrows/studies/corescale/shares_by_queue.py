@@ -17,8 +17,8 @@ from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_r
 from narrows.figures.style import PAGE_IN, canvas, queue_name, queue_rank, styled
 from narrows.runs.flow_case import DROP_TAIL
 from narrows.runs.observed import Observed
+from narrows.studies.corescale.by_flows import COLOURS, MARKERS, mix_name, offset
 from narrows.studies.corescale.case import Case, thesis_cases
-from narrows.studies.corescale.chapter3 import COLOURS, MARKERS, mix_name, offset
 
 Panel = tuple[str, int, tuple[float, ...]]
 """Scale, number of flows, base RTTs in ms."""
