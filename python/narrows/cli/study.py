@@ -140,7 +140,7 @@ def _say(
     """Say how many runs, how many of them are there, and about how long the others take on this machine."""
     from narrows.engine import layout
     from narrows.engine.made_here import made_here
-    from narrows.engine.pace import Pace, guess_s
+    from narrows.engine.pace import Pace, guess_s, kind_of
     from narrows.plan.model import run_id
 
     kernel, agent = (engine.info.kernel_id, engine.info.agent_id) if engine else ("", "")
@@ -153,7 +153,9 @@ def _say(
         if not any(layout.is_whole(layout.run_dir(folder, run)) for folder in folders)
     ]
     known = made_here(results)
-    pace = Pace(missing, known)
+    seen = {kind_of(plan) for plan, _ in known}
+    unseen = {kind_of(plan): plan for plan in missing if kind_of(plan) not in seen}
+    pace = Pace(missing, [*known, *((plan, guess_s(plan)) for plan in unseen.values())])
     cores = jobs or len(os.sched_getaffinity(0))
     slots = max(1, min(cores, len(missing)))
     console.print(
@@ -161,12 +163,11 @@ def _say(
         f"{len(runs) - len(missing)} there already, {len(missing)} to make"
     )
     if missing:
-        left = pace.left_s([], slots)
         basis = (
-            "from runs that were made here" if left is not None else "a rough guess: none was made here yet"
+            "from runs that were made here" if not unseen else "a rough guess: none such was made here yet"
         )
-        seconds = left if left is not None else sum(map(guess_s, missing)) / slots
-        console.print(f"about {about(seconds)} on {counted(slots, 'core')} of this machine ({basis})")
+        left = about(pace.left_s([], slots) or 0.0)
+        console.print(f"about {left} on {counted(slots, 'core')} of this machine ({basis})")
     return pace
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from narrows.errors import SelectError, UsageError, did_you_mean
 from narrows.plan.build import plan_experiment
 from narrows.plan.model import Plan
-from narrows.plan.select import axes_of
 from narrows.spec.axis import SEED, label_of
-from narrows.spec.load import load
+from narrows.spec.load import Experiment, keep_labels, load
 from narrows.spec.observe import repeat
 from narrows.studies.find import all_claims, claim_ids, claims, experiments, experiments_of, study
 
@@ -55,22 +54,26 @@ def chosen(name: str, asked: Asked) -> list[Part]:
         raise SelectError("--only: the seeds of a study have their own option", remedy="--seeds 0,1,2")
     usual = of.quick.usual if asked.quick else of.usual
     files = _files(name, asked)
-    planned = {stem: plans_of(file, max(map(int, seeds)) + 1) for stem, file in files.items()}
-    axes = {stem: axes_of(plan.key for plan in plans) for stem, plans in planned.items()}
+    loaded = {stem: load(file) for stem, file in files.items()}
+    axes = {stem: {axis.name: axis.labels for axis in one.axes} for stem, one in loaded.items()}
     _check(given, list(axes.values()))
     sizes = _sizes(name, asked, list(axes.values()))
     parts = []
-    for stem, plans in planned.items():
+    for stem, experiment in loaded.items():
         own = axes[stem]
         wanted: dict[str, Sequence[str]] = dict(usual)
         for axis in of.size_axes:
             wanted[axis] = [label for label in own.get(axis, ()) if label in sizes]
         for axis, values in given.items():
             wanted[axis] = [_label(value, own.get(axis, ())) for value in values]
-        wanted[SEED] = seeds
-        kept = [plan for plan in plans if _fits(plan.key, wanted)]
-        if kept:
-            parts.append(Part(stem, files[stem], tuple(kept)))
+        kept = {
+            axis: [label for label in own[axis] if label in wanted[axis]] for axis in own if axis in wanted
+        }
+        if not all(kept.values()):
+            continue
+        keep_labels(experiment, kept)
+        plans = _repeated(experiment, max(map(int, seeds)) + 1)
+        parts.append(Part(stem, files[stem], tuple(plan for plan in plans if plan.key[SEED] in seeds)))
     if not parts:
         raise SelectError(
             "no run is left: each name exists, but not together",
@@ -81,8 +84,11 @@ def chosen(name: str, asked: Asked) -> list[Part]:
 
 def plans_of(file: Path, repetitions: int) -> tuple[Plan, ...]:
     """All conditions of an experiment with so many repetitions, from seed 0 on."""
-    experiment = dataclasses.replace(load(file), repeat=repeat(n=repetitions))
-    return plan_experiment(experiment).plans
+    return _repeated(load(file), repetitions)
+
+
+def _repeated(experiment: Experiment, repetitions: int) -> tuple[Plan, ...]:
+    return plan_experiment(dataclasses.replace(experiment, repeat=repeat(n=repetitions))).plans
 
 
 def _files(name: str, asked: Asked) -> dict[str, Path]:
@@ -151,8 +157,3 @@ def _sizes(name: str, asked: Asked, axes: Sequence[Labels]) -> set[str]:
 def _label(value: str, labels: Sequence[str]) -> str:
     """The label that a person's word is: itself, or the quantity that reads the same."""
     return value if value in labels else label_of(value)
-
-
-def _fits(key: Mapping[str, str], wanted: Labels) -> bool:
-    """Whether a run's labels are wanted, on those axes that it has."""
-    return all(key[axis] in labels for axis, labels in wanted.items() if axis in key)
