@@ -5,16 +5,15 @@ JOBS ?= $(shell nproc)
 
 SEEDS ?= 0,1,2
 FUZZ_SECONDS ?= 60
+STUDY ?= aqm
 CORESCALE_SEEDS ?= 0
 SIZE ?= edge
 MIX ?= reno,cubic,bbr
-# A cut of the study; its runs are the study's own. Low rates for two idle cores to need minutes: a run at
+# A cut of the study aqm; its runs are the study's own. Low rates for two idle cores to need minutes: a run at
 # 900 Mbit/s costs three times as much as one at 100 (make demo DEMO_RATES=100Mbit,900Mbit).
 DEMO_RATES ?= 100Mbit,200Mbit
 DEMO_SEEDS ?= 0,1,2
-STUDY := $(sort $(wildcard experiments/r[0-9][0-9]_*.py))
 C ?= r12 c1 c2 c3 c4 c5
-CLAIMED := $(sort $(foreach c,$(C),$(wildcard experiments/$(c)_*.py)))
 
 .PHONY: help corescale demo bench fuzz setup agent kernel study claims lint test-fast test requirements clean
 
@@ -30,26 +29,17 @@ agent: ## build the agent
 kernel: setup ## build the kernel under test into the cache (once; five to nine minutes)
 	./narrows kernel build
 
-demo: kernel ## a cut of the study, from nothing to a report: two rates, four AQMs, three seeds; eleven minutes, later two
-	./narrows run experiments/aqm_study.py --only 'rate=$(DEMO_RATES) seed=$(DEMO_SEEDS)' --out results/demo
-	@report=$$(./narrows report results/demo) && printf '\nThe report: file://%s\n' "$$(realpath "$$report")"
+demo: kernel ## a cut of a study, from nothing to a report: two rates, four AQMs, three seeds; eleven minutes, later two
+	./narrows study aqm --quick --only 'rate=$(DEMO_RATES)' --seeds '$(DEMO_SEEDS)'
 
-study: kernel ## the AQM speed-test study: runs, reports, verdicts; SEEDS=0,1,2 chooses the repetitions
-	set -e; for file in $(STUDY); do \
-	    ./narrows run $$file --only 'seed=$(SEEDS)'; \
-	    ./narrows report results/$$(basename $$file .py); \
-	done
-	./narrows claims
+study: kernel ## a study: runs, figures, verdicts; STUDY=aqm|operator|corescale, SEEDS=0,1,2 chooses the repetitions
+	./narrows study $(STUDY) --seeds '$(SEEDS)'
 
 corescale: kernel ## many flows through one bottleneck, with figures: SIZE=edge|middle|core|core-5000 MIX=reno,cubic,bbr
-	./narrows run experiments/many_flows.py --only 'size=$(SIZE) mix=$(MIX) seed=$(CORESCALE_SEEDS)'
-	./narrows report results/many_flows
+	./narrows study corescale --quick --size '$(SIZE)' --only 'mix=$(MIX)' --seeds '$(CORESCALE_SEEDS)'
 
-claims: kernel ## run the experiments of some claims and judge them: C="c2 c3" SEEDS=0,1
-	set -e; for file in $(CLAIMED); do \
-	    ./narrows run $$file --only 'seed=$(SEEDS)'; \
-	done
-	./narrows claims $(C)
+claims: kernel ## run the experiments of some claims and judge them: C="c2 r8" SEEDS=0,1
+	./narrows study --claims '$(C)' --seeds '$(SEEDS)'
 
 bench: kernel agent ## speed and memory against their targets and against ns-3; about an hour (ROWS=ns3,flows-1000-reno: only these)
 	@bench/need_ns3.sh

@@ -25,9 +25,10 @@ from narrows.engine import layout
 from narrows.engine.types import Limits, RunFacts, Slot
 from narrows.plan.build import plan_file
 from narrows.plan.model import Plan, run_id
+from narrows.spec.named import experiment_file
 from narrows.store.ingest import ingest
 
-EXPERIMENT = Path(__file__).resolve().parents[1] / "experiments" / "aqm_study.py"
+EXPERIMENT = experiment_file("aqm_study")
 TESTBED_HOURS = 11.0
 """What the physical testbed needs for the same runs, one after the other in real time."""
 

@@ -1,10 +1,9 @@
 """How many packets does a halving lose when the bottleneck sends in bursts?
 
-The thesis has 1.7 at Edge and 6 to 9 at Core; with exact timers both are 1.6 here (docs/corescale.md). Late
-timers make the bottleneck send several packets at once, and the path hand on several acknowledgements: at 100
-Mbit/s about 8, 17 and 41 with timers that are 1, 2 and 5 ms late, as 10, 20 and 50 µs do at 10 Gbit/s. The
-bucket holds 40 ms, so nothing of the rate is lost. Calibration refuses some runs at 5 ms: its trains cannot
-show the rate then.
+With exact timers a halving costs the flow one packet or two. Late timers make the bottleneck send several
+packets at once, and the path hand on several acknowledgements: at 100 Mbit/s about 8, 17 and 41 with timers
+that are 1, 2 and 5 ms late, as 10, 20 and 50 µs do at 10 Gbit/s. The bucket holds 40 ms, so nothing of the
+rate is lost. Calibration refuses some runs at 5 ms: its trains cannot show the rate then.
 """
 
 from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, htb, machine, pair, repeat, sample, tap

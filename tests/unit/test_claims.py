@@ -5,19 +5,19 @@ from __future__ import annotations
 import ast
 import dataclasses
 import itertools
-from pathlib import Path
 
 import pytest
 from made_up_runs import grid, run
 
 from narrows.runs.observed import Observed
+from narrows.spec.named import named
 from narrows.studies.aqm.claims import r01, r03, r05, r06, r07, r08, r09, r10, r11
 from narrows.studies.aqm.claims.evidence import usable
 from narrows.studies.aqm.claims.htb_model import late_timer_rate_bps
-from narrows.studies.ledger import CLAIMS, judge_all, sample, to_json, to_markdown
-from narrows.studies.verdict import Claim, Verdict
+from narrows.studies.find import all_claims, experiments_of
+from narrows.studies.ledger import deciding, judge_all, measured, to_json, to_ledger, to_markdown
+from narrows.studies.verdict import Claim, Number, Verdict
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
 
 
@@ -39,12 +39,12 @@ def test_every_claim_without_runs_is_not_measured_and_names_an_experiment_that_e
     verdicts = judge_all([])
     assert [v.claim.id for v in verdicts] == [
         *(f"R{n}" for n in range(1, 13)),
-        *(f"C{n}" for n in range(1, 6)),
         *(f"T{n}" for n in range(1, 9)),
+        *(f"C{n}" for n in range(1, 6)),
     ]
     assert {v.verdict for v in verdicts} == {"not measured"}
-    assert all((EXPERIMENTS / v.claim.experiment).exists() for v in verdicts)
-    assert sample([]) == ["Speed tests: no run is stored, so nothing is judged."]
+    assert all(v.claim.name in named() for v in verdicts)
+    assert measured(verdicts, []) == {}
 
 
 def test_a_verdict_without_numbers_cannot_be_made() -> None:
@@ -52,22 +52,15 @@ def test_a_verdict_without_numbers_cannot_be_made() -> None:
         Verdict(Claim("R0", "x", "Figure 0", "x.py"), "holds", "because")
 
 
-def test_pass_marks_in_experiments_are_those_the_verdicts_use() -> None:
+def test_pass_marks_are_in_the_claims_files_alone() -> None:
     compared = 0
-    for module in CLAIMS:
-        tree = ast.parse((EXPERIMENTS / module.CLAIM.experiment).read_text())
-        for node in tree.body:
-            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
-                continue
-            name = node.targets[0].id
-            holder = (
-                module
-                if hasattr(module, name)
-                else __import__("narrows.studies.aqm.claims.calm", fromlist=["calm"])
-            )
-            if hasattr(holder, name):
-                assert ast.literal_eval(node.value) == getattr(holder, name), f"{module.CLAIM.id} {name}"
-                compared += 1
+    for name, module in all_claims().values():
+        marks = {mark for mark in vars(module) if mark.isupper() and mark != "CLAIM"}
+        for file in experiments_of(name, module).values():
+            assigned = [node for node in ast.parse(file.read_text()).body if isinstance(node, ast.Assign)]
+            names = {each.id for node in assigned for each in node.targets if isinstance(each, ast.Name)}
+            assert not marks & names, f"{file.stem}: {marks & names}"
+            compared += len(marks)
     assert compared >= 20
 
 
@@ -239,28 +232,54 @@ def test_a_claim_on_every_aqm_only_holds_in_part_when_one_was_not_measured() -> 
     runs = _uploads(100, "off", "no", {"pfifo": 0.05, "sfq": 0.02})
     (verdict,) = judge_all(runs, ["r7"])
     assert verdict.verdict == "holds in part"
-    assert verdict.reason.endswith("not measured: codel, fq_codel")
+    assert verdict.reason.endswith(
+        "measured: 2 of 4 conditions of its experiment, none with queue codel, fq_codel"
+    )
 
 
-def test_the_ledger_writes_every_claim_as_json_and_markdown() -> None:
-    runs = grid(rates_mbps=(100, 800, 900))
-    verdicts = judge_all(runs)
+def test_a_verdict_from_all_conditions_of_the_experiment_keeps_its_word() -> None:
+    runs = _uploads(100, "off", "no", dict.fromkeys(QUEUES, 0.05))
+    (verdict,) = judge_all(runs, ["R07"])
+    assert verdict.verdict == "holds"
+    assert "conditions of its experiment" not in verdict.reason
+
+
+def test_verdicts_are_written_whole_as_json_and_markdown() -> None:
+    verdicts = judge_all(grid(rates_mbps=(100, 800, 900)))
     assert to_json(verdicts).count('"verdict"') == 12 + 5 + 8
-    text = to_markdown(verdicts, sample(runs))
+    text = to_markdown(verdicts)
     assert all(f"## R{n}: " in text for n in range(1, 13))
-    assert "- Speed tests: 144 runs at 100, 800, 900 Mbit/s" in text
+    assert "| variation of throughput, 10 ms bins |" in text
 
 
-def test_a_ledger_keeps_what_it_says_of_claims_that_nothing_was_measured_for() -> None:
+def test_the_ledger_has_a_row_for_each_claim_and_says_where_its_runs_are() -> None:
     runs = grid(rates_mbps=(100, 800, 900))
-    whole = to_markdown(judge_all(runs), sample(runs))
-    assert to_markdown(judge_all(runs), sample(runs), whole) == whole
-    assert to_markdown(judge_all(runs, ["R3"]), sample(runs), whole) == whole
-    # Without runs nothing is lost but what was said of how many there are.
-    again = to_markdown(judge_all([]), ["Many flows: none"], whole)
-    assert again.replace("- Many flows: none\n", "") == whole
+    lines = to_ledger(judge_all(runs), runs, "results").splitlines()
+    rows = [line for line in lines if line.startswith("| ") and not line.startswith("| claim")]
+    assert len(rows) == 12 + 5 + 8
+    assert len(lines) <= 150
+    runs_lines = [line for line in lines if line.startswith("Runs: ")]
+    assert len(runs_lines) == 1
+    assert runs_lines[0].endswith("in `results`.")
+
+
+def test_a_ledger_keeps_the_rows_of_claims_that_nothing_was_measured_for() -> None:
+    runs = grid(rates_mbps=(100, 800, 900))
+    whole = to_ledger(judge_all(runs), runs, "results")
+    assert to_ledger(judge_all(runs), runs, "results", whole) == whole
+    # Without runs nothing is lost.
+    assert to_ledger(judge_all([]), [], "elsewhere", whole) == whole
     other = dataclasses.replace(judge_all(runs, ["R3"])[0], verdict="does not hold here")
-    changed = to_markdown([other], sample(runs), whole).splitlines()
+    changed = to_ledger([other], runs, "results", whole).splitlines()
     differing = [new for old, new in zip(whole.splitlines(), changed, strict=True) if old != new]
-    assert len(differing) == 2
-    assert differing[1] == "## R3: does not hold here"
+    assert [line.startswith("| R3: ") for line in differing if line.startswith("| ")] == [True]
+
+
+def test_the_row_shows_the_extremes_of_what_decides() -> None:
+    numbers = tuple(
+        Number("share", "1", value, 3, words) for value, words in ((0.2, "a"), (0.9, "b"), (0.5, "c"))
+    )
+    besides = Number("share", "1", 0.01, 3, "of another kind")
+    claim = Claim("R0", "x", "Figure 0", "x.py", decided_by="; [abc]")
+    verdict = Verdict(claim, "holds", "because", (besides, *numbers))
+    assert [n.conditions for n in deciding(verdict)] == ["a", "b"]

@@ -16,9 +16,9 @@ from narrows.metrics.fairness.mathis_choices import FULL_QUEUE, MathisChoice
 from narrows.metrics.fairness.shares import Share
 from narrows.metrics.queue.burstiness import Burstiness, FlowBurstiness
 from narrows.metrics.queue.first_drain import Drain
-from narrows.runs.flow_case import flow_case, flow_cases
 from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
+from narrows.studies.corescale.case import thesis_case, thesis_cases
 from narrows.studies.corescale.claims import t01, t03, t04, t05, t06, t07, t08
 from narrows.studies.corescale.claims.many import lengths
 
@@ -92,10 +92,10 @@ def share(number: int, rate: float, mix: dict[str, int], cca: str, part: float) 
 
 
 def test_a_condition_is_read_from_the_plan() -> None:
-    case = flow_case(run(1, plan(10e9, {"reno": 500, "bbr": 500}, rtt_ms=100), many()))
+    case = thesis_case(run(1, plan(10e9, {"reno": 500, "bbr": 500}, rtt_ms=100), many()))
     assert case is not None
     assert (case.scale, case.flows, case.rtt, case.is_thesis) == ("core", 1000, "100 ms", True)
-    other = flow_case(run(1, plan(100e6, {"bbr": 2}, buffer=0.25, spread_ns=0, tso="on"), many()))
+    other = thesis_case(run(1, plan(100e6, {"bbr": 2}, buffer=0.25, spread_ns=0, tso="on"), many()))
     assert other is not None
     assert (other.buffer, other.start, other.offloads, other.is_thesis) == (0.25, "together", "on", False)
     assert other.words() == "edge, 2 bbr, 20 ms, bfifo, buffer × 0.25, starts together, offloads on"
@@ -227,7 +227,7 @@ def test_what_differs_besides_the_factors_is_not_compared() -> None:
         run(2, plan(100e6, {"bbr": 10}), many(jain=0.7)),
         run(3, pulsed, many(jain=0.1)),
     ]
-    assert t05.effects(flow_cases(runs)) == [
+    assert t05.effects(thesis_cases(runs)) == [
         ("flows", "10", pytest.approx(-0.2), 1), ("flows", "50", pytest.approx(0.2), 1)
     ]  # fmt: skip
 
@@ -238,7 +238,7 @@ def test_parameters_of_a_module_are_a_condition() -> None:
         module = {"name": "tcp_mine", "path": "x", "sha256": "y", "parameters": words}
         made = plan(100e6, {"mine": 10}, seed=0) | {"machine": {"timer_latency": None, "modules": [module]}}
         runs.append(run(number, made, many(jain=0.9)))
-    found = flow_cases(runs)
+    found = thesis_cases(runs)
     assert [case.kernel for case in found] == ["tcp_mine segs=1", "tcp_mine segs=4"]
     assert not any(case.is_thesis for case in found)
 
@@ -247,7 +247,7 @@ def test_the_path_and_the_hosts_settings_are_conditions() -> None:
     def told(**changes: Any) -> tuple[str, bool]:
         made = plan(100e6, {"cubic": 10}, seed=0)
         made = made | {"link": made["link"] | changes.pop("link", {})} | changes
-        (case,) = flow_cases([run(1, made, many())])
+        (case,) = thesis_cases([run(1, made, many())])
         return case.words().removeprefix("edge, 10 cubic, 20 ms"), case.is_thesis
 
     ecn = {"node": "sender1", "tool": "sysctl", "args": ["-w", "net.ipv4.tcp_ecn=1"]}
@@ -266,10 +266,10 @@ def test_two_buckets_of_one_shaper_are_two_conditions() -> None:
         made = plan(100e6, {"cubic": 10}, seed=0)
         made["link"]["down"] |= {"shaper": "htb", "burst_bytes": burst, "cburst_bytes": 1600}
         runs.append(run(number, made, many()))
-    assert [case.words() for case in flow_cases(runs)] == [
+    assert [case.words() for case in thesis_cases(runs)] == [
         "edge, 10 cubic, 20 ms, bfifo burst 1600", "edge, 10 cubic, 20 ms, bfifo burst 64000",
     ]  # fmt: skip
-    assert [case.words() for case in flow_cases(runs[:1])] == ["edge, 10 cubic, 20 ms"]
+    assert [case.words() for case in thesis_cases(runs[:1])] == ["edge, 10 cubic, 20 ms"]
 
 
 def test_of_two_runs_of_the_same_flows_the_longer_counts() -> None:
@@ -278,11 +278,11 @@ def test_of_two_runs_of_the_same_flows_the_longer_counts() -> None:
         made = plan(10e9, {"reno": 1000}, seed=0)
         made["traffic"][0]["stop"] = {"at_ns": seconds * S}
         runs.append(run(number, made, many(jain=0.9)))
-    (same,) = flow_cases(runs).values()
+    (same,) = thesis_cases(runs).values()
     assert [one.run_id for one in same] == [runs[1].run_id]
     # what was measured counts before what was planned: a run may end as soon as it has settled
     long = dataclasses.replace(runs[2], read_many=lambda: many(jain=0.9, start_ns=0, stop_ns=9000 * S))
-    (same,) = flow_cases([*runs[:2], long]).values()
+    (same,) = thesis_cases([*runs[:2], long]).values()
     assert [one.run_id for one in same] == [long.run_id]
 
 
@@ -291,7 +291,7 @@ def test_two_experiments_that_drew_other_flows_with_one_seed_are_two_runs() -> N
     halves = plan(10e9, {"bbr": 500}, seed=0)
     halves["traffic"].append(halves["traffic"][0] | {"id": "others"})
     runs = [run(number, made, many(jain=0.3)) for number, made in enumerate((all_of_them, halves))]
-    (same,) = flow_cases(runs).values()
+    (same,) = thesis_cases(runs).values()
     assert {one.run_id for one in same} == {one.run_id for one in runs}
 
 
@@ -315,5 +315,5 @@ def test_lengths_of_runs_that_ended_at_different_times_are_told_in_seconds() -> 
         run(number, plan(100e6, {"reno": 10}), many(stop_ns=seconds * S))
         for number, seconds in enumerate((605, 1200))
     ]
-    assert lengths(flow_cases(same)) == "edge 605 to 1200 s after warm-up"
-    assert lengths(flow_cases(same[1:])) == "edge 1200 s after warm-up"
+    assert lengths(thesis_cases(same)) == "edge 605 to 1200 s after warm-up"
+    assert lengths(thesis_cases(same[1:])) == "edge 1200 s after warm-up"

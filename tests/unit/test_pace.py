@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from store_fakes import make_plan
 
+from narrows.engine.made_here import made_here
 from narrows.engine.pace import Pace, Running, kind_of
 from narrows.plan.model import Plan
 
@@ -63,3 +67,27 @@ def test_when_all_is_done_nothing_is_left() -> None:
     for plan in BULK:
         pace.finished(plan, 3.0)
     assert pace.left_s([], slots=2) == pytest.approx(0.0)
+
+
+def test_runs_that_were_made_earlier_tell_the_time_before_any_is_started() -> None:
+    assert Pace(BOTH, [(BOTH[0], 4.0)]).left_s([], slots=2) == pytest.approx(6.0)
+
+
+def test_what_this_call_measures_counts_more_than_what_was_made_earlier() -> None:
+    pace = Pace(BOTH, [(BOTH[0], 4.0)])
+    pace.finished(BOTH[0], 10.0)
+    assert pace.left_s([], slots=1) == pytest.approx(20.0)
+
+
+def test_runs_of_other_kinds_that_were_made_earlier_are_better_than_none() -> None:
+    assert Pace(BULK, [(BOTH[0], 4.0)]).left_s([], slots=1) is not None
+
+
+def test_runs_are_read_with_their_wall_time_from_the_directories_that_are_there(tmp_path: Path) -> None:
+    for name, status in (("a", "ok"), ("b", "failed"), ("c", "ok")):
+        run = tmp_path / "x" / name
+        run.mkdir(parents=True)
+        (run / "manifest.json").write_text(json.dumps({"status": status, "resources": {"wall_s": 2.5}}))
+        (run / "plan.json").write_text("{}" if name == "c" else BOTH[0].to_json())
+    assert made_here(tmp_path) == [(BOTH[0], 2.5)]  # c is of another version: it tells nothing
+    assert made_here(tmp_path / "nowhere") == []

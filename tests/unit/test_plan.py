@@ -15,6 +15,7 @@ from narrows.plan.build import Plans, plan_file
 from narrows.plan.expand import drawn_ns, seed_of
 from narrows.plan.model import Plan, canonical_json, plan_hash, run_id
 from narrows.plan.select import select
+from narrows.spec.named import named
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 REPOSITORY = Path(__file__).parent.parent.parent
@@ -192,11 +193,9 @@ def test_a_wrong_filter_says_what_is_right(grid: Plans, text: str, message: str,
 
 
 def test_every_example_and_study_of_the_repository_has_plans() -> None:
-    files = sorted((REPOSITORY / "experiments").glob("*.py"))
-    assert files
-    for file in files:
-        if not file.name.startswith("_"):
-            assert plan_file(file).plans, file
+    assert {"hello", "aqm_study", "c1_one_connection", "t01_mathis_constant"} <= set(named())
+    for file in named().values():
+        assert plan_file(file).plans, file
 
 
 def test_the_layers_import_only_downward() -> None:

@@ -24,7 +24,9 @@ from narrows.report.deviations import deviations
 from narrows.report.page import number
 from narrows.report.table import summary
 from narrows.runs.observed import select
+from narrows.studies import page
 from narrows.studies.aqm.figures import paper_figures
+from narrows.studies.ledger import judge_all
 
 KEY = {"rate": "100Mbit", "queue": "fq_codel", "burst": "off", "cross": "no", "seed": "0"}
 
@@ -49,9 +51,7 @@ def test_the_page_loads_nothing_from_elsewhere(report: tuple[Path, str]) -> None
 def test_every_figure_is_a_png_a_pdf_and_a_caption_that_names_its_runs(report: tuple[Path, str]) -> None:
     out, html = report
     pngs = sorted((out / "figures").glob("*.png"))
-    assert (
-        len(pngs) == 24
-    )  # topology, 2 throughput, 2 latency, 4 over time, 5 queue, glitches, and the paper's 9
+    assert len(pngs) == 15  # topology, 2 throughput, 2 latency, 4 over time, 5 queue, glitches
     for png in pngs:
         assert png.with_suffix(".pdf").stat().st_size > 1000
         facts = json.loads(png.with_suffix(".json").read_text())
@@ -217,3 +217,18 @@ def test_tc_lines_are_headed_by_what_tells_their_runs_from_the_others() -> None:
 def test_numbers_are_written_without_inventing_zeros() -> None:
     assert (number(None), number(0.0), number(0.012345), number(123456.0)) == ("–", "0", "0.01235", "123456")
     assert (rate_text(1e9), rate_text(150e6), time_text(250_000)) == ("1 Gbit/s", "150 Mbit/s", "250 µs")
+
+
+def test_a_studys_page_says_its_verdicts_first_and_draws_its_own_figures(tmp_path: Path) -> None:
+    runs = grid(seeds=1)
+    verdicts = judge_all(runs, ["R2", "R7", "R10"])
+    built = page.build("aqm", runs, verdicts, tmp_path)
+    html = built.html.read_text(encoding="utf-8")
+    assert len(sorted((tmp_path / "figures").glob("paper_fig*.png"))) == 9
+    assert html.index("Not measured yet: R10.") < html.index('id="verdicts"') < html.index('id="paper_fig1"')
+    assert all(f'id="{v.claim.id}"' in html for v in verdicts)
+    assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!data:|#)[^"']*""", html)
+
+
+def test_a_report_of_an_experiment_has_no_figure_of_a_paper(report: tuple[Path, str]) -> None:
+    assert "of the paper" not in report[1]

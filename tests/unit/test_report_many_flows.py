@@ -8,15 +8,17 @@ import polars as pl
 import pytest
 from test_claims_many_flows import many, plan, run
 
-from narrows.figures.drawing import Drawing, Missing
+from narrows.figures.drawing import Drawing, Missing, Result
 from narrows.figures.settling import MAX_PANELS, fairness_over_time
 from narrows.metrics.fairness.shares import Share
-from narrows.runs.flow_case import flow_case, flow_cases
 from narrows.runs.many_flows import Settled
 from narrows.runs.observed import Observed
+from narrows.studies.corescale.by_flows import draw
+from narrows.studies.corescale.case import thesis_case, thesis_cases
+from narrows.studies.corescale.chapter3 import FIGURES
 from narrows.studies.corescale.fairness_by_buffer import buffer_in_bdp, fairness_by_buffer
 from narrows.studies.corescale.fairness_by_occupancy import fairness_by_occupancy
-from narrows.studies.corescale.figures import FIGURES, draw
+from narrows.studies.corescale.figures import is_thesis
 from narrows.studies.corescale.shares_by_queue import shares_by_queue
 
 BBR_ALONE = next(figure for figure in FIGURES if figure.name == "chapter3_fig_3_4")
@@ -29,7 +31,7 @@ QUEUE = next(figure for figure in FIGURES if figure.name == "chapter3_queue")
     [(100e6, 200, 1, 1.2), (100e6, 100, 0.25, 0.6), (10e9, 20, 1, 15)],
 )
 def test_the_buffer_in_units_of_the_bdp(rate: float, rtt_ms: int, buffer: float, bdp: float) -> None:
-    case = flow_case(run(1, plan(rate, {"bbr": 10}, rtt_ms=rtt_ms, buffer=buffer), many()))
+    case = thesis_case(run(1, plan(rate, {"bbr": 10}, rtt_ms=rtt_ms, buffer=buffer), many()))
     assert case is not None
     assert buffer_in_bdp(case) == pytest.approx(bdp)
 
@@ -73,11 +75,11 @@ def test_fairness_by_occupancy_takes_bbr_flows_alone_whose_queue_was_recorded() 
 
 def test_among_many_conditions_chapter_3_keeps_to_the_thesis() -> None:
     few = [run(n, plan(100e6, {"bbr": 10}, rtt_ms=20 * n, buffer=0.25), many(jain=0.9)) for n in range(1, 4)]
-    all_of_them = draw(BBR_ALONE, flow_cases(few))
+    all_of_them = draw(BBR_ALONE, thesis_cases(few))
     assert isinstance(all_of_them, Drawing)
     assert len(all_of_them.run_ids) == 3
     rest = [run(n, plan(100e6, {"bbr": 10}, rtt_ms=20 * n), many(jain=0.9)) for n in range(4, 11)]
-    thesis = draw(BBR_ALONE, flow_cases(few + rest))
+    thesis = draw(BBR_ALONE, thesis_cases(few + rest))
     assert isinstance(thesis, Drawing)
     assert len(thesis.run_ids) == 7
     assert "3 conditions that are not the thesis' are left out" in thesis.caption
@@ -100,7 +102,7 @@ def test_what_had_not_come_to_rest_is_told_and_pale(
     ends = [None if by is None else Settled(0.9, by, 60 * 10**9, None) for by in moved]
     same = [run(n, plan(100e6, {"bbr": 10}), many(jain=0.9, jain_settled=end)) for n, end in enumerate(ends)]
     other = run(9, plan(100e6, {"bbr": 50}), many(jain=0.9, jain_settled=Settled(0.9, 0.0, 60 * 10**9, None)))
-    drawn = draw(BBR_ALONE, flow_cases([*same, other]))
+    drawn = draw(BBR_ALONE, thesis_cases([*same, other]))
     assert isinstance(drawn, Drawing)
     assert f"{1 + settled} of 2 conditions had settled" in drawn.caption
     names = {text.get_text() for text in drawn.figure.legends[0].get_texts()}
@@ -109,7 +111,7 @@ def test_what_had_not_come_to_rest_is_told_and_pale(
 
 
 def test_a_figure_of_other_than_shares_says_nothing_of_rest() -> None:
-    drawn = draw(QUEUE, flow_cases([run(1, plan(100e6, {"bbr": 10}), many(utilisation=1.0))]))
+    drawn = draw(QUEUE, thesis_cases([run(1, plan(100e6, {"bbr": 10}), many(utilisation=1.0))]))
     assert isinstance(drawn, Drawing)
     assert "settled" not in drawn.caption
     drawn.close()
@@ -121,7 +123,7 @@ def test_the_queue_has_a_panel_for_each_mix_of_ccas_and_scale() -> None:
         plan(100e6, {"bbr": 10}), plan(100e6, {"bbr": 1, "reno": 9}), plan(1e9, {"bbr": 1, "reno": 99}),
         plan(100e6, {"bbr": 5, "reno": 5}),
     ]  # fmt: skip
-    drawn = draw(QUEUE, flow_cases([run(n, each, full) for n, each in enumerate(plans)]))
+    drawn = draw(QUEUE, thesis_cases([run(n, each, full) for n, each in enumerate(plans)]))
     assert isinstance(drawn, Drawing)
     titles = {axes.get_title(loc="left") for axes in drawn.figure.axes} - {""}
     assert titles == {
@@ -132,7 +134,7 @@ def test_the_queue_has_a_panel_for_each_mix_of_ccas_and_scale() -> None:
 
 
 def test_a_legend_does_not_name_what_is_not_drawn() -> None:
-    drawn = draw(QUEUE, flow_cases([run(1, plan(100e6, {"bbr": 10}), many(utilisation=1.0))]))
+    drawn = draw(QUEUE, thesis_cases([run(1, plan(100e6, {"bbr": 10}), many(utilisation=1.0))]))
     assert isinstance(drawn, Drawing)
     names = {text.get_text() for text in drawn.figure.legends[0].get_texts()}
     assert "utilisation" in names
@@ -146,13 +148,17 @@ def moving(number: int, by: float, buffer: float = 1) -> Observed:
     return run(number, made, many(jain=0.9, jain_series=series))
 
 
+def over_time(runs: list[Observed]) -> Result:
+    return fairness_over_time(runs, "x", "X", list(thesis_cases(runs).items()), is_thesis)
+
+
 def test_over_time_the_thesis_conditions_that_moved_most_are_drawn() -> None:
     still = [moving(n, 0.0) for n in range(1, MAX_PANELS + 1)]
-    first = fairness_over_time(still, "x", "X")
+    first = over_time(still)
     assert isinstance(first, Drawing)
     assert "not drawn" not in first.caption
     moved, variant = moving(MAX_PANELS + 1, 0.5), moving(MAX_PANELS + 2, 0.7, buffer=0.25)
-    drawn = fairness_over_time([*still, moved, variant], "x", "X")
+    drawn = over_time([*still, moved, variant])
     assert isinstance(drawn, Drawing)
     assert len(drawn.run_ids) == MAX_PANELS
     assert moved.run_id in drawn.run_ids
@@ -200,11 +206,11 @@ def test_shares_by_queue_are_of_two_ccas_that_met_behind_several_kinds_of_queue(
 def test_an_aqm_that_was_set_in_two_ways_is_two_conditions() -> None:
     half = {"bbr": 5, "reno": 5}
     one = [behind(1, half, "fq_codel", "bbr", 0.5), behind(2, half, "pie", "bbr", 0.9)]
-    assert [case.words() for case in flow_cases(one)] == [
+    assert [case.words() for case in thesis_cases(one)] == [
         "edge, 5 bbr + 5 reno, 20 ms, fq_codel", "edge, 5 bbr + 5 reno, 20 ms, pie"
     ]  # fmt: skip
     two = [*one, behind(1, half, "fq_codel", "bbr", 0.6, queues="32768")]
-    assert [(case.queue, case.variant) for case in flow_cases(two)] == [
+    assert [(case.queue, case.variant) for case in thesis_cases(two)] == [
         ("fq_codel", "flows 1024"), ("fq_codel", "flows 32768"), ("pie", "")
     ]  # fmt: skip
     drawn = shares_by_queue(two, "x", "X")
@@ -223,7 +229,7 @@ def test_points_of_one_run_are_marked_among_points_of_more(
         for flows, of in zip((10, 20), repetitions, strict=True)
         for seed in range(of)
     ]
-    drawn = draw(BBR_ALONE, flow_cases(runs))
+    drawn = draw(BBR_ALONE, thesis_cases(runs))
     assert isinstance(drawn, Drawing)
     names = {text.get_text() for text in drawn.figure.legends[0].get_texts()}
     assert ("dot: one run" in names) is marked

@@ -3,7 +3,7 @@
 Ten flows of BBR, 200 ms, drop-tail of 0.3 BDP, where Jain's index is below 0.5. Variants of the module
 beside this file (make it first, its Makefile says how): BBR as it is, without its detector of policers, with
 one or four packets sent at once at least. What of the queue and the timers it hangs on:
-experiments/bbr_shallow_buffer.py.
+the experiment bbr_shallow_buffer.
 """
 
 from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, machine, own_cca, pair, repeat, sample, tap

@@ -1,7 +1,7 @@
 """Is it the window of BBR's least RTT after which a full queue drains that has dipped once?
 
 500 flows of BBR that keep the queue full, and a dip of it two minutes after the start
-(experiments/queue_dip.py): with Linux' window of ten seconds the queue drains ten seconds later. Here the
+(the experiment queue_dip): with Linux' window of ten seconds the queue drains ten seconds later. Here the
 window is shorter and longer, by the module beside this file (make it first, its Makefile says how).
 """
 

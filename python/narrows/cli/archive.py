@@ -24,10 +24,10 @@ def register(app: typer.Typer) -> None:
         """Keep runs without their packets, in a small file that is never changed again.
 
         \b
-          narrows archive results/t04_loss_based_are_fair --out evidence/corescale/2026-11.runs.parquet
-          narrows archive results/r0* --out evidence/aqm/first.runs.parquet
+          narrows archive results/mine --out evidence/mine/first.runs.parquet
+          narrows archive results/m* --out evidence/mine/second.runs.parquet
           narrows claims --results evidence
-          narrows report evidence/corescale/2026-11.runs.parquet --out report
+          narrows report evidence/mine --out report
 
         It has each run's plan, what carried it out and the numbers that verdicts ask for: about a kilobyte a
         run. Readers take all shards below a directory, so a new batch is a new file. Failed runs are left

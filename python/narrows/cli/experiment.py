@@ -10,17 +10,23 @@ from narrows.plan.build import plan_file
 from narrows.plan.model import Plan
 from narrows.plan.select import select
 from narrows.spec.load import load
+from narrows.spec.named import experiment_file
 from narrows.spec.observe import repeat
+
+EXPERIMENT_HELP = "A file, or the name of an experiment that comes with narrows (hello)."
 
 
 def plans_of(file: Path, only: str | None = None) -> tuple[str, list[Plan]]:
-    """Name and plans of an experiment file, or of a `.json` file with a plan or a list of plans."""
+    """Name and plans of an experiment (a file, or the name of one that comes with the package), or of a
+    `.json` file with a plan or a list of plans."""
+    file = experiment_file(file)
     plans = _read_plans(file) if file.suffix == ".json" else list(plan_file(file).plans)
     return (plans[0].experiment if plans else file.stem), select(plans, only)
 
 
 def rule_of(file: Path) -> repeat | None:
     """The sequential rule of an experiment file, None where the number of repetitions is fixed."""
+    file = experiment_file(file)
     if file.suffix == ".json":
         return None
     found = load(file).repeat

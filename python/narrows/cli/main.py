@@ -24,9 +24,10 @@ HELP = """An Internet-performance laboratory: the real Linux network stack in vi
 \b
 First steps:
   narrows kernel build                 # once, five to nine minutes
-  narrows plan experiments/hello.py    # what would be run; touches nothing
-  narrows run experiments/hello.py     # runs what is missing
+  narrows plan hello                   # what would be run; touches nothing
+  narrows run hello                    # runs what is missing
   narrows report results/hello         # figures, in one HTML file
+  narrows study aqm                    # the runs, figures and verdicts of a study
   narrows calibrate --queue cake       # how wrong is my speed test under CAKE?
 
 Each command's --help has examples. README.md says where to read on.

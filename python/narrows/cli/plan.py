@@ -1,4 +1,4 @@
-"""`narrows plan FILE`: what an experiment would run. Touches nothing."""
+"""`narrows plan EXPERIMENT`: what an experiment would run. Touches nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from narrows.cli.experiment import EXPERIMENT_HELP
+from narrows.cli.format import table as rows_table
 from narrows.plan.build import Plans, plan_file
 from narrows.plan.model import (
     AfterItem,
@@ -26,6 +28,7 @@ from narrows.plan.model import (
     canonical_json,
 )
 from narrows.plan.select import select_keys
+from narrows.spec.named import experiment_file, named, question
 from narrows.units import Duration, Rate, Size
 
 MOST_ROWS = 60
@@ -37,7 +40,10 @@ def register(app: typer.Typer) -> None:
 
 
 def plan(
-    file: Annotated[Path, typer.Argument(help="The experiment, a Python file.", show_default=False)],
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[EXPERIMENT]", help=f"{EXPERIMENT_HELP} Without one: their list."),
+    ] = None,
     only: Annotated[
         str, typer.Option("--only", help="Runs to keep: 'queue=fq_codel,sfq rate=100Mbit'.")
     ] = "",
@@ -49,14 +55,20 @@ def plan(
     """Print the runs of an experiment; touch nothing.
 
     \b
-      narrows plan experiments/hello.py
+      narrows plan                                       # the experiments that come with narrows
+      narrows plan hello                                 # an experiment that comes with narrows
       narrows plan experiments/hello.py -v               # also every ip and tc command
       narrows plan FILE --only 'queue=codel,sfq seed=0'  # spaces: and; commas: or
       narrows plan FILE --json > plans.json              # what the agent is given
 
     How an experiment is written: docs/spec.md.
     """
-    plans = plan_file(file)
+    if file is None:
+        console = Console(highlight=False)
+        rows = [[name, question(at)] for name, at in named().items()]
+        console.print(rows_table(["experiment", "question"], rows))
+        return
+    plans = plan_file(experiment_file(file))
     entries = [(p.key, (p, end)) for p, end in zip(plans.plans, plans.expected_end_ns, strict=True)]
     kept = select_keys(entries, only)
     if as_json:

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
         \b
           narrows report results/hello            # results/hello/report/report.html
           narrows report results/hello --out DIR  # there instead
-          narrows report evidence/corescale       # of all shards there, into report/
+          narrows report mine.runs.parquet        # of a shard, or of all shards of a directory
 
         One self-contained HTML file, and beside it every figure as PNG and PDF.
         """

@@ -1,4 +1,4 @@
-"""`narrows run FILE`: make the runs that are missing."""
+"""`narrows run EXPERIMENT`: make the runs that are missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from narrows.cli.experiment import plans_of, rule_of
+from narrows.cli.experiment import EXPERIMENT_HELP, plans_of, rule_of
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, duration, key, table
 from narrows.errors import UsageError, did_you_mean
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from narrows.cli.run_view import State
+    from narrows.engine.pace import Pace
     from narrows.engine.runner import Runner
     from narrows.engine.types import Engine
     from narrows.plan.model import Plan
@@ -53,7 +54,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def run(
-        file: Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file.")],
+        file: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help=EXPERIMENT_HELP)],
         only: Annotated[
             str | None, typer.Option(help="Runs to make: 'queue=fq_codel,sfq rate=100Mbit'.")
         ] = None,
@@ -84,7 +85,8 @@ def register(app: typer.Typer) -> None:
         """Make the runs of an experiment that are missing.
 
         \b
-          narrows run experiments/hello.py                  # results go to results/hello
+          narrows run hello                                 # comes with narrows; results go to results/hello
+          narrows run mine/late.py                          # an experiment of one's own
           narrows run FILE --only 'queue=codel,sfq seed=0'  # spaces: and; commas: or
           narrows run FILE --engine netns                   # this host's kernel, in real time
 
@@ -157,8 +159,11 @@ def in_rounds(
     console.print(f"the rule and what it found: {directory / FILE}")
 
 
-def carry_out(console: Console, runner: Runner, directory: Path, again: str) -> State:
-    """Make a runner's runs and show them; `again` is the command that goes on after an interruption."""
+def carry_out(
+    console: Console, runner: Runner, directory: Path, again: str, pace: Pace | None = None
+) -> State:
+    """Make a runner's runs and show them; `again` is the command that goes on after an interruption. `pace`
+    is that of all runs of a call with several runners; the time left is then that of all of them."""
     from narrows.cli.run_view import LiveView, PlainView, State, View
     from narrows.engine import layout
     from narrows.engine.events import Planned, Skipped
@@ -170,7 +175,7 @@ def carry_out(console: Console, runner: Runner, directory: Path, again: str) -> 
             for _ in range(head[0].skipped + head[0].reused if isinstance(head[0], Planned) else 0):
                 head.append(next(events))
             there = {event.run_id for event in head if isinstance(event, Skipped)}
-            state = State(Pace(plan for run_id, plan in runner.plans.items() if run_id not in there))
+            state = State(pace or Pace(plan for run, plan in runner.plans.items() if run not in there))
             view: View = (LiveView if console.is_terminal else PlainView)(console, state)
             with view:
                 for event in head:

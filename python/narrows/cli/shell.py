@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from narrows.cli.experiment import plans_of
+from narrows.cli.experiment import EXPERIMENT_HELP, plans_of
 from narrows.cli.format import key
 from narrows.engine import layout
 from narrows.errors import UsageError
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def shell(
-        file: Annotated[Path, typer.Argument(metavar="FILE", help="An experiment file.")],
+        file: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help=EXPERIMENT_HELP)],
         only: Annotated[
             str | None, typer.Option(help="Which run's topology: 'queue=fq_codel rate=100Mbit'.")
         ] = None,
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
         """Give a shell in an experiment's topology.
 
         \b
-          narrows shell experiments/hello.py
+          narrows shell hello
           narrows shell FILE --only 'queue=fq_codel'
 
         The topology is booted in real time, the shell is in its client, and no traffic starts. Other nodes:

@@ -1,8 +1,9 @@
 """How long runs that are not over yet will take, learnt from those that are and from how far others are.
 
 Runs of one kind (the same tools in the plan) share a pace, seconds per unit of guessed work; a kind that was
-not seen yet goes by the pace of all. A run on its way goes by its own: one that settles early is done before
-that. It is a guess, and no number of a result rests on it.
+not seen yet goes by runs of it that were made earlier, if any are known, else by the pace of all. A run on
+its way goes by its own: one that settles early is done before that. It is a guess, and no number of a result
+rests on it.
 """
 
 from __future__ import annotations
@@ -19,10 +20,21 @@ Kind = tuple[str, ...]
 TELLING = 0.05
 """The share of a run from which its own pace says more than that of others: slow start is over."""
 
+BOOT_S = 1.0
+"""Boot, calibration and reading of the results."""
+TOOL_S_PER_PACKET, BULK_S_PER_PACKET = 4e-6, 1e-6
+"""Of guessed work: a tool is a program of its own in the guest, bulk flows are the agent's."""
+
 
 def kind_of(plan: Plan) -> Kind:
     """What decides how dear a packet of the run is: who sends and receives it."""
     return tuple(sorted({i.tool if isinstance(i, Command) else type(i).__name__ for i in plan.traffic}))
+
+
+def guess_s(plan: Plan) -> float:
+    """Seconds of a run where none was made on this machine yet, as they are on one of today."""
+    tools = any(isinstance(item, Command) for item in plan.traffic)
+    return BOOT_S + expected_work(plan) * (TOOL_S_PER_PACKET if tools else BULK_S_PER_PACKET)
 
 
 @dataclass(frozen=True)
@@ -41,14 +53,19 @@ class Running:
 
 
 class Pace:
-    """The time left for a set of runs."""
+    """The time left for a set of runs. `known` are runs that were made earlier, with the seconds of each."""
 
-    def __init__(self, to_do: Iterable[Plan]) -> None:
+    def __init__(self, to_do: Iterable[Plan], known: Iterable[tuple[Plan, float]] = ()) -> None:
         self._left: dict[Kind, float] = defaultdict(float)
         self._done: dict[Kind, float] = defaultdict(float)
         self._busy_s: dict[Kind, float] = defaultdict(float)
+        self._known_work: dict[Kind, float] = defaultdict(float)
+        self._known_s: dict[Kind, float] = defaultdict(float)
         for plan in to_do:
             self._left[kind_of(plan)] += expected_work(plan)
+        for plan, wall_s in known:
+            self._known_work[kind_of(plan)] += expected_work(plan)
+            self._known_s[kind_of(plan)] += wall_s
 
     def finished(self, plan: Plan, busy_s: float) -> None:
         """A run took a slot for so long."""
@@ -68,6 +85,9 @@ class Pace:
             if one.share is not None:
                 busy[kind_of(one.plan)] += one.elapsed_s
                 done[kind_of(one.plan)] += one.share * expected_work(one.plan)
+        for kind, work in self._known_work.items():
+            if not done[kind]:
+                busy[kind], done[kind] = self._known_s[kind], work
         if not sum(busy.values()):
             return None
         overall = sum(busy.values()) / sum(done.values())

@@ -14,7 +14,7 @@ from narrows.figures.style import queue_rank
 from narrows.runs.observed import EXPERIMENT, NO_LABEL, Observed, label
 
 REPETITION = "seed"
-_FIRST = {"off": 0, "no": 0, "none": 0, "text": 1, "listing": 2}  # the paper's own order
+_FIRST = {"off": 0, "no": 0, "none": 0, "text": 1, "listing": 2}  # before all other words
 _NUMBER = re.compile(r"^\s*([0-9.]+)\s*([A-Za-zµ/]*)")
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
 

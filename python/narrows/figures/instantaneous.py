@@ -1,4 +1,4 @@
-"""Instantaneous throughput of the speed test at the bottleneck over time (the paper's Figures 7 to 9).
+"""Instantaneous throughput of the speed test at the bottleneck over time.
 
 From the tap, in 10 ms bins: bytes of the test's own packets that left the bottleneck's queue. One row per
 qdisc, one line per repetition, at most three repetitions so that lines can be told apart.

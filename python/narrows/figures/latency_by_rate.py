@@ -1,8 +1,7 @@
-"""Latency by rate and qdisc (the paper's Figures 2, 4 and 6): the RTT samples of the speed test's own
-connection.
+"""Latency by rate and qdisc: the RTT samples of the speed test's own connection.
 
-The paper does not say which of NDT7's latencies it drew. We draw TCPInfo.RTT over the test, which is
-latency under load; the official client's "latency" is the last MinRTT, which is not.
+That is TCPInfo.RTT over the test, which is latency under load; the official NDT7 client's "latency" is the
+last MinRTT, which is not.
 """
 
 from __future__ import annotations

@@ -22,11 +22,23 @@ WINDOW = f"in each window of {FAIRNESS_WINDOW_NS / 1e9:g} s, after the warm-up"
 SHOWN = ("bbr", "cubic", "reno")
 """Of several CCAs the first of these is drawn."""
 
+Cases = Sequence[tuple[FlowCase, Sequence[Observed]]]
+"""Runs by condition; a study has words of its own for conditions."""
+
 SeriesOf = Callable[[FlowCase, ManyFlows], pl.DataFrame]
 """t_ns and value of a run; without rows: nothing to draw."""
 
+First = Callable[[FlowCase], bool]
 
-def fairness_over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
+
+def is_usual(case: FlowCase) -> bool:
+    """Whether a condition goes first where there are more than panels."""
+    return case.is_usual
+
+
+def fairness_over_time(
+    runs: Sequence[Observed], name: str, title: str, cases: Cases | None = None, first: First = is_usual
+) -> Result:
     """Jain's index, a panel per condition."""
 
     def jain(_: FlowCase, many: ManyFlows) -> pl.DataFrame:
@@ -35,10 +47,13 @@ def fairness_over_time(runs: Sequence[Observed], name: str, title: str) -> Resul
     caption = (
         f"Jain's index of what all flows delivered {WINDOW}; short windows read as less fair than long ones."
     )
-    return _over_time(runs, name, title, jain, lambda case: "Jain's index", 1.04, caption)
+    found = cases_of(runs) if cases is None else cases
+    return _over_time(found, name, title, jain, lambda case: "Jain's index", 1.04, caption, first)
 
 
-def shares_over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
+def shares_over_time(
+    runs: Sequence[Observed], name: str, title: str, cases: Cases | None = None, first: First = is_usual
+) -> Result:
     """The share of one CCA where several meet, a panel per condition."""
 
     def share(case: FlowCase, many: ManyFlows) -> pl.DataFrame:
@@ -46,9 +61,15 @@ def shares_over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
         return own.select("t_ns", (100 * pl.col("share")).alias("value"))
 
     caption = f"The CCA's share of what all flows delivered {WINDOW}."
+    found = cases_of(runs) if cases is None else cases
     return _over_time(
-        runs, name, title, share, lambda case: f"share of {_drawn(case).upper()} (%)", 104, caption
+        found, name, title, share, lambda case: f"share of {_drawn(case).upper()} (%)", 104, caption, first
     )
+
+
+def cases_of(runs: Sequence[Observed]) -> Cases:
+    """Runs by condition, in general words."""
+    return list(flow_cases(runs).items())
 
 
 def _drawn(case: FlowCase) -> str:
@@ -56,24 +77,25 @@ def _drawn(case: FlowCase) -> str:
 
 
 def _over_time(
-    runs: Sequence[Observed],
+    cases: Cases,
     name: str,
     title: str,
     series_of: SeriesOf,
     label_of: Callable[[FlowCase], str],
     top: float,
     caption: str,
+    first: First,
 ) -> Result:
     found: dict[FlowCase, dict[str, pl.DataFrame]] = {}
-    for case, same in flow_cases(runs).items():
+    for case, same in cases:
         for run in same:
             series = None if run.many is None else series_of(case, run.many).drop_nulls("value")
             if series is not None and series.height > 1:
                 found.setdefault(case, {})[run.run_id] = series
     if not found:
         return Missing(name, title, "no run here has such a series of what its flows delivered")
-    # Where there are more than places, the thesis' conditions come first, and of these those that moved most.
-    chosen = sorted(found, key=lambda case: (not case.is_thesis, -max(map(_moved, found[case].values()))))
+    # Where there are more than places, usual conditions come first, and of these those that moved most.
+    chosen = sorted(found, key=lambda case: (not first(case), -max(map(_moved, found[case].values()))))
     panels = [(case, lines) for case, lines in found.items() if case in chosen[:MAX_PANELS]]
     left_out = len(found) - len(panels)
     columns = min(COLUMNS, len(panels))

@@ -1,5 +1,4 @@
-"""Throughput by rate and qdisc as the speed test reported it (the paper's Figures 1, 3 and 5), and as
-utilisation."""
+"""Throughput by rate and qdisc as the speed test reported it, and as utilisation."""
 
 from __future__ import annotations
 

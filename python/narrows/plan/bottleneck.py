@@ -1,6 +1,6 @@
 """Shaper and queue of one direction of the bottleneck, as `tc` commands.
 
-HTB: root 1:, class 1:11 (as in the listing of Ray et al.), the queue under it as 110:. TBF: root 1:, the
+HTB: root 1:, class 1:11, the queue under it as 110:. TBF: root 1:, the
 queue under it. A qdisc that shapes by itself, or with nothing that shapes, is the root.
 """
 

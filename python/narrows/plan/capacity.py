@@ -23,7 +23,7 @@ FLOW_BYTES = 24 * 1024
 PACKET_BYTES = 7168
 """A full packet under way: the skb pair and head of the sender's retransmission queue, what the sender has
 written ahead of it, the head that the router copied; and, behind a gap that a flow does not slow down for
-(BBR), its like in the receiver's out-of-order queue. 1000 BBR flows at Core ran out of memory with 4096."""
+(BBR), its like in the receiver's out-of-order queue. With 4096, 1000 such flows ran out of memory."""
 ACK_BYTES = 1024
 """An acknowledgement that netem holds."""
 NODE_BYTES = 4 * MIB

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,11 +25,6 @@ from narrows.report.deviations import deviations
 from narrows.report.page import PageFigure, page
 from narrows.report.table import summary
 from narrows.runs.observed import NO_LABEL, Observed, label
-from narrows.studies.aqm.figures import paper_figures
-from narrows.studies.corescale.fairness_by_buffer import fairness_by_buffer
-from narrows.studies.corescale.fairness_by_occupancy import fairness_by_occupancy
-from narrows.studies.corescale.figures import chapter3_figures
-from narrows.studies.corescale.shares_by_queue import shares_by_queue
 
 MOST_LABELS = 4
 """Of one axis that are named above a set of `tc` lines."""
@@ -41,6 +36,15 @@ class Built:
 
     html: Path
     figures: tuple[Path, ...]
+    missing: tuple[Missing, ...]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Figures for a page, the files they were written to, and those that could not be drawn."""
+
+    figures: tuple[PageFigure, ...]
+    files: tuple[Path, ...]
     missing: tuple[Missing, ...]
 
 
@@ -57,12 +61,39 @@ def build(
     runs: Sequence[Observed], name: str, out: Path, progress: Callable[[str], None] | None = None
 ) -> Built:
     """Write OUT/report.html and OUT/figures/*; `progress` hears the name of each figure as it is drawn."""
-    folder = out / "figures"
+    good = [r for r in runs if r.ok]
+    drawn = draw(_figures(runs, good), out / "figures", progress)
+    html = out / "report.html"
+    out.mkdir(parents=True, exist_ok=True)
+    html.write_text(
+        page(
+            name=name,
+            runs=runs,
+            figures=drawn.figures,
+            missing=drawn.missing,
+            table=summary(good),
+            commands=tc_commands(runs),
+            deviations=deviations(runs),
+            conditions=[(axis, given(runs, axis)) for axis in axes(runs)],
+        ),
+        encoding="utf-8",
+    )
+    return Built(html, drawn.files, drawn.missing)
+
+
+def draw(
+    makers: Iterable[tuple[str, Callable[[], Result]]],
+    folder: Path,
+    progress: Callable[[str], None] | None = None,
+) -> Drawn:
+    """Draw figures one by one into a folder, as PNG, PDF and JSON. Each maker comes with its section.
+
+    Figures of an earlier report that are not drawn again are removed.
+    """
     files: list[Path] = []
     drawn: list[PageFigure] = []
     missing: list[Missing] = []
-    good = [r for r in runs if r.ok]
-    for section, make in _figures(runs, good):
+    for section, make in makers:
         result = make()
         if progress is not None:
             progress(result.name)
@@ -75,22 +106,7 @@ def build(
         result.close()
         drawn.append(PageFigure(section, result.name, result.title, result.caption, result.run_ids, image))
     _forget(folder, {figure.name for figure in drawn})
-    html = out / "report.html"
-    out.mkdir(parents=True, exist_ok=True)
-    html.write_text(
-        page(
-            name=name,
-            runs=runs,
-            figures=drawn,
-            missing=missing,
-            table=summary(good),
-            commands=tc_commands(runs),
-            deviations=deviations(runs),
-            conditions=[(axis, given(runs, axis)) for axis in axes(runs)],
-        ),
-        encoding="utf-8",
-    )
-    return Built(html, tuple(files), tuple(missing))
+    return Drawn(tuple(drawn), tuple(files), tuple(missing))
 
 
 def _figures(
@@ -123,34 +139,11 @@ def _figures(
                 lambda s=same, n=name, t=title, d=direction: sojourn_over_time(s, n, t, d),  # type: ignore[misc]
             )
     yield "Glitches", lambda: glitches_by_rate(good, "glitches", "Glitches per minute")
-    if any(run.tests for run in good):
-        for make in paper_figures(good):
-            yield "The paper's figures", make
-    for make in chapter3_figures(good):
-        yield "Many flows: chapter 3 of the thesis", make
     if any(run.read_many for run in good):
-        buffer_title = "What BBR's fairness to itself hangs on"
-        yield (
-            "Many flows: chapter 3 of the thesis",
-            lambda: fairness_by_buffer(good, "fairness_buffer", buffer_title),
-        )
-        full_title = "When BBR is unfair to itself"
-        yield (
-            "Many flows: chapter 3 of the thesis",
-            lambda: fairness_by_occupancy(good, "fairness_occupancy", full_title),
-        )
-        queue_title = "What the queue makes of CCAs that meet"
-        yield (
-            "Many flows: chapter 3 of the thesis",
-            lambda: shares_by_queue(good, "shares_queue", queue_title),
-        )
         title = "Fairness over time"
-        yield "Many flows: chapter 3 of the thesis", lambda: fairness_over_time(good, "fairness_time", title)
+        yield "Many flows", lambda: fairness_over_time(good, "fairness_time", title)
         share_title = "Shares over time"
-        yield (
-            "Many flows: chapter 3 of the thesis",
-            lambda: shares_over_time(good, "shares_time", share_title),
-        )
+        yield "Many flows", lambda: shares_over_time(good, "shares_time", share_title)
 
 
 def _forget(folder: Path, drawn: set[str]) -> None:

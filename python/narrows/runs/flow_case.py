@@ -1,4 +1,4 @@
-"""The conditions of a run of many flows, from its plan and kernel alone: scale, CCAs, flows, RTTs, buffer.
+"""The conditions of a run of many flows, from its plan and kernel alone: rate, CCAs, flows, RTTs, buffer.
 
 A condition is never read from the name of an experiment or of an axis, so any run with a flow tap serves.
 """
@@ -14,11 +14,8 @@ from typing import Any
 from narrows.plan.model import AtTime, LinkSummary, Plan, TcpBulk
 from narrows.plan.sysctls import asked_for
 from narrows.runs.observed import Observed
+from narrows.units import Rate, Size
 
-SCALES = {100_000_000: "edge", 1_000_000_000: "middle", 10_000_000_000: "core"}
-"""By rate of the bottleneck; EdgeScale and CoreScale are the thesis' words."""
-BUFFER_BYTES = {"edge": 3_000_000, "middle": 37_500_000, "core": 375_000_000}
-"""The thesis' buffers, about one BDP at 200 ms; the middle's is between them in proportion."""
 SEGMENTATION = ("tso", "gso", "gro")
 DROP_TAIL = ("bfifo", "pfifo")
 ETHERNET_MTU = 1500
@@ -34,13 +31,13 @@ Draw = tuple[int, tuple[tuple[str, int, int], ...]]
 class FlowCase:
     """One condition; runs of the same one differ by seed."""
 
-    scale: str
+    rate_bps: int
     mix: tuple[tuple[str, int], ...]
     """CCA and number of its flows, by name."""
     rtts_ms: tuple[float, ...]
     queue: str
-    buffer: float | None
-    """Limit over the scale's own buffer; None where there is no such limit."""
+    buffer_bytes: int | None
+    """What a drop-tail queue holds; None of any other queue."""
     start: str
     """"spread", or "together" where all flows start within a second."""
     offloads: str
@@ -78,27 +75,31 @@ class FlowCase:
         return plain and not self.kernel and not self.besides
 
     @property
-    def is_thesis(self) -> bool:
-        """The same with drop-tail and the scale's buffer."""
-        whole = self.buffer is not None and abs(self.buffer - 1) < 0.02
-        return self.is_usual and self.queue in DROP_TAIL and whole
-
-    @property
     def rtt(self) -> str:
         """ "20 ms", or "20+100 ms"."""
         return "+".join(f"{rtt:g}" for rtt in self.rtts_ms) + " ms"
 
+    @property
+    def rate(self) -> str:
+        """ "100 Mbit/s", or "10 Gbit/s"."""
+        return str(Rate(self.rate_bps))
+
+    def mixed(self) -> str:
+        """ "10 bbr + 10 reno"."""
+        return " + ".join(f"{count} {cca}" for cca, count in self.mix)
+
     def words(self) -> str:
         """For a table or a caption."""
-        mix = " + ".join(f"{count} {cca}" for cca, count in self.mix)
-        extra = [f"{self.queue} {self.variant}".strip()] if self.variant or not self.is_thesis else []
-        if self.buffer is not None and abs(self.buffer - 1) >= 0.02:
-            extra.append(f"buffer × {self.buffer:g}")
-        extra += ["starts together"] if self.start == "together" else []
+        holds = "" if self.buffer_bytes is None else str(Size(self.buffer_bytes))
+        queue = " ".join(word for word in (self.queue, holds, self.variant) if word)
+        return ", ".join([self.rate, self.mixed(), self.rtt, queue, *self.besides_words()])
+
+    def besides_words(self) -> list[str]:
+        """What is not as in every run: start, offloads, timers, kernel, and whatever else."""
+        extra = ["starts together"] if self.start == "together" else []
         extra += ["offloads on"] if self.offloads == "on" else []
         extra += [f"timers {self.timers}"] if self.timers != EXACT else []
-        extra += [word for word in (self.kernel, self.besides) if word]
-        return ", ".join([self.scale, mix, self.rtt, *extra])
+        return extra + [word for word in (self.kernel, self.besides) if word]
 
 
 def flow_case(run: Observed) -> FlowCase | None:
@@ -115,14 +116,13 @@ def flow_case(run: Observed) -> FlowCase | None:
         mix[item.cca] += item.flows
     used = {item.sender for item in items}
     rtts = {pair.base_rtt_ns / 1e6 for pair in run.link.pairs if used & set(pair.senders)}
-    scale = SCALES.get(int(rate), f"{rate / 1e6:g} Mbit/s")
     spread = max(item.start_spread_ns for item in items)
     return FlowCase(
-        scale=scale,
+        rate_bps=int(rate),
         mix=tuple(sorted(mix.items())),
         rtts_ms=tuple(sorted(rtts or {run.link.base_rtt_ns / 1e6})),
         queue=run.queue,
-        buffer=_buffer(run.link, scale),
+        buffer_bytes=_buffer_bytes(run.link),
         start="together" if spread <= TOGETHER_NS else "spread",
         offloads="on" if _offloads(plan) else "off",
         timers=_timers(plan),
@@ -143,9 +143,9 @@ def limit_bytes(link: LinkSummary) -> float | None:
     return float(limit) * (1 if link.queue == "bfifo" else link.mtu_bytes + ETHERNET_HEADER_BYTES)
 
 
-def _buffer(link: LinkSummary, scale: str) -> float | None:
-    size, whole = limit_bytes(link), BUFFER_BYTES.get(scale)
-    return None if size is None or whole is None else round(size / whole, 3)
+def _buffer_bytes(link: LinkSummary) -> int | None:
+    size = limit_bytes(link)
+    return None if size is None else int(size)
 
 
 def _path(link: LinkSummary) -> list[str]:
@@ -231,7 +231,14 @@ def flow_cases(runs: Iterable[Observed]) -> dict[FlowCase, list[Observed]]:
     }
 
     def order(case: FlowCase) -> tuple[Any, ...]:
-        scales = (*SCALES.values(), case.scale)
-        return (scales.index(case.scale), case.ccas, case.flows, case.rtts_ms, case.queue, case.words())
+        return (
+            case.rate_bps,
+            case.ccas,
+            case.flows,
+            case.rtts_ms,
+            case.queue,
+            case.buffer_bytes or 0,
+            case.words(),
+        )
 
     return {case: [found[case][draw] for draw in sorted(found[case])] for case in sorted(found, key=order)}

@@ -1,4 +1,4 @@
-"""A run of many flows, reduced to the quantities of chapter 3 of the thesis: a composition of other metrics.
+"""A run of many flows, reduced to a few quantities: a composition of other metrics.
 
 Definition: all quantities are of the measuring window that the flow tap kept, warm-up left out. A flow's
 goodput is what was acknowledged in its window over the window's length. Losses are what the bottleneck
@@ -9,7 +9,7 @@ of the drops of all flows, and the median over flows of that of each one's own d
 has windows of the mean RTT. Each constant, index and share carries the number of flows it is of.
 
 `moved` says how settled a cumulative metric was: its range over the last part of the record over its last
-value (the thesis stops below 1 % in 20 minutes). The last part is the window of the run's own stopping rule
+value. The last part is the window of the run's own stopping rule
 (`until_settled`); without one LAST_PART of the measured time, at most 20 minutes. `settled_ns` is when it
 first moved less than the rule's share, else 1 %, over that length. What is sampled after the flows were
 stopped does not count.

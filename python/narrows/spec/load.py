@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -298,6 +298,13 @@ def _check_unused(namespace: dict[str, Any], reached: dict[int, Any]) -> None:
                 where=axis.where,
                 remedy="pass it where a value belongs, or remove it",
             )
+
+
+def keep_labels(experiment: Experiment, kept: Mapping[str, Sequence[str]]) -> None:
+    """Leave only these labels of these axes, so that no other run is planned; each must keep one."""
+    for part in _reached(experiment.roots()).values():
+        if isinstance(part, Axis) and part.name in kept:
+            part.values = {label: part.values[label] for label in part.labels if label in kept[part.name]}
 
 
 def _axes(reached: dict[int, Any]) -> tuple[Axis, ...]:

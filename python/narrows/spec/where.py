@@ -10,10 +10,13 @@ import sys
 from types import TracebackType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_WRITTEN = tuple(os.path.join(_PACKAGE, folder, "") for folder in ("experiments", "studies"))
+"""What lies in the package and is written as a person's experiment is: examples and studies."""
 
 
 def _is_ours(filename: str) -> bool:
-    return os.path.abspath(filename).startswith(_PACKAGE) or filename.startswith("<frozen")
+    path = os.path.abspath(filename)
+    return (path.startswith(_PACKAGE) and not path.startswith(_WRITTEN)) or filename.startswith("<frozen")
 
 
 def caller() -> str:

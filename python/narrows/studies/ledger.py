@@ -1,4 +1,5 @@
-"""The ledger: every claim with its verdict, from all results below one directory; and how it is written."""
+"""The verdicts on all claims from stored runs, and how they are written: as a ledger of a row each, whole as
+Markdown, or for machines."""
 
 from __future__ import annotations
 
@@ -6,59 +7,25 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from types import ModuleType
 
-from narrows.runs.flow_case import flow_cases
 from narrows.runs.observed import Observed
-from narrows.studies.aqm.claims import r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, r12
-from narrows.studies.aqm.claims.evidence import PAPER_QUEUES, Facts, by, facts, usable
-from narrows.studies.corescale.claims import (
-    t01,
-    t02,
-    t03,
-    t04,
-    t05,
-    t06,
-    t07,
-    t08,  # fmt: skip
-)
-from narrows.studies.operator.claims import c1, c2, c3, c4, c5
-from narrows.studies.verdict import Verdict, Word, written
+from narrows.studies.covering import covering
+from narrows.studies.find import all_claims, claim_ids, studies
+from narrows.studies.verdict import MOVED, Number, Verdict, written
 
-CLAIMS: tuple[ModuleType, ...] = (
-    r01, r02, r03, r04, r05, r06, r07, r08, r09, r10, r11, r12, c1, c2, c3, c4, c5,
-    t01, t02, t03, t04, t05, t06, t07, t08,
-)  # fmt: skip
-TESTS, MANY = "Speed tests", "Many flows"
-PAPERS = {
-    "R": "Ray et al., *Characterizing the Impact of Active Queue Management on Speed Test Measurements* "
-    "(arXiv 2511.19213)",
-    "C": "Ledesma and Livingood, *Dual Queue & AQM Interplay Between CCAs and Speed Tests* (IETF 123, ICCRG)",
-    "T": "the thesis on fairness at scale whose chapter 3 is CoreScale (first at IMC 2021)",
-}
-"""By the first letter of a claim's id."""
+DECIDING = 3
+"""Numbers of a row of the ledger."""
+BUILD_DIGITS = 8
 
 
 def judge_all(runs: Sequence[Observed], only: Iterable[str] = ()) -> list[Verdict]:
-    """The verdicts, in the order of the claims."""
-    wanted = {name.upper() for name in only}
-    chosen = [m for m in CLAIMS if not wanted or m.CLAIM.id in wanted]
-    queues = {run.run_id: run.queue for run in runs if run.ok}
-    return [covering(module.judge(runs), queues) for module in chosen]
-
-
-def covering(verdict: Verdict, queues: Mapping[str, str]) -> Verdict:
-    """A claim on every AQM cannot hold by some of them: what was not measured is named, and the word is
-    weaker."""
-    if not verdict.claim.id.startswith("R") or verdict.claim.id == "R12":
-        return verdict
-    measured = {queues[run_id] for run_id in verdict.run_ids}
-    missing = [queue for queue in PAPER_QUEUES if queue not in measured]
-    if not missing or verdict.verdict == "not measured":
-        return verdict
-    word: Word = "holds in part" if verdict.verdict == "holds" else verdict.verdict
-    reason = f"{verdict.reason}; not measured: {', '.join(missing)}"
-    return dataclasses.replace(verdict, verdict=word, reason=reason)
+    """The verdicts, study by study and in the order of the claims; `only` may spell claims in any way."""
+    wanted = set(claim_ids(only)) or set(all_claims())
+    return [
+        covering(module.judge(runs), name, module, runs)
+        for claim, (name, module) in all_claims().items()
+        if claim in wanted
+    ]
 
 
 def to_json(verdicts: Sequence[Verdict]) -> str:
@@ -66,92 +33,127 @@ def to_json(verdicts: Sequence[Verdict]) -> str:
     return json.dumps([dataclasses.asdict(v) for v in verdicts], indent=1, ensure_ascii=False) + "\n"
 
 
-def sample(runs: Sequence[Observed]) -> list[str]:
-    """What was measured: how many runs, of which rates and repetitions. A line of each kind of runs."""
-    many = flow_cases(runs)
-    told = [_sample_of_tests(runs)] if usable(runs) or not many else []
-    if many:
-        repetitions = [len(same) for same in many.values()]
-        scales = ", ".join(dict.fromkeys(case.scale for case in many))
-        told.append(
-            f"{MANY}: {sum(repetitions)} runs at {scales}, {len(many)} conditions, "
-            f"{min(repetitions)} to {max(repetitions)} repetitions of each."
+def to_markdown(verdicts: Sequence[Verdict]) -> str:
+    """Every verdict with its reason and all of its numbers."""
+    return "\n\n".join(section(v) for v in verdicts) + "\n"
+
+
+def measured(verdicts: Sequence[Verdict], runs: Sequence[Observed]) -> dict[str, str]:
+    """For each study with a verdict that rests on runs: how many these are, when they were made, and on which
+    kernel."""
+    by_id = {run.run_id: run for run in runs}
+    found = {}
+    for name in studies():
+        ids = dict.fromkeys(
+            run_id for v in verdicts if all_claims()[v.claim.id][0] == name for run_id in v.run_ids
         )
-    return told
+        own = [by_id[run_id].manifest for run_id in ids if run_id in by_id]
+        if own:
+            found[name] = f"{len(own)}, made {_days(own)} on {_kernels(own)}"
+    return found
 
 
-def _sample_of_tests(runs: Sequence[Observed]) -> str:
-    good = usable(runs)
-    if not good:
-        return f"{TESTS}: no run is stored, so nothing is judged."
-    rates = sorted({facts(r).rate_mbps for r in good})
-    counts = [len(same) for same in by(good, *(f.name for f in dataclasses.fields(Facts))).values()]
-    span = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    failed = sum(not r.ok for r in runs)
-    return (
-        f"{TESTS}: {len(good)} runs at {', '.join(f'{rate:g}' for rate in rates)} Mbit/s, {len(counts)} "
-        f"conditions, {span} repetitions of each (the paper has 10). Failed runs, not counted: {failed}."
-    )
+def _days(manifests: Sequence[Mapping[str, object]]) -> str:
+    days = sorted({str(m["written_at"])[:10] for m in manifests if m.get("written_at")})
+    return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "on a day that is not known"
 
 
-def to_markdown(verdicts: Sequence[Verdict], measured: Sequence[str], old: str = "") -> str:
-    """For docs/claims.md; `measured` is what `sample` says. Of claims that nothing was measured for, and of
-    those that are not in `verdicts`, the row and the section stay as an `old` ledger has them."""
+def _kernels(manifests: Sequence[Mapping[str, object]]) -> str:
+    builds: dict[str, str] = {}
+    releases: dict[str, None] = {}
+    for manifest in sorted(manifests, key=lambda m: str(m.get("written_at", ""))):
+        kernel = manifest.get("kernel")
+        if isinstance(kernel, Mapping):
+            releases[str(kernel.get("release") or "of an unknown release").split()[0]] = None
+            builds[str(kernel.get("id") or "unknown")] = ""
+    if not builds:
+        return "a kernel that is not known"
+    last = list(builds)[-1][:BUILD_DIGITS]
+    of = f"build {last}" if len(builds) == 1 else f"{len(builds)} builds, the last {last}"
+    return f"Linux {', '.join(releases)} ({of})"
+
+
+def to_ledger(verdicts: Sequence[Verdict], runs: Sequence[Observed], where: str, old: str = "") -> str:
+    """docs/claims.md: a table for each study, a row for each claim. `where` says where the runs are.
+
+    A claim that nothing was measured for, or that is not among `verdicts`, keeps the row of an `old` ledger,
+    and a study of none that was measured what that says of its runs.
+    """
     kept = _Old(old)
-    judged = {
-        v.claim.id: v for v in verdicts if v.verdict != "not measured" or v.claim.id not in kept.sections
-    }
-    rows = {name: _row(v) for name, v in judged.items()}
-    sections = {name: _section(v) for name, v in judged.items()}
-    kinds = {line.split(":")[0]: line for line in (*kept.measured, *measured)}
-    ids = [m.CLAIM.id for m in CLAIMS if m.CLAIM.id in judged or m.CLAIM.id in kept.sections]
+    judged = {v.claim.id: v for v in verdicts if v.verdict != "not measured" or v.claim.id not in kept.rows}
+    told = measured(list(judged.values()), runs)
     lines = [
-        "# Verdicts on the paper's claims",
+        "# Verdicts",
         "",
-        "Written by `narrows claims --write`; computed from stored runs only. Pass marks are constants in",
-        "`python/narrows/claims/` and in the experiments; they are never moved to make a claim hold. "
-        "Intervals are 95 %",
-        "(medians by order statistics, deviations by bootstrap); without one, the values were too few.",
-        "",
-        *(f"- {letter}: {paper}" for letter, paper in PAPERS.items()),
-        "",
-        *(f"- {line}" for line in kinds.values()),
-        "",
-        "| claim | verdict | runs |",
-        "|---|---|---|",
+        "Each row is a claim of a paper, what our runs say of it, and the numbers that decide, with [95 %",
+        "interval], number of runs and conditions; without an interval the values were too few for one. This",
+        "page is written from stored runs by `narrows claims --write docs/claims.md`. Pass marks are in the",
+        "claims' own files and are never moved to make a claim hold.",
     ]
-    lines += [rows.get(name) or kept.rows[name] for name in ids]
-    text = "\n".join(lines) + "\n"
-    return text + "".join(f"\n{sections.get(name) or kept.sections[name]}\n" for name in ids)
+    for name, of in studies().items():
+        ids = [claim for claim, (study, _) in all_claims().items() if study == name]
+        rows = [_row(judged[one]) if one in judged else kept.rows.get(one, "") for one in ids]
+        rows = [row for row in rows if row]
+        if not rows:
+            continue
+        runs_of_it = f"Runs: {told[name]}; in `{where}`." if name in told else kept.runs.get(name)
+        lines += [
+            "",
+            f"## {name}: {of.title}",
+            "",
+            f"{of.paper}.",
+            *([runs_of_it] if runs_of_it else []),
+            f"The rest: [README](../python/narrows/studies/{name}/README.md), and the page that "
+            f"`narrows study {name}` draws.",
+            "",
+            "| claim | verdict | runs | decided by |",
+            "|---|---|---|---|",
+            *rows,
+        ]
+    return "\n".join(lines) + "\n"
 
 
 class _Old:
-    """What a ledger of before has, by claim."""
+    """What a ledger of before has: the rows by claim, and of each study which runs they rest on."""
 
     def __init__(self, text: str) -> None:
-        head, *parts = re.split(r"^## (?=\w+: )", text, flags=re.MULTILINE)
-        self.sections = {part.split(":")[0]: f"## {part.strip()}" for part in parts}
-        self.rows = {
-            match[1]: match[0]
-            for match in re.finditer(r"^\| (\w+): .*\|$", head, flags=re.MULTILINE)
-            if match[1] in self.sections
-        }
-        self.sections = {name: part for name, part in self.sections.items() if name in self.rows}
-        kinds = rf"^- ((?:{TESTS}|{MANY}): .*)$"
-        self.measured = [match[1] for match in re.finditer(kinds, head, flags=re.MULTILINE)]
+        self.rows = {m[1]: m[0] for m in re.finditer(r"^\| ([A-Z]+\d+): .*\|$", text, flags=re.MULTILINE)}
+        self.runs: dict[str, str] = {}
+        for part in re.split(r"^## (?=\w+: )", text, flags=re.MULTILINE)[1:]:
+            line = re.search(r"^Runs: .*$", part, flags=re.MULTILINE)
+            if line:
+                self.runs[part.partition(":")[0]] = line[0]
+
+
+def deciding(verdict: Verdict) -> list[Number]:
+    """The few numbers that a verdict turns on, of those that its claim says decide it: the smallest and the
+    largest of the first quantity, and the largest of the next."""
+    told = [n for n in verdict.numbers if n.name != MOVED and re.search(verdict.claim.decided_by, str(n))]
+    by_name: dict[str, list[Number]] = {}
+    for number in told:
+        by_name.setdefault(number.name, []).append(number)
+    found: list[Number] = []
+    for numbers in list(by_name.values())[:2]:
+        ordered = sorted(numbers, key=lambda n: n.value)
+        alike = written(ordered[0].value) == written(ordered[-1].value)
+        found += [ordered[-1]] if found or alike else [ordered[0], ordered[-1]]
+    return found[:DECIDING]
 
 
 def _row(v: Verdict) -> str:
-    return f"| {v.claim.id}: {v.claim.text} ({v.claim.source}) | **{v.verdict}** | {len(v.run_ids)} |"
+    numbers = "; ".join(str(n) for n in deciding(v)) or v.reason
+    claim = f"{v.claim.id}: {v.claim.text} ({v.claim.source})"
+    return f"| {claim} | **{v.verdict}** | {len(v.run_ids)} | {numbers} |"
 
 
-def _section(v: Verdict) -> str:
+def section(v: Verdict) -> str:
+    """A verdict as Markdown: reason, all numbers, cause, experiment, runs."""
     lines = [
         f"## {v.claim.id}: {v.verdict}",
         "",
-        f"{v.claim.text} ({v.claim.source} of the paper).",
+        f"{v.claim.text} ({v.claim.source}).",
         "",
-        _sentence(v.reason),
+        sentence(v.reason),
     ]
     if v.numbers:
         lines += [
@@ -164,11 +166,11 @@ def _section(v: Verdict) -> str:
             lines.append(
                 f"| {n.name} | {written(n.value)} | {interval} | {n.unit} | {n.n} | {n.conditions} |"
             )
-    if v.claim.id.startswith("T") and v.conditions:
+    if v.conditions:
         lines += ["", f"Measured: {v.conditions}."]
     if v.cause:
         lines += ["", v.cause]
-    lines += ["", f"Experiment: `experiments/{v.claim.experiment}`."]
+    lines += ["", f"Experiment: `{v.claim.name}`."]
     if v.run_ids:
         shown = " ".join(v.run_ids[:4])
         more = f" and {len(v.run_ids) - 4} more" if len(v.run_ids) > 4 else ""
@@ -176,5 +178,6 @@ def _section(v: Verdict) -> str:
     return "\n".join(lines)
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """With a capital letter and a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

@@ -15,6 +15,9 @@ from narrows.runs.observed import Observed
 
 Word = Literal["holds", "holds in part", "does not hold here", "not testable here", "not measured"]
 
+MOVED = "metric still moved at the end, worst run"
+"""The quantity that says how far from rest runs ended: it decides nothing by itself."""
+
 ROUNDING = 1e-9
 """Below this a figure is what double precision leaves of equal values, and is written as 0."""
 
@@ -32,6 +35,14 @@ class Claim:
     text: str
     source: str
     experiment: str
+    """The file's name."""
+    decided_by: str = ""
+    """A pattern of those numbers that the ledger's row shows; empty: all may be."""
+
+    @property
+    def name(self) -> str:
+        """The experiment as commands take it."""
+        return self.experiment.removesuffix(".py")
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,7 @@ class Verdict:
 
 def not_measured(claim: Claim, what: str) -> Verdict:
     """No stored run decides the claim."""
-    return Verdict(claim, "not measured", f"{what}: narrows run experiments/{claim.experiment}")
+    return Verdict(claim, "not measured", f"{what}: narrows run {claim.name}")
 
 
 def median_of(name: str, unit: str, values: Values, conditions: str) -> Number | None:

@@ -34,6 +34,11 @@ _OVER_TIME = (
 )
 
 
+def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
+    """What the study's page draws, each with its section."""
+    return [("The paper's figures", make) for make in paper_figures(runs)]
+
+
 def paper_figures(runs: Sequence[Observed]) -> list[Callable[[], Result]]:
     """One callable per figure, so that only one is in memory at a time."""
     made: list[Callable[[], Result]] = []

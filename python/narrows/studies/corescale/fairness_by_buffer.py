@@ -15,12 +15,13 @@ from matplotlib.ticker import FuncFormatter
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import MARK_COLOUR, PAGE_IN, canvas, panel_columns, styled
-from narrows.runs.flow_case import BUFFER_BYTES, EXACT, SCALES, FlowCase, flow_cases
+from narrows.runs.flow_case import EXACT
 from narrows.runs.observed import Observed
-from narrows.studies.corescale.figures import COLOURS
+from narrows.studies.corescale.by_flows import COLOURS
+from narrows.studies.corescale.case import BUFFER_BYTES, SCALES, Case, thesis_cases
 
 BITS = 8
-OTHERS: tuple[tuple[str, str, Callable[[FlowCase], bool]], ...] = (
+OTHERS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
     ("only the buffer differs", "o", lambda case: True),
     ("starts together", "^", lambda case: case.start == "together"),
     ("offloads on", "s", lambda case: case.offloads == "on"),
@@ -31,7 +32,7 @@ OTHERS: tuple[tuple[str, str, Callable[[FlowCase], bool]], ...] = (
 """What a marker says; the last that fits counts."""
 
 
-def buffer_in_bdp(case: FlowCase) -> float | None:
+def buffer_in_bdp(case: Case) -> float | None:
     """The queue's limit over rate × base RTT; None where the limit or the RTT is not one number."""
     rates = {scale: rate for rate, scale in SCALES.items()}
     if case.buffer is None or case.scale not in rates or len(case.rtts_ms) != 1 or not case.rtts_ms[0]:
@@ -42,7 +43,7 @@ def buffer_in_bdp(case: FlowCase) -> float | None:
 def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Result:
     """A panel per scale and number of flows, where there is more than one buffer."""
     points = {}
-    for case, same in flow_cases(runs).items():
+    for case, same in thesis_cases(runs).items():
         found = [run.many.jain for run in same if run.many is not None and run.many.jain is not None]
         at = buffer_in_bdp(case)
         if case.ccas == ("bbr",) and at is not None and found:
@@ -105,5 +106,5 @@ def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Resul
     return Drawing(name, title, caption, ids, figure)
 
 
-def _other(case: FlowCase) -> int:
+def _other(case: Case) -> int:
     return max(number for number, (_, _, fits) in enumerate(OTHERS) if fits(case))

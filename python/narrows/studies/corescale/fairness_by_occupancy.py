@@ -12,10 +12,10 @@ from matplotlib.lines import Line2D
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import PAGE_IN, canvas, styled
-from narrows.runs.flow_case import SCALES, flow_cases
 from narrows.runs.observed import Observed
+from narrows.studies.corescale.by_flows import COLOURS
+from narrows.studies.corescale.case import SCALES, thesis_cases
 from narrows.studies.corescale.fairness_by_buffer import buffer_in_bdp
-from narrows.studies.corescale.figures import COLOURS
 
 SHALLOW_BDP = 1.0
 
@@ -24,7 +24,7 @@ def fairness_by_occupancy(runs: Sequence[Observed], name: str, title: str) -> Re
     """One panel; colour by scale, open markers for less than a BDP of buffer."""
     points = [
         (case.scale, at < SHALLOW_BDP, run.many.occupancy_mean, run.many.jain, run)
-        for case, same in flow_cases(runs).items()
+        for case, same in thesis_cases(runs).items()
         if case.ccas == ("bbr",) and (at := buffer_in_bdp(case)) is not None
         for run in same
         if run.many is not None and run.many.occupancy_mean is not None and run.many.jain is not None

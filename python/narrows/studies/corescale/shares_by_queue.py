@@ -15,9 +15,10 @@ from matplotlib.lines import Line2D
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import PAGE_IN, canvas, queue_name, queue_rank, styled
-from narrows.runs.flow_case import DROP_TAIL, FlowCase, flow_cases
+from narrows.runs.flow_case import DROP_TAIL
 from narrows.runs.observed import Observed
-from narrows.studies.corescale.figures import COLOURS, MARKERS, mix_name, offset
+from narrows.studies.corescale.by_flows import COLOURS, MARKERS, mix_name, offset
+from narrows.studies.corescale.case import Case, thesis_cases
 
 Panel = tuple[str, int, tuple[float, ...]]
 """Scale, number of flows, base RTTs in ms."""
@@ -31,8 +32,8 @@ PER_FLOW = ("fq_codel", "sfq", "fq_pie", "cake", "fq")
 
 def shares_by_queue(runs: Sequence[Observed], name: str, title: str) -> Result:
     """A panel per scale, number of flows and base RTT where two CCAs met behind several queues."""
-    panels: dict[Panel, dict[FlowCase, list[Observed]]] = defaultdict(dict)
-    for case, same in flow_cases(runs).items():
+    panels: dict[Panel, dict[Case, list[Observed]]] = defaultdict(dict)
+    for case, same in thesis_cases(runs).items():
         told = [run for run in same if run.many is not None and _told(case) in run.many.shares]
         if told and _comparable(case):
             panels[case.scale, case.flows, case.rtts_ms][case] = told
@@ -64,7 +65,7 @@ def shares_by_queue(runs: Sequence[Observed], name: str, title: str) -> Result:
     return Drawing(name, title, caption, ids, figure)
 
 
-def _panel(axes: Axes, own: dict[FlowCase, list[Observed]], looks: Looks) -> None:
+def _panel(axes: Axes, own: dict[Case, list[Observed]], looks: Looks) -> None:
     queues = sorted({(case.queue, case.variant) for case in own}, key=_rank)
     for level in {case.count(_told(case)) / case.flows for case in own}:
         axes.axhline(100 * level, color="#4d4d4d", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
@@ -94,10 +95,10 @@ def _rank(queue: tuple[str, str]) -> tuple[bool, bool, tuple[int, str], str]:
     return (kind not in DROP_TAIL, kind in PER_FLOW, queue_rank(kind), variant)
 
 
-def _told(case: FlowCase) -> str:
+def _told(case: Case) -> str:
     return next((cca for cca in TOLD if cca in case.ccas), "") if len(case.ccas) == 2 else ""
 
 
-def _comparable(case: FlowCase) -> bool:
+def _comparable(case: Case) -> bool:
     """Whether only the queue differs from the thesis' condition."""
     return case.is_usual and (case.queue not in DROP_TAIL or case.is_thesis)

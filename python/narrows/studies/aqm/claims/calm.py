@@ -9,7 +9,7 @@ from narrows.studies.aqm.claims.evidence import by, glitch_rates, probe_losses, 
 from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, worst_of
 
 MAX_SPIKES_PER_MINUTE = 0
-MAX_TAIL_MS = 5
+MAX_TAIL_MS = 5  # p99 - median of the test's RTT
 
 
 def judge_calm(claim: Claim, chosen: list[Observed], conditions: str) -> Verdict:

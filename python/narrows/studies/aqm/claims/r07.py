@@ -10,7 +10,6 @@ from narrows.studies.aqm.claims.steadiness import say, upload_variation
 from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
 
 STABLE_VARIATION = 0.10
-SETTLING_S = 1
 
 CLAIM = Claim(
     "R7",

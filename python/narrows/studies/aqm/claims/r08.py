@@ -10,8 +10,7 @@ from narrows.studies.aqm.claims.evidence import usable, where
 from narrows.studies.aqm.claims.steadiness import say, upload_variation
 from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
 
-STABLE_VARIATION = 0.10
-SETTLING_S = 1
+STABLE_VARIATION = 0.10  # of the test's own 10 ms bins at the bottleneck, median over repetitions
 STABLE_QUEUES = ("fq_codel", "sfq")
 UNSTABLE_QUEUES = ("pfifo", "codel")
 

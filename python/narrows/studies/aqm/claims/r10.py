@@ -12,9 +12,9 @@ from narrows.runs.quantities import IDLE
 from narrows.studies.aqm.claims.evidence import by, rates_mbps, tails, usable, where
 from narrows.studies.verdict import Claim, Number, Verdict, comparisons, graded, ids, median_of, not_measured
 
-MAX_SHIFT_ERROR_MS = 0.5
-MAX_THROUGHPUT_CHANGE = 0.05
-MAX_WORKING_LATENCY_CHANGE_MS = 1
+MAX_SHIFT_ERROR_MS = 0.5  # idle latency minus (idle latency at the smallest base RTT + added)
+MAX_THROUGHPUT_CHANGE = 0.05  # of the throughput at the smallest base RTT
+MAX_WORKING_LATENCY_CHANGE_MS = 1  # of the probe's latency under load minus idle
 
 CLAIM = Claim(
     "R10",

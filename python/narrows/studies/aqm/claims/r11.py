@@ -21,8 +21,8 @@ from narrows.studies.aqm.claims.evidence import (
 )
 from narrows.studies.verdict import Claim, Number, Verdict, ids, not_measured
 
-SAME_MEAN = 0.05
-DIFFERENT_TAIL = 2
+SAME_MEAN = 0.05  # means of throughput within 5 % of each other
+DIFFERENT_TAIL = 2  # p99 of the probe's RTT, or the variation of throughput, differs by this factor
 MIN_REPETITIONS = 3
 EXAMPLES = 2
 MIN_PAIRS = 6  # fewer cannot show that there is no such pair
@@ -32,6 +32,7 @@ CLAIM = Claim(
     "Averages hide it: two conditions with similar means differ in tails, spikes and glitches",
     "sections 1, 4.2 and 5",
     "r11_averages_hide_tails.py",
+    decided_by=r"pairs|p99|glitches|variation",
 )
 
 

@@ -12,20 +12,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from narrows.metrics.statistics.settled import TOLERANCE
-from narrows.runs.flow_case import FlowCase, flow_cases
 from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
-from narrows.studies.verdict import Number, Verdict, Word, median_of
+from narrows.studies.corescale.case import Case, thesis_cases
+from narrows.studies.verdict import MOVED, Number, Verdict, Word, median_of
 
-MOVED = "metric still moved at the end, worst run"
-Cases = dict[FlowCase, list[Observed]]
+Cases = dict[Case, list[Observed]]
 ValueOf = Callable[[ManyFlows], float | None]
 SettledOf = Callable[[ManyFlows], Settled | None]
 
 
-def cases(runs: Iterable[Observed], wanted: Callable[[FlowCase], bool], *, thesis_only: bool = True) -> Cases:
+def cases(runs: Iterable[Observed], wanted: Callable[[Case], bool], *, thesis_only: bool = True) -> Cases:
     """Runs by condition; `thesis_only` leaves out other buffers, queues, starts, offloads and mixed RTTs."""
-    found = flow_cases(runs)
+    found = thesis_cases(runs)
     plain = {c: r for c, r in found.items() if not thesis_only or (c.is_thesis and len(c.rtts_ms) == 1)}
     return {case: same for case, same in plain.items() if wanted(case)}
 
@@ -36,7 +35,7 @@ def values(same: Sequence[Observed], value_of: ValueOf) -> list[float]:
     return [value for value in found if value is not None]
 
 
-def medians(name: str, unit: str, chosen: Cases, value_of: ValueOf) -> dict[FlowCase, Number]:
+def medians(name: str, unit: str, chosen: Cases, value_of: ValueOf) -> dict[Case, Number]:
     """The median over repetitions of each condition that has a value; told if they are of several lengths."""
     made = {
         case: median_of(name, unit, values(same, value_of), _conditions(case, same))
@@ -45,12 +44,12 @@ def medians(name: str, unit: str, chosen: Cases, value_of: ValueOf) -> dict[Flow
     return {case: number for case, number in made.items() if number is not None}
 
 
-def _conditions(case: FlowCase, same: Sequence[Observed]) -> str:
+def _conditions(case: Case, same: Sequence[Observed]) -> str:
     span = measured(same)
     return f"{case.words()}, runs of {span}" if " to " in span else case.words()
 
 
-def of_scale(numbers: Mapping[FlowCase, Number], scale: str) -> list[float]:
+def of_scale(numbers: Mapping[Case, Number], scale: str) -> list[float]:
     """The medians of all conditions of a scale."""
     return [number.value for case, number in numbers.items() if case.scale == scale]
 
@@ -63,7 +62,7 @@ def spread(found: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def by_scale(chosen: Cases, told: Mapping[str, Mapping[FlowCase, Number]]) -> list[str]:
+def by_scale(chosen: Cases, told: Mapping[str, Mapping[Case, Number]]) -> list[str]:
     """`edge: on losses 1.5 to 1.8, on halvings 1.4` of each scale."""
     found = []
     for scale in dict.fromkeys(case.scale for case in chosen):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from narrows.runs.flow_case import FlowCase
 from narrows.runs.many_flows import ManyFlows
 from narrows.runs.observed import Observed
+from narrows.studies.corescale.case import Case
 from narrows.studies.corescale.claims.drained import by_drain
 from narrows.studies.corescale.claims.many import (
     cases,
@@ -29,7 +29,7 @@ class ShareClaim:
     claim: Claim
     cca: str
     against: tuple[str, ...]
-    wanted: Callable[[FlowCase], bool]
+    wanted: Callable[[Case], bool]
     low: float
     high: float
     tells_drain: bool = False

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from narrows.metrics.statistics.settled import TOLERANCE
-from narrows.runs.flow_case import FlowCase
 from narrows.runs.observed import Observed
+from narrows.studies.corescale.case import Case
 from narrows.studies.corescale.claims.drained import by_drain
 from narrows.studies.corescale.claims.many import (
     Cases,
@@ -34,9 +34,10 @@ CLAIM = Claim(
     "BBR against itself: Jain's index down to 0.4 at Core, 0.7 beyond 10 flows at Edge",
     "Figure 3.4",
     "t05_bbr_against_itself.py",
+    decided_by=r"(core|edge), \d+ bbr, \d+ ms(\)|, runs)",
 )
 
-FACTORS: dict[str, Callable[[FlowCase], str]] = {
+FACTORS: dict[str, Callable[[Case], str]] = {
     "base RTT": lambda case: case.rtt,
     "flows": lambda case: str(case.flows),
     "start": lambda case: case.start,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.runs.flow_case import FlowCase
+from narrows.studies.corescale.case import Case
 from narrows.studies.corescale.claims.shares_of import ShareClaim
 from narrows.studies.verdict import Claim
 
@@ -16,7 +16,7 @@ CLAIM = Claim(
 )
 
 
-def _is_one_against_many(case: FlowCase) -> bool:
+def _is_one_against_many(case: Case) -> bool:
     return case.count("bbr") == 1 and case.flows > 2
 
 

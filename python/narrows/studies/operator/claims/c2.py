@@ -29,6 +29,7 @@ CLAIM = Claim(
     "DOCSIS-PIE halves classic loaded latency, about 50 ms to about 25 ms",
     "slide 8",
     "c2_docsis_pie.py",
+    decided_by=r"probe, median.*(fifo_35ms|docsis_pie)",
 )
 
 

@@ -20,7 +20,7 @@ from narrows.studies.operator.claims.cases import (
 from narrows.studies.verdict import Claim, Number, Verdict, comparisons, graded, ids, median_of, not_measured
 
 DIFFERENT_SHARE = 0.05  # of the advertised speed
-DIFFERENT_RETRANSMISSIONS = 2
+DIFFERENT_RETRANSMISSIONS = 2  # or retransmissions by this factor
 LEAST_RETRANSMISSIONS = 1e-4  # below this there are none to speak of
 BEFORE = "fifo"
 ITEMS = {"capacity": "test.down", "ndt7": "test", "l4s": "test"}

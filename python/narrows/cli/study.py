@@ -1,0 +1,219 @@
+"""`narrows study NAME`: makes a study's runs that are missing, draws its figures, prints its verdicts."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from narrows.cli.claims import print_verdicts
+from narrows.cli.format import console as make_console
+from narrows.cli.format import counted, table
+from narrows.cli.run import FAILED, _terminate, carry_out, make_engine
+from narrows.errors import KernelError
+
+if TYPE_CHECKING:
+    from narrows.cli.run_view import State
+    from narrows.engine.pace import Pace
+    from narrows.engine.types import Engine
+    from narrows.plan.model import Plan
+    from narrows.studies.chosen import Part
+
+AGAIN = "the same call of narrows study"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def study(
+        name: Annotated[
+            str | None, typer.Argument(metavar="[STUDY]", help="Which; without one, their list.")
+        ] = None,
+        claims: Annotated[
+            list[str] | None, typer.Option(help="Only what decides these: T5,T7; r8 and R08 are the same.")
+        ] = None,
+        size: Annotated[
+            str, typer.Option(help="Scale of a study that has several: core, or core-1000.")
+        ] = "",
+        seeds: Annotated[str, typer.Option(help="Repetitions: 0,1,2. Default: the study's own.")] = "",
+        only: Annotated[
+            str,
+            typer.Option(help="Of experiments with such an axis, these runs: 'rate=100Mbit queue=codel'."),
+        ] = "",
+        quick: Annotated[bool, typer.Option("--quick", help="A small part of it, for a first look.")] = False,
+        plan: Annotated[bool, typer.Option("--plan", help="Say what there is to do, and stop.")] = False,
+        jobs: Annotated[
+            int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
+        ] = None,
+        results: Annotated[
+            Path, typer.Option(help="Where runs lie, in a directory for each experiment.")
+        ] = Path("results"),
+        out: Annotated[
+            Path | None, typer.Option(help="Where the page goes; default: RESULTS/STUDY/report.")
+        ] = None,
+    ) -> None:
+        """Make a study's runs that are missing, draw its figures, judge its claims.
+
+        \b
+          narrows study                                # the studies
+          narrows study aqm --plan                     # how many runs, and how long they take on this machine
+          narrows study aqm                            # all of its claims; go on with the same call
+          narrows study aqm --quick                    # a small cut of it
+          narrows study corescale --claims T5,T7 --size core --seeds 0,1
+          narrows study --claims "r8 c2"               # of whichever study they are
+
+        The last line on standard output is the page that it wrote.
+        """
+        from narrows.studies.chosen import Asked, chosen
+        from narrows.studies.find import by_study
+
+        console = make_console()
+        if name is None and not claims:
+            _list(console)
+            return
+        seeded = tuple(seed.strip() for seed in seeds.split(",") if seed.strip())
+        named = {name: tuple(claims or ())} if name is not None else by_study(claims or ())
+        asked = {one: Asked(of, size, seeded, only, quick) for one, of in named.items()}
+        parts = {one: chosen(one, of) for one, of in asked.items()}
+        failed = 0
+        engine = _engine(console, plan)
+        paces = {one: _say(console, one, some, engine, results, jobs) for one, some in parts.items()}
+        if plan or engine is None:
+            return
+        for one, some in parts.items():
+            failed += _make(console, some, engine, results, jobs, paces[one])
+            page = _show(console, one, asked[one].claims, results, out or results / one / "report")
+            typer.echo(str(page))
+        if failed:
+            console.print(f"{counted(failed, 'run')} failed → {AGAIN} tries them again")
+            raise typer.Exit(FAILED)
+
+
+def _engine(console: Console, plan_only: bool) -> Engine | None:
+    """The engine; None where only the plan is asked for and there is no kernel yet."""
+    try:
+        return make_engine("uml")
+    except KernelError as error:
+        if not plan_only:
+            raise
+        console.print(f"{error.message} → {error.remedy}")
+        return None
+
+
+def about(seconds: float) -> str:
+    """A guess, without digits that it does not have: `20 s`, `35 min`, `3.5 h`."""
+    if seconds < 60:
+        return f"{max(10, 10 * round(seconds / 10))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _list(console: Console) -> None:
+    from narrows.studies.find import claims, experiments, studies
+
+    rows = [
+        [
+            name,
+            of.title,
+            f"{claims(name)[0].CLAIM.id} to {claims(name)[-1].CLAIM.id}",
+            len(experiments(name)),
+            of.paper.replace("*", ""),
+        ]
+        for name, of in studies().items()
+    ]
+    console.print(table(["study", "about", "claims", "experiments", "who claimed it"], rows))
+
+
+def _say(
+    console: Console,
+    name: str,
+    parts: Sequence[Part],
+    engine: Engine | None,
+    results: Path,
+    jobs: int | None,
+) -> Pace:
+    """Say how many runs, how many of them are there, and about how long the others take on this machine."""
+    from narrows.engine import layout
+    from narrows.engine.made_here import made_here
+    from narrows.engine.pace import Pace, guess_s, kind_of
+    from narrows.plan.model import run_id
+
+    kernel, agent = (engine.info.kernel_id, engine.info.agent_id) if engine else ("", "")
+    plans = [plan for part in parts for plan in part.plans]
+    runs: dict[str, Plan] = {run_id(plan, kernel=kernel, agent=agent): plan for plan in plans}
+    folders = [path for path in results.iterdir() if path.is_dir()] if results.is_dir() else []
+    missing = [
+        plan
+        for run, plan in runs.items()
+        if not any(layout.is_whole(layout.run_dir(folder, run)) for folder in folders)
+    ]
+    known = made_here(results)
+    seen = {kind_of(plan) for plan, _ in known}
+    unseen = {kind_of(plan): plan for plan in missing if kind_of(plan) not in seen}
+    pace = Pace(missing, [*known, *((plan, guess_s(plan)) for plan in unseen.values())])
+    cores = jobs or len(os.sched_getaffinity(0))
+    slots = max(1, min(cores, len(missing)))
+    console.print(
+        f"{name}: {counted(len(parts), 'experiment')}, {counted(len(runs), 'run')}, "
+        f"{len(runs) - len(missing)} there already, {len(missing)} to make"
+    )
+    if missing:
+        basis = (
+            "from runs that were made here" if not unseen else "a rough guess: none such was made here yet"
+        )
+        left = about(pace.left_s([], slots) or 0.0)
+        console.print(f"about {left} on {counted(slots, 'core')} of this machine ({basis})")
+    return pace
+
+
+def _make(
+    console: Console,
+    parts: Sequence[Part],
+    engine: Engine,
+    results: Path,
+    jobs: int | None,
+    pace: Pace,
+) -> int:
+    """Make what is missing, experiment after experiment; how many runs failed."""
+    from narrows.engine.runner import Runner
+    from narrows.store.finish import FinishPool
+
+    signal.signal(signal.SIGTERM, _terminate)
+    states: list[State] = []
+    with FinishPool(jobs or len(os.sched_getaffinity(0))) as finish:
+        for number, part in enumerate(parts, start=1):
+            console.print(f"{number} of {len(parts)}: {part.name}")
+            directory = results / part.name
+            runner = Runner(engine, part.plans, directory, finish, jobs=jobs)
+            states.append(carry_out(console, runner, directory, AGAIN, pace))
+    return sum(len(state.failed) for state in states)
+
+
+def _show(console: Console, name: str, claims: Sequence[str], results: Path, out: Path) -> Path:
+    """The study's page and verdicts, of all runs of its experiments that are there."""
+    from narrows.engine import layout
+    from narrows.runs.load import load
+    from narrows.studies.find import claims as claims_of
+    from narrows.studies.find import experiments
+    from narrows.studies.ledger import judge_all
+    from narrows.studies.page import build
+
+    places = [results / stem for stem in experiments(name)]
+    held = [place for place in places if any(layout.read_manifest(run) for run in place.glob("[!.]*"))]
+    runs = [run for place in held for run in load(place)]
+    verdicts = judge_all(runs, claims or [module.CLAIM.id for module in claims_of(name)])
+    progress = Console(stderr=True, highlight=False)
+    with progress.status("drawing") as status:
+        built = build(name, runs, verdicts, out, lambda figure: status.update(f"drawing {figure}"))
+    known = [v for v in verdicts if v.verdict != "not measured" or claims]
+    unknown = [v.claim.id for v in verdicts if v not in known]
+    if known:
+        print_verdicts(Console(highlight=False), known)
+    if unknown:
+        console.print(f"not measured: {', '.join(unknown)}")
+    return built.html

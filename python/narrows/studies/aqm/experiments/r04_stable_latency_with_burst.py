@@ -1,0 +1,12 @@
+"""Does latency stay stable with burst shaping when there is no cross traffic?
+
+Claim R4, Figure 4 of the paper. Stable: no excursion of the probe by 20 ms, and p99 of the speed test's own
+RTT near its median.
+"""
+
+from narrows.studies.aqm.testbed import lan, recorded, speed_test, third_party
+
+link = lan(["100 Mbit/s", "500 Mbit/s", "900 Mbit/s"], ["text", "listing"])
+test = speed_test()
+probe = third_party(test)
+recorded(5)

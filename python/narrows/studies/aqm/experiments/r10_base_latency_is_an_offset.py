@@ -1,0 +1,13 @@
+"""Does added base latency only shift latency, and leave throughput and latency under load alone?
+
+Claim R10, section 3 of the paper, which added delay by netem on the server and found only a constant
+offset. Here the delay is on the path beyond the router, because netem on a sending host changes TCP.
+"""
+
+from narrows.studies.aqm.testbed import cross_flow, lan, recorded, speed_test, third_party
+
+link = lan(["100 Mbit/s"], ["text"], ["500 us", "10500 us", "40500 us"])
+test = speed_test()
+probe = third_party(test)
+cross = cross_flow(test, "no", "up")
+recorded(3)

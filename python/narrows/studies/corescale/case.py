@@ -1,0 +1,71 @@
+"""A condition in the thesis' words: its scale, its buffer in units of the scale's own, and whether it is one
+of the thesis' conditions.
+
+EdgeScale and CoreScale are the thesis' words; the middle is between them in proportion.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from narrows.runs.flow_case import DROP_TAIL, FlowCase, flow_case, flow_cases
+from narrows.runs.observed import Observed
+
+SCALES = {100_000_000: "edge", 1_000_000_000: "middle", 10_000_000_000: "core"}
+"""By the bottleneck's rate in bit/s."""
+BUFFER_BYTES = {"edge": 3_000_000, "middle": 37_500_000, "core": 375_000_000}
+"""The thesis' buffers, about one BDP at 200 ms."""
+SAME_BUFFER = 0.02
+
+
+@dataclass(frozen=True, order=True)
+class Case(FlowCase):
+    """A condition of many flows as the thesis has it."""
+
+    @property
+    def scale(self) -> str:
+        """ "edge", "middle", "core", or the rate."""
+        return SCALES.get(self.rate_bps, f"{self.rate_bps / 1e6:g} Mbit/s")
+
+    @property
+    def buffer(self) -> float | None:
+        """The queue's limit over the scale's own buffer; None where there is no such limit."""
+        whole = BUFFER_BYTES.get(self.scale)
+        return None if whole is None or self.buffer_bytes is None else round(self.buffer_bytes / whole, 3)
+
+    @property
+    def is_thesis(self) -> bool:
+        """Whether nothing is unusual, and the queue is drop-tail of the scale's buffer."""
+        whole = self.buffer is not None and abs(self.buffer - 1) < SAME_BUFFER
+        return self.is_usual and self.queue in DROP_TAIL and whole
+
+    def words(self) -> str:
+        """For a table or a caption."""
+        extra = [f"{self.queue} {self.variant}".strip()] if self.variant or not self.is_thesis else []
+        if self.buffer is not None and abs(self.buffer - 1) >= SAME_BUFFER:
+            extra.append(f"buffer × {self.buffer:g}")
+        return ", ".join([self.scale, self.mixed(), self.rtt, *extra, *self.besides_words()])
+
+
+def thesis_case(run: Observed) -> Case | None:
+    """The condition of a run; None if it has no bulk flows with a CCA of their own, or no rate."""
+    found = flow_case(run)
+    return None if found is None else _of(found)
+
+
+def thesis_cases(runs: Iterable[Observed]) -> dict[Case, list[Observed]]:
+    """Good runs with a flow tap, by condition; smaller scales first."""
+    found = {_of(case): same for case, same in flow_cases(runs).items()}
+    return {case: found[case] for case in sorted(found, key=_order)}
+
+
+def _of(case: FlowCase) -> Case:
+    return Case(**{field.name: getattr(case, field.name) for field in dataclasses.fields(case)})
+
+
+def _order(case: Case) -> tuple[Any, ...]:
+    scales = (*SCALES.values(), case.scale)
+    return (scales.index(case.scale), case.ccas, case.flows, case.rtts_ms, case.queue, case.words())

@@ -1,0 +1,60 @@
+"""Whether a verdict rests on all conditions of its claim's experiment, and weaker words where it does not."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
+from types import ModuleType
+
+from narrows.runs.observed import Observed
+from narrows.spec.axis import SEED
+from narrows.studies.chosen import plans_of
+from narrows.studies.find import experiments_of, study
+from narrows.studies.verdict import Verdict, Word
+
+Condition = Callable[[Observed], Hashable]
+
+
+def covering(verdict: Verdict, name: str, module: ModuleType, runs: Sequence[Observed]) -> Verdict:
+    """A claim cannot hold by some of its conditions: what was not measured is named, and the word is weaker.
+
+    The conditions are those of its experiments; runs of any experiment count.
+    """
+    condition = study(name).condition
+    if condition is None or verdict.verdict in ("not measured", "not testable here"):
+        return verdict
+    there = {condition(run) for run in runs if run.ok and not run.kernel_config}
+    wanted = [(key, condition(planned)) for key, planned in _planned(name, module)]
+    missing = [key for key, each in wanted if each not in there]
+    if not missing:
+        return verdict
+    word: Word = "holds in part" if verdict.verdict == "holds" else verdict.verdict
+    kept = len(wanted) - len(missing)
+    reason = f"{verdict.reason}; measured: {kept} of {len(wanted)} conditions of its experiment"
+    absent = _absent([key for key, _ in wanted], missing)
+    return dataclasses.replace(verdict, verdict=word, reason=f"{reason}{absent}")
+
+
+def _absent(every: Sequence[Mapping[str, str]], missing: Sequence[Mapping[str, str]]) -> str:
+    """The labels of which no condition was measured: `, none with queue codel, sfq`."""
+    measured = [key for key in every if key not in missing]
+    told = []
+    for axis in dict.fromkeys(axis for key in every for axis in key):
+        labels = dict.fromkeys(key[axis] for key in every if axis in key)
+        gone = [label for label in labels if not any(key.get(axis) == label for key in measured)]
+        if gone and len(gone) < len(labels):
+            told.append(f"{axis} {', '.join(gone)}")
+    return f", none with {'; '.join(told)}" if told else ""
+
+
+@cache
+def _planned(name: str, module: ModuleType) -> tuple[tuple[Mapping[str, str], Observed], ...]:
+    """Every condition of a claim's experiments: its labels, and the plan of its first repetition as if it had
+    been carried out."""
+    found = []
+    for stem, file in experiments_of(name, module).items():
+        for plan in plans_of(file, 1):
+            key = {axis: label for axis, label in plan.key.items() if axis != SEED}
+            found.append((key, Observed("", stem, plan.question, plan.key, "planned", None, plan)))
+    return tuple(found)
