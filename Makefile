@@ -16,7 +16,7 @@ STUDY := $(sort $(wildcard experiments/r[0-9][0-9]_*.py))
 C ?= r12 c1 c2 c3 c4 c5
 CLAIMED := $(sort $(foreach c,$(C),$(wildcard experiments/$(c)_*.py)))
 
-.PHONY: help corescale demo bench fuzz setup agent kernel study claims lint test-fast test requirements clean
+.PHONY: help corescale demo bench wheel fuzz setup agent kernel study claims lint test-fast test requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,11 @@ claims: kernel ## run the experiments of some claims and judge them: C="c2 c3" S
 	    ./narrows run $$file --only 'seed=$(SEEDS)'; \
 	done
 	./narrows claims $(C)
+
+wheel: setup ## dist/*.whl: narrows for any directory, with agent, kernel recipe, experiments and evidence inside
+	rm -rf build
+	.venv/bin/pip wheel -q --no-deps --no-build-isolation -w dist .
+	rm -rf build
 
 bench: kernel agent ## speed and memory against their targets and against ns-3; about an hour (ROWS=ns3,flows-1000-reno: only these)
 	@bench/need_ns3.sh
