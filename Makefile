@@ -15,7 +15,7 @@ DEMO_RATES ?= 100Mbit,200Mbit
 DEMO_SEEDS ?= 0,1,2
 C ?= r12 c1 c2 c3 c4 c5
 
-.PHONY: help corescale demo bench fuzz setup agent kernel study claims lint test-fast test requirements clean
+.PHONY: help corescale demo bench wheel fuzz setup agent kernel study claims lint test-fast test requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,11 @@ corescale: kernel ## many flows through one bottleneck, with figures: SIZE=edge|
 
 claims: kernel ## run the experiments of some claims and judge them: C="c2 r8" SEEDS=0,1
 	./narrows study --claims '$(C)' --seeds '$(SEEDS)'
+
+wheel: setup ## dist/*.whl: narrows for any directory, with agent, kernel recipe, experiments and evidence inside
+	rm -rf build dist
+	.venv/bin/pip wheel -q --no-deps --no-build-isolation -w dist .
+	rm -rf build
 
 bench: kernel agent ## speed and memory against their targets and against ns-3; about an hour (ROWS=ns3,flows-1000-reno: only these)
 	@bench/need_ns3.sh

@@ -149,7 +149,7 @@ def test_guests_get_one_core_each(engine: UmlEngine) -> None:
 
 def test_a_missing_agent_is_an_error_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NARROWS_AGENT", raising=False)
-    monkeypatch.setattr(agent_binary, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(agent_binary, "BUILT", tmp_path / "narrows-agent")
     with pytest.raises(EngineError, match="make agent"):
         agent_binary.find()
     monkeypatch.setenv("NARROWS_AGENT", str(tmp_path / "nothing"))

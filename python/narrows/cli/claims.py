@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from narrows import data
 from narrows.cli.format import counted
 from narrows.errors import UsageError
 
@@ -34,8 +35,8 @@ COLOURS = {
     "not measured": "bright_black",
 }
 NUMBERS_IN_TABLE = 4
-PLACES = (Path("evidence"), Path("results"))
-"""Where runs are looked for: those that the repository keeps, and those that were made here."""
+EVIDENCE, RESULTS = Path("evidence"), Path("results")
+"""Where runs are looked for: those that come with narrows (here, else in the package) and those made here."""
 
 
 def register(app: typer.Typer) -> None:
@@ -72,7 +73,8 @@ def register(app: typer.Typer) -> None:
 
         wanted = claim_ids(only or [])
         remedy = "narrows study aqm makes one; --results DIR names another"
-        roots = [root for root in PLACES if root.exists()] if results is None else results
+        kept = EVIDENCE if EVIDENCE.is_dir() else data.at("evidence")
+        roots = [root for root in (kept, RESULTS) if root.exists()] if results is None else results
         if not roots:
             raise UsageError("neither evidence nor results is a directory here", remedy=remedy)
         for root in roots:

@@ -7,31 +7,26 @@ import os
 from functools import cache
 from pathlib import Path
 
+from narrows import data
 from narrows.errors import EngineError
 
 ENV = "NARROWS_AGENT"
-_CHECKOUT = Path(__file__).resolve().parents[3]
-_BUILT = (
-    "crates/target/release/narrows-agent",
-    "crates/target/x86_64-unknown-linux-gnu/release/narrows-agent",
-    "crates/target/x86_64-unknown-linux-musl/release/narrows-agent",
-)
+BUILT = data.at("bin/narrows-agent")
+"""In a checkout the newest build there, in a wheel the one that it was made with."""
 REMEDY = f"make agent   (or set {ENV} to a built binary)"
 
 
 def find() -> tuple[Path, str]:
-    """Path and id (SHA-256, hex) of the agent: `$NARROWS_AGENT`, else the newest build of this checkout."""
+    """Path and id (SHA-256, hex) of the agent: `$NARROWS_AGENT`, else the one that this package has."""
     chosen = os.environ.get(ENV)
     if chosen:
         path = Path(chosen).expanduser().absolute()
         if not os.access(path, os.X_OK) or not path.is_file():
             raise EngineError(f"{ENV} names {path}, which is no program", remedy=REMEDY)
         return path, _id(path, path.stat().st_mtime_ns)
-    found = [path for path in (_CHECKOUT / name for name in _BUILT) if path.is_file()]
-    if not found:
+    if not BUILT.is_file():
         raise EngineError("the agent has not been built", remedy=REMEDY)
-    path = max(found, key=lambda p: p.stat().st_mtime_ns)
-    return path, _id(path, path.stat().st_mtime_ns)
+    return BUILT, _id(BUILT, BUILT.stat().st_mtime_ns)
 
 
 @cache

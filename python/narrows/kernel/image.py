@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from narrows import data
 from narrows.errors import KernelError
 
 BUILD_STEPS_VERSION = 2
 """Raise it when `build.py` changes what comes out of the same source, fragment and patches."""
 
-KERNEL_DIR = Path(__file__).resolve().parents[3] / "kernel"
+KERNEL_DIR = data.at("kernel")
 FRAGMENT = KERNEL_DIR / "narrows.config"
 PATCHES = KERNEL_DIR / "patches"
 TRAINING = KERNEL_DIR / "training"
@@ -68,7 +69,7 @@ def recipe(own: str = "") -> str:
     if not FRAGMENT.is_file():
         raise KernelError(
             f"no kernel configuration at {FRAGMENT}",
-            remedy="run narrows from its checkout, or set NARROWS_KERNEL to a built kernel's directory",
+            remedy="install narrows again, or set NARROWS_KERNEL to a built kernel's directory",
         )
     digest = hashlib.sha256()
     for part in (FRAGMENT, *sorted(PATCHES.glob("*.patch")), *sorted(TRAINING.glob("*.[cp]*"))):
