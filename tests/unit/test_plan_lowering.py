@@ -421,6 +421,6 @@ def test_a_parameter_that_a_module_does_not_have_is_refused_with_its_name(tmp_pa
         machine(modules=["tcp_mine.ko {}"])
     """
     assert lab.plan(tmp_path, text.format("beta=50 window=8")).machine.modules[0].parameters
-    with pytest.raises(SpecError, match="tcp_mine.ko has no parameter 'betta'") as raised:
+    with pytest.raises(SpecError, match=r"tcp_mine\.ko has no parameter 'betta'") as raised:
         lab.plan(tmp_path, text.format("betta=50"))
     assert "beta" in str(raised.value.remedy)

@@ -113,13 +113,16 @@ class DirectionSpec:
                 f"bandwidth={bandwidth} has no effect under the shaper {shaper.label()}",
                 "leave out one of the two",
             )
-        for part in (self.queue, shaper):
+        parts: tuple[Qdisc | Shaper, ...] = (self.queue, shaper)
+        for part in parts:
             for name in sorted(part.given & set(part.options)):
                 default = part.parsed_default(name)
                 if default is None or part[name] == default:
                     continue
                 plain = part.with_value(name, default)
-                other = replace(self, **{"queue" if part is self.queue else "shaper": plain})
+                other = (
+                    replace(self, queue=plain) if isinstance(plain, Qdisc) else replace(self, shaper=plain)
+                )
                 if _said(other) == _said(self):
                     part.fail(f"{name}={part[name]} has no effect here", f"leave {name} out")
 

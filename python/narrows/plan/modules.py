@@ -29,8 +29,8 @@ def _module(made: machine, beside: Path, file: str, parameters: str = "") -> Mod
 
 
 def _check_parameters(made: machine, file: str, content: bytes, parameters: str) -> None:
-    """Refuse a parameter that the module does not have: the kernel would load it all the same and ignore the
-    word. What it has stands in its own description; a file without one is no module, and the guest says so."""
+    """Refuse a parameter that the module does not have: the kernel would load it all the same and ignore it.
+    What it has stands in its own description; a file without one is no module, and the guest says so."""
     if b"vermagic=" not in content:
         return
     known = sorted({name.decode() for name in re.findall(rb"\0?parmtype=(\w+):", content)})
