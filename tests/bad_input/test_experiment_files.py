@@ -44,6 +44,12 @@ CASES = {
     "a division by zero": (GOOD + "x = 1 / 0\n", 3, "ZeroDivisionError", "1 / 0"),
     "a file that exits": (GOOD + "import sys\nsys.exit(3)\n", 4, "SystemExit", ""),
     "an axis that is never used": (GOOD + 'axis("rate", ["1 Mbit/s", "2 Mbit/s"])\n', 3, "never used", ""),
+    "an option set on what was made": (GOOD + 'link.rate = "9 Mbit/s"\n', 3, "9 Mbit/s", "Link(rate=…)"),
+    "an option set on an item": (GOOD + 'flow.duration = "5 s"\n', 3, "5 s", "bulk(duration=…)"),
+    "a word that is assigned, not called": (GOOD + "repeat = 10\n", 3, "repeat = 10", "repeat(10)"),
+    "a tap that is assigned": (GOOD + 'tap = "off"\n', 3, "has no effect", "tap('off')"),
+    "a bandwidth under another shaper": (
+        good(("fq_codel()", 'cake(bandwidth="8 Mbit/s"), shaper=htb()')), 1, "8 Mbit/s", "leave out"),
     "a module that is not there": (GOOD + "import no_such_module\n", 3, "no_such_module", ""),
 }  # fmt: skip
 

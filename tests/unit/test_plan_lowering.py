@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import lab
 from narrows.errors import SpecError
 from narrows.plan.build import plan_file
 from narrows.plan.model import AfterItem, AtTime, Command, Plan, TcpBulk, WithItem
@@ -409,3 +410,17 @@ def test_on_any_dumbbell_every_host_reaches_every_other_through_the_bottleneck(
                     assert len(passed) < 10, passed
                 assert topology.bottleneck in passed
                 assert topology.path in passed
+
+
+def test_a_parameter_that_a_module_does_not_have_is_refused_with_its_name(tmp_path: Path) -> None:
+    described = b"\x7fELF\0vermagic=7.2.12\0parmtype=beta:int\0parmtype=window:int\0"
+    (tmp_path / "tcp_mine.ko").write_bytes(described)
+    text = """
+        link = Link(rate="10 Mbit/s", base_rtt="20 ms")
+        flow = bulk(duration="1 s")
+        machine(modules=["tcp_mine.ko {}"])
+    """
+    assert lab.plan(tmp_path, text.format("beta=50 window=8")).machine.modules[0].parameters
+    with pytest.raises(SpecError, match=r"tcp_mine\.ko has no parameter 'betta'") as raised:
+        lab.plan(tmp_path, text.format("betta=50"))
+    assert "beta" in str(raised.value.remedy)

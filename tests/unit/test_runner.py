@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from store_fakes import AGENT, KERNEL, FakeEngine, make_plan, wait_for
 from narrows.engine import layout, outdir
 from narrows.engine.events import Done, Event, Planned, Reading, Skipped, Started, Stopped
 from narrows.engine.runner import Runner
-from narrows.engine.types import RunFault
+from narrows.engine.types import Finished, RunFacts, RunFault
 from narrows.engine.work import duration_s, expected_work
 from narrows.errors import EngineError, PlanError, StoreError
 from narrows.plan.model import Plan, run_id
@@ -268,3 +269,25 @@ def test_reading_in_another_process_gives_the_same_answer(tmp_path: Path) -> Non
     with FinishPool(1) as finish:
         events = all_of(Runner(FakeEngine(fail_second, slots=1), PLANS, tmp_path, finish))
     assert sorted(e.status for e in events if isinstance(e, Done)) == ["failed", "ok", "ok"]
+
+
+def read_or_die(directory: Path, facts: RunFacts) -> Finished:
+    """Reads nothing; of one run it dies, as a reader does that the machine kills."""
+    plan = json.loads((directory / "plan.json").read_bytes())
+    if plan["seed"] == 2:
+        os._exit(9)
+    time.sleep(0.2)
+    return ingest(directory, facts)
+
+
+def test_a_reader_that_dies_costs_its_own_run_only_and_the_message_names_the_file(tmp_path: Path) -> None:
+    from narrows.store.finish import FinishPool
+
+    with FinishPool(2, read_or_die) as finish:
+        events = all_of(Runner(FakeEngine(slots=2), PLANS, tmp_path, finish))
+    done = {e.run_id: e for e in events if isinstance(e, Done)}
+    assert sorted(e.status for e in done.values()) == ["failed", "ok", "ok"]
+    (failed,) = (tmp_path / ".failed").iterdir()
+    message = json.loads((failed / "manifest.json").read_text())["error"]["line"]
+    assert "the largest is raw/" in message
+    assert "sample(tcp_info" in message

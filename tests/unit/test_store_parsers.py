@@ -107,6 +107,20 @@ def test_tcp_info_keeps_the_kernels_names_and_units() -> None:
     assert frame["flow"].unique().to_list() == ["tcp 10.0.2.1:80>10.0.0.1:40000"]
 
 
+def test_what_the_kernel_has_no_value_for_yet_is_no_sample() -> None:
+    head = "t_ns,src,sport,dst,dport,cca,state"
+    fields = "rtt,min_rtt,snd_ssthresh,pacing_rate,max_pacing_rate,rcv_rtt,snd_cwnd,bbr_min_rtt"
+    keys = "10.0.2.1,80,10.0.0.1,40000,bbr,ESTABLISHED"
+    none = "0,4294967295,2147483647,18446744073709551615,18446744073709551615,0,10,4294967295"
+    some = "10100,9000,7,1250000,18446744073709551615,8000,12,9000"
+    parsed = tcp_info.parse(f"{head},{fields}\n0,{keys},{none}\n10,{keys},{some}\n", "tcp-server")
+    assert series(parsed, "tcp_info.snd_cwnd") == [(0, 10.0), (10, 12.0)]
+    for field, value in (("rtt", 10100.0), ("min_rtt", 9000.0), ("snd_ssthresh", 7.0), ("rcv_rtt", 8000.0),
+                         ("pacing_rate", 1.25e6), ("bbr_min_rtt", 9000.0)):  # fmt: skip
+        assert series(parsed, f"tcp_info.{field}") == [(10, value)], field
+    assert series(parsed, "tcp_info.max_pacing_rate") == []
+
+
 @pytest.mark.parametrize(
     ("ndt7_field", "kernel_field"),
     [("RTT", "rtt"), ("SndCwnd", "snd_cwnd"), ("BytesRetrans", "bytes_retrans"), ("MinRTT", "min_rtt"),

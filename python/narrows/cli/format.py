@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -65,6 +68,16 @@ def cell(value: Any) -> str:
     return str(value)
 
 
+def name_unreadable(directories: Sequence[Path]) -> None:
+    """Say on stderr which runs are left out because their manifest cannot be read."""
+    for path in directories:
+        typer.echo(
+            f"warning: {path}: its manifest cannot be read, so the run is left out\n"
+            f"  → remove the directory, and narrows run makes it again",
+            err=True,
+        )
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     """A plain table without a frame; numbers to the right."""
     made = Table(box=None, pad_edge=False, header_style="bold")
@@ -87,13 +100,39 @@ def show(console: Console, format: Format, columns: Sequence[str], rows: Sequenc
 
 def as_json(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A JSON array of objects; missing is null."""
-    return json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=1, default=str)
+    return "".join(json_pieces(columns, [rows])).rstrip("\n")
 
 
 def as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """CSV with a header; missing is empty."""
+    return "".join(csv_pieces(columns, [rows])).rstrip("\n")
+
+
+Batches = Iterable[Sequence[Sequence[Any]]]
+
+
+def json_pieces(columns: Sequence[str], batches: Batches) -> Iterator[str]:
+    """A JSON array of objects, batch by batch; missing is null, and so is what JSON has no number for."""
+    before = "[\n "
+    for batch in batches:
+        for row in batch:
+            yield before + json.dumps(dict(zip(columns, map(_json, row), strict=True)), default=str)
+            before = ",\n "
+    yield "[]\n" if before.startswith("[") else "\n]\n"
+
+
+def _json(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def csv_pieces(columns: Sequence[str], batches: Batches) -> Iterator[str]:
+    """CSV with a header, batch by batch; missing is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue().rstrip("\n")
+    for batch in batches:
+        writer.writerows(batch)
+        yield text.getvalue()
+        text.seek(0)
+        text.truncate()
+    yield text.getvalue()

@@ -34,6 +34,7 @@ def register(app: typer.Typer) -> None:
 
         console = formats.console()
         results = Results(directory)
+        formats.name_unreadable(results.unreadable)
         runs = results.runs()
         if runs.height:
             fixed = ("virtual_s", "wall_s", "error")
@@ -44,7 +45,9 @@ def register(app: typer.Typer) -> None:
         rows = []
         for path in sorted(directory.iterdir()):
             if path.is_dir() and not path.name.startswith("."):
-                inner = Results(path).runs()
+                below = Results(path)
+                formats.name_unreadable(below.unreadable)
+                inner = below.runs()
                 if inner.height:
                     ok = inner.filter(status="ok").height
                     wall = float(inner["wall_s"].sum())

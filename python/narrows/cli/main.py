@@ -9,6 +9,7 @@ import importlib
 import os
 import pkgutil
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
 import typer
@@ -17,7 +18,7 @@ from rich.text import Text
 
 import narrows
 import narrows.cli
-from narrows.errors import NarrowsError
+from narrows.errors import NarrowsError, UsageError
 
 HELP = """An Internet-performance laboratory: the real Linux network stack in virtual time.
 
@@ -74,9 +75,21 @@ def print_error(error: NarrowsError) -> None:
     Console(stderr=True, soft_wrap=True, highlight=False).print(text)
 
 
+def _refuse_empty_words(words: Sequence[str]) -> None:
+    """An empty word is a variable that was not set; as a path it would be the current directory."""
+    for before, word in zip(("narrows", *words), words, strict=False):
+        name, equals, value = word.partition("=")
+        if not word.strip() or (word.startswith("--") and equals and not value.strip()):
+            what = f"the word after {before}" if not word.strip() else name
+            raise UsageError(
+                f"{what} is empty", remedy="a shell variable that is not set? leave the word out"
+            )
+
+
 def main() -> NoReturn:
     """Run one command. Exit codes: 1 failed, 2 wrong call or experiment, 130 interrupted."""
     try:
+        _refuse_empty_words(sys.argv[1:])
         build_app()()
     except NarrowsError as error:
         print_error(error)

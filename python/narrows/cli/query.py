@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from narrows.cli import format as formats
-from narrows.cli.format import Format
+from narrows.errors import UsageError
 
 TABLES = "runs, metrics, samples, queue, sojourn, flows, tcp_flows, tcp_events, tcp_samples"
 """All of them, written out: the table of their columns takes long to import."""
+
+
+ROWS_SHOWN = 1000
+"""Of a table, for people; a file for programs has all."""
+
+
+class QueryFormat(StrEnum):
+    """How the answer is printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +36,7 @@ def register(app: typer.Typer) -> None:
     def query(
         directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory of results.")],
         sql: Annotated[str, typer.Argument(metavar="SQL", help=f"Over {TABLES}.")],
-        format: Annotated[Format, typer.Option(help="How to print the answer.")] = Format.table,
+        format: Annotated[QueryFormat, typer.Option(help="How to print the answer.")] = QueryFormat.table,
     ) -> None:
         """Ask the tables in SQL (DuckDB).
 
@@ -30,11 +45,34 @@ def register(app: typer.Typer) -> None:
           narrows query results/aqm_study "select queue, direction, median(value) from metrics
               join runs using (run_id) where name = 'ndt7_rtt_mean_ms' group by all"
           narrows query DIR "select * from samples" --format csv > samples.csv
+          narrows query DIR "select * from queue" --format parquet > queue.parquet
 
-        `runs` has a column for each axis of the experiment. Tables, columns and units: docs/data.md. Nothing
-        can be changed by a query.
+        A table shows the first 1000 rows and says how many there are; csv, json and parquet have all of them
+        and need little memory however many. `runs` has a column for each axis of the experiment. Tables,
+        columns and units: docs/data.md. Nothing can be changed by a query.
         """
         from narrows.store.results import Results
 
-        columns, _, rows = Results(directory).query(sql)
-        formats.show(formats.console(), format, columns, rows)
+        results = Results(directory)
+        formats.name_unreadable(results.unreadable)
+        with results.asked(sql) as answer:
+            if format is QueryFormat.table:
+                shown = next(answer.batches(ROWS_SHOWN + 1), [])
+                console = formats.console()
+                console.print(formats.table(answer.columns, shown[:ROWS_SHOWN]))
+                if len(shown) > ROWS_SHOWN:
+                    console.print(
+                        f"The first {ROWS_SHOWN:,} of {answer.count():,} rows; "
+                        f"all of them: --format csv, json or parquet"
+                    )
+            elif format is QueryFormat.parquet:
+                if sys.stdout.isatty():
+                    raise UsageError(
+                        "Parquet is nothing for a terminal", remedy="narrows query … > FILE.parquet"
+                    )
+                answer.parquet_to_stdout()
+            else:
+                pieces = formats.json_pieces if format is QueryFormat.json else formats.csv_pieces
+                for piece in pieces(answer.columns, answer.batches()):
+                    sys.stdout.write(piece)
+                sys.stdout.flush()

@@ -6,7 +6,7 @@ queue under it. A qdisc that shapes by itself, or with nothing that shapes, is t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from narrows.errors import SpecError
 from narrows.plan.qdiscs import QueueContext, Words, arguments, words_of
@@ -104,6 +104,28 @@ class DirectionSpec:
         given = shaper[name]
         return given.bytes if isinstance(given, Size) else None
 
+    def _check_effects(self) -> None:
+        """Raise if an option says something that changes no word of `tc`."""
+        shaper = self.kind()
+        bandwidth = self.queue.options.get("bandwidth") and self.queue["bandwidth"]
+        if isinstance(self.queue, cake) and bandwidth is not None and not isinstance(shaper, own_shaper):
+            self.queue.fail(
+                f"bandwidth={bandwidth} has no effect under the shaper {shaper.label()}",
+                "leave out one of the two",
+            )
+        parts: tuple[Qdisc | Shaper, ...] = (self.queue, shaper)
+        for part in parts:
+            for name in sorted(part.given & set(part.options)):
+                default = part.parsed_default(name)
+                if default is None or part[name] == default:
+                    continue
+                plain = part.with_value(name, default)
+                other = (
+                    replace(self, queue=plain) if isinstance(plain, Qdisc) else replace(self, shaper=plain)
+                )
+                if _said(other) == _said(self):
+                    part.fail(f"{name}={part[name]} has no effect here", f"leave {name} out")
+
     def check(self, blame: SpecObject) -> None:
         """Raise if the shaper cannot pass one full frame, or its rates contradict."""
         shaper = self.kind()
@@ -117,6 +139,7 @@ class DirectionSpec:
                     where=_line(shaper, blame),
                     remedy=f'at least "{frame} B", or the rate is never reached',
                 )
+        self._check_effects()
         ceil = self._ceil()
         if ceil is not None and ceil < self.rate:
             raise SpecError(
@@ -165,6 +188,11 @@ def shaper_words(direction: DirectionSpec) -> Words:
             words["mtu"] = shaper["mtu"].tc()
         return {**words, **_link_layer(shaper)}
     return {}
+
+
+def _said(direction: DirectionSpec) -> tuple[object, ...]:
+    """Everything that `tc` is told of a direction."""
+    return direction.queue_words(), shaper_words(direction), _filters("", "", direction.queue)
 
 
 def _link_layer(shaper: Shaper) -> Words:

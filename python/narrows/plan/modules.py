@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
+from narrows.errors import did_you_mean
 from narrows.plan.model import Module
 from narrows.spec.observe import machine
 
@@ -18,7 +20,22 @@ def modules(made: machine) -> tuple[Module, ...]:
 def _module(made: machine, beside: Path, file: str, parameters: str = "") -> Module:
     path = beside / Path(file).expanduser()
     try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        content = path.read_bytes()
     except OSError as error:
         made.fail(f"modules: {path}: {error.strerror}", "kernel/README.md tells how to build a module")
+    _check_parameters(made, path.name, content, parameters)
+    digest = hashlib.sha256(content).hexdigest()
     return Module(name=path.stem, path=str(path), sha256=digest, parameters=parameters)
+
+
+def _check_parameters(made: machine, file: str, content: bytes, parameters: str) -> None:
+    """Refuse a parameter that the module does not have: the kernel would load it all the same and ignore it.
+    What it has stands in its own description; a file without one is no module, and the guest says so."""
+    if b"vermagic=" not in content:
+        return
+    known = sorted({name.decode() for name in re.findall(rb"\0?parmtype=(\w+):", content)})
+    for word in parameters.split():
+        name = word.partition("=")[0].replace("-", "_")  # as the kernel reads it
+        if name not in known:
+            remedy = did_you_mean(name, known) if known else "it takes none"
+            made.fail(f"modules: {file} has no parameter {name!r}", remedy)

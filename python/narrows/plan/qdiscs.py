@@ -126,6 +126,10 @@ def _cake(queue: Qdisc) -> Iterator[tuple[str, str]]:
     yield "rtt", queue["rtt"].tc()
     if queue["overhead"] is None:
         yield "raw", ""
+        if (
+            queue["atm"] != "noatm"
+        ):  # cells without an overhead: "raw" would take them back, so they come after
+            yield queue["atm"], ""
     else:
         yield queue["atm"], ""
         yield "overhead", str(queue["overhead"])

@@ -102,7 +102,7 @@ def write(runs: Iterable[Observed], path: Path) -> int:
 def read(path: Path) -> list[Observed]:
     """The runs of a shard; their numbers are put together when first asked for."""
     try:
-        frame = pl.read_parquet(path)
+        frame = pl.read_parquet(path, glob=False)
         formats = set(frame["format"])
     except (OSError, pl.exceptions.PolarsError) as error:
         raise StoreError(

@@ -115,6 +115,9 @@ def _wide(samples: pl.DataFrame, senders: Mapping[str, Sender]) -> pl.DataFrame 
         return None
     wide = rows.pivot(on="series", index=["source", "flow", "t_ns"], values="value")
     wide = wide.rename({name: name.removeprefix(PREFIX) for name in wide.columns} | {"flow": "label"})
+    # A threshold that was never set has no samples; until the first reduction it is infinite.
+    threshold = pl.col("snd_ssthresh") if "snd_ssthresh" in wide.columns else pl.lit(None, dtype=pl.Float64)
+    wide = wide.with_columns(threshold.fill_null(INFINITE_SSTHRESH).alias("snd_ssthresh"))
     return wide.sort("label", "t_ns") if set(FIELDS) <= set(wide.columns) else None
 
 

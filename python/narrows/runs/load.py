@@ -20,6 +20,7 @@ from narrows.runs.gather import RunTables, gather
 from narrows.runs.load_many import reader
 from narrows.runs.observed import Observed
 from narrows.runs.plans import read_plan
+from narrows.store import parquet
 
 _LIGHT = ("tcp_info.rtt", "rtt", "app_info.num_bytes", "app_info.elapsed_time", *loaders.SERIES)
 _TABLES = ("metrics", "samples", "sojourn")
@@ -66,7 +67,7 @@ def _again(folder: Path, plan: Plan, manifest: Mapping[str, Any]) -> Callable[[]
 def _tables(folder: Path, plan: Plan, manifest: Mapping[str, Any], *, light: bool) -> RunTables:
     frames = {}
     for name in _TABLES:
-        frame = pl.scan_parquet(folder / f"{name}.parquet")
+        frame = parquet.scan(folder / f"{name}.parquet")
         if light and name == "samples":
             frame = frame.filter(pl.col("series").is_in(_LIGHT))
         frames[name] = frame.collect()

@@ -17,6 +17,7 @@ from narrows.plan.model import Plan, TcpBulk, UntilSettled
 from narrows.runs.flow_case import limit_bytes
 from narrows.runs.flows_sampled import Sampled, Sender, flows_sampled
 from narrows.runs.many_flows import FlowTables, ManyFlows, Settling, many_flows
+from narrows.store import parquet
 
 LEVELS = {"value": "backlog_mean_bytes_", "lowest": "backlog_min_bytes_"}
 """The series of the tap mode "drops": mean and lowest backlog over time, per interval, whose length ends
@@ -38,16 +39,14 @@ def reader(folder: Path, plan: Plan) -> Callable[[], ManyFlows | None] | None:
 
 
 def _tapped(folder: Path) -> Sampled:
-    return Sampled(
-        *(pl.read_parquet(folder / f"tcp_{name}.parquet") for name in ("flows", "events", "samples"))
-    )
+    return Sampled(*(parquet.read(folder / f"tcp_{name}.parquet") for name in ("flows", "events", "samples")))
 
 
 def _sampled(folder: Path, plan: Plan) -> Sampled | None:
     bulks = [item for item in plan.traffic if isinstance(item, TcpBulk)]
     senders = {item.id: Sender(item.sender, item.cca or "default") for item in bulks}
     window = None if plan.flow_tap is None else plan.flow_tap.window
-    samples = pl.read_parquet(folder / "samples.parquet")
+    samples = parquet.read(folder / "samples.parquet")
     stop_ns = None if window is None else window.stop_ns
     return flows_sampled(
         samples, senders, 0 if window is None else window.start_ns, 2**63 - 1 if stop_ns is None else stop_ns
@@ -93,9 +92,9 @@ def _settling(rule: UntilSettled | None) -> Settling | None:
 def _drops(folder: Path, hop: str) -> pl.DataFrame:
     """t_ns and label of every packet dropped on its way down."""
     here = (pl.col("hop").cast(pl.String) == hop) & (pl.col("direction").cast(pl.String) == "down")
-    labels = pl.scan_parquet(folder / "flows.parquet").filter(here).select("flow", "label")
+    labels = parquet.scan(folder / "flows.parquet").filter(here).select("flow", "label")
     return (
-        pl.scan_parquet(folder / "queue.parquet")
+        parquet.scan(folder / "queue.parquet")
         .filter(here & (pl.col("event").cast(pl.String) == "drop"))
         .select("t_ns", "flow")
         .join(labels, on="flow", how="left")
@@ -107,7 +106,7 @@ def _drops(folder: Path, hop: str) -> pl.DataFrame:
 
 def _levels(folder: Path, hop: str) -> pl.DataFrame | None:
     mine = (pl.col("source").cast(pl.String) == hop) & (pl.col("direction").cast(pl.String) == "down")
-    rows = pl.scan_parquet(folder / "samples.parquet").filter(mine)
+    rows = parquet.scan(folder / "samples.parquet").filter(mine)
     series = pl.col("series").cast(pl.String)
     mean, lowest = (
         rows.filter(series.str.starts_with(start)).select("t_ns", pl.col("value").alias(name))

@@ -21,6 +21,7 @@ import narrows.runs
 from narrows.plan.model import Plan
 from narrows.runs.plans import read_plan
 from narrows.runs.score import A_DELAY, SCORE, score
+from narrows.store import parquet
 from narrows.store.results import Results
 
 FILE = "score.parquet"
@@ -48,11 +49,11 @@ def scores(
         if test is None:
             continue
         if _is_made(folder, test):
-            frames[run] = pl.read_parquet(folder / FILE)
+            frames[run] = parquet.read(folder / FILE)
         else:
             missing[run] = folder, test
     for run in _made(missing, workers):
-        frames[run] = pl.read_parquet(missing[run][0] / FILE)
+        frames[run] = parquet.read(missing[run][0] / FILE)
         if progress is not None:
             progress(run)
     return pl.concat(
@@ -78,7 +79,7 @@ def _made(missing: Mapping[str, tuple[Path, str]], workers: int) -> Iterator[str
 
 def _is_made(folder: Path, test: str) -> bool:
     path = folder / FILE
-    return path.exists() and pl.read_parquet_metadata(path).get(MADE_BY) == f"{version()} {test}"
+    return path.exists() and parquet.metadata(path).get(MADE_BY) == f"{version()} {test}"
 
 
 def make(folder: Path, run: str, test: str) -> None:
@@ -93,10 +94,10 @@ def make(folder: Path, run: str, test: str) -> None:
 
 def _tables(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Only the columns and rows that metrics read: a queue table has many times more."""
-    samples = pl.scan_parquet(folder / "samples.parquet").select(SERIES)
+    samples = parquet.scan(folder / "samples.parquet").select(SERIES)
     samples = samples.filter(pl.col("series").cast(pl.String).str.contains("|".join(A_DELAY)))
-    queue = pl.scan_parquet(folder / "queue.parquet").filter(pl.col("event").cast(pl.String) == "depart")
-    flows = pl.scan_parquet(folder / "flows.parquet")
+    queue = parquet.scan(folder / "queue.parquet").filter(pl.col("event").cast(pl.String) == "depart")
+    flows = parquet.scan(folder / "flows.parquet")
     return samples.collect(), queue.select(DEPARTURES).collect(), flows.collect()
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NoReturn, Self, dataclass_transform
 from narrows.errors import SpecError, UnitError, did_you_mean, nearest
 from narrows.spec.axis import Axis
 from narrows.spec.parsers import Parser, Wrong
-from narrows.spec.where import caller
+from narrows.spec.where import called_from_outside, caller
 
 Choose = Callable[[Axis], Any]
 
@@ -116,6 +116,17 @@ class SpecObject:
         """Raise the error of this object's line."""
         raise SpecError(f"{type(self).__name__}: {message}", where=self.where, remedy=remedy)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Only narrows' own code sets anything: `link.rate = …` in an experiment would have no effect."""
+        if called_from_outside():
+            what = f"{type(self).__name__}.{name} = {value!r} has no effect"
+            if name in self.options:
+                remedy = f"give it to the constructor: {type(self).__name__}({name}=…)"
+            else:
+                remedy = did_you_mean(name, self.options)
+            raise SpecError(what, where=caller(), remedy=remedy)
+        super().__setattr__(name, value)
+
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
@@ -125,6 +136,17 @@ class SpecObject:
 
     def __bool__(self) -> bool:
         return True
+
+    def parsed_default(self, name: str) -> Any:
+        """What an option is when nobody gives it; None of a required one."""
+        default = self.options[name].default
+        return None if default is _REQUIRED else self._parse(name, default)
+
+    def with_value(self, name: str, value: Any) -> Self:
+        """A copy with one option changed."""
+        other = copy.copy(self)
+        other.values = self.values | {name: value}
+        return other
 
     def label(self) -> str:
         """The label of this object as a value of an axis."""

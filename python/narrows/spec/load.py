@@ -5,6 +5,7 @@ The result is what the person wrote, axes still open. Expanding them is the plan
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import types
@@ -73,6 +74,7 @@ def load(path: Path | str) -> Experiment:
             where=f"{shown}:1",
             remedy='begin the file with it: """Does FQ-CoDel keep working latency low when …?"""',
         )
+    _check_words(module, source, shown)
     return _collect(module, shown, docstring)
 
 
@@ -161,6 +163,25 @@ def _line_of(where: str) -> str | None:
         return Path(file).read_text(encoding="utf-8").splitlines()[int(number) - 1].strip()
     except (OSError, ValueError, IndexError):
         return None
+
+
+def _check_words(module: types.ModuleType, source: str, shown: str) -> None:
+    """`repeat = 10` is not `repeat(10)`: a word of the language that holds a plain value would be ignored."""
+    words = getattr(sys.modules.get("narrows.spec"), "__all__", ())
+    for name in words:
+        value = vars(module).get(name)
+        if name not in vars(module) or callable(value) or isinstance(value, (SpecObject, Axis)):
+            continue
+        lines = [
+            node.lineno
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        ]
+        raise SpecError(
+            f"{name} = {value!r} has no effect",
+            where=f"{shown}:{lines[0]}" if lines else shown,
+            remedy=f"call it: {name}({value!r}); a constant of your own needs another name",
+        )
 
 
 # ---- collecting ------------------------------------------------------------------------------------------

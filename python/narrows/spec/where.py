@@ -29,6 +29,11 @@ def caller() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
+def called_from_outside() -> bool:
+    """Whether the caller of the function that asks is not narrows' own code."""
+    return not _is_ours(sys._getframe(2).f_code.co_filename)
+
+
 def of_traceback(traceback: TracebackType | None, experiment: str) -> str | None:
     """`file:line` of the innermost frame of the experiment file, or None if it has none."""
     found = None

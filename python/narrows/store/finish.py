@@ -11,10 +11,13 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 
+from narrows.engine import layout
 from narrows.engine.types import Finished, RunFacts, RunFault
 from narrows.store.ingest import fail, ingest
 
@@ -36,39 +39,77 @@ def _ready() -> None:
     """Does nothing; to answer, a reader must have imported this module."""
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes started in here inherit a blocked SIGINT: Ctrl-C while they still import would end them with
+    a traceback. Once prepared they ignore it anyway."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class FinishPool:
     """`finish` for the runner. Use as a context manager."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, read: Callable[[Path, RunFacts], Finished] = ingest) -> None:
+        self._read = read
         self._workers = max(1, workers)
         self._lock = threading.Lock()
+        self._alone = threading.Lock()
         # Readers of Polars stand beside guests that are pinned to cores: one thread each.
         os.environ.setdefault("POLARS_MAX_THREADS", "1")
-        self._pool = self._new()
+        self._pool = self._new(self._workers)
 
-    def _new(self) -> ProcessPoolExecutor:
+    def _new(self, workers: int) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
-            self._workers,
+            workers,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=_prepare,
             initargs=(os.getpid(),),
         )
 
     def __enter__(self) -> FinishPool:
-        self._pool.submit(_ready)  # the reader's imports take a second: let it begin beside the first guest
+        with _deaf():
+            self._pool.submit(_ready)  # the reader's imports take a second: it begins beside the first guest
         return self
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
     def __call__(self, directory: Path, facts: RunFacts) -> Finished:
-        """Ingest one run; blocks."""
+        """Ingest one run; blocks. When a reader dies, all runs that were being read lose theirs, and nobody
+        knows whose it was: each is read once more, alone, and only one that kills its reader again fails.
+        """
         pool = self._pool
         try:
-            return pool.submit(ingest, directory, facts).result()
+            with _deaf():
+                reading = pool.submit(self._read, directory, facts)
+            return reading.result()
         except BrokenProcessPool:
             with self._lock:
                 if self._pool is pool:
-                    self._pool = self._new()
-            fault = RunFault("store", "the reader of this run's files died; out of memory?")
-            return fail(directory, facts, fault)
+                    self._pool = self._new(self._workers)
+        try:
+            with self._alone, self._new(1) as alone:
+                with _deaf():
+                    reading = alone.submit(self._read, directory, facts)
+                return reading.result()
+        except BrokenProcessPool:
+            return fail(
+                directory, facts, RunFault("store", f"the reader of this run's files died: {_why(directory)}")
+            )
+
+
+def _why(directory: Path) -> str:
+    """The likeliest cause, with the file and what to set."""
+    files = [path for path in (directory / layout.RAW).iterdir() if path.is_file()]
+    largest = max(files, key=lambda path: path.stat().st_size, default=None)
+    if largest is None:
+        return "out of memory?"
+    size_mb = largest.stat().st_size / 1e6
+    return (
+        f"out of memory? the largest is raw/{largest.name} with {size_mb:.0f} MB "
+        f'→ record less: sample(tcp_info="1 s") or sample(tcp_info=None), tap("summary") or tap("drops")'
+    )

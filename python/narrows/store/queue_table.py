@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from narrows.plan.model import Hop
-from narrows.store import reasons, schema, tap
+from narrows.store import parquet, reasons, schema, tap
 
 SLICE_PACKETS = 4_000_000
 _ARRIVE, _MARK, _DEPART, _DROP = range(4)  # order of schema.EVENT
@@ -59,7 +59,7 @@ def write(path: Path, run_id: str, hops: tuple[Hop, ...], packets: NDArray[Any],
         schema.write(frame, part)
         height += frame.height
         parts.append(part)
-    pl.scan_parquet(parts).sink_parquet(path, compression="zstd", compression_level=3)
+    parquet.scan(parts).sink_parquet(path, compression="zstd", compression_level=3)
     for part in parts:
         part.unlink()
     return height

@@ -6,6 +6,8 @@ Read only. Frames are Polars'; `narrows.store.pandas_frames` makes Pandas' of th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import polars as pl
 
 from narrows.engine import layout
 from narrows.errors import StoreError, did_you_mean
-from narrows.store import schema
+from narrows.store import parquet, schema
 from narrows.store.schema import KERNEL_AXIS
 
 RUN_COLUMNS: dict[str, Any] = {
@@ -43,6 +45,40 @@ RUN_COLUMNS: dict[str, Any] = {
 }
 RUN_ID_HEX_DIGITS = 16
 QUESTIONS = {"SELECT", "EXPLAIN", "RELATION"}
+BATCH_ROWS = 10_000
+STDOUT = "/dev/stdout"
+
+
+class Answer:
+    """One answer of DuckDB, read in pieces."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, query: str) -> None:
+        self._connection = connection
+        self._query = query
+        self._result = connection.execute(query)
+        description = self._result.description or []
+        self.columns = [column[0] for column in description]
+        self.types = [str(column[1]) for column in description]
+
+    def batches(self, rows: int = BATCH_ROWS) -> Iterator[list[tuple[Any, ...]]]:
+        """Rows in order, some at a time, so that memory is bounded by a batch."""
+        while self.columns and (batch := self._result.fetchmany(rows)):
+            yield batch
+
+    def count(self) -> int:
+        """How many rows the whole answer has; of a SELECT only. The rest of `batches` is lost."""
+        self._as_view()
+        found = self._connection.execute("SELECT count(*) FROM the_answer").fetchone()
+        return int(found[0]) if found else 0
+
+    def parquet_to_stdout(self) -> None:
+        """Write the whole answer to standard output as one Parquet file."""
+        self._as_view()
+        self._connection.execute(f"COPY the_answer TO '{STDOUT}' (FORMAT parquet, COMPRESSION zstd)")
+
+    def _as_view(self) -> None:
+        """Under a name, not in brackets: what a person wrote may end in a semicolon or a comment."""
+        self._connection.execute(f"CREATE OR REPLACE TEMP VIEW the_answer AS {self._query}")
 
 
 class Results:
@@ -51,6 +87,18 @@ class Results:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._manifests = _manifests(directory)
+        self.unreadable = tuple(_unreadable(directory))
+        """Directories of runs whose manifest cannot be read: none of their numbers count."""
+
+    def __repr__(self) -> str:
+        failed = len(self._manifests) - len(self.run_ids)
+        names = ", ".join(sorted({str(m.get("experiment")) for m in self._manifests.values()}))
+        axes = ", ".join(dict.fromkeys(a for m in self._manifests.values() for a in m.get("key", {})))
+        told = f"{len(self.run_ids)} runs" + (f" and {failed} failed" if failed else "")
+        return (
+            f"<results in {self.directory}: {told}; experiments: {names or 'none'}; axes: {axes or 'none'}; "
+            f"tables: {', '.join(schema.TABLES)}>"
+        )
 
     @property
     def run_ids(self) -> list[str]:
@@ -103,7 +151,8 @@ class Results:
         head = ["run_id", "experiment", "status"]
         order = head + list(names.values()) + [name for name in fixed if name not in head]
         types = RUN_COLUMNS | {name: pl.String() for name in names.values()}
-        return pl.DataFrame(rows, schema={name: types[name] for name in order})
+        frame = pl.DataFrame(rows, schema={name: types[name] for name in order})
+        return frame.with_columns(pl.col("run_id").cast(schema.LABEL))  # as in the tables, to join on it
 
     def table(self, name: str) -> pl.LazyFrame:
         """A table of all whole runs, not yet read."""
@@ -111,7 +160,7 @@ class Results:
             raise StoreError(f"no table {name}", remedy=did_you_mean(name, schema.TABLES))
         files = [layout.run_dir(self.directory, run) / f"{name}.parquet" for run in self.run_ids]
         files = [file for file in files if file.exists()]
-        return pl.scan_parquet(files) if files else schema.empty(name).lazy()
+        return parquet.scan(files) if files else schema.empty(name).lazy()
 
     def metrics(self, **equals: str) -> pl.DataFrame:
         """Figures; `name=`, `source=`, `direction=`, `run_id=` choose rows."""
@@ -137,13 +186,16 @@ class Results:
         frame = self.table(table)
         if "run_id" in equals and len(equals["run_id"]) < RUN_ID_HEX_DIGITS:
             equals = equals | {"run_id": self.find(equals["run_id"])}
-        for column, value in equals.items():
+        for column in equals:
             if column not in schema.TABLES[table]:
                 raise StoreError(
                     f"table {table} has no column {column}", remedy=did_you_mean(column, schema.TABLES[table])
                 )
-            frame = frame.filter(pl.col(column).cast(pl.String) == value)
-        return frame.collect()
+        wanted = [pl.col(column).cast(pl.String) == value for column, value in equals.items()]
+        found = frame.filter(*wanted).collect()
+        if not found.height:
+            _values_exist(frame, equals)
+        return found
 
     def sql(self, query: str) -> pl.DataFrame:
         """The answer to a query over the tables of docs/data.md as views (DuckDB)."""
@@ -151,22 +203,24 @@ class Results:
         return _to_frame(columns, types, rows)
 
     def query(self, query: str) -> tuple[list[str], list[str], list[tuple[Any, ...]]]:
-        """Column names, DuckDB's type names, and rows. The files cannot be changed by a query."""
+        """Column names, DuckDB's type names, and all rows. The files cannot be changed by a query."""
+        with self.asked(query) as answer:
+            return answer.columns, answer.types, [row for batch in answer.batches() for row in batch]
+
+    @contextmanager
+    def asked(self, query: str) -> Iterator[Answer]:
+        """The answer to one question, its rows not yet read: a table may have more than fit into memory."""
         connection = duckdb.connect(":memory:")
         try:
             self._views(connection)
             # From here on only our files can be read, and only questions are carried out.
-            allowed = str(self.directory.resolve()).replace("'", "''")
-            connection.execute(f"SET allowed_directories=['{allowed}/']")
+            here = self.directory.resolve()
+            allowed = "'" + str(here).replace("'", "''") + "'"
+            connection.execute(f"SET allowed_directories=[{allowed}, {parquet.pattern(here)}]")
+            connection.execute(f"SET allowed_paths=['{STDOUT}']")
             connection.execute("SET enable_external_access=false")
             connection.execute("SET lock_configuration=true")
-            _only_questions(connection, query)
-            answer = connection.execute(query)
-            if answer.description is None:
-                return [], [], []
-            names = [column[0] for column in answer.description]
-            types = [str(column[1]) for column in answer.description]
-            return names, types, answer.fetchall()
+            yield Answer(connection, _the_question(connection, query))
         except duckdb.Error as error:
             raise StoreError(
                 f"the query failed: {str(error).strip()}",
@@ -186,7 +240,9 @@ class Results:
             files = [layout.run_dir(self.directory, run) / f"{name}.parquet" for run in self.run_ids]
             files = [file.resolve() for file in files if file.exists()]
             if files:
-                listing = ", ".join("'" + str(file).replace("'", "''") + "'" for file in files)
+                for file in files:
+                    parquet.schema(file)
+                listing = ", ".join(map(parquet.pattern, files))
                 connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{listing}])")
             else:
                 empty = ", ".join(
@@ -195,14 +251,29 @@ class Results:
                 connection.execute(f"CREATE TABLE {name} ({empty})")
 
 
-def _only_questions(connection: duckdb.DuckDBPyConnection, query: str) -> None:
-    """Refuse all but SELECT and EXPLAIN: COPY could overwrite a run's files."""
-    for statement in connection.extract_statements(query):
-        if statement.type.name not in QUESTIONS:
-            raise StoreError(
-                f"{statement.type.name} is not a question; results cannot be changed by a query",
-                remedy="SELECT …; to keep the answer: --format csv > FILE",
-            )
+def _values_exist(frame: pl.LazyFrame, equals: dict[str, str]) -> None:
+    """Raise where a wanted value is in no row at all: it is misspelt, not absent under these conditions."""
+    for column, value in equals.items():
+        known = frame.select(pl.col(column).cast(pl.String).unique()).collect()[column].drop_nulls().to_list()
+        if known and value not in known:
+            raise StoreError(f"no row has the {column} {value!r}", remedy=did_you_mean(value, sorted(known)))
+
+
+def _the_question(connection: duckdb.DuckDBPyConnection, query: str) -> str:
+    """The statement. All but one SELECT or EXPLAIN is refused: COPY could overwrite a run's files, and of two
+    only one would be answered."""
+    statements = connection.extract_statements(query)
+    if len(statements) != 1:
+        raise StoreError(
+            "the query is empty" if not statements else f"{len(statements)} statements in one query",
+            remedy='one question, such as "select * from metrics"; union all joins several',
+        )
+    if statements[0].type.name not in QUESTIONS:
+        raise StoreError(
+            f"{statements[0].type.name} is not a question; results cannot be changed by a query",
+            remedy="SELECT …; to keep the answer: --format csv > FILE",
+        )
+    return str(statements[0].query)
 
 
 def _manifests(directory: Path) -> dict[str, dict[str, Any]]:
@@ -224,6 +295,14 @@ def _manifests(directory: Path) -> dict[str, dict[str, Any]]:
             if manifest is not None and manifest.get("run_id") == path.name:
                 found[path.name] = manifest
     return found
+
+
+def _unreadable(directory: Path) -> Iterator[Path]:
+    for path in sorted(directory.iterdir()):
+        if not path.name.startswith(".") and (path / layout.MANIFEST).exists():
+            manifest = layout.read_manifest(path)
+            if manifest is None or manifest.get("run_id") != path.name:
+                yield path
 
 
 def _run_row(manifest: dict[str, Any], directory: Path) -> dict[str, Any]:

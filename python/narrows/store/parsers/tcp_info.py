@@ -44,6 +44,17 @@ _PACKETS = {
     "reord_seen", "rcv_ooopack", "reordering",
 }  # fmt: skip
 
+NONE_YET: dict[str, frozenset[float]] = {
+    "min_rtt": frozenset({2.0**32 - 1}),  # ~0U of the windowed minimum (include/linux/win_minmax.h)
+    "snd_ssthresh": frozenset({float(0x7FFFFFFF)}),  # TCP_INFINITE_SSTHRESH
+    "pacing_rate": frozenset({2.0**64, -1.0}),  # ~0UL as a float, or as a signed integer of Go's: not paced
+    "max_pacing_rate": frozenset({2.0**64, -1.0}),  # no limit
+    "rtt": frozenset({0.0}),
+    "rcv_rtt": frozenset({0.0}),
+}
+"""What the kernel says of a field that has no value yet, or no limit. Such an instant has no row: a number
+that is none would be averaged."""
+
 # TCPInfo of NDT7 (github.com/m-lab/tcp-info) → kernel. Names not here are turned by `kernel_name`.
 _NDT7_NAMES = {
     "CAState": "ca_state", "WScale": "wscale", "AppLimited": "delivery_rate_app_limited", "RTO": "rto",
@@ -74,6 +85,15 @@ def kernel_name(ndt7_field: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", ndt7_field).lower()
 
 
+def has_value(field: str, value: float) -> bool:
+    """Whether a field (kernel name) holds a value and not the kernel's sign for none."""
+    return float(value) not in NONE_YET.get(field.removeprefix("bbr_"), ())
+
+
+def _none_yet(field: str) -> list[float]:
+    return sorted(NONE_YET.get(field.removeprefix("bbr_"), ()))
+
+
 def parse(text: str, source: str, *, direction: str | None = None, where: str = "tcp_info") -> Parsed:
     """One series per field, in rows of (flow, time). Fields that this kernel lacks are empty and make no
     rows.
@@ -97,7 +117,7 @@ def parse(text: str, source: str, *, direction: str | None = None, where: str = 
     for field in frame.columns:
         if field in KEYS or field == "flow":
             continue
-        known = frame.filter(pl.col(field).is_not_null())
+        known = frame.filter(pl.col(field).is_not_null() & ~pl.col(field).is_in(_none_yet(field)))
         parsed.add(
             f"tcp_info.{field}",
             unit(field),

@@ -17,7 +17,7 @@ import polars as pl
 from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape, strict_json
-from narrows.store.parsers.tcp_info import kernel_name, unit
+from narrows.store.parsers.tcp_info import has_value, kernel_name, unit
 from narrows.store.tap import flow_label
 
 DIRECTIONS = {"download": "down", "upload": "up"}
@@ -172,7 +172,8 @@ def _series(parsed: Parsed, source: str, direction: str, chosen: list[Message], 
         at = start_ns + us * NS_PER_US
         for field, value in (message.get("TCPInfo") or {}).items():
             name = kernel_name(field)
-            if isinstance(value, int | float) and not isinstance(value, bool):
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if is_number and has_value(name, value):
                 points.setdefault((f"tcp_info.{name}", unit(name)), []).append((at, value))
         for field, value in (message.get("BBRInfo") or {}).items():
             if field in _BBR:
