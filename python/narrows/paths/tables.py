@@ -1,0 +1,34 @@
+"""Loads what was read from packet logs as Polars frames. It computes nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from narrows.errors import StoreError
+
+TABLES = ("connections", "sessions", "acks")
+REMEDY = "narrows paths FILES… --out DIR"
+
+
+def load(out: Path, table: str) -> pl.DataFrame:
+    """All rows of one table of the directory, "connections", "sessions" or "acks", in the order of their logs' names.
+
+    `docs/paths.md` has the columns. Raises StoreError when the directory holds no such table.
+    """
+    files = sorted((out / table).glob("*.parquet"))
+    if not files:
+        remedy = f"{REMEDY} --acks" if table == "acks" else REMEDY
+        raise StoreError(f"{out} holds no table {table} of packet logs", remedy=remedy)
+    return pl.read_parquet(files)
+
+
+def logs(out: Path) -> list[dict[str, Any]]:
+    """What each log held: container, times, and counts by name of all that was read, unwrapped and not used."""
+    files = sorted((out / "logs").glob("*.json"))
+    if not files:
+        raise StoreError(f"{out} holds nothing of packet logs", remedy=REMEDY)
+    return [json.loads(file.read_text()) for file in files]
