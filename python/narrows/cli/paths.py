@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
         jobs: Annotated[int, typer.Option(min=1, help="Logs to read at once.")] = 1,
         format: Annotated[Format, typer.Option(help="How to print the connections.")] = Format.table,
     ) -> None:
-        """Read packet logs: base RTT, queueing delay, ACK aggregation and more, of every connection and session.
+        """Read packet logs: base RTT, queueing delay, ACK aggregation and more, by connection and session.
 
         A capture of one of our runs is shown beside the truth that the run recorded.
 

@@ -1,8 +1,8 @@
 """Reads packet logs into tables by the Rust core. It looks at no packet itself.
 
-A directory of results holds `connections/`, `sessions/` and, on request, `acks/` with one Parquet file a log, and
-`logs/` with one JSON file a log that says what the log held. Logs that were read before with the same settings are not
-read again; one that cannot be read costs only itself.
+A directory of results holds `connections/`, `sessions/` and, on request, `acks/` with one Parquet file a log,
+and `logs/` with one JSON file a log that says what the log held. Logs that were read before with the same
+settings are not read again; one that cannot be read costs only itself.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ STDIN = "-"
 class Settings:
     """How logs are read. Times in nanoseconds.
 
-    `session_gap_ns`: a connection of the same client and service that begins within this of another's end is of the
-    same session. `min_duration_ns`: shorter sessions are counted and not written (Philip 2025, section 5.3: two
-    minutes). `service`: what makes servers one service, their "port", their address and port ("server"), or "all".
-    `idle_ns`: a connection without packets for this long is over. `connections`: how many are kept at once.
+    `session_gap_ns`: a connection of the same client and service that begins within this of another's end is
+    of the same session. `min_duration_ns`: shorter sessions are counted and not written (Philip 2025, section
+    5.3: two minutes). `service`: what makes servers one service, their "port", their address and port
+    ("server"), or "all". `idle_ns`: a connection without packets for this long is over. `connections`: how
+    many are kept at once.
     """
 
     session_gap_ns: int = 30_000_000_000
@@ -57,7 +58,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one log: `summary` when it was read, `skipped` when that was done before, else `error`."""
+    """What became of one log: a `summary`, `skipped` when that was done before, or an `error`."""
 
     log: str
     summary: dict[str, Any] | None = None
@@ -89,9 +90,9 @@ def read(
     jobs: int = 1,
     progress: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:
-    """Read `logs` (files, or "-" for standard input) into the directory `out`; one outcome a log, in their order.
+    """Read `logs` (files, or "-" for standard input) into the directory `out`; outcomes in their order.
 
-    Raises EngineError when the core is missing or breaks; a log that cannot be read is an outcome with an error.
+    Raises EngineError when the core is missing or breaks; a log that cannot be read is an outcome.
     """
     if not logs:
         raise UsageError("no packet log is named", remedy="narrows paths FILES… --out DIR")
@@ -118,7 +119,8 @@ def read(
 
 def _run(command: list[str]) -> Iterator[Outcome]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         for line in process.stdout:
             yield _outcome(json.loads(line))
         complaint = process.stderr.read().strip()

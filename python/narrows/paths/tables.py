@@ -15,7 +15,7 @@ REMEDY = "narrows paths FILES… --out DIR"
 
 
 def load(out: Path, table: str) -> pl.DataFrame:
-    """All rows of one table of the directory, "connections", "sessions" or "acks", in the order of their logs' names.
+    """All rows of one table, "connections", "sessions" or "acks", in the order of their logs' names.
 
     `docs/paths.md` has the columns. Raises StoreError when the directory holds no such table.
     """
@@ -27,7 +27,7 @@ def load(out: Path, table: str) -> pl.DataFrame:
 
 
 def logs(out: Path) -> list[dict[str, Any]]:
-    """What each log held: container, times, and counts by name of all that was read, unwrapped and not used."""
+    """What each log held: container, times, and counts by name of what was read and what was not used."""
     files = sorted((out / "logs").glob("*.json"))
     if not files:
         raise StoreError(f"{out} holds nothing of packet logs", remedy=REMEDY)

@@ -1,4 +1,4 @@
-"""The truth about a path of ours: what the plan set and the tap saw, beside what a capture of the run shows."""
+"""The truth about a path of ours: what the plan set and the tap saw, to stand beside what a capture shows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import polars as pl
 class Truth:
     """What is known of the path of one run. None: the run did not record it.
 
-    `peak_sojourn_ns` is the 99th percentile of the time that packets of the direction waited in the bottleneck's queue,
-    `rate_bps` the bottleneck's at the start, on the IP layer, and `drops` the packets that it dropped.
+    `peak_sojourn_ns` is the 99th percentile of the time that packets of the direction waited in the
+    bottleneck's queue, `rate_bps` its rate at the start, on the IP layer, and `drops` what it dropped.
     """
 
     run_id: str
@@ -26,7 +26,7 @@ class Truth:
 
 
 def of_capture(log: Path, sender: str) -> Truth | None:
-    """The truth about the path from the address `sender`, when `log` is a capture in a run's directory; else None."""
+    """The truth about the path from the address `sender`; None when `log` is no capture of a run."""
     run = log.resolve().parent.parent
     plan_file = run / "plan.json"
     if log.resolve().parent.name != "raw" or not plan_file.is_file():
