@@ -15,7 +15,11 @@ fn segment() -> Tcp {
 fn check(link: u16, data: &[u8], what: &str, v6: bool) {
     let (found, counts) = parse(link, data);
     let found = found.unwrap_or_else(|| panic!("{what}: {counts:?}"));
-    assert_eq!((found.source_port, found.target_port, found.seq, found.ack), (40_000, 443, 7, 9), "{what}");
+    assert_eq!(
+        (found.source_port, found.target_port, found.seq, found.ack),
+        (40_000, 443, 7, 9),
+        "{what}"
+    );
     assert_eq!((found.payload_len, found.v6), (100, v6), "{what}");
     assert_eq!(found.options.timestamps, Some((11, 12)), "{what}");
     assert_eq!((counts.tcp, counts.not_tcp.len()), (1, 0), "{what}");
@@ -30,7 +34,10 @@ fn check(link: u16, data: &[u8], what: &str, v6: bool) {
             data: &data[..keep],
         };
         let again = narrows_paths::headers::parse(&packet, &mut cut);
-        assert!(again.is_none_or(|s| s.payload_len == 100 && (s.options.cut || keep == whole)), "{what} cut at {keep}");
+        assert!(
+            again.is_none_or(|s| s.payload_len == 100 && (s.options.cut || keep == whole)),
+            "{what} cut at {keep}"
+        );
     }
 }
 
@@ -50,9 +57,27 @@ fn every_link_layer_leads_to_the_segment() {
         check(0, &be(&[&[family, 0, 0, 0], &v6]), "NULL, IPv6", true);
     }
     check(108, &be(&[&[0, 0, 0, 2], &v4]), "LOOP", false);
-    check(113, &be(&[&[0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0], &v4]), "SLL", false);
-    check(276, &be(&[&[8, 0, 0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0], &v4]), "SLL2", false);
-    check(276, &be(&[&[0x86, 0xdd, 0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0], &v6]), "SLL2", true);
+    check(
+        113,
+        &be(&[&[0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0], &v4]),
+        "SLL",
+        false,
+    );
+    check(
+        276,
+        &be(&[&[8, 0, 0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0], &v4]),
+        "SLL2",
+        false,
+    );
+    check(
+        276,
+        &be(&[
+            &[0x86, 0xdd, 0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0],
+            &v6,
+        ]),
+        "SLL2",
+        true,
+    );
     check(9, &be(&[&[0xff, 3, 0, 0x21], &v4]), "PPP", false);
 }
 
@@ -61,24 +86,83 @@ fn every_tag_and_tunnel_is_unwrapped() {
     let (v4, v6) = (segment().v4(), segment().v6());
     check(1, &ethernet(0x8100, &be(&[&[0, 5, 8, 0], &v4])), "VLAN", false);
     for outer in [0x88a8, 0x9100, 0x8100] {
-        check(1, &ethernet(outer, &be(&[&[0, 5, 0x81, 0, 0, 6, 0x86, 0xdd], &v6])), "QinQ", true);
+        check(
+            1,
+            &ethernet(outer, &be(&[&[0, 5, 0x81, 0, 0, 6, 0x86, 0xdd], &v6])),
+            "QinQ",
+            true,
+        );
     }
-    check(113, &be(&[&[0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0x81, 0, 0, 5, 8, 0], &v4]), "VLAN in SLL", false);
-    check(1, &ethernet(0x8847, &be(&[&[0, 1, 0, 64, 0, 2, 1, 64], &v4])), "MPLS", false);
+    check(
+        113,
+        &be(&[
+            &[0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0x81, 0, 0, 5, 8, 0],
+            &v4,
+        ]),
+        "VLAN in SLL",
+        false,
+    );
+    check(
+        1,
+        &ethernet(0x8847, &be(&[&[0, 1, 0, 64, 0, 2, 1, 64], &v4])),
+        "MPLS",
+        false,
+    );
     let inner = ethernet(0x0800, &v4);
-    check(1, &ethernet(0x8847, &be(&[&[0, 1, 1, 64, 0, 0, 0, 0], &inner])), "MPLS pseudowire", false);
+    check(
+        1,
+        &ethernet(0x8847, &be(&[&[0, 1, 1, 64, 0, 0, 0, 0], &inner])),
+        "MPLS pseudowire",
+        false,
+    );
     let ppp = v4.len() as u16 + 2;
-    check(1, &ethernet(0x8864, &be(&[&[0x11, 0, 0, 9], &ppp.to_be_bytes(), &[0, 0x21], &v4])), "PPPoE", false);
+    check(
+        1,
+        &ethernet(
+            0x8864,
+            &be(&[&[0x11, 0, 0, 9], &ppp.to_be_bytes(), &[0, 0x21], &v4]),
+        ),
+        "PPPoE",
+        false,
+    );
     check(101, &ipv4(47, &be(&[&[0, 0, 8, 0], &v4])), "GRE", false);
-    check(101, &ipv4(47, &be(&[&[0xb0, 0, 0x65, 0x58, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2], &inner])), "GRE, all", false);
+    check(
+        101,
+        &ipv4(
+            47,
+            &be(&[&[0xb0, 0, 0x65, 0x58, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2], &inner]),
+        ),
+        "GRE, all",
+        false,
+    );
     check(101, &ipv4(4, &v4), "IP in IP", false);
     check(101, &ipv4(41, &v6), "6in4", true);
-    check(101, &udp(4789, &be(&[&[8, 0, 0, 0, 0, 0, 7, 0], &inner])), "VXLAN", false);
-    check(101, &udp(6081, &be(&[&[1, 0, 0x65, 0x58, 0, 0, 7, 0, 1, 2, 3, 4], &inner])), "Geneve", false);
+    check(
+        101,
+        &udp(4789, &be(&[&[8, 0, 0, 0, 0, 0, 7, 0], &inner])),
+        "VXLAN",
+        false,
+    );
+    check(
+        101,
+        &udp(6081, &be(&[&[1, 0, 0x65, 0x58, 0, 0, 7, 0, 1, 2, 3, 4], &inner])),
+        "Geneve",
+        false,
+    );
     let gtp = |flags: u8, rest: &[u8]| be(&[&[flags, 255, 0, 0, 0, 0, 0, 1], rest]);
     check(101, &udp(2152, &gtp(0x30, &v4)), "GTP-U", false);
-    check(101, &udp(2152, &gtp(0x32, &be(&[&[0, 1, 0, 0], &v6]))), "GTP-U with a number", true);
-    check(101, &udp(2152, &gtp(0x34, &be(&[&[0, 0, 0, 0x85, 1, 16, 9, 0], &v4]))), "GTP-U of 5G", false);
+    check(
+        101,
+        &udp(2152, &gtp(0x32, &be(&[&[0, 1, 0, 0], &v6]))),
+        "GTP-U with a number",
+        true,
+    );
+    check(
+        101,
+        &udp(2152, &gtp(0x34, &be(&[&[0, 0, 0, 0x85, 1, 16, 9, 0], &v4]))),
+        "GTP-U of 5G",
+        false,
+    );
 }
 
 #[test]
@@ -130,7 +214,9 @@ fn padding_of_short_frames_is_no_payload() {
 fn oracle(data: &[u8]) -> Option<(u16, u16, u32, u32, u16, usize, bool)> {
     let sliced = SlicedPacket::from_ethernet(data).ok()?;
     let v6 = matches!(sliced.net?, NetSlice::Ipv6(_));
-    let Some(TransportSlice::Tcp(tcp)) = sliced.transport else { return None };
+    let Some(TransportSlice::Tcp(tcp)) = sliced.transport else {
+        return None;
+    };
     Some((
         tcp.source_port(),
         tcp.destination_port(),
@@ -146,7 +232,9 @@ fn oracle(data: &[u8]) -> Option<(u16, u16, u32, u32, u16, usize, bool)> {
 fn random_packets_read_as_another_parser_reads_them() {
     let mut state = 7u64;
     let mut random = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 32) as u32
     };
     let mut compared = 0;
@@ -160,7 +248,11 @@ fn random_packets_read_as_another_parser_reads_them() {
             _ => sack(&[(random(), random())]),
         };
         let v6 = random() % 2 == 0;
-        let (kind, inner) = if v6 { (0x86dd, tcp.v6()) } else { (0x0800, tcp.v4()) };
+        let (kind, inner) = if v6 {
+            (0x86dd, tcp.v6())
+        } else {
+            (0x0800, tcp.v4())
+        };
         let mut data = match random() % 2 {
             0 => ethernet(kind, &inner),
             _ => ethernet(0x8100, &be(&[&[0, 1], &u16::to_be_bytes(kind), &inner])),
@@ -170,7 +262,15 @@ fn random_packets_read_as_another_parser_reads_them() {
             data[at] ^= random() as u8;
         }
         let ours = parse(1, &data).0.map(|s: Segment| {
-            (s.source_port, s.target_port, s.seq, s.ack, s.window, s.payload_len as usize, s.v6)
+            (
+                s.source_port,
+                s.target_port,
+                s.seq,
+                s.ack,
+                s.window,
+                s.payload_len as usize,
+                s.v6,
+            )
         });
         // What the other refuses (wrong lengths, versions) ours may still read: logs are full of it.
         if let Some(theirs) = oracle(&data) {

@@ -36,8 +36,25 @@ pub const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 40_000);
 pub const SERVER: ([u8; 4], u16) = ([10, 0, 2, 1], 443);
 
 impl Tcp {
-    pub fn new(from: ([u8; 4], u16), to: ([u8; 4], u16), seq: u32, ack: u32, flags: u8, payload: usize) -> Self {
-        Tcp { from, to, seq, ack, flags, window: 1000, options: Vec::new(), payload, id: 0 }
+    pub fn new(
+        from: ([u8; 4], u16),
+        to: ([u8; 4], u16),
+        seq: u32,
+        ack: u32,
+        flags: u8,
+        payload: usize,
+    ) -> Self {
+        Tcp {
+            from,
+            to,
+            seq,
+            ack,
+            flags,
+            window: 1000,
+            options: Vec::new(),
+            payload,
+            id: 0,
+        }
     }
 
     pub fn header(&self) -> Vec<u8> {
@@ -146,8 +163,20 @@ pub fn sack(blocks: &[(u32, u32)]) -> Vec<u8> {
 
 /// A pcap file. `unit_ns` is 1 or 1000.
 pub fn pcap(link: u32, unit_ns: i64, big_endian: bool, packets: &[(i64, Vec<u8>)], snap: usize) -> Vec<u8> {
-    let word = |v: u32| if big_endian { v.to_be_bytes() } else { v.to_le_bytes() };
-    let short = |v: u16| if big_endian { v.to_be_bytes() } else { v.to_le_bytes() };
+    let word = |v: u32| {
+        if big_endian {
+            v.to_be_bytes()
+        } else {
+            v.to_le_bytes()
+        }
+    };
+    let short = |v: u16| {
+        if big_endian {
+            v.to_be_bytes()
+        } else {
+            v.to_le_bytes()
+        }
+    };
     let mut out = Vec::new();
     out.extend(word(if unit_ns == 1 { 0xa1b2_3c4d } else { 0xa1b2_c3d4 }));
     out.extend(short(2));
@@ -175,8 +204,20 @@ pub struct Interface {
 
 /// A pcapng section. Packets: interface, time in the interface's units, data.
 pub fn pcapng(big_endian: bool, interfaces: &[Interface], packets: &[(u32, u64, Vec<u8>)]) -> Vec<u8> {
-    let word = |v: u32| if big_endian { v.to_be_bytes() } else { v.to_le_bytes() };
-    let short = |v: u16| if big_endian { v.to_be_bytes() } else { v.to_le_bytes() };
+    let word = |v: u32| {
+        if big_endian {
+            v.to_be_bytes()
+        } else {
+            v.to_le_bytes()
+        }
+    };
+    let short = |v: u16| {
+        if big_endian {
+            v.to_be_bytes()
+        } else {
+            v.to_le_bytes()
+        }
+    };
     let mut out = Vec::new();
     let mut block = |kind: u32, body: Vec<u8>| {
         let mut body = body;
@@ -186,7 +227,10 @@ pub fn pcapng(big_endian: bool, interfaces: &[Interface], packets: &[(u32, u64, 
         out.extend(&body);
         out.extend(word(body.len() as u32 + 12));
     };
-    block(0x0a0d_0d0a, [&word(0x1a2b_3c4d)[..], &short(1), &short(0), &[0xff; 8]].concat());
+    block(
+        0x0a0d_0d0a,
+        [&word(0x1a2b_3c4d)[..], &short(1), &short(0), &[0xff; 8]].concat(),
+    );
     for i in interfaces {
         let mut body = [&short(i.link)[..], &[0, 0], &word(0)].concat();
         if let Some(resolution) = i.resolution {
@@ -194,7 +238,11 @@ pub fn pcapng(big_endian: bool, interfaces: &[Interface], packets: &[(u32, u64, 
         }
         if i.offset_s != 0 {
             body.extend([&short(14)[..], &short(8)].concat());
-            body.extend(if big_endian { i.offset_s.to_be_bytes() } else { i.offset_s.to_le_bytes() });
+            body.extend(if big_endian {
+                i.offset_s.to_be_bytes()
+            } else {
+                i.offset_s.to_le_bytes()
+            });
         }
         body.extend([0; 4]);
         block(1, body);
@@ -227,7 +275,12 @@ pub fn packets(log: &[u8]) -> Result<(About, Counts, Vec<(i64, u16, Vec<u8>)>)> 
 /// The segment in one packet of a link type, and the counts.
 pub fn parse(link: u16, data: &[u8]) -> (Option<headers::Segment>, Counts) {
     let mut counts = Counts::default();
-    let packet = Packet { t_ns: 0, link_type: link, len: data.len() as u32, data };
+    let packet = Packet {
+        t_ns: 0,
+        link_type: link,
+        len: data.len() as u32,
+        data,
+    };
     let segment = headers::parse(&packet, &mut counts);
     (segment, counts)
 }
@@ -267,8 +320,15 @@ impl Sink for Collect {
     }
 }
 
-pub const LIMITS: Limits = Limits { connections: 1000, idle_ns: 600 * S };
-pub const RULES: Rules = Rules { gap_ns: 30 * S, min_ns: 0, service: Service::Port };
+pub const LIMITS: Limits = Limits {
+    connections: 1000,
+    idle_ns: 600 * S,
+};
+pub const RULES: Rules = Rules {
+    gap_ns: 30 * S,
+    min_ns: 0,
+    service: Service::Port,
+};
 
 /// Feeds raw IP packets to the table of connections.
 pub fn follow(packets: &[(i64, Vec<u8>)]) -> Seen {
@@ -281,7 +341,12 @@ pub fn follow_with(packets: &[(i64, Vec<u8>)], snap: usize, limits: Limits, rule
     let mut flows = Flows::new(limits, rules);
     for (t_ns, data) in packets {
         let kept = &data[..data.len().min(snap)];
-        let packet = Packet { t_ns: *t_ns, link_type: 101, len: data.len() as u32, data: kept };
+        let packet = Packet {
+            t_ns: *t_ns,
+            link_type: 101,
+            len: data.len() as u32,
+            data: kept,
+        };
         if let Some(segment) = headers::parse(&packet, &mut counts) {
             flows.segment(*t_ns, &segment, &mut sink);
         }
@@ -307,7 +372,12 @@ pub const ISN: (u32, u32) = (5000, u32::MAX - 3000);
 impl Download {
     /// The handshake, with `far_ns` from the capture to the client and back, `near_ns` to the server and back.
     pub fn open(t_ns: i64, far_ns: i64, near_ns: i64) -> Self {
-        let mut d = Download { packets: Vec::new(), next: ISN.1.wrapping_add(1), acked: ISN.1.wrapping_add(1), id: 1 };
+        let mut d = Download {
+            packets: Vec::new(),
+            next: ISN.1.wrapping_add(1),
+            acked: ISN.1.wrapping_add(1),
+            id: 1,
+        };
         let mut syn = Tcp::new(CLIENT, SERVER, ISN.0, 0, SYN, 0);
         syn.options = syn_options(MSS as u16, 7);
         syn.window = 64_000;
@@ -315,7 +385,10 @@ impl Download {
         syn_ack.options = syn_options(MSS as u16, 9);
         d.put(t_ns, syn);
         d.put(t_ns + near_ns, syn_ack);
-        d.put(t_ns + near_ns + far_ns, Tcp::new(CLIENT, SERVER, ISN.0 + 1, ISN.1.wrapping_add(1), ACK, 0));
+        d.put(
+            t_ns + near_ns + far_ns,
+            Tcp::new(CLIENT, SERVER, ISN.0 + 1, ISN.1.wrapping_add(1), ACK, 0),
+        );
         d
     }
 
