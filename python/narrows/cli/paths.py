@@ -36,6 +36,14 @@ def register(app: typer.Typer) -> None:
             bool, typer.Option("--again", help="Read logs again that were read before.")
         ] = False,
         jobs: Annotated[int, typer.Option(min=1, help="Logs to read at once.")] = 1,
+        metadata: Annotated[
+            Path | None,
+            typer.Option(help="CSV by client or log: device, network, country, asn, …"),
+        ] = None,
+        devices: Annotated[
+            Path | None,
+            typer.Option(help="CSV of device, p20_bytes, p80_bytes (else Table 5.1)."),
+        ] = None,
         format: Annotated[Format, typer.Option(help="How to print the connections.")] = Format.table,
     ) -> None:
         """Read packet logs: base RTT, queueing delay, ACK aggregation and more, by connection and session.
@@ -67,6 +75,8 @@ def register(app: typer.Typer) -> None:
             of_these = frame.filter(frame["log"].is_in([outcome.log for outcome in read_now]))
             _show(of_these.sort("payload_bytes", descending=True).to_dicts(), format)
             typer.echo(f"tables: {out}", err=True)
+        if metadata is not None:
+            _judge(out, metadata, devices)
         if len(read_now) < len(outcomes):
             raise typer.Exit(1)
 
@@ -134,3 +144,43 @@ def _show(rows: list[dict[str, Any]], format: Format) -> None:
 
 def _ms(value_ns: int | None) -> float | None:
     return None if value_ns is None else round(value_ns / NS_PER_MS, 6)
+
+
+def _judge(out: Path, metadata: Path, devices: Path | None) -> None:
+    """All sessions of the directory with what the CSV knows: proxies, busy hours, and `judged.parquet`."""
+    from narrows.paths import busy_hours, proxies, tables
+    from narrows.paths import metadata as known
+
+    sessions = known.join(tables.load(out, "sessions"), metadata)
+    if {"device", "asn"} <= set(sessions.columns):
+        classes = proxies.DeviceClasses.from_csv(devices) if devices else None
+        sessions = proxies.judge(sessions, classes)
+        judged = sessions["proxied"].drop_nulls()
+        typer.echo(
+            f"proxies: {int(judged.sum())} of {formats.counted(len(judged), 'session')} that can be judged,"
+            f" of {len(sessions)}",
+            err=True,
+        )
+    else:
+        typer.echo("proxies: not judged; the metadata has no columns device and asn", err=True)
+    if set(busy_hours.NEEDED) <= set(sessions.columns):
+        tests = busy_hours.busy_hours(sessions)
+        pairs = {(test.country, test.network) for test in tests}
+        typer.echo(
+            f"busy hours: {formats.counted(len(pairs), 'pair')} of country and network with at least"
+            f" {busy_hours.LEAST_QUIET} sessions in the quiet window",
+            err=True,
+        )
+        for test in tests:
+            if test.significant:
+                holm = "" if test.significant_holm else ", not with Holm's correction"
+                typer.echo(
+                    f"  {test.country} {test.network}: busy hours add over {test.shift_ms} ms"
+                    f" (p {test.p:.2g}, effect {test.effect:.2f}{holm})",
+                    err=True,
+                )
+    else:
+        typer.echo("busy hours: not tested; the metadata lacks country, network or utc_offset_h", err=True)
+    file = out / "judged.parquet"
+    sessions.write_parquet(file)
+    typer.echo(f"sessions with metadata: {file}", err=True)

@@ -1,4 +1,4 @@
-"""Joins what is known of clients besides their packets (device, network, ISP type, country, AS), from a CSV."""
+"""Joins what is known of clients besides their packets (device, network, country, AS), from a CSV."""
 
 from __future__ import annotations
 

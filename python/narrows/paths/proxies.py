@@ -64,7 +64,8 @@ class DeviceClasses:
     def measured(cls, sessions: pl.DataFrame, *, least: int = 100) -> DeviceClasses:
         """From sessions themselves, as the thesis made its table.
 
-        Percentiles of `initial_rwnd_bytes` by `device`, of classes with at least `least` sessions that have one.
+        Percentiles of `initial_rwnd_bytes` by `device`, of classes with at least `least` sessions that have
+        one.
         """
         by_class = (
             sessions.drop_nulls(["device", "initial_rwnd_bytes"])
@@ -83,9 +84,9 @@ class DeviceClasses:
 def judge(sessions: pl.DataFrame, classes: DeviceClasses | None = None) -> pl.DataFrame:
     """`sessions` with the columns `proxy_suspected`, `as_suspected_share` and `proxied`.
 
-    Reads `initial_rwnd_bytes`, `device` and `asn`. `proxy_suspected` is NULL without a window or a known class.
-    `as_suspected_share` is the share among the sessions of the AS for which that is known, NULL without an AS or
-    when there are none. `proxied` is NULL when what is known does not decide it.
+    Reads `initial_rwnd_bytes`, `device` and `asn`. `proxy_suspected` is NULL without a window or a known
+    class. `as_suspected_share` is the share among the sessions of the AS for which that is known, NULL
+    without an AS or when there are none. `proxied` is NULL when what is known does not decide it.
     """
     missing = [name for name in ("initial_rwnd_bytes", "device", "asn") if name not in sessions.columns]
     if missing:
