@@ -126,6 +126,7 @@ def _show(rows: list[dict[str, Any]], format: Format) -> None:
             _ms(truth.base_rtt_ns) if truth else None,
             _ms(row["peak_queueing_delay_ns"]),
             _ms(truth.peak_sojourn_ns) if truth else None,
+            _ms(truth.peak_sojourn_back_ns) if truth else None,
             row["ack_aggregation"],
             mbit,
             row["retransmitted_segments"],
@@ -135,7 +136,8 @@ def _show(rows: list[dict[str, Any]], format: Format) -> None:
         lines.append(line)
     headings = [
         *("log", "connection", "captured_at", "base_rtt_ms", "true_base_rtt_ms", "peak_queue_ms"),
-        *("true_peak_queue_ms", "ack_mss", "throughput_mbit_s", "retransmitted", "true_drops", "notes"),
+        *("true_peak_queue_ms", "true_peak_queue_of_acks_ms", "ack_mss", "throughput_mbit_s"),
+        *("retransmitted", "true_drops", "notes"),
     ]
     formats.show(formats.console(), format, headings, lines)
     if len(shown) < len(rows):

@@ -14,7 +14,8 @@ class Truth:
     """What is known of the path of one run. None: the run did not record it.
 
     `peak_sojourn_ns` is the 99th percentile of the time that packets of the direction waited in the
-    bottleneck's queue, `rate_bps` its rate at the start, on the IP layer, and `drops` what it dropped.
+    bottleneck's queue, `peak_sojourn_back_ns` the same of the other direction, where the ACKs wait: a round trip
+    holds both. `rate_bps` is the bottleneck's rate at the start, on the IP layer, and `drops` what it dropped.
     """
 
     run_id: str
@@ -22,6 +23,7 @@ class Truth:
     base_rtt_ns: int | None
     rate_bps: int | None
     peak_sojourn_ns: int | None
+    peak_sojourn_back_ns: int | None
     drops: int | None
 
 
@@ -43,6 +45,7 @@ def of_capture(log: Path, sender: str) -> Truth | None:
         base_rtt_ns=link.get("base_rtt_ns"),
         rate_bps=link.get(f"rate_{direction}_bps"),
         peak_sojourn_ns=peak,
+        peak_sojourn_back_ns=_queue(run / "queue.parquet", "down" if direction == "up" else "up")[0],
         drops=drops,
     )
 
