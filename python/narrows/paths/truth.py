@@ -14,8 +14,9 @@ class Truth:
     """What is known of the path of one run. None: the run did not record it.
 
     `peak_sojourn_ns` is the 99th percentile of the time that packets of the direction waited in the
-    bottleneck's queue, `peak_sojourn_back_ns` the same of the other direction, where the ACKs wait: a round trip
-    holds both. `rate_bps` is the bottleneck's rate at the start, on the IP layer, and `drops` what it dropped.
+    bottleneck's queue, `peak_sojourn_back_ns` the same of the other direction, where the ACKs wait: a round
+    trip holds both. `rate_bps` is the bottleneck's rate at the start, on the IP layer, and `drops` what it
+    dropped.
     """
 
     run_id: str
