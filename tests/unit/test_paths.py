@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from narrows.cli.main import build_app
 from narrows.errors import EngineError, UsageError
-from narrows.paths import binary, busy_hours, metadata, proxies, tables
+from narrows.paths import binary, busy_hours, groups, metadata, proxies, tables
 from narrows.paths.read import Settings, read
 
 ANY_LENGTH = Settings(min_duration_ns=0)
@@ -228,3 +228,22 @@ def test_a_pair_with_few_quiet_sessions_is_not_tested() -> None:
 def test_holms_correction_is_the_textbooks() -> None:
     assert busy_hours.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert busy_hours.holm([]) == []
+
+
+def test_a_cdf_by_group_leaves_out_what_is_unknown_and_groups_that_are_small() -> None:
+    sessions = pl.DataFrame(
+        {
+            "network": ["wifi"] * 4 + ["wired"] * 2 + [None] * 4,
+            "base_rtt_ns": [1, 1, 3, None, 5, 6, 7, 7, 7, 7],
+        }
+    )
+    curve = groups.cdf(sessions, "base_rtt_ns", ["network"], least=3)
+    assert curve.rows() == [("wifi", 3, 1.0, 2 / 3), ("wifi", 3, 3.0, 1.0)]
+    whole = groups.percentiles(sessions, "base_rtt_ns", least=3)
+    assert whole["sessions"].to_list() == [9]
+    assert whole["p50"].to_list() == [6.0]
+    assert groups.percentiles(sessions, "base_rtt_ns", ["network"], least=99).height == 0
+    with pytest.raises(UsageError, match="no column base_rt"):
+        groups.cdf(sessions, "base_rt")
+    with pytest.raises(UsageError, match="no number"):
+        groups.cdf(sessions, "network")

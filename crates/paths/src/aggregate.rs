@@ -126,8 +126,8 @@ impl Aggregate {
         if other.mss.0.is_some() && (self.mss.0.is_none() || other.mss_bytes_of > self.mss_bytes_of) {
             (self.mss, self.mss_bytes_of) = (other.mss, other.mss_bytes_of);
         }
-        self.outstanding_ns += other.outstanding_ns;
-        self.connection_ns += other.connection_ns;
+        self.outstanding_ns = self.outstanding_ns.saturating_add(other.outstanding_ns);
+        self.connection_ns = self.connection_ns.saturating_add(other.connection_ns);
         self.initial_rwnd_bytes = self.initial_rwnd_bytes.or(other.initial_rwnd_bytes);
         self.packets += other.packets;
         self.data_segments += other.data_segments;

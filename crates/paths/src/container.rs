@@ -204,7 +204,9 @@ impl Interface {
             1_000_000 => i128::from(ticks) * 1000,
             units => i128::from(ticks) * 1_000_000_000 / i128::from(units),
         };
-        i64::try_from(ns + i128::from(self.offset_s) * 1_000_000_000).ok()
+        let ns = ns + i128::from(self.offset_s) * 1_000_000_000;
+        // Differences of two times must fit, too.
+        i64::try_from(ns).ok().filter(|ns| ns.unsigned_abs() < 1 << 61)
     }
 }
 

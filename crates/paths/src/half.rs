@@ -176,7 +176,7 @@ impl Half {
     #[inline]
     fn pass(&mut self, t_ns: i64) {
         if self.outstanding() > 0 {
-            self.outstanding_ns += (t_ns - self.last_t_ns).max(0);
+            self.outstanding_ns = self.outstanding_ns.saturating_add((t_ns - self.last_t_ns).max(0));
         }
         self.last_t_ns = t_ns;
     }

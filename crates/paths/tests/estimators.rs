@@ -454,3 +454,70 @@ fn connections_far_apart_are_two_sessions_and_a_full_table_ends_the_idlest() {
     first.packets.push((second[0].0, syn));
     assert_eq!(follow(&first.packets).sessions.len(), 2);
 }
+
+#[test]
+fn damaged_packets_and_times_never_panic() {
+    let mut good = Download::open(0, 50 * MS, 1);
+    steady(&mut good, 1000 * MS, 30, |i| (50 + i as i64) * MS);
+    let lost = good.data(9000 * MS, MSS);
+    let from = good.data(9001 * MS, MSS);
+    good.ack(9051 * MS, lost, &[(from, good.next)]);
+    good.again(9051 * MS, lost, MSS);
+    good.ack(9101 * MS, good.next, &[]);
+    let mut state = 3u64;
+    let mut random = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        state >> 24
+    };
+    let mut rows = 0;
+    for _ in 0..3000 {
+        let mut packets = good.packets.clone();
+        for _ in 0..random() % 20 {
+            let at = random() as usize % packets.len();
+            let (t, data) = &mut packets[at];
+            match random() % 4 {
+                0 => *t = (random() as i64 - (1 << 39)) << 21,
+                1 => {
+                    let byte = random() as usize % data.len().min(60);
+                    data[byte] = random() as u8;
+                }
+                // Numbers, acknowledgements and windows far off.
+                2 => data[24..36].fill(random() as u8),
+                _ => data.truncate(random() as usize % data.len()),
+            }
+        }
+        for (_, aggregate) in follow(&packets).connections {
+            let p = aggregate.properties();
+            assert!(p.base.min_ns.is_none_or(|ns| ns >= 0) && p.queueing.peak_ns.is_none_or(|ns| ns >= 0));
+            assert!(p.throughput_bps.is_none_or(|bps| bps.is_finite() && bps >= 0.0));
+            rows += 1;
+        }
+    }
+    assert!(rows > 3000);
+}
+
+#[test]
+fn ipv6_reads_as_ipv4_does() {
+    let far = 50 * MS;
+    let mut packets = Vec::new();
+    let mut put = |t: i64, tcp: Tcp| packets.push((t, tcp.v6()));
+    let mut syn = Tcp::new(CLIENT, SERVER, 1, 0, SYN, 0);
+    syn.options = syn_options(1440, 7);
+    let mut syn_ack = Tcp::new(SERVER, CLIENT, 100, 2, SYN | ACK, 0);
+    syn_ack.options = syn_options(1440, 7);
+    put(0, syn);
+    put(0, syn_ack);
+    put(far, Tcp::new(CLIENT, SERVER, 2, 101, ACK, 0));
+    put(100 * MS, Tcp::new(SERVER, CLIENT, 101, 2, ACK, 1440));
+    put(140 * MS, Tcp::new(CLIENT, SERVER, 2, 1541, ACK, 0));
+    let seen = follow(&packets);
+    let (connection, aggregate) = &seen.connections[0];
+    assert_eq!(
+        connection.key.end(connection.client).0.to_string(),
+        "2001:db8::a00:1"
+    );
+    let p = aggregate.properties();
+    assert_eq!((p.base.min_ns, p.ack_aggregation), (Some(40 * MS), Some(1.0)));
+}

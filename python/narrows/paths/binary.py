@@ -9,8 +9,11 @@ from narrows.errors import EngineError
 
 ENV = "NARROWS_PATHS"
 _CHECKOUT = Path(__file__).resolve().parents[3]
-_TARGETS = ("crates/target", "crates/paths/target")
-_BUILT = ("release/narrows-paths", "x86_64-unknown-linux-gnu/release/narrows-paths")
+_BUILT = (
+    "crates/target/release/narrows-paths",
+    "crates/target/x86_64-unknown-linux-gnu/release/narrows-paths",
+    "crates/target/x86_64-unknown-linux-musl/release/narrows-paths",
+)
 REMEDY = f"make setup   (or set {ENV} to a built narrows-paths)"
 
 
@@ -22,8 +25,7 @@ def find() -> Path:
         if not path.is_file() or not os.access(path, os.X_OK):
             raise EngineError(f"{ENV} names {path}, which is no program", remedy=REMEDY)
         return path
-    candidates = (_CHECKOUT / target / name for target in _TARGETS for name in _BUILT)
-    built = [path for path in candidates if path.is_file()]
+    built = [path for path in (_CHECKOUT / name for name in _BUILT) if path.is_file()]
     if not built:
         raise EngineError("the reader of packet logs, narrows-paths, has not been built", remedy=REMEDY)
     return max(built, key=lambda path: path.stat().st_mtime_ns)

@@ -80,7 +80,11 @@ impl ActiveThroughput {
             return None;
         }
         let periods = union(self.closed.iter().chain(self.current.iter()).copied().collect());
-        Some(periods.iter().map(|(begin, end)| end - begin).sum())
+        Some(
+            periods
+                .iter()
+                .fold(0i64, |sum, (begin, end)| sum.saturating_add(end - begin)),
+        )
     }
 
     pub fn periods(&self) -> u64 {

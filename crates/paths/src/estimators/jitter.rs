@@ -17,14 +17,14 @@ impl Jitter {
     #[inline]
     pub fn sample(&mut self, rtt_ns: i64) {
         if let Some(last) = self.last_ns {
-            self.sum_ns += (rtt_ns - last).abs();
+            self.sum_ns = self.sum_ns.saturating_add((rtt_ns - last).abs());
             self.count += 1;
         }
         self.last_ns = Some(rtt_ns);
     }
 
     pub fn merge(&mut self, other: &Jitter) {
-        self.sum_ns += other.sum_ns;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.count += other.count;
     }
 
