@@ -108,6 +108,20 @@ def test_a_log_is_read_once_and_one_that_cannot_be_read_costs_only_itself(tmp_pa
     assert not read([good], tmp_path / "out", Settings(min_duration_ns=1))[0].skipped, "other settings"
 
 
+def test_another_version_of_a_log_replaces_its_rows(tmp_path: Path) -> None:
+    log = tmp_path / "a.pcap"
+    write_pcap(log, _download().packets)
+    read([log], tmp_path / "out", Settings(min_duration_ns=0, acks=True))
+    shorter = Download()
+    shorter.open(0, 20 * MS)
+    shorter.burst(100 * MS, 3, 20 * MS)
+    write_pcap(log, shorter.packets)
+    (outcome,) = read([log], tmp_path / "out", ANY_LENGTH)
+    assert not outcome.skipped
+    assert tables.load(tmp_path / "out", "connections")["base_rtt_ns"].to_list() == [20 * MS]
+    assert not list((tmp_path / "out" / "acks").iterdir()), "ACKs of the older version"
+
+
 def test_a_log_that_was_cut_off_says_where_and_what_came_before_counts(tmp_path: Path) -> None:
     log = tmp_path / "cut.pcap"
     write_pcap(log, _download().packets)
@@ -146,6 +160,19 @@ def test_the_command_prints_the_connections_and_fails_when_a_log_does(tmp_path: 
     assert (row["base_rtt_ms"], row["ack_mss"], row["true_base_rtt_ms"]) == (40.0, 3.0, None)
     missing = CliRunner().invoke(build_app(), ["paths", str(tmp_path / "b"), str(log), "--out", out])
     assert missing.exit_code == 1
+
+
+def test_metadata_judges_proxies_and_says_what_it_cannot(tmp_path: Path) -> None:
+    log, clients = tmp_path / "a.pcap", tmp_path / "clients.csv"
+    write_pcap(log, _download().packets)
+    clients.write_text("client,device,asn\n10.0.0.1,Apple,7\n")
+    out = tmp_path / "out"
+    words = ["paths", str(log), "--out", str(out), "--min-duration", "1 s", "--metadata", str(clients)]
+    done = CliRunner().invoke(build_app(), words)
+    assert done.exit_code == 0, done.output
+    assert "proxies: 1 of 1 session that can be judged, of 1" in done.output  # 65,536 bytes, and not 131,000
+    assert "busy hours: not tested; the metadata lacks" in done.output
+    assert pl.read_parquet(out / "judged.parquet")["proxied"].to_list() == [True]
 
 
 def test_every_column_stands_in_the_manual() -> None:

@@ -35,7 +35,7 @@ pub struct Settings {
 pub struct Summary {
     pub log: String,
     pub id: String,
-    pub settings: String,
+    pub state: String,
     pub compression: String,
     pub container: About,
     pub counts: Counts,
@@ -50,9 +50,9 @@ pub struct Summary {
 
 /// Reads `name` into tables under `out`. None: this was done before, and nothing was read.
 pub fn read(name: &str, out: &Path, settings: &Settings) -> Result<Option<Summary>> {
-    let id = id(name, settings)?;
+    let Identity { log, id, state } = identity(name, settings);
     let done = out.join("logs").join(format!("{id}.json"));
-    if !settings.again && name != input::STDIN && done.exists() {
+    if !settings.again && name != input::STDIN && is_done(&done, &state) {
         return Ok(None);
     }
     let (reader, compression) = input::open(name)?;
@@ -62,9 +62,19 @@ pub fn read(name: &str, out: &Path, settings: &Settings) -> Result<Option<Summar
             fs::create_dir_all(&path).map_err(|e| Error::write(&path, e))?;
         }
     }
+    // What is there of an older reading goes, its summary first: it says that the tables are whole.
+    let tables = ["connections", "sessions", "acks"].map(|d| out.join(d).join(format!("{id}.parquet")));
+    for file in [&done].into_iter().chain(&tables) {
+        match fs::remove_file(file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::write(file, error))
+            }
+            _ => {}
+        }
+    }
     let table = |directory: &str| -> PathBuf { out.join(directory).join(format!("{id}.parquet")) };
     let mut sink = Tables {
-        log: name.to_owned(),
+        log: log.clone(),
         connections: Table::create(&table("connections"), CONNECTIONS)?,
         sessions: Table::create(&table("sessions"), SESSIONS)?,
         acks: if settings.acks {
@@ -100,9 +110,9 @@ pub fn read(name: &str, out: &Path, settings: &Settings) -> Result<Option<Summar
     sink.finish()?;
     let any = last != i64::MIN;
     let summary = Summary {
-        log: name.to_owned(),
+        log,
         id,
-        settings: signature(settings),
+        state,
         compression: compression.to_owned(),
         container,
         counts,
@@ -121,13 +131,29 @@ pub fn read(name: &str, out: &Path, settings: &Settings) -> Result<Option<Summar
     Ok(Some(summary))
 }
 
-/// The log's stem and a hash of its path, size, time and the settings: the same log read in the same way.
-fn id(name: &str, settings: &Settings) -> Result<String> {
+/// Where a log's tables are, and what decides whether they are still right.
+struct Identity {
+    /// The full path, or "-".
+    log: String,
+    /// The file's name and a hash of the full path: another version of a log replaces its tables.
+    id: String,
+    /// Size, time and settings: what was read with the same state need not be read again.
+    state: String,
+}
+
+fn identity(name: &str, settings: &Settings) -> Identity {
     if name == input::STDIN {
-        return Ok("stdin".to_owned());
+        return Identity {
+            log: name.to_owned(),
+            id: "stdin".to_owned(),
+            state: signature(settings),
+        };
     }
     let path = Path::new(name);
-    let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let full = fs::canonicalize(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .display()
+        .to_string();
     let (size, modified) = fs::metadata(path)
         .map(|m| {
             (
@@ -136,8 +162,7 @@ fn id(name: &str, settings: &Settings) -> Result<String> {
             )
         })
         .unwrap_or((0, None));
-    let nanos = modified.map_or(0, |d| d.as_nanos());
-    let text = format!("{}\n{size}\n{nanos}\n{}", full.display(), signature(settings));
+    let modified_ns = modified.map_or(0, |d| d.as_nanos());
     let stem: String = path
         .file_name()
         .map(|n| n.to_string_lossy().into_owned())
@@ -152,7 +177,22 @@ fn id(name: &str, settings: &Settings) -> Result<String> {
         })
         .take(80)
         .collect();
-    Ok(format!("{stem}-{:08x}", fnv(text.as_bytes()) as u32))
+    Identity {
+        id: format!("{stem}-{:08x}", fnv(full.as_bytes()) as u32),
+        state: format!(
+            "{size} bytes, changed at {modified_ns} ns; {}",
+            signature(settings)
+        ),
+        log: full,
+    }
+}
+
+/// Whether a log's summary is there and of the same state.
+fn is_done(file: &Path, state: &str) -> bool {
+    let said = fs::read(file)
+        .ok()
+        .and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
+    said.is_some_and(|said| said["state"] == state)
 }
 
 /// FNV-1a: the same number on every machine and with every compiler.

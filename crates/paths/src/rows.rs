@@ -184,7 +184,7 @@ macro_rules! columns {
 }
 
 pub static CONNECTIONS: &[Column<ConnectionRow>] = columns!(ConnectionRow;
-    "log", Text, "the packet log", |r| text(&r.log);
+    "log", Text, "the packet log: its full path, or - for standard input", |r| text(&r.log);
     "connection", Int, "number of the connection within the log, by its first packet", |r| int(r.number);
     "client", Text, "address of the end that opened it (without a SYN in the log: of the higher port)", |r| text(&r.client.0);
     "client_port", Int, "its port", |r| int(r.client.1);
@@ -196,7 +196,7 @@ pub static CONNECTIONS: &[Column<ConnectionRow>] = columns!(ConnectionRow;
 );
 
 pub static SESSIONS: &[Column<SessionRow>] = columns!(SessionRow;
-    "log", Text, "the packet log", |r| text(&r.log);
+    "log", Text, "the packet log: its full path, or - for standard input", |r| text(&r.log);
     "client", Text, "address of the client", |r| text(&r.client);
     "server", Text, "address of the busiest server; the properties are of it alone", |r| text(&r.server);
     "server_port", Int, "the service's port; NULL with --service all", |r| Value::Int(r.server_port.map(i64::from));
@@ -212,7 +212,7 @@ pub static ACKS: &[Column<AckRow>] = &[
     Column {
         name: "log",
         kind: Kind::Text,
-        about: "the packet log",
+        about: "the packet log: its full path, or - for standard input",
         get: |r| text(&r.log),
     },
     Column {

@@ -56,6 +56,8 @@ def register(app: typer.Typer) -> None:
           zcat big.pcap.gz | narrows paths - --out results/paths
           narrows paths results/hello/*/raw/*.pcapng --out results/paths
         """
+        import polars as pl
+
         from narrows.paths import tables
         from narrows.paths.read import Settings, read
         from narrows.units import Duration
@@ -71,9 +73,14 @@ def register(app: typer.Typer) -> None:
         outcomes = read(files, out, settings, jobs=jobs, progress=_tell)
         read_now = [outcome for outcome in outcomes if outcome.error is None]
         if read_now:
-            frame = tables.load(out, "connections")
-            of_these = frame.filter(frame["log"].is_in([outcome.log for outcome in read_now]))
-            _show(of_these.sort("payload_bytes", descending=True).to_dicts(), format)
+            names = [tables.full_name(outcome.log) for outcome in read_now]
+            rows = (
+                tables.scan(out, "connections")
+                .filter(pl.col("log").is_in(names))
+                .sort("payload_bytes", "log", "connection", descending=[True, False, False])
+            )
+            count = rows.select(pl.len()).collect().item()
+            _show(rows.head(SHOWN if format is Format.table else count).collect().to_dicts(), count, format)
             typer.echo(f"tables: {out}", err=True)
         if metadata is not None:
             _judge(out, metadata, devices)
@@ -107,13 +114,12 @@ def _tell(outcome: Outcome) -> None:
             typer.echo(f"  {what}: {listing}", err=True)
 
 
-def _show(rows: list[dict[str, Any]], format: Format) -> None:
+def _show(rows: list[dict[str, Any]], count: int, format: Format) -> None:
     """The connections with most payload, each with the truth when it is one of our runs."""
     from narrows.paths.truth import of_capture
 
-    shown = rows if format is not Format.table else rows[:SHOWN]
     lines = []
-    for row in shown:
+    for row in rows:
         sender = row[row["sender"]]
         truth = of_capture(Path(row["log"]), sender)
         mbit = None if row["throughput_bps"] is None else row["throughput_bps"] / 1e6
@@ -140,8 +146,8 @@ def _show(rows: list[dict[str, Any]], format: Format) -> None:
         *("retransmitted", "true_drops", "notes"),
     ]
     formats.show(formats.console(), format, headings, lines)
-    if len(shown) < len(rows):
-        typer.echo(f"the {SHOWN} connections with most payload of {len(rows)}", err=True)
+    if len(rows) < count:
+        typer.echo(f"the {len(rows)} connections with most payload of {count}", err=True)
 
 
 def _ms(value_ns: int | None) -> float | None:

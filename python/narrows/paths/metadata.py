@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from narrows.errors import UsageError, did_you_mean
+from narrows.paths.tables import full_name
 
 KEYS = ("client", "log")
 
@@ -14,8 +15,8 @@ KEYS = ("client", "log")
 def join(frame: pl.DataFrame, file: Path) -> pl.DataFrame:
     """`frame` (sessions or connections) with the columns of the CSV `file`, NULL where it knows nothing.
 
-    The file has a header and one or both key columns: `client` (an address) and `log` (a packet log's name
-    as it was given). With both, both must match. Raises UsageError for a file that cannot be joined or has a
+    The file has a header and one or both key columns: `client` (an address) and `log` (a packet log's
+    path). With both, both must match. Raises UsageError for a file that cannot be joined or has a
     key twice.
     """
     try:
@@ -34,6 +35,9 @@ def join(frame: pl.DataFrame, file: Path) -> pl.DataFrame:
     if clash:
         raise UsageError(f"{file}: the column {clash[0]} is measured already", remedy="another name for it")
     table = table.with_columns(pl.col(key).cast(pl.String) for key in keys)
+    if "log" in keys:
+        full = [None if log is None else full_name(log) for log in table["log"]]
+        table = table.with_columns(pl.Series("log", full, pl.String))
     doubles = table.filter(pl.struct(keys).is_duplicated())
     if doubles.height:
         row = ", ".join(f"{key} {doubles[key][0]}" for key in keys)

@@ -14,16 +14,30 @@ TABLES = ("connections", "sessions", "acks")
 REMEDY = "narrows paths FILES… --out DIR"
 
 
+def full_name(log: str) -> str:
+    """A packet log's name as the tables have it: its full path, or "-" for standard input."""
+    return log if log == "-" else str(Path(log).resolve())
+
+
+def scan(out: Path, table: str) -> pl.LazyFrame:
+    """As `load`, to be filtered before it is read."""
+    return pl.scan_parquet(_files(out, table))
+
+
 def load(out: Path, table: str) -> pl.DataFrame:
     """All rows of one table, "connections", "sessions" or "acks", in the order of their logs' names.
 
     `docs/paths.md` has the columns. Raises StoreError when the directory holds no such table.
     """
+    return pl.read_parquet(_files(out, table))
+
+
+def _files(out: Path, table: str) -> list[Path]:
     files = sorted((out / table).glob("*.parquet"))
     if not files:
         remedy = f"{REMEDY} --acks" if table == "acks" else REMEDY
         raise StoreError(f"{out} holds no table {table} of packet logs", remedy=remedy)
-    return pl.read_parquet(files)
+    return files
 
 
 def logs(out: Path) -> list[dict[str, Any]]:
