@@ -13,6 +13,7 @@ use pcap_parser::pcapng::{
 };
 use pcap_parser::{InterfaceDescriptionBlock, PcapHeader};
 
+use crate::buffer::Buffer;
 use crate::counts::Counts;
 use crate::error::{Error, Result};
 
@@ -376,62 +377,4 @@ fn packet(
         },
         counts,
     );
-}
-
-// ---- buffer --------------------------------------------------------------------------------------------------
-
-/// Bytes of a stream, a stretch at a time, with as many in one piece as the caller wants.
-struct Buffer<R> {
-    input: R,
-    data: Vec<u8>,
-    start: usize,
-    end: usize,
-    /// Bytes taken since the beginning.
-    at: u64,
-}
-
-impl<R: Read> Buffer<R> {
-    fn new(input: R) -> Self {
-        Buffer {
-            input,
-            data: vec![0; 1 << 18],
-            start: 0,
-            end: 0,
-            at: 0,
-        }
-    }
-
-    /// The next bytes: `n` of them or, at the end of the stream, fewer.
-    #[inline]
-    fn want(&mut self, n: usize) -> io::Result<&[u8]> {
-        if self.end - self.start < n {
-            self.fill(n)?;
-        }
-        Ok(&self.data[self.start..self.end.min(self.start + n)])
-    }
-
-    #[cold]
-    fn fill(&mut self, n: usize) -> io::Result<()> {
-        self.data.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
-        self.start = 0;
-        if self.data.len() < n {
-            self.data.resize(n.next_power_of_two(), 0);
-        }
-        while self.end < n {
-            match self.input.read(&mut self.data[self.end..]) {
-                Ok(0) => break,
-                Ok(read) => self.end += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn take(&mut self, n: usize) {
-        self.start += n;
-        self.at += n as u64;
-    }
 }

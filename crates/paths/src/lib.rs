@@ -5,6 +5,7 @@
 //! [`rows`] and [`table`]. It runs nothing and knows nothing of experiments.
 
 pub mod aggregate;
+mod buffer;
 pub mod connection;
 pub mod container;
 pub mod counts;

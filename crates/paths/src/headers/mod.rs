@@ -66,9 +66,7 @@ pub fn parse(packet: &Packet<'_>, counts: &mut Counts) -> Option<Segment> {
         data: packet.data,
         len: packet.len as usize,
     };
-    let Some((mut next, mut rest)) = link::first(packet.link_type, rest, counts) else {
-        return None;
-    };
+    let (mut next, mut rest) = link::first(packet.link_type, rest, counts)?;
     for _ in 0..DEPTH {
         let step = match next {
             Next::Ethernet => link::ethernet(rest, counts),

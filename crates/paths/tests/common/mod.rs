@@ -262,8 +262,11 @@ pub fn pcapng(big_endian: bool, interfaces: &[Interface], packets: &[(u32, u64, 
     out
 }
 
-/// Times and link types of the packets in a log.
-pub fn packets(log: &[u8]) -> Result<(About, Counts, Vec<(i64, u16, Vec<u8>)>)> {
+/// Time, link type and data of a packet.
+pub type Found = (i64, u16, Vec<u8>);
+
+/// What is in a log.
+pub fn packets(log: &[u8]) -> Result<(About, Counts, Vec<Found>)> {
     let mut counts = Counts::default();
     let mut found = Vec::new();
     let about = container::read(log, "log", &mut counts, &mut |p: Packet<'_>, _: &mut Counts| {
