@@ -37,10 +37,11 @@ impl<R: Read> Buffer<R> {
         self.data.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        if self.data.len() < n {
-            self.data.resize(n.next_power_of_two(), 0);
-        }
         while self.end < n {
+            if self.end == self.data.len() {
+                // Only as the bytes come: a damaged length takes no memory.
+                self.data.resize(self.data.len() * 2, 0);
+            }
             match self.input.read(&mut self.data[self.end..]) {
                 Ok(0) => break,
                 Ok(read) => self.end += read,
