@@ -1,0 +1,246 @@
+//! What one connection, or a session's connections, add up to, and the properties that follow from it.
+
+use crate::connection::Connection;
+use crate::distribution::{Durations, ERROR};
+use crate::estimators::ack_aggregation::AckAggregation;
+use crate::estimators::active_throughput::ActiveThroughput;
+use crate::estimators::base_rtt::{base_rtt, BaseRtt};
+use crate::estimators::capacity::Capacity;
+use crate::estimators::jitter::Jitter;
+use crate::estimators::losses::Losses;
+use crate::estimators::mss::mss;
+use crate::estimators::queueing_delay::{queueing_delay, QueueingDelay};
+use crate::estimators::vantage::{vantage, Vantage};
+
+/// Sums over the direction that carried most data ("far") and, for RTTs, the other ("near").
+#[derive(Debug, Clone, Default)]
+pub struct Aggregate {
+    far: Durations,
+    near: Durations,
+    acks: AckAggregation,
+    pub active: ActiveThroughput,
+    capacity: Capacity,
+    jitter: Jitter,
+    losses: Losses,
+    reordered_before: u64,
+    reordered_behind: u64,
+    mss: (Option<u32>, Option<&'static str>),
+    /// Payload bytes of the connection that the MSS is of.
+    mss_bytes_of: u64,
+    outstanding_ns: i64,
+    connection_ns: i64,
+    pub initial_rwnd_bytes: Option<u32>,
+    pub packets: u64,
+    pub data_segments: u64,
+    pub acked_bytes: u64,
+    pub ce_marked: u64,
+    pub long_segments: u64,
+    pub unseen_bytes: u64,
+    pub copies: u64,
+    pub keep_alives: u64,
+    notes: Notes,
+}
+
+/// Why something cannot be known.
+#[derive(Debug, Clone, Copy, Default)]
+struct Notes {
+    no_syn: bool,
+    one_sided: bool,
+    options_cut: bool,
+    long_segments: bool,
+    unseen: bool,
+    copies: bool,
+    backwards: bool,
+    untracked: bool,
+    out_of_window: bool,
+}
+
+impl Aggregate {
+    pub fn of(connection: &Connection) -> Self {
+        let sender = connection.sender();
+        let (far, near) = (&connection.halves[sender], &connection.halves[1 - sender]);
+        let client = &connection.halves[connection.client];
+        let server = &connection.halves[1 - connection.client];
+        let scales = match (client.syn, server.syn) {
+            (Some(a), Some(b)) if !a.options_cut && !b.options_cut => {
+                Some((client.window_scale, server.window_scale))
+            }
+            _ => None,
+        };
+        let both = |f: fn(&crate::half::Half) -> u64| f(far) + f(near);
+        let long_segments = far.long_segments
+            + u64::from(
+                far.largest.bytes > 0
+                    && mss_of(connection, sender)
+                        .0
+                        .is_some_and(|m| far.largest.bytes > m),
+            );
+        Aggregate {
+            far: far.rtt.clone(),
+            near: near.rtt.clone(),
+            acks: far.ack_aggregation.clone(),
+            active: far.active.clone(),
+            capacity: far.capacity.clone(),
+            jitter: far.jitter,
+            losses: far.losses.clone(),
+            reordered_before: far.reordering.before,
+            reordered_behind: far.reordering.behind,
+            mss: mss_of(connection, sender),
+            mss_bytes_of: far.active.bytes,
+            outstanding_ns: far.outstanding_ns(),
+            connection_ns: connection.last_ns - connection.first_ns,
+            initial_rwnd_bytes: client.window.bytes(scales),
+            packets: both(|h| h.packets),
+            data_segments: far.data_segments,
+            acked_bytes: far.acked_bytes,
+            ce_marked: far.ce_marked,
+            long_segments,
+            unseen_bytes: far.unseen_bytes,
+            copies: connection.copies,
+            keep_alives: both(|h| h.keep_alives),
+            notes: Notes {
+                no_syn: client.syn.is_none() || server.syn.is_none(),
+                one_sided: far.packets == 0 || near.packets == 0,
+                options_cut: both(|h| h.options_cut) > 0,
+                long_segments: long_segments > 0,
+                unseen: both(|h| h.unseen_bytes) > 0,
+                copies: connection.copies > 0,
+                backwards: connection.backwards > 0,
+                untracked: both(|h| h.untracked) > 0,
+                out_of_window: both(|h| h.out_of_window) > 0,
+            },
+        }
+    }
+
+    /// Adds another connection of the same session and server.
+    pub fn merge(&mut self, other: &Aggregate) {
+        self.far.merge(&other.far);
+        self.near.merge(&other.near);
+        self.acks.merge(&other.acks);
+        self.active.merge(&other.active);
+        self.capacity.merge(&other.capacity);
+        self.jitter.merge(&other.jitter);
+        self.losses.merge(&other.losses);
+        self.reordered_before += other.reordered_before;
+        self.reordered_behind += other.reordered_behind;
+        if other.mss.0.is_some() && (self.mss.0.is_none() || other.mss_bytes_of > self.mss_bytes_of) {
+            (self.mss, self.mss_bytes_of) = (other.mss, other.mss_bytes_of);
+        }
+        self.outstanding_ns = self.outstanding_ns.saturating_add(other.outstanding_ns);
+        self.connection_ns = self.connection_ns.saturating_add(other.connection_ns);
+        self.initial_rwnd_bytes = self.initial_rwnd_bytes.or(other.initial_rwnd_bytes);
+        self.packets += other.packets;
+        self.data_segments += other.data_segments;
+        self.acked_bytes += other.acked_bytes;
+        self.ce_marked += other.ce_marked;
+        self.long_segments += other.long_segments;
+        self.unseen_bytes += other.unseen_bytes;
+        self.copies += other.copies;
+        self.keep_alives += other.keep_alives;
+        let (a, b) = (&mut self.notes, other.notes);
+        a.no_syn |= b.no_syn;
+        a.one_sided |= b.one_sided;
+        a.options_cut |= b.options_cut;
+        a.long_segments |= b.long_segments;
+        a.unseen |= b.unseen;
+        a.copies |= b.copies;
+        a.backwards |= b.backwards;
+        a.untracked |= b.untracked;
+        a.out_of_window |= b.out_of_window;
+    }
+
+    pub fn properties(&self) -> Properties {
+        let vantage = vantage(&self.far, &self.near);
+        let base = base_rtt(&self.far, &self.near, vantage);
+        let queueing = queueing_delay(&self.far, base.min_ns, vantage);
+        Properties {
+            vantage,
+            base,
+            far_min_ns: self.far.min(),
+            near_min_ns: self.near.min(),
+            rtt_samples: self.far.count(),
+            rtt_median_ns: self.far.percentile(0.5).filter(|_| vantage != Vantage::Receiver),
+            percentile_error: if self.far.is_exact() { 0.0 } else { ERROR },
+            queueing,
+            // At the receiver, what was captured is acknowledged at once, whatever the path holds.
+            outstanding_share: (self.connection_ns > 0 && vantage != Vantage::Receiver)
+                .then(|| self.outstanding_ns as f64 / self.connection_ns as f64),
+            mss: self.mss,
+            acks: self.acks.count(),
+            ack_median_bytes: self.acks.median_bytes(),
+            ack_aggregation: self.acks.in_mss(self.mss.0),
+            throughput_bps: self.active.bps(),
+            active_ns: self.active.active_ns(),
+            active_periods: self.active.periods(),
+            payload_bytes: self.active.bytes,
+            jitter_ns: self.jitter.mean_ns().filter(|_| vantage != Vantage::Receiver),
+            capacity_bps: self.capacity.bps(),
+            capacity_variation: self.capacity.variation(),
+            capacity_windows: self.capacity.windows(),
+            retransmitted: self.losses.retransmitted,
+            retransmitted_bytes: self.losses.retransmitted_bytes,
+            needless: self.losses.needless,
+            loss_events: self.losses.events,
+            loss_events_low_rtt: self.losses.events_at_low_rtt(self.far.min(), queueing.peak_ns),
+            reordered_before: self.reordered_before,
+            reordered_behind: self.reordered_behind,
+            notes: self.notes(),
+        }
+    }
+
+    fn notes(&self) -> Option<String> {
+        let n = self.notes;
+        let words = [
+            (n.no_syn, "no_syn"),
+            (n.one_sided, "one_sided"),
+            (n.options_cut, "options_cut"),
+            (n.long_segments, "before_segmentation"),
+            (n.unseen, "packets_missing"),
+            (n.copies, "copies_dropped"),
+            (n.backwards, "time_went_back"),
+            (n.untracked, "too_many_outstanding"),
+            (n.out_of_window, "foreign_numbers"),
+        ];
+        let said: Vec<&str> = words.iter().filter(|w| w.0).map(|w| w.1).collect();
+        (!said.is_empty()).then(|| said.join(","))
+    }
+}
+
+fn mss_of(connection: &Connection, sender: usize) -> (Option<u32>, Option<&'static str>) {
+    let (far, near) = (&connection.halves[sender], &connection.halves[1 - sender]);
+    mss(far.syn, near.syn, connection.key.v6, far.largest)
+}
+
+/// The properties of a connection or session; see the table's columns for what each is.
+#[derive(Debug, Clone)]
+pub struct Properties {
+    pub vantage: Vantage,
+    pub base: BaseRtt,
+    pub far_min_ns: Option<i64>,
+    pub near_min_ns: Option<i64>,
+    pub rtt_samples: u64,
+    pub rtt_median_ns: Option<i64>,
+    pub percentile_error: f64,
+    pub queueing: QueueingDelay,
+    pub outstanding_share: Option<f64>,
+    pub mss: (Option<u32>, Option<&'static str>),
+    pub acks: u64,
+    pub ack_median_bytes: Option<f64>,
+    pub ack_aggregation: Option<f64>,
+    pub throughput_bps: Option<f64>,
+    pub active_ns: Option<i64>,
+    pub active_periods: u64,
+    pub payload_bytes: u64,
+    pub jitter_ns: Option<i64>,
+    pub capacity_bps: Option<f64>,
+    pub capacity_variation: Option<f64>,
+    pub capacity_windows: u64,
+    pub retransmitted: u64,
+    pub retransmitted_bytes: u64,
+    pub needless: u64,
+    pub loss_events: u64,
+    pub loss_events_low_rtt: Option<u64>,
+    pub reordered_before: u64,
+    pub reordered_behind: u64,
+    pub notes: Option<String>,
+}

@@ -1,0 +1,187 @@
+//! One TCP connection: two halves, and what is said of the whole. It knows nothing of files and of other connections.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::estimators::vantage::{vantage, Vantage};
+use crate::half::{Acked, Data, Half};
+use crate::headers::{flag, Segment};
+
+/// What identifies a connection: both ends, the smaller one first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    pub low: (u128, u16),
+    pub high: (u128, u16),
+    pub v6: bool,
+}
+
+impl Key {
+    /// The key of a segment and the side (0: low, 1: high) that sent it.
+    #[inline]
+    pub fn of(segment: &Segment) -> (Key, usize) {
+        let source = (segment.source, segment.source_port);
+        let target = (segment.target, segment.target_port);
+        if source <= target {
+            (
+                Key {
+                    low: source,
+                    high: target,
+                    v6: segment.v6,
+                },
+                0,
+            )
+        } else {
+            (
+                Key {
+                    low: target,
+                    high: source,
+                    v6: segment.v6,
+                },
+                1,
+            )
+        }
+    }
+
+    pub fn end(&self, side: usize) -> (IpAddr, u16) {
+        let (address, port) = if side == 0 { self.low } else { self.high };
+        let ip = if self.v6 {
+            IpAddr::V6(Ipv6Addr::from(address))
+        } else {
+            IpAddr::V4(Ipv4Addr::from(address as u32))
+        };
+        (ip, port)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Connection {
+    pub key: Key,
+    /// Its number within the log, by first packet.
+    pub number: u64,
+    pub halves: [Half; 2],
+    pub first_ns: i64,
+    pub last_ns: i64,
+    /// The side of the client: who opened it or, where the log has no SYN, who has the higher port.
+    pub client: usize,
+    pub copies: u64,
+    pub backwards: u64,
+    fins: [bool; 2],
+    reset: bool,
+    windows_closed: [bool; 2],
+}
+
+impl Connection {
+    pub fn new(key: Key, number: u64, t_ns: i64, side: usize, first: &Segment) -> Self {
+        let client = match (first.has(flag::SYN), first.has(flag::ACK)) {
+            (true, false) => side,
+            (true, true) => 1 - side,
+            _ => usize::from(key.high.1 > key.low.1),
+        };
+        Connection {
+            key,
+            number,
+            halves: [Half::default(), Half::default()],
+            first_ns: t_ns,
+            last_ns: t_ns,
+            client,
+            copies: 0,
+            backwards: 0,
+            fins: [false; 2],
+            reset: false,
+            windows_closed: [false; 2],
+        }
+    }
+
+    /// Both ends have closed, or one has reset it.
+    pub fn is_closed(&self) -> bool {
+        self.reset || (self.fins[0] && self.fins[1])
+    }
+
+    /// Whether a SYN of `side` with this sequence number begins another connection of the same ends.
+    pub fn is_reused_by(&self, side: usize, segment: &Segment) -> bool {
+        let opens = segment.has(flag::SYN) && !segment.has(flag::ACK);
+        opens && (self.is_closed() || self.halves[side].packets > 1) && !self.halves[side].is_isn(segment.seq)
+    }
+
+    /// One segment that `side` sent. What its ACK told, or None when it told nothing.
+    #[inline]
+    pub fn on_segment(&mut self, t_ns: i64, side: usize, segment: &Segment) -> Option<Acked> {
+        if t_ns < self.last_ns {
+            self.backwards += 1;
+        }
+        self.last_ns = self.last_ns.max(t_ns);
+        let round_trip = self.round_trip_ns();
+        let [low, high] = &mut self.halves;
+        let (mine, theirs) = if side == 0 { (low, high) } else { (high, low) };
+        if let Some(fingerprint) = fingerprint(segment) {
+            if mine.is_copy(fingerprint) {
+                self.copies += 1;
+                return None;
+            }
+        }
+        mine.packets += 1;
+        if segment.ecn == 3 {
+            mine.ce_marked += 1;
+        }
+        if segment.options.cut {
+            mine.options_cut += 1;
+        }
+        let flags = segment.flags;
+        if flags & flag::RST != 0 {
+            // Its numbers may be made up by a middlebox.
+            self.reset = true;
+            return None;
+        }
+        if flags & flag::SYN != 0 {
+            mine.on_syn(t_ns, segment.seq, &segment.options);
+        } else {
+            mine.window.see(segment.window);
+        }
+        self.windows_closed[side] = segment.window == 0;
+        let fin = flags & flag::FIN != 0;
+        self.fins[side] |= fin;
+        if segment.payload_len > 0 || fin {
+            // Data in a SYN (Fast Open) begins behind the SYN's own number.
+            let seq = segment.seq.wrapping_add(u32::from(flags & flag::SYN != 0));
+            mine.on_data(Data {
+                t_ns,
+                seq,
+                bytes: segment.payload_len,
+                fin,
+                tsval: segment.options.timestamps.map(|t| t.0),
+                round_trip_ns: round_trip,
+                probes: self.windows_closed[1 - side],
+            });
+            if segment.payload_len > 0 {
+                theirs.active.request(t_ns);
+            }
+        }
+        if flags & flag::ACK == 0 {
+            return None;
+        }
+        Some(theirs.on_ack(t_ns, segment.ack, &segment.options))
+    }
+
+    /// The least round trip of both halves.
+    fn round_trip_ns(&self) -> Option<i64> {
+        Some(self.halves[0].rtt.min()? + self.halves[1].rtt.min()?)
+    }
+
+    /// The side that sent most data.
+    pub fn sender(&self) -> usize {
+        usize::from(self.halves[1].active.bytes > self.halves[0].active.bytes)
+    }
+
+    pub fn vantage(&self) -> Vantage {
+        let sender = self.sender();
+        vantage(&self.halves[sender].rtt, &self.halves[1 - sender].rtt)
+    }
+}
+
+/// What tells a packet from all others of its direction, or None where nothing does.
+#[inline]
+fn fingerprint(segment: &Segment) -> Option<u64> {
+    // IPv4's identification counts packets up. Where it is 0, and in IPv6, a bare ACK may be repeated word for word.
+    let id = segment.ip_id.filter(|id| *id != 0)?;
+    let seq = u64::from(segment.seq) ^ (u64::from(segment.ack) << 16);
+    Some((u64::from(id) << 48) ^ seq.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(segment.payload_len) ^ 1)
+}

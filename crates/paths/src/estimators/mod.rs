@@ -1,0 +1,15 @@
+//! One estimator a file: what it is, where its definition comes from, its unit, and what makes it NULL.
+//!
+//! Each sees the events of one direction of one connection as they come, and keeps a bounded amount of them.
+
+pub mod ack_aggregation;
+pub mod active_throughput;
+pub mod base_rtt;
+pub mod capacity;
+pub mod initial_window;
+pub mod jitter;
+pub mod losses;
+pub mod mss;
+pub mod queueing_delay;
+pub mod reordering;
+pub mod vantage;

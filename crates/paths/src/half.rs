@@ -1,0 +1,358 @@
+//! One direction of a connection: the data that one end sends and the ACKs that the other returns for it.
+//!
+//! It keeps what is outstanding, takes RTT samples, and tells the estimators what happened. It knows nothing of files.
+
+mod disorder;
+
+use std::collections::VecDeque;
+
+use crate::distribution::Durations;
+use crate::estimators::ack_aggregation::AckAggregation;
+use crate::estimators::active_throughput::ActiveThroughput;
+use crate::estimators::capacity::Capacity;
+use crate::estimators::initial_window::InitialWindow;
+use crate::estimators::jitter::Jitter;
+use crate::estimators::losses::Losses;
+use crate::estimators::mss::{Largest, Syn, JUMBO};
+use crate::estimators::reordering::Reordering;
+use crate::headers::Options;
+
+/// Outstanding segments that are kept. A connection with more loses RTT samples, and says so.
+const OUTSTANDING: usize = 1 << 15;
+/// The same as long as the other end has not been heard: the log may hold one direction only.
+const UNHEARD: usize = 256;
+/// Holes in the sequence that are remembered.
+const HOLES: usize = 64;
+/// A sequence number further than this from the expected one is not of this connection.
+const FAR: i32 = 1 << 29;
+
+/// `a` less `b` in sequence space.
+#[inline]
+pub fn diff(a: u32, b: u32) -> i32 {
+    a.wrapping_sub(b) as i32
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    seq: u32,
+    end: u32,
+    t_ns: i64,
+    again: bool,
+    sacked: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Hole {
+    seq: u32,
+    end: u32,
+    t_ns: i64,
+}
+
+/// What one ACK told.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Acked {
+    /// Newly acknowledged bytes of payload.
+    pub bytes: u32,
+    pub rtt_ns: Option<i64>,
+    /// Bytes that are outstanding after it.
+    pub outstanding: u32,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Half {
+    /// This end's SYN.
+    pub syn: Option<Syn>,
+    pub window_scale: Option<u8>,
+    isn: Option<u32>,
+    fin_end: Option<u32>,
+    /// The end of what was sent, and of what was acknowledged.
+    sent_end: Option<u32>,
+    acked_end: Option<u32>,
+    sent: VecDeque<Sent>,
+    holes: VecDeque<Hole>,
+    last_sack: [(u32, u32); 4],
+    sacked_to: Option<u32>,
+    newest_tsval: Option<u32>,
+    heard: bool,
+    last_rtt_ns: Option<i64>,
+    last_t_ns: i64,
+    outstanding_ns: i64,
+
+    pub packets: u64,
+    pub data_segments: u64,
+    /// Segments longer than a wire carries: seen before segmentation or after receive offload.
+    pub long_segments: u64,
+    pub ce_marked: u64,
+    pub keep_alives: u64,
+    /// Bytes that an ACK covers and the log does not hold.
+    pub unseen_bytes: u64,
+    /// Segments that were not tracked, as too many were outstanding.
+    pub untracked: u64,
+    pub out_of_window: u64,
+    pub acked_bytes: u64,
+    pub options_cut: u64,
+    pub largest: Largest,
+    pub rtt: Durations,
+    pub ack_aggregation: AckAggregation,
+    pub active: ActiveThroughput,
+    pub capacity: Capacity,
+    pub jitter: Jitter,
+    pub losses: Losses,
+    pub reordering: Reordering,
+    /// Windows that this end offers.
+    pub window: InitialWindow,
+    fingerprints: [u64; 4],
+}
+
+/// One segment as this direction sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Data {
+    pub t_ns: i64,
+    pub seq: u32,
+    pub bytes: u32,
+    pub fin: bool,
+    pub tsval: Option<u32>,
+    /// The least whole round trip seen so far.
+    pub round_trip_ns: Option<i64>,
+    /// The other end's window is closed: what is sent probes it.
+    pub probes: bool,
+}
+
+impl Half {
+    /// Whether this very packet was just seen: the log was taken at two interfaces, or a bridge.
+    #[inline]
+    pub fn is_copy(&mut self, fingerprint: u64) -> bool {
+        if self.fingerprints.contains(&fingerprint) {
+            return true;
+        }
+        self.fingerprints.rotate_right(1);
+        self.fingerprints[0] = fingerprint;
+        false
+    }
+
+    /// This end's SYN (or SYN-ACK).
+    pub fn on_syn(&mut self, t_ns: i64, seq: u32, options: &Options) {
+        if self.isn == Some(seq) {
+            // Sent again: its RTT is ambiguous.
+            if let Some(first) = self.sent.front_mut().filter(|s| s.seq == seq) {
+                first.again = true;
+            }
+            return;
+        }
+        self.syn = Some(Syn {
+            mss: options.mss,
+            timestamps: options.timestamps.is_some(),
+            options_cut: options.cut,
+        });
+        self.window_scale = options.window_scale;
+        self.isn = Some(seq);
+        let end = seq.wrapping_add(1);
+        if self.sent_end.is_none() {
+            self.acked_end = Some(seq);
+            self.sent_end = Some(end);
+            self.sent.push_back(Sent {
+                seq,
+                end,
+                t_ns,
+                again: false,
+                sacked: false,
+            });
+        }
+        self.last_t_ns = t_ns;
+    }
+
+    pub fn is_isn(&self, seq: u32) -> bool {
+        self.isn == Some(seq)
+    }
+
+    /// Bytes that are sent and not acknowledged.
+    #[inline]
+    pub fn outstanding(&self) -> u32 {
+        match (self.sent_end, self.acked_end) {
+            (Some(sent), Some(acked)) => diff(sent, acked).max(0) as u32,
+            _ => 0,
+        }
+    }
+
+    /// Counts the time up to `t_ns` as spent with data outstanding, if there is any.
+    #[inline]
+    fn pass(&mut self, t_ns: i64) {
+        if self.outstanding() > 0 {
+            self.outstanding_ns = self.outstanding_ns.saturating_add((t_ns - self.last_t_ns).max(0));
+        }
+        self.last_t_ns = t_ns;
+    }
+
+    pub fn outstanding_ns(&self) -> i64 {
+        self.outstanding_ns
+    }
+
+    /// A segment with payload or FIN.
+    #[inline]
+    pub fn on_data(&mut self, data: Data) {
+        let Data {
+            t_ns,
+            seq,
+            bytes,
+            fin,
+            ..
+        } = data;
+        let end = seq.wrapping_add(bytes + u32::from(fin));
+        let Some(sent_end) = self.sent_end else {
+            // The log begins within the connection.
+            self.acked_end.get_or_insert(seq);
+            self.sent_end = Some(seq);
+            return self.on_data(data);
+        };
+        let ahead = diff(seq, sent_end);
+        if !(-FAR..=FAR).contains(&ahead) {
+            self.out_of_window += 1;
+            return;
+        }
+        // A keep-alive repeats the last acknowledged byte, or sends none, at one before the end.
+        if ahead == -1 && bytes <= 1 && self.acked_end == Some(sent_end) {
+            self.keep_alives += 1;
+            return;
+        }
+        self.pass(t_ns);
+        if bytes > 0 {
+            self.data_segments += 1;
+            self.largest.see(bytes);
+            if bytes > JUMBO {
+                self.long_segments += 1;
+            }
+        }
+        if ahead >= 0 {
+            let idle = self.outstanding() == 0;
+            if ahead > 0 {
+                self.open_hole(Hole {
+                    seq: sent_end,
+                    end: seq,
+                    t_ns,
+                });
+            }
+            self.track(Sent {
+                seq,
+                end,
+                t_ns,
+                again: data.probes,
+                sacked: false,
+            });
+            self.sent_end = Some(end);
+            if bytes > 0 {
+                self.active.data(t_ns, bytes, idle, self.last_rtt_ns);
+            }
+        } else {
+            self.on_old(data, end, sent_end);
+        }
+        if fin {
+            self.fin_end = Some(end);
+        }
+        if data
+            .tsval
+            .is_some_and(|mine| self.newest_tsval.is_none_or(|newest| diff(mine, newest) > 0))
+        {
+            self.newest_tsval = data.tsval;
+        }
+    }
+
+    fn track(&mut self, segment: Sent) {
+        let limit = if self.heard { OUTSTANDING } else { UNHEARD };
+        if self.sent.len() >= limit {
+            self.sent.pop_front();
+            self.untracked += 1;
+        }
+        self.sent.push_back(segment);
+    }
+
+    /// An ACK of the other end for this direction's data.
+    #[inline]
+    pub fn on_ack(&mut self, t_ns: i64, ack: u32, options: &Options) -> Acked {
+        self.heard = true;
+        let Some(acked_end) = self.acked_end else {
+            // Nothing of this direction has been seen: this is where it begins.
+            self.acked_end = Some(ack);
+            self.sent_end = Some(ack);
+            return Acked::default();
+        };
+        let newly = diff(ack, acked_end);
+        let sent_end = self.sent_end.unwrap_or(acked_end);
+        if !(-FAR..=FAR).contains(&newly) {
+            self.out_of_window += 1;
+            return Acked::default();
+        }
+        self.pass(t_ns);
+        let mut told = Acked::default();
+        if newly > 0 {
+            let unseen = diff(ack, sent_end);
+            if unseen > 0 {
+                // The log misses what this acknowledges. No sample, and the estimators go on from here.
+                self.unseen_bytes += unseen as u64;
+                self.sent_end = Some(ack);
+            }
+            told.rtt_ns = self.take_acked(t_ns, ack, unseen > 0);
+            self.acked_end = Some(ack);
+            let controls = u32::from(self.isn == Some(acked_end)) + u32::from(self.fin_end == Some(ack));
+            told.bytes = (newly as u32).saturating_sub(controls);
+            self.acked_bytes += u64::from(told.bytes);
+            self.forget_holes(ack);
+            self.active.acked(t_ns);
+        }
+        if options.sack_blocks > 0 {
+            self.on_sack(ack, options);
+        }
+        told.outstanding = self.outstanding();
+        // ACKs of nothing but SYN or FIN are none of data.
+        if newly <= 0 || told.bytes > 0 {
+            self.ack_aggregation
+                .ack(told.bytes, options.sack_blocks > 0, options.cut);
+        }
+        if let Some(rtt) = told.rtt_ns {
+            self.rtt.add(rtt);
+            self.jitter.sample(rtt);
+            self.last_rtt_ns = Some(rtt);
+        }
+        if newly > 0 {
+            self.capacity.ack(
+                t_ns,
+                told.bytes,
+                told.rtt_ns,
+                self.rtt.min(),
+                told.outstanding > 0,
+            );
+        }
+        told
+    }
+
+    /// Removes what `ack` covers; the RTT sample that this gives.
+    #[inline]
+    fn take_acked(&mut self, t_ns: i64, ack: u32, unseen: bool) -> Option<i64> {
+        let mut latest: Option<i64> = None;
+        let mut ambiguous = unseen;
+        while let Some(first) = self.sent.front_mut() {
+            if diff(first.seq, ack) >= 0 {
+                break;
+            }
+            ambiguous |= first.again;
+            if !first.sacked {
+                latest = Some(latest.map_or(first.t_ns, |l| l.max(first.t_ns)));
+                if !first.again && self.sacked_to.is_some_and(|to| diff(to, first.end) > 0) {
+                    self.reordering.behind += 1;
+                }
+            }
+            if diff(first.end, ack) > 0 {
+                // Covered in part: what was captured as one was acknowledged as several.
+                first.seq = ack;
+                break;
+            }
+            self.sent.pop_front();
+        }
+        if self.sacked_to.is_some_and(|to| diff(to, ack) <= 0) {
+            self.sacked_to = None;
+        }
+        if ambiguous {
+            return None;
+        }
+        latest.map(|l| t_ns - l).filter(|rtt| *rtt >= 0)
+    }
+}

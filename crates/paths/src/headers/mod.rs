@@ -1,0 +1,97 @@
+//! Finds the TCP segment in a packet, through link layers, tags and tunnels. It keeps nothing between packets.
+//!
+//! The payload's length comes from IP's total length, never from what was captured, so that logs with headers only
+//! read as whole ones. Checksums are not looked at: with offloads those in a log are wrong as a rule.
+
+mod link;
+mod network;
+mod tcp;
+mod tunnel;
+
+pub use tcp::{flag, Options, Segment};
+
+use crate::container::Packet;
+use crate::counts::Counts;
+
+/// How many headers a packet may nest before it is given up.
+const DEPTH: u8 = 12;
+
+/// What the next header is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Ethernet,
+    EtherType(u16),
+    Ip,
+    Ipv4,
+    Ipv6,
+    Mpls,
+}
+
+/// A packet being unwrapped: `data` is what is left of the captured bytes, `len` of the bytes on the wire.
+#[derive(Clone, Copy)]
+struct Rest<'a> {
+    data: &'a [u8],
+    len: usize,
+}
+
+impl<'a> Rest<'a> {
+    #[inline]
+    fn skip(self, n: usize) -> Option<Rest<'a>> {
+        Some(Rest {
+            data: self.data.get(n..)?,
+            len: self.len.checked_sub(n)?,
+        })
+    }
+
+    #[inline]
+    fn u16(self, at: usize) -> Option<u16> {
+        Some(u16::from_be_bytes([*self.data.get(at)?, *self.data.get(at + 1)?]))
+    }
+}
+
+/// Where unwrapping stands.
+enum Step<'a> {
+    /// Go on with this header.
+    Go(Next, Rest<'a>),
+    /// This is the segment.
+    Segment(Segment),
+    /// It is not TCP, or cannot be read: the reason was counted.
+    No,
+}
+
+/// The TCP segment in `packet`, or None; then the reason is in `counts`.
+#[inline]
+pub fn parse(packet: &Packet<'_>, counts: &mut Counts) -> Option<Segment> {
+    let rest = Rest {
+        data: packet.data,
+        len: packet.len as usize,
+    };
+    let (mut next, mut rest) = link::first(packet.link_type, rest, counts)?;
+    for _ in 0..DEPTH {
+        let step = match next {
+            Next::Ethernet => link::ethernet(rest, counts),
+            Next::EtherType(kind) => link::ether_type(kind, rest, counts),
+            Next::Mpls => link::mpls(rest, counts),
+            Next::Ip => network::ip(rest, counts),
+            Next::Ipv4 => network::ipv4(rest, counts),
+            Next::Ipv6 => network::ipv6(rest, counts),
+        };
+        match step {
+            Step::Go(then, left) => (next, rest) = (then, left),
+            Step::Segment(segment) => {
+                counts.tcp += 1;
+                return Some(segment);
+            }
+            Step::No => return None,
+        }
+    }
+    counts.unused("more nested headers than are followed");
+    None
+}
+
+/// The packet was cut before the header `name` ended.
+#[cold]
+fn cut<'a>(name: &str, counts: &mut Counts) -> Step<'a> {
+    counts.unused(&format!("cut within {name}"));
+    Step::No
+}

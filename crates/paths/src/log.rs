@@ -1,0 +1,285 @@
+//! Reads one packet log into its tables: `connections/ID.parquet`, `sessions/ID.parquet`, on request `acks/ID.parquet`,
+//! and, last, `logs/ID.json`, which says what the log held and that it is done.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use serde::Serialize;
+
+use crate::aggregate::Aggregate;
+use crate::connection::Connection;
+use crate::container::{self, About};
+use crate::counts::Counts;
+use crate::error::{Error, Result};
+use crate::flows::{Flows, Limits, Sink};
+use crate::half::Acked;
+use crate::headers;
+use crate::input;
+use crate::rows::{role, AckRow, ConnectionRow, SessionRow, ACKS, CONNECTIONS, SESSIONS};
+use crate::sessions::{Rules, Service, Session};
+use crate::table::Table;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    pub limits: Limits,
+    pub rules: Rules,
+    /// Write one row for each ACK.
+    pub acks: bool,
+    /// Read logs again that were read with the same settings before.
+    pub again: bool,
+}
+
+/// What is said of one log.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    pub log: String,
+    pub id: String,
+    pub state: String,
+    pub compression: String,
+    pub container: About,
+    pub counts: Counts,
+    pub first_ns: Option<i64>,
+    pub last_ns: Option<i64>,
+    pub time_went_back: u64,
+    pub connections: u64,
+    pub connections_evicted: u64,
+    pub sessions: u64,
+    pub sessions_too_short: u64,
+}
+
+/// Reads `name` into tables under `out`. None: this was done before, and nothing was read.
+pub fn read(name: &str, out: &Path, settings: &Settings) -> Result<Option<Summary>> {
+    let Identity { log, id, state } = identity(name, settings);
+    let done = out.join("logs").join(format!("{id}.json"));
+    if !settings.again && name != input::STDIN && is_done(&done, &state) {
+        return Ok(None);
+    }
+    let (reader, compression) = input::open(name)?;
+    for directory in ["connections", "sessions", "acks", "logs"] {
+        if directory != "acks" || settings.acks {
+            let path = out.join(directory);
+            fs::create_dir_all(&path).map_err(|e| Error::write(&path, e))?;
+        }
+    }
+    // What is there of an older reading goes, its summary first: it says that the tables are whole.
+    let tables = ["connections", "sessions", "acks"].map(|d| out.join(d).join(format!("{id}.parquet")));
+    for file in [&done].into_iter().chain(&tables) {
+        match fs::remove_file(file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::write(file, error))
+            }
+            _ => {}
+        }
+    }
+    let table = |directory: &str| -> PathBuf { out.join(directory).join(format!("{id}.parquet")) };
+    let mut sink = Tables {
+        log: log.clone(),
+        connections: Table::create(&table("connections"), CONNECTIONS)?,
+        sessions: Table::create(&table("sessions"), SESSIONS)?,
+        acks: if settings.acks {
+            Some(Table::create(&table("acks"), ACKS)?)
+        } else {
+            None
+        },
+        sessions_written: 0,
+        failed: None,
+    };
+    let mut flows = Flows::new(settings.limits, settings.rules);
+    let mut counts = Counts::default();
+    let (mut first, mut last, mut back) = (i64::MAX, i64::MIN, 0);
+    let container = container::read(reader, name, &mut counts, &mut |packet, counts| {
+        first = first.min(packet.t_ns);
+        if packet.t_ns < last {
+            back += 1;
+        }
+        last = last.max(packet.t_ns);
+        if let Some(segment) = headers::parse(&packet, counts) {
+            flows.segment(packet.t_ns, &segment, &mut sink);
+        }
+    });
+    let container = match container {
+        Ok(container) => container,
+        Err(error) => {
+            sink.discard();
+            return Err(error);
+        }
+    };
+    let (connections, short) = flows.close(&mut sink);
+    let sessions = sink.sessions_written;
+    sink.finish()?;
+    let any = last != i64::MIN;
+    let summary = Summary {
+        log,
+        id,
+        state,
+        compression: compression.to_owned(),
+        container,
+        counts,
+        first_ns: any.then_some(first),
+        last_ns: any.then_some(last),
+        time_went_back: back,
+        connections,
+        connections_evicted: flows.evicted,
+        sessions,
+        sessions_too_short: short,
+    };
+    let text = serde_json::to_string_pretty(&summary).map_err(|e| Error::write(&done, e))?;
+    let unfinished = done.with_extension("json.tmp");
+    fs::write(&unfinished, text).map_err(|e| Error::write(&unfinished, e))?;
+    fs::rename(&unfinished, &done).map_err(|e| Error::write(&done, e))?;
+    Ok(Some(summary))
+}
+
+/// Where a log's tables are, and what decides whether they are still right.
+struct Identity {
+    /// The full path, or "-".
+    log: String,
+    /// The file's name and a hash of the full path: another version of a log replaces its tables.
+    id: String,
+    /// Size, time and settings: what was read with the same state need not be read again.
+    state: String,
+}
+
+fn identity(name: &str, settings: &Settings) -> Identity {
+    if name == input::STDIN {
+        return Identity {
+            log: name.to_owned(),
+            id: "stdin".to_owned(),
+            state: signature(settings),
+        };
+    }
+    let path = Path::new(name);
+    let full = fs::canonicalize(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .display()
+        .to_string();
+    let (size, modified) = fs::metadata(path)
+        .map(|m| {
+            (
+                m.len(),
+                m.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok()),
+            )
+        })
+        .unwrap_or((0, None));
+    let modified_ns = modified.map_or(0, |d| d.as_nanos());
+    let stem: String = path
+        .file_name()
+        .map(|n| n.to_string_lossy().into_owned())
+        .unwrap_or_default()
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
+        .take(80)
+        .collect();
+    Identity {
+        id: format!("{stem}-{:08x}", fnv(full.as_bytes()) as u32),
+        state: format!(
+            "{size} bytes, changed at {modified_ns} ns; {}",
+            signature(settings)
+        ),
+        log: full,
+    }
+}
+
+/// Whether a log's summary is there and of the same state.
+fn is_done(file: &Path, state: &str) -> bool {
+    let said = fs::read(file)
+        .ok()
+        .and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
+    said.is_some_and(|said| said["state"] == state)
+}
+
+/// FNV-1a: the same number on every machine and with every compiler.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn signature(s: &Settings) -> String {
+    let service = match s.rules.service {
+        Service::Port => "port",
+        Service::Server => "server",
+        Service::All => "all",
+    };
+    format!(
+        "narrows-paths {}; session gap {} ns, least {} ns, service {service}; idle {} ns; {} connections; acks {}",
+        env!("CARGO_PKG_VERSION"),
+        s.rules.gap_ns,
+        s.rules.min_ns,
+        s.limits.idle_ns,
+        s.limits.connections,
+        s.acks,
+    )
+}
+
+struct Tables {
+    log: String,
+    connections: Table<ConnectionRow>,
+    sessions: Table<SessionRow>,
+    acks: Option<Table<AckRow>>,
+    sessions_written: u64,
+    failed: Option<Error>,
+}
+
+impl Tables {
+    fn note(&mut self, result: Result<()>) {
+        if let Err(error) = result {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        self.connections.finish()?;
+        self.sessions.finish()?;
+        self.acks.map_or(Ok(()), Table::finish)
+    }
+
+    /// Removes what was begun.
+    fn discard(self) {
+        self.connections.discard();
+        self.sessions.discard();
+        if let Some(acks) = self.acks {
+            acks.discard();
+        }
+    }
+}
+
+impl Sink for Tables {
+    fn connection(&mut self, connection: &Connection, aggregate: &Aggregate) {
+        let row = ConnectionRow::new(&self.log, connection, aggregate);
+        let result = self.connections.push(row);
+        self.note(result);
+    }
+
+    fn session(&mut self, session: &Session) {
+        self.sessions_written += 1;
+        let row = SessionRow::new(&self.log, session);
+        let result = self.sessions.push(row);
+        self.note(result);
+    }
+
+    #[inline]
+    fn ack(&mut self, connection: &Connection, sender: usize, t_ns: i64, acked: Acked, has_sack: bool) {
+        let Some(acks) = &mut self.acks else { return };
+        let row = AckRow {
+            log: self.log.clone(),
+            connection: connection.number,
+            sender: role(connection, sender),
+            t_ns,
+            acked,
+            has_sack,
+        };
+        let result = acks.push(row);
+        self.note(result);
+    }
+}

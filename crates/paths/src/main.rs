@@ -1,0 +1,156 @@
+//! The command line of narrows-paths, for `narrows paths`: reads logs, several at once, and tells what became of each
+//! as one JSON object a line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::thread;
+
+use narrows_paths::error::Error;
+use narrows_paths::flows::Limits;
+use narrows_paths::log::{self, Settings};
+use narrows_paths::rows::{ACKS, CONNECTIONS, SESSIONS};
+use narrows_paths::sessions::{Rules, Service};
+use narrows_paths::table::{Column, Kind};
+use serde_json::json;
+
+const USAGE: &str =
+    "usage: narrows-paths read FILE... --out DIR [--jobs N] [--acks] [--again] [--session-gap-ns N]
+           [--min-duration-ns N] [--service port|server|all] [--idle-ns N] [--connections N]
+       narrows-paths columns | version";
+
+struct Call {
+    files: Vec<String>,
+    out: PathBuf,
+    jobs: usize,
+    settings: Settings,
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.split_first().map(|(mode, rest)| (mode.as_str(), rest)) {
+        Some(("read", rest)) => match call(rest) {
+            Ok(call) => run(&call),
+            Err(message) => {
+                eprintln!("error: {message}\n{USAGE}");
+                ExitCode::from(2)
+            }
+        },
+        Some(("columns", [])) => {
+            let tables = json!({
+                "connections": columns(CONNECTIONS), "sessions": columns(SESSIONS), "acks": columns(ACKS),
+            });
+            println!("{tables}");
+            ExitCode::SUCCESS
+        }
+        Some(("version", [])) => {
+            println!(
+                "{}",
+                json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")})
+            );
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn columns<R>(columns: &[Column<R>]) -> serde_json::Value {
+    let kind = |kind| match kind {
+        Kind::Int => "int",
+        Kind::Float => "float",
+        Kind::Text => "text",
+    };
+    columns
+        .iter()
+        .map(|c| json!({"name": c.name, "type": kind(c.kind), "about": c.about}))
+        .collect()
+}
+
+fn call(args: &[String]) -> Result<Call, String> {
+    let mut call = Call {
+        files: Vec::new(),
+        out: PathBuf::new(),
+        jobs: 1,
+        settings: Settings {
+            limits: Limits {
+                connections: 1_000_000,
+                idle_ns: 600_000_000_000,
+            },
+            rules: Rules {
+                gap_ns: 30_000_000_000,
+                min_ns: 120_000_000_000,
+                service: Service::Port,
+            },
+            acks: false,
+            again: false,
+        },
+    };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or(format!("{arg} needs a value"));
+        let number = |text: &String| {
+            text.parse::<i64>()
+                .map_err(|_| format!("{arg}: {text} is no whole number"))
+        };
+        let settings = &mut call.settings;
+        match arg.as_str() {
+            "--out" => call.out = PathBuf::from(value()?),
+            "--jobs" => call.jobs = number(value()?)?.max(1) as usize,
+            "--acks" => settings.acks = true,
+            "--again" => settings.again = true,
+            "--session-gap-ns" => settings.rules.gap_ns = number(value()?)?,
+            "--min-duration-ns" => settings.rules.min_ns = number(value()?)?,
+            "--idle-ns" => settings.limits.idle_ns = number(value()?)?,
+            "--connections" => settings.limits.connections = number(value()?)?.max(16) as usize,
+            "--service" => {
+                settings.rules.service = match value()?.as_str() {
+                    "port" => Service::Port,
+                    "server" => Service::Server,
+                    "all" => Service::All,
+                    other => return Err(format!("--service: {other} is none of port, server, all")),
+                }
+            }
+            other if other.starts_with("--") => return Err(format!("unknown option {other}")),
+            file => call.files.push(file.to_owned()),
+        }
+    }
+    if call.files.is_empty() {
+        return Err("no file is named".to_owned());
+    }
+    if call.out.as_os_str().is_empty() {
+        return Err("--out DIR is missing".to_owned());
+    }
+    Ok(call)
+}
+
+/// Reads every file; one that fails costs itself alone.
+fn run(call: &Call) -> ExitCode {
+    let (next, failed, say) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(()));
+    thread::scope(|scope| {
+        for _ in 0..call.jobs.min(call.files.len()) {
+            scope.spawn(|| {
+                while let Some(file) = call.files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let said = match log::read(file, &call.out, &call.settings) {
+                        Ok(Some(summary)) => json!({"log": file, "done": summary}),
+                        Ok(None) => json!({"log": file, "skipped": "it was read before with the same settings"}),
+                        Err(Error { place, message, remedy }) => {
+                            failed.store(true, Ordering::Relaxed);
+                            json!({"log": file, "error": {"where": place, "message": message, "remedy": remedy}})
+                        }
+                    };
+                    let _one_line = say.lock();
+                    println!("{said}");
+                }
+            });
+        }
+    });
+    if failed.into_inner() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}

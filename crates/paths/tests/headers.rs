@@ -1,0 +1,284 @@
+//! Headers: every link layer, tag and tunnel leads to the same segment; what does not is counted by name.
+
+mod common;
+
+use common::*;
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use narrows_paths::headers::Segment;
+
+fn segment() -> Tcp {
+    let mut tcp = Tcp::new(CLIENT, SERVER, 7, 9, ACK, 100);
+    tcp.options = timestamps(11, 12);
+    tcp
+}
+
+fn check(link: u16, data: &[u8], what: &str, v6: bool) {
+    let (found, counts) = parse(link, data);
+    let found = found.unwrap_or_else(|| panic!("{what}: {counts:?}"));
+    assert_eq!(
+        (found.source_port, found.target_port, found.seq, found.ack),
+        (40_000, 443, 7, 9),
+        "{what}"
+    );
+    assert_eq!((found.payload_len, found.v6), (100, v6), "{what}");
+    assert_eq!(found.options.timestamps, Some((11, 12)), "{what}");
+    assert_eq!((counts.tcp, counts.not_tcp.len()), (1, 0), "{what}");
+    // Cut after the TCP header, nothing changes; cut anywhere before, it is counted and never a panic.
+    let whole = data.len() - 100;
+    let mut cut = narrows_paths::counts::Counts::default();
+    for keep in 0..=whole {
+        let packet = narrows_paths::container::Packet {
+            t_ns: 0,
+            link_type: link,
+            len: data.len() as u32,
+            data: &data[..keep],
+        };
+        let again = narrows_paths::headers::parse(&packet, &mut cut);
+        assert!(
+            again.is_none_or(|s| s.payload_len == 100 && (s.options.cut || keep == whole)),
+            "{what} cut at {keep}"
+        );
+    }
+}
+
+#[test]
+fn every_link_layer_leads_to_the_segment() {
+    let (v4, v6) = (segment().v4(), segment().v6());
+    check(1, &ethernet(0x0800, &v4), "Ethernet", false);
+    check(1, &ethernet(0x86dd, &v6), "Ethernet", true);
+    check(101, &v4, "raw IP", false);
+    check(101, &v6, "raw IP", true);
+    check(12, &v4, "raw IP of DLT 12", false);
+    check(228, &v4, "raw IPv4", false);
+    check(229, &v6, "raw IPv6", true);
+    check(0, &be(&[&[2, 0, 0, 0], &v4]), "NULL, little endian", false);
+    check(0, &be(&[&[0, 0, 0, 2], &v4]), "NULL, big endian", false);
+    for family in [24, 28, 30, 10] {
+        check(0, &be(&[&[family, 0, 0, 0], &v6]), "NULL, IPv6", true);
+    }
+    check(108, &be(&[&[0, 0, 0, 2], &v4]), "LOOP", false);
+    check(
+        113,
+        &be(&[&[0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0], &v4]),
+        "SLL",
+        false,
+    );
+    check(
+        276,
+        &be(&[&[8, 0, 0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0], &v4]),
+        "SLL2",
+        false,
+    );
+    check(
+        276,
+        &be(&[
+            &[0x86, 0xdd, 0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0],
+            &v6,
+        ]),
+        "SLL2",
+        true,
+    );
+    check(9, &be(&[&[0xff, 3, 0, 0x21], &v4]), "PPP", false);
+}
+
+#[test]
+fn every_tag_and_tunnel_is_unwrapped() {
+    let (v4, v6) = (segment().v4(), segment().v6());
+    check(1, &ethernet(0x8100, &be(&[&[0, 5, 8, 0], &v4])), "VLAN", false);
+    for outer in [0x88a8, 0x9100, 0x8100] {
+        check(
+            1,
+            &ethernet(outer, &be(&[&[0, 5, 0x81, 0, 0, 6, 0x86, 0xdd], &v6])),
+            "QinQ",
+            true,
+        );
+    }
+    check(
+        113,
+        &be(&[
+            &[0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0x81, 0, 0, 5, 8, 0],
+            &v4,
+        ]),
+        "VLAN in SLL",
+        false,
+    );
+    check(
+        1,
+        &ethernet(0x8847, &be(&[&[0, 1, 0, 64, 0, 2, 1, 64], &v4])),
+        "MPLS",
+        false,
+    );
+    let inner = ethernet(0x0800, &v4);
+    check(
+        1,
+        &ethernet(0x8847, &be(&[&[0, 1, 1, 64, 0, 0, 0, 0], &inner])),
+        "MPLS pseudowire",
+        false,
+    );
+    let ppp = v4.len() as u16 + 2;
+    check(
+        1,
+        &ethernet(
+            0x8864,
+            &be(&[&[0x11, 0, 0, 9], &ppp.to_be_bytes(), &[0, 0x21], &v4]),
+        ),
+        "PPPoE",
+        false,
+    );
+    check(101, &ipv4(47, &be(&[&[0, 0, 8, 0], &v4])), "GRE", false);
+    check(
+        101,
+        &ipv4(
+            47,
+            &be(&[&[0xb0, 0, 0x65, 0x58, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2], &inner]),
+        ),
+        "GRE, all",
+        false,
+    );
+    check(101, &ipv4(4, &v4), "IP in IP", false);
+    check(101, &ipv4(41, &v6), "6in4", true);
+    check(
+        101,
+        &udp(4789, &be(&[&[8, 0, 0, 0, 0, 0, 7, 0], &inner])),
+        "VXLAN",
+        false,
+    );
+    check(
+        101,
+        &udp(6081, &be(&[&[1, 0, 0x65, 0x58, 0, 0, 7, 0, 1, 2, 3, 4], &inner])),
+        "Geneve",
+        false,
+    );
+    let gtp = |flags: u8, rest: &[u8]| be(&[&[flags, 255, 0, 0, 0, 0, 0, 1], rest]);
+    check(101, &udp(2152, &gtp(0x30, &v4)), "GTP-U", false);
+    check(
+        101,
+        &udp(2152, &gtp(0x32, &be(&[&[0, 1, 0, 0], &v6]))),
+        "GTP-U with a number",
+        true,
+    );
+    check(
+        101,
+        &udp(2152, &gtp(0x34, &be(&[&[0, 0, 0, 0x85, 1, 16, 9, 0], &v4]))),
+        "GTP-U of 5G",
+        false,
+    );
+}
+
+#[test]
+fn what_is_no_tcp_is_counted_by_its_name() {
+    let v4 = segment().v4();
+    let mut fragment = v4.clone();
+    fragment[6] = 0x20;
+    let mut broken = v4.clone();
+    broken[32] = 0x20;
+    for (link, data, reason) in [
+        (1, ethernet(0x0806, &[0; 28]), "ARP"),
+        (1, ethernet(0x1234, &[0; 28]), "EtherType 0x1234"),
+        (1, ethernet(38, &[0; 38]), "IEEE 802.3 frame"),
+        (101, udp(443, &[0; 20]), "UDP port 443 (QUIC)"),
+        (101, udp(53, &[0; 20]), "UDP"),
+        (101, ipv4(1, &[0; 8]), "ICMP"),
+        (101, ipv4(99, &[0; 8]), "IP protocol 99"),
+        (101, fragment, "IPv4 fragment"),
+        (101, broken, "TCP header that is not one"),
+        (147, v4, "link type 147"),
+    ] {
+        let (found, counts) = parse(link, &data);
+        assert_eq!(found, None, "{reason}");
+        assert_eq!(counts.not_tcp.get(reason), Some(&1), "{reason}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_total_length_of_zero_takes_the_length_on_the_wire() {
+    let mut tcp = segment();
+    tcp.payload = 70_000;
+    let mut data = tcp.v4();
+    data[2..4].copy_from_slice(&[0, 0]);
+    let (found, counts) = parse(101, &data);
+    assert_eq!(found.unwrap().payload_len, 70_000);
+    assert_eq!(counts.odd["IPv4 total length 0 (segmentation offload)"], 1);
+}
+
+#[test]
+fn padding_of_short_frames_is_no_payload() {
+    let mut tcp = segment();
+    (tcp.payload, tcp.options) = (0, Vec::new());
+    let mut data = ethernet(0x0800, &tcp.v4());
+    data.resize(60, 0);
+    assert_eq!(parse(1, &data).0.unwrap().payload_len, 0);
+}
+
+/// The same packet as `etherparse` reads it.
+fn oracle(data: &[u8]) -> Option<(u16, u16, u32, u32, u16, usize, bool)> {
+    let sliced = SlicedPacket::from_ethernet(data).ok()?;
+    let v6 = matches!(sliced.net?, NetSlice::Ipv6(_));
+    let Some(TransportSlice::Tcp(tcp)) = sliced.transport else {
+        return None;
+    };
+    Some((
+        tcp.source_port(),
+        tcp.destination_port(),
+        tcp.sequence_number(),
+        tcp.acknowledgment_number(),
+        tcp.window_size(),
+        tcp.payload().len(),
+        v6,
+    ))
+}
+
+#[test]
+fn random_packets_read_as_another_parser_reads_them() {
+    let mut state = 7u64;
+    let mut random = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 32) as u32
+    };
+    let mut compared = 0;
+    for _ in 0..10_000 {
+        let mut tcp = segment();
+        (tcp.seq, tcp.ack, tcp.window) = (random(), random(), random() as u16);
+        tcp.payload = random() as usize % 300;
+        tcp.options = match random() % 3 {
+            0 => Vec::new(),
+            1 => timestamps(random(), random()),
+            _ => sack(&[(random(), random())]),
+        };
+        let v6 = random() % 2 == 0;
+        let (kind, inner) = if v6 {
+            (0x86dd, tcp.v6())
+        } else {
+            (0x0800, tcp.v4())
+        };
+        let mut data = match random() % 2 {
+            0 => ethernet(kind, &inner),
+            _ => ethernet(0x8100, &be(&[&[0, 1], &u16::to_be_bytes(kind), &inner])),
+        };
+        if random() % 2 == 0 {
+            let at = random() as usize % data.len().min(60);
+            data[at] ^= random() as u8;
+        }
+        let ours = parse(1, &data).0.map(|s: Segment| {
+            (
+                s.source_port,
+                s.target_port,
+                s.seq,
+                s.ack,
+                s.window,
+                s.payload_len as usize,
+                s.v6,
+            )
+        });
+        // What the other refuses (wrong lengths, versions) ours may still read: logs are full of it.
+        if let Some(theirs) = oracle(&data) {
+            if let Some(ours) = ours {
+                assert_eq!(ours, theirs);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 5000, "only {compared} packets were compared");
+}

@@ -1,0 +1,126 @@
+"""Busy against quiet hours (N5): does peak queueing delay rise when most sessions run?
+
+Source: Philip 2025, section 5.5.4. A day has eight windows of three hours of local time. The busy window of a
+country has most sessions, the quiet one fewest; a pair of country and network is tested when it has at least
+500 sessions in its quiet window. For each shift of 10, 20, … 100 ms a one-sided Mann–Whitney U test asks
+whether the busy delays, less the shift, are greater (p < 0.05). The thesis names no correction for testing
+31 pairs ten times each, so every p is given as it is and by Holm's method over all tests of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from narrows.errors import UsageError
+
+WINDOW_H = 3
+SHIFTS_MS = tuple(range(10, 101, 10))
+LEAST_QUIET = 500
+ALPHA = 0.05
+NS_PER_MS = 1_000_000
+NS_PER_H = 3_600 * 1_000_000_000
+NEEDED = ("start_ns", "utc_offset_h", "country", "network", "peak_queueing_delay_ns")
+
+
+@dataclass(frozen=True)
+class ShiftTest:
+    """One shift of one pair. `effect` is the common-language effect size: the chance that a busy session's
+    delay exceeds a quiet one's by more than the shift (ties count half); 0.5 is no difference."""
+
+    country: str
+    network: str
+    busy_start_h: int
+    quiet_start_h: int
+    busy_sessions: int
+    quiet_sessions: int
+    shift_ms: int
+    p: float
+    p_holm: float
+    effect: float
+
+    @property
+    def significant(self) -> bool:
+        """As the thesis judges: p < 0.05 with no correction."""
+        return self.p < ALPHA
+
+    @property
+    def significant_holm(self) -> bool:
+        """With Holm's correction over all tests of the call."""
+        return self.p_holm < ALPHA
+
+
+def busy_hours(sessions: pl.DataFrame, *, least_quiet: int = LEAST_QUIET) -> list[ShiftTest]:
+    """Every test of every pair that has enough quiet sessions; none where there is no such pair.
+
+    Reads `start_ns`, `utc_offset_h` (local time less UTC), `country`, `network` and `peak_queueing_delay_ns`;
+    a session with any of them NULL is left out.
+    """
+    missing = [name for name in NEEDED if name not in sessions.columns]
+    if missing:
+        raise UsageError(
+            f"sessions have no column {missing[0]}",
+            remedy="--metadata FILE.csv with client, country, network and utc_offset_h",
+        )
+    local_ns = pl.col("start_ns") + (pl.col("utc_offset_h") * NS_PER_H).cast(pl.Int64)
+    whole = sessions.drop_nulls(NEEDED).with_columns(
+        _window=(local_ns // NS_PER_H) % 24 // WINDOW_H * WINDOW_H
+    )
+    found: list[ShiftTest] = []
+    for (country,), of_country in sorted(whole.group_by(["country"]), key=lambda item: str(item[0])):
+        busy, quiet = _windows(of_country)
+        if busy == quiet:
+            continue
+        for (network,), pair in sorted(of_country.group_by(["network"]), key=lambda item: str(item[0])):
+            delays = {w: pair.filter(_window=w)["peak_queueing_delay_ns"].to_numpy() for w in (busy, quiet)}
+            if len(delays[quiet]) < least_quiet or not len(delays[busy]):
+                continue
+            for shift in SHIFTS_MS:
+                shifted = delays[busy].astype(np.int64) - shift * NS_PER_MS
+                tested = stats.mannwhitneyu(shifted, delays[quiet], alternative="greater")
+                found.append(
+                    ShiftTest(
+                        country=str(country),
+                        network=str(network),
+                        busy_start_h=busy,
+                        quiet_start_h=quiet,
+                        busy_sessions=len(delays[busy]),
+                        quiet_sessions=len(delays[quiet]),
+                        shift_ms=shift,
+                        p=float(tested.pvalue),
+                        p_holm=1.0,
+                        effect=float(tested.statistic) / (len(delays[busy]) * len(delays[quiet])),
+                    )
+                )
+    corrected = holm([test.p for test in found])
+    return [_with_holm(test, p) for test, p in zip(found, corrected, strict=True)]
+
+
+def _windows(sessions: pl.DataFrame) -> tuple[int, int]:
+    """Start hours of the windows with most and with fewest sessions; of equals the earlier.
+
+    A window without any session is none: it has nothing to compare.
+    """
+    counts = sessions.group_by("_window").len().sort("_window")
+    busy = counts.sort("len", descending=True, maintain_order=True)["_window"][0]
+    quiet = counts.sort("len", maintain_order=True)["_window"][0]
+    return int(busy), int(quiet)
+
+
+def _with_holm(test: ShiftTest, p_holm: float) -> ShiftTest:
+    return ShiftTest(**{**test.__dict__, "p_holm": p_holm})
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """P values corrected by Holm's step-down method, in their order."""
+    order = sorted(range(len(p)), key=lambda i: p[i])
+    corrected = [1.0] * len(p)
+    running = 0.0
+    for rank, index in enumerate(order):
+        running = max(running, min(1.0, (len(p) - rank) * p[index]))
+        corrected[index] = running
+    return corrected

@@ -1,0 +1,142 @@
+"""Reads packet logs into tables by the Rust core. It looks at no packet itself.
+
+A directory of results holds `connections/`, `sessions/` and, on request, `acks/` with one Parquet file a log,
+and `logs/` with one JSON file a log that says what the log held. Logs that were read before with the same
+settings are not read again; one that cannot be read costs only itself.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from narrows.errors import EngineError, NarrowsError, UsageError
+from narrows.paths import binary
+
+SERVICES = ("port", "server", "all")
+STDIN = "-"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How logs are read. Times in nanoseconds.
+
+    `session_gap_ns`: a connection of the same client and service that begins within this of another's end is
+    of the same session. `min_duration_ns`: shorter sessions are counted and not written (Philip 2025, section
+    5.3: two minutes). `service`: what makes servers one service, their "port", their address and port
+    ("server"), or "all". `idle_ns`: a connection without packets for this long is over. `connections`: how
+    many are kept at once.
+    """
+
+    session_gap_ns: int = 30_000_000_000
+    min_duration_ns: int = 120_000_000_000
+    service: str = "port"
+    idle_ns: int = 600_000_000_000
+    connections: int = 1_000_000
+    acks: bool = False
+    again: bool = False
+
+    def __post_init__(self) -> None:
+        if self.service not in SERVICES:
+            raise UsageError(f"no service {self.service!r}", remedy=f"one of {', '.join(SERVICES)}")
+
+    def arguments(self) -> list[str]:
+        """The core's options."""
+        given = [
+            *("--session-gap-ns", str(self.session_gap_ns)),
+            *("--min-duration-ns", str(self.min_duration_ns)),
+            *("--service", self.service),
+            *("--idle-ns", str(self.idle_ns)),
+            *("--connections", str(self.connections)),
+        ]
+        return given + ["--acks"] * self.acks + ["--again"] * self.again
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one log: a `summary`, `skipped` when that was done before, or an `error`."""
+
+    log: str
+    summary: dict[str, Any] | None = None
+    skipped: bool = False
+    error: NarrowsError | None = None
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """What the log held, by name; empty unless it was read now."""
+        counts: dict[str, Any] = self.summary["counts"] if self.summary else {}
+        return counts
+
+    @property
+    def unused(self) -> dict[str, int]:
+        """Packets that were not used, by the reason."""
+        return dict(self.counts.get("not_tcp", {}))
+
+    @property
+    def damage(self) -> str | None:
+        """Why the log ended early, or None."""
+        return self.summary["container"]["damage"] if self.summary else None
+
+
+def read(
+    logs: Sequence[str | Path],
+    out: Path,
+    settings: Settings | None = None,
+    *,
+    jobs: int = 1,
+    progress: Callable[[Outcome], None] = lambda _: None,
+) -> list[Outcome]:
+    """Read `logs` (files, or "-" for standard input) into the directory `out`; outcomes in their order.
+
+    Raises EngineError when the core is missing or breaks; a log that cannot be read is an outcome.
+    """
+    if not logs:
+        raise UsageError("no packet log is named", remedy="narrows paths FILES… --out DIR")
+    names = [str(log) for log in logs]
+    doubles = sorted({name for name in names if names.count(name) > 1})
+    if doubles:
+        raise UsageError(f"{doubles[0]} is named twice", remedy="name each log once")
+    # A name that begins with a dash would be an option.
+    names = [f"./{name}" if name.startswith("-") and name != STDIN else name for name in names]
+    command = [str(binary.find()), "read", *names, "--out", str(out), "--jobs", str(max(jobs, 1))]
+    done: dict[str, Outcome] = {}
+    for outcome in _run([*command, *(settings or Settings()).arguments()]):
+        done[outcome.log] = outcome
+        progress(outcome)
+    missing = [name for name in names if name not in done]
+    if missing:
+        raise EngineError(
+            "narrows-paths ended without a word about it",
+            where=missing[0],
+            remedy="this is a defect; please report it",
+        )
+    return [done[name] for name in names]
+
+
+def _run(command: list[str]) -> Iterator[Outcome]:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for line in process.stdout:
+            yield _outcome(json.loads(line))
+        complaint = process.stderr.read().strip()
+    # 1: some log could not be read, which its outcome says.
+    if process.returncode not in (0, 1):
+        message = complaint or f"it ended with status {process.returncode}"
+        raise EngineError(f"narrows-paths failed: {message}", remedy=binary.REMEDY)
+
+
+def _outcome(said: dict[str, Any]) -> Outcome:
+    if "error" in said:
+        error = said["error"]
+        return Outcome(
+            said["log"],
+            error=NarrowsError(
+                error["message"], where=error["where"] or None, remedy=error["remedy"] or None
+            ),
+        )
+    return Outcome(said["log"], summary=said.get("done"), skipped="skipped" in said)

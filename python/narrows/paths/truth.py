@@ -1,0 +1,67 @@
+"""The truth about a path of ours: what the plan set and the tap saw, to stand beside what a capture shows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is known of the path of one run. None: the run did not record it.
+
+    `peak_sojourn_ns` is the 99th percentile of the time that packets of the direction waited in the
+    bottleneck's queue, `peak_sojourn_back_ns` the same of the other direction, where the ACKs wait: a round
+    trip holds both. `rate_bps` is the bottleneck's rate at the start, on the IP layer, and `drops` what it
+    dropped.
+    """
+
+    run_id: str
+    capture: str
+    base_rtt_ns: int | None
+    rate_bps: int | None
+    peak_sojourn_ns: int | None
+    peak_sojourn_back_ns: int | None
+    drops: int | None
+
+
+def of_capture(log: Path, sender: str) -> Truth | None:
+    """The truth about the path from the address `sender`; None when `log` is no capture of a run."""
+    run = log.resolve().parent.parent
+    plan_file = run / "plan.json"
+    if log.resolve().parent.name != "raw" or not plan_file.is_file():
+        return None
+    plan = json.loads(plan_file.read_text())
+    link = plan.get("link") or {}
+    calibration = plan.get("calibration") or {}
+    direction = "up" if sender == calibration.get("client_address") else "down"
+    captures = {c["id"]: f"{c['node']}:{c['iface']}" for c in plan.get("captures", [])}
+    peak, drops = _queue(run / "queue.parquet", direction)
+    return Truth(
+        run_id=run.name,
+        capture=captures.get(log.name.split(".")[0], log.name),
+        base_rtt_ns=link.get("base_rtt_ns"),
+        rate_bps=link.get(f"rate_{direction}_bps"),
+        peak_sojourn_ns=peak,
+        peak_sojourn_back_ns=_queue(run / "queue.parquet", "down" if direction == "up" else "up")[0],
+        drops=drops,
+    )
+
+
+def _queue(file: Path, direction: str) -> tuple[int | None, int | None]:
+    if not file.is_file():
+        return None, None
+    events = (
+        pl.scan_parquet(file)
+        .filter((pl.col("direction").cast(pl.String) == direction) & (pl.col("t_ns") >= 0))
+        .select(pl.col("event").cast(pl.String), "sojourn_ns")
+        .collect()
+    )
+    waits = events.filter(pl.col("event") == "depart")["sojourn_ns"].drop_nulls()
+    if events.is_empty() or waits.is_empty():
+        return None, None
+    peak = waits.quantile(0.99, interpolation="higher")
+    return (int(peak) if peak is not None else None), events.filter(pl.col("event") == "drop").height

@@ -1,0 +1,64 @@
+"""What `narrows paths` says of captures of a run is what the run's plan and tap know."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lab
+
+pytestmark = pytest.mark.kernel
+
+TEXT = """
+link = Link(rate="20 Mbit/s", base_rtt="30 ms", queue=pfifo(limit=150))
+flow = bulk(cca="cubic", duration="8 s")
+capture("server")
+capture("client")
+"""
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """What the command prints, by the capture's place."""
+    cwd = tmp_path_factory.mktemp("paths")
+    lab.experiment(cwd, TEXT)
+    out = lab.narrows("run", "tiny.py", cwd=cwd).ok().out
+    captures = sorted(Path(cwd / "results/tiny").glob("*/raw/capture-*.pcapng"))
+    assert len(captures) == 2, out
+    said = lab.narrows("paths", *captures, "--out", "paths", "--format", "json", cwd=cwd).ok().out
+    return {row["log"].split()[-1]: row for row in json.loads(said)}
+
+
+def test_at_the_sender_base_rtt_and_peak_queueing_delay_are_the_truth(
+    rows: dict[str, dict[str, Any]],
+) -> None:
+    row = rows["server:eth0"]
+    assert row["captured_at"] == "sender"
+    assert row["true_base_rtt_ms"] == 30
+    assert row["base_rtt_ms"] == pytest.approx(30, abs=0.1)
+    assert row["true_peak_queue_ms"] > 60
+    # Both directions' waits, less what the drawing of samples (one an ACK, not one a packet) can differ.
+    waits = row["true_peak_queue_ms"] + row["true_peak_queue_of_acks_ms"]
+    assert row["peak_queue_ms"] == pytest.approx(waits, rel=0.02)
+
+
+def test_every_drop_of_the_queue_was_sent_again_and_no_other(rows: dict[str, dict[str, Any]]) -> None:
+    for row in rows.values():
+        assert row["true_drops"] > 0
+        assert row["retransmitted"] == row["true_drops"]
+
+
+def test_a_plain_receiver_acknowledges_every_second_segment(rows: dict[str, dict[str, Any]]) -> None:
+    assert [row["ack_mss"] for row in rows.values()] == [2, 2]
+
+
+def test_at_the_receiver_base_rtt_is_that_of_the_handshake_and_a_queueing_delay_is_not_claimed(
+    rows: dict[str, dict[str, Any]],
+) -> None:
+    row = rows["client:eth0"]
+    assert row["captured_at"] == "receiver"
+    assert row["base_rtt_ms"] == pytest.approx(30, abs=0.1)
+    assert row["peak_queue_ms"] is None
