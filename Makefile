@@ -76,7 +76,8 @@ lint: setup ## check style, types, layers and shell scripts; changes nothing
 test-fast: setup ## tests that need no kernel and no root; under a minute
 	$(PYTHON) -m pytest -q -n $(JOBS) -m "not kernel and not root and not slow"
 
-test: lint kernel ## all set-up, style and types, and every test
+test: lint kernel ## all set-up, style and types, and every test; installs a browser where there is none
+	@scripts/setup.sh tests
 	$(PYTHON) -m pytest -q -n $(JOBS)
 	cd crates && cargo test --locked --workspace --quiet
 

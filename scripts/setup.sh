@@ -1,7 +1,8 @@
 #!/bin/sh
 # Prepares a checkout: system packages, Python environment, agent. Idempotent; a second call does nothing.
 # It does not build the kernel (that is `narrows kernel build`) and changes nothing outside the checkout
-# but the system packages named in scripts/apt-packages.txt.
+# but the system packages named in scripts/apt-packages.txt; called with the word "tests", also those of
+# scripts/apt-packages-tests.txt.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -46,10 +47,12 @@ install_missing() {
     fi
 }
 
+lists=scripts/apt-packages.txt
+[ "${1:-}" != tests ] || lists="$lists scripts/apt-packages-tests.txt"
 missing=""
 if command -v dpkg-query >/dev/null 2>&1; then
-    # shellcheck disable=SC2013  # one word per line
-    for package in $(grep -v '^#' scripts/apt-packages.txt); do
+    # shellcheck disable=SC2013,SC2086  # one word per line; a list of files
+    for package in $(grep -hv '^#' $lists); do
         is_installed "$package" || missing="$missing $package"
     done
 fi
