@@ -64,13 +64,16 @@ fuzz: ## fuzz the agent's parsers, FUZZ_SECONDS=60 each; needs cargo-fuzz (FUZZ=
 	        -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1; \
 	done
 
-lint: setup ## check style, types, layers and shell scripts; changes nothing
+lint: setup ## check style, types, layers, shell scripts and the kernel's C; changes nothing
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	MYPYPATH=python:bench .venv/bin/mypy bench
 	.venv/bin/lint-imports
 	git ls-files -z '*.sh' narrows .ci/run | xargs -0 -r .venv/bin/shellcheck
+	git ls-files -z 'kernel/src/*.[ch]' | xargs -0 .venv/bin/clang-format --dry-run --Werror
+	.venv/bin/cppcheck --quiet --enable=warning,portability --std=c11 --platform=unix64 --error-exitcode=1 \
+	    --library=kernel/cppcheck.cfg --suppress=arithOperationsOnVoidPointer kernel/src
 	cd crates && cargo fmt --all --check && cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 
 test-fast: setup ## tests that need no kernel and no root; under a minute

@@ -1,4 +1,5 @@
-"""What only makes the kernel faster changes no byte: a guest with and without each of its shortcuts."""
+"""What only makes the kernel faster changes no byte: a guest with and without each of its shortcuts, and one
+whose kernel was built without them."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import pytest
 
 import lab
 from narrows.engine.uml import UmlEngine
+from narrows.kernel import image
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
@@ -108,11 +110,14 @@ def files(raw: lab.Raw) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.parametrize(
+TRAFFIC = pytest.mark.parametrize(
     "traffic",
     [LONG_QUEUE, ROUTING, RUN_AHEAD, AQM_AHEAD, CAKE_AHEAD, TIES],
     ids=["long queue", "routing", "one delay", "one delay, fq_codel", "one delay, cake", "several delays"],
 )
+
+
+@TRAFFIC
 def test_no_byte_changes_without_a_shortcut(tmp_path: Path, traffic: str) -> None:
     plan = lab.plan(tmp_path, traffic)
     usual = files(lab.carry(plan, tmp_path / "usual"))
@@ -120,6 +125,18 @@ def test_no_byte_changes_without_a_shortcut(tmp_path: Path, traffic: str) -> Non
         without = files(lab.carry(plan, tmp_path / word, engine=WithWord(word)))
         assert usual.keys() == without.keys()
         assert not [name for name in usual if usual[name] != without[name]], word
+
+
+@TRAFFIC
+def test_no_byte_changes_in_a_kernel_that_was_built_without_them(tmp_path: Path, traffic: str) -> None:
+    built = image.built(image.recipe(speed=False))
+    if not built:
+        pytest.skip("narrows kernel build --without-speed makes the kernel that this compares with")
+    plan = lab.plan(tmp_path, traffic)
+    usual = files(lab.carry(plan, tmp_path / "usual"))
+    without = files(lab.carry(plan, tmp_path / "without", engine=UmlEngine(built[0])))
+    assert usual.keys() == without.keys()
+    assert not [name for name in usual if usual[name] != without[name]]
 
 
 def test_it_runs_ahead_where_it_may(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which kernel is used, that one that is there is not built again, and what our patches leave alone."""
+"""Which kernel is used, that one that is there is not built again, and what is ours in its tree."""
 
 from __future__ import annotations
 
@@ -13,19 +13,28 @@ import pytest
 from narrows.cli.kernel import own_lines
 from narrows.errors import KernelError, UsageError
 from narrows.kernel import KernelImage, build, find, image
-from narrows.kernel.build import check_config
+from narrows.kernel.build import check_config, lay_in
 
 HZ_100 = "CONFIG_HZ=100\n"
 
 
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Fragment, patches and cache of the test's own."""
-    (tmp_path / "patches").mkdir()
-    (tmp_path / "patches/0001-hz.patch").write_text("hz\n")
-    (tmp_path / "fragment").write_text("CONFIG_NET=y\n")
+    """Fragment, C files, patches, training and cache of the test's own."""
+    for name in ("patches/lab/0001-hz", "patches/lab/0003-clock", "patches/speed/0002-calls"):
+        write(tmp_path / f"{name}.patch", f"{name}\n")
+    write(tmp_path / "src/arch/um/tap.c", "int tap;\n")
+    write(tmp_path / "training/paths.py", "paths = 1\n")
+    write(tmp_path / "fragment", "CONFIG_NET=y\n")
     monkeypatch.setattr(image, "FRAGMENT", tmp_path / "fragment")
+    monkeypatch.setattr(image, "SOURCES", tmp_path / "src")
     monkeypatch.setattr(image, "PATCHES", tmp_path / "patches")
+    monkeypatch.setattr(image, "TRAINING", tmp_path / "training")
     monkeypatch.setattr(image, "compiler", lambda: "gcc 12")
     monkeypatch.setenv("NARROWS_CACHE", str(tmp_path / "cache"))
     for name in ("NARROWS_KERNEL", "LINUX_SRC"):
@@ -46,20 +55,51 @@ def untrained(_: KernelImage, __: Path) -> Iterator[tuple[int, int]]:
     raise AssertionError("nothing is to be built")
 
 
-def test_fragment_patches_and_compiler_decide_the_kernel(
-    parts: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("speed", [True, False])
+def test_fragment_c_files_patches_and_compiler_decide_the_kernel(
+    parts: Path, monkeypatch: pytest.MonkeyPatch, speed: bool
 ) -> None:
-    seen = [image.recipe()]
-    (parts / "fragment").write_text("CONFIG_NET=n\n")
-    seen.append(image.recipe())
-    (parts / "patches/0001-hz.patch").write_text("HZ\n")
-    seen.append(image.recipe())
-    (parts / "patches/0001-hz.patch").rename(parts / "patches/0002-hz.patch")
-    seen.append(image.recipe())
+    seen = [image.recipe(speed=speed)]
+
+    def seen_again() -> None:
+        seen.append(image.recipe(speed=speed))
+
+    for name in ("fragment", "src/arch/um/tap.c", "patches/lab/0001-hz.patch"):
+        write(parts / name, "another\n")
+        seen_again()
+    write(parts / "src/arch/um/tap.h", "extern int tap;\n")
+    seen_again()
+    (parts / "src/arch/um/tap.h").rename(parts / "src/arch/tap.h")
+    seen_again()
+    (parts / "patches/lab/0001-hz.patch").rename(parts / "patches/lab/0004-hz.patch")
+    seen_again()
     monkeypatch.setattr(image, "compiler", lambda: "gcc 13")
-    seen.append(image.recipe())
+    seen_again()
     assert len(set(seen)) == len(seen)
-    assert image.recipe() == seen[-1]
+    assert image.recipe(speed=speed) == seen[-1]
+
+
+@pytest.mark.parametrize("name", ["patches/speed/0002-calls.patch", "training/paths.py"])
+def test_what_only_makes_it_faster_does_not_decide_the_kernel_without_it(parts: Path, name: str) -> None:
+    usual, plain = image.recipe(), image.recipe(speed=False)
+    assert usual != plain
+    write(parts / name, "another\n")
+    assert image.recipe() != usual
+    assert image.recipe(speed=False) == plain
+
+
+def test_patches_are_applied_room_by_room_and_by_number(parts: Path) -> None:
+    assert list(image.patches()) == ["lab/0001-hz.patch", "lab/0003-clock.patch", "speed/0002-calls.patch"]
+    assert list(image.patches(speed=False)) == ["lab/0001-hz.patch", "lab/0003-clock.patch"]
+
+
+def test_our_c_files_are_laid_into_the_tree_and_replace_nothing(parts: Path, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    (tree / "arch/um").mkdir(parents=True)
+    lay_in(tree, "7.2")
+    assert (tree / "arch/um/tap.c").read_text() == "int tap;\n"
+    with pytest.raises(KernelError, match=r"7\.2 has a file of its own at arch/um/tap\.c"):
+        lay_in(tree, "7.2")
 
 
 def test_what_is_built_is_not_built_again_and_the_newest_source_of_todays_recipe_is_used(parts: Path) -> None:
@@ -89,6 +129,15 @@ def test_configuration_of_one_s_own_is_another_kernel_that_runs_do_not_take_by_t
     assert find().directory == ours
     assert image.built(image.recipe(HZ_100))[0].directory == theirs
     assert list(build(1, untrained, HZ_100)) == []
+
+
+def test_a_kernel_without_what_only_makes_it_faster_is_one_that_runs_do_not_take_by_themselves(
+    parts: Path,
+) -> None:
+    ours = put(parts / "cache", f"{image.recipe()}-7.2", at_s=1)
+    put(parts / "cache", f"{image.recipe(speed=False)}-7.2", at_s=2)
+    assert find().directory == ours
+    assert list(build(1, untrained, speed=False)) == []
 
 
 def test_every_option_must_survive_and_one_s_own_replaces_the_fragment_s(parts: Path) -> None:
@@ -126,13 +175,35 @@ def test_comments_and_blank_lines_do_not_make_another_kernel(tmp_path: Path) -> 
     assert own_lines(file) == "CONFIG_HZ=100\n# CONFIG_BUG is not set\n"
 
 
-PATCHES = sorted(image.PATCHES.glob("*.patch"))
+PATCHES = image.patches()
+SOURCES = image.sources()
 
 
-@pytest.mark.parametrize("patch", PATCHES, ids=[patch.name for patch in PATCHES])
-def test_a_patch_says_why_at_its_head_and_leaves_net_as_linux_has_it(patch: Path) -> None:
+def test_every_patch_stands_in_a_room_and_every_c_file_is_laid_in() -> None:
+    assert sorted(image.PATCHES.rglob("*.patch")) == sorted(PATCHES.values())
+    assert {file for file in image.SOURCES.rglob("*") if file.is_file()} == set(SOURCES.values())
+
+
+@pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES)
+def test_a_patch_says_why_at_its_head_and_edits_only_linux_own_files_outside_net(patch: Path) -> None:
     head, _, changes = patch.read_text().partition("\ndiff --git ")
     assert re.search(r"^Why: \S", head, re.MULTILINE)
-    touched = re.findall(r"^(?:diff --git |--- |\+\+\+ )?[ab]/(\S+)", f"diff --git {changes}", re.MULTILINE)
-    assert touched
-    assert not [name for name in touched if name.startswith(("net/", "include/net/", "include/linux/tcp"))]
+    assert not re.search(
+        r"^(new file|deleted file|rename|copy|(---|\+\+\+) /dev/null)", changes, re.MULTILINE
+    )
+    assert not re.search(r"^@@ -0,0 ", changes, re.MULTILINE)
+    before = re.findall(r"^--- a/(\S+)$", changes, re.MULTILINE)
+    after = re.findall(r"^\+\+\+ b/(\S+)$", changes, re.MULTILINE)
+    assert before == after != []
+    assert not set(after) & SOURCES.keys()
+    assert not [name for name in after if name.startswith(("net/", "include/net/", "include/linux/tcp"))]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_c_file_of_ours_has_its_licence_and_why_it_is_there_at_its_head(name: str) -> None:
+    text = SOURCES[name].read_text()
+    is_header = name.endswith(".h")
+    mark = "/* SPDX-License-Identifier: GPL-2.0 */" if is_header else "// SPDX-License-Identifier: GPL-2.0"
+    head = re.match(rf"{re.escape(mark)}\n(/\*.*?\*/)\n", text, re.DOTALL)
+    assert head
+    assert is_header or re.search(r"^ \* Why: \S", head[1], re.MULTILINE)

@@ -36,6 +36,13 @@ def build(
             help="Lines of configuration of your own (CONFIG_…=…): another kernel, beside this one."
         ),
     ] = None,
+    without_speed: Annotated[
+        bool,
+        typer.Option(
+            "--without-speed",
+            help="Leave out what only makes it faster: another kernel, beside this one; the same bytes.",
+        ),
+    ] = False,
 ) -> None:
     """Build the kernel under test into the cache.
 
@@ -43,6 +50,7 @@ def build(
       narrows kernel build                    # does nothing when it is there
       narrows kernel build --jobs 1
       narrows kernel build --config hz100.config   # says how runs choose it
+      narrows kernel build --without-speed    # without kernel/patches/speed, to show that they change nothing
 
     Fetches, patches, configures and compiles it.
 
@@ -57,16 +65,17 @@ def build(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task, stage = bar.add_task("kernel", total=None), ""
-        for step in kernel.build(jobs, _training, own):
+        for step in kernel.build(jobs, _training, own, speed=not without_speed):
             if step.stage != stage:
                 stage = step.stage
                 bar.reset(task, total=step.total or None, description=stage)
                 if not console.is_terminal:
                     console.print(stage)
             bar.update(task, completed=step.done)
-    image = kernel.find() if not own else built(recipe(own))[0]
+    beside = bool(own) or without_speed
+    image = built(recipe(own, not without_speed))[0] if beside else kernel.find()
     typer.echo(f"kernel {image.info['release']} ({image.id}) at {image.path}")
-    if own:
+    if beside:
         typer.echo(f"chosen by NARROWS_KERNEL={image.directory}")
 
 

@@ -1,8 +1,9 @@
 """Building the kernel under test and the iproute2 that goes with it, into the cache.
 
 The kernel is compiled twice: once so that it counts its branches while somebody exercises it, and again, laid
-out by those counts. A build is made in a directory of its own and renamed when whole, so an interrupted one
-is never taken for a kernel. It yields its progress and prints nothing.
+out by those counts; without what only makes it faster once. A build is made in a directory of its own and
+renamed when whole, so an interrupted one is never taken for a kernel. It yields its progress and prints
+nothing.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ KERNEL_OBJECTS = 900
 """About how many files a build compiles; for the progress only."""
 
 PROFILED_OBJECTS = 460
-"""Those of them that the profile changes (patch 0014)."""
+"""Those of them that the profile changes (patch lab/0014)."""
 
 IPROUTE2_OBJECTS = 190
 
 COUNT = "-fprofile-generate -fprofile-update=single"
 USE = "-fprofile-use -fprofile-correction -Wno-missing-profile -Wno-coverage-mismatch"
+
+UNCOUNTED = "-fno-profile-use"
+"""In place of `USE` where nothing was counted: what is not empty has the Makefile link as one (lab/0014)."""
 
 AS_ONE = "-flto -ffat-lto-objects"
 """Fat, because modpost reads the objects before they are linked."""
@@ -42,6 +46,8 @@ COUNTED_SYMBOLS = ("malloc", "calloc", "free", "mangle_path")
 REPRODUCIBLE = {
     # The version string goes into the random pool: who built it, and when, must not decide what is drawn.
     "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 2026",
+    # Else it counts how often the kernel was linked: twice by its profile, once without.
+    "KBUILD_BUILD_VERSION": "2",
     "KBUILD_BUILD_USER": "narrows",
     "KBUILD_BUILD_HOST": "narrows",
     "LC_ALL": "C",
@@ -73,10 +79,12 @@ Training = Callable[[image.KernelImage, Path], Iterator[tuple[int, int]]]
 """Exercises a kernel that counts, and leaves the counts in a directory; yields runs done, and of how many."""
 
 
-def build(jobs: int, training: Training, own: str = "") -> Iterator[Progress]:
-    """Make the kernel unless it is there already. `image.find()` gives it afterwards; one with `own` lines of
-    configuration is another kernel, the newest of `image.built(image.recipe(own))`."""
-    recipe = image.recipe(own)
+def build(jobs: int, training: Training, own: str = "", speed: bool = True) -> Iterator[Progress]:
+    """Make the kernel unless it is there already. `image.find()` gives it afterwards.
+
+    One with `own` lines of configuration, or without `speed` (what only makes it faster), is another kernel:
+    the newest of `image.built(image.recipe(own, speed))`."""
+    recipe = image.recipe(own, speed)
     if not os.environ.get("LINUX_SRC") and image.built(recipe):
         return
     check_tools()
@@ -98,9 +106,9 @@ def build(jobs: int, training: Training, own: str = "") -> Iterator[Progress]:
         try:
             if iproute2 is not None:
                 yield from build_iproute2(iproute2, work, jobs)
-            yield from build_kernel(linux, work, jobs, training, own)
+            yield from build_kernel(linux, work, jobs, training if speed else None, own)
             yield Progress("installing")
-            write_info(work, recipe, linux, iproute2, own)
+            write_info(work, recipe, linux, iproute2, own, speed)
             shutil.rmtree(place, ignore_errors=True)
             work.chmod(0o755)  # a cache may be shared by the users of a machine
             work.rename(place)
@@ -133,19 +141,21 @@ def lock(path: Path) -> Iterator[None]:
 
 
 def build_kernel(
-    linux: source.Source, work: Path, jobs: int, training: Training, own: str
+    linux: source.Source, work: Path, jobs: int, training: Training | None, own: str
 ) -> Iterator[Progress]:
-    """Unpack, patch, configure and compile; leaves `linux`, `config` and `build/` (for modules) in `work`."""
+    """Unpack, lay in our files, patch, configure and compile; leaves `linux`, `config` and `build/` (for
+    modules) in `work`. Without training it is the kernel without what only makes it faster."""
     tree, log = work / "build", work / "build.log"
     yield Progress("unpacking the kernel")
     unpack(linux, tree)
-    patches = sorted(image.PATCHES.glob("*.patch"))
-    for number, patch in enumerate(patches):
+    lay_in(tree, linux.version)
+    patches = image.patches(speed=training is not None)
+    for number, (name, patch) in enumerate(patches.items()):
         yield Progress("patching", number, len(patches))
         run(
             ["patch", "-p1", "--forward", "-i", str(patch)],
             tree,
-            f"{patch.name} does not apply to {linux.version}",
+            f"{name} does not apply to {linux.version}",
         )
     make = ["make", "ARCH=um", f"-j{jobs}"]
     yield Progress("configuring")
@@ -154,14 +164,24 @@ def build_kernel(
         config.write(image.FRAGMENT.read_text() + own)
     run([*make, "olddefconfig"], tree, "olddefconfig failed")
     check_config(tree / ".config", own)
-    yield from profile(work, make, training)
-    flags = [f"UM_PROFILE={USE}", f"UM_LTO={AS_ONE}", f"UM_PROFILE_LINK=-flto={jobs}"]
-    profiled = [*make, *flags, "linux", "modules"]
-    yield from counted(profiled, tree, "compiling the kernel by its profile", PROFILED_OBJECTS, log)
+    stage, total, use = "compiling the kernel", KERNEL_OBJECTS, UNCOUNTED
+    if training is not None:
+        yield from profile(work, make, training)
+        stage, total, use = "compiling the kernel by its profile", PROFILED_OBJECTS, USE
+    flags = [f"UM_PROFILE={use}", f"UM_LTO={AS_ONE}", f"UM_PROFILE_LINK=-flto={jobs}"]
+    yield from counted([*make, *flags, "linux", "modules"], tree, stage, total, log)
     shutil.copy2(tree / "linux", work / "linux")
     shutil.copy2(tree / ".config", work / "config")
     yield Progress("keeping what modules need")
     prune(tree)
+
+
+def lay_in(tree: Path, version: str) -> None:
+    """Put our C files into the kernel's tree; a file that Linux has too is not replaced by ours."""
+    for name, file in image.sources().items():
+        if (tree / name).exists():
+            raise KernelError(f"{version} has a file of its own at {name}", where=str(file))
+        shutil.copyfile(file, tree / name)
 
 
 def profile(work: Path, make: list[str], training: Training) -> Iterator[Progress]:
@@ -304,7 +324,12 @@ def counted(words: list[str], cwd: Path, stage: str, total: int, log: Path) -> I
 
 
 def write_info(
-    work: Path, recipe: str, linux: source.Source, iproute2: source.Source | None, own: str
+    work: Path,
+    recipe: str,
+    linux: source.Source,
+    iproute2: source.Source | None,
+    own: str,
+    speed: bool,
 ) -> None:
     """`info.json`, last: its presence says that the build is whole."""
     release = subprocess.run(
@@ -316,7 +341,7 @@ def write_info(
         "source": linux.version,
         "iproute2": iproute2.version if iproute2 else None,
         "compiler": image.compiler(),
-        "patches": [p.name for p in sorted(image.PATCHES.glob("*.patch"))],
+        "patches": list(image.patches(speed)),
         "recipe": recipe,
         "own_config": list(options(own).values()),
     }

@@ -1,8 +1,8 @@
 """The cache of built kernels: where one lies, what it was made of, and which one is to be used.
 
 A build's directory is named `<recipe>-<source>`. The recipe is everything of ours that decides the result
-(configuration fragment, patches, training, compiler, version of the build's steps), the source is the
-kernel's and iproute2's versions. Building is `build.py`'s, fetching `source.py`'s.
+(configuration fragment, C files, patches, training, compiler, version of the build's steps), the source is
+the kernel's and iproute2's versions. Building is `build.py`'s, fetching `source.py`'s.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from narrows import data
 from narrows.errors import KernelError
 
 BUILD_STEPS_VERSION = 2
-"""Raise it when `build.py` changes what comes out of the same source, fragment and patches."""
+"""Raise it when `build.py` changes what comes out of the same source, fragment, C files and patches."""
 
 KERNEL_DIR = data.at("kernel")
 FRAGMENT = KERNEL_DIR / "narrows.config"
+SOURCES = KERNEL_DIR / "src"
 PATCHES = KERNEL_DIR / "patches"
 TRAINING = KERNEL_DIR / "training"
 
@@ -63,17 +64,33 @@ def compiler() -> str:
     return shown.stdout.splitlines()[0]
 
 
-def recipe(own: str = "") -> str:
-    """Eight hex digits over fragment, patches, compiler and build steps; `own` are further lines of
-    configuration."""
+def sources() -> dict[str, Path]:
+    """Our C files, by their place in the kernel's tree."""
+    found = sorted(SOURCES.rglob("*.[ch]"))
+    return {file.relative_to(SOURCES).as_posix(): file for file in found}
+
+
+def patches(speed: bool = True) -> dict[str, Path]:
+    """What is changed in Linux' own files, by room and name, in the order of application: first what the
+    laboratory needs, then, unless `speed` is false, what only makes it faster."""
+    rooms = ("lab", "speed") if speed else ("lab",)
+    return {f"{room}/{p.name}": p for room in rooms for p in sorted((PATCHES / room).glob("*.patch"))}
+
+
+def recipe(own: str = "", speed: bool = True) -> str:
+    """Eight hex digits over fragment, C files, patches, training, compiler and build steps.
+
+    `own` are further lines of configuration. Without `speed` neither its patches nor the training count."""
     if not FRAGMENT.is_file():
         raise KernelError(
             f"no kernel configuration at {FRAGMENT}",
             remedy="install narrows again, or set NARROWS_KERNEL to a built kernel's directory",
         )
     digest = hashlib.sha256()
-    for part in (FRAGMENT, *sorted(PATCHES.glob("*.patch")), *sorted(TRAINING.glob("*.[cp]*"))):
-        digest.update(part.name.encode() + b"\0" + part.read_bytes() + b"\0")
+    training = sorted(TRAINING.glob("*.[cp]*")) if speed else []
+    parts = {FRAGMENT.name: FRAGMENT, **sources(), **patches(speed), **{file.name: file for file in training}}
+    for name, file in parts.items():
+        digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
     if own:
         digest.update(b"own\0" + own.encode() + b"\0")
     digest.update(compiler().encode() + b"\0" + str(BUILD_STEPS_VERSION).encode())
