@@ -9,10 +9,13 @@ from narrows.plan.model import (
     AtTime,
     Calibration,
     Command,
+    Counted,
+    Endpoint,
     Hop,
     LinkDirection,
     LinkSummary,
     Machine,
+    Needs,
     Node,
     Plan,
     Ready,
@@ -103,6 +106,14 @@ def _plan(
             delay_ns=base_rtt_ns // 2,
             jitter_ns=0,
             loss_percent=0.0,
+            peak_rate_bps=None,
+            counted=Counted(of="frame", overhead_bytes=0, mpu_bytes=0, cells="none") if bps else None,
+            sets_own_rate=False,
+            limit_packets=None,
+            limit_bytes=None,
+            memory_limit_bytes=None,
+            splits_super_packets=False,
+            changes=(),
         )
 
     return Plan(
@@ -128,7 +139,10 @@ def _plan(
             down=direction(rate_bps, queue),
             up=direction(None, "pfifo_fast"),
             changes=(),
+            offloads={"tso": False, "gso": False, "gro": False},
         ),
+        sysctls=(),
+        needs=Needs(qdiscs=(), default_ccas=("cubic",)),
         setup=tuple(_topology(rate_bps, base_rtt_ns // 2, queue, options, receive_buffer)),
         changes=(),
         hops=(
@@ -156,6 +170,7 @@ def bulk(seconds: int, *, tap: TapMode = "off") -> Plan:
     """The work that ns-3 is given too: 100 NewReno flows, 1 Gbit/s, 20 ms, a FIFO of 16000 packets."""
     item = TcpBulk(
         id="bulk",
+        item="bulk",
         sender="server",
         receiver="client",
         receiver_address=CLIENT,
@@ -187,6 +202,7 @@ def ndt7_download(*, tap: TapMode) -> Plan:
     """One NDT7 download through FQ-CoDel at 1 Gbit/s; ends by itself after its ten seconds."""
     server = Command(
         id="ndt-server",
+        item="ndt",
         tool="ndt7-server",
         node="server",
         argv=("@agent", "ndt7-server", "--listen", f"{SERVER}:80"),
@@ -195,11 +211,16 @@ def ndt7_download(*, tap: TapMode) -> Plan:
         ok_exits=(0,),
         background=True,
         ready=Ready(tcp=f"{SERVER}:80"),
+        endpoints=(),
+        programs=(),
+        files=(),
+        memory_bytes=0,
         start=AtTime(at_ns=0),
         stop=None,
     )
     client = Command(
         id="ndt",
+        item="ndt",
         tool="ndt7",
         node="client",
         argv=("@agent", "ndt7-client", "--server", f"ws://{SERVER}:80", "--tests", "download"),
@@ -208,6 +229,10 @@ def ndt7_download(*, tap: TapMode) -> Plan:
         ok_exits=(0,),
         background=False,
         ready=None,
+        endpoints=(Endpoint(protocol="tcp", address=SERVER, port=80),),
+        programs=(),
+        files=(),
+        memory_bytes=0,
         start=AtTime(at_ns=100_000_000),
         stop=None,
     )
@@ -226,6 +251,7 @@ def nothing() -> Plan:
     """Boot, set-up and power-off: the topology, and one packet so that there is something to end."""
     item = TcpBulk(
         id="bulk",
+        item="bulk",
         sender="server",
         receiver="client",
         receiver_address=CLIENT,
@@ -256,6 +282,7 @@ def scored() -> Plan:
     plan = ndt7_download(tap="packets")
     probe = UdpProbe(
         id="probe",
+        item="probe",
         client="client",
         server="server",
         server_address=SERVER,
@@ -266,7 +293,7 @@ def scored() -> Plan:
         start=AtTime(at_ns=0),
         stop=None,
     )
-    test = plan.traffic[-1].model_copy(update={"id": "test"})
-    cross = nothing().traffic[0].model_copy(update={"id": "cross"})
+    test = plan.traffic[-1].model_copy(update={"id": "test", "item": "test"})
+    cross = nothing().traffic[0].model_copy(update={"id": "cross", "item": "cross"})
     link = plan.link.model_copy(update={"rate_up_bps": NS})
     return plan.model_copy(update={"link": link, "traffic": (test, probe, cross)})

@@ -38,7 +38,7 @@ ITEMS: dict[str, dict[str, Any]] = {
     } | START,
 }  # fmt: skip
 PLAN: dict[str, Any] = {
-    "experiment": "made_up", "question": "?", "key": {}, "seed": 0, "wall_clock_ns": 0,
+    "format": 1, "experiment": "made_up", "question": "?", "key": {}, "seed": 0, "wall_clock_ns": 0,
     "epoch_monotonic_ns": 1, "limit_ns": 1, "nodes": [], "setup": [], "changes": [], "hops": [],
     "traffic": [], "composites": [], "samplers": [], "captures": [],
     "calibration": {

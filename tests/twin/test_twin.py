@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import lab
-from narrows.engine.netns import NetnsEngine, lacking_qdiscs, qdiscs
+from narrows.engine.netns import NetnsEngine, lacking_qdiscs
 from narrows.engine.types import Engine
 
 pytestmark = [pytest.mark.kernel, pytest.mark.root, pytest.mark.slow]
@@ -228,7 +228,7 @@ def test_qdiscs_that_this_kernel_lacks_are_refused_by_name(tmp_path: Path) -> No
     many = 'axis("queue", [codel(), fq_codel(), sfq(), cake(), pie(), pfifo()])'
     link = text(10, 50, 1, "cubic").replace("queue=pfifo(limit=50)", f"queue={many}")
     plans = lab.plans(tmp_path, link)
-    lacking = lacking_qdiscs(set().union(*(qdiscs(plan) for plan in plans)), os.environ["PATH"])
+    lacking = lacking_qdiscs({probe for plan in plans for probe in plan.needs.qdiscs}, os.environ["PATH"])
     if not lacking:
         pytest.skip("this host's kernel has all qdiscs")
     called = lab.narrows("run", "tiny.py", "--engine", "netns", "--out", "out", cwd=tmp_path).failed(1)

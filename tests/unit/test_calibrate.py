@@ -18,7 +18,7 @@ from narrows.calibrate.rounds import Rounds, condition_of
 from narrows.calibrate.scenario import Settings, plan_scenario, question_of, written
 from narrows.errors import NarrowsError, SpecError
 from narrows.runs.score import score
-from narrows.runs.scored_run import Load, belongs, load_spans, packets
+from narrows.runs.scored_run import Load, load_spans, own_items, packets
 from narrows.spec.observe import ci, repeat
 from narrows.spec.under_test import known
 from narrows.tools.reading import LATENCY, RPM, THROUGHPUT, UNITS, Reading
@@ -146,11 +146,15 @@ def test_a_long_pause_is_no_load_and_is_taken_out_of_the_times() -> None:
     assert value.tolist() == [1.0, 3.0]
 
 
-@pytest.mark.parametrize(
-    ("item", "is_part"), [("test", True), ("test-server", True), ("test.down", True), ("tester", False)]
-)
-def test_parts_of_a_tool_are_told_by_their_ids(item: str, is_part: bool) -> None:
-    assert belongs(item, "test") is is_part
+def test_parts_of_a_tool_are_those_that_the_plan_says() -> None:
+    owners = {"test": "test", "test-server": "test", "test.down": "test", "test-like": "test-like"}
+    plan = whole({"traffic": [{"id": name, "kind": "command"} for name in owners]})
+    owned = tuple(each.model_copy(update={"item": owners[each.id]}) for each in plan.traffic)
+    assert own_items(plan.model_copy(update={"traffic": owned}), "test") == [
+        "test",
+        "test-server",
+        "test.down",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_core_scale_fits_in_less_than_four_gigabytes(tmp_path: Path) -> None:
         ),
         (
             'link = Link(rate="10 Gbit/s", queue=fq_codel(memory_limit="4 GiB"))\nx = bulk(duration="1 s")',
-            "the memory_limit of fq_codel .down. is 4294967296; a qdisc takes at most 4294967295",
+            "the memory limit of fq_codel .down. is 4294967296; a qdisc takes at most 4294967295",
         ),
         (
             'link = Dumbbell(rate="10 Gbit/s")\nx = bulk(flows=30_000, duration="1 s")',

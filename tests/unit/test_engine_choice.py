@@ -13,7 +13,7 @@ from store_fakes import make_plan, plan_dict
 
 from narrows import kernel
 from narrows.engine import agent_binary, netns, uml
-from narrows.engine.netns import NetnsEngine, ccas, lacking_ccas, lacking_qdiscs, qdiscs
+from narrows.engine.netns import NetnsEngine, ccas, lacking_ccas, lacking_qdiscs
 from narrows.engine.uml import UmlEngine
 from narrows.errors import EngineError, NarrowsError
 from narrows.plan.model import Plan
@@ -177,7 +177,7 @@ def test_another_agent_has_another_id(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_qdiscs_of_a_plan_are_found_with_their_options() -> None:
-    assert qdiscs(make_plan(queue="fq_codel")) == {
+    assert set(make_plan(queue="fq_codel").needs.qdiscs) == {
         ("htb", "default", "11"), ("fq_codel",), ("netem", "delay", "5ms", "limit", "100000")
     }  # fmt: skip
 

@@ -170,7 +170,7 @@ def test_sysctls_are_written_out_and_those_of_the_experiment_win(tmp_path: Path)
 
 def test_what_an_experiment_set_otherwise_can_be_told_from_its_plan(tmp_path: Path) -> None:
     def told(*lines: str) -> tuple[str, ...]:
-        return asked_for(plan_of(tmp_path, *lines).setup)
+        return asked_for(plan_of(tmp_path, *lines).sysctls)
 
     many = 'Dumbbell(rate="1 Gbit/s", queue=bfifo(limit="37.5 MB"), pairs=[pair("20 ms", senders=2)]'
     assert told('link = Link(rate="50 Mbit/s")', FLOW) == ()

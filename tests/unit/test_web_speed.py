@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from narrows.engine.uml import programs
 from narrows.errors import SpecError, StoreError
 from narrows.plan.build import plan_file
 from narrows.plan.model import Command
@@ -58,7 +57,7 @@ def test_over_tls_the_clients_trust_the_certificate_that_the_server_leaves(tmp_p
 def test_a_browser_is_named_and_has_memory_and_is_asked_for_before_anything_starts(tmp_path: Path) -> None:
     _, client = commands(tmp_path, 'test = cloudflare(client="chromium")')
     assert client.argv[-4:] == ("--browser", "chromium", "--profile", "/tmp/test-profile")
-    assert programs(client) == ["node", "chromium"]
+    assert client.programs == ("node", "chromium")
     (plan,) = plan_file(tmp_path / "experiment.py").plans
     assert plan.machine.memory_bytes == 2 << 30
     (tmp_path / "experiment.py").write_text(

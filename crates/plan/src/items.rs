@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +35,8 @@ pub enum Item {
 #[serde(deny_unknown_fields)]
 pub struct TcpBulk {
     pub id: String,
+    #[serde(default)]
+    pub item: String,
     pub sender: String,
     pub receiver: String,
     pub receiver_address: Ipv4Addr,
@@ -67,6 +70,8 @@ pub enum BulkIo {
 #[serde(deny_unknown_fields)]
 pub struct UdpProbe {
     pub id: String,
+    #[serde(default)]
+    pub item: String,
     pub client: String,
     pub server: String,
     pub server_address: Ipv4Addr,
@@ -82,6 +87,8 @@ pub struct UdpProbe {
 #[serde(deny_unknown_fields)]
 pub struct IcmpEcho {
     pub id: String,
+    #[serde(default)]
+    pub item: String,
     pub client: String,
     pub server: String,
     pub server_address: Ipv4Addr,
@@ -96,6 +103,8 @@ pub struct IcmpEcho {
 #[serde(deny_unknown_fields)]
 pub struct Command {
     pub id: String,
+    #[serde(default)]
+    pub item: String,
     pub tool: String,
     pub node: String,
     pub argv: Vec<String>,
@@ -104,6 +113,14 @@ pub struct Command {
     pub ok_exits: Vec<i32>,
     pub background: bool,
     pub ready: Option<Ready>,
+    #[serde(default)]
+    pub endpoints: Value,
+    #[serde(default)]
+    pub programs: Value,
+    #[serde(default)]
+    pub files: Value,
+    #[serde(default)]
+    pub memory_bytes: u64,
     pub start: Start,
     pub stop: Option<Stop>,
 }

@@ -1,7 +1,7 @@
 //! The plan of one run: what docs/formats.md calls `plan.json`, as who carries it out needs it.
 //!
 //! Unknown keys are fatal in every part that is acted on. Parts that only narrows' Python side reads (`link`, `key`,
-//! `machine`, `composites`) are carried as they are. `minimal.json` beside this crate is the smallest plan.
+//! `machine`, `sysctls`, `needs`, `composites`, and what a command is to them) are carried as they are. `minimal.json` beside this crate is the smallest plan.
 
 mod check;
 mod items;
@@ -14,7 +14,7 @@ use serde_json::Value;
 pub use items::*;
 
 /// The format that this crate reads: `format` of the plan.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +30,10 @@ pub struct Plan {
     pub machine: Value,
     pub nodes: Vec<Node>,
     pub link: Value,
+    #[serde(default)]
+    pub sysctls: Value,
+    #[serde(default)]
+    pub needs: Value,
     pub setup: Vec<Step>,
     #[serde(default)]
     pub changes: Vec<Change>,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from narrows.calibrate.plain import in_short, link
 from narrows.calibrate.tables import answers, cost_rows, in_order, parameter_rows
 from narrows.engine import layout
 from narrows.figures.drawing import Missing
+from narrows.plan.model import Plan
 from narrows.report.page import PageFigure
 
 NOTES = (
@@ -130,7 +130,7 @@ def _commands(found: Calibration) -> list[tuple[str, list[str]]]:
         else found.runs.head(1)
     )
     for row in once.iter_rows(named=True):
-        plan = json.loads((Path(row["directory"]) / layout.PLAN).read_bytes())
+        plan = Plan.read(Path(row["directory"]) / layout.PLAN).to_dict()
         lines = tuple(
             f"{step['node']}$ {shlex.join([step['tool'], *step['args']])}"
             for step in plan["setup"]

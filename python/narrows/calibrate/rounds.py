@@ -24,7 +24,6 @@ from narrows.errors import StoreError, did_you_mean
 from narrows.metrics.statistics.sequential import Decision, Rule, State, decide
 from narrows.plan.expand import seed_of
 from narrows.plan.model import Command, Plan, TcpBulk
-from narrows.runs.scored_run import belongs
 from narrows.runs.scores import scores
 from narrows.spec.axis import SEED
 from narrows.spec.observe import ci, repeat
@@ -212,8 +211,8 @@ def condition_key(labels: Mapping[str, str]) -> str:
 
 def lone_test(plan: Plan) -> str | None:
     """The item under test where a run has only one load: the one foreground command, else the one bulk."""
-    commands = [i.id for i in plan.traffic if isinstance(i, Command) and not i.background]
-    bulks = [i.id for i in plan.traffic if isinstance(i, TcpBulk)]
+    commands = [i.item for i in plan.traffic if isinstance(i, Command) and not i.background]
+    bulks = [i.item for i in plan.traffic if isinstance(i, TcpBulk)]
     for names in (commands, bulks):
         if len(names) == 1:
             return names[0]
@@ -222,7 +221,7 @@ def lone_test(plan: Plan) -> str | None:
 
 def test_of(plan: Plan, item: str) -> str | None:
     """The item where the plan has it or parts of it."""
-    return item if any(belongs(each.id, item) for each in plan.traffic) else None
+    return item if any(each.item == item for each in plan.traffic) else None
 
 
 def _bounds(within: Any, unit: str) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from narrows.cli.find_run import find_run
 from narrows.cli.format import console as make_console
 from narrows.cli.format import key, table
+from narrows.plan.model import Plan
 from narrows.store.results import Results
 
 ABSENT = "(absent)"
@@ -61,7 +61,7 @@ def register(app: typer.Typer) -> None:
         console = make_console()
         a, b = find_run(left, directory), find_run(right, directory)
         manifests = [results.manifest(run) for results, run in (a, b)]
-        plans = [json.loads((r.run_directory(run) / "plan.json").read_bytes()) for r, run in (a, b)]
+        plans = [Plan.read(r.run_directory(run) / "plan.json").to_dict() for r, run in (a, b)]
         for sign, (_, run), manifest in (("-", a, manifests[0]), ("+", b, manifests[1])):
             console.print(f"{sign} {run}  {manifest['status']}  {key(manifest['key'])}")
         _commands(console, plans)

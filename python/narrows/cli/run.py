@@ -79,7 +79,7 @@ def register(app: typer.Typer) -> None:
         ] = None,
         fresh: Annotated[
             bool,
-            typer.Option("--fresh", help="Make runs even where a directory beside has them."),
+            typer.Option("--fresh", help="Make all runs, also those that are there or beside."),
         ] = False,
     ) -> None:
         """Make the runs of an experiment that are missing.

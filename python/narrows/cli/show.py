@@ -12,6 +12,7 @@ from rich.console import Console
 from narrows.cli.find_run import find_run
 from narrows.cli.format import MISSING, cell, duration, key, table
 from narrows.cli.format import console as make_console
+from narrows.plan.model import Plan
 
 
 def register(app: typer.Typer) -> None:
@@ -115,7 +116,7 @@ def _settled(console: Console, ended: dict[str, Any] | None) -> None:
 
 
 def _commands(console: Console, path: Path) -> None:
-    plan = json.loads((path / "plan.json").read_bytes())
+    plan = Plan.read(path / "plan.json").to_dict()
     for step in plan["setup"]:
         if step["tool"] in ("tc", "ip"):
             console.print(f"{step['node']:10} {step['tool']} {' '.join(step['args'])}")

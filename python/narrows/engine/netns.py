@@ -24,40 +24,10 @@ from narrows.plan.model import Plan, TcpBulk
 Probe = tuple[str, ...]
 
 
-def qdiscs(plan: Plan) -> set[Probe]:
-    """All qdiscs that the plan sets up: kind and options, as `tc` takes them."""
-    found = set()
-    commands = [(step.tool, step.args) for step in plan.setup] + [(c.tool, c.args) for c in plan.changes]
-    for tool, args in commands:
-        if tool != "tc" or args[:1] != ("qdisc",) or args[1:2] not in (("add",), ("replace",), ("change",)):
-            continue
-        words = list(args[2:])
-        while words:
-            if words[0] in ("dev", "parent", "handle"):
-                del words[:2]
-            elif words[0] == "root":
-                del words[0]
-            else:
-                break
-        if words:
-            found.add(tuple(words))
-    return found
-
-
 def ccas(plan: Plan) -> set[str]:
     """All congestion control algorithms that the plan names."""
-    return {item.cca for item in plan.traffic if isinstance(item, TcpBulk) and item.cca} | default_ccas(plan)
-
-
-def default_ccas(plan: Plan) -> set[str]:
-    """Those that nodes are to use where nothing else is said."""
-    found = set()
-    for step in plan.setup:
-        for word in step.args if step.tool == "sysctl" else ():
-            name, _, value = word.partition("=")
-            if name.strip() == "net.ipv4.tcp_congestion_control" and value:
-                found.add(value.strip())
-    return found
+    bulk = {item.cca for item in plan.traffic if isinstance(item, TcpBulk) and item.cca}
+    return bulk | set(plan.needs.default_ccas)
 
 
 def lacking_qdiscs(probes: set[Probe], path: str) -> dict[str, str]:
@@ -127,14 +97,14 @@ class NetnsEngine:
             raise EngineError("unshare is not installed", remedy="apt-get install util-linux")
         check_tools(plans, self._path)
         faults = []
-        lacking = lacking_qdiscs(set().union(*(qdiscs(plan) for plan in plans)), self._path)
+        lacking = lacking_qdiscs({probe for plan in plans for probe in plan.needs.qdiscs}, self._path)
         if lacking:
             told = "; ".join(f"{kind} ({said})" for kind, said in lacking.items())
             faults.append(f"this kernel ({platform.release()}) does not do these qdiscs: {told}")
         missing = lacking_ccas(set().union(*(ccas(plan) for plan in plans)))
         if missing:
             faults.append(f"this kernel lacks the congestion control {', '.join(sorted(missing))}")
-        forbidden = forbidden_ccas(set().union(*(default_ccas(plan) for plan in plans)) - missing)
+        forbidden = forbidden_ccas({cca for plan in plans for cca in plan.needs.default_ccas} - missing)
         if forbidden:
             names = ", ".join(sorted(forbidden))
             faults.append(

@@ -116,11 +116,16 @@ def begin(out: Path, run_id: str, plan: Plan) -> Path:
 
 
 def commit(tmp: Path, out: Path, run_id: str) -> None:
-    """The run is whole: give it its name, and forget an earlier failure."""
+    """The run is whole: give it its name, in place of the one that was made before, and forget an earlier
+    failure."""
+    target, old = layout.run_dir(out, run_id), tmp.with_name(f"{tmp.name}-old")
     try:
-        os.rename(tmp, layout.run_dir(out, run_id))
+        if target.exists():
+            os.rename(target, old)
+        os.rename(tmp, target)
     except OSError as error:
         raise _system_error("the whole run cannot be renamed", tmp, error) from None
+    shutil.rmtree(old, ignore_errors=True)
     shutil.rmtree(layout.failed_dir(out, run_id), ignore_errors=True)
 
 

@@ -116,6 +116,10 @@ class Runner:
         todo, settled = [], []
         for run, plan in self.plans.items():
             if layout.is_whole(layout.run_dir(self.out, run)):
+                if not self.reuse:
+                    # It stays until the new one is whole.
+                    todo.append(Todo(run, plan, expected_work(plan)))
+                    continue
                 outdir.give_names(layout.run_dir(self.out, run), plan)
                 settled.append(Skipped(run, plan, None))
                 continue

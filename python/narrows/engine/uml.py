@@ -12,17 +12,15 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterable
-from itertools import pairwise
 from pathlib import Path
 
 from narrows import kernel
 from narrows.engine import agent_binary, guest_disk, host, landlock, layout, modules, own_tools, process
 from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, RunFault, Slot
 from narrows.errors import EngineError
-from narrows.plan.capacity import BROWSER_SWITCH
+from narrows.plan.files import SYSTEM_PATH
 from narrows.plan.model import Command, Plan
 
-SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 PACKAGE = Path(str(importlib.resources.files("narrows"))).resolve()
 """What `@checkout` in a plan means: this package, where tools have the files of their clients."""
 IN_PACKAGE = "@checkout"
@@ -54,14 +52,6 @@ def mentions(plan: Plan, word: str) -> bool:
     return any(word in text for item in commands for text in (*item.argv, *item.env.values()))
 
 
-def programs(item: Command) -> list[str]:
-    """Outside programs that a command starts: itself, its browser, and what the agent becomes (behind --)."""
-    ours = item.argv[0] == "@agent"
-    switches = (BROWSER_SWITCH, "--") if ours else (BROWSER_SWITCH,)
-    named = [started for switch, started in pairwise(item.argv) if switch in switches]
-    return named if ours else [item.argv[0], *named]
-
-
 def _padding(words: list[str]) -> str:
     """Makes every guest's command line equally long, wherever its directory is.
 
@@ -77,7 +67,7 @@ def own_places(plan: Plan, path: str) -> list[str]:
 
     The guest looks nowhere else: a run must not depend on what else is on its user's PATH.
     """
-    wanted = [name for item in plan.traffic if isinstance(item, Command) for name in programs(item)]
+    wanted = [name for item in plan.traffic if isinstance(item, Command) for name in item.programs]
     own = [name for name in wanted if shutil.which(name, path=":".join(SYSTEM_PATH)) is None]
     found = [shutil.which(name, path=path) for name in own if "/" not in name]
     return sorted({os.path.dirname(place) for place in found if place is not None})
@@ -90,7 +80,7 @@ def check_tools(plans: Iterable[Plan], path: str) -> None:
         for item in plan.traffic:
             if isinstance(item, Command):
                 _check_packages(item)
-                for program in programs(item):
+                for program in item.programs:
                     if shutil.which(program, path=path) is None:
                         missing.setdefault(program, item.id)
         for tool in {step.tool for step in plan.setup} & {"ip", "tc"}:

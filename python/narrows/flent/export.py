@@ -16,6 +16,7 @@ import polars as pl
 from narrows.engine import layout
 from narrows.errors import StoreError
 from narrows.flent.file import NS_PER_S, FlentFile, stamp
+from narrows.plan.model import Plan
 from narrows.store.results import Results
 
 STEP_S = 0.2
@@ -67,9 +68,8 @@ def export(results: Results, run_id: str) -> FlentFile:
 
 
 def _plan(directory: Path) -> dict[str, Any]:
-    import json
 
-    plan: dict[str, Any] = json.loads((directory / layout.PLAN).read_bytes())
+    plan: dict[str, Any] = Plan.read(directory / layout.PLAN).to_dict()
     return plan
 
 

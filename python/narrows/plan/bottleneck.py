@@ -7,11 +7,14 @@ queue under it. A qdisc that shapes by itself, or with nothing that shapes, is t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from narrows.errors import SpecError
-from narrows.plan.qdiscs import QueueContext, Words, arguments, words_of
+from narrows.plan.model import Counted
+from narrows.plan.qdiscs import COUNT_BYTES, QueueContext, Words, arguments, text_of, words_of
 from narrows.spec.base import SpecObject
 from narrows.spec.link import Link
+from narrows.spec.parsers import Bdp
 from narrows.spec.queues import Qdisc, cake, dualpi2
 from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, tbf
 from narrows.units import Duration, Rate, Size
@@ -125,6 +128,64 @@ class DirectionSpec:
                 )
                 if _said(other) == _said(self):
                     part.fail(f"{name}={part[name]} has no effect here", f"leave {name} out")
+
+    def peak_rate_bps(self) -> int | None:
+        shaper = self.kind()
+        peak = shaper["peakrate"] if isinstance(shaper, tbf) else None
+        return peak.bps if isinstance(peak, Rate) else None
+
+    def counted(self) -> Counted | None:
+        """What the shaper makes of a packet's length (net/sched: psched_l2t_ns, cake_calc_overhead)."""
+        shaper = self.kind()
+        of: Literal["frame", "ip"] = "frame"
+        cells: Literal["none", "atm", "ptm"]
+        if isinstance(shaper, (htb, tbf)):
+            cells = "none" if shaper["linklayer"] == "ethernet" else "atm"
+            overhead, mpu = shaper["overhead"], shaper["mpu"]
+        elif isinstance(shaper, own_shaper) and isinstance(self.queue, cake):
+            given = self.queue["overhead"] is not None
+            cells = "none" if self.queue["atm"] == "noatm" else self.queue["atm"]
+            overhead, mpu = self.queue["overhead"] or 0, self.queue["mpu"]
+            of = "ip" if given else "frame"
+        elif isinstance(shaper, own_shaper):
+            return Counted(of="frame", overhead_bytes=0, mpu_bytes=0, cells="none")
+        else:
+            return None
+        return Counted(of=of, overhead_bytes=overhead, mpu_bytes=mpu.bytes if mpu else 0, cells=cells)
+
+    def sets_own_rate(self) -> bool:
+        own = isinstance(self.kind(), own_shaper) and isinstance(self.queue, cake)
+        return own and bool(self.queue["autorate_ingress"])
+
+    def limits(self) -> tuple[int | None, int | None, int | None]:
+        """The most that the queue holds: packets, bytes, bytes of memory; None where that is not set."""
+        limit = self.queue.values.get("limit")
+        memory = self.queue.values.get("memory_limit") or self.queue.values.get("memlimit")
+        packets = in_bytes = None
+        if isinstance(limit, Bdp):
+            held = int(text_of(limit, self.queue, self.context()))
+            packets, in_bytes = (None, held) if isinstance(self.queue, COUNT_BYTES) else (held, None)
+        elif isinstance(limit, Size):
+            in_bytes = limit.bytes
+        elif limit is not None:
+            packets = int(limit)
+        return packets, in_bytes, memory.bytes if isinstance(memory, Size) else None
+
+    def splits_super_packets(self) -> bool:
+        """CAKE and DualPI2 do unless told otherwise."""
+        if isinstance(self.queue, (cake, dualpi2)):
+            return self.queue["split_gso"] is not False
+        return False
+
+    def qdiscs(self) -> list[tuple[str, ...]]:
+        """The qdiscs that it is made of: kind and options."""
+        queue = (self.queue.kind(), *arguments(self.queue_words()))
+        shaper = self.kind()
+        if isinstance(shaper, htb):
+            return [("htb", "default", "11"), queue]
+        if isinstance(shaper, tbf):
+            return [("tbf", *arguments(shaper_words(self))), queue]
+        return [queue]
 
     def check(self, blame: SpecObject) -> None:
         """Raise if the shaper cannot pass one full frame, or its rates contradict."""

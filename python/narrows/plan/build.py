@@ -16,6 +16,7 @@ from narrows.plan.model import (
     CalibrationPath,
     Capture,
     Command,
+    Counted,
     Direction,
     FlowTap,
     FlowWatch,
@@ -24,6 +25,7 @@ from narrows.plan.model import (
     LinkSampler,
     LinkSummary,
     Machine,
+    Needs,
     Node,
     Plan,
     QdiscSampler,
@@ -61,6 +63,8 @@ CALIBRATION_NS, CALIBRATION_PACKETS = 2_430_000_000, 100
 LOST_ECHOES_NS = 2 * NS_PER_S
 
 LIMIT_SLACK_NS = 30 * NS_PER_S
+
+CCA = "net.ipv4.tcp_congestion_control"
 
 RTT_TOLERANCE_NS = 200_000
 NATIVE_RTT_TOLERANCE_NS = 1_000_000
@@ -138,7 +142,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
     never.check(run, times, traffic)
     changes, told = linux.changes(topology, run.link)
     summary = linux.summary(run.link, told)
-    values = _sysctls(run, topology, traffic, summary)
+    values, usual = _sysctls(run, topology, traffic, summary)
     samplers = _samplers(run, topology)
     captures = _captures(run, topology)
     _check_ids(run, traffic, samplers, captures)
@@ -165,6 +169,11 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         ),
         nodes=tuple(Node(name=n.name, role=n.role) for n in topology.nodes),
         link=summary,
+        sysctls=sysctls.otherwise(values, usual),
+        needs=Needs(
+            qdiscs=linux.qdiscs(topology, run.link) + l4s.qdiscs(l4s_ports),
+            default_ccas=tuple(sorted({own[CCA] for own in values.values() if CCA in own})),
+        ),
         setup=linux.setup_steps(topology, run.link, values) + l4s.steps(topology, l4s_ports),
         changes=changes,
         hops=_hops(run, topology),
@@ -231,18 +240,23 @@ def _up_to_seconds(span_ns: int) -> int:
 
 def _sysctls(
     run: ResolvedRun, topology: Topology, traffic: tuple[TrafficItem, ...], link: LinkSummary
-) -> dict[str, dict[str, str]]:
-    """The pinned settings; Linux has no ECN per socket, so flows that ask for it set it at their sender."""
+) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
+    """The settings of every node, and those that it would have if nothing were asked for.
+
+    Linux has no ECN per socket, so flows that ask for it set it at their sender.
+    """
     asked = run.link["sysctls"]
     for role in asked:
         if role != "all" and not topology.named(role):
             here = ", ".join(sorted({node.role for node in topology.nodes}))
             run.link.fail(f"sysctls: no node here has the role {role!r}", f"here are {here}, and all")
-    values = sysctls.settings(topology, asked, capacity.tcp_buffer_bytes(link) if link.pairs else None)
+    buffer_bytes = capacity.tcp_buffer_bytes(link) if link.pairs else None
+    values = sysctls.settings(topology, asked, buffer_bytes)
+    usual = sysctls.settings(topology, {}, buffer_bytes)
     for program in traffic:
-        item = run.items.get(program.id)
+        item = run.items[program.item]
         # Our own sender names its CCA before it connects, which asks for ECN; other tools do so afterwards.
-        if isinstance(program, Command) and item is not None and item.values.get("l4s"):
+        if isinstance(program, Command) and not program.background and item.values.get("l4s"):
             caller, name = program.node, "net.ipv4.tcp_ecn"
             given = any(name in asked.get(role, {}) for role in ("all", topology.role(caller)))
             sysctls.set_on_hosts(values, caller, name, "1", asked=given, where=item.where)
@@ -253,7 +267,7 @@ def _sysctls(
         without = [flow for flow in own if not flow.ecn]
         if not with_ecn:
             continue
-        item = run.items[run.name_of(with_ecn[0].id)]
+        item = run.items[with_ecn[0].item]
         if without:
             item.fail(
                 f"{with_ecn[0].id} asks for ECN, {without[0].id} does not, and both send from the {sender}",
@@ -262,7 +276,7 @@ def _sysctls(
         name = "net.ipv4.tcp_ecn"
         given = any(name in asked.get(role, {}) for role in ("all", topology.role(sender)))
         sysctls.set_on_hosts(values, sender, name, "1", asked=given, where=item.where)
-    return values
+    return values, usual
 
 
 def _flow_tap(run: ResolvedRun, traffic: tuple[TrafficItem, ...]) -> FlowTap | None:
@@ -335,14 +349,9 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
 
 
 def _counts_otherwise(link: LinkSummary) -> bool:
-    """Whether a shaper counts more per packet than the frame (overhead, mpu, cells), or sets its own rate."""
-    words = ("overhead", "mpu", "linklayer", "atm", "ptm", "autorate-ingress")
-    return any(
-        word in options
-        for direction in (link.down, link.up)
-        for options in (direction.shaper_options, direction.queue_options)
-        for word in words
-    )
+    """Whether a shaper counts something else than the frame (overhead, mpu, cells), or sets its own rate."""
+    frame = Counted(of="frame", overhead_bytes=0, mpu_bytes=0, cells="none")
+    return any(way.counted not in (None, frame) or way.sets_own_rate for way in (link.down, link.up))
 
 
 def _samplers(run: ResolvedRun, topology: Topology) -> tuple[Sampler, ...]:

@@ -28,9 +28,8 @@ ACK_BYTES = 1024
 """An acknowledgement that netem holds."""
 NODE_BYTES = 4 * MIB
 ROUNDED_TO = 256 * MIB
-BROWSER_SWITCH = "--browser"
-"""What a command's argument list has before the browser that it is to start."""
 BROWSER_BYTES = 2048 * MIB
+"""A browser is many processes."""
 
 PORTS = 60999 - 32768 + 1
 """net.ipv4.ip_local_port_range, which every run pins: flows of one node to one address and port."""
@@ -40,9 +39,6 @@ LEAST_RATE_BPS = 1000
 """At the IP layer: the least that the agent's calibration measures."""
 QDISC_LIMIT = 2**32 - 1
 """tc gives a qdisc its limit in 32 bits."""
-LIMITS = ("limit", "memory_limit", "memlimit")
-"""What qdiscs call the most that they hold."""
-OPTIONS_IN_BYTES = ("bfifo", "red")
 TCP_BUFFER_MOST = 2**30
 
 
@@ -55,12 +51,12 @@ def packets_under_way(link: LinkSummary) -> int:
 
 def queue_bytes(link: LinkSummary) -> int:
     """The most that the downstream queue may hold, 0 where its limit is not in its options."""
-    options = link.down.queue_options
-    text = options.get("memlimit") if link.down.queue == "cake" else options.get("limit")
-    if text is None or not text.isdigit():
-        return 0
-    in_bytes = link.down.queue in (*OPTIONS_IN_BYTES, "cake")
-    return int(text) * (1 if in_bytes else link.mtu_bytes + ETHERNET_HEADER_BYTES)
+    down = link.down
+    if down.queue == "cake":
+        return down.memory_limit_bytes or 0
+    if down.limit_packets is not None:
+        return down.limit_packets * (link.mtu_bytes + ETHERNET_HEADER_BYTES)
+    return down.limit_bytes or 0
 
 
 def tcp_buffer_bytes(link: LinkSummary) -> int:
@@ -82,9 +78,8 @@ def memory_needed(link: LinkSummary, traffic: Iterable[TrafficItem], nodes: int)
 
 
 def programs_need(traffic: Iterable[TrafficItem]) -> int:
-    """Bytes of guest memory that outside programs need beyond the usual: a browser is many processes."""
-    browsers = any(BROWSER_SWITCH in item.argv for item in traffic if isinstance(item, Command))
-    return BROWSER_BYTES if browsers else 0
+    """Bytes of guest memory that outside programs need beyond the usual."""
+    return max((item.memory_bytes for item in traffic if isinstance(item, Command)), default=0)
 
 
 def check(plan: Plan, where: str | None = None) -> None:
@@ -120,19 +115,20 @@ def _check_rate(plan: Plan, where: str | None) -> None:
 
 def _check_queue(plan: Plan, where: str | None) -> None:
     for way, direction in (("down", plan.link.down), ("up", plan.link.up)):
-        for name in LIMITS:
-            text = direction.queue_options.get(name, "")
-            if text.isdigit() and int(text) > QDISC_LIMIT:
+        limit = direction.limit_bytes if direction.limit_packets is None else direction.limit_packets
+        queue = f"{direction.queue} ({way})"
+        for name, value in (("limit", limit), ("memory limit", direction.memory_limit_bytes)):
+            if value is not None and value > QDISC_LIMIT:
                 raise PlanError(
-                    f"the {name} of {direction.queue} ({way}) is {text}; a qdisc takes at most {QDISC_LIMIT}",
+                    f"the {name} of {queue} is {value}; a qdisc takes at most {QDISC_LIMIT}",
                     where=where,
                     remedy="pfifo counts packets: pfifo(limit=…) holds more bytes with the same number",
                 )
         frame = plan.link.mtu_bytes + ETHERNET_HEADER_BYTES
-        limit = direction.queue_options.get("limit", "")
-        if direction.queue in OPTIONS_IN_BYTES and limit.isdigit() and int(limit) < frame:
+        least = direction.limit_bytes
+        if least is not None and least < frame:
             raise PlanError(
-                f"the limit of {direction.queue} ({way}) is {limit} bytes, less than one frame of {frame}",
+                f"the limit of {queue} is {least} bytes, less than one frame of {frame}",
                 where=where,
                 remedy=f'at least "{frame} B", or no full packet ever passes',
             )

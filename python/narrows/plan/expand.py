@@ -65,10 +65,6 @@ class ResolvedRun:
         """The id of the item that the experiment wrote as `origin`, None if it is absent here."""
         return next((name for name, item in self.items.items() if item.origin is origin), None)
 
-    def name_of(self, plan_id: str) -> str:
-        """The id of the item that became this one of the plan: the same, or `<id>.<part>` of a split one."""
-        return plan_id if plan_id in self.items else plan_id.rpartition(".")[0]
-
 
 def seed_of(label: str) -> int:
     """A run's seed, from nothing but the label of its repetition: runs that differ in other axes share it, so

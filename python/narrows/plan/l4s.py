@@ -23,6 +23,11 @@ def _set_ecn(bits: str) -> tuple[str, ...]:
     )
 
 
+def qdiscs(ports: Sequence[int]) -> tuple[tuple[str, ...], ...]:
+    """What the filters hang on."""
+    return (("clsact",),) if ports else ()
+
+
 def steps(topology: Topology, ports: Sequence[int]) -> tuple[Step, ...]:
     """The filters on every host, in both directions of the connection; none without ports."""
     if not ports:

@@ -7,14 +7,15 @@ it); in a Dumbbell netem is on the router's interfaces towards the senders. Noth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from narrows.plan import sysctls
 from narrows.plan.bottleneck import DirectionSpec, queue_steps, rate_change, shaper_words
-from narrows.plan.model import Change, LinkDirection, LinkSummary, Pair, Step
+from narrows.plan.model import Change, DirectionChange, LinkDirection, LinkSummary, Pair, Step
 from narrows.plan.topology import HOST_ROLES, Interface, Topology
+from narrows.spec.base import SpecObject
 from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.link import Link, split_delay
 from narrows.units import Duration, Rate
@@ -102,6 +103,11 @@ def setup_steps(topology: Topology, link: Link, values: Mapping[str, Mapping[str
     return tuple(made)
 
 
+def offloads(link: Link) -> dict[str, bool]:
+    """What every interface is told, by ethtool's names."""
+    return {**OFFLOADS_OFF, **link["offloads"]}
+
+
 def _cables(topology: Topology, mtu: int) -> list[Step]:
     made = []
     for position, cable in enumerate(topology.cables):
@@ -116,8 +122,7 @@ def _cables(topology: Topology, mtu: int) -> list[Step]:
 
 def _node(topology: Topology, node: str, link: Link) -> list[Step]:
     """One node's offloads, addresses, neighbours and routes, so that one `ip -batch` does them."""
-    offloads = {**OFFLOADS_OFF, **link["offloads"]}
-    switches = tuple(part for name, on in offloads.items() for part in (name, "on" if on else "off"))
+    switches = tuple(part for name, on in offloads(link).items() for part in (name, "on" if on else "off"))
     made = [Step(node=node, tool="ethtool", args=("-K", i.name, *switches)) for i in topology.of(node)]
     commands: list[tuple[str, ...]] = []
     for i in topology.of(node):
@@ -163,12 +168,10 @@ def _netem_interfaces(topology: Topology, link: Link, state: LinkState) -> list[
 
 def changes(topology: Topology, link: Link) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     """The commands of `link.at(…)`, and the same in words."""
-    state = initial_state(link)
-    initial = {i.name: p for i, p in _netem_interfaces(topology, link, state)}
+    initial = {i.name: p for i, p in _netem_interfaces(topology, link, initial_state(link))}
     commands: list[Change] = []
     told = []
-    for change in link.changes:
-        before, state = state, _changed(link, state, change.values)
+    for change, before, state in _states(link):
         at_ns = change["time"].ns
         router = topology.bottleneck
         for dev, index in _bottlenecks(topology):
@@ -193,6 +196,28 @@ def changes(topology: Topology, link: Link) -> tuple[tuple[Change, ...], tuple[s
         ]
         told.append(f"at {change['time']}: {', '.join(parts)}")
     return tuple(commands), tuple(told)
+
+
+def _states(link: Link) -> Iterator[tuple[SpecObject, LinkState, LinkState]]:
+    """Every change, with the link before and after it."""
+    state = initial_state(link)
+    for change in link.changes:
+        before, state = state, _changed(link, state, change.values)
+        yield change, before, state
+
+
+def qdiscs(topology: Topology, link: Link) -> tuple[tuple[str, ...], ...]:
+    """Every qdisc that is ever set up, kind and options, each once."""
+    found: list[tuple[str, ...]] = []
+    initial = initial_state(link)
+    netem = [i.name for i, path in _netem_interfaces(topology, link, initial) if not path.changes_nothing()]
+    for state in (initial, *(after for _, _, after in _states(link))):
+        for _, index in _bottlenecks(topology):
+            shapers_and_queue = directions(link, state)[index].qdiscs()
+            # A change leaves the queue as it is.
+            found += shapers_and_queue if state is initial else shapers_and_queue[:-1]
+        found += [p.words() for i, p in _netem_interfaces(topology, link, state) if i.name in netem]
+    return tuple(dict.fromkeys(found))
 
 
 def _changed(link: Link, state: LinkState, new: Mapping[str, object]) -> LinkState:
@@ -230,29 +255,31 @@ def summary(link: Link, changes_in_words: tuple[str, ...]) -> LinkSummary:
     """What the later parts need to know of the link."""
     state = initial_state(link)
     made = []
-    for direction, path in zip(directions(link, state), state.paths, strict=True):
-        words = shaper_words(direction)
-        rate = direction.shaped_rate()
+    for index, direction in enumerate(directions(link, state)):
+        packets, in_bytes, memory = direction.limits()
         made.append(
             LinkDirection(
                 queue=direction.queue.kind(),
                 queue_options=direction.queue_words(),
                 shaper=direction.shaper_kind(),
-                shaper_options=words,
-                rate_bps=None if rate is None else rate.bps,
-                ceil_bps=direction.ceil_bps(),
-                burst_bytes=direction.burst_bytes(),
-                cburst_bytes=direction.cburst_bytes(),
-                delay_ns=path.delay.ns,
-                jitter_ns=path.jitter.ns,
-                loss_percent=path.loss_percent,
+                shaper_options=shaper_words(direction),
+                **_varying(direction, state.paths[index]),
+                peak_rate_bps=direction.peak_rate_bps(),
+                counted=direction.counted(),
+                sets_own_rate=direction.sets_own_rate(),
+                limit_packets=packets,
+                limit_bytes=in_bytes,
+                memory_limit_bytes=memory,
+                splits_super_packets=direction.splits_super_packets(),
+                changes=_direction_changes(link, index),
             )
         )
     down, up = made
     pairs: tuple[Pair, ...] = ()
     if isinstance(link, Dumbbell):
         pairs = _pairs(link)
-        up = up.model_copy(update=_NO_BOTTLENECK)
+        changes = tuple(each.model_copy(update=_UNLIMITED) for each in up.changes)
+        up = up.model_copy(update={**_NO_BOTTLENECK, "changes": changes})
     return LinkSummary(
         rate_down_bps=down.rate_bps,
         rate_up_bps=up.rate_bps,
@@ -266,19 +293,49 @@ def summary(link: Link, changes_in_words: tuple[str, ...]) -> LinkSummary:
         down=down,
         up=up,
         changes=changes_in_words,
+        offloads=offloads(link),
         pairs=pairs,
     )
 
 
+def _varying(direction: DirectionSpec, path: PathState) -> dict[str, Any]:
+    """What a change can change."""
+    rate = direction.shaped_rate()
+    return {
+        "rate_bps": None if rate is None else rate.bps,
+        "ceil_bps": direction.ceil_bps(),
+        "burst_bytes": direction.burst_bytes(),
+        "cburst_bytes": direction.cburst_bytes(),
+        "delay_ns": path.delay.ns,
+        "jitter_ns": path.jitter.ns,
+        "loss_percent": path.loss_percent,
+    }
+
+
+def _direction_changes(link: Link, index: int) -> tuple[DirectionChange, ...]:
+    """The changes that are any for this direction."""
+    made = []
+    for change, before, after in _states(link):
+        old, new = (_varying(directions(link, s)[index], s.paths[index]) for s in (before, after))
+        if new != old:
+            made.append(DirectionChange(at_ns=change["time"].ns, **new))
+    return tuple(made)
+
+
+_UNLIMITED = dict.fromkeys(("rate_bps", "ceil_bps", "burst_bytes", "cburst_bytes"))
 _NO_BOTTLENECK: dict[str, Any] = {
+    **_UNLIMITED,
     "queue": "netem",
     "queue_options": {},
     "shaper": None,
     "shaper_options": {},
-    "rate_bps": None,
-    "ceil_bps": None,
-    "burst_bytes": None,
-    "cburst_bytes": None,
+    "peak_rate_bps": None,
+    "counted": None,
+    "sets_own_rate": False,
+    "limit_packets": None,
+    "limit_bytes": None,
+    "memory_limit_bytes": None,
+    "splits_super_packets": False,
 }
 """The way back of a Dumbbell: delay, and nothing that could hold or drop an acknowledgement."""
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from narrows.plan.expand import ResolvedRun
-from narrows.plan.model import AtTime, Command, Composite, Ready
+from narrows.plan.model import AtTime, Command, Composite, Endpoint, Ready
 from narrows.plan.timing import Timetable
 from narrows.plan.topology import Topology
 from narrows.spec.traffic import Traffic
@@ -74,12 +75,31 @@ class Lowering:
         return int(port)
 
 
+def receives(address: str, port: int, *protocols: Literal["tcp", "udp"]) -> tuple[Endpoint, ...]:
+    """The port where a client's flows are received."""
+    return tuple(Endpoint(protocol=protocol, address=address, port=port) for protocol in protocols)
+
+
+def started(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """The outside program that an argument list starts; none where it is the agent."""
+    return () if argv[0] == "@agent" else argv[:1]
+
+
 def background(
-    item_id: str, tool: str, node: str, argv: tuple[str, ...], ready: str, ok_exits: tuple[int, ...] = (0,)
+    server_id: str,
+    item_id: str,
+    tool: str,
+    node: str,
+    argv: tuple[str, ...],
+    ready: str,
+    *,
+    ok_exits: tuple[int, ...] = (0,),
+    programs: tuple[str, ...] | None = None,
 ) -> Command:
-    """A server, in the background, up before t = 0."""
+    """The server of an item, in the background, up before t = 0. Its flows are those of the item's client."""
     return Command(
-        id=item_id,
+        id=server_id,
+        item=item_id,
         tool=tool,
         node=node,
         argv=argv,
@@ -88,16 +108,28 @@ def background(
         ok_exits=ok_exits,
         background=True,
         ready=Ready(tcp=ready),
+        endpoints=(),
+        programs=started(argv) if programs is None else programs,
+        files=(),
+        memory_bytes=0,
         start=SERVER_START,
         stop=None,
     )
 
 
-def foreground(item: Traffic, item_id: str, tool: str, argv: tuple[str, ...], state: Lowering) -> Command:
-    """A client, at the times of the item, in the client."""
+def foreground(
+    item: Traffic,
+    item_id: str,
+    tool: str,
+    argv: tuple[str, ...],
+    endpoints: tuple[Endpoint, ...],
+    state: Lowering,
+) -> Command:
+    """A client, at the times of the item, in the client; `endpoints`: where its flows are received."""
     timing = state.times.of(item_id)
     return Command(
         id=item_id,
+        item=item_id,
         tool=tool,
         node=state.client,
         argv=argv,
@@ -106,6 +138,10 @@ def foreground(item: Traffic, item_id: str, tool: str, argv: tuple[str, ...], st
         ok_exits=(0,),
         background=False,
         ready=None,
+        endpoints=endpoints,
+        programs=started(argv),
+        files=(),
+        memory_bytes=0,
         start=timing.start,
         stop=timing.stop,
     )
@@ -117,7 +153,8 @@ def client_and_server(
     """The usual two commands of a tool that is called like its class: a server, up before t = 0 and listening
     at `at` (address:port), and a client at the item's times."""
     tool = type(item).__name__
+    host, _, port = at.rpartition(":")
     return [
-        background(f"{item_id}-server", f"{tool}-server", state.server, tuple(server), at),
-        foreground(item, item_id, tool, tuple(client), state),
+        background(f"{item_id}-server", item_id, f"{tool}-server", state.server, tuple(server), at),
+        foreground(item, item_id, tool, tuple(client), receives(host, int(port), "tcp", "udp"), state),
     ]

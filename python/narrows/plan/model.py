@@ -15,8 +15,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from narrows.errors import PlanError
+from narrows.plan.upgrade import EARLIER_FORMATS, upgraded
 
-FORMAT = 1
+FORMAT = 2
 RUN_ID_HEX_DIGITS = 16
 NAMES = ("experiment", "question", "key")
 """Parts of a plan that only name it: they change nothing of what happens."""
@@ -64,6 +65,31 @@ class Machine(Strict):
     modules: tuple[Module, ...] = ()
 
 
+class Counted(Strict):
+    """What a shaper makes of a packet's length: the overhead is added, the sum is at least `mpu_bytes`, and
+    then it fills cells (ATM: whole ones, with 48 of 53 bytes; PTM: with 64 of 65)."""
+
+    of: Literal["frame", "ip"]
+    """What is counted before that: the packet with its Ethernet header, or the IP packet alone."""
+    overhead_bytes: int
+    mpu_bytes: int
+    cells: Literal["none", "atm", "ptm"]
+
+
+class DirectionChange(Strict):
+    """How one direction of the bottleneck is from a time on: everything that a change can change, also what
+    this one left as it was."""
+
+    at_ns: int
+    rate_bps: int | None
+    ceil_bps: int | None
+    burst_bytes: int | None
+    cburst_bytes: int | None
+    delay_ns: int
+    jitter_ns: int
+    loss_percent: float
+
+
 class LinkDirection(Strict):
     """One direction of the bottleneck, as far as store, metrics and report need it."""
 
@@ -84,6 +110,22 @@ class LinkDirection(Strict):
     """One-way base delay."""
     jitter_ns: int
     loss_percent: float
+    peak_rate_bps: int | None
+    """TBF's peakrate, None where there is none."""
+    counted: Counted | None
+    """What the shaper counts of a packet (None: no shaper)."""
+    sets_own_rate: bool
+    """The shaper follows what arrives (CAKE's autorate-ingress), so `rate_bps` is only its start."""
+    limit_packets: int | None
+    """The queue's limit where it counts packets; None: it counts otherwise, or has the kernel's default."""
+    limit_bytes: int | None
+    """The queue's limit where it counts bytes."""
+    memory_limit_bytes: int | None
+    """The most memory that the queue's packets may take, where that was set."""
+    splits_super_packets: bool
+    """The qdisc queues the segments of a super-packet, not the whole."""
+    changes: tuple[DirectionChange, ...]
+    """The direction's states after the start, in order of time; empty where it never changes."""
 
 
 class Pair(Strict):
@@ -112,8 +154,27 @@ class LinkSummary(Strict):
     up: LinkDirection
     changes: tuple[str, ...]
     """The link's changes during the run in words, in order of time."""
+    offloads: dict[str, bool]
+    """What `ethtool -K` switches on and off at every interface, by ethtool's names."""
     pairs: tuple[Pair, ...] = ()
     """Of a Dumbbell, whose `base_rtt_ns` is the longest of them; empty for a Link."""
+
+
+class Sysctl(Strict):
+    """A setting of a node that is not the one which every run pins."""
+
+    node: str
+    name: str
+    value: str
+
+
+class Needs(Strict):
+    """What the run needs of a kernel."""
+
+    qdiscs: tuple[tuple[str, ...], ...]
+    """Every qdisc that is ever set up: its kind, then its options as `tc` takes them."""
+    default_ccas: tuple[str, ...]
+    """Congestion controls that are the default of some node."""
 
 
 class Step(Strict):
@@ -204,10 +265,21 @@ Start = AtTime | AfterItem
 Stop = AtTime | WithItem | None
 
 
+class Endpoint(Strict):
+    """The listening end of flows: packets from it and to it are those of the item that has it."""
+
+    protocol: Literal["tcp", "udp", "icmp"]
+    address: str
+    port: int | None
+    """None: the protocol has no ports."""
+
+
 class TcpBulk(Strict):
     """Long TCP flows from one node to another."""
 
     id: str
+    item: str
+    """The item of the experiment that this is, or is a part or the server of. So in all kinds."""
     kind: Literal["tcp_bulk"] = "tcp_bulk"
     sender: str
     receiver: str
@@ -225,11 +297,17 @@ class TcpBulk(Strict):
     start: Start
     stop: Stop
 
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The receiver's port."""
+        return (Endpoint(protocol="tcp", address=self.receiver_address, port=self.port),)
+
 
 class UdpProbe(Strict):
     """Isochronous UDP probes, echoed by the server with its own stamp."""
 
     id: str
+    item: str
     kind: Literal["udp_probe"] = "udp_probe"
     client: str
     server: str
@@ -241,11 +319,17 @@ class UdpProbe(Strict):
     start: Start
     stop: Stop
 
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The server's port."""
+        return (Endpoint(protocol="udp", address=self.server_address, port=self.port),)
+
 
 class IcmpEcho(Strict):
     """Isochronous ICMP echo requests."""
 
     id: str
+    item: str
     kind: Literal["icmp_echo"] = "icmp_echo"
     client: str
     server: str
@@ -256,6 +340,11 @@ class IcmpEcho(Strict):
     start: Start
     stop: Stop
 
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The server's address."""
+        return (Endpoint(protocol="icmp", address=self.server_address, port=None),)
+
 
 class Ready(Strict):
     """The item counts as started when this address accepts."""
@@ -263,10 +352,18 @@ class Ready(Strict):
     tcp: str
 
 
+class File(Strict):
+    """A file that a command names. Where it lies is not part of the run's identity, its content is."""
+
+    path: str
+    sha256: str
+
+
 class Command(Strict):
     """An outside program. `@agent` is the agent's own binary, `@out` the run's raw directory."""
 
     id: str
+    item: str
     kind: Literal["command"] = "command"
     tool: str
     """What the program is to the store and metrics: ndt7, ndt7-server, iperf3, iperf3-server, command."""
@@ -277,6 +374,14 @@ class Command(Strict):
     ok_exits: tuple[int, ...]
     background: bool
     ready: Ready | None
+    endpoints: tuple[Endpoint, ...]
+    """Where its flows are received. A server whose client is in the plan has none: they are the client's."""
+    programs: tuple[str, ...]
+    """Outside programs that it starts, as PATH finds them: itself, a browser, what the agent becomes."""
+    files: tuple[File, ...]
+    """Files that it names (`narrows.plan.files`), without those of the system's own directories."""
+    memory_bytes: int = Field(ge=0)
+    """What its programs need of the guest's memory beyond the usual; 0: nothing."""
     start: Start
     stop: Stop
 
@@ -289,6 +394,8 @@ class Composite(Strict):
     tool: str
     parts: tuple[str, ...]
     """Its items that make traffic, in order."""
+    in_turn: dict[Direction, str]
+    """Where one loads after the other: the part of each direction. Empty where all load at once."""
     options: dict[str, int | float | str | None]
     """What the tool's own reading depends on."""
 
@@ -388,7 +495,7 @@ class Capture(Strict):
 class Plan(Strict):
     """One run."""
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     experiment: str
     question: str
     key: dict[str, str]
@@ -399,6 +506,9 @@ class Plan(Strict):
     machine: Machine
     nodes: tuple[Node, ...]
     link: LinkSummary
+    sysctls: tuple[Sysctl, ...]
+    """Set otherwise than in every run, because the experiment or an item asked for it (ECN)."""
+    needs: Needs
     setup: tuple[Step, ...]
     changes: tuple[Change, ...]
     hops: tuple[Hop, ...]
@@ -421,9 +531,9 @@ class Plan(Strict):
 
     @classmethod
     def from_json(cls, text: str | bytes, *, where: str | None = None) -> Plan:
-        """Read `plan.json`; unknown or missing keys are errors."""
+        """Read `plan.json`; unknown or missing keys are errors. A plan of an earlier format is upgraded."""
         try:
-            return cls.model_validate_json(text)
+            return cls._of_any_format(text)
         except ValidationError as error:
             first = error.errors()[0]
             at = ".".join(str(part) for part in first["loc"])
@@ -432,6 +542,19 @@ class Plan(Strict):
                 where=where,
                 remedy="run the experiment again; plans are only ever written by narrows",
             ) from None
+
+    @classmethod
+    def _of_any_format(cls, text: str | bytes) -> Plan:
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError:
+            try:
+                data = json.loads(text)
+            except ValueError:
+                data = None
+            if not isinstance(data, dict) or data.get("format") not in EARLIER_FORMATS:
+                raise
+        return cls.model_validate_json(json.dumps(upgraded(data)))
 
     @classmethod
     def read(cls, path: Path) -> Plan:
@@ -453,11 +576,14 @@ def run_id(plan: Plan, *, kernel: str, agent: str) -> str:
 
     SHA-256 over canonical JSON of the three; the first 16 hex digits (64 bits: no collision in any sweep we
     can afford). What a run is called (`NAMES`) is left out: the same run in two experiments is one run. So is
-    where a module or a person's own tool lies: its content counts.
+    where a module, a file of a command or a person's own tool lies: its content counts.
     """
     what = {name: value for name, value in plan.to_dict().items() if name not in NAMES}
     for module in what["machine"]["modules"]:
         del module["path"]
+    for item in what["traffic"]:
+        for file in item.get("files", ()):
+            del file["path"]
     for composite in what["composites"]:
         composite.pop("path", None)
     identity = {"plan": what, "kernel": kernel, "agent": agent}

@@ -66,7 +66,7 @@ def _check_flow_tap(run: ResolvedRun, times: Timetable, traffic: tuple[TrafficIt
     flows = [item for item in traffic if isinstance(item, TcpBulk)]
     if not flows:
         asked.fail("there are no bulk flows to watch", 'add flow = bulk(cca="cubic", duration="10 s")')
-    end = Duration(max(times.of(run.name_of(flow.id)).latest_end_ns for flow in flows))
+    end = Duration(max(times.of(flow.item).latest_end_ns for flow in flows))
     if end <= asked["warm_up"]:
         asked.fail(
             f"all flows have ended at {end}, within the warm-up of {asked['warm_up']}",

@@ -42,9 +42,15 @@ def lowered(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     parts = tuple(each.id for each in made if not _is_background(each))
     state.composites.append(
         OwnTool(
-            id=item_id, tool=own.name, parts=parts, options={}, path=str(own.path), files=own.files
+            id=item_id,
+            tool=own.name,
+            parts=parts,
+            in_turn={},
+            options={},
+            path=str(own.path),
+            files=own.files,
         )
-    )  # fmt: skip
+    )
     return made
 
 
@@ -74,6 +80,8 @@ def _check_ids(made: Sequence[TrafficItem], item_id: str, own: Folder) -> None:
                 f"lower returns an item {each.id!r}",
                 "call it item_id, or f'{item_id}-server', or f'{item_id}.something'",
             )
+        if each.item != item_id:
+            raise own.fail(registry.LOWER, f"lower gives {each.id} to the item {each.item!r}", "item=item_id")
 
 
 def _placed(item: TrafficItem, own: Folder) -> TrafficItem:
@@ -84,5 +92,6 @@ def _placed(item: TrafficItem, own: Folder) -> TrafficItem:
     def filled(text: str) -> str:
         return text.replace(HERE, f"{IN_THE_RUN}/{own.name}")
 
-    argv = tuple(filled(word) for word in item.argv)
-    return item.model_copy(update={"argv": argv, "env": {k: filled(v) for k, v in item.env.items()}})
+    argv, programs = (tuple(map(filled, words)) for words in (item.argv, item.programs))
+    env = {name: filled(value) for name, value in item.env.items()}
+    return item.model_copy(update={"argv": argv, "programs": programs, "env": env})

@@ -39,6 +39,9 @@ class QueueContext:
         return max((self.rate * self.base_rtt).scaled(factor).bytes, self.frame_bytes)
 
 
+COUNT_BYTES = (bfifo, red)
+"""Queues whose limit is in bytes."""
+
 # Options that differ from "name value" and "name" / nothing.
 _ON_OFF = {
     "ecn": ("ecn", "noecn"),
@@ -103,8 +106,7 @@ def text_of(value: Any, queue: Qdisc, context: QueueContext) -> str:
         return value.tc()
     if isinstance(value, Bdp):
         in_bytes = context.bdp_bytes(value.factor, queue)
-        counts_bytes = isinstance(queue, (bfifo, red))
-        return str(in_bytes if counts_bytes else math.ceil(in_bytes / context.frame_bytes))
+        return str(in_bytes if isinstance(queue, COUNT_BYTES) else math.ceil(in_bytes / context.frame_bytes))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

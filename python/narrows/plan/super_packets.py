@@ -10,21 +10,13 @@ from narrows.errors import PlanError
 from narrows.plan.model import LinkDirection, Plan
 
 OFFLOADS = ("tso", "gso", "gro")
-KEPT_WHOLE = {
-    "cake": ("no-split-gso", "cake(split_gso=False)"),
-    "dualpi2": ("no_split_gso", "dualpi2(split_gso=False)"),
-}
-"""The word of tc that keeps super-packets whole, and how an experiment says so."""
 LARGEST_BYTES = 70_000
 """64 KB of payload with the headers of all its segments."""
 
 
 def has_super_packets(plan: Plan) -> bool:
     """Whether any interface has an offload that makes or keeps them."""
-    words = [step.args for step in plan.setup if step.tool == "ethtool"]
-    return any(
-        args[n : n + 2] == (name, "on") for args in words for n in range(len(args)) for name in OFFLOADS
-    )
+    return any(plan.link.offloads.get(name, False) for name in OFFLOADS)
 
 
 def check(plan: Plan, where: str | None = None) -> None:
@@ -46,9 +38,8 @@ def check(plan: Plan, where: str | None = None) -> None:
 
 def _splits(direction: LinkDirection) -> tuple[str, str] | None:
     """What splits, and what would not."""
-    word, instead = KEPT_WHOLE.get(direction.queue or "", ("", ""))
-    if word and word not in direction.queue_options:
-        return str(direction.queue), instead
+    if direction.splits_super_packets:
+        return direction.queue, f"{direction.queue}(split_gso=False)"
     burst = direction.burst_bytes
     if direction.shaper == "tbf" and burst is not None and burst < LARGEST_BYTES:
         return f"tbf with a burst of {burst} bytes", f'a burst of "{LARGEST_BYTES // 1000} KB"'

@@ -6,11 +6,10 @@ more; a small guest would otherwise get less. Deviations from the defaults are m
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from narrows.errors import SpecError
-from narrows.plan.model import Role, Step
+from narrows.plan.model import Role, Step, Sysctl
 from narrows.plan.topology import HOST_ROLES, Topology
 
 ALL_NODES = {
@@ -95,21 +94,21 @@ def _of_many_flows(largest_buffer: str) -> dict[str, str]:
     }
 
 
-def asked_for(setup: Iterable[Step]) -> tuple[str, ...]:
-    """What an experiment or its flows (ECN) had set otherwise, from a plan's steps: `tcp_ecn=1`, by name."""
-    made: dict[str, dict[str, str]] = defaultdict(dict)
-    for step in setup:
-        if step.tool == "sysctl":
-            name, _, value = step.args[1].partition("=")
-            made[step.node][name] = value
-    pinned = {**ALL_NODES, **FORWARDING, **HOSTS}
-    found = set()
-    for own in made.values():
-        sized = _of_many_flows(own.get("net.ipv4.tcp_wmem", "").rpartition(" ")[2])
-        for name, value in own.items():
-            if value not in (pinned.get(name), sized.get(name)):
-                found.add(f"{name.removeprefix('net.ipv4.')}={value}")
-    return tuple(sorted(found))
+def otherwise(
+    values: Mapping[str, Mapping[str, str]], usual: Mapping[str, Mapping[str, str]]
+) -> tuple[Sysctl, ...]:
+    """Those settings of each node that are not the usual ones."""
+    return tuple(
+        Sysctl(node=node, name=name, value=value)
+        for node, own in values.items()
+        for name, value in own.items()
+        if usual[node].get(name) != value
+    )
+
+
+def asked_for(settings: Iterable[Sysctl]) -> tuple[str, ...]:
+    """What an experiment or its flows (ECN) had set otherwise, in words: `tcp_ecn=1`, by name."""
+    return tuple(sorted({f"{each.name.removeprefix('net.ipv4.')}={each.value}" for each in settings}))
 
 
 def set_on_hosts(
@@ -134,4 +133,14 @@ def steps(topology: Topology, values: Mapping[str, Mapping[str, str]]) -> list[S
     ]
 
 
-__all__ = ["ALL_NODES", "FORWARDING", "HOSTS", "Role", "asked_for", "set_on_hosts", "settings", "steps"]
+__all__ = [
+    "ALL_NODES",
+    "FORWARDING",
+    "HOSTS",
+    "Role",
+    "asked_for",
+    "otherwise",
+    "set_on_hosts",
+    "settings",
+    "steps",
+]

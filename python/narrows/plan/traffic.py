@@ -7,8 +7,9 @@ own part is its `lower.py`.
 from __future__ import annotations
 
 from narrows.plan.expand import ResolvedRun
+from narrows.plan.files import with_files
 from narrows.plan.lowering import Lowering
-from narrows.plan.model import AfterItem, Composite, TrafficItem, WithItem
+from narrows.plan.model import AfterItem, Command, Composite, TrafficItem, WithItem
 from narrows.plan.own_tools import lowered
 from narrows.plan.timing import Timetable
 from narrows.plan.topology import Topology
@@ -34,6 +35,7 @@ def lower(
         seen.add(each.id)
     last = {each.id: each.parts[-1] for each in state.composites}
     items = [_with_references(each, last) for each in items]
+    items = [with_files(each) if isinstance(each, Command) else each for each in items]
     return tuple(items), tuple(state.composites), tuple(sorted(state.l4s_ports))
 
 

@@ -81,12 +81,9 @@ def _virtual(runs: Sequence[Observed]) -> list[str]:
 def _offloads(runs: Sequence[Observed]) -> list[str]:
     off = on = False
     for run in runs:
-        for step in run.plan.setup:
-            if step.tool == "ethtool":
-                words = step.args
-                if "gso" in words:
-                    off |= words[words.index("gso") + 1] == "off"
-                    on |= words[words.index("gso") + 1] == "on"
+        gso = run.link.offloads.get("gso")
+        off |= gso is False
+        on |= gso is True
     if on:
         return ["Segmentation offloads are on in some runs: the queue holds super-packets of up to 64 KB."]
     if off:

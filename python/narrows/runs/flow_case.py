@@ -127,7 +127,7 @@ def flow_case(run: Observed) -> FlowCase | None:
         offloads="on" if _offloads(plan) else "off",
         timers=_timers(plan),
         kernel=_kernel(run),
-        besides=", ".join([*_path(run.link), *asked_for(plan.setup)]),
+        besides=", ".join([*_path(run.link), *asked_for(plan.sysctls)]),
     )
 
 
@@ -137,10 +137,12 @@ def _bulks(plan: Plan) -> list[TcpBulk]:
 
 def limit_bytes(link: LinkSummary) -> float | None:
     """What a drop-tail queue holds at most, in bytes of frames; of other queues "full" has no one meaning."""
-    limit = link.down.queue_options.get("limit", "")
-    if not limit.isdigit() or link.queue not in DROP_TAIL:
+    down = link.down
+    if link.queue not in DROP_TAIL:
         return None
-    return float(limit) * (1 if link.queue == "bfifo" else link.mtu_bytes + ETHERNET_HEADER_BYTES)
+    if down.limit_packets is not None:
+        return float(down.limit_packets * (link.mtu_bytes + ETHERNET_HEADER_BYTES))
+    return None if down.limit_bytes is None else float(down.limit_bytes)
 
 
 def _buffer_bytes(link: LinkSummary) -> int | None:
@@ -207,11 +209,7 @@ def _timers(plan: Plan) -> str:
 
 
 def _offloads(plan: Plan) -> bool:
-    for step in plan.setup:
-        if step.tool == "ethtool":
-            args = step.args
-            return any(args[i] in SEGMENTATION and args[i + 1] == "on" for i in range(len(args) - 1))
-    return False
+    return any(plan.link.offloads.get(name, False) for name in SEGMENTATION)
 
 
 def flow_cases(runs: Iterable[Observed]) -> dict[FlowCase, list[Observed]]:

@@ -29,6 +29,7 @@ def loaders(
     """The first of the experiment's items that has a rate in a direction. Text columns are plain text."""
     if plan.link.pairs:
         return {}
+    in_turn = {(c.id, str(way)): part for c in plan.composites for way, part in c.in_turn.items()}
     found: dict[str, SpeedTest] = {}
     for source, parts in _sources(plan).items():
         for direction in DIRECTIONS:
@@ -42,7 +43,14 @@ def loaders(
                 min_rtt_ms=None,
                 rtt_ms=EMPTY,
                 retransmission_ratio=None,
-                window=_window(source, direction, parts, manifest.get("items") or {}, samples),
+                window=_window(
+                    source,
+                    direction,
+                    parts,
+                    in_turn.get((source, direction)),
+                    manifest.get("items") or {},
+                    samples,
+                ),
             )
     return found
 
@@ -71,11 +79,12 @@ def _window(
     source: str,
     direction: str,
     parts: Sequence[TrafficItem],
+    own_part: str | None,
     spans: Mapping[str, Mapping[str, Any]],
     samples: pl.DataFrame,
 ) -> Window:
     """When it loaded that direction; None where that is not known."""
-    own = [part for part in parts if part.id == f"{source}.{direction}"] or parts
+    own = [part for part in parts if part.id == own_part] or parts
     if all(_loads_all_along(part) for part in own):
         known = [spans.get(part.id) or {} for part in own]
         starts = [int(span["start_ns"]) for span in known if span.get("start_ns") is not None]

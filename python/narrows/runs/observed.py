@@ -232,7 +232,9 @@ class Observed:
         if truth is None or test is None:
             return EMPTY
         # A tool of several items has no bins under its own name; without any of its own, all traffic's are.
-        names = (test.source,) if self.tests else (test.source, f"{test.source}.{direction}", "")
+        whole = next((c for c in self.plan.composites if c.id == test.source), None)
+        part = None if whole is None else {str(way): one for way, one in whole.in_turn.items()}.get(direction)
+        names = (test.source,) if self.tests else (test.source, *([part] if part else []), "")
         found = next((truth.throughput_bps[name] for name in names if name in truth.throughput_bps), EMPTY)
         return found.within(test.window)
 

@@ -71,12 +71,7 @@ class Load:
 
 def own_items(plan: Plan, test: str) -> list[str]:
     """The plan's items that belong to the tool under test: its own, and those it was lowered to."""
-    return [i.id for i in plan.traffic if belongs(i.id, test)]
-
-
-def belongs(item: str, test: str) -> bool:
-    """Whether an item of a plan is the tool under test, or a part of it (`test-server`, `test.down`)."""
-    return item == test or item.startswith((f"{test}-", f"{test}."))
+    return [i.id for i in plan.traffic if i.item == test]
 
 
 def load_spans(own: Mapping[str, tuple[Integers, Integers]], link: LinkSummary) -> dict[str, Load]:

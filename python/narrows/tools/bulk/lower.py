@@ -29,7 +29,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         share, more = divmod(item["flows"], len(senders))
         counts = [share + (n < more) for n in range(len(senders))]
         return [
-            _item(item, item_id if n == 0 else f"{item_id}.{n + 1}", sender, receivers[sender], count, state)
+            _item(item, item_id, n, sender, receivers[sender], count, state)
             for n, (sender, count) in enumerate(zip(senders, counts, strict=True))
             if count
         ]
@@ -37,7 +37,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         item.fail("pairs are those of a Dumbbell", "leave pairs out, or use Dumbbell(pairs=[…])")
     down = item["direction"] == "down"
     sender, receiver = (state.server, state.client) if down else (state.client, state.server)
-    return [_item(item, item_id, sender, receiver, item["flows"], state)]
+    return [_item(item, item_id, 0, sender, receiver, item["flows"], state)]
 
 
 def _senders(item: Traffic, link: Dumbbell) -> list[str]:
@@ -54,10 +54,14 @@ def _senders(item: Traffic, link: Dumbbell) -> list[str]:
     return [node for name in wanted for node in nodes[name]]
 
 
-def _item(item: Traffic, plan_id: str, sender: str, receiver: str, flows: int, state: Lowering) -> TcpBulk:
-    timing = state.times.of(state.run.name_of(plan_id))
+def _item(
+    item: Traffic, item_id: str, number: int, sender: str, receiver: str, flows: int, state: Lowering
+) -> TcpBulk:
+    plan_id = item_id if number == 0 else f"{item_id}.{number + 1}"
+    timing = state.times.of(item_id)
     return TcpBulk(
         id=plan_id,
+        item=item_id,
         sender=sender,
         receiver=receiver,
         receiver_address=state.topology.address(receiver),

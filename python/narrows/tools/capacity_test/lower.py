@@ -3,8 +3,8 @@ port."""
 
 from __future__ import annotations
 
-from narrows.plan.lowering import Lowering, background, foreground
-from narrows.plan.model import AfterItem, Composite, TrafficItem
+from narrows.plan.lowering import Lowering, background, foreground, receives
+from narrows.plan.model import AfterItem, Composite, Direction, TrafficItem
 from narrows.spec.traffic import Traffic
 from narrows.tools.capacity_test.spec import capacity_test
 from narrows.tools.iperf3.lower import IPERF3_PORT, SERVER_EXITS, roles
@@ -15,9 +15,10 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """For each direction `<id>.<direction>`, and its server."""
     assert isinstance(item, capacity_test)
     made: list[TrafficItem] = []
-    parts: list[str] = []
+    parts: dict[Direction, str] = {}
     for direction in item.directions():
         part = f"{item_id}.{direction}"
+        last = next(reversed(parts.values()), None)
         # A port that the experiment names is the first direction's; the next takes the one after it.
         listener, caller, way = roles(state, direction, item["dscp"])
         port = state.port(item, item_id, listener, IPERF3_PORT, offset=len(parts))
@@ -28,19 +29,30 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         argv += ["--dscp", str(item["dscp"])] if item["dscp"] else []
         argv += way
         server = ("iperf3", "-s", "-1", "-p", str(port), "--json")
-        client = foreground(item, item_id, "capacity_test", tuple(argv), state)
-        start = AfterItem(after=parts[-1], delay_ns=item["pause"].ns) if parts else client.start
+        ends = receives(address, port, "tcp")
+        client = foreground(item, item_id, "capacity_test", tuple(argv), ends, state)
+        start = AfterItem(after=last, delay_ns=item["pause"].ns) if last else client.start
         at = f"{address}:{port}"
         made += [
-            background(f"{part}-server", "iperf3-server", listener, server, at, SERVER_EXITS),
+            background(
+                f"{part}-server", item_id, "iperf3-server", listener, server, at, ok_exits=SERVER_EXITS
+            ),
             client.model_copy(update={"id": part, "node": caller, "start": start}),
         ]
-        parts.append(part)
+        parts[direction] = part
     link = state.run.link
     advertised = {
         "advertised_down_bps": (item["advertised"] or link["rate"]).bps,
         "advertised_up_bps": (item["advertised_up"] or link.up("rate")).bps,
     }
     options = {"omit_ns": item["omit"].ns, "duration_ns": item["duration"].ns, **advertised}
-    state.composites.append(Composite(id=item_id, tool="capacity_test", parts=tuple(parts), options=options))
+    state.composites.append(
+        Composite(
+            id=item_id,
+            tool="capacity_test",
+            parts=tuple(parts.values()),
+            in_turn=parts,
+            options=options,
+        )
+    )
     return made

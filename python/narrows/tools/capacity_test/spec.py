@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from narrows.spec import parsers as p
 from narrows.spec.base import option
@@ -32,7 +33,7 @@ class capacity_test(Traffic):
     port: int | None = option(p.optional(p.port), default=None, doc="default: 5201 and up")
     time_limit: Time = option(p.optional(p.positive), default=None)
 
-    def directions(self) -> tuple[str, ...]:
+    def directions(self) -> tuple[Literal["down", "up"], ...]:
         """In the order in which they run."""
         return ("down", "up") if self["direction"] == "both-in-turn" else (self["direction"],)
 

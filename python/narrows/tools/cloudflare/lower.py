@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.plan.capacity import BROWSER_SWITCH
+from narrows.plan.capacity import BROWSER_BYTES
 from narrows.plan.lowering import Lowering, foreground
 from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
@@ -16,11 +16,14 @@ BROWSER_PROFILES = "/tmp"
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """The server, and Cloudflare's client."""
-    server, at, certificate = serve(item, item_id, state)
+    server, at, ends, certificate = serve(item, item_id, state)
     argv: tuple[str, ...] = (*CLIENT, "--server", f"{'https' if item['tls'] else 'http'}://{at}")
     if item["client"] != "node":
-        argv += (BROWSER_SWITCH, item["client"], "--profile", f"{BROWSER_PROFILES}/{item_id}-profile")
-    client = foreground(item, item_id, "cloudflare", argv, state)
+        argv += ("--browser", item["client"], "--profile", f"{BROWSER_PROFILES}/{item_id}-profile")
+    client = foreground(item, item_id, "cloudflare", argv, ends, state)
+    if item["client"] != "node":
+        programs = (*client.programs, item["client"])
+        client = client.model_copy(update={"programs": programs, "memory_bytes": BROWSER_BYTES})
     if item["tls"]:
         client = client.model_copy(update={"env": {"NODE_EXTRA_CA_CERTS": certificate}})
     return [server, client]

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.parsers import Wrong
 from narrows.spec.traffic import Time, Traffic
+
+
+def _endpoints(value: Any) -> tuple[str, ...]:
+    texts = (value,) if isinstance(value, str) else tuple(value)
+    for text in texts:
+        if not re.fullmatch(r"@(server|client):\d{1,5}", text):
+            raise Wrong(f"{text!r} is not a port of @server or @client", 'write "@server:80"')
+        p.port(int(text.rpartition(":")[2]))
+    return texts
 
 
 class command(Traffic):
@@ -21,6 +32,11 @@ class command(Traffic):
     tool: str = option(p.identifier, default="command", doc="what parses its output")
     env: Mapping[str, str | int] = option(p.text_map, default={})
     background: bool = option(p.flag, default=False, doc="does not keep the run alive")
+    endpoint: str | Sequence[str] = option(
+        _endpoints,
+        default=(),
+        doc='where its flows are received, "@server:80"; default: as argv says',
+    )
     ready: str | None = option(
         p.optional(p.text), default=None, doc="address:port it listens on when it is up"
     )

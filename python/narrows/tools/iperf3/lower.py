@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.plan.lowering import Lowering, background, foreground
+from narrows.plan.lowering import Lowering, background, foreground, receives
 from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_S
@@ -42,8 +42,11 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         argv += ["--dscp", str(item["dscp"])]
     argv += way
     server = ("iperf3", "-s", "-1", "-p", str(port), "--json")
-    client = foreground(item, item_id, "iperf3", tuple(argv), state)
+    # With UDP, TCP is what controls the test.
+    ends = receives(address, port, "tcp", *(("udp",) if item["udp_rate"] is not None else ()))
+    client = foreground(item, item_id, "iperf3", tuple(argv), ends, state)
+    at, server_id = f"{address}:{port}", f"{item_id}-server"
     return [
-        background(f"{item_id}-server", "iperf3-server", listener, server, f"{address}:{port}", SERVER_EXITS),
+        background(server_id, item_id, "iperf3-server", listener, server, at, ok_exits=SERVER_EXITS),
         client.model_copy(update={"node": caller}),
     ]

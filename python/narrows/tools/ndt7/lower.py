@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.plan.lowering import Lowering, background, foreground
+from narrows.plan.lowering import Lowering, background, foreground, receives, started
 from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
 
@@ -11,6 +11,7 @@ NDT7_PORT, NDT7_TLS_PORT, NDT7_NEXT_PORT = 80, 443, 8080
 JS_CLIENT = ("node", "@checkout/tools/ndt7/client/run.mjs")
 """M-Lab's own client from npm, in the package narrows."""
 
+OFFICIAL_SERVER = "ndt-server"
 UNUSED_ADDRESSES = ("ndt5_addr", "ndt5_ws_addr", "ndt5_wss_addr", "health_addr", "prometheusx.listen-address")
 """Where the official server listens besides; two of them in one node must not meet."""
 ANY_LOCAL_PORT = "127.0.0.1:0"
@@ -21,7 +22,7 @@ def _official_server(server_id: str, at: str, address: str, *, tls: bool) -> tup
     used, unused = ("ndt7_addr", "ndt7_addr_cleartext") if tls else ("ndt7_addr_cleartext", "ndt7_addr")
     listen = {used: at} | dict.fromkeys((unused, *UNUSED_ADDRESSES), ANY_LOCAL_PORT)
     words = [f"-{name}={where}" for name, where in listen.items()]
-    server = ("ndt-server", *words, f"-datadir=@out/{server_id}", "-compress-results=false")
+    server = (OFFICIAL_SERVER, *words, f"-datadir=@out/{server_id}", "-compress-results=false")
     if not tls:
         return server
     cert, key = f"@out/{server_id}.crt", f"@out/{server_id}.key"
@@ -43,8 +44,10 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     if item["server"] == "narrows":
         server = ("@agent", "ndt7-server", "--listen", at, "--log", f"@out/{server_id}.jsonl")
         server += (*(("--tls",) if tls else ()), *(("--cca", item["cca"]) if item["cca"] else ()))
+        programs = started(server)
     else:
         server = _official_server(server_id, at, state.server_address, tls=tls)
+        programs = (OFFICIAL_SERVER,)
 
     if item["client"] == "narrows":
         client = ("@agent", "ndt7-client", "--server", f"{scheme}://{at}", "--tests", tests)
@@ -57,6 +60,6 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         client += ("--insecure",) if tls else ()
 
     return [
-        background(server_id, "ndt7-server", state.server, server, at),
-        foreground(item, item_id, "ndt7", client, state),
+        background(server_id, item_id, "ndt7-server", state.server, server, at, programs=programs),
+        foreground(item, item_id, "ndt7", client, receives(state.server_address, port, "tcp"), state),
     ]

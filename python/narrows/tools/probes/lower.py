@@ -20,6 +20,7 @@ def _udp(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     return [
         UdpProbe(
             id=item_id,
+            item=item_id,
             client=state.client,
             server=state.server,
             server_address=state.server_address,
@@ -38,6 +39,7 @@ def _icmp(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     return [
         IcmpEcho(
             id=item_id,
+            item=item_id,
             client=state.client,
             server=state.server,
             server_address=state.server_address,

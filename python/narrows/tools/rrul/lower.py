@@ -32,6 +32,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
             made.append(
                 TcpBulk(
                     id=part,
+                    item=item_id,
                     sender=sender,
                     receiver=receiver,
                     receiver_address=state.topology.address(receiver),
@@ -52,6 +53,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         made.append(
             UdpProbe(
                 id=part,
+                item=item_id,
                 client=state.client,
                 server=state.server,
                 server_address=state.server_address,
@@ -66,6 +68,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     made.append(
         IcmpEcho(
             id=f"{item_id}.icmp",
+            item=item_id,
             client=state.client,
             server=state.server,
             server_address=state.server_address,
@@ -84,5 +87,5 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     }
     parts = tuple(each.id for each in made)
     tool = type(item).__name__
-    state.composites.append(Composite(id=item_id, tool=tool, parts=parts, options=options))
+    state.composites.append(Composite(id=item_id, tool=tool, parts=parts, in_turn={}, options=options))
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.plan.lowering import Lowering, background, foreground
+from narrows.plan.lowering import Lowering, background, foreground, receives
 from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_S
@@ -28,6 +28,8 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     for name in ("lower", "upper"):
         client += (f"--{name}-ms", f"{item[name].seconds * 1000:g}")
     return [
-        background(f"{item_id}-server", "udp-capacity-server", state.server, server, at),
-        foreground(item, item_id, "udp_capacity", client, state),
+        background(f"{item_id}-server", item_id, "udp-capacity-server", state.server, server, at),
+        foreground(
+            item, item_id, "udp_capacity", client, receives(state.server_address, port, "tcp", "udp"), state
+        ),
     ]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from narrows.plan.lowering import Lowering, background, foreground
-from narrows.plan.model import TrafficItem
+from narrows.plan.lowering import Lowering, background, foreground, receives
+from narrows.plan.model import Endpoint, TrafficItem
 from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_S
 
 HTTP_PORT, HTTPS_PORT, HTTP_NEXT_PORT = 80, 443, 8080
 
 
-def serve(item: Traffic, item_id: str, state: Lowering) -> tuple[TrafficItem, str, str]:
-    """The server, where it listens, and where it leaves its certificate (if it has one)."""
+def serve(item: Traffic, item_id: str, state: Lowering) -> tuple[TrafficItem, str, tuple[Endpoint, ...], str]:
+    """The server, where it listens (as text, and for the client), and where it leaves its certificate (if it
+    has one)."""
     first = HTTPS_PORT if item["tls"] else HTTP_PORT
     port = state.port(item, item_id, state.server, first, HTTP_NEXT_PORT)
     at = f"{state.server_address}:{port}"
@@ -20,16 +21,17 @@ def serve(item: Traffic, item_id: str, state: Lowering) -> tuple[TrafficItem, st
     argv: tuple[str, ...] = ("@agent", "web-speed-server", "--listen", at)
     argv += ("--tls", "--write-cert", certificate) if item["tls"] else ()
     argv += ("--cca", item["cca"]) if item["cca"] else ()
-    return background(server_id, "web-speed-server", state.server, argv, at), at, certificate
+    server = background(server_id, item_id, "web-speed-server", state.server, argv, at)
+    return server, at, receives(state.server_address, port, "tcp"), certificate
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """The server, and the modelled client."""
-    server, at, certificate = serve(item, item_id, state)
+    server, at, ends, certificate = serve(item, item_id, state)
     argv: tuple[str, ...] = ("@agent", "web-speed-client", "--server", at, "--model", item["model"])
     argv += ("--tests", ",".join(item["tests"]))
     if item["test_length"] is not None:
         argv += ("--duration-ms", str(item["test_length"].ns * 1000 // NS_PER_S))
     argv += ("--ca", certificate) if item["tls"] else ()
     argv += ("--cca", item["cca"]) if item["cca"] else ()
-    return [server, foreground(item, item_id, "web_speed", argv, state)]
+    return [server, foreground(item, item_id, "web_speed", argv, ends, state)]
