@@ -150,11 +150,8 @@ def test_parts_of_a_tool_are_those_that_the_plan_says() -> None:
     owners = {"test": "test", "test-server": "test", "test.down": "test", "test-like": "test-like"}
     plan = whole({"traffic": [{"id": name, "kind": "command"} for name in owners]})
     owned = tuple(each.model_copy(update={"item": owners[each.id]}) for each in plan.traffic)
-    assert own_items(plan.model_copy(update={"traffic": owned}), "test") == [
-        "test",
-        "test-server",
-        "test.down",
-    ]
+    owned_plan = plan.model_copy(update={"traffic": owned})
+    assert own_items(owned_plan, "test") == ["test", "test-server", "test.down"]
 
 
 @pytest.mark.parametrize(
