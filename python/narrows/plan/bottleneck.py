@@ -1,7 +1,9 @@
 """Shaper and queue of one direction of the bottleneck, as `tc` commands.
 
 HTB: root 1:, class 1:11, the queue under it as 110:. TBF: root 1:, the
-queue under it. A qdisc that shapes by itself, or with nothing that shapes, is the root.
+queue under it. A policer is a filter of a root `prio` of which one band is used, so that its drops are the
+root's. A qdisc that shapes by itself, or with nothing that shapes, is the root. The bands of a `prio` have
+the handles 111:, 112:, …
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from narrows.errors import SpecError
 from narrows.plan.qdiscs import QueueContext, Words, arguments, words_of
 from narrows.spec.base import SpecObject
 from narrows.spec.link import Link
-from narrows.spec.queues import Qdisc, cake, dualpi2
-from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, tbf
+from narrows.spec.parsers import DSCP_NAMES
+from narrows.spec.queues import Qdisc, cake, dualpi2, prio
+from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, policer, tbf
 from narrows.units import Duration, Rate, Size
 
 TBF_DEFAULT_LATENCY = "50ms"
@@ -69,6 +72,8 @@ class DirectionSpec:
 
     def queue_words(self) -> Words:
         """The queue's options, with CAKE's bandwidth."""
+        if isinstance(self.queue, prio):
+            return _prio_words(self.queue)
         words = words_of(self.queue, self.context())
         if not isinstance(self.queue, cake):
             return words
@@ -187,12 +192,20 @@ def shaper_words(direction: DirectionSpec) -> Words:
             words["peakrate"] = shaper["peakrate"].tc()
             words["mtu"] = shaper["mtu"].tc()
         return {**words, **_link_layer(shaper)}
+    if isinstance(shaper, policer):
+        return {"rate": direction.rate.tc(), "burst": str(direction.burst_bytes())}
     return {}
 
 
 def _said(direction: DirectionSpec) -> tuple[object, ...]:
     """Everything that `tc` is told of a direction."""
-    return direction.queue_words(), shaper_words(direction), _filters("", "", direction.queue)
+    return direction.queue_words(), shaper_words(direction), _filters("", "", direction)
+
+
+def _prio_words(queue: prio) -> Words:
+    """Everything without a filter goes to the last band, whatever its priority."""
+    bands = len(queue.queues())
+    return {"bands": str(bands), "priomap": " ".join([str(bands - 1)] * 16)}
 
 
 def _link_layer(shaper: Shaper) -> Words:
@@ -214,26 +227,49 @@ def queue_steps(dev: str, direction: DirectionSpec) -> list[tuple[str, ...]]:
     """The `tc` commands that make shaper and queue on an interface."""
     direction.check(direction.link)
     shaper = direction.kind()
-    queue = (direction.queue.kind(), *arguments(direction.queue_words()))
+    words = arguments(direction.queue_words())
+    queue = (direction.queue.kind(), *(part for word in words for part in word.split(" ")))
     root = ("qdisc", "add", "dev", dev, "root", "handle", "1:")
     if isinstance(shaper, htb):
         return [
             (*root, "htb", "default", "11"),
             ("class", "add", *_class(dev), *arguments(shaper_words(direction))),
             ("qdisc", "add", "dev", dev, "parent", "1:11", "handle", "110:", *queue),
-            *_filters(dev, "110:", direction.queue),
+            *_filters(dev, "110:", direction),
         ]
     if isinstance(shaper, tbf):
         return [
             (*root, "tbf", *arguments(shaper_words(direction))),
             ("qdisc", "add", "dev", dev, "parent", "1:1", "handle", "110:", *queue),
-            *_filters(dev, "110:", direction.queue),
+            *_filters(dev, "110:", direction),
         ]
-    return [(*root, *queue), *_filters(dev, "1:", direction.queue)]
+    if isinstance(shaper, policer):
+        police = ("action", "police", *arguments(shaper_words(direction)), "conform-exceed", "drop")
+        return [
+            (*root, "prio", "bands", "2", "priomap", *["0"] * 16),
+            ("filter", "add", "dev", dev, "parent", "1:", "protocol", "all", "matchall", *police),
+            ("qdisc", "add", "dev", dev, "parent", "1:1", "handle", "110:", *queue),
+            *_filters(dev, "110:", direction),
+        ]
+    return [(*root, *queue), *_filters(dev, "1:", direction)]
 
 
-def _filters(dev: str, handle: str, queue: Qdisc) -> list[tuple[str, ...]]:
-    """What a queue needs beside itself. Class 2 of DualPI2 is its L queue for traffic that is not L4S."""
+def _filters(dev: str, handle: str, direction: DirectionSpec) -> list[tuple[str, ...]]:
+    """What a queue needs beside itself: the bands of a `prio` and which code points go there. Class 2 of
+    DualPI2 is its L queue for traffic that is not L4S."""
+    queue = direction.queue
+    if isinstance(queue, prio):
+        made: list[tuple[str, ...]] = []
+        for band, inner in enumerate(queue.queues(), 1):
+            words = arguments(words_of(inner, direction.context()))
+            parent = ("parent", f"{handle}{band}", "handle", f"{110 + band}:")
+            made.append(("qdisc", "add", "dev", dev, *parent, inner.kind(), *words))
+        for name, band in queue["dscp"].items():
+            tos = f"0x{DSCP_NAMES[name.upper()] << 2:02x}/0xfc"
+            to = ("classid", f"{handle}{band + 1}")
+            match = ("protocol", "ip", "flower", "ip_tos", tos)
+            made.append(("filter", "add", "dev", dev, "parent", handle, *match, *to))
+        return made
     if not (isinstance(queue, dualpi2) and queue["nqb"]):
         return []
     match = ("protocol", "ip", "flower", "ip_tos", NQB_TOS)

@@ -12,6 +12,9 @@ from narrows.errors import SpecError, did_you_mean
 from narrows.plan import capacity, l4s, linux, never, super_packets, sysctls
 from narrows.plan.expand import ResolvedRun, expand
 from narrows.plan.model import (
+    BOTTLENECK_HOP,
+    HOME_HOP,
+    ISP_HOP,
     Calibration,
     CalibrationPath,
     Capture,
@@ -21,6 +24,8 @@ from narrows.plan.model import (
     FlowWatch,
     FlowWindow,
     Hop,
+    HomeHost,
+    LinkDirection,
     LinkSampler,
     LinkSummary,
     Machine,
@@ -34,12 +39,14 @@ from narrows.plan.model import (
     TrafficItem,
 )
 from narrows.plan.modules import modules
+from narrows.plan.moving import moving_rates
 from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
 from narrows.plan.settling import until_settled
 from narrows.plan.timing import Timetable
-from narrows.plan.topology import HOST_ROLES, Topology, dumbbell, many_senders
+from narrows.plan.topology import HOST_ROLES, Topology, dumbbell, home, many_senders
 from narrows.plan.traffic import lower
 from narrows.spec.dumbbell import Dumbbell
+from narrows.spec.home import Home
 from narrows.spec.load import Experiment, load
 from narrows.units import NS_PER_S
 
@@ -111,6 +118,8 @@ def plan_experiment(experiment: Experiment) -> Plans:
 def _topology(run: ResolvedRun) -> Topology:
     if isinstance(run.link, Dumbbell):
         return many_senders(run.link.senders(), run.link["receivers"])
+    if isinstance(run.link, Home):
+        return home(len(run.link.members()))
     return dumbbell()
 
 
@@ -137,9 +146,10 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
     traffic, composites, l4s_ports = lower(run, topology, times)
     never.check(run, times, traffic)
     changes, told = linux.changes(topology, run.link)
-    summary = linux.summary(run.link, told)
+    summary = linux.summary(topology, run.link, told)
     values = _sysctls(run, topology, traffic, summary)
-    samplers = _samplers(run, topology)
+    hops = _hops(run, topology, summary)
+    samplers = _samplers(run, topology, hops)
     captures = _captures(run, topology)
     _check_ids(run, traffic, samplers, captures)
     latency = run.machine["timer_latency"]
@@ -167,7 +177,10 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         link=summary,
         setup=linux.setup_steps(topology, run.link, values) + l4s.steps(topology, l4s_ports),
         changes=changes,
-        hops=_hops(run, topology),
+        moving=moving_rates(
+            topology, run.link, linux.directions(run.link, linux.initial_state(run.link)), times.latest_end_ns()
+        ),
+        hops=hops,
         flow_tap=_flow_tap(run, traffic),
         until_settled=until_settled(run, times, traffic),
         calibration=_calibration(run, topology, summary),
@@ -278,22 +291,33 @@ def _flow_tap(run: ResolvedRun, traffic: tuple[TrafficItem, ...]) -> FlowTap | N
     )
 
 
-def _hops(run: ResolvedRun, topology: Topology) -> tuple[Hop, ...]:
-    router = topology.bottleneck
+def _hops(run: ResolvedRun, topology: Topology, link: LinkSummary) -> tuple[Hop, ...]:
+    """The queues whose truth is recorded; of a Home the ISP's come first."""
     detail, interval = run.tap["detail"], run.tap["interval"]
     interval_ns = TAP_INTERVAL_NS if interval is None else interval.ns
 
-    def hop(direction: Direction, iface: str, ingress: tuple[str, ...]) -> Hop:
+    def hop(name: str, direction: Direction, node: str, iface: str, ingress: tuple[str, ...]) -> Hop:
         return Hop(
-            hop="bottleneck", direction=direction, node=router, iface=iface, ingress=ingress,
+            hop=name, direction=direction, node=node, iface=iface, ingress=ingress,
             tap=detail, tap_interval_ns=interval_ns,
         )  # fmt: skip
 
+    router = topology.bottleneck
+    name = BOTTLENECK_HOP if link.home is None else ISP_HOP
     down = topology.at(router, topology.bottleneck_down_cable).name
     if topology.bottleneck_up_cable is None:
-        return (hop("down", down, tuple(i.name for i in topology.of(router) if i.name != down)),)
+        others = tuple(i.name for i in topology.of(router) if i.name != down)
+        return (hop(name, "down", router, down, others),)
     up = topology.at(router, topology.bottleneck_up_cable).name
-    return hop("down", down, (up,)), hop("up", up, (down,))
+    made = [hop(name, "down", router, down, (up,)), hop(name, "up", router, up, (down,))]
+    if link.home is not None:
+        wan = topology.wan
+        if link.home.down is not None and link.home.ifb is not None:
+            made.append(hop(HOME_HOP, "down", wan.node, link.home.ifb, (wan.name,)))
+        if link.home.up is not None:
+            hosts = tuple(i.name for i in topology.of(wan.node) if i != wan)
+            made.append(hop(HOME_HOP, "up", wan.node, wan.name, hosts))
+    return tuple(made)
 
 
 def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Calibration:
@@ -304,8 +328,14 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
     jitter_ns = link.down.jitter_ns + link.up.jitter_ns
     serialisation_ns = 0
     ip_rates: list[int | None] = []
-    for direction in (link.down, link.up):
-        rates = [rate for rate in (direction.rate_bps, link.line_rate_bps) if rate is not None]
+    at_home: tuple[LinkDirection | None, ...] = (None, None)
+    host: HomeHost | None = None
+    if link.home is not None:
+        at_home, host = (link.home.down, link.home.up), link.home.hosts[0]
+        jitter_ns += host.jitter_ns
+    for direction, before in zip((link.down, link.up), at_home, strict=True):
+        shapers = [direction.rate_bps, link.line_rate_bps, None if before is None else before.rate_bps]
+        rates = [rate for rate in shapers if rate is not None]
         ip_rates.append(
             min(rates) * link.mtu_bytes // (link.mtu_bytes + ETHERNET_HEADER_BYTES) if rates else None
         )
@@ -313,14 +343,14 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
     # Each direction passes two timers: the shaper's and netem's.
     least_ns = RTT_TOLERANCE_NS if link.base_rtt_ns else NATIVE_RTT_TOLERANCE_NS
     tolerance_ns = max(least_ns, int(RTT_TOLERANCE * link.base_rtt_ns))
-    lossy = bool(link.down.loss_percent or link.up.loss_percent)
+    lossy = bool(link.down.loss_percent or link.up.loss_percent or (host and host.loss_percent))
     rtts = [(node, pair.base_rtt_ns) for pair in link.pairs for node in pair.senders]
     return Calibration(
         client=client,
         server=server,
         server_address=topology.address(server),
         client_address=topology.address(client),
-        rtt_ns=rtts[0][1] if rtts else link.base_rtt_ns,
+        rtt_ns=rtts[0][1] if rtts else link.base_rtt_ns + (host.delay_ns if host else 0),
         rtt_tolerance_ns=tolerance_ns + serialisation_ns + jitter_ns + 4 * timer_ns,
         rate_down_bps=ip_rates[0],
         rate_up_bps=ip_rates[1],
@@ -337,15 +367,16 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
 def _counts_otherwise(link: LinkSummary) -> bool:
     """Whether a shaper counts more per packet than the frame (overhead, mpu, cells), or sets its own rate."""
     words = ("overhead", "mpu", "linklayer", "atm", "ptm", "autorate-ingress")
+    home = (link.home.down, link.home.up) if link.home is not None else ()
     return any(
         word in options
-        for direction in (link.down, link.up)
+        for direction in (link.down, link.up, *(each for each in home if each is not None))
         for options in (direction.shaper_options, direction.queue_options)
         for word in words
     )
 
 
-def _samplers(run: ResolvedRun, topology: Topology) -> tuple[Sampler, ...]:
+def _samplers(run: ResolvedRun, topology: Topology, hops: tuple[Hop, ...]) -> tuple[Sampler, ...]:
     made: list[Sampler] = []
     every = run.sample
     many = isinstance(run.link, Dumbbell)
@@ -355,17 +386,11 @@ def _samplers(run: ResolvedRun, topology: Topology) -> tuple[Sampler, ...]:
         made += [
             TcpInfoSampler(id=f"tcp-{n.name}", node=n.name, interval_ns=every["tcp_info"].ns) for n in hosts
         ]
-    router = topology.bottleneck
     if every["qdisc"] is not None:
-        for direction, cable in (
-            ("down", topology.bottleneck_down_cable),
-            ("up", topology.bottleneck_up_cable),
-        ):
-            if cable is None:
-                continue
-            iface = topology.at(router, cable).name
+        for hop in hops:
+            name = f"qdisc-{hop.hop}-{hop.direction}" if hop.hop == HOME_HOP else f"qdisc-{hop.direction}"
             made.append(
-                QdiscSampler(id=f"qdisc-{direction}", node=router, iface=iface, interval_ns=every["qdisc"].ns)
+                QdiscSampler(id=name, node=hop.node, iface=hop.iface, interval_ns=every["qdisc"].ns)
             )
     if every["link"] is not None:
         for node in topology.nodes:

@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from narrows.plan import sysctls
+from narrows.plan import home, sysctls
 from narrows.plan.bottleneck import DirectionSpec, queue_steps, rate_change, shaper_words
 from narrows.plan.model import Change, LinkDirection, LinkSummary, Pair, Step
 from narrows.plan.topology import HOST_ROLES, Interface, Topology
 from narrows.spec.dumbbell import Dumbbell
+from narrows.spec.home import Home
 from narrows.spec.link import Link, split_delay
 from narrows.units import Duration, Rate
 
@@ -71,9 +72,14 @@ def initial_state(link: Link) -> LinkState:
     )
 
 
+def base_rtt(state: LinkState) -> Duration:
+    """What the path adds to a round trip."""
+    return state.paths[0].delay + state.paths[1].delay
+
+
 def directions(link: Link, state: LinkState) -> tuple[DirectionSpec, DirectionSpec]:
     """What the bottleneck does each way."""
-    rtt = state.paths[0].delay + state.paths[1].delay
+    rtt = base_rtt(state)
     pairs = ((link["queue"], link["shaper"]), (link.up("queue"), link.up("shaper")))
     return tuple(
         DirectionSpec(link=link, queue=queue, shaper=shaper, rate=rate, base_rtt=rtt, mtu_bytes=link["mtu"])
@@ -91,6 +97,9 @@ def setup_steps(topology: Topology, link: Link, values: Mapping[str, Mapping[str
     made += _cables(topology, link["mtu"])
     for node in topology.nodes:
         made += _node(topology, node.name, link)
+    if isinstance(link, Home):
+        made += home.server_addresses(topology, link)
+        made += home.steps(topology, link, base_rtt(state))
     for dev, index in _bottlenecks(topology):
         steps = queue_steps(dev, directions(link, state)[index])
         made += [Step(node=topology.bottleneck, tool="tc", args=args) for args in steps]
@@ -226,7 +235,7 @@ def _changed(link: Link, state: LinkState, new: Mapping[str, object]) -> LinkSta
 # ---- summary ---------------------------------------------------------------------------------------------
 
 
-def summary(link: Link, changes_in_words: tuple[str, ...]) -> LinkSummary:
+def summary(topology: Topology, link: Link, changes_in_words: tuple[str, ...]) -> LinkSummary:
     """What the later parts need to know of the link."""
     state = initial_state(link)
     made = []
@@ -267,6 +276,7 @@ def summary(link: Link, changes_in_words: tuple[str, ...]) -> LinkSummary:
         up=up,
         changes=changes_in_words,
         pairs=pairs,
+        home=home.summary(topology, link, base_rtt(state)) if isinstance(link, Home) else None,
     )
 
 

@@ -14,7 +14,10 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     def filled(text: str) -> str:
         return text.replace("@server", state.server_address).replace("@client", state.client_address)
 
-    names = {"client": state.client, "server": state.server}
+    topology = state.topology
+    names = {"client": state.client, "server": state.server, "router": topology.bottleneck}
+    if item["node"] == "home" and topology.home is None:
+        item.fail("node: only a Home has a home router", 'node="client", "server", "router" or "path"')
     return [
         Command(
             id=item_id,
