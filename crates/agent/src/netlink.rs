@@ -11,6 +11,7 @@ pub const NETLINK_SOCK_DIAG: i32 = 4;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLM_F_REQUEST: u16 = 1;
+const NLM_F_ACK: u16 = 4;
 const NLM_F_DUMP: u16 = 0x300;
 const HEADER: usize = 16;
 
@@ -44,6 +45,11 @@ impl Netlink {
     /// Sends one request for one object.
     pub fn get(&mut self, kind: u16, body: &[u8], each: impl FnMut(u16, &[u8])) -> io::Result<()> {
         self.request(kind, NLM_F_REQUEST, body, each)
+    }
+
+    /// Asks for a change and waits until the kernel says that it is done.
+    pub fn change(&mut self, kind: u16, body: &[u8]) -> io::Result<()> {
+        self.request(kind, NLM_F_REQUEST | NLM_F_ACK, body, |_, _| {})
     }
 
     fn request(

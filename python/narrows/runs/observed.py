@@ -154,6 +154,9 @@ class Observed:
     """Where there is no NDT7 test: what loaded each direction instead (narrows.runs.loaders)."""
     probes: Mapping[str, Probe] = field(default_factory=dict)
     queues: Mapping[str, QueueTruth] = field(default_factory=dict)
+    places: Mapping[str, Mapping[str, QueueTruth]] = field(default_factory=dict)
+    """What the tap saw at each place that has one, by its hop's name ("isp", "home"), then by direction;
+    `queues` is the first of them."""
     idle: tuple[int, int] | None = None
     warnings: Sequence[str] = ()
     figures: Mapping[tuple[str, str | None, str], float] = field(default_factory=dict)
