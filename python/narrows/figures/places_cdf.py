@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from narrows.figures.conditions import facet_title, group, varying
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
@@ -45,16 +46,19 @@ def places_cdf(runs: Sequence[Observed], name: str, title: str, direction: str =
             _curve(cells[2], ecdf(pooled(r.probe_rtt_ms(direction) for r in members)), n, len(conditions))
         for axes in cells:
             axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if axes is cells[2] else (1.0,)))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axes.minorticks_off()
             axes.set_ylim(0, 1.02)
         handles = [cells[0].plot([], [], color=CURVES[n], label=facet_title(by, key))[0]
                    for n, (key, _) in enumerate(conditions)]  # fmt: skip
         figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(handles)))
     ids = run_ids(r for _, members in conditions for r in members)
     caption = (
-        f"Where packets wait while the {DIRECTION[direction]} direction is loaded: sojourn time of every packet "
-        "that left the queue at the ISP and at home in that direction, whole run (no waiting is drawn at the "
-        f"left edge), and the RTT of the probe during the load. Repetitions are pooled. {count_runs(len(ids))}. "
-        f"{name_runs(ids)}"
+        f"Where packets wait while the {DIRECTION[direction]} direction is loaded: sojourn time of every "
+        "packet that left the queue at the ISP and at home in that direction, whole run (no waiting is drawn "
+        "at the left edge), and the RTT of the probe during the load. Repetitions are pooled. "
+        f"{count_runs(len(ids))}. {name_runs(ids)}"
     )
     if left_out:
         caption += f" {len(left_out)} further condition(s) are in the table only."

@@ -23,8 +23,8 @@ from narrows.plan.model import (
     FlowTap,
     FlowWatch,
     FlowWindow,
-    Hop,
     HomeHost,
+    Hop,
     LinkDirection,
     LinkSampler,
     LinkSummary,
@@ -66,6 +66,7 @@ OTHER_PATH_NS, OTHER_PATH_RTTS = NS_PER_S, 10
 CALIBRATION_NS, CALIBRATION_PACKETS = 2_430_000_000, 100
 """Of the usual time before the epoch; full packets each way, in a queue that stands, or else paced."""
 LOST_ECHOES_NS = 2 * NS_PER_S
+SECOND_TRAIN_NS = NS_PER_S
 
 LIMIT_SLACK_NS = 30 * NS_PER_S
 
@@ -164,7 +165,8 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         + _up_to_seconds(EPOCH_RTTS * rtt_ns)
         + _up_to_seconds(sum(OTHER_PATH_NS + OTHER_PATH_RTTS * rtt for rtt in _other_rtts_ns(summary)))
         + _up_to_seconds(_emptying_ns(summary))
-        + _up_to_seconds(_slow_ns(summary)),
+        + _up_to_seconds(_slow_ns(summary))
+        + _two_trains_ns(summary),
         limit_ns=_limit_ns(times),
         machine=Machine(
             memory_bytes=_memory_bytes(run, summary, traffic, topology),
@@ -178,7 +180,10 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         setup=linux.setup_steps(topology, run.link, values) + l4s.steps(topology, l4s_ports),
         changes=changes,
         moving=moving_rates(
-            topology, run.link, linux.directions(run.link, linux.initial_state(run.link)), times.latest_end_ns()
+            topology,
+            run.link,
+            linux.directions(run.link, linux.initial_state(run.link)),
+            times.latest_end_ns(),
         ),
         hops=hops,
         flow_tap=_flow_tap(run, traffic),
@@ -221,6 +226,13 @@ def _slow_ns(link: LinkSummary) -> int:
     )
     lossy = link.down.loss_percent or link.up.loss_percent
     return max(0, packets_ns + (LOST_ECHOES_NS if lossy else 0) - CALIBRATION_NS)
+
+
+def _two_trains_ns(link: LinkSummary) -> int:
+    """Where a train through one shaper may not tell the rate of two in a row, or a policer holds no queue, a
+    second one is sent."""
+    again = link.home is not None or "policer" in (link.shaper, link.shaper_up)
+    return SECOND_TRAIN_NS if again else 0
 
 
 def _memory_bytes(
@@ -389,9 +401,7 @@ def _samplers(run: ResolvedRun, topology: Topology, hops: tuple[Hop, ...]) -> tu
     if every["qdisc"] is not None:
         for hop in hops:
             name = f"qdisc-{hop.hop}-{hop.direction}" if hop.hop == HOME_HOP else f"qdisc-{hop.direction}"
-            made.append(
-                QdiscSampler(id=name, node=hop.node, iface=hop.iface, interval_ns=every["qdisc"].ns)
-            )
+            made.append(QdiscSampler(id=name, node=hop.node, iface=hop.iface, interval_ns=every["qdisc"].ns))
     if every["link"] is not None:
         for node in topology.nodes:
             ends = topology.of(node.name)

@@ -87,7 +87,9 @@ def server_addresses(topology: Topology, link: Home) -> list[Step]:
     network = own.address.rpartition(".")[0]
     made = []
     for n in range(11, 10 + link["server_addresses"]):
-        made.append(Step(node="server", tool="ip", args=("addr", "add", f"{network}.{n}/24", "dev", own.name)))
+        made.append(
+            Step(node="server", tool="ip", args=("addr", "add", f"{network}.{n}/24", "dev", own.name))
+        )
     for n in range(11, 10 + link["server_addresses"]):
         lladdr = ("lladdr", own.mac, "dev", peer.name, "nud", "permanent")
         made.append(Step(node=peer.node, tool="ip", args=("neigh", "add", f"{network}.{n}", *lladdr)))
@@ -101,7 +103,9 @@ def summary(topology: Topology, link: Home, base_rtt: Duration) -> HomeSummary:
         up=_direction(direction(link, "up", base_rtt)),
         ifb=ifb(topology, link),
         hosts=tuple(
-            HomeHost(node=name, delay_ns=each["delay"].ns, jitter_ns=each["jitter"].ns, loss_percent=each["loss"])
+            HomeHost(
+                node=name, delay_ns=each["delay"].ns, jitter_ns=each["jitter"].ns, loss_percent=each["loss"]
+            )
             for name, each in zip(topology.named("client"), link.members(), strict=True)
         ),
     )

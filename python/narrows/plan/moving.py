@@ -86,7 +86,7 @@ def followed(rate: MovingRate, frame_bytes: int, burst_bytes: int, end_ns: int) 
 
 
 def _time_for(bits: int, steps: Sequence[Step], n: int, from_ns: int) -> int | None:
-    """How long the moving rate takes to carry so many bits from a time within its n-th step; None: for ever."""
+    """How long the moving rate takes to carry so many bits from a time within its n-th step; None: never."""
     left = bits * NS_PER_S
     at_ns = from_ns
     for m in range(n, len(steps)):

@@ -15,8 +15,8 @@ from narrows.figures.glitch_figure import glitches_by_rate
 from narrows.figures.instantaneous import instantaneous_throughput_figure
 from narrows.figures.latency_by_rate import probe_latency_by_rate
 from narrows.figures.latency_cdf import latency_cdf
-from narrows.figures.settling import fairness_over_time, shares_over_time
 from narrows.figures.places_cdf import places_cdf
+from narrows.figures.settling import fairness_over_time, shares_over_time
 from narrows.figures.sojourn_cdf import sojourn_cdf
 from narrows.figures.sojourn_time import sojourn_over_time
 from narrows.figures.style import DIRECTION

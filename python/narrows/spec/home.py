@@ -43,7 +43,9 @@ class host(SpecObject):
 
     def check(self) -> None:
         if self["jitter"] > self["delay"]:
-            self.fail(f"jitter ({self['jitter']}) is more than the delay ({self['delay']})", "raise the delay")
+            self.fail(
+                f"jitter ({self['jitter']}) is more than the delay ({self['delay']})", "raise the delay"
+            )
         if self["loss"] == 100:
             self.fail("loss: of 100 % nothing would ever arrive")
 

@@ -159,7 +159,9 @@ class Link(SpecObject):
             return
         for change in self.changes:
             if change.given & {"rate", "rate_up"}:
-                change.fail(f"the rate is {rate.called}, which moves by itself", "leave rate out of link.at()")
+                change.fail(
+                    f"the rate is {rate.called}, which moves by itself", "leave rate out of link.at()"
+                )
         shaper = self.up("shaper") if suffix else self["shaper"]
         if shaper is None and queue.can_shape and queue["bandwidth"] is not None:
             self.fail("the rate of cake(bandwidth=…) does not follow the link's", "leave bandwidth out")

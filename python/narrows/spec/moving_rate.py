@@ -54,9 +54,9 @@ class MovingRate(Rate):
         return _again, (self.called, self.steps, self.period_ns, self._base)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, MovingRate)
-            and (self.steps, self.period_ns) == (other.steps, other.period_ns)
+        return isinstance(other, MovingRate) and (self.steps, self.period_ns) == (
+            other.steps,
+            other.period_ns,
         )
 
     def __hash__(self) -> int:
@@ -122,7 +122,9 @@ def made(called: str, steps: Sequence[Step], end_ns: int, *, repeats: bool) -> M
             remedy="scale the trace down",
         )
     if not most:
-        raise SpecError(f"{called}: its rate is 0 throughout", where=caller(), remedy="a trace with some rate")
+        raise SpecError(
+            f"{called}: its rate is 0 throughout", where=caller(), remedy="a trace with some rate"
+        )
     return MovingRate(called, steps, end_ns, repeats=repeats)
 
 
@@ -185,7 +187,8 @@ def lte_drive(
     draw = random.Random(f"narrows lte_drive {seed}")
     normal = NormalDist()
     kept = math.exp(-step_ns / (LTE_CORRELATION_S * NS_PER_S))
-    level, dark_until, steps = normal.inv_cdf(_open(draw)), -1.0, []
+    level, dark_until = normal.inv_cdf(_open(draw)), -1.0
+    steps: list[Step] = []
     for at in range(0, length_ns, step_ns):
         level = kept * level + math.sqrt(1 - kept * kept) * normal.inv_cdf(_open(draw))
         starts = draw.random() < LTE_OUTAGES_PER_S * step_ns / NS_PER_S
@@ -205,7 +208,8 @@ the gap is are assumptions: no series of its capacity could be had."""
 def leo(mean: Speed = "100 Mbit/s", seed: int = 1, duration: Time = "120 s") -> MovingRate:
     """Synthetic low Earth orbit: a new log-normal level every 15 s, after a gap of 100 ms. Begins again."""
     middle, length_ns = _bps(mean), _ns(duration)
-    draw, normal, steps = random.Random(f"narrows leo {seed}"), NormalDist(), []
+    draw, normal = random.Random(f"narrows leo {seed}"), NormalDist()
+    steps: list[Step] = []
     for at in range(0, length_ns, LEO_RECONFIGURED_S * NS_PER_S):
         level = normal.inv_cdf(_open(draw))
         bps = min(_whole(middle * math.exp(LEO_SPREAD * level - LEO_SPREAD**2 / 2)), MOST_BPS)
@@ -223,7 +227,8 @@ def _whole(bps: float) -> int:
 
 
 def _bps(value: Speed) -> int:
-    return _quantity(Rate, value).bps
+    bps: int = _quantity(Rate, value).bps
+    return bps
 
 
 def _ns(value: Time) -> int:

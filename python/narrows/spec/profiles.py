@@ -31,7 +31,12 @@ _GRAZIA = "Grazia, Klapez, Casoni, Less is More, JCN 2025"
 PROFILES: dict[str, Profile] = {
     "fttc-30-10": Profile(
         "VDSL2 from the street cabinet, 30 Mbit/s down and 10 up",
-        lambda: {"rate": "30 Mbit/s", "rate_up": "10 Mbit/s", "base_rtt": "20 ms", "queue": bfifo(limit="500 KB")},
+        lambda: {
+            "rate": "30 Mbit/s",
+            "rate_up": "10 Mbit/s",
+            "base_rtt": "20 ms",
+            "queue": bfifo(limit="500 KB"),
+        },
         {
             "rates": f"{_GRAZIA}: its FTTC line, about 10 Mbit/s up (Fig. 11a)",
             "base_rtt": f"{_GRAZIA}: about 30 ms with a local queue (Fig. 11a), of which the queue is some",
@@ -40,7 +45,12 @@ PROFILES: dict[str, Profile] = {
     ),
     "fttc-100-20": Profile(
         "VDSL2 from the street cabinet, 100 Mbit/s down and 20 up",
-        lambda: {"rate": "100 Mbit/s", "rate_up": "20 Mbit/s", "base_rtt": "20 ms", "queue": bfifo(limit="1 MB")},
+        lambda: {
+            "rate": "100 Mbit/s",
+            "rate_up": "20 Mbit/s",
+            "base_rtt": "20 ms",
+            "queue": bfifo(limit="1 MB"),
+        },
         {
             "rates": "a usual tariff of such lines",
             "base_rtt": "as fttc-30-10",
@@ -49,18 +59,28 @@ PROFILES: dict[str, Profile] = {
     ),
     "ftth-1000-300": Profile(
         "Fibre to the home, 1000 Mbit/s down and 300 up",
-        lambda: {"rate": "1 Gbit/s", "rate_up": "300 Mbit/s", "base_rtt": "8 ms", "queue": bfifo(limit="1 BDP"),
-                 "queue_up": bfifo(limit="1 BDP")},
+        lambda: {
+            "rate": "1 Gbit/s",
+            "rate_up": "300 Mbit/s",
+            "base_rtt": "8 ms",
+            "queue": bfifo(limit="1 BDP"),
+            "queue_up": bfifo(limit="1 BDP"),
+        },
         {
             "rates": "a usual tariff of such lines",
             "base_rtt": "assumption: a server in the same country",
-            "queue": f"{_GRAZIA}: RTTs about twice the local ones, BBR and CUBIC alike (Fig. 11b): a FIFO of 1 BDP",
+            "queue": f"{_GRAZIA}: RTTs twice the local ones, BBR and CUBIC alike (Fig. 11b): a FIFO of 1 BDP",
         },
     ),
     "docsis-500-50": Profile(
         "Cable, 500 Mbit/s down and 50 up, with the AQM that DOCSIS 3.1 modems have upstream",
-        lambda: {"rate": "500 Mbit/s", "rate_up": "50 Mbit/s", "base_rtt": "20 ms", "queue": bfifo(limit="2 MB"),
-                 "queue_up": docsis_pie()},
+        lambda: {
+            "rate": "500 Mbit/s",
+            "rate_up": "50 Mbit/s",
+            "base_rtt": "20 ms",
+            "queue": bfifo(limit="2 MB"),
+            "queue_up": docsis_pie(),
+        },
         {
             "rates": "a usual tariff of such lines",
             "base_rtt": "assumption",
@@ -70,8 +90,15 @@ PROFILES: dict[str, Profile] = {
     ),
     "fwa-30-3": Profile(
         "Fixed wireless, 30 Mbit/s down and 3 up, with jitter and a little loss",
-        lambda: {"rate": "30 Mbit/s", "rate_up": "3 Mbit/s", "base_rtt": "40 ms", "jitter": "4 ms", "loss": "0.05 %",
-                 "queue": bfifo(limit="400 KB"), "queue_up": bfifo(limit="90 KB")},
+        lambda: {
+            "rate": "30 Mbit/s",
+            "rate_up": "3 Mbit/s",
+            "base_rtt": "40 ms",
+            "jitter": "4 ms",
+            "loss": "0.05 %",
+            "queue": bfifo(limit="400 KB"),
+            "queue_up": bfifo(limit="90 KB"),
+        },
         {
             "rates": "assumption",
             "base_rtt": "assumption, and so are jitter and loss",
@@ -79,47 +106,73 @@ PROFILES: dict[str, Profile] = {
         },
     ),
     "lte": Profile(
-        "LTE in a moving car: the rate down moves",
-        lambda: {"rate": lte_drive(mean="12 Mbit/s", seed=1), "rate_up": lte_drive(mean="6 Mbit/s", seed=2),
-                 "base_rtt": "50 ms", "queue": bfifo(limit="1500 KB"), "queue_up": bfifo(limit="750 KB")},
+        "LTE in a moving car: the rate moves",
+        lambda: {
+            "rate": lte_drive(mean="12 Mbit/s", seed=1),
+            "rate_up": lte_drive(mean="6 Mbit/s", seed=2),
+            "base_rtt": "50 ms",
+            "queue": bfifo(limit="1500 KB"),
+            "queue_up": bfifo(limit="750 KB"),
+        },
         {
-            "rates": "synthetic; the mean and the spread of Mahimahi's TMobile-LTE-driving.down (12.8 Mbit/s)",
+            "rates": "synthetic; the mean and the spread of Mahimahi's "
+            "TMobile-LTE-driving.down (12.8 Mbit/s)",
             "base_rtt": "assumption",
             "queue": "assumption: 1 s of a FIFO of its own, as cellular base stations have for each user",
         },
     ),
     "5g": Profile(
         "5G, mid-band: the rate moves",
-        lambda: {"rate": lte_drive(mean="60 Mbit/s", seed=3), "rate_up": lte_drive(mean="15 Mbit/s", seed=4),
-                 "base_rtt": "30 ms", "queue": bfifo(limit="3 MB"), "queue_up": bfifo(limit="1 MB")},
+        lambda: {
+            "rate": lte_drive(mean="60 Mbit/s", seed=3),
+            "rate_up": lte_drive(mean="15 Mbit/s", seed=4),
+            "base_rtt": "30 ms",
+            "queue": bfifo(limit="3 MB"),
+            "queue_up": bfifo(limit="1 MB"),
+        },
         {
-            "rates": "synthetic; a mean between the median of 29 and the p95 of 229 Mbit/s of UCC's static 5G data",
+            "rates": "synthetic; a mean between the median of 29 and the p95 of 229 Mbit/s "
+            "of UCC's static 5G data",
             "base_rtt": "assumption",
             "queue": "assumption: 400 ms of a FIFO of its own",
         },
     ),
     "leo": Profile(
         "Low Earth orbit: the rate changes every 15 s after a gap; drops at the head",
-        lambda: {"rate": leo(mean="100 Mbit/s", seed=1), "rate_up": leo(mean="12 Mbit/s", seed=2),
-                 "base_rtt": "40 ms", "jitter": "4 ms", "loss": "0.1 %",
-                 "queue": pfifo_head_drop(limit=800), "queue_up": pfifo_head_drop(limit=100)},
+        lambda: {
+            "rate": leo(mean="100 Mbit/s", seed=1),
+            "rate_up": leo(mean="12 Mbit/s", seed=2),
+            "base_rtt": "40 ms",
+            "jitter": "4 ms",
+            "loss": "0.1 %",
+            "queue": pfifo_head_drop(limit=800),
+            "queue_up": pfifo_head_drop(limit=100),
+        },
         {
             "rates": "synthetic; levels and gap are assumptions, the 15 s are Starlink's",
             "base_rtt": "assumption, and so are jitter and loss",
-            "queue": "Garcia, Sundberg, Brunstrom, arXiv 2605.27717: Starlink drops at the front; 100 ms assumed",
+            "queue": "Garcia, Sundberg, Brunstrom, arXiv 2605.27717: Starlink drops at the "
+            "front; 100 ms assumed",
         },
     ),
     "geo": Profile(
         "Geostationary satellite: 600 ms, with loss",
-        lambda: {"rate": "30 Mbit/s", "rate_up": "5 Mbit/s", "base_rtt": "600 ms", "loss": "0.1 %",
-                 "queue": bfifo(limit="1 BDP"), "queue_up": bfifo(limit="1 BDP")},
+        lambda: {
+            "rate": "30 Mbit/s",
+            "rate_up": "5 Mbit/s",
+            "base_rtt": "600 ms",
+            "loss": "0.1 %",
+            "queue": bfifo(limit="1 BDP"),
+            "queue_up": bfifo(limit="1 BDP"),
+        },
         {
             "rates": "a usual tariff",
-            "base_rtt": "geometry: 4 × 35,786 km at the speed of light are 477 ms; the rest is access and ground",
+            "base_rtt": "geometry: 4 × 35,786 km at the speed of light are 477 ms; the rest is "
+            "access and ground",
             "queue": "assumption: a FIFO of 1 BDP; loss assumed",
         },
     ),
-}  # fmt: skip
+}
 
 
 def access(name: str) -> dict[str, Any]:

@@ -112,7 +112,9 @@ class prio(Qdisc):
         bands = self.queues()
         for name, band in self["dscp"].items():
             if band >= len(bands):
-                self.fail(f"dscp: {name} goes to band {band}, and there are {len(bands)}", "bands count from 0")
+                self.fail(
+                    f"dscp: {name} goes to band {band}, and there are {len(bands)}", "bands count from 0"
+                )
 
     def queues(self) -> tuple[Qdisc, ...]:
         """One for each band; two of pfifo() if none were given."""

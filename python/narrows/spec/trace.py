@@ -84,7 +84,8 @@ def _mahimahi(file: str, rows: list[tuple[int, str]], width_ns: int) -> tuple[li
 
 
 def _csv(file: str, rows: list[tuple[int, str]]) -> list[Step]:
-    cells = [(n, [c.strip() for c in row]) for (n, _), row in zip(rows, csv.reader(t for _, t in rows), strict=True)]  # fmt: skip
+    parsed = csv.reader(text for _, text in rows)
+    cells = [(n, [cell.strip() for cell in row]) for (n, _), row in zip(rows, parsed, strict=True)]
     (_, header), body = cells[0], cells[1:]
     if len(header) != 2 or header[0] not in TIMES or header[1] not in RATES:
         _wrong(
@@ -107,7 +108,9 @@ def _csv(file: str, rows: list[tuple[int, str]]) -> list[Step]:
     return steps
 
 
-def _cell(file: str, n: int, text: str, scale: int | None, kind: type[Duration] | type[Rate], what: str) -> int:
+def _cell(
+    file: str, n: int, text: str, scale: int | None, kind: type[Duration] | type[Rate], what: str
+) -> int:
     """The cell in nanoseconds or bit/s."""
     try:
         if scale is None:
