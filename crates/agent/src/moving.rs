@@ -22,6 +22,8 @@ const LINKLAYER_ETHERNET: u8 = 1;
 /// The kernel keeps a bucket in ticks of 64 ns (PSCHED_SHIFT).
 const TICK_NS: u64 = 64;
 
+const LOOK_EVERY: usize = 64;
+
 struct Moving {
     shaper: MovingShaper,
     index: u32,
@@ -35,7 +37,12 @@ pub struct MovingShapers(Vec<Moving>);
 
 impl MovingShapers {
     /// Opens a socket in the node of each shaper and arms its first change.
-    pub fn begin(plan: Option<&MovingRates>, nodes: &Nodes, reactor: &mut Reactor, owner: u16) -> Result<MovingShapers> {
+    pub fn begin(
+        plan: Option<&MovingRates>,
+        nodes: &Nodes,
+        reactor: &mut Reactor,
+        owner: u16,
+    ) -> Result<MovingShapers> {
         let mut all = Vec::new();
         for shaper in plan.iter().flat_map(|p| &p.shapers) {
             nodes.enter(&shaper.node)?;
@@ -59,7 +66,14 @@ impl MovingShapers {
     fn arm(&self, n: usize, reactor: &mut Reactor, owner: u16) {
         if let Some(step) = self.0[n].shaper.steps.get(self.0[n].next) {
             let index = n as u32;
-            reactor.at(step.at_ns, Token { owner, kind: 0, index });
+            reactor.at(
+                step.at_ns,
+                Token {
+                    owner,
+                    kind: 0,
+                    index,
+                },
+            );
         }
     }
 
@@ -73,7 +87,16 @@ impl MovingShapers {
         };
         moving.next += 1;
         let (kind, body) = message(&moving.shaper, moving.index, &step);
-        moving.socket.change(kind, &body).map_err(|e| {
+        let asked = moving.socket.change(kind, &body);
+        // A refusal is looked for at the first change, the last, and some in between: each look is a system call.
+        let looks =
+            moving.next == 1 || moving.next % LOOK_EVERY == 0 || moving.next == moving.shaper.steps.len();
+        let done = if looks {
+            asked.and_then(|()| moving.socket.refused())
+        } else {
+            asked
+        };
+        done.map_err(|e| {
             let what = format!("setting {} to {} bit/s: {e}", moving.shaper.iface, step.rate_bps);
             RunError::new(Stage::Traffic, what).node(&moving.shaper.node)
         })?;
@@ -88,7 +111,11 @@ fn message(shaper: &MovingShaper, index: u32, step: &RateStep) -> (u16, Vec<u8>)
     match shaper.shaper {
         ShaperKind::Htb => {
             let mut options = Vec::new();
-            attribute(&mut options, TCA_HTB_PARMS, &htb(bytes_per_s, step.burst_bytes, shaper.quantum_bytes));
+            attribute(
+                &mut options,
+                TCA_HTB_PARMS,
+                &htb(bytes_per_s, step.burst_bytes, shaper.quantum_bytes),
+            );
             (RTM_NEWTCLASS, request(index, CLASS, HANDLE, b"htb\0", &options))
         }
         ShaperKind::Cake => {
