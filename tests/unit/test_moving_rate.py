@@ -5,12 +5,16 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import lab
 from narrows.errors import NarrowsError
+from narrows.metrics.rate.capacity import mean_capacity_bps
 from narrows.plan.model import Plan, run_id
 from narrows.plan.moving import followed
+from narrows.runs.capacity import capacity_bps
+from narrows.runs.scored_run import meant
 from narrows.spec.moving_rate import MovingRate, leo, lte_drive, outage, sine, square
 
 MS = 1_000_000
@@ -162,3 +166,32 @@ def test_a_moving_rate_is_not_changed_by_hand_too(tmp_path: Path) -> None:
     with pytest.raises(NarrowsError) as caught:
         lab.plan(tmp_path, text)
     assert "moves by itself" in caught.value.message
+
+
+def test_the_mean_capacity_of_a_window_counts_each_rate_for_as_long_as_it_lasts() -> None:
+    steps = [(0, 10), (2 * S, 0), (3 * S, 20)]
+    # 1 s at 10, 1 s of outage, 2 s at 20 bit/s.
+    assert mean_capacity_bps(steps, (S, 5 * S)) == pytest.approx((10 + 0 + 40) / 4)
+    assert mean_capacity_bps(steps, (2 * S, 3 * S)) == 0
+    assert mean_capacity_bps(steps, (-S, S)) == 10
+    with pytest.raises(ValueError, match="window"):
+        mean_capacity_bps(steps, (S, S))
+
+
+def test_the_truth_follows_what_is_changed_by_hand_too(tmp_path: Path) -> None:
+    text = 'link = Link(rate="8 Mbit/s")\nlink.at("1 s", rate="2 Mbit/s")\nflow = bulk(duration="4 s")'
+    plan = lab.plan(tmp_path, text)
+    assert plan.moving is not None
+    assert (plan.moving.shapers, capacity(plan)) == ((), [(0, 8_000_000), (S, 2_000_000)])
+    assert capacity_bps(plan.to_dict(), "down", (0, 2 * S)) == 5_000_000
+    assert capacity_bps(plan.to_dict(), "down", None) == 8_000_000
+
+
+def test_of_a_home_a_score_is_of_the_slower_of_two_shapers_in_each_direction(tmp_path: Path) -> None:
+    router = "home_router(ingress=cake(ingress=True))"
+    link = f'Home(rate="30 Mbit/s", rate_up="10 Mbit/s", router={router})'
+    plan = lab.plan(tmp_path, f'link = {link}\nflow = bulk(duration="4 s")').to_dict()
+    queue = pl.DataFrame(
+        {"hop": ["isp", "isp", "home"], "direction": ["down", "up", "down"], "t_ns": [1, 2, 3]}
+    )
+    assert meant(plan, queue)["t_ns"].to_list() == [2, 3]

@@ -179,12 +179,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         link=summary,
         setup=linux.setup_steps(topology, run.link, values) + l4s.steps(topology, l4s_ports),
         changes=changes,
-        moving=moving_rates(
-            topology,
-            run.link,
-            linux.directions(run.link, linux.initial_state(run.link)),
-            times.latest_end_ns(),
-        ),
+        moving=moving_rates(topology, run.link, times.latest_end_ns()),
         hops=hops,
         flow_tap=_flow_tap(run, traffic),
         until_settled=until_settled(run, times, traffic),

@@ -204,6 +204,16 @@ def changes(topology: Topology, link: Link) -> tuple[tuple[Change, ...], tuple[s
     return tuple(commands), tuple(told)
 
 
+def rate_changes(link: Link) -> list[tuple[int, tuple[Rate, Rate]]]:
+    """When `link.at(…)` changes the link, and its rates from then on; pairs are (down, up)."""
+    state = initial_state(link)
+    made = []
+    for change in link.changes:
+        state = _changed(link, state, change.values)
+        made.append((change["time"].ns, state.rates))
+    return made
+
+
 def _changed(link: Link, state: LinkState, new: Mapping[str, object]) -> LinkState:
     """A value without suffix goes for both ways, unless the link was given one of its own upstream."""
 

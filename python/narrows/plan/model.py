@@ -149,9 +149,10 @@ class CapacityStep(Strict):
 
 
 class MovingRates(Strict):
-    """Rates that move: what the shapers are set to, and the truth that they follow (empty: it stays)."""
+    """A link whose rate is not the same throughout: what the agent sets its shapers to, and the truth, also
+    of what `link.at` changes by a command. Without steps a direction keeps its rate."""
 
-    shapers: tuple[MovingShaper, ...] = Field(min_length=1)
+    shapers: tuple[MovingShaper, ...]
     down: tuple[CapacityStep, ...]
     up: tuple[CapacityStep, ...]
 

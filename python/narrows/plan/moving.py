@@ -12,23 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from narrows.plan.bottleneck import DirectionSpec, shaper_words
+from narrows.plan import linux
+from narrows.plan.bottleneck import shaper_words
 from narrows.plan.model import CapacityStep, MovingRates, MovingShaper, RateStep
 from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
 from narrows.plan.topology import Topology
 from narrows.spec.link import Link
 from narrows.spec.moving_rate import MovingRate, Step
-from narrows.units import NS_PER_S
+from narrows.units import NS_PER_S, Rate
 
 SLICE_NS = 10_000_000
 LEAST_BPS = 8
 """A byte per second: the least that HTB can be set to."""
 
 
-def moving_rates(
-    topology: Topology, link: Link, directions: tuple[DirectionSpec, DirectionSpec], end_ns: int
-) -> MovingRates | None:
-    """The changes of a run that ends then; None where no rate moves."""
+def moving_rates(topology: Topology, link: Link, end_ns: int) -> MovingRates | None:
+    """The changes of a run that ends then; None where the rate stays."""
+    directions = linux.directions(link, linux.initial_state(link))
     rates = (link["rate"], link.up("rate"))
     cables = (topology.bottleneck_down_cable, topology.bottleneck_up_cable)
     shapers = []
@@ -48,16 +48,24 @@ def moving_rates(
                 steps=followed(rate, frame_bytes, direction.burst_bytes() or 0, end_ns),
             )
         )
-    if not shapers:
+    down, up = (_capacity(rate, link, index, end_ns) for index, rate in enumerate(rates))
+    if not (down or up):
         return None
-    down, up = (_capacity(rate, end_ns) for rate in rates)
     return MovingRates(shapers=tuple(shapers), down=down, up=up)
 
 
-def _capacity(rate: object, end_ns: int) -> tuple[CapacityStep, ...]:
-    if not isinstance(rate, MovingRate):
+def _capacity(rate: Rate, link: Link, index: int, end_ns: int) -> tuple[CapacityStep, ...]:
+    """The truth of a direction (0 is down), also of what `link.at` changes; empty where the rate stays."""
+    if isinstance(rate, MovingRate):
+        steps = list(rate.until(end_ns))
+    else:
+        steps = [(0, rate.bps)]
+        for at_ns, rates in linux.rate_changes(link):
+            if rates[index].bps != steps[-1][1]:
+                steps.append((at_ns, rates[index].bps))
+    if len(steps) < 2:
         return ()
-    return tuple(CapacityStep(at_ns=at, rate_bps=bps) for at, bps in rate.until(end_ns))
+    return tuple(CapacityStep(at_ns=at, rate_bps=bps) for at, bps in steps)
 
 
 def followed(rate: MovingRate, frame_bytes: int, burst_bytes: int, end_ns: int) -> tuple[RateStep, ...]:
