@@ -183,14 +183,14 @@ def test_the_truth_follows_what_is_changed_by_hand_too(tmp_path: Path) -> None:
     plan = lab.plan(tmp_path, text)
     assert plan.moving is not None
     assert (plan.moving.shapers, capacity(plan)) == ((), [(0, 8_000_000), (S, 2_000_000)])
-    assert capacity_bps(plan.to_dict(), "down", (0, 2 * S)) == 5_000_000
-    assert capacity_bps(plan.to_dict(), "down", None) == 8_000_000
+    assert capacity_bps(plan, "down", (0, 2 * S)) == 5_000_000
+    assert capacity_bps(plan, "down", None) == 8_000_000
 
 
 def test_of_a_home_a_score_is_of_the_slower_of_two_shapers_in_each_direction(tmp_path: Path) -> None:
     router = "home_router(ingress=cake(ingress=True))"
     link = f'Home(rate="30 Mbit/s", rate_up="10 Mbit/s", router={router})'
-    plan = lab.plan(tmp_path, f'link = {link}\nflow = bulk(duration="4 s")').to_dict()
+    plan = lab.plan(tmp_path, f'link = {link}\nflow = bulk(duration="4 s")')
     queue = pl.DataFrame(
         {"hop": ["isp", "isp", "home"], "direction": ["down", "up", "down"], "t_ns": [1, 2, 3]}
     )

@@ -9,7 +9,7 @@ import dataclasses
 from pathlib import Path
 
 from narrows.errors import SpecError, did_you_mean
-from narrows.plan import capacity, l4s, linux, never, super_packets, sysctls
+from narrows.plan import capacity, l4s, linux, moving, never, super_packets, sysctls
 from narrows.plan.expand import ResolvedRun, expand
 from narrows.plan.model import (
     BOTTLENECK_HOP,
@@ -39,7 +39,6 @@ from narrows.plan.model import (
     TrafficItem,
 )
 from narrows.plan.modules import modules
-from narrows.plan.moving import moving_rates
 from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
 from narrows.plan.settling import until_settled
 from narrows.plan.timing import Timetable
@@ -147,7 +146,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
     traffic, composites, l4s_ports = lower(run, topology, times)
     never.check(run, times, traffic)
     changes, told = linux.changes(topology, run.link)
-    summary = linux.summary(topology, run.link, told)
+    summary = linux.summary(topology, run.link, moving.told(run.link) + told)
     values = _sysctls(run, topology, traffic, summary)
     hops = _hops(run, topology, summary)
     samplers = _samplers(run, topology, hops)
@@ -179,7 +178,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         link=summary,
         setup=linux.setup_steps(topology, run.link, values) + l4s.steps(topology, l4s_ports),
         changes=changes,
-        moving=moving_rates(topology, run.link, times.latest_end_ns()),
+        moving=moving.moving_rates(topology, run.link, times.latest_end_ns()),
         hops=hops,
         flow_tap=_flow_tap(run, traffic),
         until_settled=until_settled(run, times, traffic),

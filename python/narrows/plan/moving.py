@@ -54,6 +54,17 @@ def moving_rates(topology: Topology, link: Link, end_ns: int) -> MovingRates | N
     return MovingRates(shapers=tuple(shapers), down=down, up=up)
 
 
+def told(link: Link) -> tuple[str, ...]:
+    """That a rate moves, in words; the name of a trace is no part of a run."""
+    made = []
+    for way, rate in (("down", link["rate"]), ("up", link.up("rate"))):
+        if isinstance(rate, MovingRate):
+            all_bps = [bps for _, bps in rate.steps]
+            span = f"{Rate(min(all_bps))} to {Rate(max(all_bps))}"
+            made.append(f"the rate {way} moves: {span}, {Rate(rate.bps)} on average")
+    return tuple(made)
+
+
 def _capacity(rate: Rate, link: Link, index: int, end_ns: int) -> tuple[CapacityStep, ...]:
     """The truth of a direction (0 is down), also of what `link.at` changes; empty where the rate stays."""
     if isinstance(rate, MovingRate):

@@ -129,7 +129,7 @@ def _figures(
                 "Over time",
                 lambda s=same, n=name, t=title, d=direction: instantaneous_throughput_figure(s, n, t, d),  # type: ignore[misc]
             )
-    if any(run.link.get("home") for run in good):
+    if any(run.link.home for run in good):
         for way in _loaded(good):
             yield (
                 "The queue",

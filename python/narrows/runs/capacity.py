@@ -10,8 +10,8 @@ from narrows.plan.model import Plan
 
 
 def capacity_bps(plan: Plan, direction: str, window: tuple[int, int] | None) -> float | None:
-    """The mean rate of the link in a direction within a window of time in nanoseconds, or its first rate where
-    no window is known; None where nothing shapes."""
+    """The mean rate of the link in a direction within a window in nanoseconds, or its first rate where no
+    window is known; None where nothing shapes."""
     rate = plan.link.rate_down_bps if direction == "down" else plan.link.rate_up_bps
     moving = plan.moving
     truth = () if moving is None else moving.down if direction == "down" else moving.up

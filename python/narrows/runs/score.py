@@ -285,7 +285,7 @@ class _Run:
             return Value("capacity_left", version, None, "bit/s", 0)
         others = [load.those(rows.t_ns, rows.bytes) for rows in self._of(direction, THIRD, CROSS)]
         taken_bps = float(sum(part.sum() for part in others)) * 8e9 / (load.window[1] - load.window[0])
-        left = max(0.0, 1.0 - taken_bps / rate_bps) * largest_goodput_bps(rate_bps, link.mtu_bytes)
+        left = max(0.0, 1.0 - taken_bps / rate_bps) * largest_goodput_bps(rate_bps, self.plan.link.mtu_bytes)
         return Value("capacity_left", version, left, "bit/s", sum(part.size for part in others))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import random
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist
 from typing import Any
@@ -83,13 +82,6 @@ class MovingRate(Rate):
             if self.period_ns is None:
                 return
             base_ns += self.period_ns
-
-    def at(self, t_ns: int) -> int:
-        """The rate at a time, in bit/s."""
-        if self.period_ns is not None:
-            t_ns %= self.period_ns
-        times = [at for at, _ in self.steps]
-        return self.steps[max(0, bisect_right(times, t_ns) - 1)][1]
 
 
 def _again(called: str, steps: tuple[Step, ...], period_ns: int | None, mean_bps: int) -> MovingRate:
