@@ -13,6 +13,7 @@ use crate::changes::Changes;
 use crate::children::Children;
 use crate::clock::Clock;
 use crate::error::{During, Result, RunError, Stage};
+use crate::moving::MovingShapers;
 use crate::nodes::Nodes;
 use crate::reactor::{Event, Reactor, Token, IN};
 use crate::schedule::{Action, Schedule};
@@ -27,6 +28,7 @@ const TICK: u16 = 0xfff2;
 const LIMIT: u16 = 0xfff3;
 const SIGNAL: u16 = 0xfff4;
 const SETTLE: u16 = 0xfff5;
+const MOVING: u16 = 0xfff6;
 const TICK_NS: i64 = 1_000_000_000;
 /// Servers are given so long before the epoch's snapshot is taken; traffic waits for them in any case.
 pub const SNAPSHOT_BEFORE_NS: i64 = 50_000_000;
@@ -44,6 +46,7 @@ pub struct Conductor<'a> {
     /// Traffic items in the plan's order, then samplers, then captures.
     slots: Vec<Slot>,
     changes: Changes,
+    moving: MovingShapers,
     settling: Option<Settling>,
     failure: Option<RunError>,
     woken_for: Option<i64>,
@@ -90,6 +93,7 @@ impl<'a> Conductor<'a> {
             schedule,
             slots,
             changes: Changes::new(&plan.changes),
+            moving: MovingShapers::default(),
             settling: plan
                 .until_settled
                 .as_ref()
@@ -184,6 +188,10 @@ impl<'a> Conductor<'a> {
         self.reactor.at(0, Self::special(TICK, 0));
         for (i, change) in self.plan.changes.iter().enumerate() {
             self.reactor.at(change.at_ns, Self::special(CHANGES, i));
+        }
+        match MovingShapers::begin(self.plan.moving.as_ref(), self.nodes, &mut self.reactor, MOVING) {
+            Ok(moving) => self.moving = moving,
+            Err(e) => self.fail(e),
         }
         self.next_settle_tick(0);
     }
@@ -321,6 +329,11 @@ impl<'a> Conductor<'a> {
                     CHANGES,
                 );
                 if let Err(e) = outcome {
+                    self.fail(e);
+                }
+            }
+            MOVING => {
+                if let Err(e) = self.moving.event(token.index as usize, &mut self.reactor, MOVING) {
                     self.fail(e);
                 }
             }

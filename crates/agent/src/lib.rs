@@ -21,6 +21,7 @@ mod host;
 mod host_tap;
 mod machine;
 mod modules;
+mod moving;
 mod netlink;
 mod nodes;
 mod reactor;

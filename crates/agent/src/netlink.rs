@@ -46,13 +46,40 @@ impl Netlink {
         self.request(kind, NLM_F_REQUEST, body, each)
     }
 
-    fn request(
-        &mut self,
-        kind: u16,
-        flags: u16,
-        body: &[u8],
-        mut each: impl FnMut(u16, &[u8]),
-    ) -> io::Result<()> {
+    /// Asks for a change. The kernel carries it out before this returns, and answers only if it refuses: that
+    /// is what `refused` reads.
+    pub fn change(&mut self, kind: u16, body: &[u8]) -> io::Result<()> {
+        self.send(kind, NLM_F_REQUEST, body)
+    }
+
+    /// The first refusal of the changes since the last call.
+    pub fn refused(&mut self) -> io::Result<()> {
+        let mut first = Ok(());
+        loop {
+            // SAFETY: buf is writable for its length.
+            let got = sys::cvt_len(unsafe {
+                libc::recv(
+                    self.fd.as_raw_fd(),
+                    self.buf.as_mut_ptr() as *mut libc::c_void,
+                    self.buf.len(),
+                    libc::MSG_DONTWAIT,
+                )
+            });
+            match got {
+                Ok(n) if n >= HEADER + 4 && u16::from_ne_bytes([self.buf[4], self.buf[5]]) == NLMSG_ERROR => {
+                    let errno = -(u32_at(&self.buf, HEADER) as i32);
+                    if errno != 0 && first.is_ok() {
+                        first = Err(io::Error::from_raw_os_error(errno));
+                    }
+                }
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return first,
+                Err(e) => return first.and(Err(e)),
+            }
+        }
+    }
+
+    fn send(&mut self, kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
         self.seq += 1;
         let mut msg = Vec::with_capacity(HEADER + body.len());
         msg.extend_from_slice(&((HEADER + body.len()) as u32).to_ne_bytes());
@@ -70,6 +97,17 @@ impl Netlink {
                 0,
             )
         })?;
+        Ok(())
+    }
+
+    fn request(
+        &mut self,
+        kind: u16,
+        flags: u16,
+        body: &[u8],
+        mut each: impl FnMut(u16, &[u8]),
+    ) -> io::Result<()> {
+        self.send(kind, flags, body)?;
         let is_dump = flags & NLM_F_DUMP == NLM_F_DUMP;
         loop {
             // SAFETY: buf is writable for its length.

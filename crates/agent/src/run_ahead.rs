@@ -43,7 +43,9 @@ fn bottleneck(plan: &Plan) -> Option<(&Hop, i64)> {
         .min()
         .flatten()?;
     let length_ns = LONGEST_NS.min(shortest_ns / PER_RTT);
-    let steady = plan.link.get("up")?.get("jitter_ns")?.as_i64() == Some(0) && plan.changes.is_empty();
+    let steady = plan.link.get("up")?.get("jitter_ns")?.as_i64() == Some(0)
+        && plan.changes.is_empty()
+        && plan.moving.is_none();
     let known = |item: &Item| match item {
         Item::TcpBulk(bulk) => matches!(bulk.cca.as_deref(), Some("reno" | "cubic" | "bbr")),
         Item::Command(command) => command.tool == "command",

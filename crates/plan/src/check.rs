@@ -37,6 +37,9 @@ impl Plan {
         for (i, c) in self.changes.iter().enumerate() {
             known(&c.node, &format!("change {i}"))?;
         }
+        for m in self.moving.iter().flat_map(|m| &m.shapers) {
+            known(&m.node, "a moving shaper")?;
+        }
         for h in &self.hops {
             known(&h.node, &format!("hop '{}'", h.hop))?;
         }

@@ -38,6 +38,8 @@ pub struct Plan {
     #[serde(default)]
     pub changes: Vec<Change>,
     #[serde(default)]
+    pub moving: Option<MovingRates>,
+    #[serde(default)]
     pub hops: Vec<Hop>,
     #[serde(default)]
     pub flow_tap: Option<FlowTap>,
@@ -75,6 +77,42 @@ pub struct Change {
     pub node: String,
     pub tool: String,
     pub args: Vec<String>,
+}
+
+/// A link whose rate is not the same throughout: what the shapers are set to. The truth that they follow is
+/// narrows' Python side's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MovingRates {
+    pub shapers: Vec<MovingShaper>,
+    pub down: Value,
+    pub up: Value,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MovingShaper {
+    pub node: String,
+    pub iface: String,
+    pub shaper: ShaperKind,
+    pub quantum_bytes: u32,
+    pub steps: Vec<RateStep>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ShaperKind {
+    Htb,
+    Cake,
+}
+
+/// What a shaper is set to from a time on. A bucket of 0 bytes lets one frame pass at a time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    pub at_ns: i64,
+    pub rate_bps: u64,
+    pub burst_bytes: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -119,6 +119,9 @@ def _describe(plan: Plan) -> dict[str, str]:
         else f"{Duration(latency.min_ns)} to {Duration(latency.max_ns)}",
         "memory": str(Size(plan.machine.memory_bytes)),
     }
+    if link.home is not None:
+        for name, queue in (("home egress", link.home.up), ("home ingress", link.home.down)):
+            made[name] = "no queue" if queue is None else f"{_queue(queue)} at {_rate(queue.rate_bps)}"
     made["tap"] = plan.hops[0].tap if plan.hops else "off"
     if plan.until_settled is not None:
         rule = plan.until_settled

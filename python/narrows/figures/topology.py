@@ -14,7 +14,7 @@ from narrows.runs.observed import Observed, is_background
 
 NODE_COLOUR = "#eef2f6"
 EDGE_COLOUR = "#35506b"
-ORDER = {"client": 0, "router": 1, "path": 2, "server": 3}
+ORDER = {"client": 0, "home": 1, "router": 2, "path": 3, "server": 4}
 
 
 def time_text(ns: float) -> str:
@@ -91,7 +91,10 @@ def _drawn(runs: Sequence[Observed]) -> list[_Box]:
     boxes = [_Box(node.name, node.role) for node in runs[0].plan.nodes]
     nodes = sorted(boxes, key=lambda n: (ORDER.get(n.role, 9), n.name))
     if not runs[0].link.pairs:
-        return nodes
+        hosts = [n for n in nodes if n.role == "client"]
+        if len(hosts) == 1:
+            return nodes
+        return [_Box(f"{len(hosts)} hosts", "client"), *(n for n in nodes if n not in hosts)]
     several = max(map(_receivers, runs)) > 1
     return [
         _Box("receivers" if several else "receiver", "receivers"),
@@ -126,6 +129,8 @@ def _note(node: _Box, runs: Sequence[Observed]) -> str:
     role = node.role
     if role == "router":
         return _router(runs)
+    if role == "home":
+        return _home_router(runs)
     if role == "senders":
         return _senders(runs)
     if role == "receivers":
@@ -143,6 +148,22 @@ def _note(node: _Box, runs: Sequence[Observed]) -> str:
     if any(r.tests for r in runs):
         return {"client": "speed test, probe", "server": "speed test server"}.get(role, "")
     return ", ".join(_traffic(runs)) if role == "client" else ""
+
+
+def _home_router(runs: Sequence[Observed]) -> str:
+    """The home router's queues each way, and the rates that they are shaped to."""
+    lines = []
+    homes = [run.link.home for run in runs]
+    for word in ("egress", "ingress"):
+        queues = [None if h is None else h.up if word == "egress" else h.down for h in homes]
+        names = list(dict.fromkeys("none" if q is None else queue_name(q.queue) for q in queues))
+        rates = sorted({q.rate_bps for q in queues if q is not None and q.rate_bps is not None})
+        lines.append(f"{word}: {' / '.join(names[:3])}{' …' if len(names) > 3 else ''}")
+        if rates:
+            several = len(rates) > 2
+            lines.append(f"at {rate_text(rates[0])}{' …' if several else ''}"
+                         f"{f' {rate_text(rates[-1])}' if len(rates) > 1 else ''}")  # fmt: skip
+    return "\n".join(lines)
 
 
 def _traffic(runs: Sequence[Observed]) -> list[str]:

@@ -16,7 +16,7 @@ import polars as pl
 from narrows.engine import layout
 from narrows.errors import StoreError
 from narrows.flent.file import NS_PER_S, FlentFile, stamp
-from narrows.plan.model import Plan
+from narrows.plan.model import BOTTLENECK_HOP, Plan
 from narrows.store.results import Results
 
 STEP_S = 0.2
@@ -39,16 +39,18 @@ def export(results: Results, run_id: str) -> FlentFile:
     plan = manifest.get("plan") or _plan(results.run_directory(run_id))
     samples = results.samples(run_id=run_id)
     start_ns = plan["wall_clock_ns"] + plan["epoch_monotonic_ns"]
+    hop = next((h["hop"] for h in plan.get("hops", ())), BOTTLENECK_HOP)
     measured: dict[str, pl.DataFrame] = {}
     flows: dict[str, int] = {}
     for way, name in _WAYS.items():
-        mine = _data_flows(results, run_id, way)
+        mine = _data_flows(results, run_id, way, hop)
         flows[way] = len(mine)
         for number, label in enumerate(mine, 1):
             chosen = (
                 (pl.col("series") == "throughput_10ms")
                 & (pl.col("flow") == label)
                 & (pl.col("direction") == way)
+                & pl.col("source").cast(pl.String).str.split("/").list.first().eq(hop)
             )
             rows = samples.filter(chosen).select("t_ns", value=pl.col("value") / 1e6)
             if rows.height:
@@ -73,11 +75,11 @@ def _plan(directory: Path) -> dict[str, Any]:
     return plan
 
 
-def _data_flows(results: Results, run_id: str, way: str) -> list[str]:
+def _data_flows(results: Results, run_id: str, way: str, hop: str) -> list[str]:
     """Labels of the TCP flows of the plan's items whose data (not whose ACKs) go this way, in order of
     start."""
     flows = results.flows(run_id=run_id).filter(
-        (pl.col("protocol") == "tcp") & pl.col("item").is_not_null() & (pl.col("hop") == "bottleneck")
+        (pl.col("protocol") == "tcp") & pl.col("item").is_not_null() & (pl.col("hop") == hop)
     )
     sent = {(row["src"], row["sport"], row["dst"], row["dport"]): row for row in flows.to_dicts()}
     chosen = []

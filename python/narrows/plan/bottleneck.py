@@ -1,22 +1,25 @@
 """Shaper and queue of one direction of the bottleneck, as `tc` commands.
 
 HTB: root 1:, class 1:11, the queue under it as 110:. TBF: root 1:, the
-queue under it. A qdisc that shapes by itself, or with nothing that shapes, is the root.
+queue under it. A policer is a filter of a root `prio` of which one band is used, so that its drops are the
+root's. A qdisc that shapes by itself, or with nothing that shapes, is the root. The bands of a `prio` have
+the handles 111:, 112:, …
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from narrows.errors import SpecError
-from narrows.plan.model import Counted
+from narrows.plan.model import Counted, DirectionChange, LinkDirection
 from narrows.plan.qdiscs import COUNT_BYTES, QueueContext, Words, arguments, text_of, words_of
 from narrows.spec.base import SpecObject
 from narrows.spec.link import Link
-from narrows.spec.parsers import Bdp
-from narrows.spec.queues import Qdisc, cake, dualpi2
-from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, tbf
+from narrows.spec.parsers import DSCP_NAMES, Bdp
+from narrows.spec.queues import Qdisc, cake, dualpi2, prio
+from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, policer, tbf
 from narrows.units import Duration, Rate, Size
 
 TBF_DEFAULT_LATENCY = "50ms"
@@ -72,6 +75,8 @@ class DirectionSpec:
 
     def queue_words(self) -> Words:
         """The queue's options, with CAKE's bandwidth."""
+        if isinstance(self.queue, prio):
+            return _prio_words(self.queue)
         words = words_of(self.queue, self.context())
         if not isinstance(self.queue, cake):
             return words
@@ -120,7 +125,9 @@ class DirectionSpec:
         for part in parts:
             for name in sorted(part.given & set(part.options)):
                 default = part.parsed_default(name)
-                if default is None or part[name] == default:
+                # Of a queue or a mapping, what is given may say the same as the default in other words.
+                plain_value = isinstance(default, str | int | float | Rate | Size | Duration)
+                if not plain_value or part[name] == default:
                     continue
                 plain = part.with_value(name, default)
                 other = (
@@ -180,6 +187,8 @@ class DirectionSpec:
     def qdiscs(self) -> list[tuple[str, ...]]:
         """The qdiscs that it is made of: kind and options."""
         queue = (self.queue.kind(), *arguments(self.queue_words()))
+        if isinstance(self.queue, prio):
+            return [queue, *((band.kind(),) for band in self.queue.queues())]
         shaper = self.kind()
         if isinstance(shaper, htb):
             return [("htb", "default", "11"), queue]
@@ -248,12 +257,20 @@ def shaper_words(direction: DirectionSpec) -> Words:
             words["peakrate"] = shaper["peakrate"].tc()
             words["mtu"] = shaper["mtu"].tc()
         return {**words, **_link_layer(shaper)}
+    if isinstance(shaper, policer):
+        return {"rate": direction.rate.tc(), "burst": str(direction.burst_bytes())}
     return {}
 
 
 def _said(direction: DirectionSpec) -> tuple[object, ...]:
     """Everything that `tc` is told of a direction."""
-    return direction.queue_words(), shaper_words(direction), _filters("", "", direction.queue)
+    return direction.queue_words(), shaper_words(direction), _filters("", "", direction)
+
+
+def _prio_words(queue: prio) -> Words:
+    """Everything without a filter goes to the last band, whatever its priority."""
+    bands = len(queue.queues())
+    return {"bands": str(bands), "priomap": " ".join([str(bands - 1)] * 16)}
 
 
 def _link_layer(shaper: Shaper) -> Words:
@@ -275,26 +292,49 @@ def queue_steps(dev: str, direction: DirectionSpec) -> list[tuple[str, ...]]:
     """The `tc` commands that make shaper and queue on an interface."""
     direction.check(direction.link)
     shaper = direction.kind()
-    queue = (direction.queue.kind(), *arguments(direction.queue_words()))
+    words = arguments(direction.queue_words())
+    queue = (direction.queue.kind(), *(part for word in words for part in word.split(" ")))
     root = ("qdisc", "add", "dev", dev, "root", "handle", "1:")
     if isinstance(shaper, htb):
         return [
             (*root, "htb", "default", "11"),
             ("class", "add", *_class(dev), *arguments(shaper_words(direction))),
             ("qdisc", "add", "dev", dev, "parent", "1:11", "handle", "110:", *queue),
-            *_filters(dev, "110:", direction.queue),
+            *_filters(dev, "110:", direction),
         ]
     if isinstance(shaper, tbf):
         return [
             (*root, "tbf", *arguments(shaper_words(direction))),
             ("qdisc", "add", "dev", dev, "parent", "1:1", "handle", "110:", *queue),
-            *_filters(dev, "110:", direction.queue),
+            *_filters(dev, "110:", direction),
         ]
-    return [(*root, *queue), *_filters(dev, "1:", direction.queue)]
+    if isinstance(shaper, policer):
+        police = ("action", "police", *arguments(shaper_words(direction)), "conform-exceed", "drop")
+        return [
+            (*root, "prio", "bands", "2", "priomap", *["0"] * 16),
+            ("filter", "add", "dev", dev, "parent", "1:", "protocol", "all", "matchall", *police),
+            ("qdisc", "add", "dev", dev, "parent", "1:1", "handle", "110:", *queue),
+            *_filters(dev, "110:", direction),
+        ]
+    return [(*root, *queue), *_filters(dev, "1:", direction)]
 
 
-def _filters(dev: str, handle: str, queue: Qdisc) -> list[tuple[str, ...]]:
-    """What a queue needs beside itself. Class 2 of DualPI2 is its L queue for traffic that is not L4S."""
+def _filters(dev: str, handle: str, direction: DirectionSpec) -> list[tuple[str, ...]]:
+    """What a queue needs beside itself: the bands of a `prio` and which code points go there. Class 2 of
+    DualPI2 is its L queue for traffic that is not L4S."""
+    queue = direction.queue
+    if isinstance(queue, prio):
+        made: list[tuple[str, ...]] = []
+        for band, inner in enumerate(queue.queues(), 1):
+            words = arguments(words_of(inner, direction.context()))
+            parent = ("parent", f"{handle}{band}", "handle", f"{110 + band}:")
+            made.append(("qdisc", "add", "dev", dev, *parent, inner.kind(), *words))
+        for name, band in queue["dscp"].items():
+            tos = f"0x{DSCP_NAMES[name.upper()] << 2:02x}/0xfc"
+            to = ("classid", f"{handle}{band + 1}")
+            match = ("protocol", "ip", "flower", "ip_tos", tos)
+            made.append(("filter", "add", "dev", dev, "parent", handle, *match, *to))
+        return made
     if not (isinstance(queue, dualpi2) and queue["nqb"]):
         return []
     match = ("protocol", "ip", "flower", "ip_tos", NQB_TOS)
@@ -318,3 +358,36 @@ def rate_change(dev: str, direction: DirectionSpec, where: SpecObject) -> tuple[
         rate = ("bandwidth", direction.rate.tc())
         return ("qdisc", "change", "dev", dev, "root", "handle", "1:", direction.queue.kind(), *rate)
     return where.fail("nothing shapes this link, so its rate cannot change", "use a shaper, such as htb()")
+
+
+def summarised(
+    direction: DirectionSpec, varying: Mapping[str, Any], changes: tuple[DirectionChange, ...] = ()
+) -> LinkDirection:
+    """What the later parts need to know of a direction; `varying` is what a change can change."""
+    packets, in_bytes, memory = direction.limits()
+    return LinkDirection(
+        queue=direction.queue.kind(),
+        queue_options=direction.queue_words(),
+        shaper=direction.shaper_kind(),
+        shaper_options=shaper_words(direction),
+        **varying,
+        peak_rate_bps=direction.peak_rate_bps(),
+        counted=direction.counted(),
+        sets_own_rate=direction.sets_own_rate(),
+        limit_packets=packets,
+        limit_bytes=in_bytes,
+        memory_limit_bytes=memory,
+        splits_super_packets=direction.splits_super_packets(),
+        changes=changes,
+    )
+
+
+def buckets(direction: DirectionSpec) -> dict[str, Any]:
+    """Rate and buckets of a direction, which a change can change."""
+    rate = direction.shaped_rate()
+    return {
+        "rate_bps": None if rate is None else rate.bps,
+        "ceil_bps": direction.ceil_bps(),
+        "burst_bytes": direction.burst_bytes(),
+        "cburst_bytes": direction.cburst_bytes(),
+    }

@@ -9,9 +9,12 @@ import dataclasses
 from pathlib import Path
 
 from narrows.errors import SpecError, did_you_mean
-from narrows.plan import capacity, l4s, linux, never, super_packets, sysctls
+from narrows.plan import capacity, l4s, linux, moving, never, super_packets, sysctls
 from narrows.plan.expand import ResolvedRun, expand
 from narrows.plan.model import (
+    BOTTLENECK_HOP,
+    HOME_HOP,
+    ISP_HOP,
     Calibration,
     CalibrationPath,
     Capture,
@@ -21,7 +24,9 @@ from narrows.plan.model import (
     FlowTap,
     FlowWatch,
     FlowWindow,
+    HomeHost,
     Hop,
+    LinkDirection,
     LinkSampler,
     LinkSummary,
     Machine,
@@ -39,9 +44,10 @@ from narrows.plan.modules import modules
 from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
 from narrows.plan.settling import until_settled
 from narrows.plan.timing import Timetable
-from narrows.plan.topology import HOST_ROLES, Topology, dumbbell, many_senders
+from narrows.plan.topology import HOST_ROLES, Topology, dumbbell, home, many_senders
 from narrows.plan.traffic import lower
 from narrows.spec.dumbbell import Dumbbell
+from narrows.spec.home import Home
 from narrows.spec.load import Experiment, load
 from narrows.units import NS_PER_S
 
@@ -61,6 +67,7 @@ OTHER_PATH_NS, OTHER_PATH_RTTS = NS_PER_S, 10
 CALIBRATION_NS, CALIBRATION_PACKETS = 2_430_000_000, 100
 """Of the usual time before the epoch; full packets each way, in a queue that stands, or else paced."""
 LOST_ECHOES_NS = 2 * NS_PER_S
+SECOND_TRAIN_NS = NS_PER_S
 
 LIMIT_SLACK_NS = 30 * NS_PER_S
 
@@ -115,6 +122,8 @@ def plan_experiment(experiment: Experiment) -> Plans:
 def _topology(run: ResolvedRun) -> Topology:
     if isinstance(run.link, Dumbbell):
         return many_senders(run.link.senders(), run.link["receivers"])
+    if isinstance(run.link, Home):
+        return home(len(run.link.members()))
     return dumbbell()
 
 
@@ -141,9 +150,10 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
     traffic, composites, l4s_ports = lower(run, topology, times)
     never.check(run, times, traffic)
     changes, told = linux.changes(topology, run.link)
-    summary = linux.summary(run.link, told)
+    summary = linux.summary(topology, run.link, moving.told(run.link) + told)
     values, usual = _sysctls(run, topology, traffic, summary)
-    samplers = _samplers(run, topology)
+    hops = _hops(run, topology, summary)
+    samplers = _samplers(run, topology, hops)
     captures = _captures(run, topology)
     _check_ids(run, traffic, samplers, captures)
     latency = run.machine["timer_latency"]
@@ -158,7 +168,8 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         + _up_to_seconds(EPOCH_RTTS * rtt_ns)
         + _up_to_seconds(sum(OTHER_PATH_NS + OTHER_PATH_RTTS * rtt for rtt in _other_rtts_ns(summary)))
         + _up_to_seconds(_emptying_ns(summary))
-        + _up_to_seconds(_slow_ns(summary)),
+        + _up_to_seconds(_slow_ns(summary))
+        + _two_trains_ns(summary),
         limit_ns=_limit_ns(times),
         machine=Machine(
             memory_bytes=_memory_bytes(run, summary, traffic, topology),
@@ -176,7 +187,8 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         ),
         setup=linux.setup_steps(topology, run.link, values) + l4s.steps(topology, l4s_ports),
         changes=changes,
-        hops=_hops(run, topology),
+        moving=moving.moving_rates(topology, run.link, times.latest_end_ns()),
+        hops=hops,
         flow_tap=_flow_tap(run, traffic),
         until_settled=until_settled(run, times, traffic),
         calibration=_calibration(run, topology, summary),
@@ -217,6 +229,13 @@ def _slow_ns(link: LinkSummary) -> int:
     )
     lossy = link.down.loss_percent or link.up.loss_percent
     return max(0, packets_ns + (LOST_ECHOES_NS if lossy else 0) - CALIBRATION_NS)
+
+
+def _two_trains_ns(link: LinkSummary) -> int:
+    """Where a train through one shaper may not tell the rate of two in a row, or a policer holds no queue, a
+    second one is sent."""
+    again = link.home is not None or "policer" in (link.shaper, link.shaper_up)
+    return SECOND_TRAIN_NS if again else 0
 
 
 def _memory_bytes(
@@ -292,22 +311,33 @@ def _flow_tap(run: ResolvedRun, traffic: tuple[TrafficItem, ...]) -> FlowTap | N
     )
 
 
-def _hops(run: ResolvedRun, topology: Topology) -> tuple[Hop, ...]:
-    router = topology.bottleneck
+def _hops(run: ResolvedRun, topology: Topology, link: LinkSummary) -> tuple[Hop, ...]:
+    """The queues whose truth is recorded; of a Home the ISP's come first."""
     detail, interval = run.tap["detail"], run.tap["interval"]
     interval_ns = TAP_INTERVAL_NS if interval is None else interval.ns
 
-    def hop(direction: Direction, iface: str, ingress: tuple[str, ...]) -> Hop:
+    def hop(name: str, direction: Direction, node: str, iface: str, ingress: tuple[str, ...]) -> Hop:
         return Hop(
-            hop="bottleneck", direction=direction, node=router, iface=iface, ingress=ingress,
+            hop=name, direction=direction, node=node, iface=iface, ingress=ingress,
             tap=detail, tap_interval_ns=interval_ns,
         )  # fmt: skip
 
+    router = topology.bottleneck
+    name = BOTTLENECK_HOP if link.home is None else ISP_HOP
     down = topology.at(router, topology.bottleneck_down_cable).name
     if topology.bottleneck_up_cable is None:
-        return (hop("down", down, tuple(i.name for i in topology.of(router) if i.name != down)),)
+        others = tuple(i.name for i in topology.of(router) if i.name != down)
+        return (hop(name, "down", router, down, others),)
     up = topology.at(router, topology.bottleneck_up_cable).name
-    return hop("down", down, (up,)), hop("up", up, (down,))
+    made = [hop(name, "down", router, down, (up,)), hop(name, "up", router, up, (down,))]
+    if link.home is not None:
+        wan = topology.wan
+        if link.home.down is not None and link.home.ifb is not None:
+            made.append(hop(HOME_HOP, "down", wan.node, link.home.ifb, (wan.name,)))
+        if link.home.up is not None:
+            hosts = tuple(i.name for i in topology.of(wan.node) if i != wan)
+            made.append(hop(HOME_HOP, "up", wan.node, wan.name, hosts))
+    return tuple(made)
 
 
 def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Calibration:
@@ -318,8 +348,14 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
     jitter_ns = link.down.jitter_ns + link.up.jitter_ns
     serialisation_ns = 0
     ip_rates: list[int | None] = []
-    for direction in (link.down, link.up):
-        rates = [rate for rate in (direction.rate_bps, link.line_rate_bps) if rate is not None]
+    at_home: tuple[LinkDirection | None, ...] = (None, None)
+    host: HomeHost | None = None
+    if link.home is not None:
+        at_home, host = (link.home.down, link.home.up), link.home.hosts[0]
+        jitter_ns += host.jitter_ns
+    for direction, before in zip((link.down, link.up), at_home, strict=True):
+        shapers = [direction.rate_bps, link.line_rate_bps, None if before is None else before.rate_bps]
+        rates = [rate for rate in shapers if rate is not None]
         ip_rates.append(
             min(rates) * link.mtu_bytes // (link.mtu_bytes + ETHERNET_HEADER_BYTES) if rates else None
         )
@@ -327,14 +363,14 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
     # Each direction passes two timers: the shaper's and netem's.
     least_ns = RTT_TOLERANCE_NS if link.base_rtt_ns else NATIVE_RTT_TOLERANCE_NS
     tolerance_ns = max(least_ns, int(RTT_TOLERANCE * link.base_rtt_ns))
-    lossy = bool(link.down.loss_percent or link.up.loss_percent)
+    lossy = bool(link.down.loss_percent or link.up.loss_percent or (host and host.loss_percent))
     rtts = [(node, pair.base_rtt_ns) for pair in link.pairs for node in pair.senders]
     return Calibration(
         client=client,
         server=server,
         server_address=topology.address(server),
         client_address=topology.address(client),
-        rtt_ns=rtts[0][1] if rtts else link.base_rtt_ns,
+        rtt_ns=rtts[0][1] if rtts else link.base_rtt_ns + (host.delay_ns if host else 0),
         rtt_tolerance_ns=tolerance_ns + serialisation_ns + jitter_ns + 4 * timer_ns,
         rate_down_bps=ip_rates[0],
         rate_up_bps=ip_rates[1],
@@ -351,10 +387,12 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
 def _counts_otherwise(link: LinkSummary) -> bool:
     """Whether a shaper counts something else than the frame (overhead, mpu, cells), or sets its own rate."""
     frame = Counted(of="frame", overhead_bytes=0, mpu_bytes=0, cells="none")
-    return any(way.counted not in (None, frame) or way.sets_own_rate for way in (link.down, link.up))
+    home = (link.home.down, link.home.up) if link.home is not None else ()
+    ways = (link.down, link.up, *(each for each in home if each is not None))
+    return any(way.counted not in (None, frame) or way.sets_own_rate for way in ways)
 
 
-def _samplers(run: ResolvedRun, topology: Topology) -> tuple[Sampler, ...]:
+def _samplers(run: ResolvedRun, topology: Topology, hops: tuple[Hop, ...]) -> tuple[Sampler, ...]:
     made: list[Sampler] = []
     every = run.sample
     many = isinstance(run.link, Dumbbell)
@@ -364,18 +402,10 @@ def _samplers(run: ResolvedRun, topology: Topology) -> tuple[Sampler, ...]:
         made += [
             TcpInfoSampler(id=f"tcp-{n.name}", node=n.name, interval_ns=every["tcp_info"].ns) for n in hosts
         ]
-    router = topology.bottleneck
     if every["qdisc"] is not None:
-        for direction, cable in (
-            ("down", topology.bottleneck_down_cable),
-            ("up", topology.bottleneck_up_cable),
-        ):
-            if cable is None:
-                continue
-            iface = topology.at(router, cable).name
-            made.append(
-                QdiscSampler(id=f"qdisc-{direction}", node=router, iface=iface, interval_ns=every["qdisc"].ns)
-            )
+        for hop in hops:
+            name = f"qdisc-{hop.hop}-{hop.direction}" if hop.hop == HOME_HOP else f"qdisc-{hop.direction}"
+            made.append(QdiscSampler(id=name, node=hop.node, iface=hop.iface, interval_ns=every["qdisc"].ns))
     if every["link"] is not None:
         for node in topology.nodes:
             ends = topology.of(node.name)

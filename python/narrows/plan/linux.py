@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from narrows.plan import sysctls
-from narrows.plan.bottleneck import DirectionSpec, queue_steps, rate_change, shaper_words
-from narrows.plan.model import Change, DirectionChange, LinkDirection, LinkSummary, Pair, Step
+from narrows.plan import home, sysctls
+from narrows.plan.bottleneck import DirectionSpec, buckets, queue_steps, rate_change, summarised
+from narrows.plan.model import Change, DirectionChange, LinkSummary, Pair, Step
 from narrows.plan.topology import HOST_ROLES, Interface, Topology
 from narrows.spec.base import SpecObject
 from narrows.spec.dumbbell import Dumbbell
+from narrows.spec.home import Home
 from narrows.spec.link import Link, split_delay
 from narrows.units import Duration, Rate
 
@@ -72,9 +73,14 @@ def initial_state(link: Link) -> LinkState:
     )
 
 
+def base_rtt(state: LinkState) -> Duration:
+    """What the path adds to a round trip."""
+    return state.paths[0].delay + state.paths[1].delay
+
+
 def directions(link: Link, state: LinkState) -> tuple[DirectionSpec, DirectionSpec]:
     """What the bottleneck does each way."""
-    rtt = state.paths[0].delay + state.paths[1].delay
+    rtt = base_rtt(state)
     pairs = ((link["queue"], link["shaper"]), (link.up("queue"), link.up("shaper")))
     return tuple(
         DirectionSpec(link=link, queue=queue, shaper=shaper, rate=rate, base_rtt=rtt, mtu_bytes=link["mtu"])
@@ -92,6 +98,9 @@ def setup_steps(topology: Topology, link: Link, values: Mapping[str, Mapping[str
     made += _cables(topology, link["mtu"])
     for node in topology.nodes:
         made += _node(topology, node.name, link)
+    if isinstance(link, Home):
+        made += home.server_addresses(topology, link)
+        made += home.steps(topology, link, base_rtt(state))
     for dev, index in _bottlenecks(topology):
         steps = queue_steps(dev, directions(link, state)[index])
         made += [Step(node=topology.bottleneck, tool="tc", args=args) for args in steps]
@@ -217,7 +226,19 @@ def qdiscs(topology: Topology, link: Link) -> tuple[tuple[str, ...], ...]:
             # A change leaves the queue as it is.
             found += shapers_and_queue if state is initial else shapers_and_queue[:-1]
         found += [p.words() for i, p in _netem_interfaces(topology, link, state) if i.name in netem]
+    if isinstance(link, Home):
+        found += home.qdiscs(link, base_rtt(initial))
     return tuple(dict.fromkeys(found))
+
+
+def rate_changes(link: Link) -> list[tuple[int, tuple[Rate, Rate]]]:
+    """When `link.at(…)` changes the link, and its rates from then on; pairs are (down, up)."""
+    state = initial_state(link)
+    made = []
+    for change in link.changes:
+        state = _changed(link, state, change.values)
+        made.append((change["time"].ns, state.rates))
+    return made
 
 
 def _changed(link: Link, state: LinkState, new: Mapping[str, object]) -> LinkState:
@@ -251,29 +272,13 @@ def _changed(link: Link, state: LinkState, new: Mapping[str, object]) -> LinkSta
 # ---- summary ---------------------------------------------------------------------------------------------
 
 
-def summary(link: Link, changes_in_words: tuple[str, ...]) -> LinkSummary:
+def summary(topology: Topology, link: Link, changes_in_words: tuple[str, ...]) -> LinkSummary:
     """What the later parts need to know of the link."""
     state = initial_state(link)
     made = []
     for index, direction in enumerate(directions(link, state)):
-        packets, in_bytes, memory = direction.limits()
-        made.append(
-            LinkDirection(
-                queue=direction.queue.kind(),
-                queue_options=direction.queue_words(),
-                shaper=direction.shaper_kind(),
-                shaper_options=shaper_words(direction),
-                **_varying(direction, state.paths[index]),
-                peak_rate_bps=direction.peak_rate_bps(),
-                counted=direction.counted(),
-                sets_own_rate=direction.sets_own_rate(),
-                limit_packets=packets,
-                limit_bytes=in_bytes,
-                memory_limit_bytes=memory,
-                splits_super_packets=direction.splits_super_packets(),
-                changes=_direction_changes(link, index),
-            )
-        )
+        varying = _varying(direction, state.paths[index])
+        made.append(summarised(direction, varying, _direction_changes(link, index)))
     down, up = made
     pairs: tuple[Pair, ...] = ()
     if isinstance(link, Dumbbell):
@@ -295,17 +300,14 @@ def summary(link: Link, changes_in_words: tuple[str, ...]) -> LinkSummary:
         changes=changes_in_words,
         offloads=offloads(link),
         pairs=pairs,
+        home=home.summary(topology, link, base_rtt(state)) if isinstance(link, Home) else None,
     )
 
 
 def _varying(direction: DirectionSpec, path: PathState) -> dict[str, Any]:
     """What a change can change."""
-    rate = direction.shaped_rate()
     return {
-        "rate_bps": None if rate is None else rate.bps,
-        "ceil_bps": direction.ceil_bps(),
-        "burst_bytes": direction.burst_bytes(),
-        "cburst_bytes": direction.cburst_bytes(),
+        **buckets(direction),
         "delay_ns": path.delay.ns,
         "jitter_ns": path.jitter.ns,
         "loss_percent": path.loss_percent,

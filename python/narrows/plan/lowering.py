@@ -30,10 +30,12 @@ class Lowering:
     """Tools that became several items."""
     l4s_ports: list[int] = field(default_factory=list)
     """Ports of items whose packets are to be ECT(1)."""
+    host: int = 1
+    """Which of a Home's hosts the item that is being lowered is for."""
 
     @property
     def client(self) -> str:
-        return self.topology.named("client")[0]
+        return self.topology.named("client")[self.host - 1]
 
     @property
     def server(self) -> str:

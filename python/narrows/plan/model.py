@@ -12,7 +12,14 @@ import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 
 from narrows.errors import PlanError
 from narrows.plan.upgrade import EARLIER_FORMATS, upgraded
@@ -24,7 +31,9 @@ NAMES = ("experiment", "question", "key")
 
 Direction = Literal["down", "up"]
 Tool = Literal["ip", "tc", "ethtool", "sysctl"]
-Role = Literal["client", "router", "path", "server"]
+Role = Literal["client", "home", "router", "path", "server"]
+HOME_HOP, ISP_HOP, BOTTLENECK_HOP = "home", "isp", "bottleneck"
+"""What queues are called: a Home has two places, every other link one."""
 TapMode = Literal["packets", "summary", "drops", "off"]
 
 
@@ -136,6 +145,60 @@ class Pair(Strict):
     base_rtt_ns: int
 
 
+class HomeHost(Strict):
+    """A host at home, and its own way from the home router, in the direction down."""
+
+    node: str
+    delay_ns: int
+    jitter_ns: int
+    loss_percent: float
+
+
+class HomeSummary(Strict):
+    """The home router: its queue each way, and the hosts behind it."""
+
+    down: LinkDirection | None
+    """The queue on the IFB; None: there is none."""
+    up: LinkDirection | None
+    ifb: str | None
+    hosts: tuple[HomeHost, ...]
+
+
+class RateStep(Strict):
+    """What a shaper is set to from a time on. A bucket of 0 bytes lets one frame pass at a time."""
+
+    at_ns: int = Field(ge=0)
+    rate_bps: int = Field(gt=0)
+    burst_bytes: int = Field(ge=0)
+
+
+class MovingShaper(Strict):
+    """A shaper whose rate the agent changes by itself, without a program."""
+
+    node: str
+    iface: str
+    shaper: Literal["htb", "cake"]
+    quantum_bytes: int
+    """HTB's; 0 for CAKE."""
+    steps: tuple[RateStep, ...] = Field(min_length=1)
+
+
+class CapacityStep(Strict):
+    """What the link carries from a time on; 0 is an outage."""
+
+    at_ns: int = Field(ge=0)
+    rate_bps: int = Field(ge=0)
+
+
+class MovingRates(Strict):
+    """A link whose rate is not the same throughout: what the agent sets its shapers to, and the truth, also
+    of what `link.at` changes by a command. Without steps a direction keeps its rate."""
+
+    shapers: tuple[MovingShaper, ...]
+    down: tuple[CapacityStep, ...]
+    up: tuple[CapacityStep, ...]
+
+
 class LinkSummary(Strict):
     """What store, metrics and report need to know of the bottleneck. The commands are in `setup`."""
 
@@ -158,6 +221,21 @@ class LinkSummary(Strict):
     """What `ethtool -K` switches on and off at every interface, by ethtool's names."""
     pairs: tuple[Pair, ...] = ()
     """Of a Dumbbell, whose `base_rtt_ns` is the longest of them; empty for a Link."""
+    home: HomeSummary | None = None
+    """Of a Home; the rest is then the ISP's link."""
+
+    def queue_at(self, hop: str, direction: Direction) -> LinkDirection:
+        """What stands at a hop: the home router's queue, or the link's own."""
+        if self.home is not None and hop == HOME_HOP:
+            found = self.home.down if direction == "down" else self.home.up
+            assert found is not None
+            return found
+        return self.down if direction == "down" else self.up
+
+    @model_serializer(mode="wrap")
+    def _without_home(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Only a Home's plan has a home: other plans keep their ids."""
+        return {k: v for k, v in handler(self).items() if k != "home" or v is not None}
 
 
 class Sysctl(Strict):
@@ -511,6 +589,7 @@ class Plan(Strict):
     needs: Needs
     setup: tuple[Step, ...]
     changes: tuple[Change, ...]
+    moving: MovingRates | None = None
     hops: tuple[Hop, ...]
     flow_tap: FlowTap | None = None
     until_settled: UntilSettled | None = None
@@ -519,6 +598,11 @@ class Plan(Strict):
     composites: tuple[OwnTool | Composite, ...] = ()
     samplers: tuple[Sampler, ...]
     captures: tuple[Capture, ...]
+
+    @model_serializer(mode="wrap")
+    def _without_moving(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Only a plan whose rate moves says how: other plans keep their ids."""
+        return {k: v for k, v in handler(self).items() if k != "moving" or v is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON file: every field present."""

@@ -24,7 +24,7 @@ def check(plan: Plan, where: str | None = None) -> None:
     if not has_super_packets(plan):
         return
     for hop in plan.hops:
-        direction = plan.link.down if hop.direction == "down" else plan.link.up
+        direction = plan.link.queue_at(hop.hop, hop.direction)
         found = None if hop.tap == "off" else _splits(direction)
         if found is not None:
             what, instead = found

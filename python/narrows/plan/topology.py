@@ -72,6 +72,14 @@ class Topology:
     path_down_cable: int | None
     """None: the delay is all on the way up."""
     path_up_cables: tuple[int, ...]
+    home: str | None = None
+    """The home router of a Home, whose interfaces before the last are those of the hosts."""
+
+    @property
+    def wan(self) -> Interface:
+        """The home router's interface towards the ISP."""
+        assert self.home is not None
+        return self.of(self.home)[-1]
 
     def named(self, role: Role) -> tuple[str, ...]:
         """The names of the nodes of a role."""
@@ -207,4 +215,30 @@ def many_senders(senders: int, receivers: int = 1) -> Topology:
         path="router",
         path_down_cable=None,
         path_up_cables=tuple(range(down + 1, len(cables))),
+    )
+
+
+def home(hosts: int) -> Topology:
+    """Hosts – home router – ISP – path – server. The ISP is the bottleneck's node."""
+    names = ["client"] if hosts == 1 else [f"client{n}" for n in range(1, hosts + 1)]
+    nodes = [TopologyNode(name, "client") for name in names]
+    nodes += [
+        TopologyNode("home", "home"),
+        TopologyNode("isp", "router"),
+        TopologyNode("path", "path"),
+        TopologyNode("server", "server"),
+    ]
+    wan = len(names)
+    cables = [Cable(name, "home") for name in names]
+    cables += [Cable("home", "isp"), Cable("isp", "path"), Cable("path", "server")]
+    return Topology(
+        nodes=tuple(nodes),
+        cables=tuple(cables),
+        bottleneck="isp",
+        bottleneck_down_cable=wan,
+        bottleneck_up_cable=wan + 1,
+        path="path",
+        path_down_cable=wan + 1,
+        path_up_cables=(wan + 2,),
+        home="home",
     )

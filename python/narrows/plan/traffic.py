@@ -13,6 +13,8 @@ from narrows.plan.model import AfterItem, Command, Composite, TrafficItem, WithI
 from narrows.plan.own_tools import lowered
 from narrows.plan.timing import Timetable
 from narrows.plan.topology import Topology
+from narrows.spec.home import Home
+from narrows.spec.traffic import Traffic
 
 
 def lower(
@@ -23,7 +25,7 @@ def lower(
     state = Lowering(run, topology, times)
     # Ports that the experiment names are taken first, whatever the order.
     ordered = sorted(run.items.items(), key=lambda pair: pair[1].values.get("port") is None)
-    made = {item_id: lowered(item, item_id, state) for item_id, item in ordered}
+    made = {item_id: _lower(item, item_id, state) for item_id, item in ordered}
     items = [each for item_id in run.items for each in made[item_id]]
     seen: set[str] = set()
     for each in items:
@@ -37,6 +39,15 @@ def lower(
     items = [_with_references(each, last) for each in items]
     items = [with_files(each) if isinstance(each, Command) else each for each in items]
     return tuple(items), tuple(state.composites), tuple(sorted(state.l4s_ports))
+
+
+def _lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
+    hosts = len(state.run.link.members()) if isinstance(state.run.link, Home) else 1
+    if item["host"] > hosts:
+        have = f"the home has {hosts}" if isinstance(state.run.link, Home) else "only a Home has several"
+        item.fail(f"host={item['host']}, but {have}", "Home(hosts=…), or a smaller number")
+    state.host = item["host"]
+    return lowered(item, item_id, state)
 
 
 def _with_references(item: TrafficItem, last: dict[str, str]) -> TrafficItem:

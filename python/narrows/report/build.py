@@ -15,6 +15,7 @@ from narrows.figures.glitch_figure import glitches_by_rate
 from narrows.figures.instantaneous import instantaneous_throughput_figure
 from narrows.figures.latency_by_rate import probe_latency_by_rate
 from narrows.figures.latency_cdf import latency_cdf
+from narrows.figures.places_cdf import places_cdf
 from narrows.figures.settling import fairness_over_time, shares_over_time
 from narrows.figures.sojourn_cdf import sojourn_cdf
 from narrows.figures.sojourn_time import sojourn_over_time
@@ -127,6 +128,12 @@ def _figures(
             yield (
                 "Over time",
                 lambda s=same, n=name, t=title, d=direction: instantaneous_throughput_figure(s, n, t, d),  # type: ignore[misc]
+            )
+    if any(run.link.home for run in good):
+        for way in _loaded(good):
+            yield (
+                "The queue",
+                lambda d=way: places_cdf(good, f"places_{d}", f"Where packets wait, {DIRECTION[d]}", d),  # type: ignore[misc]
             )
     yield "The queue", lambda: sojourn_cdf(good, "sojourn", "Sojourn time in the bottleneck's queue")
     for direction in _loaded(good):

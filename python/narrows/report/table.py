@@ -60,7 +60,7 @@ def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: 
     share = [
         None
         if t.rate_bps is None
-        else 100 * t.rate_bps / largest_goodput_bps(r.rate_bps(direction), r.link.mtu_bytes)
+        else 100 * t.rate_bps / largest_goodput_bps(r.capacity_bps(direction, t.window), r.link.mtu_bytes)
         for r in same
         if (t := r.shown.get(direction)) is not None
     ]

@@ -80,15 +80,8 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
     tables = _plain(tables)
     plan, manifest = tables.plan, tables.manifest
     error = manifest.get("error")
-    hops: dict[str, str] = {h.direction: h.hop for h in reversed(plan.hops) if h.tap != "off"}
-    directions = tuple(d for d in DIRECTIONS if d in hops)
-    if reread is None:
-        made = {d: _truth(tables, hops[d], d) for d in directions}
-        queues: Mapping[str, QueueTruth] = {d: t for d, t in made.items() if t is not None}
-    else:
-        again = reread
-        present = tuple(d for d in directions if not _hop_rows(tables.metrics, hops[d], d).is_empty())
-        queues = _Lazy(present, lambda d: _truth(_plain(again()), hops[d], d))
+    names = tuple(dict.fromkeys(h.hop for h in plan.hops if h.tap != "off"))
+    places = {name: _queues(tables, plan, name, reread) for name in names}
     run = Observed(
         run_id=str(manifest["run_id"]),
         experiment=plan.experiment,
@@ -99,7 +92,8 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
         plan=plan,
         manifest=manifest,
         probes=_probes(tables, plan.traffic),
-        queues=queues,
+        queues=places[names[0]] if names else {},
+        places=places,
         idle=_idle(plan, manifest),
         warnings=tuple(str(w) for w in manifest.get("warnings") or ()),
         figures=_figures(tables.metrics),
@@ -108,6 +102,20 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
     found = {} if tests else loaders(plan, manifest, tables.metrics, tables.samples)
     run = replace(run, tests=tests, loads=found)
     return replace(run, read_quantities=lambda: measured(run))
+
+
+def _queues(
+    tables: RunTables, plan: Plan, hop: str, reread: Callable[[], RunTables] | None
+) -> Mapping[str, QueueTruth]:
+    """The truth of a hop, by direction."""
+    there = {h.direction for h in plan.hops if h.hop == hop and h.tap != "off"}
+    directions = tuple(d for d in DIRECTIONS if d in there)
+    if reread is None:
+        made = {d: _truth(tables, hop, d) for d in directions}
+        return {d: t for d, t in made.items() if t is not None}
+    again = reread
+    present = tuple(d for d in directions if not _hop_rows(tables.metrics, hop, d).is_empty())
+    return _Lazy(present, lambda d: _truth(_plain(again()), hop, d))
 
 
 def _figures(metrics: pl.DataFrame) -> dict[tuple[str, str | None, str], float]:

@@ -17,6 +17,7 @@ import numpy as np
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.tail import Tail
 from narrows.plan.model import Command, IcmpEcho, LinkSummary, Plan, TcpBulk, TrafficItem, UdpProbe
+from narrows.runs.capacity import capacity_bps
 from narrows.runs.many_flows import ManyFlows
 from narrows.tools import reading, registry
 
@@ -154,6 +155,9 @@ class Observed:
     """Where there is no NDT7 test: what loaded each direction instead (narrows.runs.loaders)."""
     probes: Mapping[str, Probe] = field(default_factory=dict)
     queues: Mapping[str, QueueTruth] = field(default_factory=dict)
+    places: Mapping[str, Mapping[str, QueueTruth]] = field(default_factory=dict)
+    """What the tap saw at each place that has one, by its hop's name ("isp", "home"), then by direction;
+    `queues` is the first of them."""
     idle: tuple[int, int] | None = None
     warnings: Sequence[str] = ()
     figures: Mapping[tuple[str, str | None, str], float] = field(default_factory=dict)
@@ -220,6 +224,11 @@ class Observed:
         if rate is None:
             raise ValueError(f"run {self.run_id}: no rate {direction}, so nothing to compare with")
         return float(rate)
+
+    def capacity_bps(self, direction: str, window: tuple[int, int] | None) -> float:
+        """What the bottleneck carried in a time, on average; the same as `rate_bps` unless its rate moves."""
+        rate = capacity_bps(self.plan, direction, window)
+        return rate or self.rate_bps(direction)
 
     @property
     def queue(self) -> str:

@@ -35,6 +35,7 @@ from narrows.plan.model import Plan
 from narrows.runs.any_latency import Delays, Value, latency_values, rpm_values
 from narrows.runs.any_throughput import request_values, throughput_values
 from narrows.runs.any_whole import aim_values, rrul_values, stability_values
+from narrows.runs.capacity import capacity_bps
 from narrows.runs.observed import DIRECTIONS, is_probe
 from narrows.runs.scored_run import (
     DATA_BYTES,
@@ -42,6 +43,7 @@ from narrows.runs.scored_run import (
     Load,
     Packets,
     load_spans,
+    meant,
     own_items,
     packets,
 )
@@ -113,7 +115,7 @@ class _Run:
         self.intervals = {i.id: i.interval_ns for i in plan.traffic if is_probe(i)}
         self.probes = [item for item in self.intervals if item not in self.own]
         self.samples = samples
-        self.packets = packets(queue, flows, self._party)
+        self.packets = packets(meant(plan, queue), flows, self._party)
         own: dict[str, tuple[Integers, Integers]] = {}
         for way in DIRECTIONS:
             mine = self._of(way, OWN)
@@ -277,14 +279,13 @@ class _Run:
         return _joined(parts) if parts else np.zeros(0)
 
     def _capacity_left(self, direction: str, load: Load) -> Value:
-        link = self.plan.link
-        rate_bps = link.rate_down_bps if direction == "down" else link.rate_up_bps
+        rate_bps = capacity_bps(self.plan, direction, load.window)
         version = "narrows: rate - all others' throughput, as TCP payload"
-        if rate_bps is None:
+        if not rate_bps:  # nothing shapes, or an outage throughout
             return Value("capacity_left", version, None, "bit/s", 0)
         others = [load.those(rows.t_ns, rows.bytes) for rows in self._of(direction, THIRD, CROSS)]
         taken_bps = float(sum(part.sum() for part in others)) * 8e9 / (load.window[1] - load.window[0])
-        left = max(0.0, 1.0 - taken_bps / rate_bps) * largest_goodput_bps(rate_bps, link.mtu_bytes)
+        left = max(0.0, 1.0 - taken_bps / rate_bps) * largest_goodput_bps(rate_bps, self.plan.link.mtu_bytes)
         return Value("capacity_left", version, left, "bit/s", sum(part.size for part in others))
 
 

@@ -21,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from narrows.metrics.statistics.arrays import Floats, ascends
-from narrows.plan.model import LinkSummary, Plan
+from narrows.plan.model import HOME_HOP, ISP_HOP, LinkSummary, Plan
 from narrows.runs.observed import DIRECTIONS
 
 DATA_BYTES = 500
@@ -107,6 +107,20 @@ class Packets:
     sojourn_ns: Integers
     flow: Integers
     tcp: NDArray[np.bool_]
+
+
+def meant(plan: Plan, queue: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the bottleneck: of a Home, in each direction, those of the slower of its two shapers."""
+    home, link = plan.link.home, plan.link
+    if home is None:
+        return queue
+    slower = pl.lit(False)
+    for way, at_home, isp in (("down", home.down, link.rate_down_bps), ("up", home.up, link.rate_up_bps)):
+        own = None if at_home is None else at_home.rate_bps
+        hop = HOME_HOP if own is not None and (isp is None or own < isp) else ISP_HOP
+        text = [pl.col(name).cast(pl.String) for name in ("hop", "direction")]
+        slower = slower | ((text[0] == hop) & (text[1] == way))
+    return queue.filter(slower)
 
 
 def packets(

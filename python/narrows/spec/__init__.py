@@ -10,10 +10,13 @@ from typing import Any
 
 from narrows.spec.axis import axis
 from narrows.spec.dumbbell import Dumbbell, pair
+from narrows.spec.home import Home, home_router, host
 from narrows.spec.link import Link
+from narrows.spec.moving_rate import leo, lte_drive, outage, sine, square
 from narrows.spec.observe import capture, ci, flow_tap, machine, repeat, sample, tap
 from narrows.spec.own_tool import tool
 from narrows.spec.parsers import Bdp, own_cca
+from narrows.spec.profiles import access
 from narrows.spec.queues import (
     bfifo,
     cake,
@@ -30,11 +33,13 @@ from narrows.spec.queues import (
     pfifo_fast,
     pfifo_head_drop,
     pie,
+    prio,
     red,
     sfb,
     sfq,
 )
-from narrows.spec.shapers import htb, no_shaper, own_shaper, tbf
+from narrows.spec.shapers import htb, no_shaper, own_shaper, policer, tbf
+from narrows.spec.trace import trace
 from narrows.spec.traffic import after, with_
 from narrows.spec.under_test import under_test
 from narrows.spec.until_settled import until_settled
@@ -54,7 +59,9 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Dumbbell",
+    "Home",
     "Link",
+    "access",
     "after",
     "axis",
     "bdp",
@@ -71,9 +78,14 @@ __all__ = [
     "fq_codel",
     "fq_pie",
     "hhf",
+    "home_router",
+    "host",
     "htb",
+    "leo",
+    "lte_drive",
     "machine",
     "no_shaper",
+    "outage",
     "own_cca",
     "own_qdisc",
     "own_shaper",
@@ -83,14 +95,19 @@ __all__ = [
     "pfifo_head_drop",
     "pie",
     "ping",
+    "policer",
+    "prio",
     "red",
     "repeat",
     "sample",
     "sfb",
     "sfq",
+    "sine",
+    "square",
     "tap",
     "tbf",
     "tool",
+    "trace",
     "under_test",
     "until_settled",
     "with_",

@@ -15,6 +15,7 @@ from narrows.spec import parsers as p
 from narrows.spec.axis import Axis
 from narrows.spec.base import Choose, SpecObject, instance, option, settle
 from narrows.spec.link import Link
+from narrows.spec.moving_rate import MovingRate
 from narrows.spec.parsers import Wrong
 from narrows.units import Duration
 
@@ -122,6 +123,10 @@ class Dumbbell(Link):
             )
         if not self.longest() and any(isinstance(value, p.Bdp) for value in self["queue"].values.values()):
             self.fail("a BDP needs a base RTT", "give a pair a base_rtt, or the limit in packets or bytes")
+        if isinstance(self["rate"], MovingRate):
+            self.fail(
+                "the rate of a Dumbbell does not move by itself", "a fixed rate, and link.at(); or a Link"
+            )
         for change in self.changes:
             given = change.given - {"time", "rate"}
             if given:

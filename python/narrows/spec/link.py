@@ -12,16 +12,17 @@ from typing import Any
 from narrows.spec import parsers as p
 from narrows.spec.axis import Axis
 from narrows.spec.base import Choose, SpecObject, instance, option
+from narrows.spec.moving_rate import MovingRate
 from narrows.spec.parsers import Wrong
 from narrows.spec.queues import Qdisc, pfifo
-from narrows.spec.shapers import Shaper, own_shaper
+from narrows.spec.shapers import Shaper, htb, own_shaper
 from narrows.units import Duration, Rate
 
 Time = str | Duration | None
 Speed = str | Rate | None
 
 DEFAULT_BASE_RTT = "1 ms"
-ROLES = ("client", "router", "path", "server", "all")
+ROLES = ("client", "home", "router", "path", "server", "all")
 OFFLOADS = ("tso", "gso", "gro", "sg", "tx", "rx", "tx-udp-segmentation")
 
 
@@ -74,8 +75,8 @@ class Change(SpecObject):
 class Link(SpecObject):
     """The path from client to server with its bottleneck."""
 
-    rate: Speed = option(p.rate, doc='"100 Mbit/s"')
-    rate_up: Speed = option(p.optional(p.rate), default=None)
+    rate: Speed = option(p.link_rate, doc='"100 Mbit/s", or one that moves: trace("drive.down")')
+    rate_up: Speed = option(p.optional(p.link_rate), default=None)
     queue: Qdisc = option(instance(Qdisc), default=pfifo())
     queue_up: Qdisc | None = option(p.optional(instance(Qdisc)), default=None)
     shaper: Shaper | None = option(
@@ -149,6 +150,31 @@ class Link(SpecObject):
         for suffix, queue in (("", self["queue"]), ("_up", self.up("queue"))):
             if isinstance(self[f"shaper{suffix}"], own_shaper) and not getattr(queue, "can_shape", False):
                 self.fail(f"{queue.label()} cannot shape by itself", "use htb() or tbf(), or queue=cake()")
+            self._check_moving(suffix, queue)
+
+    def _check_moving(self, suffix: str, queue: Qdisc) -> None:
+        """A rate that moves has a shaper that can be given another rate and counts what it sent."""
+        rate = self.up("rate") if suffix else self["rate"]
+        if not isinstance(rate, MovingRate):
+            return
+        for change in self.changes:
+            if change.given & {"rate", "rate_up"}:
+                change.fail(
+                    f"the rate is {rate.called}, which moves by itself", "leave rate out of link.at()"
+                )
+        shaper = self.up("shaper") if suffix else self["shaper"]
+        if shaper is None and queue.can_shape and queue["bandwidth"] is not None:
+            self.fail("the rate of cake(bandwidth=…) does not follow the link's", "leave bandwidth out")
+        if shaper is not None and not isinstance(shaper, (htb, own_shaper)):
+            self.fail(
+                f"{shaper.label()} cannot follow a rate that moves: each change would fill its bucket again",
+                "shaper=htb(), or queue=cake()",
+            )
+        if isinstance(shaper, htb) and (wrong := shaper.given - {"quantum"}):
+            self.fail(
+                f"htb({min(wrong)}=…) with a rate that moves",
+                "leave it out: the bucket is 1600 B, and one frame where a frame takes over 10 ms",
+            )
 
     def _check_no_delay(self) -> None:
         for name in ("delay_down", "delay_up"):

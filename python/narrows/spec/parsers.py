@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from narrows.errors import UnitError, did_you_mean
+from narrows.spec.moving_rate import MovingRate
 from narrows.units import Duration, Quantity, Rate, Size
 
 Parser = Callable[[Any], Any]
@@ -61,7 +62,14 @@ def optional(parser: Parser) -> Parser:
 
 
 def rate(value: Any) -> Rate:
-    """A rate above zero."""
+    """A rate above zero, the same all the time."""
+    if isinstance(value, MovingRate):
+        raise Wrong(f"{value.called} moves, and this rate does not", 'a fixed rate, such as "100 Mbit/s"')
+    return link_rate(value)
+
+
+def link_rate(value: Any) -> Rate:
+    """A rate above zero, or one that moves."""
     parsed = Rate.parse(value)
     if not parsed:
         raise Wrong(

@@ -7,13 +7,16 @@ kernel's (RFC 9332), because Debian 12's tc cannot set them.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from narrows.spec.base import SpecObject, option
 from narrows.spec.parsers import (
     Bdp,
+    Wrong,
     choice,
     count,
+    dscp,
     flag,
     identifier,
     microseconds,
@@ -36,6 +39,9 @@ Bytes = str | Size | None
 QueueBytes = str | Size | Bdp | None
 QueuePackets = str | int | Bdp | None
 
+MOST_BANDS = 16
+"""TCQ_PRIO_BANDS."""
+
 
 class Qdisc(SpecObject):
     """A queueing discipline at the bottleneck."""
@@ -47,10 +53,34 @@ class Qdisc(SpecObject):
         return self.label()
 
 
+def _bands_of(value: Any) -> dict[str, int]:
+    if not isinstance(value, Mapping) or not value:
+        raise Wrong(f"{value!r} says of no code point where it goes", '{"CS5": 0}')
+    for name in value:
+        dscp(name)
+    return {str(name): count(0, MOST_BANDS - 1)(band) for name, band in value.items()}
+
+
+def _queues(value: Any) -> tuple[Qdisc, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise Wrong(f"{value!r} is not a list of queues", "bands=[pfifo(limit=100), fq_codel()]")
+    for each in value:
+        if not isinstance(each, Qdisc) or isinstance(each, prio):
+            raise Wrong(f"{each!r} cannot be the queue of a band", "bands=[pfifo(limit=100), fq_codel()]")
+        if each.has_axes():
+            raise Wrong("an axis inside a band", "sweep the whole queue: queue=axis(…)")
+    if len(value) not in (0, *range(2, MOST_BANDS + 1)):
+        raise Wrong(f"{len(value)} bands", f"from 2 to {MOST_BANDS}")
+    return tuple(value)
+
+
 class pfifo(Qdisc):
     """Drop-tail, counted in packets. Linux takes the interface's txqueuelen, 1000, by default."""
 
     limit: QueuePackets = option(queue_packets, default=1000)
+
+
+_BAND = pfifo()
 
 
 class bfifo(Qdisc):
@@ -67,6 +97,29 @@ class pfifo_head_drop(Qdisc):
 
 class pfifo_fast(Qdisc):
     """Three drop-tail bands by priority, txqueuelen (1000) packets each; it has no options."""
+
+
+class prio(Qdisc):
+    """Strict priority: band 0 is served before band 1, and so on. `dscp` says which code points go to which
+    band; all others go to the last. Each band is a queue of its own."""
+
+    positional = ("dscp",)
+
+    dscp: Mapping[str, int] = option(_bands_of, doc='{"CS5": 0}')
+    bands: Sequence[Qdisc] = option(_queues, default=())
+
+    def check(self) -> None:
+        bands = self.queues()
+        for name, band in self["dscp"].items():
+            if band >= len(bands):
+                self.fail(
+                    f"dscp: {name} goes to band {band}, and there are {len(bands)}", "bands count from 0"
+                )
+
+    def queues(self) -> tuple[Qdisc, ...]:
+        """One for each band; two of pfifo() if none were given."""
+        given: tuple[Qdisc, ...] = self["bands"]
+        return given or (_BAND, _BAND)
 
 
 class codel(Qdisc):

@@ -1,4 +1,4 @@
-"""What limits the bottleneck's rate: HTB, TBF, the qdisc itself (CAKE), or nothing.
+"""What limits the bottleneck's rate: HTB, TBF, a policer, the qdisc itself (CAKE), or nothing.
 
 The rate is the link's; a shaper only says how it is kept.
 """
@@ -72,3 +72,9 @@ class own_shaper(Shaper):
 
 class no_shaper(Shaper):
     """Nothing at the bottleneck limits the rate: packets queue only if `line_rate` is what is narrow."""
+
+
+class policer(Shaper):
+    """Drops what comes above the rate, and holds nothing: packets pass the queue without waiting."""
+
+    burst: Bytes = option(size, default="100 KB", doc="what may pass at once")

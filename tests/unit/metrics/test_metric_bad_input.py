@@ -155,6 +155,7 @@ METRICS: dict[str, Callable[[list[Any]], object]] = {
 }
 ELSEWHERE = {
     "aim": "of single figures: below",
+    "capacity": "of a plan, not of samples: test_moving_rate",
     "ecdf": "a picture of the samples, whose number it shows: below",
     "fairness_over_time": "of tables: below",
     "instantaneous_throughput": "a bin in which nothing left has 0, which is a measurement: below",

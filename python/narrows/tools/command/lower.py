@@ -29,7 +29,10 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
             for end in receives(addresses[place], int(port or SCHEME_PORTS[scheme]), "tcp", "udp")
         )
 
-    names = {"client": state.client, "server": state.server}
+    topology = state.topology
+    names = {"client": state.client, "server": state.server, "router": topology.bottleneck}
+    if item["node"] == "home" and topology.home is None:
+        item.fail("node: only a Home has a home router", 'node="client", "server", "router" or "path"')
     told = item["endpoint"] or (*item["argv"], *([] if item["ready"] is None else [item["ready"]]))
     argv = tuple(filled(word) for word in item["argv"])
     return [

@@ -28,7 +28,7 @@ class command(Traffic):
     positional = ("argv",)
 
     argv: str | Sequence[str] = option(p.argv)
-    node: str = option(p.choice("client", "server", "router", "path"), default="client")
+    node: str = option(p.choice("client", "server", "home", "router", "path"), default="client")
     tool: str = option(p.identifier, default="command", doc="what parses its output")
     env: Mapping[str, str | int] = option(p.text_map, default={})
     background: bool = option(p.flag, default=False, doc="does not keep the run alive")

@@ -1,0 +1,138 @@
+"""A home and its access to the Internet: hosts – home router – ISP – path – server.
+
+The options of a Link are those of the ISP's link, each way: rate, queue, shaper, and the delay, jitter and
+loss beyond it. The home router has a queue each way or none, which is what makes a bottleneck local: `egress`
+on its WAN interface, `ingress` on an IFB that the WAN interface's arriving packets are redirected to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from narrows.spec import parsers as p
+from narrows.spec.base import SpecObject, instance, option
+from narrows.spec.link import Link
+from narrows.spec.moving_rate import MovingRate
+from narrows.spec.parsers import Wrong
+from narrows.spec.queues import Qdisc, cake
+from narrows.spec.shapers import Shaper, no_shaper, own_shaper
+from narrows.units import Duration, Rate
+
+Time = str | Duration
+Speed = str | Rate | None
+
+MOST_HOSTS = 20
+MOST_ADDRESSES = 64
+
+
+def _interface(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]{0,14}", value):
+        raise Wrong(f"{value!r} cannot name an interface", 'at most 15 letters and digits: "ifb4wan"')
+    return value
+
+
+class host(SpecObject):
+    """A host at home. Its delay, jitter and loss are those of its own way from the home router, as of Wi-Fi:
+    all in the direction down, where they cost TCP nothing but the time."""
+
+    delay: Time = option(p.duration, default="0 s")
+    jitter: Time = option(p.duration, default="0 s", doc="uniform, plus or minus; may reorder packets")
+    loss: str = option(p.percent, default="0 %")
+
+    def check(self) -> None:
+        if self["jitter"] > self["delay"]:
+            self.fail(
+                f"jitter ({self['jitter']}) is more than the delay ({self['delay']})", "raise the delay"
+            )
+        if self["loss"] == 100:
+            self.fail("loss: of 100 % nothing would ever arrive")
+
+
+_PLAIN = host()
+
+
+class home_router(SpecObject):
+    """The home router's queues. A queue that shapes itself (CAKE) or is shaped (HTB) to `share` of the ISP's
+    rate, unless it is given a rate."""
+
+    egress: Qdisc | None = option(p.optional(instance(Qdisc)), default=None, doc="on the WAN interface")
+    ingress: Qdisc | None = option(p.optional(instance(Qdisc)), default=None, doc="on an IFB")
+    share: str = option(p.percent, default="95 %", doc="of the ISP's rate")
+    egress_rate: Speed = option(p.optional(p.rate), default=None, doc="default: share of the ISP's")
+    ingress_rate: Speed = option(p.optional(p.rate), default=None)
+    egress_shaper: Shaper | None = option(p.optional(instance(Shaper)), default=None)
+    ingress_shaper: Shaper | None = option(p.optional(instance(Shaper)), default=None)
+    ifb: str | None = option(p.optional(_interface), default=None, doc="default: ifb4 and the WAN interface")
+
+    def check(self) -> None:
+        if not self["share"]:
+            self.fail("share: of 0 % nothing would ever be sent", '"95 %"')
+        for way in ("egress", "ingress"):
+            queue, shaper, rate = self[way], self[f"{way}_shaper"], self[f"{way}_rate"]
+            if queue is None:
+                for name in (f"{way}_shaper", f"{way}_rate"):
+                    if name in self.given:
+                        self.fail(f"{name} is given, but there is no {way} queue", f"add {way}=cake()")
+                continue
+            if isinstance(rate, MovingRate):
+                self.fail(f"{way}_rate moves, but a home router's rate is set once", "a fixed rate")
+            if isinstance(shaper, own_shaper) and not queue.can_shape:
+                self.fail(f"{queue.label()} cannot shape by itself", f"use {way}_shaper=htb(), or cake()")
+            if isinstance(shaper, no_shaper) and rate is not None:
+                self.fail(f"{way}_rate is given, but nothing shapes", f"leave {way}_shaper out")
+            if rate is not None and isinstance(queue, cake) and queue["bandwidth"] is not None:
+                self.fail(f"{way}_rate and cake's bandwidth say the same twice", "give one of them")
+        if "ifb" in self.given and self["ingress"] is None:
+            self.fail("ifb is given, but there is no ingress queue", "add ingress=cake(ingress=True)")
+
+    def rate(self, way: str, isp: Rate) -> Rate:
+        """What the queue of a way ("egress", "ingress") is shaped to."""
+        given: Rate | None = self[f"{way}_rate"]
+        return isp.scaled(self["share"] / 100) if given is None else given
+
+
+def _hosts(value: Any) -> Any:
+    if isinstance(value, host):
+        return (value,)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return p.count(1, MOST_HOSTS)(value)
+    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        raise Wrong(f"{value!r} are no hosts", 'hosts=3, or hosts=[host(), host(delay="5 ms")]')
+    if len(value) > MOST_HOSTS:
+        raise Wrong(f"{len(value)} hosts", f"at most {MOST_HOSTS}")
+    one = instance(host)
+    return tuple(one(each) for each in value)
+
+
+class Home(Link):
+    """One home behind one ISP. Hosts are the nodes client, or client1, client2, …; then home, isp, path and
+    server."""
+
+    hosts: int | Sequence[host] = option(_hosts, default=1, doc="how many, or what each is like")
+    router: home_router = option(instance(home_router), default=home_router())
+    server_addresses: int = option(
+        p.count(1, MOST_ADDRESSES), default=1, doc="the first is .1 of its network, the others .11, .12, …"
+    )
+
+    def members(self) -> tuple[host, ...]:
+        """The hosts of one run."""
+        found = self["hosts"]
+        return (_PLAIN,) * found if isinstance(found, int) else found
+
+    # The hosts are a tuple inside an option, which the base class does not look into.
+
+    def parts(self) -> Iterator[Any]:
+        yield from super().parts()
+        if isinstance(self["hosts"], tuple):
+            yield from self["hosts"]
+
+    def has_axes(self) -> bool:
+        found = self["hosts"]
+        if isinstance(found, tuple) and any(each.has_axes() for each in found):
+            self.fail("an axis inside a host of a list", 'sweep the list: hosts=axis("hosts", {…})')
+        return super().has_axes()
+
+
+__all__ = ["Home", "home_router", "host"]

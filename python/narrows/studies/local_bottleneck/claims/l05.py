@@ -1,0 +1,77 @@
+"""L5: CUBIC's window fills the remote FIFO; BBR's does not, and drains ten seconds after its start in both.
+
+The window is read from what it makes: how long packets stand in the queue that is the bottleneck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from narrows.metrics.statistics.arrays import clean
+from narrows.runs.observed import Observed
+from narrows.studies.local_bottleneck.claims.parts import LOADED_NS, S, median, number, tested
+from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+
+FULL_MS = 0.9 * 400  # 500 KB at 10 Mbit/s are 400 ms
+FAR_MS = 0.5 * 400
+DRAIN_NS = (int(14.5 * S), int(16.5 * S))
+DRAINED = 0.2  # of its own median
+
+CLAIM = Claim(
+    "L5",
+    "CUBIC's window grows unbounded in the remote FIFO; BBR's does not, and drains 10 s after start in both",
+    "Fig. 8a",
+    "l05_windows.py",
+)
+
+
+def _stood(place: str, window: tuple[int, int], quantile: float) -> Callable[[Observed], float | None]:
+    def read(run: Observed) -> float | None:
+        truth = run.places.get(place, {}).get("up")
+        known = clean(truth.sojourn_p50_ms.within(window).value) if truth is not None else np.empty(0)
+        return float(np.quantile(known, quantile)) if known.size else None
+
+    return read
+
+
+def judge(runs: Iterable[Observed]) -> Verdict:
+    """The remote queue's height with each CCA, and BBR's lowest queue about ten seconds after its start."""
+    every = list(runs)
+    cases = {
+        ("cubic", "remote"): "isp",
+        ("bbr", "remote"): "isp",
+        ("bbr", "local"): "home",
+    }
+    numbers: list[Number] = []
+    used: list[Observed] = []
+    found: dict[tuple[str, str], tuple[float, float, float]] = {}
+    for (cca, home), place in cases.items():
+        some = tested(every, "up", profile="fttc-30-10", cca=cca, home=home)
+        reads = (_stood(place, LOADED_NS, 0.95), _stood(place, LOADED_NS, 0.5), _stood(place, DRAIN_NS, 0.0))
+        three = [median(some, read) for read in reads]
+        if None in three:
+            continue
+        found[cca, home] = (three[0], three[1], three[2])  # type: ignore[assignment]
+        used += some
+        names = ("sojourn p95", "sojourn p50", "least sojourn about 10 s after the start")
+        for name, read in zip(names, reads, strict=True):
+            made = number(name, "ms", some, read, f"FTTC 30/10 up, {cca}, {home}")
+            numbers += [made] if made else []
+    if len(found) < len(cases):
+        return not_measured(CLAIM, "no uploads with both CCAs and bottlenecks")
+    marks = {
+        "CUBIC fills the remote FIFO": found["cubic", "remote"][0] >= FULL_MS,
+        "BBR does not": found["bbr", "remote"][0] <= FAR_MS,
+        "BBR drains remotely": found["bbr", "remote"][2] <= DRAINED * found["bbr", "remote"][1],
+        "BBR drains locally": found["bbr", "local"][2] <= DRAINED * found["bbr", "local"][1],
+    }
+    return Verdict(
+        CLAIM,
+        graded(list(marks.values())),
+        "; ".join(f"{name}: {'yes' if mark else 'no'}" for name, mark in marks.items()),
+        tuple(numbers),
+        "FTTC 30/10, upload",
+        ids(used),
+    )

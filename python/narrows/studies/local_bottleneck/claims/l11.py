@@ -1,0 +1,61 @@
+"""L11: open in the paper: what a local queue at a fixed rate does when the ISP's rate moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from narrows.runs.observed import Observed
+from narrows.studies.local_bottleneck.claims.parts import (
+    CCAS,
+    goodput_mbps,
+    isp_sojourn_ms,
+    median,
+    number,
+    tested,
+)
+from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+
+KEPT_MS = 20.0
+ROUTERS = ("remote", "local", "half", "autorate")
+PROFILES = ("lte", "leo")
+P95 = isp_sojourn_ms("down", 95)
+
+CLAIM = Claim(
+    "L11",
+    "Open: an adaptive shaper when the ISP's rate moves; several users; 5G and satellite",
+    "V.E",
+    "l11_moving_rate.py",
+)
+
+
+def judge(runs: Iterable[Observed]) -> Verdict:
+    """Is the ISP's queue within 20 ms (p95) with a local queue at fixed rates, and with CAKE's autorate?"""
+    every = list(runs)
+    numbers: list[Number] = []
+    marks: dict[str, bool] = {}
+    used: list[Observed] = []
+    for profile in PROFILES:
+        for cca in CCAS:
+            for home in ROUTERS:
+                some = tested(every, "down", profile=profile, cca=cca, home=home)
+                found, of = median(some, P95), f"{profile}, {cca}, {home}"
+                if found is None:
+                    continue
+                used += some
+                made = (number("sojourn at the ISP, p95", "ms", some, P95, of),
+                        number("goodput", "Mbit/s", some, goodput_mbps("down"), of))  # fmt: skip
+                numbers += [n for n in made if n]
+                if home != "remote":
+                    marks[of] = found <= KEPT_MS
+    if not marks:
+        return not_measured(CLAIM, "no moving rates with a local queue")
+    kept = [name for name, mark in marks.items() if mark]
+    return Verdict(
+        CLAIM,
+        graded(list(marks.values())),
+        f"the bottleneck stays at home (p95 at the ISP within {KEPT_MS:g} ms) in {len(kept)} of {len(marks)} "
+        f"cases: {'; '.join(kept) or 'none'}",
+        tuple(numbers),
+        "synthetic LTE and low Earth orbit",
+        ids(used),
+    )

@@ -1,0 +1,160 @@
+"""What the claims ask of a run: its rates, its RTTs, and how long its packets stood at the ISP and at home.
+
+A TCP flow's RTT is the base RTT and what the tap saw its packets wait: data one way, acknowledgements the
+other, at both places. The tap sees every packet; TCP_INFO a few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from narrows.metrics.rate.utilisation import largest_goodput_bps
+from narrows.metrics.statistics.arrays import Floats, clean
+from narrows.runs.observed import NO_LABEL, Observed
+from narrows.studies.verdict import Number, median_of
+
+S = 1_000_000_000
+LOADED_NS = (7 * S, 25 * S)
+"""The load, without its first two seconds."""
+CLASSES = ("CS5", "EF", "BE", "BK")
+CCAS = ("cubic", "bbr")
+
+
+def chosen(runs: Iterable[Observed], **labels: str) -> list[Observed]:
+    """Good runs of a home with these labels, each once, in a steady order."""
+    found = {
+        run.run_id: run
+        for run in runs
+        if run.ok
+        and run.link.home is not None
+        and not run.kernel_config
+        and all(run.key.get(axis, NO_LABEL) == label for axis, label in labels.items())
+    }
+    return [found[run_id] for run_id in sorted(found)]
+
+
+def tested(runs: Iterable[Observed], test: str, /, **labels: str) -> list[Observed]:
+    """Those of one of the paper's tests: "down", "up", "best_effort" or "classes"."""
+    return [run for run in chosen(runs, **labels) if _test(run) == test]
+
+
+def _test(run: Observed) -> str:
+    tools = {each.tool for each in run.plan.composites}
+    if "rrul_be" in tools:
+        return "best_effort"
+    return "classes" if "rrul" in tools else str(run.key.get("way", NO_LABEL))
+
+
+def median(runs: Sequence[Observed], quantity: Callable[[Observed], float | None]) -> float | None:
+    """The median over repetitions; None where none has it."""
+    found = values(runs, quantity)
+    return float(np.median(found)) if found.size else None
+
+
+def values(runs: Sequence[Observed], quantity: Callable[[Observed], float | None]) -> Floats:
+    """A quantity of each run that has it."""
+    return clean([value for run in runs if (value := quantity(run)) is not None])
+
+
+def number(
+    name: str, unit: str, runs: Sequence[Observed], quantity: Callable[[Observed], float | None], of: str
+) -> Number | None:
+    """The median over repetitions, with its interval."""
+    return median_of(name, unit, values(runs, quantity), of)
+
+
+def goodput_mbps(direction: str) -> Callable[[Observed], float | None]:
+    """What the load carried in a direction."""
+
+    def read(run: Observed) -> float | None:
+        found = run.figure("load", "bulk_goodput_bps", direction)
+        found = run.figure("test", "rrul_tcp_sum_bps", direction) if found is None else found
+        return None if found is None else found / 1e6
+
+    return read
+
+
+def filled(direction: str) -> Callable[[Observed], float | None]:
+    """The goodput over the most that the ISP's link lets pass."""
+
+    def read(run: Observed) -> float | None:
+        rate = goodput_mbps(direction)(run)
+        most = largest_goodput_bps(run.capacity_bps(direction, (5 * S, 25 * S)), run.link.mtu_bytes)
+        return None if rate is None else rate * 1e6 / most
+
+    return read
+
+
+def flow_rates_mbps(run: Observed, item: str, direction: str) -> Floats:
+    """The goodput of each flow of an item."""
+    found = [
+        value / 1e6
+        for (source, way, name), value in run.figures.items()
+        if name == "bulk_goodput_bps" and way == direction and source.rpartition("/")[0] == item
+    ]
+    return np.array(sorted(found), dtype=np.float64)
+
+
+def apart(run: Observed) -> float | None:
+    """How many times the slowest of the downloads the fastest is."""
+    rates = flow_rates_mbps(run, "test.down-BE", "down")
+    return float(rates.max() / rates.min()) if rates.size > 1 and rates.min() > 0 else None
+
+
+def class_rate_mbps(name: str, direction: str) -> Callable[[Observed], float | None]:
+    """The goodput of a class of RRUL."""
+
+    def read(run: Observed) -> float | None:
+        found = run.figure(f"test.{direction}-{name}", "bulk_goodput_bps", direction)
+        return None if found is None else found / 1e6
+
+    return read
+
+
+def icmp_ms(quantile: float = 0.5) -> Callable[[Observed], float | None]:
+    """ICMP's RTT under load."""
+
+    def read(run: Observed) -> float | None:
+        probe = run.probes.get("ping") or run.probes.get("test.icmp")
+        if probe is None:
+            return None
+        known = clean(probe.rtt_ms.within(LOADED_NS).value)
+        return float(np.quantile(known, quantile)) if known.size else None
+
+    return read
+
+
+def base_ms(run: Observed) -> float:
+    """The base RTT."""
+    return run.link.base_rtt_ns / 1e6
+
+
+def induced_ms(run: Observed) -> float | None:
+    """What the load adds to ICMP's RTT, in the median."""
+    found = icmp_ms()(run)
+    return None if found is None else found - base_ms(run)
+
+
+def tcp_rtt_ms(item: str, percent: int = 50) -> Callable[[Observed], float | None]:
+    """The RTT of an item's packets."""
+
+    def read(run: Observed) -> float | None:
+        waited = [
+            value
+            for (source, _, name), value in run.figures.items()
+            if name == f"sojourn_p{percent}_ms" and source in {f"{place}/{item}" for place in run.places}
+        ]
+        return base_ms(run) + sum(waited) if waited else None
+
+    return read
+
+
+def isp_sojourn_ms(direction: str, percent: int) -> Callable[[Observed], float | None]:
+    """How long packets stood in the ISP's queue, whole run."""
+
+    def read(run: Observed) -> float | None:
+        return run.figure("isp", f"sojourn_p{percent}_ms", direction)
+
+    return read

@@ -1,0 +1,193 @@
+"""The equivalents of Figures 5 to 15 of Grazia et al.: what is traded, ICMP over time, shares, and classes.
+
+Several of their figures are the same picture of another line; here a picture has all lines that were run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator
+
+from narrows.figures.conditions import group
+from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
+from narrows.figures.places_cdf import places_cdf
+from narrows.figures.style import DIRECTION, canvas, styled
+from narrows.runs.observed import Observed, label
+from narrows.studies.local_bottleneck.claims.parts import (
+    CCAS,
+    CLASSES,
+    class_rate_mbps,
+    flow_rates_mbps,
+    goodput_mbps,
+    icmp_ms,
+    tcp_rtt_ms,
+    tested,
+    values,
+)
+
+COLOUR = {"remote": "#4d4d4d", "local": "#cc79a7", "diffserv4": "#0072b2"}
+MARKER = {"cubic": "o", "bbr": "s"}
+PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
+SECTION = "The paper's figures"
+Read = Callable[[Observed], float | None]
+
+
+def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
+    """What the study's page draws, each with its section."""
+    made: list[Callable[[], Result]] = [
+        lambda: trade(runs, "fig5", "Bulk download: what is traded (Figure 5)", "down", "down"),
+        lambda: over_time(runs, "fig6", "ICMP during a CUBIC download (Figure 6)"),
+        lambda: trade(runs, "fig7", "Bulk upload: what is traded (Figure 7)", "up", "up"),
+        lambda: places_cdf(
+            tested(runs, "up"), "fig8", "Bulk upload: where packets wait (Figures 7 and 8)", "up"
+        ),
+        lambda: trade(runs, "fig9", "RRUL best effort: what is traded (Figure 9)", "best_effort", "down"),
+        lambda: shares(runs, "fig10", "RRUL best effort: the downloads' shares (Figure 10)"),
+        lambda: by_class(runs, "fig11", "RRUL best effort: the uploads' RTT (Figure 11)", "best_effort"),
+        lambda: by_class(
+            runs, "fig12", "RRUL with classes: RTTs of the uploads (Figures 12 to 15)", "classes"
+        ),
+        lambda: by_class(
+            runs, "fig13", "RRUL with classes: rates of the uploads (Figures 12, 13)", "classes", rates=True
+        ),
+        lambda: by_class(
+            runs, "fig14", "RRUL with classes: RTTs behind other queues (Figure 14)", "classes", axis="isp"
+        ),
+    ]
+    return [(SECTION, make) for make in made]
+
+
+def trade(runs: Sequence[Observed], name: str, title: str, test: str, direction: str) -> Result:
+    """Goodput against ICMP's RTT under load, a panel a profile; a bar from its 5th to its 95th percentile."""
+    shown = [r for r in tested(runs, test) if label(r, "home") in COLOUR and "profile" in r.key]
+    if not shown:
+        return Missing(name, title, "no such test with the bottleneck remote and local")
+    by = ["profile", *(["flows"] if test == "best_effort" else [])]
+    panels = list(group(shown, by).items())[:6]
+    figure, grid = canvas(-(-len(panels) // 3), min(3, len(panels)))
+    cells = [axes for row in grid for axes in row]
+    with styled():
+        for axes, (key, members) in zip(cells, panels, strict=False):
+            axes.set_title(", ".join(key))
+            for (home, cca), same in group(members, ["home", "cca"]).items():
+                _cross(axes, same, home, cca, direction)
+            axes.set_xlabel("ICMP RTT under load [ms]")
+            axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.xaxis.set_major_formatter(PLAIN)
+            axes.minorticks_off()
+        for axes in cells[len(panels) :]:
+            axes.set_visible(False)
+        for row in grid:
+            row[0].set_ylabel(f"{DIRECTION[direction]} goodput [Mbit/s]")
+        _legend(figure, cells[0], [h for h in COLOUR if any(label(r, "home") == h for r in shown)])
+    ids = run_ids(r for _, members in panels for r in members)
+    caption = (
+        "Goodput and ICMP's RTT during the load, medians over repetitions; the bar goes from the 5th to the "
+        f"95th percentile of the RTT. {count_runs(len(ids))}. {name_runs(ids)}"
+    )
+    return Drawing(name, title, caption, ids, figure)
+
+
+def _cross(axes: Axes, same: Sequence[Observed], home: str, cca: str, direction: str) -> None:
+    reads: tuple[Read, ...] = (icmp_ms(0.05), icmp_ms(0.5), icmp_ms(0.95), goodput_mbps(direction))
+    low, middle, high, rate = (values(same, read) for read in reads)
+    if not (middle.size and rate.size):
+        return
+    y = float(np.median(rate))
+    axes.plot([np.median(low), np.median(high)], [y, y], color=COLOUR[home], linewidth=1.0)
+    axes.plot([np.median(middle)], [y], MARKER[cca], color=COLOUR[home], markersize=5)
+
+
+def over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
+    """ICMP's RTT over one run, remote and local."""
+    chosen = {h: tested(runs, "down", profile="fttc-30-10", cca="cubic", home=h) for h in ("remote", "local")}
+    if not all(chosen.values()):
+        return Missing(name, title, "no CUBIC download on FTTC with both bottlenecks")
+    figure, grid = canvas(1, 1, row_in=1.9)
+    axes = grid[0][0]
+    with styled():
+        for home, some in chosen.items():
+            probe = some[0].probes["ping"]
+            axes.plot(probe.rtt_ms.t_ns / 1e9, probe.rtt_ms.value, color=COLOUR[home], label=home)
+        axes.set_xlabel("time [s]")
+        axes.set_ylabel("ICMP RTT [ms]")
+        figure.legend(loc="outside upper center", ncols=2)
+    ids = run_ids(some[0] for some in chosen.values())
+    caption = (
+        f"One repetition each, FTTC 30/10, the load from 5 to 25 s. {count_runs(len(ids))}. {name_runs(ids)}"
+    )
+    return Drawing(name, title, caption, ids, figure)
+
+
+def shares(runs: Sequence[Observed], name: str, title: str) -> Result:
+    """The goodput of each of four downloads, from the slowest to the fastest."""
+    shown = [
+        r for r in tested(runs, "best_effort", flows="4") if label(r, "home") in COLOUR and "profile" in r.key
+    ]
+    groups = list(group(shown, ["profile", "home", "cca"]).items())
+    drawn = [
+        (key, np.array([flow_rates_mbps(r, "test.down-BE", "down") for r in same])) for key, same in groups
+    ]
+    drawn = [(key, rates) for key, rates in drawn if rates.ndim == 2 and rates.size]
+    if not drawn:
+        return Missing(name, title, "no RRUL with four flows each way")
+    figure, grid = canvas(1, 1, row_in=2.0)
+    axes = grid[0][0]
+    with styled():
+        for x, ((_, home, _), rates) in enumerate(drawn):
+            height = np.median(rates, axis=0)
+            axes.bar(x + 0.2 * (np.arange(height.size) - 1.5), height, 0.18, color=COLOUR[home])
+        axes.set_xticks(range(len(drawn)), ["\n".join(key) for key, _ in drawn], fontsize=5.5)
+        axes.set_ylabel("goodput [Mbit/s]")
+    ids = run_ids(r for _, same in groups for r in same)
+    caption = (
+        "Goodput of each of four downloads, sorted; medians over repetitions of the slowest, the second, the "
+        f"third and the fastest. {count_runs(len(ids))}. {name_runs(ids)}"
+    )
+    return Drawing(name, title, caption, ids, figure)
+
+
+def by_class(
+    runs: Sequence[Observed], name: str, title: str, test: str, *, axis: str = "profile", rates: bool = False
+) -> Result:
+    """Median TCP RTT of the uploads, or their goodput, of each class."""
+    shown = [r for r in tested(runs, test) if axis in r.key and r.key.get("flows", "4") in ("4", "-")]
+    classes = CLASSES if test == "classes" else ("BE",)
+    by = [axis, *(["home"] if axis == "profile" else []), "cca"]
+    groups = list(group(shown, by).items())[:16]
+    if not groups:
+        return Missing(name, title, "no such test")
+    figure, grid = canvas(1, 1, row_in=2.2)
+    axes = grid[0][0]
+    width = 0.8 / len(classes)
+    shades = ("#d55e00", "#e69f00", "#56b4e9", "#999999")
+    with styled():
+        for n, each in enumerate(classes):
+            read = class_rate_mbps(each, "up") if rates else tcp_rtt_ms(f"test.up-{each}")
+            height = [float(np.median(v)) if (v := values(same, read)).size else np.nan for _, same in groups]
+            places = np.arange(len(groups)) + width * (n - (len(classes) - 1) / 2)
+            axes.bar(places, height, 0.9 * width, color=shades[n], label=each)
+        axes.set_xticks(range(len(groups)), ["\n".join(key) for key, _ in groups], fontsize=6)
+        axes.set_ylabel("goodput [Mbit/s]" if rates else "TCP RTT [ms]")
+        if not rates:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.yaxis.set_major_formatter(PLAIN)
+            axes.minorticks_off()
+        if len(classes) > 1:
+            figure.legend(loc="outside upper center", ncols=len(classes))
+    ids = run_ids(r for _, same in groups for r in same)
+    what = "Goodput" if rates else "Base RTT and what the tap saw packets wait, median,"
+    told = f"{count_runs(len(ids))}. {name_runs(ids)}"
+    caption = f"{what} of the uploads of each class; medians over repetitions. {told}"
+    return Drawing(name, title, caption, ids, figure)
+
+
+def _legend(figure: object, axes: Axes, homes: Sequence[str]) -> None:
+    handles = [axes.plot([], [], "-", color=COLOUR[h], label=h)[0] for h in homes]
+    handles += [axes.plot([], [], MARKER[c], color="#666666", label=c)[0] for c in CCAS]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))  # type: ignore[attr-defined]

@@ -1,0 +1,18 @@
+"""The study of the local bottleneck: what it tests, and which runs it makes."""
+
+from narrows.runs.observed import Observed
+from narrows.studies.study import Quick, Study
+
+
+def condition(run: Observed) -> tuple[str, ...]:
+    """A run's labels but for the repetition: what is measured for one claim serves the others."""
+    return tuple(f"{axis}={label}" for axis, label in sorted(run.key.items()) if axis != "seed")
+
+
+STUDY = Study(
+    title="A queue at home before the ISP's",
+    paper="Grazia, Klapez and Casoni, *Less is More: Reducing Bandwidth to Enable Queueing Control and QoS* "
+    "(Journal of Communications and Networks, 2025)",
+    quick=Quick(("l03_cubic_curve", "l07_upload_rtt"), {}),
+    condition=condition,
+)
