@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from made_up_plans import whole
 
+from made_up_plans import whole
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import as_frame, compared, parameters, summaries
 from narrows.calibrate.plain import in_short
