@@ -175,7 +175,7 @@ def test_core_scale_fits_in_less_than_four_gigabytes(tmp_path: Path) -> None:
         ),
         (
             'link = Link(rate="10 Gbit/s", queue_up=cake(memlimit="5 GB"))\nx = bulk(duration="1 s")',
-            "the memlimit of cake .up. is 5000000000; a qdisc takes at most 4294967295",
+            "the memory limit of cake .up. is 5000000000; a qdisc takes at most 4294967295",
         ),
         (
             'link = Link(rate="10 Gbit/s", queue=fq_codel(memory_limit="4 GiB"))\nx = bulk(duration="1 s")',

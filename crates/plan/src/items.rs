@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use serde::de::IgnoredAny;
 use serde::Deserialize;
-use serde_json::Value;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -114,13 +114,13 @@ pub struct Command {
     pub background: bool,
     pub ready: Option<Ready>,
     #[serde(default)]
-    pub endpoints: Value,
+    pub endpoints: IgnoredAny,
     #[serde(default)]
-    pub programs: Value,
+    pub programs: IgnoredAny,
     #[serde(default)]
-    pub files: Value,
+    pub files: IgnoredAny,
     #[serde(default)]
-    pub memory_bytes: u64,
+    pub memory_bytes: IgnoredAny,
     pub start: Start,
     pub stop: Option<Stop>,
 }
