@@ -15,6 +15,7 @@ from typing import Any
 import flent.resultset
 import polars as pl
 import pytest
+from store_fakes import plan_dict
 
 from narrows.errors import StoreError
 from narrows.flent import file as flent_file
@@ -32,11 +33,7 @@ def stored(out: Path) -> results.Results:
     20 ms RTT, every tenth packet lost; both at the tapped bottleneck."""
     directory = out / RUN
     directory.mkdir(parents=True)
-    plan = {
-        "wall_clock_ns": 1_767_225_600_000_000_000,
-        "epoch_monotonic_ns": 3_000_000_000,
-        "traffic": [{"id": "flow", "kind": "tcp_bulk"}, {"id": "probe", "kind": "udp_probe", "dscp": 0}],
-    }
+    plan = plan_dict(wall_clock_ns=1_767_225_600_000_000_000, epoch_monotonic_ns=3_000_000_000)
     (directory / "plan.json").write_text(json.dumps(plan))
     manifest = {
         "run_id": RUN, "status": "ok", "experiment": "made_up", "question": "Is it?", "key": {"seed": "0"},

@@ -57,7 +57,8 @@ def _of_format_1(plan: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **plan,
         "format": 2,
-        "link": _link(plan),
+        "link": (link := _link(plan)),
+        **_moving(link),
         "sysctls": _asked_for(plan),
         "needs": {"qdiscs": _qdiscs(plan), "default_ccas": _default_ccas(plan)},
         "traffic": [_item(item, owners[item["id"]]) for item in plan["traffic"]],
@@ -233,6 +234,19 @@ def _direction(plan: Mapping[str, Any], way: Mapping[str, Any], name: str) -> di
         "splits_super_packets": keeps is not None and keeps not in words,
         "changes": list(_changes(plan, way, name)),
     }
+
+
+def _moving(link: Mapping[str, Any]) -> dict[str, Any]:
+    """The truth of the rate where commands changed it; nothing where it stayed."""
+    steps: dict[str, list[dict[str, int]]] = {}
+    for name in ("down", "up"):
+        rates = [(0, link[name]["rate_bps"])]
+        rates += [(each["at_ns"], each["rate_bps"]) for each in link[name]["changes"]]
+        changed = [
+            one for n, one in enumerate(rates) if one[1] is not None and (not n or one[1] != rates[n - 1][1])
+        ]
+        steps[name] = [{"at_ns": at, "rate_bps": bps} for at, bps in changed] if len(changed) > 1 else []
+    return {"moving": {"shapers": [], **steps}} if any(steps.values()) else {}
 
 
 def _counted(way: Mapping[str, Any]) -> dict[str, Any] | None:
