@@ -17,13 +17,15 @@ from narrows.figures.latency_by_rate import probe_latency_by_rate
 from narrows.figures.latency_cdf import latency_cdf
 from narrows.figures.places_cdf import places_cdf
 from narrows.figures.settling import fairness_over_time, shares_over_time
+from narrows.figures.side_by_side import draw as draw_side_by_side
 from narrows.figures.sojourn_cdf import sojourn_cdf
 from narrows.figures.sojourn_time import sojourn_over_time
 from narrows.figures.style import DIRECTION
 from narrows.figures.throughput import throughput_by_rate, utilisation_by_rate
 from narrows.figures.topology import topology
+from narrows.report.answer import answer
 from narrows.report.deviations import deviations
-from narrows.report.page import PageFigure, page
+from narrows.report.page import ANSWER, PageFigure, page
 from narrows.report.table import summary
 from narrows.runs.observed import NO_LABEL, Observed, label
 
@@ -70,6 +72,7 @@ def build(
         page(
             name=name,
             runs=runs,
+            answer=answer(good),
             figures=drawn.figures,
             missing=drawn.missing,
             table=summary(good),
@@ -113,6 +116,7 @@ def draw(
 def _figures(
     runs: Sequence[Observed], good: Sequence[Observed]
 ) -> Iterator[tuple[str, Callable[[], Result]]]:
+    yield ANSWER, lambda: draw_side_by_side(good, "side_by_side", "All conditions side by side")
     yield "Set-up", lambda: topology(runs, "topology", "Topology")
     yield "Throughput", lambda: throughput_by_rate(good, "throughput", "Throughput by rate and queue")
     yield "Throughput", lambda: utilisation_by_rate(good, "utilisation", "Utilisation by rate and queue")

@@ -12,9 +12,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from narrows.figures.drawing import Missing
+from narrows.report.answer import Answer
 from narrows.report.table import Table
 from narrows.runs.observed import Observed
 
+ANSWER = "Answer"
+"""The section of the figure that a page begins with."""
 PIXELS_PER_CSS = 1.42  # of the page's width at 200 dpi: 1000
 
 
@@ -72,6 +75,7 @@ def page(
     *,
     name: str,
     runs: Sequence[Observed],
+    answer: Answer | None,
     figures: Sequence[PageFigure],
     missing: Sequence[Missing],
     table: Table,
@@ -88,13 +92,15 @@ def page(
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
-    sections = list(dict.fromkeys(f.section for f in figures))
+    sections = [name for name in dict.fromkeys(f.section for f in figures) if name != ANSWER]
     kernels = sorted({_kernel(r) for r in runs})
     return environment.get_template("report.html.j2").render(
         name=name,
         asked=_asked(runs),
         good=[r for r in runs if r.ok],
         failed=[r for r in runs if not r.ok],
+        answer=answer,
+        first=[f for f in figures if f.section == ANSWER],
         sections=[(s, [f for f in figures if f.section == s]) for s in sections],
         missing=missing,
         table=table,

@@ -1,0 +1,172 @@
+"""The answer of an experiment in at most three sentences: its conditions side by side, in plain words.
+
+A sentence each for throughput, latency under load and RPM, if they were measured. It names all conditions
+where there are few, else the best, the worst and the axis that separates them most. It only words what
+`figures.side_by_side` gathered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from narrows.figures.side_by_side import (
+    Column,
+    Key,
+    SideBySide,
+    condition_name,
+    number,
+    separating,
+    side_by_side,
+    with_interval,
+)
+from narrows.metrics.rate.utilisation import largest_goodput_bps
+from narrows.runs.headline import WHOLE, Quantity
+from narrows.runs.observed import Observed, label
+
+MOST_NAMED = 3
+"""Conditions that a sentence can name one by one."""
+ALIKE = 0.02
+"""Medians that lie no further apart than this share of the largest are told as one."""
+FOR_AN_INTERVAL = 6
+_DURING = {"down": "during the download", "up": "during the upload", WHOLE: "under load"}
+_WAY = {"down": "download ", "up": "upload ", WHOLE: ""}
+_BEST = {True: "was highest", False: "was shortest"}
+_WORST = {True: "lowest", False: "longest"}
+"""By whether more of it is better."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The sentences, and what one must know to read their numbers."""
+
+    sentences: tuple[str, ...]
+    note: str
+
+
+def answer(runs: Sequence[Observed]) -> Answer | None:
+    """What came out, in words; None where no run has a speed test or a load whose rate is known."""
+    every = side_by_side(runs)
+    if every is None:
+        return None
+    by_quantity: dict[str, list[Column]] = {}
+    for column in every.columns:
+        by_quantity.setdefault(column.quantity.name, []).append(column)
+    few = len(every.keys) <= MOST_NAMED
+    said = [(_all if few else _ends)(every, columns) for columns in by_quantity.values()]
+    return Answer(tuple(said), _note(every))
+
+
+def _all(every: SideBySide, columns: Sequence[Column]) -> str:
+    """Every condition with its number."""
+    parts = [
+        f"{_subject(column)} {_verb(column)} {_join([_of(every, column, key) for key in every.keys if key in column.values])}"
+        for column in columns
+    ]
+    return _sentence(parts)
+
+
+def _of(every: SideBySide, column: Column, key: Key) -> str:
+    text = with_interval(column.of(key), _unit(column.quantity))
+    return f"{text} with {condition_name(every.axes, key)}" if every.axes else text
+
+
+def _ends(every: SideBySide, columns: Sequence[Column]) -> str:
+    """The best and the worst condition, and what separates them."""
+    parts, widest, separator = [], 0.0, ""
+    for raw in columns:
+        column, unit = _comparable(every, raw)
+        ordered = sorted(column.values, key=column.median)
+        low, high = column.median(ordered[0]), column.median(ordered[-1])
+        if high - low <= ALIKE * abs(high):
+            span = " to ".join(dict.fromkeys((number(low), number(high))))
+            parts.append(f"{_subject(raw)} {_verb(raw)} much the same under all {len(ordered)} conditions ({span} {unit})")
+            continue
+        more = column.quantity.more_is_better
+        best, worst = (ordered[-1], ordered[0]) if more else (ordered[0], ordered[-1])
+        parts.append(
+            f"{_subject(raw)} {_BEST[more]} with {condition_name(every.axes, best)} "
+            f"({with_interval(column.of(best), unit)}) and {_WORST[more]} with "
+            f"{condition_name(every.axes, worst)} ({with_interval(column.of(worst), unit)})"
+        )
+        axis, medians = separating(column, every.axes)[0]
+        (least, lowest), (most, highest) = medians[0], medians[-1]
+        if (most - least) / max(abs(most), abs(least)) > widest:
+            widest = (most - least) / max(abs(most), abs(least))
+            way = f", {_DURING[raw.direction]}" if len(columns) > 1 else ""
+            separator = (
+                f"what separates the conditions most is {axis} (median {number(least)} {unit} with {lowest}, "
+                f"{number(most)} {unit} with {highest}{way})"
+            )
+    return _sentence([*parts, separator] if separator else parts)
+
+
+def _comparable(every: SideBySide, column: Column) -> tuple[Column, str]:
+    """The same column without what the conditions set themselves: a share of the rate where rates differ,
+    delay above the base RTT where base RTTs differ."""
+    quantity, way = column.quantity, column.direction
+    if quantity.name == "throughput" and len({run.configured_bps(way) for run in every.runs}) > 1:
+        if all(run.configured_bps(way) for run in every.runs):
+            return _changed(every, column, _percent), "% of what the link carries"
+    if quantity.unit == "ms" and len({run.link.base_rtt_ns for run in every.runs}) > 1:
+        return _changed(every, column, _above_base), "ms above the base RTT"
+    return column, _unit(quantity)
+
+
+def _changed(every: SideBySide, column: Column, change: Callable[[Observed, str, float], float]) -> Column:
+    values: dict[Key, list[float]] = {}
+    for run in every.runs:
+        value = column.quantity.of(run, column.direction)
+        if value is not None:
+            key = tuple(label(run, axis) for axis in every.axes)
+            values.setdefault(key, []).append(change(run, column.direction, value))
+    return replace(column, values={key: tuple(some) for key, some in values.items()})
+
+
+def _percent(run: Observed, direction: str, mbps: float) -> float:
+    return 100 * mbps * 1e6 / largest_goodput_bps(run.rate_bps(direction), run.link.mtu_bytes)
+
+
+def _above_base(run: Observed, _direction: str, latency_ms: float) -> float:
+    return latency_ms - run.link.base_rtt_ns / 1e6
+
+
+def _subject(column: Column) -> str:
+    during = _DURING[column.direction]
+    return {
+        "throughput": f"{_WAY[column.direction]}throughput",
+        "latency under load": f"a round trip {during}",
+        "RPM": f"responsiveness {during}",
+    }[column.quantity.name]
+
+
+def _verb(column: Column) -> str:
+    return "took" if column.quantity.unit == "ms" else "was"
+
+
+def _unit(quantity: Quantity) -> str:
+    return "RPM" if quantity.name == "RPM" else quantity.unit
+
+
+def _sentence(parts: Sequence[str]) -> str:
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _join(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _note(every: SideBySide) -> str:
+    counts = sorted({len(some) for column in every.columns for some in column.values.values()})
+    runs = "1 run" if counts == [1] else f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} runs"
+    what = f"Each number is of {runs}" if counts == [1] else f"Each number is the median of n = {runs}"
+    sure = (
+        "with its 95 % interval in brackets"
+        if counts[0] >= FOR_AN_INTERVAL
+        else f"without a 95 % interval: that needs {FOR_AN_INTERVAL} runs of a condition"
+        if counts[-1] < FOR_AN_INTERVAL
+        else f"with its 95 % interval in brackets where there are {FOR_AN_INTERVAL} runs"
+    )
+    sources = dict.fromkeys(column.quantity.source for column in every.columns)
+    return f"{what}, {sure}; {'; '.join(sources)}."

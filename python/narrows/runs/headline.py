@@ -1,0 +1,87 @@
+"""The three quantities that a person asks of a link first: throughput, latency under load, responsiveness.
+
+Each is one number of a run and a direction, None where it was not measured. Pages say them before all else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from narrows.runs.observed import DIRECTIONS, Observed
+from narrows.tools import reading, registry
+from narrows.tools.reading import Reading
+
+WHOLE = ""
+"""The direction of a number that is of no direction."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity, and how it is read of a run and a direction ("down", "up" or `WHOLE`)."""
+
+    name: str
+    unit: str
+    more_is_better: bool
+    source: str
+    """What the number is, for a note."""
+    of: Callable[[Observed, str], float | None]
+
+
+def quantities(runs: Sequence[Observed]) -> list[Quantity]:
+    """The three, in order. Latency is the probe's where a run has one, else that of the test's own packets:
+    the two are never mixed."""
+    probed = any(_probe_ms(run, way) is not None for run in runs for way in DIRECTIONS)
+    return [
+        Quantity("throughput", "Mbit/s", True, "throughput as the test itself reported it", _mbps),
+        Quantity(
+            "latency under load",
+            "ms",
+            False,
+            "a run's latency is the median round trip of the probe while that direction was loaded"
+            if probed
+            else "a run's latency is the median RTT of the test's own connection",
+            _probe_ms if probed else _own_ms,
+        ),
+        Quantity("RPM", "1/min", True, "RPM (round trips per minute) as the test itself reported it", _rpm),
+    ]
+
+
+def _mbps(run: Observed, direction: str) -> float | None:
+    test = run.shown.get(direction)
+    return None if test is None else test.rate_mbps
+
+
+def _probe_ms(run: Observed, direction: str) -> float | None:
+    rtt = run.probe_rtt_ms(direction) if direction in run.shown else np.empty(0)
+    return float(np.median(rtt)) if rtt.size else None
+
+
+def _own_ms(run: Observed, direction: str) -> float | None:
+    return run.quantity("test_rtt_p50_ms", direction) if direction in run.tests else None
+
+
+def _rpm(run: Observed, direction: str) -> float | None:
+    found = sorted(
+        (source, value)
+        for (source, way, name), value in run.figures.items()
+        if name in _rpm_names() and (way or WHOLE) == direction
+    )
+    return found[0][1] if found else None
+
+
+@cache
+def _rpm_names() -> frozenset[str]:
+    """The first figure of each tool that reads responsiveness: its own headline."""
+    firsts = (
+        next((name for name, of in each.FIGURES.items() if _is_rpm(of)), None)
+        for each in registry.parts(registry.READINGS)
+    )
+    return frozenset(name for name in firsts if name is not None)
+
+
+def _is_rpm(of: Reading | str) -> bool:
+    return isinstance(of, Reading) and of.quantity == reading.RPM
