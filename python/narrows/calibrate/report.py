@@ -11,6 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from narrows.calibrate import by_test
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import as_frame
 from narrows.calibrate.figures import figures
@@ -82,6 +83,8 @@ def _page(found: Calibration, drawn: list[PageFigure], missing: list[Missing]) -
         runs=found.runs.height,
         failed=found.failed.select("run_id", "tool", "error").rows(),
         tools=found.tools,
+        about=by_test.heading(found),
+        lines=by_test.lines(found),
         link=link(found),
         short=in_short(found),
         several=found.table["condition"].n_unique() > 1,

@@ -193,10 +193,15 @@ def one(
 
 
 def show(console: Console, found: Calibration) -> None:
-    """Each tool's own answers, what they cost, and the answer in plain words."""
+    """A line a test, best first; each tool's own answers, what they cost, and what that is in plain words."""
+    from narrows.calibrate import by_test
     from narrows.calibrate.plain import in_short, link
     from narrows.calibrate.tables import answers, cost_rows
 
+    console.print(by_test.heading(found), soft_wrap=True)
+    for number, line in enumerate(by_test.lines(found), start=1):
+        console.print(f"{number}. {line.tool}: {line.text}", soft_wrap=True)
+    console.print()
     columns, rows = answers(found)
     console.print(table(columns, rows))
     for tool, reason in found.left_out:

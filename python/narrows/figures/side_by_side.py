@@ -28,7 +28,7 @@ MOST_WRITTEN = 16
 """Rows that have room for their numbers."""
 LOG_FROM = 8.0
 """A panel whose largest median is so many times its smallest has a logarithmic axis."""
-INCHES_A_ROW = 0.3
+INCHES_A_ROW, INCHES_A_BARE_ROW = 0.3, 0.19
 _LOOK = {"down": ("#0072b2", "o", "download"), "up": ("#d55e00", "s", "upload"), WHOLE: ("#333333", "D", "")}
 _SPELT_OUT = ("queue", "tool")
 """Axes whose labels need no name before them."""
@@ -123,9 +123,8 @@ def draw(runs: Sequence[Observed], name: str, title: str) -> Result:
     shown = _fewer(every)
     panels = list(dict.fromkeys(column.quantity.name for column in shown.columns))
     rows = len(shown.keys)
-    figure, grid = canvas(
-        1, len(panels), PAGE_IN, max(1.0, INCHES_A_ROW * rows + 0.7), sharey=True
-    )
+    inches = INCHES_A_ROW if rows <= MOST_WRITTEN else INCHES_A_BARE_ROW
+    figure, grid = canvas(1, len(panels), PAGE_IN, inches * rows + 0.7, sharey=True)
     names = [condition_name(shown.axes, key) or "all runs" for key in shown.keys]
     with styled():
         for axes, panel in zip(grid[0], panels, strict=True):
@@ -187,9 +186,9 @@ def _panel(axes: Axes, shown: SideBySide, own: Sequence[Column]) -> None:
     else:
         axes.set_xlim(left=0)
     quantity = own[0].quantity
-    unit = f" [{quantity.unit}]" if quantity.name != "RPM" else " [round trips/min]"
-    axes.set_xlabel(f"{quantity.name}{unit}")
-    axes.set_title(f"{_capital(quantity.name)} ({'more' if quantity.more_is_better else 'less'} is better)")
+    unit = "round trips/min" if quantity.unit == "1/min" else quantity.unit
+    axes.set_xlabel(f"{unit}, {'more' if quantity.more_is_better else 'less'} is better")
+    axes.set_title(_capital(quantity.name))
     axes.grid(True, axis="x")
     axes.tick_params(axis="y", length=0)
 

@@ -28,6 +28,9 @@ MOST_NAMED = 3
 """Conditions that a sentence can name one by one."""
 ALIKE = 0.02
 """Medians that lie no further apart than this share of the largest are told as one."""
+SEPARATES = 0.33
+"""An axis whose labels' medians lie less far apart, as a share of what lies between the best and the worst
+condition, is not said to separate them."""
 FOR_AN_INTERVAL = 6
 _DURING = {"down": "during the download", "up": "during the upload", WHOLE: "under load"}
 _WAY = {"down": "download ", "up": "upload ", WHOLE: ""}
@@ -91,8 +94,9 @@ def _ends(every: SideBySide, columns: Sequence[Column]) -> str:
         )
         axis, medians = separating(column, every.axes)[0]
         (least, lowest), (most, highest) = medians[0], medians[-1]
-        if (most - least) / max(abs(most), abs(least)) > widest:
-            widest = (most - least) / max(abs(most), abs(least))
+        share = (most - least) / (high - low)
+        if share > max(widest, SEPARATES):
+            widest = share
             way = f", {_DURING[raw.direction]}" if len(columns) > 1 else ""
             separator = (
                 f"what separates the conditions most is {axis} (median {number(least)} {unit} with {lowest}, "

@@ -14,11 +14,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2 import PrefixLoader as Prefixes
 
 from narrows.figures.drawing import Result
+from narrows.figures.side_by_side import draw as side_by_side
 from narrows.report.build import Built, draw
 from narrows.report.deviations import deviations
-from narrows.report.page import number
+from narrows.report.page import ANSWER, number
 from narrows.runs.observed import Observed
-from narrows.studies.find import experiments, study
+from narrows.studies.find import claims, experiments, study
 from narrows.studies.ledger import deciding, measured, sentence
 from narrows.studies.verdict import Verdict, Word, written
 
@@ -38,19 +39,63 @@ def figures(name: str, runs: Sequence[Observed]) -> Makers:
 
 
 def answer(verdicts: Sequence[Verdict], runs: Sequence[Observed], name: str) -> list[str]:
-    """What came out, in a few sentences."""
-    by_word: dict[Word, list[str]] = {}
-    for v in verdicts:
-        by_word.setdefault(v.verdict, []).append(v.claim.id)
-    told = [f"{word}: {', '.join(ids)}" for word, ids in by_word.items() if word != "not measured"]
-    unknown = by_word.get("not measured", [])
+    """What came out, in at most three sentences: how many claims hold, the headline claim, and on what that
+    rests."""
+    decided = [v for v in verdicts if v.verdict != "not measured"]
     found = measured(verdicts, runs)
     sentences = [
-        sentence("; ".join(told)) if told else "",
-        f"Not measured yet: {', '.join(unknown)}." if unknown else "",
-        f"Runs that they rest on: {found[name]}." if name in found else "No run decides any claim yet.",
+        _counts(verdicts),
+        *(_headline(v) for v in decided if v.claim.id == study(name).headline),
+        f"Runs that the verdicts rest on: {found[name]}."
+        if name in found
+        else "No run decides any claim yet.",
     ]
     return [each for each in sentences if each]
+
+
+_SAID: dict[Word, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "holds in part": ("holds in part", "hold in part"),
+    "does not hold here": ("does not hold here", "do not hold here"),
+    "not testable here": ("cannot be tested here", "cannot be tested here"),
+    "not measured": ("was not measured", "were not measured"),
+}
+_WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
+
+
+def _counts(verdicts: Sequence[Verdict]) -> str:
+    """`Of twelve claims, four hold (R2, R3, …), seven hold in part (…) and one was not measured (R12).`"""
+    by_word = {word: [v.claim.id for v in verdicts if v.verdict == word] for word in _SAID}
+    parts = [
+        f"{_count(len(ids))} {_SAID[word][len(ids) > 1]} ({', '.join(ids)})"
+        for word, ids in by_word.items()
+        if ids
+    ]
+    told = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    claims = "claim" if len(verdicts) == 1 else "claims"
+    return f"Of {_count(len(verdicts))} {claims}, {told}."
+
+
+def _count(number: int) -> str:
+    return _WORDS[number] if number < len(_WORDS) else str(number)
+
+
+def _headline(v: Verdict) -> str:
+    """The claim as it was made, the verdict, and the number or two that decide it."""
+    text = v.claim.text[:1].upper() + v.claim.text[1:]
+    numbers = "; ".join(str(n) for n in deciding(v)[:2])
+    return f"The headline claim {v.claim.id}, “{text}”, {_SAID[v.verdict][0]}: {numbers or v.reason}."
+
+
+def _first(name: str, runs: Sequence[Observed], made: Makers) -> Makers:
+    """What the page draws: the headline's figure, then all others."""
+    of = study(name)
+    stems = {module.CLAIM.name for module in claims(name) if module.CLAIM.id == of.headline}
+    own = [run for run in runs if run.ok and run.experiment in stems]
+    if not of.headline_figure and own:
+        title = f"What {of.headline} was decided on: its conditions side by side"
+        return ((ANSWER, lambda: side_by_side(own, "side_by_side", title)), *made)
+    return made
 
 
 def build(
@@ -61,7 +106,10 @@ def build(
     progress: Callable[[str], None] | None = None,
 ) -> Built:
     """Write OUT/report.html and OUT/figures/*; `progress` hears the name of each figure as it is drawn."""
-    drawn = draw(figures(name, runs), out / "figures", progress)
+    drawn = draw(_first(name, runs, figures(name, runs)), out / "figures", progress)
+    headline = study(name).headline_figure
+    first = [f for f in drawn.figures if f.section == ANSWER or f.name == headline]
+    others = [f for f in drawn.figures if f not in first]
     environment = Environment(
         loader=Prefixes(
             {
@@ -77,7 +125,7 @@ def build(
     environment.filters |= {"number": number, "written": written, "sentence": sentence, "deciding": deciding}
     known = experiments(name)
     counts = Counter(run.experiment for run in runs if run.ok)
-    sections = list(dict.fromkeys(figure.section for figure in drawn.figures))
+    sections = list(dict.fromkeys(figure.section for figure in others))
     html = out / "report.html"
     out.mkdir(parents=True, exist_ok=True)
     html.write_text(
@@ -86,7 +134,8 @@ def build(
             study=study(name),
             answer=answer(verdicts, runs, name),
             verdicts=verdicts,
-            sections=[(s, [f for f in drawn.figures if f.section == s]) for s in sections],
+            first=first,
+            sections=[(s, [f for f in others if f.section == s]) for s in sections],
             missing=drawn.missing,
             deviations=deviations(runs),
             experiments=[(stem, counts[stem]) for stem in known if counts[stem]],

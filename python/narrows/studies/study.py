@@ -37,6 +37,10 @@ class Study:
     """The labels among these that --size names; None: the study has no sizes."""
     size_axes: tuple[str, ...] = ()
     default_size: str = ""
+    headline: str = ""
+    """The claim that its page tells first, by its id."""
+    headline_figure: str = ""
+    """The figure that its page begins with, by its name; empty: the conditions of that claim side by side."""
     condition: Callable[[Observed], Hashable] | None = None
     """What makes two runs repetitions of one condition, to tell which conditions of a claim's experiment were
     not measured; None where the claims say that themselves."""

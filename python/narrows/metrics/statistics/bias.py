@@ -37,6 +37,7 @@ class Bias:
     worst: float  # the error of largest magnitude, with its sign
     relative_median: float | None
     relative_iqr: float | None
+    relative_interval: Interval | None = None
 
 
 def bias(reading: Values, truth: Values) -> Bias | None:
@@ -61,4 +62,5 @@ def bias(reading: Values, truth: Values) -> Bias | None:
         worst=float(error[np.argmax(np.abs(error))]),
         relative_median=None if quartiles is None else float(quartiles[1]),
         relative_iqr=float(quartiles[2] - quartiles[0]) if quartiles is not None and several else None,
+        relative_interval=quantile_interval(relative) if enough else None,
     )

@@ -16,4 +16,6 @@ STUDY = Study(
     "(arXiv 2511.19213)",
     quick=Quick(("aqm_study",), {"rate": ("100Mbit", "200Mbit")}),
     condition=condition,
+    headline="R8",
+    headline_figure="paper_fig8",
 )

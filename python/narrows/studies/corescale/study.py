@@ -33,4 +33,6 @@ STUDY = Study(
     size_of=of_size,
     size_axes=("setting", "size"),
     default_size="edge",
+    headline="T5",
+    headline_figure="chapter3_fig_3_4",
 )

@@ -15,4 +15,5 @@ STUDY = Study(
     "ICCRG)",
     quick=Quick(("c2_docsis_pie",), {"rate": ("25Mbit",)}),
     condition=condition,
+    headline="C2",
 )
