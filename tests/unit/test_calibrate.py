@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 
 from made_up_plans import whole
+from narrows.calibrate import by_test
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import as_frame, compared, parameters, summaries
 from narrows.calibrate.plain import in_short
@@ -309,6 +311,46 @@ def test_the_answer_is_given_in_plain_words_with_what_is_not_known() -> None:
         in both["Latency that others met"]
     )
     assert both["How sure"].endswith("A 95 % interval of a median needs 6 seeds.")
+
+
+def test_the_first_words_are_a_line_for_each_test_the_nearest_to_the_truth_first() -> None:
+    def rows(tool: str, seeds: int, **read: float) -> list[dict[str, Any]]:
+        of = {
+            "latency": (LATENCY, "NDT7 latency (MinRTT)", 5.0),
+            "rate": (THROUGHPUT, "NDT7 throughput", 9e6),
+        }
+        return [
+            {"run_id": f"{tool}{seed}", "tool": tool, "quantity": of[name][0], "metric": of[name][1],
+             "value": value, "truth": of[name][2], "condition": "x"}
+            for seed in range(seeds) for name, value in read.items()
+        ]  # fmt: skip
+
+    # truths are joined by run: throughput and latency of one run would share one here, so each has its own
+    far, near, mute = (
+        rows("far", 6, rate=8.1e6),
+        rows("near", 1, rate=9.09e6),
+        rows("mute", 1, latency=28.0),
+    )
+    found = calibrated([*far, *near, *mute], seeds=1)
+    found = replace(
+        found,
+        runs=found.runs.with_columns(link_queue=pl.lit("cake")),
+        left_out=(("own", "ran (1), and declares no answer"),),
+    )
+    assert by_test.heading(found) == "How far off is each speed test behind cake? Best first:"
+    assert [(line.tool, line.text) for line in by_test.lines(found)] == [
+        ("near", "throughput 1.0 % too high down; says nothing of latency under load (n = 1)"),
+        (
+            "mute",
+            "says nothing of throughput; latency, shown as NDT7 latency (MinRTT), 3.0 ms too high down (n = 1)",
+        ),
+        (
+            "far",
+            "throughput 10.0 % too low down [−10.0 % to −10.0 %]; says nothing of latency under load (n = 6)",
+        ),
+        ("own", "ran (1), and declares no answer"),
+    ]
+    assert "against what other traffic's packets met in the queue" in by_test.note(found)
 
 
 def test_packets_are_parted_by_hop_direction_and_party_in_order_of_time() -> None:

@@ -51,7 +51,7 @@ def test_the_page_loads_nothing_from_elsewhere(report: tuple[Path, str]) -> None
 def test_every_figure_is_a_png_a_pdf_and_a_caption_that_names_its_runs(report: tuple[Path, str]) -> None:
     out, html = report
     pngs = sorted((out / "figures").glob("*.png"))
-    assert len(pngs) == 15  # topology, 2 throughput, 2 latency, 4 over time, 5 queue, glitches
+    assert len(pngs) == 16  # side by side, topology, 2 throughput, 2 latency, 4 over time, 5 queue, glitches
     for png in pngs:
         assert png.with_suffix(".pdf").stat().st_size > 1000
         facts = json.loads(png.with_suffix(".json").read_text())

@@ -16,9 +16,7 @@ from narrows.calibrate.readings import declared
 from narrows.calibrate.tables import in_unit, of_tools
 from narrows.metrics.statistics.interval import Interval
 from narrows.spec.under_test import VARIED
-from narrows.tools.reading import RPM, THIRD, Reading
-
-_WAYS = {"down": "download", "up": "upload"}
+from narrows.tools.reading import THIRD, Reading
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,21 @@ def heading(found: Calibration) -> str:
     """What the lines are about, and in which order they stand."""
     queues = found.runs["link_queue"].drop_nulls().unique(maintain_order=True).to_list()
     behind = f" behind {', '.join(map(str, queues))}" if queues else ""
+    return f"How far off is each speed test{behind}? Best first:"
+
+
+def note(found: Calibration) -> str:
+    """How to read the lines."""
+    truths = {s.whose for s in of_tools(found) if not s.relative}
+    met = "what other traffic's packets met" if THIRD in truths else "what the test's own packets met"
+    few = any(s.bias.median_interval is None for s in of_tools(found))
+    sure = (
+        "95 % interval in brackets, where there are six runs or more" if few else "95 % interval in brackets"
+    )
+    against = f", of latency against {met} in the queue" if truths else ""
     return (
-        f"How far off is each speed test{behind}? Best first, by its place in throughput and its place in "
-        "latency; medians over n runs with their 95 % interval."
+        f"Errors are medians of n runs in each direction ({sure}): of throughput as a share of the capacity "
+        f"that was left{against}. A test's place is its places in throughput and in latency together."
     )
 
 
@@ -84,35 +94,30 @@ def _place(tool: str, every: dict[str, list[Summary]]) -> int:
 
 
 def _text(rates: Sequence[Summary], delays: Sequence[Summary]) -> str:
-    parts = [_part("throughput", rates)] if rates else ["says nothing of throughput"]
-    if delays:
-        of = "what others met" if delays[0].whose == THIRD else "what its own packets met"
-        name = "the round trip of its RPM" if delays[0].quantity == RPM else "latency under load"
-        parts.append(_part(f"{name}, against {of},", delays))
-    else:
-        parts.append("says nothing of latency under load")
+    parts = [
+        f"throughput {_each(rates)}" if rates else "says nothing of throughput",
+        f"latency, shown as {delays[0].metric}, {_each(delays)}"
+        if delays
+        else "says nothing of latency under load",
+    ]
     counts = sorted({s.bias.n for s in (*rates, *delays)})
     return f"{'; '.join(parts)} (n = {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))})"
 
 
-def _part(name: str, some: Sequence[Summary]) -> str:
-    """`throughput 1.2 % too low [−1.4 to −1.1 %] in the download and right in the upload`."""
-    texts = [f"{_off(s)} in the {_WAYS.get(s.direction, s.direction)}" for s in some]
-    return f"{name} {' and '.join(texts)}"
+def _each(some: Sequence[Summary]) -> str:
+    """`1.2 % too low down [−1.4 % to −1.1 %], 0.0 % off up`."""
+    return ", ".join(_off(s) for s in some)
 
 
 def _off(one: Summary) -> str:
     text = str(in_unit(one, one.typical))
     amount = text.lstrip("+−")
-    how = "exact to the digit" if text == amount else f"{amount} too {'high' if text[0] == '+' else 'low'}"
+    how = "off" if text == amount else f"too {'high' if text[0] == '+' else 'low'}"
     interval = one.bias.relative_interval if one.relative else one.bias.median_interval
-    return f"{how}{_between(one, interval)}"
+    return f"{amount} {how} {one.direction}{_between(one, interval)}"
 
 
 def _between(one: Summary, interval: Interval | None) -> str:
     if interval is None:
         return ""
     return f" [{in_unit(one, interval.low)} to {in_unit(one, interval.high)}]"
-
-
-

@@ -84,6 +84,7 @@ def _page(found: Calibration, drawn: list[PageFigure], missing: list[Missing]) -
         failed=found.failed.select("run_id", "tool", "error").rows(),
         tools=found.tools,
         about=by_test.heading(found),
+        note=by_test.note(found),
         lines=by_test.lines(found),
         link=link(found),
         short=in_short(found),

@@ -201,6 +201,7 @@ def show(console: Console, found: Calibration) -> None:
     console.print(by_test.heading(found), soft_wrap=True)
     for number, line in enumerate(by_test.lines(found), start=1):
         console.print(f"{number}. {line.tool}: {line.text}", soft_wrap=True)
+    console.print(by_test.note(found), soft_wrap=True)
     console.print()
     columns, rows = answers(found)
     console.print(table(columns, rows))

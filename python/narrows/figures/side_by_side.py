@@ -139,7 +139,9 @@ def draw(runs: Sequence[Observed], name: str, title: str) -> Result:
         f"{count_runs(len(every.runs))}. Marks are medians over the runs, small dots the runs; "
         "thick lines, and brackets beside the median, are the median's 95 % interval by order statistics "
         "(none with fewer than six runs). "
-        + "".join(f"{_capital(q.source)}. " for q in {c.quantity.name: c.quantity for c in shown.columns}.values())
+        + "".join(
+            f"{_capital(q.source)}. " for q in {c.quantity.name: c.quantity for c in shown.columns}.values()
+        )
         + (f"To fit one sheet, runs that differ in {', '.join(pooled)} are one row here. " if pooled else "")
     )
     return Drawing(name, title, f"{caption}{name_runs(run_ids(every.runs))}", run_ids(every.runs), figure)
@@ -196,7 +198,15 @@ def _panel(axes: Axes, shown: SideBySide, own: Sequence[Column]) -> None:
 def _legend(figure: Figure, shown: SideBySide) -> None:
     ways = [way for way in (*DIRECTIONS, WHOLE) if any(c.direction == way for c in shown.columns)]
     handles = [
-        Line2D([], [], color=_LOOK[way][0], marker=_LOOK[way][1], markersize=4, linewidth=2.2, label=_LOOK[way][2])
+        Line2D(
+            [],
+            [],
+            color=_LOOK[way][0],
+            marker=_LOOK[way][1],
+            markersize=4,
+            linewidth=2.2,
+            label=_LOOK[way][2],
+        )
         for way in ways
         if _LOOK[way][2]
     ]

@@ -83,7 +83,9 @@ def _ends(every: SideBySide, columns: Sequence[Column]) -> str:
         low, high = column.median(ordered[0]), column.median(ordered[-1])
         if high - low <= ALIKE * abs(high):
             span = " to ".join(dict.fromkeys((number(low), number(high))))
-            parts.append(f"{_subject(raw)} {_verb(raw)} much the same under all {len(ordered)} conditions ({span} {unit})")
+            parts.append(
+                f"{_subject(raw)} {_verb(raw)} much the same under all {len(ordered)} conditions ({span} {unit})"
+            )
             continue
         more = column.quantity.more_is_better
         best, worst = (ordered[-1], ordered[0]) if more else (ordered[0], ordered[-1])
@@ -163,7 +165,9 @@ def _join(parts: Sequence[str]) -> str:
 
 def _note(every: SideBySide) -> str:
     counts = sorted({len(some) for column in every.columns for some in column.values.values()})
-    runs = "1 run" if counts == [1] else f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} runs"
+    runs = (
+        "1 run" if counts == [1] else f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} runs"
+    )
     what = f"Each number is of {runs}" if counts == [1] else f"Each number is the median of n = {runs}"
     sure = (
         "with its 95 % interval in brackets"

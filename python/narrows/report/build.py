@@ -26,7 +26,7 @@ from narrows.figures.topology import topology
 from narrows.report.answer import answer
 from narrows.report.deviations import deviations
 from narrows.report.page import ANSWER, PageFigure, page
-from narrows.report.table import summary
+from narrows.report.table import summary, to_csv
 from narrows.runs.observed import NO_LABEL, Observed, label
 
 MOST_LABELS = 4
@@ -63,11 +63,12 @@ class Commands:
 def build(
     runs: Sequence[Observed], name: str, out: Path, progress: Callable[[str], None] | None = None
 ) -> Built:
-    """Write OUT/report.html and OUT/figures/*; `progress` hears the name of each figure as it is drawn."""
+    """Write OUT/report.html, OUT/table.csv and OUT/figures/*; `progress` hears the name of each figure as it is drawn."""
     good = [r for r in runs if r.ok]
     drawn = draw(_figures(runs, good), out / "figures", progress)
-    html = out / "report.html"
+    html, table = out / "report.html", summary(good)
     out.mkdir(parents=True, exist_ok=True)
+    (out / "table.csv").write_text(to_csv(table), encoding="utf-8")
     html.write_text(
         page(
             name=name,
@@ -75,7 +76,7 @@ def build(
             answer=answer(good),
             figures=drawn.figures,
             missing=drawn.missing,
-            table=summary(good),
+            table=table,
             commands=tc_commands(runs),
             deviations=deviations(runs),
             conditions=[(axis, given(runs, axis)) for axis in axes(runs)],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -50,6 +52,23 @@ def summary(runs: Sequence[Observed]) -> Table:
         for direction, word in DIRECTION.items():
             rows += [row for row in _rows(key, same, direction, word) if row.values.n]
     return Table(tuple(by), tuple(rows))
+
+
+def to_csv(table: Table) -> str:
+    """The table for other programs, every digit of it; an empty cell is a value that is not known."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        [*table.axes, "quantity", "unit", "over", "n", "median", "low", "high", "iqr", "p95", "p99", "max",
+         "mean", "std"]
+    )  # fmt: skip
+    for row in table.rows:
+        of, sure = row.values, row.values.median_interval
+        writer.writerow(
+            [*row.condition, row.quantity, row.unit, row.over, of.n, of.median, sure and sure.low,
+             sure and sure.high, of.iqr, of.p95, of.p99, of.maximum, of.mean, of.std]
+        )  # fmt: skip
+    return out.getvalue()
 
 
 def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: str) -> list[Row]:

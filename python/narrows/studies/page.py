@@ -46,7 +46,7 @@ def answer(verdicts: Sequence[Verdict], runs: Sequence[Observed], name: str) -> 
     sentences = [
         _counts(verdicts),
         *(_headline(v) for v in decided if v.claim.id == study(name).headline),
-        f"Runs that the verdicts rest on: {found[name]}."
+        f"The verdicts rest on {found[name].replace(', made', ' runs, made', 1)}."
         if name in found
         else "No run decides any claim yet.",
     ]

@@ -1,0 +1,151 @@
+"""The words that pages begin with, on made-up runs and verdicts: what is said, in which order, and what is
+not said because nothing measured it."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from made_up_runs import grid, run
+
+from narrows.figures.side_by_side import MOST_ROWS, draw, side_by_side
+from narrows.report.answer import answer
+from narrows.report.build import build
+from narrows.runs.observed import Observed
+from narrows.studies.find import all_claims
+from narrows.studies.page import answer as study_answer
+from narrows.studies.verdict import Number, Verdict, Word
+
+M = 1_000_000
+
+
+def condition(queue: str, mbps: float, delay_ms: float, seeds: int, rate: int = 100) -> list[Observed]:
+    """Downloads of one condition; the seeds lie 1 Mbit/s and 1 ms apart."""
+    return [
+        run(
+            {"queue": queue, "rate": f"{rate}Mbit", "seed": str(seed)},
+            rate * M,
+            queue,
+            throughput_bps={"down": (mbps + seed) * M},
+            loaded_ms={"down": [delay_ms + seed] * 9},
+        )
+        for seed in range(seeds)
+    ]
+
+
+def test_few_conditions_are_all_named_with_their_intervals() -> None:
+    said = answer([*condition("pfifo", 90, 400, 6), *condition("docsis_pie", 80, 10, 6)])
+    assert said is not None
+    assert said.sentences == (
+        "Download throughput was 92.5 Mbit/s [90–95] with pfifo and 82.5 Mbit/s [80–85] with docsis_pie.",
+        "A round trip during the download took 402 ms [400–405] with pfifo and 12.5 ms [10–15] with docsis_pie.",
+    )
+    assert said.note.startswith(
+        "Each number is the median of n = 6 runs, with its 95 % interval in brackets; throughput as the test"
+    )
+
+
+def test_one_condition_is_said_without_a_name_and_what_was_not_measured_is_not_said() -> None:
+    said = answer(condition("pfifo", 90, 400, 1))
+    assert said is not None
+    assert said.sentences[0] == "Download throughput was 90 Mbit/s."
+    assert "pload" not in " ".join(said.sentences)
+    assert "RPM" not in " ".join((*said.sentences, said.note))
+    assert said.note.startswith("Each number is of 1 run, without a 95 % interval: that needs 6 runs")
+
+
+def test_responsiveness_has_a_sentence_where_a_tool_declares_it() -> None:
+    runs = [replace(one, figures={("test", "up", "rpm"): 92.0}) for one in condition("pfifo", 90, 400, 1)]
+    said = answer(runs)
+    assert said is not None
+    assert said.sentences[2] == "Responsiveness during the upload was 92 RPM."
+
+
+def test_of_many_conditions_the_best_the_worst_and_what_separates_them_are_said() -> None:
+    queues = {"pfifo": 400, "codel": 30, "fq_codel": 12, "sfq": 14}
+    said = answer([r for queue, delay in queues.items() for r in condition(queue, 90, delay, 2)])
+    assert said is not None
+    assert said.sentences[0] == "Download throughput was much the same under all 4 conditions (90.5 Mbit/s)."
+    assert said.sentences[1] == (
+        "A round trip during the download was shortest with fq_codel (12.5 ms) and longest with pfifo "
+        "(400 ms); what separates the conditions most is queue (median 12.5 ms with fq_codel, 400 ms with "
+        "pfifo)."
+    )
+
+
+def test_rates_that_differ_are_compared_by_what_of_them_is_used() -> None:
+    small = [*condition("pfifo", 90, 1, 2), *condition("codel", 80, 1, 2)]
+    large = [*condition("pfifo", 450, 1, 2, 500), *condition("codel", 300, 1, 2, 500)]
+    said = answer([*small, *large])
+    assert said is not None
+    assert "lowest with rate 500Mbit, codel (62.9 % of what the link carries)" in said.sentences[0]
+
+
+def test_runs_that_load_no_link_have_no_answer_and_no_figure() -> None:
+    idle = [run({"queue": "pfifo", "seed": "0"})]
+    assert answer(idle) is None
+    assert side_by_side(idle) is None
+
+
+def test_a_page_says_its_answer_before_its_tiles_and_its_topology(tmp_path: Path) -> None:
+    html = build(condition("pfifo", 90, 400, 2), "made_up", tmp_path).html.read_text(encoding="utf-8")
+    places = [
+        html.index(each)
+        for each in (
+            "<h1>Is this a made-up study?",
+            "Download throughput was 90.5 Mbit/s",
+            'id="side_by_side"',
+            '<div class="facts">',
+            'id="topology"',
+        )
+    ]
+    assert places == sorted(places)
+
+
+def test_the_table_of_a_report_is_a_csv_beside_it(tmp_path: Path) -> None:
+    build(condition("pfifo", 90, 400, 6), "made_up", tmp_path)
+    rows = list(csv.DictReader((tmp_path / "table.csv").open(encoding="utf-8")))
+    one = next(row for row in rows if row["quantity"] == "download throughput")
+    assert (one["queue"], one["n"], one["median"], one["unit"]) == ("pfifo", "6", "92.5", "Mbit/s")
+    assert (one["low"], one["high"]) == ("90.0", "95.0")
+
+
+def test_more_conditions_than_a_sheet_holds_are_pooled_and_the_caption_says_over_what() -> None:
+    runs = grid(rates_mbps=(100, 200, 300, 400, 500), seeds=1)
+    every = side_by_side(runs)
+    assert every is not None
+    assert len(every.keys) > MOST_ROWS
+    drawn = draw(runs, "side_by_side", "Side by side")
+    assert "To fit one sheet, runs that differ in" in drawn.caption  # type: ignore[union-attr]
+    drawn.close()  # type: ignore[union-attr]
+
+
+@pytest.fixture
+def verdicts() -> list[Verdict]:
+    words: dict[str, Word] = {
+        "C1": "not measured",
+        "C2": "holds",
+        "C3": "holds in part",
+        "C4": "holds in part",
+    }
+    half = Number("loaded RTT", "ms", 25.0, 6, "docsis_pie", 24.0, 26.0)
+    return [
+        Verdict(all_claims()[claim][1].CLAIM, word, "why", () if word == "not measured" else (half,))
+        for claim, word in words.items()
+    ]
+
+
+def test_a_study_says_in_words_how_many_claims_hold_and_then_its_headline(verdicts: list[Verdict]) -> None:
+    counted, headline, rest = study_answer(verdicts, [], "operator")
+    assert counted == (
+        "Of four claims, one holds (C2), two hold in part (C3, C4) and one was not measured (C1)."
+    )
+    assert headline.startswith("The headline claim C2, “DOCSIS-PIE halves classic loaded latency")
+    assert headline.endswith("holds: loaded RTT 25 [24 … 26] ms (n = 6; docsis_pie).")
+    assert rest == "No run decides any claim yet."
+
+
+def test_a_headline_that_was_not_measured_is_not_said(verdicts: list[Verdict]) -> None:
+    assert len(study_answer([verdicts[0]], [], "operator")) == 2
