@@ -40,7 +40,8 @@ def test_few_conditions_are_all_named_with_their_intervals() -> None:
     assert said is not None
     assert said.sentences == (
         "Download throughput was 92.5 Mbit/s [90–95] with pfifo and 82.5 Mbit/s [80–85] with docsis_pie.",
-        "A round trip during the download took 402 ms [400–405] with pfifo and 12.5 ms [10–15] with docsis_pie.",
+        "A round trip during the download took 402 ms [400–405] with pfifo and 12.5 ms [10–15] with "
+        "docsis_pie.",
     )
     assert said.note.startswith(
         "Each number is the median of n = 6 runs, with its 95 % interval in brackets; throughput as the test"
@@ -80,7 +81,7 @@ def test_rates_that_differ_are_compared_by_what_of_them_is_used() -> None:
     large = [*condition("pfifo", 450, 1, 2, 500), *condition("codel", 300, 1, 2, 500)]
     said = answer([*small, *large])
     assert said is not None
-    assert "lowest with rate 500Mbit, codel (62.9 % of what the link carries)" in said.sentences[0]
+    assert "lowest with rate 500Mbit, codel (62.8 % of what the link carries)" in said.sentences[0]
 
 
 def test_runs_that_load_no_link_have_no_answer_and_no_figure() -> None:
@@ -130,7 +131,7 @@ def verdicts() -> list[Verdict]:
         "C3": "holds in part",
         "C4": "holds in part",
     }
-    half = Number("loaded RTT", "ms", 25.0, 6, "docsis_pie", 24.0, 26.0)
+    half = Number("loaded RTT of the probe, median", "ms", 25.0, 6, "50Mbit, docsis_pie", 24.0, 26.0)
     return [
         Verdict(all_claims()[claim][1].CLAIM, word, "why", () if word == "not measured" else (half,))
         for claim, word in words.items()
@@ -143,7 +144,7 @@ def test_a_study_says_in_words_how_many_claims_hold_and_then_its_headline(verdic
         "Of four claims, one holds (C2), two hold in part (C3, C4) and one was not measured (C1)."
     )
     assert headline.startswith("The headline claim C2, “DOCSIS-PIE halves classic loaded latency")
-    assert headline.endswith("holds: loaded RTT 25 [24 … 26] ms (n = 6; docsis_pie).")
+    assert headline.endswith("holds: loaded RTT of the probe, median 25 [24 … 26] ms (n = 6; 50Mbit, docsis_pie).")
     assert rest == "No run decides any claim yet."
 
 

@@ -325,7 +325,6 @@ def test_the_first_words_are_a_line_for_each_test_the_nearest_to_the_truth_first
             for seed in range(seeds) for name, value in read.items()
         ]  # fmt: skip
 
-    # truths are joined by run: throughput and latency of one run would share one here, so each has its own
     far, near, mute = (
         rows("far", 6, rate=8.1e6),
         rows("near", 1, rate=9.09e6),
@@ -339,14 +338,15 @@ def test_the_first_words_are_a_line_for_each_test_the_nearest_to_the_truth_first
     )
     assert by_test.heading(found) == "How far off is each speed test behind cake? Best first:"
     assert [(line.tool, line.text) for line in by_test.lines(found)] == [
-        ("near", "throughput 1.0 % too high down; says nothing of latency under load (n = 1)"),
+        ("near", "throughput down 1.0 % too high; says nothing of latency under load (n = 1)"),
         (
             "mute",
-            "says nothing of throughput; latency, shown as NDT7 latency (MinRTT), 3.0 ms too high down (n = 1)",
+            "says nothing of throughput; latency, shown as NDT7 latency (MinRTT), down 3.0 ms too high "
+            "(n = 1)",
         ),
         (
             "far",
-            "throughput 10.0 % too low down [−10.0 % to −10.0 %]; says nothing of latency under load (n = 6)",
+            "throughput down 10.0 % too low [−10.0 % to −10.0 %]; says nothing of latency under load (n = 6)",
         ),
         ("own", "ran (1), and declares no answer"),
     ]

@@ -105,7 +105,7 @@ def _text(rates: Sequence[Summary], delays: Sequence[Summary]) -> str:
 
 
 def _each(some: Sequence[Summary]) -> str:
-    """`1.2 % too low down [−1.4 % to −1.1 %], 0.0 % off up`."""
+    """`down 1.2 % too low [−1.4 % to −1.1 %], up 0.0 % off`."""
     return ", ".join(_off(s) for s in some)
 
 
@@ -114,7 +114,7 @@ def _off(one: Summary) -> str:
     amount = text.lstrip("+−")
     how = "off" if text == amount else f"too {'high' if text[0] == '+' else 'low'}"
     interval = one.bias.relative_interval if one.relative else one.bias.median_interval
-    return f"{amount} {how} {one.direction}{_between(one, interval)}"
+    return f"{one.direction} {amount} {how}{_between(one, interval)}"
 
 
 def _between(one: Summary, interval: Interval | None) -> str:

@@ -62,10 +62,10 @@ def answer(runs: Sequence[Observed]) -> Answer | None:
 
 def _all(every: SideBySide, columns: Sequence[Column]) -> str:
     """Every condition with its number."""
-    parts = [
-        f"{_subject(column)} {_verb(column)} {_join([_of(every, column, key) for key in every.keys if key in column.values])}"
-        for column in columns
-    ]
+    parts = []
+    for column in columns:
+        told = [_of(every, column, key) for key in every.keys if key in column.values]
+        parts.append(f"{_subject(column)} {_verb(column)} {_join(told)}")
     return _sentence(parts)
 
 
@@ -83,9 +83,8 @@ def _ends(every: SideBySide, columns: Sequence[Column]) -> str:
         low, high = column.median(ordered[0]), column.median(ordered[-1])
         if high - low <= ALIKE * abs(high):
             span = " to ".join(dict.fromkeys((number(low), number(high))))
-            parts.append(
-                f"{_subject(raw)} {_verb(raw)} much the same under all {len(ordered)} conditions ({span} {unit})"
-            )
+            same = f"much the same under all {len(ordered)} conditions ({span} {unit})"
+            parts.append(f"{_subject(raw)} {_verb(raw)} {same}")
             continue
         more = column.quantity.more_is_better
         best, worst = (ordered[-1], ordered[0]) if more else (ordered[0], ordered[-1])
@@ -99,10 +98,11 @@ def _ends(every: SideBySide, columns: Sequence[Column]) -> str:
         share = (most - least) / (high - low)
         if share > max(widest, SEPARATES):
             widest = share
+            short = unit.split()[0]
             way = f", {_DURING[raw.direction]}" if len(columns) > 1 else ""
             separator = (
-                f"what separates the conditions most is {axis} (median {number(least)} {unit} with {lowest}, "
-                f"{number(most)} {unit} with {highest}{way})"
+                f"what separates the conditions most is {axis} (median {number(least)} {short} with {lowest}, "
+                f"{number(most)} {short} with {highest}{way})"
             )
     return _sentence([*parts, separator] if separator else parts)
 
@@ -111,9 +111,9 @@ def _comparable(every: SideBySide, column: Column) -> tuple[Column, str]:
     """The same column without what the conditions set themselves: a share of the rate where rates differ,
     delay above the base RTT where base RTTs differ."""
     quantity, way = column.quantity, column.direction
-    if quantity.name == "throughput" and len({run.configured_bps(way) for run in every.runs}) > 1:
-        if all(run.configured_bps(way) for run in every.runs):
-            return _changed(every, column, _percent), "% of what the link carries"
+    rates = {run.configured_bps(way) for run in every.runs}
+    if quantity.name == "throughput" and len(rates) > 1 and None not in rates:
+        return _changed(every, column, _percent), "% of what the link carries"
     if quantity.unit == "ms" and len({run.link.base_rtt_ns for run in every.runs}) > 1:
         return _changed(every, column, _above_base), "ms above the base RTT"
     return column, _unit(quantity)

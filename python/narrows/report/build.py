@@ -63,7 +63,8 @@ class Commands:
 def build(
     runs: Sequence[Observed], name: str, out: Path, progress: Callable[[str], None] | None = None
 ) -> Built:
-    """Write OUT/report.html, OUT/table.csv and OUT/figures/*; `progress` hears the name of each figure as it is drawn."""
+    """Write OUT/report.html, OUT/table.csv and OUT/figures/*; `progress` hears the name of each figure as it
+    is drawn."""
     good = [r for r in runs if r.ok]
     drawn = draw(_figures(runs, good), out / "figures", progress)
     html, table = out / "report.html", summary(good)

@@ -60,7 +60,21 @@ _SAID: dict[Word, tuple[str, str]] = {
     "not testable here": ("cannot be tested here", "cannot be tested here"),
     "not measured": ("was not measured", "were not measured"),
 }
-_WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
+_WORDS = [
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
 
 
 def _counts(verdicts: Sequence[Verdict]) -> str:
