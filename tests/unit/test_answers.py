@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from made_up_runs import grid, run
 
+from narrows.errors import UsageError
 from narrows.figures.side_by_side import MOST_ROWS, draw, side_by_side
 from narrows.report.answer import answer
+from narrows.report.asked_figure import asked
 from narrows.report.build import build
 from narrows.runs.observed import Observed
 from narrows.studies.find import all_claims
@@ -113,6 +115,33 @@ def test_the_table_of_a_report_is_a_csv_beside_it(tmp_path: Path) -> None:
     assert (one["low"], one["high"]) == ("90.0", "95.0")
 
 
+def test_a_person_draws_any_quantity_against_any_axis_with_its_numbers_beside_it(tmp_path: Path) -> None:
+    runs = [*condition("docsis_pie", 90, 10, 6), *condition("pfifo", 80, 40, 6, 500)]
+    words = "download throughput against rate, by queue"
+    html = build(runs, "made_up", tmp_path, figures=[words]).html.read_text(encoding="utf-8")
+    assert "Download throughput against rate, by queue" in html
+    name = "download_throughput_against_rate_by_queue"
+    assert (tmp_path / "figures" / f"{name}.csv").read_text(encoding="utf-8").splitlines() == [
+        "rate,queue,quantity,unit,n,median,low,high",
+        "100Mbit,docsis_pie,download throughput,Mbit/s,6,92.5,90.0,95.0",
+        "500Mbit,pfifo,download throughput,Mbit/s,6,82.5,80.0,85.0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("download throughput over rate", "is not understood"),
+        ("download throughput against rates", "no run here has an axis 'rates'"),
+        ("download goodput against rate", "these runs have no 'download goodput'"),
+        ("share by cca against rate", "these runs have no 'share by cca'"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_refused_with_the_word(words: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        asked(words, condition("pfifo", 90, 400, 1))
+
+
 def test_more_conditions_than_a_sheet_holds_are_pooled_and_the_caption_says_over_what() -> None:
     runs = grid(rates_mbps=(100, 200, 300, 400, 500), seeds=1)
     every = side_by_side(runs)
@@ -144,7 +173,9 @@ def test_a_study_says_in_words_how_many_claims_hold_and_then_its_headline(verdic
         "Of four claims, one holds (C2), two hold in part (C3, C4) and one was not measured (C1)."
     )
     assert headline.startswith("The headline claim C2, “DOCSIS-PIE halves classic loaded latency")
-    assert headline.endswith("holds: loaded RTT of the probe, median 25 [24 … 26] ms (n = 6; 50Mbit, docsis_pie).")
+    assert headline.endswith(
+        "holds: loaded RTT of the probe, median 25 [24 … 26] ms (n = 6; 50Mbit, docsis_pie)."
+    )
     assert rest == "No run decides any claim yet."
 
 

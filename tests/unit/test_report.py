@@ -225,7 +225,9 @@ def test_a_studys_page_says_its_verdicts_first_and_draws_its_own_figures(tmp_pat
     built = page.build("aqm", runs, verdicts, tmp_path)
     html = built.html.read_text(encoding="utf-8")
     assert len(sorted((tmp_path / "figures").glob("paper_fig*.png"))) == 9
-    assert html.index("one was not measured (R10)") < html.index('id="verdicts"') < html.index('id="paper_fig1"')
+    assert (
+        html.index("one was not measured (R10)") < html.index('id="verdicts"') < html.index('id="paper_fig1"')
+    )
     assert all(f'id="{v.claim.id}"' in html for v in verdicts)
     assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!data:|#)[^"']*""", html)
 

@@ -23,15 +23,21 @@ def register(app: typer.Typer) -> None:
         out: Annotated[
             Path | None, typer.Option(help="Where to write; default: DIR/report, of shards report.")
         ] = None,
+        figure: Annotated[
+            list[str] | None,
+            typer.Option(help="Also: 'QUANTITY against AXIS, by AXIS'. Quantities are those of table.csv."),
+        ] = None,
     ) -> None:
         """Draw what the runs of a directory showed.
 
         \b
+          narrows report results/many --figure "share by cca against base_rtt, by queue"
           narrows report results/hello            # results/hello/report/report.html
           narrows report results/hello --out DIR  # there instead
           narrows report mine.runs.parquet        # of a shard, or of all shards of a directory
 
-        One self-contained HTML file, and beside it every figure as PNG and PDF.
+        One self-contained HTML file that begins with its answer, and beside it every figure as PNG and PDF
+        and the table as CSV.
         """
         # Matplotlib takes half a second to import: only this command pays for it.
         from narrows.report.build import build
@@ -51,6 +57,7 @@ def register(app: typer.Typer) -> None:
                 directory.resolve().name,
                 out or (directory / "report" if holds_runs(directory) else Path("report")),
                 lambda name: status.update(f"drawing {name}"),
+                figure or (),
             )
         good = sum(run.ok for run in runs)
         console.print(

@@ -101,8 +101,8 @@ def _ends(every: SideBySide, columns: Sequence[Column]) -> str:
             short = unit.split()[0]
             way = f", {_DURING[raw.direction]}" if len(columns) > 1 else ""
             separator = (
-                f"what separates the conditions most is {axis} (median {number(least)} {short} with {lowest}, "
-                f"{number(most)} {short} with {highest}{way})"
+                f"what separates the conditions most is {axis} (median {number(least)} {short} with "
+                f"{lowest}, {number(most)} {short} with {highest}{way})"
             )
     return _sentence([*parts, separator] if separator else parts)
 

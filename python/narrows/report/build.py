@@ -24,6 +24,7 @@ from narrows.figures.style import DIRECTION
 from narrows.figures.throughput import throughput_by_rate, utilisation_by_rate
 from narrows.figures.topology import topology
 from narrows.report.answer import answer
+from narrows.report.asked_figure import asked
 from narrows.report.deviations import deviations
 from narrows.report.page import ANSWER, PageFigure, page
 from narrows.report.table import summary, to_csv
@@ -61,12 +62,17 @@ class Commands:
 
 
 def build(
-    runs: Sequence[Observed], name: str, out: Path, progress: Callable[[str], None] | None = None
+    runs: Sequence[Observed],
+    name: str,
+    out: Path,
+    progress: Callable[[str], None] | None = None,
+    figures: Sequence[str] = (),
 ) -> Built:
     """Write OUT/report.html, OUT/table.csv and OUT/figures/*; `progress` hears the name of each figure as it
-    is drawn."""
+    is drawn. `figures` are asked for in words (`asked_figure`)."""
     good = [r for r in runs if r.ok]
-    drawn = draw(_figures(runs, good), out / "figures", progress)
+    own = [asked(words, good).maker(out / "figures") for words in figures]
+    drawn = draw([*own, *_figures(runs, good)], out / "figures", progress)
     html, table = out / "report.html", summary(good)
     out.mkdir(parents=True, exist_ok=True)
     (out / "table.csv").write_text(to_csv(table), encoding="utf-8")

@@ -42,10 +42,11 @@ class Table:
     rows: tuple[Row, ...]
 
 
-def summary(runs: Sequence[Observed]) -> Table:
-    """All conditions of the good runs. Quantities that were not measured have no row."""
+def summary(runs: Sequence[Observed], on: Sequence[str] | None = None) -> Table:
+    """All conditions of the good runs, or those that the axes `on` tell apart. Quantities that were not
+    measured have no row."""
     good = [r for r in runs if r.ok]
-    by = [a for a in axes(good) if a != REPETITION]
+    by = [a for a in axes(good) if a != REPETITION] if on is None else list(on)
     rows: list[Row] = []
     for key, same in group(good, by).items():
         rows += [Row(key, *row) for row in many_flow_rows(same)]
