@@ -122,9 +122,9 @@ def test_a_person_draws_any_quantity_against_any_axis_with_its_numbers_beside_it
     assert "Download throughput against rate, by queue" in html
     name = "download_throughput_against_rate_by_queue"
     assert (tmp_path / "figures" / f"{name}.csv").read_text(encoding="utf-8").splitlines() == [
-        "rate,queue,quantity,unit,n,median,low,high",
-        "100Mbit,docsis_pie,download throughput,Mbit/s,6,92.5,90.0,95.0",
-        "500Mbit,pfifo,download throughput,Mbit/s,6,82.5,80.0,85.0",
+        "rate,queue,quantity,unit,over,n,median,low,high",
+        "100Mbit,docsis_pie,download throughput,Mbit/s,runs,6,92.5,90.0,95.0",
+        "500Mbit,pfifo,download throughput,Mbit/s,runs,6,82.5,80.0,85.0",
     ]
 
 

@@ -65,7 +65,7 @@ def asked(words: str, runs: Sequence[Observed]) -> Asked:
     if not wanted:
         raise UsageError(f"--figure: these runs have no {what!r}", remedy=did_you_mean(what, names))
     points = [
-        Point(row.condition[0], row.condition[1] if by else "", row.quantity, row.unit, row.values)
+        Point(row.condition[0], row.condition[1] if by else "", row.quantity, row.unit, row.over, row.values)
         for row in rows
         if row.quantity in wanted
     ]
