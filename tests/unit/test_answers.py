@@ -16,7 +16,7 @@ from narrows.report.answer import answer
 from narrows.report.asked_figure import asked
 from narrows.report.build import build
 from narrows.runs.observed import Observed
-from narrows.studies.find import all_claims
+from narrows.studies.find import all_claims, studies
 from narrows.studies.page import answer as study_answer
 from narrows.studies.verdict import Number, Verdict, Word
 
@@ -177,6 +177,11 @@ def test_a_study_says_in_words_how_many_claims_hold_and_then_its_headline(verdic
         "holds: loaded RTT of the probe, median 25 [24 … 26] ms (n = 6; 50Mbit, docsis_pie)."
     )
     assert rest == "No run decides any claim yet."
+
+
+def test_every_study_names_a_claim_of_its_own_as_its_headline() -> None:
+    for name, of in studies().items():
+        assert all_claims()[of.headline][0] == name
 
 
 def test_a_headline_that_was_not_measured_is_not_said(verdicts: list[Verdict]) -> None:

@@ -122,7 +122,7 @@ def build(
     """Write OUT/report.html and OUT/figures/*; `progress` hears the name of each figure as it is drawn."""
     drawn = draw(_first(name, runs, figures(name, runs)), out / "figures", progress)
     headline = study(name).headline_figure
-    first = [f for f in drawn.figures if f.section == ANSWER or f.name == headline]
+    first = [f for f in drawn.figures if f.section == ANSWER or f.name == headline] or [*drawn.figures[:1]]
     others = [f for f in drawn.figures if f not in first]
     environment = Environment(
         loader=Prefixes(

@@ -14,5 +14,7 @@ STUDY = Study(
     paper="Grazia, Klapez and Casoni, *Less is More: Reducing Bandwidth to Enable Queueing Control and QoS* "
     "(Journal of Communications and Networks, 2025)",
     quick=Quick(("l03_cubic_curve", "l07_upload_rtt"), {}),
+    headline="L1",
+    headline_figure="fig5",
     condition=condition,
 )
