@@ -179,6 +179,10 @@ def test_a_study_says_in_words_how_many_claims_hold_and_then_its_headline(verdic
     assert rest == "No run decides any claim yet."
 
 
+def test_claims_that_are_all_alike_are_counted_once(verdicts: list[Verdict]) -> None:
+    assert study_answer(verdicts[2:], [], "operator")[0] == "Both claims hold in part."
+
+
 def test_every_study_names_a_claim_of_its_own_as_its_headline() -> None:
     for name, of in studies().items():
         assert all_claims()[of.headline][0] == name

@@ -340,13 +340,13 @@ def test_the_first_words_are_a_line_for_each_test_the_nearest_to_the_truth_first
     assert [(line.tool, line.text) for line in by_test.lines(found)] == [
         ("near", "throughput down 1.0 % too high; says nothing of latency under load (n = 1)"),
         (
+            "far",
+            "throughput down 10.0 % too low [−10.0 % to −10.0 %]; says nothing of latency under load (n = 6)",
+        ),
+        (
             "mute",
             "says nothing of throughput; latency, shown as NDT7 latency (MinRTT), down 3.0 ms too high "
             "(n = 1)",
-        ),
-        (
-            "far",
-            "throughput down 10.0 % too low [−10.0 % to −10.0 %]; says nothing of latency under load (n = 6)",
         ),
         ("own", "ran (1), and declares no answer"),
     ]

@@ -85,6 +85,9 @@ def _counts(verdicts: Sequence[Verdict]) -> str:
         for word, ids in by_word.items()
         if ids
     ]
+    if len(parts) == 1 and len(verdicts) > 1:
+        every = "Both" if len(verdicts) == 2 else f"All {_count(len(verdicts))}"
+        return f"{every} claims {_SAID[verdicts[0].verdict][1]}."
     told = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     claims = "claim" if len(verdicts) == 1 else "claims"
     return f"Of {_count(len(verdicts))} {claims}, {told}."
