@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 from test_claims_many_flows import S, many, newreno, plan, run, share
 from typer.testing import CliRunner
 
+from narrows import data
 from narrows.cli.main import build_app
 from narrows.errors import StoreError
 from narrows.metrics.queue.first_drain import Drain
@@ -219,6 +220,7 @@ def test_claims_are_judged_from_kept_and_from_own_runs_where_both_are_here(
     half = {"cubic": 500, "reno": 500}
     first, second = (stored(share(n, 10e9, half, "cubic", 0.75)) for n in (1, 2))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(data, "HERE", tmp_path / "a package without evidence")
     nothing = CliRunner().invoke(build_app(), ["claims", "T8"])
     assert "neither evidence nor results" in str(nothing.exception)
     for place, one in (("evidence/study", first), ("results/mine", second)):

@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
         ] = None,
         devices: Annotated[
             Path | None,
-            typer.Option(help="CSV of device, p20_bytes, p80_bytes (else Table 5.1)."),
+            typer.Option(help="CSV of device, p20_bytes, p80_bytes (else those that come with narrows)."),
         ] = None,
         format: Annotated[Format, typer.Option(help="How to print the connections.")] = Format.table,
     ) -> None:

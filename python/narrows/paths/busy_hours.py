@@ -45,7 +45,7 @@ class ShiftTest:
 
     @property
     def significant(self) -> bool:
-        """As the thesis judges: p < 0.05 with no correction."""
+        """p < 0.05 with no correction, as in the definition."""
         return self.p < ALPHA
 
     @property

@@ -11,7 +11,7 @@ from narrows.metrics.statistics.ecdf import ecdf
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 LEAST = 20
-"""A group with fewer sessions has no distribution; countries in the thesis have at least 500."""
+"""A group with fewer sessions has no distribution."""
 
 
 def cdf(sessions: pl.DataFrame, of: str, by: Sequence[str] = (), *, least: int = LEAST) -> pl.DataFrame:

@@ -1,6 +1,8 @@
 """Proxy suspicion (N4) of sessions, from the initial receive window, the device's maker and the client's AS.
 
-Source: Philip 2025, sections 5.4.4 and 5.8. Both conditions count: a session is suspected when its initial
+Source: Philip 2025, sections 5.4.4 and 5.8, and Table 5.1 for the classes that come with narrows.
+
+Both conditions count: a session is suspected when its initial
 receive window lies more than 10 KB outside the 20th to 80th percentile of its device's class, and it is
 proxied when it is suspected and more than 10 % of the sessions of its AS are.
 """
@@ -17,8 +19,8 @@ from narrows.errors import UsageError
 MARGIN_BYTES = 10_000
 AS_SHARE = 0.10
 
-# Table 5.1 of Philip 2025, in KB (1000 bytes): 20th and 80th percentile by manufacturer, cellular sessions.
-TABLE_5_1_KB = {
+# In KB (1000 bytes): 20th and 80th percentile by manufacturer, of cellular sessions.
+WINDOWS_KB = {
     "Apple": (131, 131),
     "Google": (67, 88),
     "Honor": (67, 74),
@@ -41,9 +43,9 @@ class DeviceClasses:
     windows: dict[str, tuple[int, int]]
 
     @classmethod
-    def of_thesis(cls) -> DeviceClasses:
-        """Table 5.1 of Philip 2025."""
-        return cls({name.casefold(): (low * 1000, high * 1000) for name, (low, high) in TABLE_5_1_KB.items()})
+    def published(cls) -> DeviceClasses:
+        """The classes of the definition's source."""
+        return cls({name.casefold(): (low * 1000, high * 1000) for name, (low, high) in WINDOWS_KB.items()})
 
     @classmethod
     def from_csv(cls, file: Path) -> DeviceClasses:
@@ -62,7 +64,7 @@ class DeviceClasses:
 
     @classmethod
     def measured(cls, sessions: pl.DataFrame, *, least: int = 100) -> DeviceClasses:
-        """From sessions themselves, as the thesis made its table.
+        """From sessions themselves, as the published classes were made.
 
         Percentiles of `initial_rwnd_bytes` by `device`, of classes with at least `least` sessions that have
         one.
@@ -93,7 +95,7 @@ def judge(sessions: pl.DataFrame, classes: DeviceClasses | None = None) -> pl.Da
         raise UsageError(
             f"sessions have no column {missing[0]}", remedy="--metadata FILE.csv with client, device and asn"
         )
-    windows = (classes or DeviceClasses.of_thesis()).windows
+    windows = (classes or DeviceClasses.published()).windows
     table = pl.DataFrame(
         {
             "_class": list(windows),

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from narrows.errors import StoreError
+from narrows.store import parquet
 
 TABLES = ("connections", "sessions", "acks")
 REMEDY = "narrows paths FILES… --out DIR"
@@ -21,7 +22,7 @@ def full_name(log: str) -> str:
 
 def scan(out: Path, table: str) -> pl.LazyFrame:
     """As `load`, to be filtered before it is read."""
-    return pl.scan_parquet(_files(out, table))
+    return parquet.scan(_files(out, table))
 
 
 def load(out: Path, table: str) -> pl.DataFrame:
@@ -29,7 +30,7 @@ def load(out: Path, table: str) -> pl.DataFrame:
 
     `docs/paths.md` has the columns. Raises StoreError when the directory holds no such table.
     """
-    return pl.read_parquet(_files(out, table))
+    return parquet.scan(_files(out, table)).collect()
 
 
 def _files(out: Path, table: str) -> list[Path]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
+from narrows.store import parquet
+
 
 @dataclass(frozen=True)
 class Truth:
@@ -55,7 +57,7 @@ def _queue(file: Path, direction: str) -> tuple[int | None, int | None]:
     if not file.is_file():
         return None, None
     events = (
-        pl.scan_parquet(file)
+        parquet.scan(file)
         .filter((pl.col("direction").cast(pl.String) == direction) & (pl.col("t_ns") >= 0))
         .select(pl.col("event").cast(pl.String), "sojourn_ns")
         .collect()

@@ -8,10 +8,10 @@ from narrows.spec import Home, access, axis
 from narrows.studies.local_bottleneck.testbed import ROUTERS, best_effort, recorded
 
 router = axis("home", ROUTERS)
-FIBRE = access("ftth-1000-300") | {"rate": "200 Mbit/s", "rate_up": "60 Mbit/s"}
+_FIBRE = access("ftth-1000-300") | {"rate": "200 Mbit/s", "rate_up": "60 Mbit/s"}
 link = axis(
     "profile",
-    {"ftth-200-60": Home(**FIBRE, router=router), "fwa-30-3": Home(**access("fwa-30-3"), router=router)},
+    {"ftth-200-60": Home(**_FIBRE, router=router), "fwa-30-3": Home(**access("fwa-30-3"), router=router)},
 )
 test = best_effort([4])
 recorded()
