@@ -241,7 +241,7 @@ def beside_ns3(bench: Bench, case: Case, *, ns3_repeats: int, ns3_limit_s: float
 
 def steady(bench: Bench, seconds: float | None, ns3_repeats: int, ns3_limit_s: float) -> list[Row]:
     """What a virtual second of a long run at CoreScale costs once slow start's overshoot is over. In turns
-    with late timers, which are cheaper, and another experiment (docs/corescale.md), and with ns-3."""
+    with late timers, which are cheaper, and another experiment (the README of the study), and with ns-3."""
     two = {late: Case(1000, "reno", 10, seconds or 15.0, late=late) for late in (False, True)}
     runs: dict[bool, list[Ours]] = {late: [] for late in two}
     theirs: list[dict[str, Any]] = []

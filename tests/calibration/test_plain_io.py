@@ -3,7 +3,7 @@
 A kernel with `/proc/tcp_sink` and `/proc/tcp_source` reads and writes as a program does, to the byte. In
 virtual time a program takes 20 ns or more for each look at the clock, so `free_clock` takes that away from
 both; and both send the zero page, for how the data lie in memory counts in the receive buffer
-(docs/corescale.md).
+(docs/architecture.md, Many flows).
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def figures(raw: lab.Raw) -> dict[str, float]:
 
 @pytest.mark.parametrize("cca", ["reno", "cubic"])
 def test_over_seeds_batches_and_a_plain_program_agree(tmp_path: Path, cca: str) -> None:
-    """The whole of both ways, whoever reads; nothing made equal. Bounds: docs/corescale.md."""
+    """The whole of both ways, whoever reads; nothing made equal."""
     found: dict[str, list[dict[str, float]]] = {"batched": [], "plain": []}
     for seed in range(SEEDS):
         for io, runs in found.items():

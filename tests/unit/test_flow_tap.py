@@ -1,4 +1,4 @@
-"""The flow tap's file and its tables, on made-up bytes laid out as docs/architecture.md says."""
+"""The flow tap's file and its tables, on made-up bytes laid out as docs/formats.md says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of `plan.json`: one run, flat, every default written out (docs/architecture.md).
+"""The shape of `plan.json`: one run, flat, every default written out (docs/formats.md).
 
 The agent reads the same JSON with `deny_unknown_fields`; a field added here is added there. This module knows
 nothing of how a plan is made or carried out. All models are frozen and refuse unknown keys.
@@ -535,7 +535,7 @@ class FlowWindow(Strict):
 
 
 class FlowTap(Strict):
-    """What TCP senders did, counted in the kernel (docs/architecture.md, Flow tap)."""
+    """What TCP senders did, counted in the kernel (docs/formats.md, Flow tap)."""
 
     watch: tuple[FlowWatch, ...] = Field(min_length=1)
     window: FlowWindow | None
@@ -545,7 +545,7 @@ class FlowTap(Strict):
 class UntilSettled(Strict):
     """The bulk items are stopped once every metric of what their flows delivered since `start_ns` moved less
     than `within` of its value over the last `window_ns`, but not before `not_before_ns`; their own `stop` is
-    the limit (docs/architecture.md, Until settled)."""
+    the limit (docs/formats.md, Until settled)."""
 
     metrics: tuple[Literal["jain", "shares", "goodput"], ...] = Field(min_length=1)
     within: float = Field(gt=0, lt=1)

@@ -1,4 +1,4 @@
-"""Reads `flow_tap.bin` (docs/architecture.md, Flow tap) into arrays: sockets, events, samples, snapshots.
+"""Reads `flow_tap.bin` (docs/formats.md, Flow tap) into arrays: sockets, events, samples, snapshots.
 
 It checks the file's shape and nothing else; `flow_tap_tables` says what the numbers mean together.
 """

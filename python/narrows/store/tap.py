@@ -1,4 +1,4 @@
-"""Reads `tap.bin` (docs/architecture.md, Tap) into arrays: one entry per packet that left a queue.
+"""Reads `tap.bin` (docs/formats.md, Tap) into arrays: one entry per packet that left a queue.
 
 It checks the file's shape and nothing else; what the numbers mean together is for `conservation` and `bins`.
 """

@@ -1,7 +1,7 @@
 """How long do BBR flows take nearly all from as many NewReno flows, and how fair are BBR flows meanwhile?
 
 Claim T7 fails at Edge and Middle and holds at Core, at the same base RTT and with a buffer as deep in time:
-there the queue never drained while it was measured, so that no BBR flow saw the base RTT (docs/corescale.md).
+there the queue never drained while it was measured, so that no BBR flow saw the base RTT (see the README).
 Here, at 1 Gbit/s, the number of flows varies, and whether they start one after the other or within a second.
 The runs do not end when the shares rest, because they may rest and then move again; longer ones fail, because
 Linux gives up a flow that nothing comes through for a quarter of an hour.

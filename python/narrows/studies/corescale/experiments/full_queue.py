@@ -1,6 +1,6 @@
 """How long do many BBR flows keep the queue full, by themselves and against as many NewReno flows?
 
-Claims T5 and T7 hang on when the queue first drains (docs/corescale.md), and in most runs of
+Claims T5 and T7 hang on when the queue first drains (the README of this study), and in most runs of
 bbr_regimes.py it had not after its eight minutes. Here they last longer. Linux gives up a flow that
 nothing comes through for a quarter of an hour (15 retransmissions); here it tries on, so that a run tells
 of the queue and not of that limit. At 10 Gbit/s a sixth of a million packets is dropped each second, too

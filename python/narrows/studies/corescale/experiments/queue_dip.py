@@ -1,6 +1,6 @@
 """Does one short dip of a full queue end it ten seconds later?
 
-Where the queue of many BBR flows stays full for minutes and then drains (docs/corescale.md), it had
+Where the queue of many BBR flows stays full for minutes and then drains (the README of this study), it had
 dipped deeper than ever ten seconds before, in every run. If that dip is the cause, and not only a sign,
 then one that we make must do the same: here the bottleneck sends faster for 50 ms, two minutes after the
 start, by more or by less. All flows then see a lower RTT than ever at the same moment, so their windows
