@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import narrows
+from narrows import data
 from narrows.cli.main import build_app
 from narrows.errors import KernelError, NarrowsError, SpecError, UsageError
 from narrows.plan.build import plan_file
@@ -193,3 +194,13 @@ def test_a_study_says_what_there_is_to_do_and_how_long_it_takes_before_there_is_
 def test_without_a_name_the_studies_are_listed() -> None:
     said = CliRunner().invoke(build_app(), ["study"])
     assert all(name in said.output for name in studies())
+
+
+def test_a_study_without_any_run_kept_or_made_says_how_to_make_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(data, "HERE", tmp_path / "a package without evidence")
+    monkeypatch.chdir(tmp_path)
+    asked = CliRunner().invoke(build_app(), ["study", "aqm", "--kept"])
+    assert "no run of the study aqm is here" in str(asked.exception)
+    assert "narrows study aqm" in str(getattr(asked.exception, "remedy", ""))

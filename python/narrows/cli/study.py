@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from narrows import data
 from narrows.cli.claims import print_verdicts
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, table
 from narrows.cli.run import FAILED, _terminate, carry_out, make_engine
-from narrows.errors import KernelError
+from narrows.errors import KernelError, UsageError
 
 if TYPE_CHECKING:
     from narrows.cli.run_view import State
@@ -47,6 +48,9 @@ def register(app: typer.Typer) -> None:
             typer.Option(help="Of experiments with such an axis, these runs: 'rate=100Mbit queue=codel'."),
         ] = "",
         quick: Annotated[bool, typer.Option("--quick", help="A small part of it, for a first look.")] = False,
+        kept: Annotated[
+            bool, typer.Option("--kept", help="Make no run; use those that come with narrows and those here.")
+        ] = False,
         plan: Annotated[bool, typer.Option("--plan", help="Say what there is to do, and stop.")] = False,
         jobs: Annotated[
             int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
@@ -67,6 +71,7 @@ def register(app: typer.Typer) -> None:
           narrows study aqm --quick                    # a small cut of it
           narrows study corescale --claims T5,T7 --size core --seeds 0,1
           narrows study --claims "r8 c2"               # of whichever study they are
+          narrows study corescale --kept               # its page from the runs that are kept; makes none
 
         The last line on standard output is the page that it wrote.
         """
@@ -79,6 +84,12 @@ def register(app: typer.Typer) -> None:
             return
         seeded = tuple(seed.strip() for seed in seeds.split(",") if seed.strip())
         named = {name: tuple(claims or ())} if name is not None else by_study(claims or ())
+        if kept:
+            for one, of_it in named.items():
+                typer.echo(
+                    str(_show(console, one, of_it, results, out or results / one / "report", kept=True))
+                )
+            return
         asked = {one: Asked(of, size, seeded, only, quick) for one, of in named.items()}
         parts = {one: chosen(one, of) for one, of in asked.items()}
         failed = 0
@@ -194,10 +205,13 @@ def _make(
     return sum(len(state.failed) for state in states)
 
 
-def _show(console: Console, name: str, claims: Sequence[str], results: Path, out: Path) -> Path:
-    """The study's page and verdicts, of all runs of its experiments that are there."""
+def _show(
+    console: Console, name: str, claims: Sequence[str], results: Path, out: Path, *, kept: bool = False
+) -> Path:
+    """The study's page and verdicts, of all runs of its experiments that are there; `kept`: also of those
+    that come with narrows."""
     from narrows.engine import layout
-    from narrows.runs.load import load
+    from narrows.runs.find import runs_below
     from narrows.studies.find import claims as claims_of
     from narrows.studies.find import experiments
     from narrows.studies.ledger import judge_all
@@ -205,7 +219,10 @@ def _show(console: Console, name: str, claims: Sequence[str], results: Path, out
 
     places = [results / stem for stem in experiments(name)]
     held = [place for place in places if any(layout.read_manifest(run) for run in place.glob("[!.]*"))]
-    runs = [run for place in held for run in load(place)]
+    evidence = data.at("evidence") / name
+    runs = runs_below([*held, *([evidence] if kept and evidence.is_dir() else [])])
+    if not runs:
+        raise UsageError(f"no run of the study {name} is here", remedy=f"narrows study {name} makes them")
     verdicts = judge_all(runs, claims or [module.CLAIM.id for module in claims_of(name)])
     progress = Console(stderr=True, highlight=False)
     with progress.status("drawing") as status:
