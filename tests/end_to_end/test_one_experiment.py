@@ -148,7 +148,7 @@ def test_diff_names_what_differs(whole: Whole) -> None:
 
 
 def test_claims_judges_nothing_from_runs_that_are_not_of_its_experiments(whole: Whole) -> None:
-    told = whole.call("claims").ok().out
+    told = whole.call("claims", "--results", whole.out).ok().out
     for number in range(1, 12):
         assert f"R{number} " in told
     assert "not measured" in told
@@ -177,6 +177,7 @@ def test_the_report_is_one_file_that_loads_nothing_and_every_figure_is_png_and_p
     # Without a speed test, the experiment's own flows are what is drawn, both ways.
     both = {f"{what}_{way}_10Mbit" for what in ("instantaneous", "sojourn_time") for way in ("down", "up")}
     wanted = {"topology", "throughput", "utilisation", "latency_cdf", "probe_latency", "sojourn", "glitches"}
+    wanted.add("side_by_side")
     assert stems == wanted | both
     assert "while flow or back ran" in html
     assert "paper_fig" not in html

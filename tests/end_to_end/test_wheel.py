@@ -33,7 +33,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("wheel")
     do(sys.executable, "-m", "venv", place / "venv", cwd=place)
     (built,) = (CHECKOUT / "dist").glob("*.whl")
-    do(place / "venv/bin/pip", "install", "-q", "-c", CHECKOUT / "requirements.txt", built, cwd=place)
+    pip = place / "venv/bin/pip"
+    do(pip, "install", "-q", "--require-hashes", "-r", CHECKOUT / "requirements.txt", cwd=place)
+    do(pip, "install", "-q", built, cwd=place)
     return place / "venv/bin/narrows"
 
 
@@ -42,7 +44,7 @@ def test_a_wheel_runs_an_experiment_by_its_name_in_an_empty_directory(
 ) -> None:
     do(installed, "kernel", "build", cwd=tmp_path)
     do(installed, "run", "hello", cwd=tmp_path)
-    assert "hello" in do(installed, "list", "results/hello", cwd=tmp_path)
+    assert "  ok  " in do(installed, "list", "results/hello", cwd=tmp_path)
     assert (tmp_path / do(installed, "report", "results/hello", cwd=tmp_path).strip()).exists()
 
 
