@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from made_up_plans import whole
 
+from made_up_plans import whole
 from narrows.runs.gather import RunTables, gather
 from narrows.runs.observed import Observed
 from narrows.store import schema

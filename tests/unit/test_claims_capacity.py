@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_up_plans import whole
 
+from made_up_plans import whole
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.observed import Observed, Probe, Series
 from narrows.runs.quantities import measured

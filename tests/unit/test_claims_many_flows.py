@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from made_up_plans import whole
 
+from made_up_plans import whole
 from narrows.metrics.fairness.losses_per_halving import LossesPerHalving
 from narrows.metrics.fairness.mathis import Mathis
 from narrows.metrics.fairness.mathis_choices import FULL_QUEUE, MathisChoice

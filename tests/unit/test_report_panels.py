@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from made_up_plans import whole
 
+from made_up_plans import whole
 from narrows.figures.drawing import Missing, count_runs
 from narrows.figures.sojourn_cdf import sojourn_cdf
 from narrows.figures.style import panel_columns

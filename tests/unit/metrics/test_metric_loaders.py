@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from made_up_plans import whole
 
+from made_up_plans import whole
 from narrows.plan.model import Plan
 from narrows.runs.loaders import loaders
 
