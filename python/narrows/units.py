@@ -210,7 +210,7 @@ class Rate(Quantity):
         return self._base
 
     def tc(self) -> str:
-        """As `tc` reads it: always exact, always in bit."""
+        """The text that `tc` reads: always exact, always in bit."""
         for scale, unit in self.label_units:
             if self._base and self._base % scale == 0:
                 return f"{self._base // scale}{unit}"
@@ -262,7 +262,7 @@ class Size(Quantity):
         return self._base
 
     def tc(self) -> str:
-        """As `tc` reads it. tc's "k" and "kb" are 1024 bytes, so only plain bytes are ever written."""
+        """The text that `tc` reads. tc's "k" and "kb" are 1024 bytes, so only plain bytes are written."""
         return str(self._base)
 
     def time_at(self, rate: Rate) -> Duration:
@@ -308,7 +308,7 @@ class Duration(Quantity):
         return self._base / NS_PER_S
 
     def tc(self) -> str:
-        """As `tc` reads it: ns and us exactly (tc's own time unit is 1 ns or coarser per option)."""
+        """The text that `tc` reads: ns and us exactly (tc's own time unit is 1 ns or coarser per option)."""
         for scale, unit in ((NS_PER_S, "s"), (10**6, "ms"), (10**3, "us")):
             if self._base and self._base % scale == 0:
                 return f"{self._base // scale}{unit}"

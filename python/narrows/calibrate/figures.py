@@ -1,5 +1,6 @@
 """Figures of a calibration: errors by queue, truth against reading, every metric on the same traces,
-inversions as a matrix, parameters, cost. Colours and sizes are the report's; every figure names its runs.
+inversions as a matrix, parameters, cost. Colours and sizes are the report's; every figure names its runs. The
+file is long because the figures share how they lay out tests and queues.
 """
 
 from __future__ import annotations

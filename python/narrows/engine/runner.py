@@ -133,7 +133,7 @@ class Runner:
         return todo, settled
 
     def _slots(self, plans: list[Plan]) -> list[Slot]:
-        """As many as there are cores, but never more than memory allows (if all were the largest)."""
+        """There are as many slots as cores, but never more than memory allows (if all were the largest)."""
         slots = self.engine.slots(self.jobs)
         largest = max(self.engine.memory_bytes(plan) for plan in plans)
         if largest == 0:

@@ -1,6 +1,7 @@
-"""From an experiment file to its plans: load, expand, lower. What later parts call.
+"""Makes the plans of an experiment file: loads it, expands its axes, lowers each run. Later parts call this.
 
-The same file gives the same plans on every machine and from every directory.
+The same file gives the same plans on every machine and from every directory. The module is long because a
+plan is put together in one place, part by part in the order of its fields.
 """
 
 from __future__ import annotations
@@ -59,13 +60,14 @@ EPOCH_RTTS = 50
 """The epoch comes later on long paths: calibration exchanges many packets one by one."""
 
 MEMORY_BYTES = 512 * capacity.MIB
-"""Of a machine that is not given another; many flows, long paths and deep queues may need more."""
+"""The memory of a machine that is not given another; many flows, long paths and deep queues may need more."""
 
 OTHER_PATH_NS, OTHER_PATH_RTTS = NS_PER_S, 10
 """What calibration takes for each further sender of a Dumbbell: twenty echoes and their patience."""
 
 CALIBRATION_NS, CALIBRATION_PACKETS = 2_430_000_000, 100
-"""Of the usual time before the epoch; full packets each way, in a queue that stands, or else paced."""
+"""The usual time before the epoch has room for so many full packets each way, in a queue that stands or else
+paced."""
 LOST_ECHOES_NS = 2 * NS_PER_S
 SECOND_TRAIN_NS = NS_PER_S
 
@@ -75,7 +77,7 @@ CCA = "net.ipv4.tcp_congestion_control"
 
 RTT_TOLERANCE_NS = 200_000
 NATIVE_RTT_TOLERANCE_NS = 1_000_000
-"""Of a path to which nothing is added: what a real host's stack and scheduler may take."""
+"""The tolerance of a path to which nothing is added: what a real host's stack and scheduler may take."""
 RTT_TOLERANCE = 0.02
 RATE_TOLERANCE = 0.02
 TAP_INTERVAL_NS = 10_000_000
@@ -128,7 +130,7 @@ def _topology(run: ResolvedRun) -> Topology:
 
 
 def _another_repetition(plan: Plan, run: ResolvedRun, topology: Topology) -> tuple[Plan, int]:
-    """The plan of a run that differs from this one in its seed alone: only random starts hang on it here.
+    """The plan of a run that differs from this one in its seed alone: only random starts depend on it here.
 
     Planning takes a millisecond, most of it for the set-up, and an experiment may have ten thousand runs.
     """

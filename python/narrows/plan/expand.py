@@ -53,7 +53,7 @@ class ResolvedRun:
     choices: Choices
     link: Link
     items: dict[str, Traffic]
-    """By id, in the order of the file."""
+    """The items by id, in the order of the file."""
     captures: dict[str, capture]
     tap: tap
     flow_tap: flow_tap | None
@@ -173,4 +173,4 @@ def _resolve(experiment: Experiment, choices: Choices, key: dict[str, str]) -> R
 
 
 _TAP, _SAMPLE, _MACHINE = tap(), sample(), machine()
-"""What an experiment has that names none."""
+"""What an experiment uses that names none."""

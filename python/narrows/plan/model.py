@@ -1,7 +1,8 @@
 """The shape of `plan.json`: one run, flat, every default written out (docs/formats.md).
 
 The agent reads the same JSON with `deny_unknown_fields`; a field added here is added there. This module knows
-nothing of how a plan is made or carried out. All models are frozen and refuse unknown keys.
+nothing of how a plan is made or carried out. All models are frozen and refuse unknown keys. The file is long
+because the whole shape stands in one place, where it can be read beside the agent's.
 """
 
 from __future__ import annotations
@@ -220,9 +221,9 @@ class LinkSummary(Strict):
     offloads: dict[str, bool]
     """What `ethtool -K` switches on and off at every interface, by ethtool's names."""
     pairs: tuple[Pair, ...] = ()
-    """Of a Dumbbell, whose `base_rtt_ns` is the longest of them; empty for a Link."""
+    """The pairs of a Dumbbell, whose `base_rtt_ns` is the longest of them; empty for a Link."""
     home: HomeSummary | None = None
-    """Of a Home; the rest is then the ISP's link."""
+    """The home router of a Home; the rest is then the ISP's link."""
 
     def queue_at(self, hop: str, direction: Direction) -> LinkDirection:
         """What stands at a hop: the home router's queue, or the link's own."""
@@ -263,7 +264,7 @@ class Step(Strict):
     args: tuple[str, ...]
 
     def command(self) -> str:
-        """As a person would type it."""
+        """The command as a person would type it."""
         return shlex.join((self.tool, *self.args))
 
 
@@ -290,7 +291,7 @@ class Hop(Strict):
     """Interfaces of the same node through which its packets come in (for conservation)."""
     tap: TapMode
     tap_interval_ns: int = Field(default=10_000_000, gt=0, le=1_000_000_000)
-    """Of the aggregates of the mode "drops"."""
+    """The length of the aggregates' intervals in the mode "drops"."""
 
 
 class CalibrationPath(Strict):
@@ -605,7 +606,7 @@ class Plan(Strict):
         return {k: v for k, v in handler(self).items() if k != "moving" or v is not None}
 
     def to_dict(self) -> dict[str, Any]:
-        """As in the JSON file: every field present."""
+        """The plan as in the JSON file, with every field present."""
         data: dict[str, Any] = self.model_dump(mode="json", by_alias=True)
         return data
 

@@ -150,7 +150,7 @@ class Topology:
         return tuple(made)
 
     def _first_hops(self, start: str) -> dict[str, tuple[int, Interface]]:
-        """For each other node: its distance, and the interface of `start` that leads there."""
+        """Each other node's distance, and the interface of `start` that leads there."""
         found: dict[str, tuple[int, Interface]] = {}
         pending = deque((interface, interface, 1) for interface in self.of(start))
         while pending:

@@ -163,7 +163,7 @@ def _plain(many: ManyFlows) -> str:
 
 
 def _kept(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the paths of the machine that ran it, which mean nothing on another."""
+    """The manifest without the paths of the machine that ran it, which mean nothing on another."""
     kept = {name: manifest[name] for name in MANIFEST if name in manifest}
     for name in ("kernel", "agent"):
         if isinstance(kept.get(name), Mapping):

@@ -25,7 +25,7 @@ NS_PER_S = 1e9
 DIRECTIONS = ("down", "up")
 ONE_PACKET_BURSTS = range(1, 2000)  # bytes: what tc sets where nobody asks for a burst
 NO_LABEL = "-"
-"""Of a run on an axis that its experiment does not have."""
+"""The label of a run on an axis that its experiment does not have."""
 EXPERIMENT = "experiment"
 """The axis that tells runs of several experiments apart."""
 

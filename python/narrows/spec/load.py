@@ -36,7 +36,7 @@ class Experiment:
     docstring: str
     link: Link | Axis
     items: dict[str, Traffic | Axis] = field(default_factory=dict)
-    """By variable name; the id of an item is its name, or its own `id=`."""
+    """The items by variable name; the id of an item is its name, or its own `id=`."""
     captures: dict[str, capture] = field(default_factory=dict)
     tap: tap | None = None
     flow_tap: flow_tap | None = None
@@ -45,7 +45,7 @@ class Experiment:
     machine: machine | None = None
     repeat: repeat | None = None
     axes: tuple[Axis, ...] = ()
-    """In the order in which the file made them, one per name."""
+    """The axes in the order in which the file made them, one per name."""
 
     @property
     def question(self) -> str:
@@ -109,7 +109,7 @@ def _compile(source: str, shown: str) -> types.CodeType:
 
 
 def _execute(code: types.CodeType, path: Path, shown: str) -> types.ModuleType:
-    """Run the file as a module. Files beside it can be imported, and are imported anew each time."""
+    """Run the file as a module. Files beside it can be imported, and are imported again each time."""
     module = types.ModuleType(_MODULE)
     module.__file__ = shown
     folder = str(path.resolve().parent)

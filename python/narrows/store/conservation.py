@@ -39,7 +39,7 @@ class Check:
     note: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
+        """The checks as the manifest has them."""
         verdict = {True: "ok", False: "failed", None: "not checked"}[self.ok]
         return {
             "check": self.name,
