@@ -174,7 +174,7 @@ def _panel(axes: Axes, shown: SideBySide, own: Sequence[Column]) -> None:
             if of.median_interval:
                 ends = [of.median_interval.low, of.median_interval.high]
                 axes.plot(ends, [y, y], color=colour, linewidth=2.2, solid_capstyle="butt")
-            axes.plot([of.median], [y], mark, color=colour, markersize=4)
+            axes.plot([of.median], [y], mark, color=colour, markersize=4, clip_on=False)
             if written:
                 axes.annotate(
                     with_interval(of), (1.02, y), xycoords=("axes fraction", "data"),
