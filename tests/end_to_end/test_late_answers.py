@@ -40,8 +40,8 @@ def test_behind_seconds_of_queue_the_loss_is_what_the_queue_dropped(tmp_path: Pa
         tmp_path,
         """
         link = Link(rate="1 Mbit/s", base_rtt="20 ms", queue=pfifo(limit=500))
-        flood = iperf3(direction="down", udp_rate="2 Mbit/s", duration="10 s")
-        probe = udp_probe(interval="50 ms", duration="10 s")
+        load = bulk(direction="down", cca="cubic", flows=8, duration="10 s")
+        probe = udp_probe(interval="10 ms", duration="10 s")
         sample(tcp_info=None, qdisc=None, link=None)
         """,
     )
