@@ -154,7 +154,7 @@ class Made:
 
 
 class Refused(Exception):
-    """A rig in real time failed its calibration: other work disturbed it, and it has no figures to compare."""
+    """A rig in real time failed its calibration: other work disturbed it, so it has no figures to compare."""
 
 
 def make(many: tuple[Plan, ...] | list[Plan], out: Path, *, engine: Engine | None = None) -> list[Made]:
