@@ -3,9 +3,9 @@
 A direction is loaded in a tenth of a second in which the tool's own packets of data size (500 bytes and more:
 acknowledgements and pings are smaller) took at least 1 % of the rate that the direction had then, and 10 % of
 the share of the rate that they took in the busiest one (a speed test's own messages are no load), and in a
-pause of less than a second between two such. A share above 1, of a bucket that lets a burst pass, counts as 1.
-So a tool that loads one way after the other is loaded at two times that do not overlap, one that loads both at
-once at two that do, and one that goes to and fro (Cloudflare's) in several spans each way, without knowing
+pause of less than a second between two such. A share above 1, of a bucket that lets a burst pass, is 1.
+So a tool that loads one way after the other is loaded at two times that do not overlap, one that loads both
+at once at two that do, and one that goes to and fro (Cloudflare's) in several spans each way, without knowing
 which tool it is. Longer pauses are left out: what the queue did then is no truth of a load.
 
 The reach of this rule: a tool that a competitor holds below 1 % of the rate has no window.
