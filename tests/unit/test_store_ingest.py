@@ -106,7 +106,9 @@ def multicast(packets: int, forwarded: int) -> Callable[[Any], None]:
     def change(result: Any) -> None:
         result["links_after"]["router"]["eth1"]["rx_packets"] += packets
         result["ip_before"] = {"router": {"InReceives": 3, "ForwDatagrams": 2}}
-        result["ip_after"] = {"router": {"InReceives": 3 + forwarded + packets, "ForwDatagrams": 2 + forwarded}}
+        result["ip_after"] = {
+            "router": {"InReceives": 3 + forwarded + packets, "ForwDatagrams": 2 + forwarded}
+        }
 
     return change
 

@@ -339,6 +339,9 @@ pub fn tools(plan: &Plan) -> Value {
             Some("ping") => ask(&c.argv[0], "-V"),
             _ => {}
         }
+        if c.tool.ends_with("-nginx") {
+            ask("nginx", "-v");
+        }
     }
     Value::Object(out)
 }
