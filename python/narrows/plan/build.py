@@ -7,11 +7,13 @@ plan is put together in one place, part by part in the order of its fields.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 from narrows.errors import SpecError, did_you_mean
 from narrows.plan import capacity, l4s, linux, moving, never, super_packets, sysctls, wire
 from narrows.plan.expand import ResolvedRun, expand
+from narrows.plan.lowering import CCA, NodeSysctl
 from narrows.plan.model import (
     BOTTLENECK_HOP,
     HOME_HOP,
@@ -75,8 +77,6 @@ SECOND_TRAIN_NS = NS_PER_S
 
 LIMIT_SLACK_NS = 30 * NS_PER_S
 
-CCA = "net.ipv4.tcp_congestion_control"
-
 RTT_TOLERANCE_NS = 200_000
 NATIVE_RTT_TOLERANCE_NS = 1_000_000
 """The tolerance of a path to which nothing is added: what a real host's stack and scheduler may take."""
@@ -128,7 +128,7 @@ def _topology(run: ResolvedRun) -> Topology:
         return many_senders(run.link.senders(), run.link["receivers"])
     if isinstance(run.link, Home):
         return home(len(run.link.members()))
-    return dumbbell()
+    return dumbbell(run.link["services"], run.link["services"])
 
 
 def _another_repetition(plan: Plan, run: ResolvedRun, topology: Topology) -> tuple[Plan, int]:
@@ -137,25 +137,27 @@ def _another_repetition(plan: Plan, run: ResolvedRun, topology: Topology) -> tup
     Planning takes a millisecond, most of it for the set-up, and an experiment may have ten thousand runs.
     """
     times = Timetable(run)
-    traffic, composites, _ = lower(run, topology, times)
+    traffic, learnt = lower(run, topology, times)
     changes: dict[str, object] = {
         "key": run.key,
         "seed": run.seed,
         "limit_ns": _limit_ns(times),
         "until_settled": until_settled(run, times, traffic),
         "traffic": traffic,
-        "composites": composites,
+        "composites": tuple(learnt.composites),
+        "contents": tuple(learnt.contents.values()),
     }
     return plan.model_copy(update=changes), times.expected_end_ns()
 
 
 def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple[Plan, int]:
     times = Timetable(run)
-    traffic, composites, l4s_ports = lower(run, topology, times)
+    traffic, learnt = lower(run, topology, times)
+    l4s_ports = tuple(sorted(learnt.l4s_ports))
     never.check(run, times, traffic)
     changes, told = linux.changes(topology, run.link)
     summary = linux.summary(topology, run.link, moving.told(run.link) + told)
-    values, usual = _sysctls(run, topology, traffic, summary)
+    values, usual = _sysctls(run, topology, traffic, learnt.sysctls, summary)
     hops = _hops(run, topology, summary)
     samplers = _samplers(run, topology, hops)
     captures = _captures(run, topology)
@@ -197,9 +199,10 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         until_settled=until_settled(run, times, traffic),
         calibration=_calibration(run, topology, summary),
         traffic=traffic,
-        composites=composites,
+        composites=tuple(learnt.composites),
         samplers=samplers,
         captures=captures,
+        contents=tuple(learnt.contents.values()),
     )
     capacity.check(plan, run.link.where)
     super_packets.check(plan, run.link.where)
@@ -267,7 +270,11 @@ def _up_to_seconds(span_ns: int) -> int:
 
 
 def _sysctls(
-    run: ResolvedRun, topology: Topology, traffic: tuple[TrafficItem, ...], link: LinkSummary
+    run: ResolvedRun,
+    topology: Topology,
+    traffic: tuple[TrafficItem, ...],
+    wanted: Sequence[NodeSysctl],
+    link: LinkSummary,
 ) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
     """The settings of every node, and those that it would have if nothing were asked for.
 
@@ -288,6 +295,16 @@ def _sysctls(
             caller, name = program.node, "net.ipv4.tcp_ecn"
             given = any(name in asked.get(role, {}) for role in ("all", topology.role(caller)))
             sysctls.set_on_hosts(values, caller, name, "1", asked=given, where=item.where)
+    set_for: dict[tuple[str, str], NodeSysctl] = {}
+    for each in wanted:
+        item, other = run.items[each.item], set_for.setdefault((each.node, each.name), each)
+        if other.value != each.value:
+            item.fail(
+                f"{each.item} needs {each.name}={each.value} at the {each.node}, {other.item} {other.value}",
+                "give each service nodes of its own: Link(services=2), and host=2 of one of them",
+            )
+        given = any(each.name in asked.get(role, {}) for role in ("all", topology.role(each.node)))
+        sysctls.set_on_hosts(values, each.node, each.name, each.value, asked=given, where=item.where)
     flows = [item for item in traffic if isinstance(item, TcpBulk)]
     for sender in sorted({flow.sender for flow in flows}):
         own = [flow for flow in flows if flow.sender == sender]

@@ -18,7 +18,9 @@ from narrows.metrics.latency.glitches import Glitches, glitches
 from narrows.metrics.latency.working_latency import working_latency
 from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.metrics.statistics.tail import Tail, upper_tail
+from narrows.runs import trial
 from narrows.runs.observed import DIRECTIONS, NS_PER_S, Observed, is_background, is_probe
+from narrows.spec.pairs import PAIR
 
 SETTLING_NS = 1_000_000_000
 """The first second of a test's bins is its slow start."""
@@ -32,6 +34,11 @@ FIGURES = (
     "capacity_test_throughput_bps", "ndt7_throughput_bps", "iperf3_goodput_bps",
     "capacity_test_retransmission_ratio", "ndt7_retransmission_ratio", "iperf3_retransmits",
     "iperf3_loss_ratio", "rpm", "tap_arrived", "sojourn_p50_ms",
+    # of trials of services
+    "tap_dropped", "video_mean_rung_bps", "video_switches", "video_stalls", "video_stalled_ms",
+    "video_start_ms", "video_frames", "video_frames_dropped", "video_top_rung_playable", "browser_processes_gone",
+    "page_load_ms", "page_visual_ms", "page_first_paint_ms", "page_last_byte_ms", "call_height",
+    "call_frame_rate", "call_freezes_per_min", "call_high_delay_share", "call_cpu_limited_s",
 )  # fmt: skip
 
 
@@ -65,6 +72,12 @@ def directions(run: Observed) -> Iterable[str]:
 
 def _phases(run: Observed) -> Iterable[str]:
     return (IDLE, *(way for way in DIRECTIONS if way in run.shown)) if run.probes else ()
+
+
+def _met(run: Observed) -> Iterator[str]:
+    """The services of a trial."""
+    if PAIR in run.key:
+        yield from (item.id for item in trial.foreground(run.plan))
 
 
 def _loads(run: Observed) -> Iterator[str]:
@@ -166,6 +179,7 @@ NUMBERS: dict[str, Number] = {
     "loaded_rtt_p50_ms": Number("ms", _loads, _loaded(0.5)),
     "loaded_rtt_p95_ms": Number("ms", _loads, _loaded(0.95)),
     "loaded_rtt_p99_ms": Number("ms", _loads, _loaded(0.99)),
+    trial.RATE: Number("bit/s", _met, trial.settled_rate),
 }
 """docs/data.md says in words what each is. Spikes are the glitches that are no lost probe; `test_variation`
 is the coefficient of variation of the test's own 10 ms bins at the bottleneck."""

@@ -15,6 +15,7 @@ from narrows.spec.link import Link
 from narrows.spec.moving_rate import leo, lte_drive, outage, sine, square
 from narrows.spec.observe import capture, ci, flow_tap, machine, repeat, sample, tap
 from narrows.spec.own_tool import tool
+from narrows.spec.pairs import pairs
 from narrows.spec.parsers import Bdp, own_cca
 from narrows.spec.profiles import access
 from narrows.spec.queues import (
@@ -90,6 +91,7 @@ __all__ = [
     "own_qdisc",
     "own_shaper",
     "pair",
+    "pairs",
     "pfifo",
     "pfifo_fast",
     "pfifo_head_drop",
