@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from narrows.errors import SpecError, did_you_mean
-from narrows.plan import capacity, l4s, linux, moving, never, super_packets, sysctls
+from narrows.plan import capacity, l4s, linux, moving, never, super_packets, sysctls, wire
 from narrows.plan.expand import ResolvedRun, expand
 from narrows.plan.lowering import CCA, NodeSysctl
 from narrows.plan.model import (
@@ -22,7 +22,6 @@ from narrows.plan.model import (
     CalibrationPath,
     Capture,
     Command,
-    Counted,
     Direction,
     FlowTap,
     FlowWatch,
@@ -70,6 +69,9 @@ OTHER_PATH_NS, OTHER_PATH_RTTS = NS_PER_S, 10
 CALIBRATION_NS, CALIBRATION_PACKETS = 2_430_000_000, 100
 """The usual time before the epoch has room for so many full packets each way, in a queue that stands or else
 paced."""
+SLOW_SLACK = 1.25
+"""What else a slow calibration takes: the queue of the train before, the first packet's way."""
+SHALLOW_S = 0.55
 LOST_ECHOES_NS = 2 * NS_PER_S
 SECOND_TRAIN_NS = NS_PER_S
 
@@ -215,12 +217,17 @@ def _limit_ns(times: Timetable) -> int:
 def _emptying_ns(link: LinkSummary) -> int:
     """How long calibration needs to see a deep bucket empty and fill again, both ways, behind the line.
 
-    Behind an unlimited line a bucket is empty at once. A line of the rate or less never empties it.
+    A line of the rate or less never empties it. Behind an unlimited line the train does, at some three times
+    the rate; the usual time has room for a bucket of `SHALLOW_S`.
     """
     span = 0.0
     for direction in (link.down, link.up):
         line, rate, burst = link.line_rate_bps, direction.rate_bps, direction.burst_bytes
-        if line is not None and rate is not None and burst is not None and line > rate:
+        if rate is None or burst is None:
+            continue
+        if line is None:
+            span = max(span, 1.5 * (burst * 8 / rate - SHALLOW_S))
+        elif line > rate:
             span = max(span, burst * 8 / (line - rate) + burst * 8 / rate)
     # each way has half of the time, and half as much again to be sure
     return int(3 * span * NS_PER_S)
@@ -233,7 +240,7 @@ def _slow_ns(link: LinkSummary) -> int:
         bits * NS_PER_S // direction.rate_bps for direction in (link.down, link.up) if direction.rate_bps
     )
     lossy = link.down.loss_percent or link.up.loss_percent
-    return max(0, packets_ns + (LOST_ECHOES_NS if lossy else 0) - CALIBRATION_NS)
+    return max(0, int(SLOW_SLACK * packets_ns) + (LOST_ECHOES_NS if lossy else 0) - CALIBRATION_NS)
 
 
 def _two_trains_ns(link: LinkSummary) -> int:
@@ -373,11 +380,21 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
         at_home, host = (link.home.down, link.home.up), link.home.hosts[0]
         jitter_ns += host.jitter_ns
     for direction, before in zip((link.down, link.up), at_home, strict=True):
-        shapers = [direction.rate_bps, link.line_rate_bps, None if before is None else before.rate_bps]
-        rates = [rate for rate in shapers if rate is not None]
-        ip_rates.append(
-            min(rates) * link.mtu_bytes // (link.mtu_bytes + ETHERNET_HEADER_BYTES) if rates else None
-        )
+        shapers = [
+            (link.line_rate_bps, wire.FRAME),
+            *(
+                (each.rate_bps, each.counted or wire.FRAME)
+                for each in (direction, before)
+                if each is not None
+            ),
+        ]
+        rates = [rate for rate, _ in shapers if rate is not None]
+        at_ip_layer = [
+            rate * link.mtu_bytes // wire.counted_bytes(counted, link.mtu_bytes)
+            for rate, counted in shapers
+            if rate is not None
+        ]
+        ip_rates.append(min(at_ip_layer, default=None))
         serialisation_ns += sum(CALIBRATION_PACKET_BYTES * 8 * NS_PER_S // rate for rate in rates)
     # Each direction passes two timers: the shaper's and netem's.
     least_ns = RTT_TOLERANCE_NS if link.base_rtt_ns else NATIVE_RTT_TOLERANCE_NS
@@ -394,8 +411,8 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
         rate_down_bps=ip_rates[0],
         rate_up_bps=ip_rates[1],
         rate_tolerance=RATE_TOLERANCE,
-        # Late timers, loss and jitter may keep the rig under its rate; link layers with cells always do.
-        rate_is_upper_bound=bool(timer_ns or lossy or jitter_ns or _counts_otherwise(link)),
+        # Late timers, loss and jitter may keep the rig under its rate, and so may a shaper that sets its own.
+        rate_is_upper_bound=bool(timer_ns or lossy or jitter_ns or _sets_own_rate(link)),
         others=tuple(
             CalibrationPath(server=node, server_address=topology.address(node), rtt_ns=rtt_ns)
             for node, rtt_ns in rtts[1:]
@@ -403,12 +420,10 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
     )
 
 
-def _counts_otherwise(link: LinkSummary) -> bool:
-    """Whether a shaper counts something else than the frame (overhead, mpu, cells), or sets its own rate."""
-    frame = Counted(of="frame", overhead_bytes=0, mpu_bytes=0, cells="none")
+def _sets_own_rate(link: LinkSummary) -> bool:
+    """Whether a shaper follows what arrives."""
     home = (link.home.down, link.home.up) if link.home is not None else ()
-    ways = (link.down, link.up, *(each for each in home if each is not None))
-    return any(way.counted not in (None, frame) or way.sets_own_rate for way in ways)
+    return any(way.sets_own_rate for way in (link.down, link.up, *home) if way is not None)
 
 
 def _samplers(run: ResolvedRun, topology: Topology, hops: tuple[Hop, ...]) -> tuple[Sampler, ...]:

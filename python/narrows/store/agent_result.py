@@ -39,6 +39,7 @@ class ItemOutcome(_Open):
     start_ns: int | None = None
     end_ns: int | None = None
     exit_code: int | None = None
+    details: dict[str, Any] | None = None
 
 
 class CalibrationResult(_Open):

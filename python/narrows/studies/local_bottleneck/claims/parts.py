@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.runs.observed import NO_LABEL, Observed
 from narrows.studies.verdict import Number, median_of
@@ -81,7 +80,7 @@ def filled(direction: str) -> Callable[[Observed], float | None]:
 
     def read(run: Observed) -> float | None:
         rate = goodput_mbps(direction)(run)
-        most = largest_goodput_bps(run.capacity_bps(direction, (5 * S, 25 * S)), run.link.mtu_bytes)
+        most = run.possible_bps(direction, (5 * S, 25 * S))
         return None if rate is None else rate * 1e6 / most
 
     return read
