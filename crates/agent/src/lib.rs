@@ -40,7 +40,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str =
-    "usage: narrows-agent guest DIR | host DIR | shell DIR | ndt7-client ... | ndt7-server ... | certified ... | rpm-client ... | rpm-server ... | web-speed-client ... | web-speed-server ... | udp-capacity ... | version";
+    "usage: narrows-agent guest DIR | host DIR | shell DIR | ndt7-client ... | ndt7-server ... | certified ... | rpm-client ... | rpm-server ... | web-speed-client ... | web-speed-server ... | udp-capacity ... | identify-server ... | identify-client ... | version";
 
 fn version() -> ExitCode {
     let info = serde_json::json!({
@@ -72,6 +72,8 @@ pub fn main() -> ExitCode {
         ("ndt7-server", rest) => narrows_ndt7::server_main(rest),
         ("certified", rest) => certified::main(rest),
         ("udp-capacity", rest) => narrows_udp_capacity::main(rest),
+        ("identify-server", rest) => narrows_identify::server_main(rest),
+        ("identify-client", rest) => narrows_identify::client_main(rest),
         ("web-speed-client", rest) => narrows_web::client_main(rest),
         ("web-speed-server", rest) => narrows_web::server_main(rest),
         ("rpm-client", rest) => narrows_rpm::client_main(rest),
