@@ -27,13 +27,15 @@ const DRAIN_RTTS: f64 = 2.0;
 const DRAIN_NS: f64 = 25e6;
 /// While it drains at least this share of the capacity goes on.
 const LEAST_SHARE: f64 = 0.1;
+/// Below this share of the capacity the rate is set to drain.
+const DRAINING: f64 = 0.9;
 /// The climb: a share of the rate per second, how fast that grows, and the most.
 const CLIMB: f64 = 0.08;
-const CLIMB_FASTER: f64 = 0.8;
-const MOST_CLIMB: f64 = 1.2;
+const CLIMB_FASTER: f64 = 1.5;
+const MOST_CLIMB: f64 = 2.0;
 /// After meeting the same capacity again the climb waits, twice as long each time.
 const WAIT_NS: i64 = 100 * MS;
-const MOST_CALM: u32 = 5;
+const MOST_CALM: u32 = 3;
 const SAME: f64 = 0.1;
 /// A delay that stays although less is let through is believed to be a queue for so long.
 const REBASE_NS: i64 = 400 * MS;
@@ -148,8 +150,8 @@ impl Direction {
         if queue_ns > self.threshold_ns() {
             return self.theirs(&tick, queue_ns);
         }
-        if let Some(over) = self.over.take() {
-            self.met(tick.t_ns, over);
+        if self.over.take().is_some() {
+            self.met(tick.t_ns);
         }
         // What a path does by itself, such as Wi-Fi beyond, is learnt while the queue is ours.
         if self.owned() {
@@ -193,8 +195,12 @@ impl Direction {
             }
             return Why::Rebase;
         }
+        // What passes while the queue drains is what I let through, unless the queue grows all the same.
+        let draining = self.capacity_bps.is_some_and(|bps| rate < bps * DRAINING);
         if let Some(bps) = measured.filter(|_| !mine) {
-            self.capacity_bps = Some(bps);
+            if !draining || self.rising(tick.t_ns) || self.capacity_bps.is_some_and(|before| bps > before) {
+                self.capacity_bps = Some(bps);
+            }
         }
         if let (Some(bps), true) = (self.capacity_bps, measured.is_some()) {
             let drain_ns = DRAIN_RTTS * rtt_ns as f64 + DRAIN_NS;
@@ -205,7 +211,7 @@ impl Direction {
     }
 
     /// The queue beyond is gone.
-    fn met(&mut self, t_ns: i64, _over: Over) {
+    fn met(&mut self, t_ns: i64) {
         let Some(bps) = self.capacity_bps else { return };
         let again = self
             .met_bps
