@@ -97,8 +97,8 @@ def show_shares(console: Console, every: Sequence[Trial]) -> None:
     ]  # fmt: skip
     console.print(table(head, rows))
     console.print(
-        "medians; low and high: 95 % interval of the median rate (from six trials on); fair: the max-min fair "
-        "rate, from what each takes alone; rates in the middle three fifths, at the bottleneck"
+        "medians; low and high: 95 % interval of the median rate (from six trials on); fair: the max-min "
+        "fair rate, from what each takes alone; rates in the middle three fifths, at the bottleneck"
     )
     invalid = [(trial, fault) for trial in every for fault in trial.faults()]
     for trial, fault in invalid:

@@ -17,6 +17,7 @@ from narrows.spec.observe import capture, ci, flow_tap, machine, repeat, sample,
 from narrows.spec.own_tool import tool
 from narrows.spec.pairs import pairs
 from narrows.spec.parsers import Bdp, own_cca
+from narrows.spec.path_profile import profile
 from narrows.spec.profiles import access
 from narrows.spec.queues import (
     bfifo,
@@ -99,6 +100,7 @@ __all__ = [
     "ping",
     "policer",
     "prio",
+    "profile",
     "red",
     "repeat",
     "sample",
