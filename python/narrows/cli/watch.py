@@ -59,8 +59,8 @@ def register(app: typer.Typer) -> None:
           narrows watch own_service --set 6 --most 12   # the example of a service of one's own
           narrows watch FILE --every 24                 # look each day whether anything is new
 
-        An iteration is of one kernel, browser and set of players. It is stopped with Ctrl-C and gone on with by
-        the same call. When it is finished, the next call begins another only if a version has changed: in
+        An iteration is of one kernel, browser and set of players. It is stopped with Ctrl-C and gone on with
+        by the same call. When it is finished, the next call begins another only if a version has changed: in
         virtual time the same versions give the same bytes.
         """
         from narrows.cli.run import _terminate
