@@ -1,0 +1,1 @@
+"""What acts on a real host, outside the lab."""
