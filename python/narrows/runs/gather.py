@@ -228,6 +228,7 @@ def _truth(tables: RunTables, hop: str, direction: str) -> QueueTruth | None:
         sojourn_packets=histogram["packets"].cast(pl.Float64).to_numpy(),
         sojourn_p50_ms=_series(own.filter(pl.col("series") == "sojourn_p50_10ms"), NS_PER_MS),
         sojourn_p99_ms=_series(own.filter(pl.col("series") == "sojourn_p99_10ms"), NS_PER_MS),
+        drops=_series(own.filter(pl.col("series") == "drops_10ms")),
         departed_packets=_value(tables.metrics, hop, direction, "tap_departed"),
         dropped_packets=_value(tables.metrics, hop, direction, "tap_dropped"),
         marked_packets=_value(tables.metrics, hop, direction, "tap_marked"),

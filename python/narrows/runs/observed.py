@@ -112,6 +112,8 @@ class QueueTruth:
     sojourn_packets: Floats
     sojourn_p50_ms: Series
     sojourn_p99_ms: Series
+    drops: Series
+    """Packets dropped in each 10 ms."""
     departed_packets: float | None
     dropped_packets: float | None
     marked_packets: float | None

@@ -30,6 +30,8 @@ from narrows.runs.observed import Observed, label
 from narrows.serve import heat as heats
 from narrows.serve import one_run
 from narrows.serve.catalog import Catalog, Entry
+from narrows.serve.pairs import pair_maps
+from narrows.spec.pairs import PAIR
 from narrows.studies.ledger import judge_all, measured
 
 HEADERS = {
@@ -116,6 +118,7 @@ def site(root: Path, hosts: Sequence[str]) -> FastAPI:
             "results.html.j2", entry=entry, told=_told(runs), answer=answer(good),
             conditions=[(axis, given(runs, axis)) for axis in axes(runs)], axes=axes(runs), runs=runs,
             failed=[run for run in runs if not run.ok], label=label,
+            met=any(PAIR in run.key for run in good),
             quantities=heats.quantities(good) if len(heats.map_axes(good)) > 1 else [],
         )  # fmt: skip
 
@@ -155,6 +158,14 @@ def site(root: Path, hosts: Sequence[str]) -> FastAPI:
             "heat.html.j2", entry=entry, heat=found, quantities=of, axes=known,
             quantity=chosen[0], down=chosen[1], across=chosen[2],
         )  # fmt: skip
+
+    @app.get("/r/{name}/pairs")
+    def pairs(name: str) -> HTMLResponse:
+        entry = entry_of(name)
+        found = pair_maps(catalog.runs(entry))
+        if not found:
+            raise HTTPException(404, "no services met in these runs")
+        return render("pairs.html.j2", entry=entry, found=found)
 
     @app.get("/r/{name}/cell")
     def cell(name: str, request: Request) -> HTMLResponse:

@@ -78,7 +78,11 @@ def _cell(row: Row | None, where: tuple[tuple[str, str], ...], least: float, spa
     median = None if row is None else row.values.median
     if row is None or median is None:
         return Cell("", 0, "transparent", "inherit", where)
-    share = (median - least) / span if span else 0.0
+    background, ink = shade((median - least) / span if span else 0.0)
+    return Cell(number(median), row.values.n, background, ink, where)
+
+
+def shade(share: float) -> tuple[str, str]:
+    """The background between lowest (0) and highest (1), and the colour of the number on it."""
     mixed = [round(low + share * (high - low)) for low, high in zip(LIGHT, DARK, strict=True)]
-    ink = "#fff" if share >= WHITE_FROM else "inherit"
-    return Cell(number(median), row.values.n, f"rgb({mixed[0]},{mixed[1]},{mixed[2]})", ink, where)
+    return f"rgb({mixed[0]},{mixed[1]},{mixed[2]})", "#fff" if share >= WHITE_FROM else "inherit"
