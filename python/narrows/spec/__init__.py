@@ -42,6 +42,7 @@ from narrows.spec.queues import (
     sfq,
 )
 from narrows.spec.shapers import htb, no_shaper, own_shaper, policer, tbf
+from narrows.spec.span import between
 from narrows.spec.trace import trace
 from narrows.spec.traffic import after, with_
 from narrows.spec.under_test import under_test
@@ -68,6 +69,7 @@ __all__ = [
     "after",
     "axis",
     "bdp",
+    "between",
     "bfifo",
     "cake",
     "capture",
