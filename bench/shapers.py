@@ -267,7 +267,8 @@ def table(scores: list[Score]) -> Table:
             *(_spread([getattr(each, name) for each in found]) for name in ("p50_ms", "p95_ms", "p99_ms")),
             _spread(good), share, _spread([each.call_p95_ms for each in found]),
             _spread([None if each.call_lost is None else 100 * each.call_lost for each in found], " %"),
-            _spread([each.down_s for each in found], digits=2), _spread([each.up_s for each in found], digits=2),
+            _spread([each.down_s for each in found], digits=2),
+            _spread([each.up_s for each in found], digits=2),
         )  # fmt: skip
     return made
 
