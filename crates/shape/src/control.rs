@@ -31,8 +31,8 @@ const LEAST_SHARE: f64 = 0.1;
 const DRAINING: f64 = 0.9;
 /// The climb: a share of the rate per second, how fast that grows, and the most.
 const CLIMB: f64 = 0.08;
-const CLIMB_FASTER: f64 = 1.5;
-const MOST_CLIMB: f64 = 2.0;
+const CLIMB_FASTER: f64 = 2.5;
+const MOST_CLIMB: f64 = 2.5;
 /// After meeting the same capacity again the climb waits, twice as long each time.
 const WAIT_NS: i64 = 100 * MS;
 const MOST_CALM: u32 = 3;

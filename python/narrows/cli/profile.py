@@ -147,7 +147,7 @@ def _show(made: PathProfile, format: Format) -> None:
         console.print(formats.table(["property", "goes with", "correlation", "low", "high", "known"], pairs))
     typer.echo(
         "error_points: the share of paths below any value is known within so many percent (95 %"
-        " confidence);\ncorrelations are of the normal variables behind the values, with 95 % intervals; pairs"
-        " that are not listed are drawn apart",
+        " confidence);\ncorrelations are of the normal variables behind the values, with 95 % intervals;"
+        " pairs that are not listed are drawn apart",
         err=True,
     )

@@ -23,8 +23,8 @@ LEAST = 20
 LEVELS = (0.0, 0.01, *(n / 50 for n in range(1, 50)), 0.99, 1.0)
 CONFIDENCE = 0.95
 
-HEADERS_BYTES = 52
-"""IPv4's and TCP's with timestamps: the core's capacity is of payload, a link's rate of IP packets."""
+HEADERS_BYTES = 14 + 20 + 32
+"""Ethernet, IPv4 and TCP with timestamps: the core's capacity is of payload, a shaper's rate of frames."""
 
 OF: dict[str, pl.Expr] = {
     "capacity_bps": pl.col("capacity_bps") * (1 + HEADERS_BYTES / pl.col("mss_bytes")),

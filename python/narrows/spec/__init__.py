@@ -10,6 +10,7 @@ from typing import Any
 
 from narrows.spec.axis import axis
 from narrows.spec.dumbbell import Dumbbell, pair
+from narrows.spec.follow import follow
 from narrows.spec.home import Home, home_router, host
 from narrows.spec.link import Link
 from narrows.spec.moving_rate import leo, lte_drive, outage, sine, square
@@ -41,6 +42,7 @@ from narrows.spec.queues import (
     sfq,
 )
 from narrows.spec.shapers import htb, no_shaper, own_shaper, policer, tbf
+from narrows.spec.span import between
 from narrows.spec.trace import trace
 from narrows.spec.traffic import after, with_
 from narrows.spec.under_test import under_test
@@ -67,6 +69,7 @@ __all__ = [
     "after",
     "axis",
     "bdp",
+    "between",
     "bfifo",
     "cake",
     "capture",
@@ -76,6 +79,7 @@ __all__ = [
     "docsis_pie",
     "dualpi2",
     "flow_tap",
+    "follow",
     "fq",
     "fq_codel",
     "fq_pie",

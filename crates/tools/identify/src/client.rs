@@ -25,7 +25,7 @@ const HELLO_GAP: Duration = Duration::from_millis(3);
 const ECHOES: u64 = 20;
 const ECHO_GAP_NS: i64 = 20_000_000;
 const ECHO_BYTES: usize = 52;
-const ALIVE_NS: i64 = 100_000_000;
+const ALIVE_NS: i64 = 300_000_000;
 const S: f64 = 1e9;
 
 pub struct Args {

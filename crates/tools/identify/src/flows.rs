@@ -8,10 +8,11 @@ use narrows_wire::{stamped, sys};
 
 const BUFFER_BYTES: i32 = 4 << 20;
 
-/// A socket that others may be beside.
-pub fn open(local: SocketAddr) -> io::Result<UdpSocket> {
+/// A socket; `shared`: others may have its address, too. For a port of the kernel's choice that must not be: it would
+/// give one port to two flows.
+pub fn open(local: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
     let socket = socket2::Socket::new(socket2::Domain::for_address(local), socket2::Type::DGRAM, None)?;
-    socket.set_reuse_address(true)?;
+    socket.set_reuse_address(shared)?;
     let fd = socket.as_raw_fd();
     for (forced, plain) in [
         (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
@@ -28,7 +29,7 @@ pub fn open(local: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 pub fn connected(local: SocketAddr, peer: SocketAddr) -> io::Result<UdpSocket> {
-    let socket = open(local)?;
+    let socket = open(local, local.port() != 0)?;
     socket.connect(peer)?;
     Ok(socket)
 }

@@ -21,7 +21,8 @@ use narrows_wire::program::run;
 use std::process::ExitCode;
 
 const SERVER: &str =
-    "usage: narrows-agent identify-server --listen ADDR:PORT [--token WORD] [--most-mbit 2000]";
+    "usage: narrows-agent identify-server --listen ADDR:PORT [--token WORD] [--most-mbit 2000] \
+    [--clear-tos]";
 const CLIENT: &str =
     "usage: narrows-agent identify-client --server ADDR:PORT [--token WORD] [--mode whole|quick] \
     [--ways down,up] [--most-mbit 2000] [--out FILE] [--echoes]";

@@ -22,8 +22,8 @@ use narrows_wire::{stamped, sys};
 const SESSIONS: usize = 8;
 const SESSION_NS: i64 = 150_000_000_000;
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A client that receives says so every 100 ms.
-const SILENT_NS: i64 = 3_000_000_000;
+/// A client that receives says so all the time; what it says waits for ACKs, which pass the loaded queue.
+const SILENT_NS: i64 = 4_000_000_000;
 const MOST_ECHOES: u64 = 200;
 const ECHO_TICK_NS: i64 = 200_000;
 
@@ -32,23 +32,26 @@ pub struct Args {
     listen: SocketAddr,
     token: Option<String>,
     most_bps: f64,
+    /// Send all with TOS 0, as a network does that clears code points and ECN: to try what is then still seen.
+    clear_tos: bool,
 }
 
 /// Who waits for the first datagram of its flows: session → the client's address, and where to tell.
 type Waiting = Arc<Mutex<HashMap<u64, (IpAddr, Sender<(u16, SocketAddr)>)>>>;
 
 pub fn parse(args: &[String]) -> Result<Args, String> {
-    let mut options = Options::read(args, &["listen", "token", "most-mbit"], &[])?;
+    let mut options = Options::read(args, &["listen", "token", "most-mbit"], &["clear-tos"])?;
     Ok(Args {
         listen: options.listen("0.0.0.0:24603")?,
         token: options.take("token"),
         most_bps: options.number("most-mbit", 1..=100_000)?.unwrap_or(2000) as f64 * 1e6,
+        clear_tos: options.flag("clear-tos"),
     })
 }
 
 pub fn run(args: Args) -> Result<(), String> {
     let cannot = |e: io::Error| format!("cannot listen on {}: {e}", args.listen);
-    let udp = flows::open(args.listen).map_err(cannot)?;
+    let udp = flows::open(args.listen, true).map_err(cannot)?;
     let tcp = TcpListener::bind(args.listen).map_err(cannot)?;
     let waiting = Waiting::default();
     let listening = waiting.clone();
@@ -158,9 +161,12 @@ fn serve(
         if let Some(count) = line["echo"].as_u64() {
             echo(control, &sockets, session, count.min(MOST_ECHOES))?;
         } else if line["phase"].is_object() {
-            let phase: Phase =
+            let mut phase: Phase =
                 serde_json::from_value(line["phase"].clone()).map_err(|e| wrong(format!("a phase: {e}")))?;
             phase.check(sockets.len(), args.most_bps).map_err(wrong)?;
+            if args.clear_tos {
+                phase.flows.iter_mut().for_each(|flow| flow.tos = vec![0]);
+            }
             carry_out(control, &sockets, session, &phase)?;
         }
     }

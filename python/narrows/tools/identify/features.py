@@ -111,6 +111,8 @@ class Features:
     """Whether all code points arrived as 0."""
     ce: float | None
     """Share of ECT(0) packets marked in the gentle phase."""
+    ce_count: int | None
+    """How many those are."""
     ce_l4s: float | None
     """Share of ECT(1) packets marked."""
     ecn_kept: bool | None
@@ -159,6 +161,7 @@ def of(report: Report, way: str) -> Features:
         code_points=points,
         bleached=_bleached(points),
         ce=_share_marked(gentle, 0),
+        ce_count=None if gentle is None else int(gentle.flows[0].marked.sum()),
         ce_l4s=_share_marked(ecn, 1),
         ecn_kept=_ecn_kept(gentle, ecn),
         low_latency=None if ecn is None else _low_latency(ecn),
@@ -273,8 +276,10 @@ def apart(phase: Phase) -> Apart | None:
 
 
 def collided(phase: Phase) -> int | None:
-    """Flows that got clearly less than the median; None where a flow's share is too few packets to say."""
-    got = np.array([int((~flow.lost).sum()) for flow in phase.flows])
+    """Flows that got clearly less than the median, while all still sent: what waits is delivered later. None
+    where a flow's share is too few packets to say."""
+    end = max((float(flow.sent_s[-1]) for flow in phase.flows if len(flow.sent_s)), default=0.0)
+    got = np.array([int(((f.arrived_s > 0.4 * end) & (f.arrived_s <= end)).sum()) for f in phase.flows])
     median = float(np.median(got))
     return int((got < COLLIDED * median).sum()) if median >= 2 * FEW else None
 

@@ -15,7 +15,8 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     port = state.port(item, item_id, state.server, IDENTIFY_PORT)
     at = f"{state.server_address}:{port}"
     most = str(item["most_rate"].bps // BPS_PER_MBIT)
-    server = ("@agent", "identify-server", "--listen", at, "--most-mbit", most)
+    server: tuple[str, ...] = ("@agent", "identify-server", "--listen", at, "--most-mbit", most)
+    server += ("--clear-tos",) if item["cleared"] else ()
     client: tuple[str, ...] = ("@agent", "identify-client", "--server", at, "--ways", ",".join(item["ways"]))
     client += ("--mode", item["mode"], "--most-mbit", most)
     return [

@@ -16,6 +16,11 @@ class identify(Traffic):
     ways: str | Sequence[str] = option(p.words("down", "up"), default=("down", "up"))
     mode: str = option(p.choice("whole", "quick"), default="whole")
     most_rate: str = option(p.rate, default="2 Gbit/s", doc="nothing is sent faster")
+    cleared: bool = option(
+        p.flag,
+        default=False,
+        doc="the server sends with TOS 0, as after a network that clears code points and ECN",
+    )
     start_jitter: Time = option(p.duration, default=DEFAULT_JITTER)
     port: int | None = option(p.optional(p.port), default=None, doc="default: 24603")
     time_limit: Time = option(p.positive, default="90 s")

@@ -13,6 +13,8 @@ from narrows.tools.identify.features import Features, Signals
 SURE = 0.8
 LAW = 0.12
 LAW_RUN = 6
+MARKS = 3
+SHALLOW = 0.5
 MS = 1e-3
 BAND_0, BAND_2 = {4, 5}, {2, 3}
 """Linux' pfifo_fast: the low three bits of code points that choose another band than 1
@@ -127,6 +129,10 @@ def _constant(found: Signals | None, f: Features) -> bool | None:
     return found.spread_s <= slack and abs(found.first_delay_s - found.delay_s) <= slack
 
 
+def _delay_at(found: Signals | None) -> float:
+    return 0.0 if found is None else found.delay_s or 0.0
+
+
 def _aqm(f: Features, law: bool, law_why: str) -> Answer:
     if law:
         return Answer("yes", 0.99, law_why)
@@ -134,7 +140,7 @@ def _aqm(f: Features, law: bool, law_why: str) -> Answer:
         return Answer(
             "yes", 0.99, f"ECT(1) waits {f.low_latency:.0%} of the rest, and {f.ce_l4s:.0%} is marked"
         )
-    if (f.ce or 0) > 0.002:
+    if _marks(f):
         return Answer("yes", 0.99, f"{f.ce:.1%} of ECT(0) is marked")
     fill, gentle = _constant(f.fill, f), _constant(f.gentle, f)
     longest = f.longest_s or 0
@@ -148,6 +154,8 @@ def _aqm(f: Features, law: bool, law_why: str) -> Answer:
         if s is not None and s.spread_s is not None
     ]
     why = "; ".join(spread)
+    if fill is not None and gentle is not None and _delay_at(f.gentle) < SHALLOW * _delay_at(f.fill):
+        return Answer("yes", 0.95, f"less excess, less delay at drops: {why}")
     if fill is not False and gentle is not False:
         sure = 0.98 if fill and (gentle or gentle is None) else 0.9
         return Answer("no", sure, f"drops only where the queue is full: {why}")
@@ -156,6 +164,11 @@ def _aqm(f: Features, law: bool, law_why: str) -> Answer:
     if gentle is False and fill is True:
         return Answer("yes", 0.85, f"drops before the queue is full when little is too much: {why}")
     return cannot(f"drops at many delays in one phase alone: {why}")
+
+
+def _marks(f: Features) -> bool:
+    """Whether ECT(0) is marked: nothing but an AQM does that."""
+    return (f.ce_count or 0) >= MARKS
 
 
 def _is_apart(f: Features) -> bool:
@@ -206,7 +219,7 @@ def _ecn(f: Features) -> Answer:
         return Answer(
             "L4S", 0.99, f"ECT(1) waits {f.low_latency:.0%} of the rest, and {f.ce_l4s:.0%} is marked"
         )
-    if f.ce > 0.002 or (f.ce_l4s or 0) > 0.002:
+    if _marks(f) or (f.ce_l4s or 0) > 0.002:
         return Answer("marks", 0.99, f"{f.ce:.1%} of ECT(0) is marked, {f.ce_l4s or 0:.1%} of ECT(1)")
     if f.gentle is not None and f.gentle.count >= 8:
         return Answer("no marks", 0.95, "ECT packets are dropped, none is marked")
@@ -220,6 +233,8 @@ def _policer(f: Features) -> Answer:
     bucket = ""
     if f.first_rate_bps and f.rate_bps and f.first_rate_bps > 1.2 * f.rate_bps:
         bucket = f"; at first {f.first_rate_bps / f.rate_bps:.1f} times the rate: a bucket"
+    if f.overload < 0.02 and not waits:
+        return cannot("nothing waited and nothing was lost: no bottleneck was met")
     if f.overload > 0.05 and not waits:
         return Answer("yes", 0.9, f"{f.overload:.0%} lost and no packet waits ({_ms(f.longest_s)}){bucket}")
     return Answer("no", 0.95, f"packets wait up to {_ms(f.longest_s)}{bucket}")
@@ -272,7 +287,7 @@ def _band(dscp: int) -> str:
 
 
 def _of_flows(f: Features, per_flow: Answer, aqm: Answer, classes: Answer, law: bool, law_why: str) -> Answer:
-    if law or (f.ce or 0) > 0.002:
+    if law or _marks(f):
         why = law_why if law else f"{f.ce:.1%} of ECT(0) is marked"
         if classes.value == "weights":
             return Answer(CAKE, 0.97, f"{why}; {classes.why}")

@@ -12,11 +12,6 @@ from narrows.spec.traffic import Traffic
 NS_PER_MS = 1_000_000
 
 
-def log_name(item_id: str) -> str:
-    """Its JSON lines, in the run's raw directory."""
-    return f"{item_id}.shape.jsonl"
-
-
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """One background command in the home router."""
     topology, link = state.topology, state.run.link
@@ -41,7 +36,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     if item["probe"]:
         places = {"@server": state.server_address, "@client": state.client_address}
         argv += ["--probe", ",".join(_placed(text, places) for text in item["probe"])]
-    argv += ["--log", f"@out/{log_name(item_id)}", "--every-ms", str(item["log_interval"].ns // NS_PER_MS)]
+    argv += ["--every-ms", str(item["log_interval"].ns // NS_PER_MS)]
     return [
         Command(
             id=item_id,

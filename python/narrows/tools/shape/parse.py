@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 from narrows.errors import StoreError
-from narrows.store.command_run import CommandRun, read_text
+from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape
-from narrows.tools.shape.lower import log_name
 
 WAYS = ("down", "up")
 SERIES = (
@@ -40,5 +39,4 @@ def parse(text: str, item: str, *, epoch_ns: int, where: str = "shape") -> Parse
 
 def read(ran: CommandRun) -> Parsed:
     """Of a command that ran."""
-    name = log_name(ran.item.id)
-    return parse(read_text(ran.raw, name), ran.item.id, epoch_ns=ran.epoch_ns, where=f"raw/{name}")
+    return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)
