@@ -80,7 +80,8 @@ def register(app: typer.Typer) -> None:
         """What share of its max-min fair rate each service of a pair got, in the median of valid trials.
 
         \b
-          narrows run own_service && narrows service shares results/own_service
+          narrows run own_service
+          narrows service shares results/own_service
         """
         from narrows.errors import UsageError
         from narrows.runs.load import load

@@ -8,7 +8,6 @@ from narrows.spec.traffic import Time
 from narrows.tools.services.spec import Service
 from narrows.units import Duration
 
-
 LEAST = Duration.parse("5 s")
 """Between two loads: a browser starts, loads and is ended."""
 
