@@ -33,7 +33,11 @@ def register(app: typer.Typer) -> None:
 
     @service.command("list")
     def list_() -> None:
-        """The services that come with narrows, with their options."""
+        """The services that come with narrows, with their options.
+
+        \b
+          narrows service list
+        """
         from narrows.tools import registry
         from narrows.tools.services.spec import Service
 
@@ -73,7 +77,12 @@ def register(app: typer.Typer) -> None:
     def shares(
         directory: Annotated[Path, typer.Argument(help="A directory of results with an axis `pair`.")],
     ) -> None:
-        """What share of its max-min fair rate each service of a pair got, in the median of valid trials."""
+        """What share of its max-min fair rate each service of a pair got, in the median of valid trials.
+
+        \b
+          narrows run own_service
+          narrows service shares results/own_service
+        """
         from narrows.errors import UsageError
         from narrows.runs.load import load
         from narrows.runs.trial import trials

@@ -6,6 +6,10 @@ from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import Time
 from narrows.tools.services.spec import Service
+from narrows.units import Duration
+
+LEAST = Duration.parse("5 s")
+"""Between two loads: a browser starts, loads and is ended."""
 
 
 class page(Service):
@@ -24,6 +28,8 @@ class page(Service):
     def check(self) -> None:
         if self["duration"] is not None:
             self.fail("how long it takes is loads × every", "leave duration out")
+        if self["every"] < LEAST:
+            self.fail(f"every {self['every']} is too often: a browser has to start", f'at least "{LEAST}"')
         super().check()
 
     def own_ns(self) -> int | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
-from narrows.studies.verdict import Claim, Verdict
+from narrows.studies.prudentia.claims.parts import made_here
+from narrows.studies.verdict import Claim, Verdict, not_measured
 
 CLAIM = Claim(
     "T21",
@@ -17,6 +18,8 @@ CLAIM = Claim(
 
 def judge(runs: Iterable[Observed]) -> Verdict:
     """There is one kernel's BBR here."""
+    if not made_here(runs):
+        return not_measured(CLAIM, "no two services met")
     return Verdict(
         CLAIM, "not testable here", "the kernel under test has its own BBR; no other was built for it"
     )

@@ -7,7 +7,7 @@ import {Browser, fail, options, sleep, tell} from '../../services/client/browser
 
 const asked = options(['server', 'port', 'loads', 'every', 'browser', 'profile']);
 const every = Number(asked.every);
-const PATIENCE_MS = 5000;
+const LOADING = 0.8; // of the time until the next load is due
 let version = null;
 
 const MEASURE = `(async () => {
@@ -38,7 +38,7 @@ async function load(number) {
   try {
     await browser.open();
     version = browser.version;
-    const within = every - PATIENCE_MS;
+    const within = LOADING * every;
     const begun = Date.now();
     try {
       await browser.go('http://www.example/', {withinMs: within});
