@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from narrows.tools.identify.features import Features, Signals
 
 SURE = 0.8
-LAW = 0.12
+LAW = 0.045
 LAW_RUN = 6
 MARKS = 3
+AQM_PACKETS, PIE_TARGET_S = 1000, 0.018
+"""Linux' default limit of CoDel and PIE, and PIE's target with some slack."""
 SHALLOW = 0.5
 MS = 1e-3
 BAND_0, BAND_2 = {4, 5}, {2, 3}
@@ -82,7 +84,7 @@ def _ms(seconds: float | None) -> str:
 
 def _law(f: Features) -> tuple[bool, str]:
     """Whether signals are spaced by CoDel's law, in either phase."""
-    for name, found in (("fill", f.fill), ("gentle", f.gentle)):
+    for name, found in (("fill", f.fill), ("gentle", f.gentle_all)):
         if found is not None and found.law is not None and found.law < LAW and found.law_run >= LAW_RUN:
             return True, (
                 f"{found.law_run} spacings of drops in the phase {name} follow"
@@ -133,6 +135,11 @@ def _delay_at(found: Signals | None) -> float:
     return 0.0 if found is None else found.delay_s or 0.0
 
 
+def _is_shallow(f: Features) -> bool:
+    """Whether little excess is dropped at much less delay than much: a full queue has one delay."""
+    return _delay_at(f.gentle) < SHALLOW * _delay_at(f.fill)
+
+
 def _aqm(f: Features, law: bool, law_why: str) -> Answer:
     if law:
         return Answer("yes", 0.99, law_why)
@@ -154,7 +161,7 @@ def _aqm(f: Features, law: bool, law_why: str) -> Answer:
         if s is not None and s.spread_s is not None
     ]
     why = "; ".join(spread)
-    if fill is not None and gentle is not None and _delay_at(f.gentle) < SHALLOW * _delay_at(f.fill):
+    if fill is not None and gentle is not None and _is_shallow(f):
         return Answer("yes", 0.95, f"less excess, less delay at drops: {why}")
     if fill is not False and gentle is not False:
         sure = 0.98 if fill and (gentle or gentle is None) else 0.9
@@ -264,6 +271,8 @@ def _discipline(
             return Answer(DUALPI2, 0.97, aqm.why)
         if law:
             return Answer(CODEL, min(sure, 0.97), law_why)
+        if _constant(f.fill, f) and not _is_shallow(f):
+            return cannot(f"CoDel or PIE: the buffer is full before its drops show which; {aqm.why}")
         if f.low_latency is None or f.ecn_kept is False:
             return cannot("an AQM that drops at random: PIE or DualPI2, which ECT(1) would tell apart")
         return Answer(PIE, min(sure, 0.9), f"one queue, drops at random: {aqm.why}")
@@ -276,6 +285,12 @@ def _discipline(
         sure = min(sure, 0.85)
     if not drops_at.told:
         return cannot(f"a FIFO, but dropping at head or tail cannot be told: {drops_at.why}")
+    packets = f.buffer_packets or 0
+    if abs(packets - AQM_PACKETS) < 3 and (f.buffer_s or 0) < PIE_TARGET_S and drops_at.value == "tail":
+        return cannot(
+            f"a FIFO of {packets:.0f} packets, or PIE with that limit: {_ms(f.buffer_s)} are less than its"
+            " target, so that it never acts"
+        )
     name = HEAD_DROP if drops_at.value == "head" else FIFO
     return Answer(name, min(sure, drops_at.sure), f"one queue, no AQM, {drops_at.why}")
 
