@@ -14,8 +14,8 @@ SURE = 0.8
 LAW = 0.045
 LAW_RUN = 6
 MARKS = 3
-AQM_PACKETS, PIE_TARGET_S = 1000, 0.018
-"""Linux' default limit of CoDel and PIE, and PIE's target with some slack."""
+AQM_PACKETS, SLACK_PACKETS, PIE_ACTS_S = 1000, 3, 0.035
+"""Linux' default limit of CoDel and PIE, and the delay above which PIE acts within a phase: its target is 15 ms."""
 SHALLOW = 0.5
 MS = 1e-3
 BAND_0, BAND_2 = {4, 5}, {2, 3}
@@ -135,6 +135,12 @@ def _delay_at(found: Signals | None) -> float:
     return 0.0 if found is None else found.delay_s or 0.0
 
 
+def _hides_pie(f: Features) -> bool:
+    """Whether the buffer is Linux' default limit of PIE, and too short for it to act."""
+    packets, shortest = f.buffer_packets or 0, f.buffer_s or 0
+    return abs(packets - AQM_PACKETS) < SLACK_PACKETS and shortest < PIE_ACTS_S
+
+
 def _is_shallow(f: Features) -> bool:
     """Whether little excess is dropped at much less delay than much: a full queue has one delay."""
     return _delay_at(f.gentle) < SHALLOW * _delay_at(f.fill)
@@ -164,6 +170,11 @@ def _aqm(f: Features, law: bool, law_why: str) -> Answer:
     if fill is not None and gentle is not None and _is_shallow(f):
         return Answer("yes", 0.95, f"less excess, less delay at drops: {why}")
     if fill is not False and gentle is not False:
+        if _hides_pie(f):
+            return cannot(
+                f"drops only where the queue is full, but at {_ms(f.buffer_s)} of {AQM_PACKETS} packets PIE"
+                " would do so too: that is hardly more than its target of 15 ms, or less"
+            )
         sure = 0.98 if fill and (gentle or gentle is None) else 0.9
         return Answer("no", sure, f"drops only where the queue is full: {why}")
     if fill is False and gentle is not True:
@@ -263,9 +274,9 @@ def _discipline(
         return cannot(per_flow.why)
     if per_flow.value == "yes":
         return _of_flows(f, per_flow, aqm, classes, law, law_why)
-    if not aqm.told:
-        return cannot(aqm.why)
-    sure = min(per_flow.sure, aqm.sure)
+    if not aqm.told and not (classes.value == "priority" and _hides_pie(f)):
+        return cannot(f"a FIFO or PIE: {aqm.why}" if _hides_pie(f) else aqm.why)
+    sure = min(per_flow.sure, aqm.sure) if aqm.told else per_flow.sure
     if aqm.value == "yes":
         if _ecn(f).value == "L4S":
             return Answer(DUALPI2, 0.97, aqm.why)
@@ -285,12 +296,6 @@ def _discipline(
         sure = min(sure, 0.85)
     if not drops_at.told:
         return cannot(f"a FIFO, but dropping at head or tail cannot be told: {drops_at.why}")
-    packets = f.buffer_packets or 0
-    if abs(packets - AQM_PACKETS) < 3 and (f.buffer_s or 0) < PIE_TARGET_S and drops_at.value == "tail":
-        return cannot(
-            f"a FIFO of {packets:.0f} packets, or PIE with that limit: {_ms(f.buffer_s)} are less than its"
-            " target, so that it never acts"
-        )
     name = HEAD_DROP if drops_at.value == "head" else FIFO
     return Answer(name, min(sure, drops_at.sure), f"one queue, no AQM, {drops_at.why}")
 
