@@ -15,7 +15,7 @@ LAW = 0.045
 LAW_RUN = 6
 MARKS = 3
 AQM_PACKETS, SLACK_PACKETS, PIE_ACTS_S = 1000, 3, 0.035
-"""Linux' default limit of CoDel and PIE, and the delay above which PIE acts within a phase: its target is 15 ms."""
+"""Linux' default limit of CoDel and PIE, and the delay above which PIE (target 15 ms) acts within a phase."""
 SHALLOW = 0.5
 MS = 1e-3
 BAND_0, BAND_2 = {4, 5}, {2, 3}
