@@ -7,11 +7,12 @@ use std::os::fd::RawFd;
 
 use crate::sys;
 
-const BATCH: usize = 64;
+pub const BATCH: usize = 64;
 const CONTROL: usize = 64;
 
-pub struct Datagram<'a> {
-    pub from: libc::sockaddr_in,
+/// `A` is the socket's kind of address.
+pub struct Datagram<'a, A = libc::sockaddr_in> {
+    pub from: A,
     /// What fitted into the receiver's buffer.
     pub data: &'a [u8],
     /// The datagram's whole length.
@@ -21,11 +22,11 @@ pub struct Datagram<'a> {
     pub tos: Option<u8>,
 }
 
-pub struct Receiver {
+pub struct Receiver<A = libc::sockaddr_in> {
     snap: usize,
     data: Vec<u8>,
     control: Vec<u8>,
-    names: Vec<libc::sockaddr_in>,
+    names: Vec<A>,
     iovecs: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
 }
@@ -45,15 +46,23 @@ pub fn enable_tos(fd: RawFd, ipv6: bool) -> io::Result<()> {
 }
 
 impl Receiver {
-    /// Keeps the first `snap` bytes of each datagram.
+    /// Keeps the first `snap` bytes of each datagram of an IPv4 socket.
     pub fn new(snap: usize) -> Receiver {
+        // SAFETY: all-zero is a valid address.
+        Receiver::with(snap, unsafe { std::mem::zeroed() })
+    }
+}
+
+impl<A: Copy> Receiver<A> {
+    /// The same for another kind of address, of which `none` is one.
+    pub fn with(snap: usize, none: A) -> Receiver<A> {
         // SAFETY: all-zero is valid for these plain structs.
         unsafe {
             Receiver {
                 snap,
                 data: vec![0; snap * BATCH],
                 control: vec![0; CONTROL * BATCH],
-                names: vec![std::mem::zeroed(); BATCH],
+                names: vec![none; BATCH],
                 iovecs: vec![std::mem::zeroed(); BATCH],
                 headers: vec![std::mem::zeroed(); BATCH],
             }
@@ -61,7 +70,7 @@ impl Receiver {
     }
 
     /// Takes up to a batch of what has arrived. Returns how many; fewer than a batch means no more is there.
-    pub fn receive(&mut self, fd: RawFd, mut each: impl FnMut(Datagram)) -> io::Result<usize> {
+    pub fn receive(&mut self, fd: RawFd, mut each: impl FnMut(Datagram<A>)) -> io::Result<usize> {
         for i in 0..BATCH {
             self.iovecs[i] = libc::iovec {
                 iov_base: self.data[i * self.snap..].as_mut_ptr() as *mut libc::c_void,
@@ -69,7 +78,7 @@ impl Receiver {
             };
             let h = &mut self.headers[i].msg_hdr;
             h.msg_name = &mut self.names[i] as *mut _ as *mut libc::c_void;
-            h.msg_namelen = std::mem::size_of::<libc::sockaddr_in>() as u32;
+            h.msg_namelen = std::mem::size_of::<A>() as u32;
             h.msg_iov = &mut self.iovecs[i];
             h.msg_iovlen = 1;
             h.msg_control = self.control[i * CONTROL..].as_mut_ptr() as *mut libc::c_void;
