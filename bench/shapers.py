@@ -65,10 +65,10 @@ down = cake(ingress=True)
 routers = {{
     "none": home_router(),
     "fixed-mean": home_router(ingress=down),
-    "fixed-p5": home_router(ingress=down, ingress_rate="{p5_95} kbit/s"),
+    "fixed-p5": home_router(ingress=cake(), ingress_rate="{p5_95} kbit/s"),
     "autorate-ingress": home_router(ingress=cake(ingress=True, autorate_ingress=True)),
-    "cake-autorate": home_router(ingress=down, ingress_rate="{p50} kbit/s"),
-    "narrows": home_router(ingress=down, ingress_rate="{p50} kbit/s"),
+    "cake-autorate": home_router(ingress=down),
+    "narrows": home_router(ingress=down),
     "causal": home_router(ingress=down, ingress_rate=follow(rate, delay="{rtt} ms")),
     "clairvoyant": home_router(ingress=down, ingress_rate=follow(rate)),
 }}

@@ -14,7 +14,7 @@ const MS: i64 = 1_000_000;
 const SECOND: f64 = 1e9;
 
 /// Delay beyond that counts as a queue, where nothing is noisy.
-const THRESHOLD_NS: i64 = 5 * MS;
+const THRESHOLD_NS: i64 = 8 * MS;
 /// What passes is measured over at least and at most so long.
 const LEAST_WINDOW_NS: i64 = 30 * MS;
 const MOST_WINDOW_NS: i64 = 120 * MS;
@@ -24,17 +24,21 @@ const WINDOW_BYTES: u64 = 10 * 1500;
 const GAP_NS: i64 = 60 * MS;
 /// The queue is drained with a time constant of this many round trips and so long.
 const DRAIN_RTTS: f64 = 2.0;
-const DRAIN_NS: f64 = 25e6;
+const DRAIN_NS: f64 = 40e6;
 /// While it drains at least this share of the capacity goes on.
 const LEAST_SHARE: f64 = 0.1;
+/// What passes is at least this share of the rate where the rate is what holds it back.
+const FILLED: f64 = 0.9;
 /// Below this share of the capacity the rate is set to drain.
 const DRAINING: f64 = 0.9;
-/// The climb: a share of the rate per second, how fast that grows, and the most.
-const CLIMB: f64 = 0.08;
+/// The climb: a share of the rate per second (another where the same capacity is met again and again), how fast
+/// that grows, and the most.
+const CLIMB: f64 = 0.8;
+const CALM_CLIMB: f64 = 0.08;
 const CLIMB_FASTER: f64 = 2.5;
 const MOST_CLIMB: f64 = 2.5;
 /// After meeting the same capacity again the climb waits, twice as long each time.
-const WAIT_NS: i64 = 100 * MS;
+const WAIT_NS: i64 = 60 * MS;
 const MOST_CALM: u32 = 3;
 const SAME: f64 = 0.1;
 /// A delay that stays although less is let through is believed to be a queue for so long.
@@ -204,7 +208,8 @@ impl Direction {
         }
         if let (Some(bps), true) = (self.capacity_bps, measured.is_some()) {
             let drain_ns = DRAIN_RTTS * rtt_ns as f64 + DRAIN_NS;
-            let share = (self.share - queue_ns as f64 / drain_ns).max(LEAST_SHARE);
+            let excess_ns = (queue_ns - self.threshold_ns()) as f64;
+            let share = (self.share - excess_ns / drain_ns).max(LEAST_SHARE);
             self.rate_bps = Some(bps * share);
         }
         Why::Theirs
@@ -226,7 +231,9 @@ impl Direction {
         let Some(rate) = self.rate_bps else {
             return Why::Hold;
         };
-        if !self.owned() {
+        // A queue of mine that only empties says nothing of the ISP.
+        let filled = self.up || self.passing(t_ns).is_none_or(|bps| bps >= rate * FILLED);
+        if !self.owned() || !filled {
             // Not asked for more than there is.
             self.climbing_from_ns = self.climbing_from_ns.max(t_ns);
             return if self.history.iter().any(|tick| tick.bytes > 0) {
@@ -239,7 +246,8 @@ impl Direction {
         if for_s <= 0.0 {
             return Why::Hold;
         }
-        let climb = (CLIMB + CLIMB_FASTER * for_s).min(MOST_CLIMB);
+        let begin = if self.calm == 0 { CLIMB } else { CALM_CLIMB };
+        let climb = (begin + CLIMB_FASTER * for_s).min(MOST_CLIMB);
         let rate = rate * (1.0 + climb * dt_ns as f64 / SECOND);
         // Beyond what was met last: it has moved, and nothing is known of where to.
         if self.met_bps.is_some_and(|met| rate > met * (1.0 + SAME)) {
@@ -247,6 +255,17 @@ impl Direction {
         }
         self.rate_bps = Some(rate);
         Why::Climb
+    }
+
+    /// What passed of late, in bit/s.
+    fn passing(&self, t_ns: i64) -> Option<f64> {
+        let mut late = self
+            .history
+            .iter()
+            .filter(|tick| t_ns - tick.t_ns <= MOST_WINDOW_NS);
+        let begin_ns = late.next()?.t_ns;
+        let bytes: u64 = late.map(|tick| tick.bytes).sum();
+        (t_ns - begin_ns >= LEAST_WINDOW_NS).then(|| bytes as f64 * 8.0 * SECOND / (t_ns - begin_ns) as f64)
     }
 
     /// What the ISP carried since its queue was there, in bit/s; None: too little to say.
