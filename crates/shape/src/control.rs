@@ -43,7 +43,15 @@ const MOST_CALM: u32 = 3;
 const SAME: f64 = 0.1;
 /// A delay that stays although less is let through is believed to be a queue for so long.
 const REBASE_NS: i64 = 400 * MS;
-const HISTORY_NS: i64 = 1_000 * MS;
+/// A drain that has not helped for so long and two round trips has to do with load that does not respond: given up.
+const DRAINS_NS: i64 = 600 * MS;
+/// It has helped where the queue is below this share of its height.
+const HELPED: f64 = 0.7;
+/// Below this nothing could be learnt from what passes.
+const LEAST_BPS: f64 = 100_000.0;
+const HISTORY_NS: i64 = 4_000 * MS;
+/// How far back something passed for the way not to be idle.
+const IDLE_NS: i64 = 1_000 * MS;
 
 /// What is known at a tick.
 #[derive(Clone, Copy, Debug)]
@@ -104,8 +112,10 @@ pub struct Direction {
 #[derive(Clone, Copy)]
 struct Over {
     since_ns: i64,
+    seen_ns: i64,
     least_ns: i64,
     least_at_ns: i64,
+    most_ns: i64,
 }
 
 impl Direction {
@@ -149,7 +159,7 @@ impl Direction {
         let mine = if tick.backlog_packets >= 2 { 1.0 } else { 0.0 };
         self.owned += (mine - self.owned) * weight;
         let Some(queue_ns) = tick.queue_ns else {
-            return self.unseen(tick.t_ns);
+            return self.unseen(&tick);
         };
         if queue_ns > self.threshold_ns() {
             return self.theirs(&tick, queue_ns);
@@ -165,12 +175,24 @@ impl Direction {
     }
 
     /// Nobody says what waits beyond.
-    fn unseen(&mut self, t_ns: i64) -> Why {
+    fn unseen(&mut self, tick: &Tick) -> Why {
+        let t_ns = tick.t_ns;
         self.climbing_from_ns = self.climbing_from_ns.max(t_ns);
-        if self.history.iter().any(|tick| tick.bytes > 0) {
+        let patience_ns = DRAINS_NS + 2 * tick.rtt_ns.unwrap_or(50 * MS);
+        // What is drained without anybody to say how far is done after a while.
+        if self.over.is_some_and(|over| t_ns - over.seen_ns > patience_ns) {
+            self.over = None;
+            self.met(t_ns);
+        }
+        self.carrying(t_ns)
+    }
+
+    /// Hold, or idle where nothing passes.
+    fn carrying(&self, t_ns: i64) -> Why {
+        let passed = |tick: &Tick| tick.bytes > 0 && t_ns - tick.t_ns < IDLE_NS;
+        if self.history.iter().any(passed) {
             Why::Hold
         } else {
-            self.over = None;
             Why::Idle
         }
     }
@@ -179,15 +201,19 @@ impl Direction {
     fn theirs(&mut self, tick: &Tick, queue_ns: i64) -> Why {
         let over = self.over.get_or_insert(Over {
             since_ns: tick.t_ns,
+            seen_ns: tick.t_ns,
             least_ns: queue_ns,
             least_at_ns: tick.t_ns,
+            most_ns: queue_ns,
         });
+        over.seen_ns = tick.t_ns;
+        over.most_ns = over.most_ns.max(queue_ns);
         if queue_ns < over.least_ns - MS {
             (over.least_ns, over.least_at_ns) = (queue_ns, tick.t_ns);
         }
         let over = *over;
         let rtt_ns = tick.rtt_ns.unwrap_or(50 * MS);
-        let measured = self.measured(tick.t_ns, over.since_ns);
+        let measured = self.measured(tick.t_ns, over.since_ns, rtt_ns);
         let rate = self.rate_bps.unwrap_or(f64::INFINITY);
         // While my own queue is the one that fills, what passes is my rate and says nothing of the ISP's.
         let mine = self.owned() && measured.is_some_and(|bps| bps < rate * 1.02) && !self.rising(tick.t_ns);
@@ -209,8 +235,10 @@ impl Direction {
         if let (Some(bps), true) = (self.capacity_bps, measured.is_some()) {
             let drain_ns = DRAIN_RTTS * rtt_ns as f64 + DRAIN_NS;
             let excess_ns = (queue_ns - self.threshold_ns()) as f64;
-            let share = (self.share - excess_ns / drain_ns).max(LEAST_SHARE);
-            self.rate_bps = Some(bps * share);
+            let in_vain = tick.t_ns - over.since_ns > DRAINS_NS + 2 * rtt_ns
+                && queue_ns as f64 > over.most_ns as f64 * HELPED;
+            let drained = if in_vain { 0.0 } else { excess_ns / drain_ns };
+            self.rate_bps = Some((bps * (self.share - drained).max(LEAST_SHARE)).max(LEAST_BPS));
         }
         Why::Theirs
     }
@@ -236,11 +264,7 @@ impl Direction {
         if !self.owned() || !filled {
             // Not asked for more than there is.
             self.climbing_from_ns = self.climbing_from_ns.max(t_ns);
-            return if self.history.iter().any(|tick| tick.bytes > 0) {
-                Why::Hold
-            } else {
-                Why::Idle
-            };
+            return self.carrying(t_ns);
         }
         let for_s = (t_ns - self.climbing_from_ns) as f64 / SECOND;
         if for_s <= 0.0 {
@@ -269,7 +293,7 @@ impl Direction {
     }
 
     /// What the ISP carried since its queue was there, in bit/s; None: too little to say.
-    fn measured(&self, t_ns: i64, since_ns: i64) -> Option<f64> {
+    fn measured(&self, t_ns: i64, since_ns: i64, rtt_ns: i64) -> Option<f64> {
         let from_ns = since_ns.max(t_ns - MOST_WINDOW_NS);
         let (mut bytes, mut begin, mut last_ns) = (0, None::<Tick>, i64::MIN);
         for tick in self.history.iter().filter(|tick| tick.t_ns >= from_ns) {
@@ -282,12 +306,15 @@ impl Direction {
                 last_ns = tick.t_ns;
             }
         }
-        let begin = begin?;
-        let mut took_ns = t_ns - begin.t_ns;
+        let (begin, end) = (begin?, self.history.back()?);
         if self.up {
-            // What has left took longer to pass by as much as the queue has grown meanwhile.
-            took_ns += self.history.back()?.queue_ns? - begin.queue_ns?;
+            // What is echoed now left a round trip and its waiting ago, and passed since as fast as it is echoed.
+            let left = |tick: &Tick| Some(tick.t_ns - rtt_ns - tick.queue_ns?);
+            let (from_ns, to_ns) = (left(&begin)?, left(end)?);
+            let within = |tick: &&Tick| tick.t_ns > from_ns && tick.t_ns <= to_ns;
+            bytes = self.history.iter().filter(within).map(|tick| tick.bytes).sum();
         }
+        let took_ns = t_ns - begin.t_ns;
         (took_ns >= LEAST_WINDOW_NS && bytes >= WINDOW_BYTES.min(bytes_in(self.capacity_bps)))
             .then(|| bytes as f64 * 8.0 * SECOND / took_ns as f64)
     }
