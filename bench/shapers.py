@@ -21,7 +21,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -65,10 +65,10 @@ down = cake(ingress=True)
 routers = {{
     "none": home_router(),
     "fixed-mean": home_router(ingress=down),
-    "fixed-p5": home_router(ingress=down, ingress_rate="{p5_95} kbit/s"),
+    "fixed-p5": home_router(ingress=cake(), ingress_rate="{p5_95} kbit/s"),
     "autorate-ingress": home_router(ingress=cake(ingress=True, autorate_ingress=True)),
-    "cake-autorate": home_router(ingress=down, ingress_rate="{p50} kbit/s"),
-    "narrows": home_router(ingress=down, ingress_rate="{p50} kbit/s"),
+    "cake-autorate": home_router(ingress=down),
+    "narrows": home_router(ingress=down),
     "causal": home_router(ingress=down, ingress_rate=follow(rate, delay="{rtt} ms")),
     "clairvoyant": home_router(ingress=down, ingress_rate=follow(rate)),
 }}
@@ -273,7 +273,7 @@ def table(scores: list[Score]) -> Table:
     return made
 
 
-def _spread(values: list[float | None], unit: str = "", digits: int = 1) -> str:
+def _spread(values: Sequence[float | None], unit: str = "", digits: int = 1) -> str:
     known = [value for value in values if value is not None]
     if not known:
         return "–"
