@@ -51,6 +51,25 @@ def register(app: typer.Typer) -> None:
         console.print("a service of your own is a folder: docs/services.md, narrows service check FOLDER")
 
     @service.command()
+    def check(
+        folder: Annotated[Path, typer.Argument(help="The service's folder.")],
+        seconds: Annotated[int, typer.Option(min=5, max=600, help="How long it is used.")] = 20,
+        results: Annotated[Path, typer.Option(help="Where the run is kept.")] = Path("results/service_check"),
+    ) -> None:
+        """Run a service of your own alone, on a link of 8 Mbit/s, and say whether it works.
+
+        \b
+          narrows service check experiments/my_feed
+
+        What is wrong in the folder is one line with file and line number. What it did is printed: its
+        figures, its rate at the bottleneck, how many connections carried it, and the congestion control that
+        its server used.
+        """
+        from narrows.cli.service_check import check as carry_out
+
+        carry_out(make_console(), folder, seconds, results)
+
+    @service.command()
     def shares(
         directory: Annotated[Path, typer.Argument(help="A directory of results with an axis `pair`.")],
     ) -> None:
@@ -97,8 +116,8 @@ def show_shares(console: Console, every: Sequence[Trial]) -> None:
     ]  # fmt: skip
     console.print(table(head, rows))
     console.print(
-        "medians; low and high: 95 % interval of the median rate (from six trials on); fair: the max-min fair "
-        "rate, from what each takes alone; rates in the middle three fifths, at the bottleneck"
+        "medians; low and high: 95 % interval of the median rate (from six trials on); fair: the max-min "
+        "fair rate, from what each takes alone; rates in the middle three fifths, at the bottleneck"
     )
     invalid = [(trial, fault) for trial in every for fault in trial.faults()]
     for trial, fault in invalid:

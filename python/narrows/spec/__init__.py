@@ -10,6 +10,7 @@ from typing import Any
 
 from narrows.spec.axis import axis
 from narrows.spec.dumbbell import Dumbbell, pair
+from narrows.spec.follow import follow
 from narrows.spec.home import Home, home_router, host
 from narrows.spec.link import Link
 from narrows.spec.moving_rate import leo, lte_drive, outage, sine, square
@@ -78,6 +79,7 @@ __all__ = [
     "docsis_pie",
     "dualpi2",
     "flow_tap",
+    "follow",
     "fq",
     "fq_codel",
     "fq_pie",
