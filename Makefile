@@ -56,7 +56,7 @@ shapers: kernel agent ## adaptive shapers on rates that move, judged by the trut
 # Without a sanitizer a stable Rust will do: the parsers are safe Rust, and what counts is panics and assertions.
 # What is found stays in crates/fuzz/found, where the next call goes on. What is kept of it is in crates/fuzz/corpus, which
 # tests replay: an archive for each target, and another beside it (probes.2.tar.gz) for what is found later.
-fuzz: ## fuzz the agent's parsers, FUZZ_SECONDS=60 each; needs cargo-fuzz (FUZZ=probes: only this)
+fuzz: ## fuzz the parsers of the agent and of packet logs, FUZZ_SECONDS=60 each; needs cargo-fuzz (FUZZ=probes: only this)
 	@{ cargo fuzz --version && command -v c++; } >/dev/null 2>&1 || { \
 	    echo 'error: make fuzz needs cargo-fuzz and a C++ compiler: cargo install --locked cargo-fuzz; apt-get install g++' >&2; \
 	    exit 1; }
