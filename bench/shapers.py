@@ -21,7 +21,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -65,10 +65,10 @@ down = cake(ingress=True)
 routers = {{
     "none": home_router(),
     "fixed-mean": home_router(ingress=down),
-    "fixed-p5": home_router(ingress=down, ingress_rate="{p5_95} kbit/s"),
+    "fixed-p5": home_router(ingress=cake(), ingress_rate="{p5_95} kbit/s"),
     "autorate-ingress": home_router(ingress=cake(ingress=True, autorate_ingress=True)),
-    "cake-autorate": home_router(ingress=down, ingress_rate="{p50} kbit/s"),
-    "narrows": home_router(ingress=down, ingress_rate="{p50} kbit/s"),
+    "cake-autorate": home_router(ingress=down),
+    "narrows": home_router(ingress=down),
     "causal": home_router(ingress=down, ingress_rate=follow(rate, delay="{rtt} ms")),
     "clairvoyant": home_router(ingress=down, ingress_rate=follow(rate)),
 }}
@@ -267,12 +267,13 @@ def table(scores: list[Score]) -> Table:
             *(_spread([getattr(each, name) for each in found]) for name in ("p50_ms", "p95_ms", "p99_ms")),
             _spread(good), share, _spread([each.call_p95_ms for each in found]),
             _spread([None if each.call_lost is None else 100 * each.call_lost for each in found], " %"),
-            _spread([each.down_s for each in found], digits=2), _spread([each.up_s for each in found], digits=2),
+            _spread([each.down_s for each in found], digits=2),
+            _spread([each.up_s for each in found], digits=2),
         )  # fmt: skip
     return made
 
 
-def _spread(values: list[float | None], unit: str = "", digits: int = 1) -> str:
+def _spread(values: Sequence[float | None], unit: str = "", digits: int = 1) -> str:
     known = [value for value in values if value is not None]
     if not known:
         return "–"

@@ -3,6 +3,9 @@
 //! A peer writes its clock into each segment: arrival less that clock is the way down, but for a constant. It echoes
 //! ours: its clock at the echo less our sending is the way up, but for a constant. What is above a flow's own least
 //! of the last minute has waited. Nothing is sent for this, and neither address nor clock of the peer matters.
+//!
+//! An acknowledgement of one segment may have waited for a second one (RFC 9293: up to 500 ms). So a flow that sends
+//! data is judged by acknowledgements of two segments, from when the second of them left.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -20,6 +23,10 @@ const ESTABLISHED_NS: i64 = 1_000 * MS;
 const FORGOTTEN_NS: i64 = 60_000 * MS;
 const MOST_FLOWS: usize = 4096;
 const MOST_SENT: usize = 1024;
+/// An acknowledgement of more is one of two segments at least, and did not wait.
+const TWO_SEGMENTS_BYTES: u32 = 2000;
+/// A flow that has sent data within this is judged by its data.
+const SENDS_NS: i64 = 2_000 * MS;
 /// What the clocks of peers tick at [ns]: Linux with microseconds, most, and older ones. RFC 7323 allows 1 ms to 1 s;
 /// slower than 4 ms is too coarse to see a queue with.
 const TICKS_NS: [i64; 3] = [1_000, MS, 4 * MS];
@@ -100,6 +107,12 @@ impl Way {
 struct Flow {
     /// Our stamps that have left and are not echoed yet, with their time.
     sent: VecDeque<(u32, i64)>,
+    /// Ends of data segments that have left and are not acknowledged yet, with their time.
+    data: VecDeque<(u32, i64)>,
+    /// The furthest end of data, and what has been acknowledged.
+    furthest: Option<u32>,
+    acked: Option<u32>,
+    data_ns: i64,
     /// The peer's first stamp, and what it has advanced since.
     first: Option<(u32, i64)>,
     newest: u32,
@@ -138,8 +151,14 @@ impl Stamps {
         flow.last_ns = t_ns;
         if up {
             flow.left(t_ns, value);
+            flow.sent_data(t_ns, tcp);
         } else {
-            flow.arrived(t_ns, value, if tcp.ack { Some(echo) } else { None });
+            let whole = if tcp.ack {
+                flow.acknowledged(tcp.acked)
+            } else {
+                None
+            };
+            flow.arrived(t_ns, value, if tcp.ack { Some(echo) } else { None }, whole);
         }
     }
 
@@ -214,6 +233,10 @@ impl Flow {
     fn new() -> Flow {
         Flow {
             sent: VecDeque::new(),
+            data: VecDeque::new(),
+            furthest: None,
+            acked: None,
+            data_ns: i64::MIN / 2,
             first: None,
             newest: 0,
             ticks: 0,
@@ -239,7 +262,48 @@ impl Flow {
         self.sent.push_back((value, t));
     }
 
-    fn arrived(&mut self, t: i64, value: u32, echo: Option<u32>) {
+    fn sent_data(&mut self, t: i64, tcp: &Tcp) {
+        if tcp.payload == 0 {
+            return;
+        }
+        self.data_ns = t;
+        let end = tcp.seq.wrapping_add(tcp.payload);
+        if self
+            .furthest
+            .is_some_and(|furthest| end.wrapping_sub(furthest) as i32 <= 0)
+        {
+            // Sent again: which of the two is acknowledged cannot be told.
+            self.data.clear();
+            return;
+        }
+        self.furthest = Some(end);
+        if self.data.len() == MOST_SENT {
+            self.data.pop_front();
+        }
+        self.data.push_back((end, t));
+    }
+
+    /// When the segment had left whose arrival made the peer acknowledge two or more.
+    fn acknowledged(&mut self, ack: u32) -> Option<i64> {
+        let before = self.acked.replace(ack)?;
+        let advanced = ack.wrapping_sub(before);
+        if advanced as i32 <= 0 {
+            self.acked = Some(before);
+            return None;
+        }
+        let mut found = None;
+        while let Some(&(end, sent)) = self.data.front() {
+            if end.wrapping_sub(ack) as i32 > 0 {
+                break;
+            }
+            self.data.pop_front();
+            found = (end == ack).then_some(sent);
+        }
+        found.filter(|_| advanced > TWO_SEGMENTS_BYTES)
+    }
+
+    /// `whole`: when the data had left that this acknowledges without having waited.
+    fn arrived(&mut self, t: i64, value: u32, echo: Option<u32>, whole: Option<i64>) {
         let Some((_, first_ns)) = self.first else {
             (self.first, self.newest) = (Some((value, t)), value);
             self.echoed(t, echo);
@@ -255,7 +319,13 @@ impl Flow {
                 self.down.add(t, t - first_ns - self.ticks * tick);
             }
         }
-        if let (Some(sent), Some(tick), 0..) = (self.echoed(t, echo), self.tick_ns, advanced) {
+        let echoed = self.echoed(t, echo);
+        let sent = if t - self.data_ns < SENDS_NS {
+            whole
+        } else {
+            echoed
+        };
+        if let (Some(sent), Some(tick), 0..) = (sent, self.tick_ns, advanced) {
             self.up.add(t, self.ticks * tick - (sent - first_ns));
         }
     }
@@ -308,7 +378,9 @@ mod tests {
                 key,
                 stamps: Some((value, echo)),
                 ack: true,
-                ends: false,
+                seq: 0,
+                acked: 0,
+                payload: 0,
             };
             stamps.packet(t, true, &tcp(k as u32, 0));
             // What arrives now left 20 ms (and what it waited) ago, and echoes what had arrived by then.

@@ -29,12 +29,14 @@ pub struct FlowKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp {
     pub key: FlowKey,
+    pub seq: u32,
+    /// Counts only with ACK.
+    pub acked: u32,
+    pub payload: u32,
     /// TSval and TSecr.
     pub stamps: Option<(u32, u32)>,
     /// TSecr counts only with ACK.
     pub ack: bool,
-    /// SYN, FIN or RST.
-    pub ends: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -129,19 +131,26 @@ fn mapped(v4: &[u8]) -> [u8; 16] {
 
 /// What the TCP header says; None for all else, and for what is cut short.
 fn tcp(protocol: u16, b: &[u8], up: bool) -> Option<Tcp> {
-    let (from, to, segment) = match protocol {
+    let (from, to, segment, length) = match protocol {
         ETH_P_IP => {
             let header = usize::from(b.first()? & 0xf) * 4;
             let fragment = u16_be(b, 6)? & 0x1fff;
             if *b.get(9)? != TCP || fragment != 0 {
                 return None;
             }
-            (mapped(b.get(12..16)?), mapped(b.get(16..20)?), b.get(header..)?)
+            let length = usize::from(u16_be(b, 2)?).saturating_sub(header);
+            (
+                mapped(b.get(12..16)?),
+                mapped(b.get(16..20)?),
+                b.get(header..)?,
+                length,
+            )
         }
         ETH_P_IPV6 if *b.get(6)? == TCP => (
             b.get(8..24)?.try_into().ok()?,
             b.get(24..40)?.try_into().ok()?,
             b.get(40..)?,
+            usize::from(u16_be(b, 4)?),
         ),
         _ => return None,
     };
@@ -166,7 +175,9 @@ fn tcp(protocol: u16, b: &[u8], up: bool) -> Option<Tcp> {
         key,
         stamps: stamps(options),
         ack: flags & 0x10 != 0,
-        ends: flags & 0x07 != 0,
+        seq: u32_be(segment, 4)?,
+        acked: u32_be(segment, 8)?,
+        payload: length.saturating_sub(header) as u32,
     })
 }
 
@@ -208,7 +219,7 @@ mod tests {
         assert_eq!(found.stamps, Some((7, 9)));
         assert_eq!(found.key.ports, (50000, 443));
         assert_eq!(found.key.remote[12..], [10, 0, 2, 1]);
-        assert!(found.ack && !found.ends);
+        assert!(found.ack && (found.seq, found.acked, found.payload) == (1, 2, 0));
     }
 
     #[test]

@@ -84,7 +84,7 @@ def write(journal: Journal) -> None:
 
 
 def undo(journal: Journal) -> None:
-    """Give back what was there, from wherever the change had got to; an error if it is not equal afterwards."""
+    """Give back what was there, from wherever the change had got to. An error if it is not equal then."""
     now = system.qdiscs(journal.wan)
     root_is_ours = setting.is_ours(now)
     for words in setting.undo_lines(journal.wan, journal.ifb, journal.earlier):

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from narrows.engine import agent_binary
 from narrows.errors import EngineError, StoreError
 from narrows.live.tune import system
-from narrows.tools.udp_capacity.parse import parse
 
 PORTS = {"udp": 24601, "iperf3": 5201}
 FLOWS = 4
@@ -97,6 +96,9 @@ class Server:
         if self.tool == "iperf3":
             payload = float(json.loads(text)["end"]["sum_received"]["bits_per_second"])
             return payload * TCP_PACKET_BYTES / (TCP_PACKET_BYTES - TCP_HEADER_BYTES)
+        # Slow to import, and not needed with iperf3.
+        from narrows.tools.udp_capacity.parse import parse
+
         figures = {f.name: f.value for f in parse(text, "tune", epoch_ns=0, where=self.address).metrics}
         return float(figures["udp_capacity_bps"])
 

@@ -6,8 +6,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from narrows.live.tune import journal, measure, refuse, setting, system
 from narrows.live.tune.journal import Journal
 from narrows.live.tune.measure import Echoes, Measured
@@ -58,8 +56,9 @@ class Tuned:
 
 
 def quantile(echoes: Echoes, q: float) -> float | None:
-    """Of the round trips in ms; None without any."""
-    return float(np.quantile(echoes.rtt_ms, q)) if echoes.rtt_ms else None
+    """Of the round trips in ms, the nearest that was seen; None without any."""
+    values = sorted(echoes.rtt_ms)
+    return values[round(q * (len(values) - 1))] if values else None
 
 
 def planned(wish: Wish, say: Say) -> Tuned:

@@ -98,6 +98,9 @@ class Features:
     """Share of the fill that did not arrive."""
     fill: Signals | None
     gentle: Signals | None
+    """Of flow A."""
+    gentle_all: Signals | None
+    """Of all flows: what one queue dropped."""
     survivors: int | None
     """Packets of the fill behind the last lost one."""
     buffer_packets: float | None
@@ -153,6 +156,7 @@ def of(report: Report, way: str) -> Features:
         overload=overload,
         fill=fill_signals,
         gentle=None if gentle is None else signals(gentle, (0,)),
+        gentle_all=None if gentle is None else signals(gentle, tuple(range(len(gentle.flows)))),
         survivors=None if fill is None else _survivors(fill.flows[0]),
         buffer_packets=None if buffer_s is None or packet_s is None else buffer_s / packet_s,
         apart=apart_found,

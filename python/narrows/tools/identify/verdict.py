@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from narrows.tools.identify.features import Features, Signals
 
 SURE = 0.8
-LAW = 0.12
+LAW = 0.045
 LAW_RUN = 6
 MARKS = 3
+AQM_PACKETS, SLACK_PACKETS, PIE_ACTS_S = 1000, 3, 0.035
+"""Linux' default limit of CoDel and PIE, and the delay above which PIE (target 15 ms) acts within a phase."""
 SHALLOW = 0.5
 MS = 1e-3
 BAND_0, BAND_2 = {4, 5}, {2, 3}
@@ -82,7 +84,7 @@ def _ms(seconds: float | None) -> str:
 
 def _law(f: Features) -> tuple[bool, str]:
     """Whether signals are spaced by CoDel's law, in either phase."""
-    for name, found in (("fill", f.fill), ("gentle", f.gentle)):
+    for name, found in (("fill", f.fill), ("gentle", f.gentle_all)):
         if found is not None and found.law is not None and found.law < LAW and found.law_run >= LAW_RUN:
             return True, (
                 f"{found.law_run} spacings of drops in the phase {name} follow"
@@ -133,6 +135,17 @@ def _delay_at(found: Signals | None) -> float:
     return 0.0 if found is None else found.delay_s or 0.0
 
 
+def _hides_pie(f: Features) -> bool:
+    """Whether the buffer is Linux' default limit of PIE, and too short for it to act."""
+    packets, shortest = f.buffer_packets or 0, f.buffer_s or 0
+    return abs(packets - AQM_PACKETS) < SLACK_PACKETS and shortest < PIE_ACTS_S
+
+
+def _is_shallow(f: Features) -> bool:
+    """Whether little excess is dropped at much less delay than much: a full queue has one delay."""
+    return _delay_at(f.gentle) < SHALLOW * _delay_at(f.fill)
+
+
 def _aqm(f: Features, law: bool, law_why: str) -> Answer:
     if law:
         return Answer("yes", 0.99, law_why)
@@ -154,9 +167,14 @@ def _aqm(f: Features, law: bool, law_why: str) -> Answer:
         if s is not None and s.spread_s is not None
     ]
     why = "; ".join(spread)
-    if fill is not None and gentle is not None and _delay_at(f.gentle) < SHALLOW * _delay_at(f.fill):
+    if fill is not None and gentle is not None and _is_shallow(f):
         return Answer("yes", 0.95, f"less excess, less delay at drops: {why}")
     if fill is not False and gentle is not False:
+        if _hides_pie(f):
+            return cannot(
+                f"drops only where the queue is full, but at {_ms(f.buffer_s)} of {AQM_PACKETS} packets PIE"
+                " would do so too: that is hardly more than its target of 15 ms, or less"
+            )
         sure = 0.98 if fill and (gentle or gentle is None) else 0.9
         return Answer("no", sure, f"drops only where the queue is full: {why}")
     if fill is False and gentle is not True:
@@ -256,14 +274,16 @@ def _discipline(
         return cannot(per_flow.why)
     if per_flow.value == "yes":
         return _of_flows(f, per_flow, aqm, classes, law, law_why)
-    if not aqm.told:
-        return cannot(aqm.why)
-    sure = min(per_flow.sure, aqm.sure)
+    if not aqm.told and not (classes.value == "priority" and _hides_pie(f)):
+        return cannot(f"a FIFO or PIE: {aqm.why}" if _hides_pie(f) else aqm.why)
+    sure = min(per_flow.sure, aqm.sure) if aqm.told else per_flow.sure
     if aqm.value == "yes":
         if _ecn(f).value == "L4S":
             return Answer(DUALPI2, 0.97, aqm.why)
         if law:
             return Answer(CODEL, min(sure, 0.97), law_why)
+        if _constant(f.fill, f) and not _is_shallow(f):
+            return cannot(f"CoDel or PIE: the buffer is full before its drops show which; {aqm.why}")
         if f.low_latency is None or f.ecn_kept is False:
             return cannot("an AQM that drops at random: PIE or DualPI2, which ECT(1) would tell apart")
         return Answer(PIE, min(sure, 0.9), f"one queue, drops at random: {aqm.why}")
