@@ -23,7 +23,7 @@ RATE = 10e6  # one packet of 1250 bytes each ms
 BUFFER_MS = 40
 
 
-def packets(flow: int, sent_ms: Any, delay_ms: Any, *, number: Any = None, tos: int = 0) -> Any:
+def packets(flow: int, sent_ms: Any, delay_ms: Any, *, number: Any = None, tos: Any = 0) -> Any:
     """Records of packets that arrived; the receiver's clock is 7 s ahead."""
     sent = np.asarray(sent_ms, dtype=np.float64)
     made = np.zeros(len(sent), dtype=records.RECORD)
@@ -74,7 +74,9 @@ def gentle(a_ms: float, b_ms: float) -> dict[str, Any]:
         packets(0, n[kept] / 0.7, wait[kept], number=n[kept], tos=2),
         packets(1, np.arange(300) / 0.3, np.minimum(np.arange(300) / 130, 1) * b_ms + other * 0),
         packets(2, np.arange(60) / 0.06, np.minimum(np.arange(60) / 26, 1) * b_ms),
-        packets(3, np.arange(60) / 0.06, np.minimum(np.arange(60) / 26, 1) * b_ms),
+        packets(
+            3, np.arange(60) / 0.06, np.minimum(np.arange(60) / 26, 1) * b_ms, tos=np.resize([0, 32, 184], 60)
+        ),
     )
 
 

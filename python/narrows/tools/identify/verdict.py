@@ -296,7 +296,9 @@ def _discipline(
         wrong = [each.dscp for each in f.code_points if each.treated not in (_band(each.dscp), "unknown")]
         name = PFIFO_FAST if len(wrong) <= 0.1 * len(f.code_points) else PRIO
         return Answer(name, min(sure, classes.sure), classes.why)
-    if not classes.told and f.bleached is not True:
+    if f.bleached:
+        return cannot("a FIFO or pfifo_fast: code points are cleared on the way, and with them its bands")
+    if not classes.told:
         # Without an answer about code points, a FIFO and a band of pfifo_fast look alike.
         sure = min(sure, 0.85)
     if not drops_at.told:
@@ -330,7 +332,7 @@ def _of_flows(f: Features, per_flow: Answer, aqm: Answer, classes: Answer, law: 
     if classes.value == "weights":
         return Answer(CAKE, 0.85, f"{aqm.why}; {classes.why}")
     if f.collided == 0:
-        return cannot("a queue for each flow and an AQM, but drops follow no law and no flows collide")
+        return Answer(CAKE, 0.85, f"{aqm.why}; of 128 flows none collide")
     if not _is_shallow(f):
         return cannot(f"SFQ or FQ-PIE: other traffic may change A's share, and with it its wait; {aqm.why}")
     return Answer(FQ_PIE, min(per_flow.sure, aqm.sure, 0.9), f"drops at random: {aqm.why}")
