@@ -296,7 +296,7 @@ def _discipline(
         wrong = [each.dscp for each in f.code_points if each.treated not in (_band(each.dscp), "unknown")]
         name = PFIFO_FAST if len(wrong) <= 0.1 * len(f.code_points) else PRIO
         return Answer(name, min(sure, classes.sure), classes.why)
-    if f.bleached:
+    if f.bleached and drops_at.value != "head":
         return cannot("a FIFO or pfifo_fast: code points are cleared on the way, and with them its bands")
     if not classes.told:
         # Without an answer about code points, a FIFO and a band of pfifo_fast look alike.
