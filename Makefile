@@ -15,7 +15,7 @@ DEMO_RATES ?= 100Mbit,200Mbit
 DEMO_SEEDS ?= 0,1,2
 C ?= r12 c1 c2 c3 c4 c5
 
-.PHONY: help corescale demo bench shapers wheel fuzz setup agent kernel study claims lint test-fast test requirements clean
+.PHONY: help identify corescale demo bench shapers wheel fuzz setup agent kernel study claims lint test-fast test requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ kernel: setup ## build the kernel under test into the cache (once; five to nine 
 
 demo: kernel ## a cut of a study, from nothing to a report: two rates, four AQMs, three seeds; eleven minutes, later two
 	./narrows study aqm --quick --only 'rate=$(DEMO_RATES)' --seeds '$(DEMO_SEEDS)'
+
+identify: kernel ## how often is narrows identify right? SIZE=40 CONDITIONS=clean: cases of each, and which
+	$(PYTHON) bench/identify.py --size $(or $(SIZE),40) --conditions $(or $(CONDITIONS),clean)
 
 study: kernel ## a study: runs, figures, verdicts; STUDY=aqm|operator|corescale, SEEDS=0,1,2 chooses the repetitions
 	./narrows study $(STUDY) --seeds '$(SEEDS)'
