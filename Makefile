@@ -84,8 +84,9 @@ test-fast: setup ## tests that need no kernel and no root; under a minute
 
 test: lint kernel ## all set-up, style and types, and every test; installs a browser where there is none
 	@scripts/setup.sh tests
-	$(PYTHON) -m pytest -q -n $(JOBS)
+	$(PYTHON) -m pytest -q -n $(JOBS) -m "not realtime"
 	cd crates && cargo test --locked --workspace --quiet
+	$(PYTHON) -m pytest -q -m realtime
 
 requirements: setup ## resolve requirements*.in anew, with hashes
 	.venv/bin/pip-compile -q --strip-extras --generate-hashes --no-emit-find-links --no-emit-index-url \

@@ -65,6 +65,18 @@ def test_an_echo_has_no_one_way_delays() -> None:
     assert series(parsed, "rtt") == [(0, 100.0)]
 
 
+def test_a_probe_on_its_way_at_the_end_is_unanswered_and_no_loss_is_known() -> None:
+    text = "seq,sent_ns,server_ns,received_ns\n0,0,50,100\n1,10,60,\n2,20,,\n"
+    parsed = probe.parse(text, "probe", settled=False)
+    assert figures(parsed) == {
+        ("probe_sent", None): 3, ("probe_received", None): 1, ("probe_unanswered", None): 2,
+    }  # fmt: skip
+    assert "2 of 3 probes were unanswered" in parsed.warnings[0]
+    # All were answered: nothing else on its way matters.
+    whole = probe.parse("seq,sent_ns,server_ns,received_ns\n0,0,50,100\n", "probe", settled=False)
+    assert figures(whole)["probe_loss_ratio", None] == 0
+
+
 def test_no_probe_has_no_loss_and_a_warning() -> None:
     parsed = probe.parse("seq,sent_ns,server_ns,received_ns\n", "probe")
     assert figures(parsed) == {("probe_sent", None): 0, ("probe_received", None): 0}

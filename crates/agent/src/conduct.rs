@@ -34,6 +34,9 @@ const TICK_NS: i64 = 1_000_000_000;
 pub const SNAPSHOT_BEFORE_NS: i64 = 50_000_000;
 /// After everything was asked to end, what does not end is left behind.
 const PATIENCE_NS: i64 = 10_000_000_000;
+/// What has ended and still waits for packets that are on their way: as long as a deep queue on a slow link holds
+/// them. In virtual time an idle wait costs nothing.
+const DRAIN_PATIENCE_NS: i64 = 600_000_000_000;
 
 pub struct Conductor<'a> {
     plan: &'a Plan,
@@ -379,15 +382,20 @@ impl<'a> Conductor<'a> {
                 self.stop(i);
             }
         }
-        let give_up = self.reactor.now + PATIENCE_NS;
-        self.reactor.at(give_up, Self::special(WAKE, 0));
+        let begun = self.reactor.now;
+        for patience_ns in [PATIENCE_NS, DRAIN_PATIENCE_NS] {
+            self.reactor.at(begun + patience_ns, Self::special(WAKE, 0));
+        }
         loop {
             self.look_at_progress();
+            let waited_ns = self.reactor.now - begun;
             let traffic = &self.slots[..self.plan.traffic.len()];
-            let open = |s: &Slot| {
-                s.start_ns.is_some() && !s.failed && (s.end_ns.is_none() || (!failed && !s.actor.drained()))
+            let open = |s: &Slot| match s.end_ns {
+                _ if s.start_ns.is_none() || s.failed => false,
+                None => waited_ns < PATIENCE_NS,
+                Some(_) => !failed && !s.actor.drained() && waited_ns < DRAIN_PATIENCE_NS,
             };
-            if !(traffic.iter().any(open) || self.changes.busy()) || self.reactor.now >= give_up {
+            if !(traffic.iter().any(open) || self.changes.busy() && waited_ns < PATIENCE_NS) {
                 break;
             }
             self.reactor.wait(events).during(|| "waiting for events".into())?;

@@ -18,6 +18,8 @@ pub struct Datagram<'a, A = libc::sockaddr_in> {
     /// The datagram's whole length.
     pub len: usize,
     pub arrived_wall_ns: i64,
+    /// Code point and ECN; None unless asked for (`enable_tos`).
+    pub tos: Option<u8>,
 }
 
 pub struct Receiver<A = libc::sockaddr_in> {
@@ -31,6 +33,16 @@ pub struct Receiver<A = libc::sockaddr_in> {
 
 pub fn enable(fd: RawFd) -> io::Result<()> {
     sys::setsockopt(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32)
+}
+
+/// The TOS byte, or IPv6's traffic class, with each datagram.
+pub fn enable_tos(fd: RawFd, ipv6: bool) -> io::Result<()> {
+    let (level, name) = if ipv6 {
+        (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS)
+    } else {
+        (libc::IPPROTO_IP, libc::IP_RECVTOS)
+    };
+    sys::setsockopt(fd, level, name, &1i32)
 }
 
 impl Receiver {
@@ -90,33 +102,44 @@ impl<A: Copy> Receiver<A> {
         };
         for i in 0..got {
             let len = self.headers[i].msg_len as usize;
-            let arrived_wall_ns = stamp(&self.headers[i].msg_hdr)
-                .ok_or_else(|| io::Error::other("the kernel gave no arrival stamp"))?;
+            let (stamp, tos) = control(&self.headers[i].msg_hdr);
+            let arrived_wall_ns =
+                stamp.ok_or_else(|| io::Error::other("the kernel gave no arrival stamp"))?;
             let data = &self.data[i * self.snap..i * self.snap + len.min(self.snap)];
             each(Datagram {
                 from: self.names[i],
                 data,
                 len,
                 arrived_wall_ns,
+                tos,
             });
         }
         Ok(got)
     }
 }
 
-fn stamp(header: &libc::msghdr) -> Option<i64> {
+/// The arrival stamp and the TOS byte, where the kernel gave them.
+fn control(header: &libc::msghdr) -> (Option<i64>, Option<u8>) {
+    let (mut stamp, mut tos) = (None, None);
     // SAFETY: the kernel filled header and its control buffer.
     unsafe {
         let mut c = libc::CMSG_FIRSTHDR(header);
         while !c.is_null() {
-            if (*c).cmsg_level == libc::SOL_SOCKET && (*c).cmsg_type == libc::SCM_TIMESTAMPNS {
-                let ts = std::ptr::read_unaligned(libc::CMSG_DATA(c) as *const libc::timespec);
-                return Some(ts.tv_sec * 1_000_000_000 + ts.tv_nsec);
+            match ((*c).cmsg_level, (*c).cmsg_type) {
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                    let ts = std::ptr::read_unaligned(libc::CMSG_DATA(c) as *const libc::timespec);
+                    stamp = Some(ts.tv_sec * 1_000_000_000 + ts.tv_nsec);
+                }
+                (libc::IPPROTO_IP, libc::IP_TOS) => tos = Some(*libc::CMSG_DATA(c)),
+                (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                    tos = Some(std::ptr::read_unaligned(libc::CMSG_DATA(c) as *const i32) as u8)
+                }
+                _ => {}
             }
             c = libc::CMSG_NXTHDR(header, c);
         }
     }
-    None
+    (stamp, tos)
 }
 
 /// Sends one datagram on a connected socket, or to `to`.

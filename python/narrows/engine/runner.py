@@ -14,8 +14,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrows.engine import host, layout, outdir
-from narrows.engine.events import Done, Event, Moved, Planned, Reading, Skipped, Started, Stopped
+from narrows.engine import contents, host, layout, outdir
+from narrows.engine.events import Done, Event, Making, Moved, Planned, Reading, Skipped, Started, Stopped
 from narrows.engine.types import Engine, Finish, Limits, RunFacts, Slot
 from narrows.engine.work import expected_work
 from narrows.errors import EngineError, NarrowsError, PlanError, StoreError
@@ -81,6 +81,9 @@ class Runner:
             reused = sum(1 for one in settled if one.linked_from is not None)
             yield Planned(len(self.plans), len(settled) - reused, reused, len(todo), len(slots))
             yield from settled
+            for content in contents.missing(one.plan for one in todo):
+                yield Making(content.about)
+                self.engine.make(content)
             for one in todo if self.keep_order else sorted(todo, key=lambda t: -t.work):
                 self._todo.put(one)
             workers = [

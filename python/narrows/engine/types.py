@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from narrows.plan.model import Plan
+from narrows.plan.model import Content, Plan
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,10 @@ class Engine(Protocol):
 
     def check(self, plans: list[Plan]) -> None:
         """Refuse, with the remedy, what this machine cannot do. Nothing has been started then."""
+        ...
+
+    def make(self, content: Content) -> None:
+        """Make content that a plan needs, if it is not there."""
         ...
 
     def memory_bytes(self, plan: Plan) -> int:

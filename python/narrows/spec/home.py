@@ -127,6 +127,11 @@ class Home(Link):
         found = self["hosts"]
         return (_PLAIN,) * found if isinstance(found, int) else found
 
+    def check(self) -> None:
+        if "services" in self.given:
+            self.fail("services are those of a Link; a Home has hosts, and one server", "hosts=2")
+        super().check()
+
     # The hosts are a tuple inside an option, which the base class does not look into.
 
     def parts(self) -> Iterator[Any]:

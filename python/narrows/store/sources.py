@@ -36,7 +36,8 @@ def parse_all(plan: Plan, result: AgentResult, raw: Path, flows: pl.DataFrame) -
             name = f"{item.id}.csv"
             way = sending_direction(plan, item.client)
             text = read_text(raw, name)
-            parsed = probe.parse(text, item.id, toward_server=way, where=f"raw/{name}")
+            settled = (outcome.details or {}).get("settled", True)
+            parsed = probe.parse(text, item.id, toward_server=way, settled=settled, where=f"raw/{name}")
             parts[item.id] = parsed.of(item.id)
         else:
             epoch_ns = result.epoch_monotonic_ns or 0

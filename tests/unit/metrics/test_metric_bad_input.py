@@ -155,6 +155,7 @@ METRICS: dict[str, Callable[[list[Any]], object]] = {
 }
 ELSEWHERE = {
     "aim": "of single figures: below",
+    "bucket": "of packets that left: tests/unit/test_capacity_of_a_run",
     "capacity": "of a plan, not of samples: test_moving_rate",
     "ecdf": "a picture of the samples, whose number it shows: below",
     "fairness_over_time": "of tables: below",

@@ -151,7 +151,7 @@ impl Actor for Echo {
     fn event(&mut self, cx: &mut Cx, event: Event) -> Result<()> {
         match event {
             Event::Timer(t) if t.kind == SEND && !self.drain.has_begun() => self.send_next(cx),
-            Event::Timer(t) if t.kind == DRAINED => self.drain.time_is_up(),
+            Event::Timer(t) if t.kind == DRAINED => self.drain.time_is_up(cx, DRAINED)?,
             Event::Io(..) => self.receive(cx)?,
             _ => {}
         }
@@ -179,9 +179,9 @@ impl Actor for Echo {
             csv.line(&format!("{seq},{sent_ns},,{}", cell(*received_ns)))?;
         }
         csv.flush()?;
-        Ok(Some(
-            json!({"sent": self.samples.len(), "received": self.received}),
-        ))
+        Ok(Some(json!({
+            "sent": self.samples.len(), "received": self.received, "settled": self.drain.settled()
+        })))
     }
 }
 

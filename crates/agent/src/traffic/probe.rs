@@ -138,7 +138,7 @@ impl Actor for Probe {
     fn event(&mut self, cx: &mut Cx, event: Event) -> Result<()> {
         match event {
             Event::Timer(t) if t.kind == SEND && !self.drain.has_begun() => self.send_next(cx)?,
-            Event::Timer(t) if t.kind == DRAINED => self.drain.time_is_up(),
+            Event::Timer(t) if t.kind == DRAINED => self.drain.time_is_up(cx, DRAINED)?,
             Event::Io(t, _) => self.receive(cx, t.kind == SERVER)?,
             _ => {}
         }
@@ -171,9 +171,10 @@ impl Actor for Probe {
             ))?;
         }
         csv.flush()?;
-        Ok(Some(
-            json!({"sent": self.samples.len(), "received": self.received, "send_errors": self.send_errors}),
-        ))
+        Ok(Some(json!({
+            "sent": self.samples.len(), "received": self.received, "send_errors": self.send_errors,
+            "settled": self.drain.settled()
+        })))
     }
 }
 

@@ -7,5 +7,6 @@ from narrows.tools.reading import Figures
 FIGURES: Figures = {
     "probe_sent": "a count",
     "probe_received": "a count",
+    "probe_unanswered": "a count",
     "probe_loss_ratio": "loss",
 }
