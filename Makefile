@@ -15,7 +15,7 @@ DEMO_RATES ?= 100Mbit,200Mbit
 DEMO_SEEDS ?= 0,1,2
 C ?= r12 c1 c2 c3 c4 c5
 
-.PHONY: help corescale demo bench wheel fuzz setup agent kernel study claims lint test-fast test requirements clean
+.PHONY: help corescale demo bench shapers wheel fuzz setup agent kernel study claims lint test-fast test requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ wheel: setup ## dist/*.whl: narrows for any directory, with agent, kernel recipe
 bench: kernel agent ## speed and memory against their targets and against ns-3; about an hour (ROWS=ns3,flows-1000-reno: only these)
 	@bench/need_ns3.sh
 	$(PYTHON) bench/run.py --rows $(or $(ROWS),all)
+
+shapers: kernel agent ## adaptive shapers on rates that move, judged by the truth; hours (ARGS='--rates lte --mixes cubic --repeats 1': minutes)
+	$(PYTHON) bench/shapers.py $(ARGS)
 
 # Without a sanitizer a stable Rust will do: the parsers are safe Rust, and what counts is panics and assertions.
 # What is found stays in crates/fuzz/found, where the next call goes on. What is kept of it is in crates/fuzz/corpus, which

@@ -33,7 +33,11 @@ def register(app: typer.Typer) -> None:
 
     @service.command("list")
     def list_() -> None:
-        """The services that come with narrows, with their options."""
+        """The services that come with narrows, with their options.
+
+        \b
+          narrows service list
+        """
         from narrows.tools import registry
         from narrows.tools.services.spec import Service
 
@@ -51,10 +55,34 @@ def register(app: typer.Typer) -> None:
         console.print("a service of your own is a folder: docs/services.md, narrows service check FOLDER")
 
     @service.command()
+    def check(
+        folder: Annotated[Path, typer.Argument(help="The service's folder.")],
+        seconds: Annotated[int, typer.Option(min=5, max=600, help="How long it is used.")] = 20,
+        results: Annotated[Path, typer.Option(help="Where the run is kept.")] = Path("results/service_check"),
+    ) -> None:
+        """Run a service of your own alone, on a link of 8 Mbit/s, and say whether it works.
+
+        \b
+          narrows service check experiments/my_feed
+
+        What is wrong in the folder is one line with file and line number. What it did is printed: its
+        figures, its rate at the bottleneck, how many connections carried it, and the congestion control that
+        its server used.
+        """
+        from narrows.cli.service_check import check as carry_out
+
+        carry_out(make_console(), folder, seconds, results)
+
+    @service.command()
     def shares(
         directory: Annotated[Path, typer.Argument(help="A directory of results with an axis `pair`.")],
     ) -> None:
-        """What share of its max-min fair rate each service of a pair got, in the median of valid trials."""
+        """What share of its max-min fair rate each service of a pair got, in the median of valid trials.
+
+        \b
+          narrows run own_service
+          narrows service shares results/own_service
+        """
         from narrows.errors import UsageError
         from narrows.runs.load import load
         from narrows.runs.trial import trials
@@ -97,8 +125,8 @@ def show_shares(console: Console, every: Sequence[Trial]) -> None:
     ]  # fmt: skip
     console.print(table(head, rows))
     console.print(
-        "medians; low and high: 95 % interval of the median rate (from six trials on); fair: the max-min fair "
-        "rate, from what each takes alone; rates in the middle three fifths, at the bottleneck"
+        "medians; low and high: 95 % interval of the median rate (from six trials on); fair: the max-min "
+        "fair rate, from what each takes alone; rates in the middle three fifths, at the bottleneck"
     )
     invalid = [(trial, fault) for trial in every for fault in trial.faults()]
     for trial, fault in invalid:

@@ -44,6 +44,8 @@ def _lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     hosts = len(link.members()) if isinstance(link, Home) else link["services"]
     if item["host"] > hosts:
         have = f"the home has {hosts}" if isinstance(link, Home) else f"the link has nodes for {hosts}"
+        if hosts == 1 and not isinstance(link, Home):
+            have = "only a Home has several hosts, and a Link with services"
         item.fail(f"host={item['host']}, but {have}", "Home(hosts=…), Link(services=…), or a smaller number")
     state.host = item["host"]
     return lowered(item, item_id, state)

@@ -117,6 +117,8 @@ class QueueTruth:
     departed_packets: float | None
     dropped_packets: float | None
     marked_packets: float | None
+    sojourn_of: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
+    """The same histogram of each traffic item's own packets: upper edges in ms, packets."""
 
 
 class Quantities(Protocol):

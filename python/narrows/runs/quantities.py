@@ -35,9 +35,10 @@ FIGURES = (
     "bulk_goodput_bps", "rrul_tcp_sum_bps",
     # of trials of services
     "tap_dropped", "video_mean_rung_bps", "video_switches", "video_stalls", "video_stalled_ms",
-    "video_start_ms", "video_frames", "video_frames_dropped", "video_top_rung_playable", "browser_processes_gone",
+    "video_start_ms", "video_frames", "video_frames_dropped", "video_top_rung_playable",
+    "browser_processes_gone",
     "page_load_ms", "page_visual_ms", "page_first_paint_ms", "page_last_byte_ms", "call_height",
-    "call_frame_rate", "call_freezes_per_min", "call_high_delay_share", "call_cpu_limited_s",
+    "call_frame_rate", "call_freezes_per_min", "call_cpu_limited_s",
 )  # fmt: skip
 
 
@@ -186,6 +187,7 @@ NUMBERS: dict[str, Number] = {
     "largest_10ms_bps": Number("bit/s", queue_numbers.places, queue_numbers.largest_10ms),
     "dropped_at_changes": Number("packets", queue_numbers.places, queue_numbers.dropped_at_changes),
     trial.RATE: Number("bit/s", _met, trial.settled_rate),
+    trial.LATE: Number("1", _met, trial.late_share),
 }
 """docs/data.md says in words what each is. Spikes are the glitches that are no lost probe; `test_variation`
 is the coefficient of variation of the test's own 10 ms bins at the bottleneck."""

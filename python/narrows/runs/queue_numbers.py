@@ -17,7 +17,8 @@ LOADED_AFTER_S = 3.0
 DRAIN_S = (9.5, 11.5)
 """After the load began: BBR empties the queue every ten seconds."""
 NEAR_PEAK = 0.9
-AROUND_CHANGE_S = 0.1
+AT_CHANGE_S = 0.02
+"""A queue that is emptied is empty at once; what an AQM drops comes one by one, and later."""
 
 
 def place(hop: str, direction: str) -> str:
@@ -97,13 +98,13 @@ def largest_10ms(run: Observed, of: str) -> float | None:
 
 
 def dropped_at_changes(run: Observed, of: str) -> float | None:
-    """Packets dropped within `AROUND_CHANGE_S` after the link was changed; None where it never is."""
+    """Packets dropped within `AT_CHANGE_S` after the link was changed; None where it never is."""
     truth = _truth(run, of)
     if truth is None or not truth.drops.t_ns.size:
         return None
     way = run.link.down if of.endswith(" down") else run.link.up
     if not way.changes:
         return None
-    after = int(AROUND_CHANGE_S * NS_PER_S)
+    after = int(AT_CHANGE_S * NS_PER_S)
     windows = [(change.at_ns, change.at_ns + after) for change in way.changes]
     return float(sum(np.nansum(truth.drops.within(window).value) for window in windows))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from narrows.metrics.fairness.max_min import max_min_shares
+from narrows.metrics.latency.high_delay_share import LIMIT_MS
 from narrows.metrics.statistics.arrays import clean
 from narrows.plan.model import AtTime, Plan, TrafficItem
 from narrows.runs.observed import Observed, is_background, is_probe
@@ -24,6 +25,8 @@ LEFT_OUT = 0.2
 """Of the time that all services ran, at each end."""
 RATE = "settled_throughput_bps"
 """The quantity (`narrows.runs.quantities`) that shares are made of."""
+LATE = "late_packets_share"
+"""The quantity of packets that come later than a call can bear."""
 MOST_FRAMES_DROPPED = 0.01
 Conditions = tuple[tuple[str, str], ...]
 
@@ -91,6 +94,17 @@ def settled_rate(run: Observed, item: str) -> float | None:
     # Bins in which nothing passed may have no row: the mean is over the window, not over the rows.
     bins = round((window[1] - window[0]) / 10_000_000)
     return float(known.sum()) / bins if bins else None
+
+
+def late_share(run: Observed, item: str) -> float | None:
+    """Share of an item's packets downstream whose round trip was above 190 ms: the base RTT and what the tap
+    saw them stand in the queue, to within a bucket of its histogram. None of nothing delivered."""
+    truth = run.queues.get("down")
+    edges, packets = truth.sojourn_of.get(item, (None, None)) if truth is not None else (None, None)
+    if edges is None or packets is None or not packets.sum():
+        return None
+    late = edges + run.link.base_rtt_ns / 1e6 > LIMIT_MS
+    return float(packets[late].sum() / packets.sum())
 
 
 def trials(runs: Iterable[Observed]) -> list[Trial]:

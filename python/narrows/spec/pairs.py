@@ -68,5 +68,6 @@ def _check(services: Any, where: str) -> None:
 
 
 def _at(item: Traffic, host: int) -> Traffic:
-    given = {name: item.values[name] for name in item.given}
-    return type(item)(**given, **({} if host == 1 else {"host": host}))
+    given: dict[str, Any] = {name: item.values[name] for name in item.given}
+    made: Traffic = type(item)(**given | ({} if host == 1 else {"host": host}))
+    return made

@@ -17,11 +17,11 @@ from typing import Any
 
 import narrows
 from narrows.engine import host, layout
+from narrows.engine.layout import KERNEL_AXIS
 from narrows.engine.types import RunFacts, RunFault
 from narrows.plan.model import Plan, plan_hash
 from narrows.store.agent_result import AgentResult
 from narrows.store.conservation import HopChecks
-from narrows.store.schema import KERNEL_AXIS
 
 FORMAT = 1
 _LIBRARIES = ("polars", "duckdb", "numpy", "pydantic")

@@ -17,8 +17,8 @@ COLUMNS = {"seq": pl.Int64(), "sent_ns": pl.Int64(), "server_ns": pl.Int64(), "r
 def parse(
     text: str, item: str, *, toward_server: str = "up", settled: bool = True, where: str = "probe"
 ) -> Parsed:
-    """`toward_server` is the direction in which the requests travel; `settled`: nothing was on its way when the
-    run ended."""
+    """`toward_server` is the direction in which the requests travel; `settled`: nothing was on its way when
+    the run ended."""
     frame = read_csv(text, COLUMNS, where=where).sort("seq")
     back = "down" if toward_server == "up" else "up"
     parsed = Parsed()
@@ -45,8 +45,8 @@ def parse(
     elif returned < count and not settled:
         parsed.figure("probe_unanswered", count - returned, "packets")
         parsed.warnings.append(
-            f"{item}: {count - returned} of {count} probes were unanswered when the run ended, with packets still "
-            "on their way: its loss is not known"
+            f"{item}: {count - returned} of {count} probes were unanswered when the run ended, with packets "
+            "still on their way: its loss is not known"
         )
         return parsed
     else:

@@ -13,12 +13,13 @@ from narrows.plan.capacity import BROWSER_BYTES
 from narrows.plan.lowering import SERVER_START, Lowering, foreground
 from narrows.plan.model import Command, Endpoint, Ready
 from narrows.spec.traffic import Traffic
+from narrows.tools import folder
 
 BROWSER = "chromium"
 PROFILES = "/tmp"
 """In the guest: its own, and gone with it."""
-SHARED = "tools/services/client"
-"""Of the package: the driver of browsers that clients import."""
+DRIVER = "@checkout/tools/services/client/browser.mjs"
+"""Of browsers: clients import it."""
 
 _NGINX = """daemon off; pid /run/{name}.pid; error_log stderr; worker_processes 1; user root;
 events {{ worker_connections 1024; }}
@@ -68,19 +69,22 @@ def client(
     *,
     browser: bool = True,
 ) -> Command:
-    """The tool's `client/run.mjs`, in the item's client node, with options as `--name value`."""
+    """The tool's `client/run.mjs`, in the item's client node, with options as `--name value`. In a tool of a
+    person's own it imports the driver of browsers from `process.env.BROWSER_DRIVER`."""
     tool = type(item).__name__
+    place = f"@checkout/tools/{tool}" if folder.of(type(item)) is None else "@tool"
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     if browser:
         words += ["--browser", BROWSER, "--profile", f"{PROFILES}/{item_id}-profile"]
-    argv = ("node", f"@checkout/tools/{tool}/client/run.mjs", *words)
+    argv = ("node", f"{place}/client/run.mjs", *words)
     made = foreground(item, item_id, tool, argv, endpoints, state)
     if not browser:
         return made
+    driver = {} if place != "@tool" else {"BROWSER_DRIVER": DRIVER}
     return made.model_copy(
         update={
             "programs": (*made.programs, BROWSER),
             "memory_bytes": BROWSER_BYTES,
-            "env": {"HOME": PROFILES},
+            "env": {"HOME": PROFILES, **driver},
         }
     )

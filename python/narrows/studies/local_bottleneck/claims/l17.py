@@ -27,7 +27,7 @@ def _lost(run: Observed) -> float | None:
 
 
 def judge(runs: Iterable[Observed]) -> Verdict:
-    """The fullest 10 ms over the rate, and the drops within 100 ms of a change; a token bucket beside it."""
+    """The fullest 10 ms over the rate, and the drops within 20 ms of a change; a token bucket beside it."""
     found = {
         name: [r for r in runs if r.ok and r.experiment == "l17_shaper" and r.key.get("shaper") == name]
         for name in ("cake", "tbf")
@@ -37,7 +37,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         for name, some in found.items()
         for what, unit, read in (
             ("fullest 10 ms over the rate", "1", _burst),
-            ("dropped within 100 ms of a change", "packets", _lost),
+            ("dropped within 20 ms of a change", "packets", _lost),
         )
         if (made := number(what, unit, some, read, name)) is not None
     ]  # fmt: skip
@@ -51,7 +51,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     return Verdict(
         CLAIM,
         graded(list(marks.values())),
-        f"CAKE: {'; '.join(marks)} within 100 ms of a change to half of the rate and back",
+        f"CAKE: {'; '.join(marks)} within 20 ms of a change to half of the rate and back",
         tuple(numbers),
         "20, 10 and 20 Mbit/s, 30 ms, one CUBIC flow",
         ids([run for some in found.values() for run in some]),
