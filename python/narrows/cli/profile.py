@@ -92,6 +92,7 @@ def _rows(directory: Path, of: str, only: str | None) -> pl.DataFrame:
     import polars as pl
 
     from narrows.paths import tables
+    from narrows.store import parquet
 
     if of not in LEVELS:
         raise UsageError(f"no {of!r} to fit", remedy=did_you_mean(of, LEVELS))
@@ -103,7 +104,7 @@ def _rows(directory: Path, of: str, only: str | None) -> pl.DataFrame:
             f"{directory} knows nothing of its {of} but their packets, so --only has nothing to choose by",
             remedy="narrows paths … --metadata FILE.csv, and --of sessions",
         )
-    rows = pl.read_parquet(judged)
+    rows = parquet.read(judged)
     for word in only.split():
         column, equals, values = word.partition("=")
         if column not in rows.columns or not equals:

@@ -69,14 +69,15 @@ def _say(console: Console, plan: Plan, run: Path) -> None:
     """Its figures, connections, congestion controls, and warnings."""
     from narrows.engine.layout import read_manifest
     from narrows.runs.trial import foreground
+    from narrows.store import parquet
 
     item = foreground(plan)[0].id
-    metrics = pl.read_parquet(run / "metrics.parquet").with_columns(pl.col(pl.Categorical).cast(pl.String))
+    metrics = parquet.read(run / "metrics.parquet").with_columns(pl.col(pl.Categorical).cast(pl.String))
     own = metrics.filter((pl.col("source") == item) | pl.col("source").str.starts_with(f"{item}/"))
     console.print(table(["figure", "value", "unit"], own.select("name", "value", "unit").rows()))
     if own.is_empty():
         console.print("it has no figures: its parse.py gives none")
-    flows = pl.read_parquet(run / "flows.parquet").with_columns(pl.col(pl.Categorical).cast(pl.String))
+    flows = parquet.read(run / "flows.parquet").with_columns(pl.col(pl.Categorical).cast(pl.String))
     mine = flows.filter((pl.col("direction") == "down") & (pl.col("item") == item))
     others = flows.filter(
         (pl.col("direction") == "down") & pl.col("item").is_null() & (pl.col("first_ns") >= 0)

@@ -161,6 +161,7 @@ ELSEWHERE = {
     "fairness_over_time": "of tables: below",
     "instantaneous_throughput": "a bin in which nothing left has 0, which is a measurement: below",
     "jain": "of one allocation it is 1 by its definition: below",
+    "max_min": "of demands, where a missing one is no share: test_metric_max_min",
     "mathis_choices": "of a table of flows: test_metric_mathis_choices",
     "ndt7": "of counters, of which one is enough: below",
     "retransmissions": "of counters: below",
