@@ -51,7 +51,8 @@ def read(path: Path) -> Hosts:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the hosts' file cannot be read: {error}", where=str(path)) from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"the hosts' file cannot be read: {why}", where=str(path)) from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"not TOML: {error}", where=str(path)) from None
     config = data.pop("ssh_config", None)

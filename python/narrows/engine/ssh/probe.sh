@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Read by sh -s on a real host, with the interfaces that a run would use as arguments. Says what is there, one
 # "key value" a line, and changes nothing: qdiscs are tried in a network namespace that ends with the trial.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
