@@ -52,7 +52,7 @@ WITH_AQM = {
 }
 CONDITIONS = ("clean", "cross", "jitter", "cleared", "two")
 RATES_MBIT, RTTS_MS, BUFFERS_BDP = (5.0, 1000.0), (5.0, 300.0), (0.25, 8.0)
-FRAME = 1264
+FRAME, PACKET = 1264, 1250
 Z = 1.96
 
 
@@ -69,10 +69,14 @@ class Case:
     rtt_ms: float
     buffer_bdp: float
 
+    def held_bytes(self) -> float:
+        """What a FIFO holds: frames, as the kernel counts them."""
+        bdp = self.rate_mbit * 1e6 * self.rtt_ms / 1e3 / 8
+        return max(self.buffer_bdp * bdp, 3 * FRAME)
+
     def link(self) -> str:
         """The link, in the words of an experiment."""
-        bdp = self.rate_mbit * 1e6 * self.rtt_ms / 1e3 / 8
-        held = max(self.buffer_bdp * bdp, 3 * FRAME)
+        held = self.held_bytes()
         queue = QUEUES[self.discipline].format(buffer=round(held), packets=max(round(held / FRAME), 3))
         words = f"rate='{self.rate_mbit:.3f} Mbit/s', base_rtt='{self.rtt_ms:.3f} ms', queue={queue}"
         if self.condition == "jitter":
@@ -182,6 +186,26 @@ def macro_f1(rows: list[dict[str, Any]]) -> float | None:
     return sum(scores) / len(scores) if scores else None
 
 
+def errors(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """Relative errors of rate and of FIFOs' buffers: median and largest."""
+    rates, buffers = [], []
+    for row in rows:
+        case, found = Case(**row["case"]), row["features"]
+        truth = case.rate_mbit * 1e6 * PACKET / FRAME
+        if found["rate_bps"]:
+            rates.append(abs(found["rate_bps"] / truth - 1))
+        if found["buffer_s"] and case.discipline in (verdict.FIFO, verdict.HEAD_DROP):
+            buffers.append(abs(found["buffer_s"] * case.rate_mbit * 1e6 / 8 / case.held_bytes() - 1))
+    return {name: _spread(values) for name, values in (("rate, error", rates), ("buffer, error", buffers))}
+
+
+def _spread(values: list[float]) -> str:
+    if not values:
+        return "no cases"
+    values = sorted(values)
+    return f"median {values[len(values) // 2]:.2%}, largest {values[-1]:.1%} (n {len(values)})"
+
+
 def summary(rows: list[dict[str, Any]]) -> dict[str, str]:
     """The aims, each with its interval."""
     told = [row for row in rows if row["said"] is not None]
@@ -215,7 +239,7 @@ def show(console: Console, rows: list[dict[str, Any]], title: str) -> None:
     for truth in QUEUES:
         table.add_row(truth, *(str(counts[truth, name] or "·") for name in columns))
     console.print(table)
-    for name, text in summary(rows).items():
+    for name, text in (summary(rows) | errors(rows)).items():
         console.print(f"  {name}: {text}")
 
 

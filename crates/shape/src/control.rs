@@ -158,6 +158,9 @@ impl Direction {
         let weight = (dt_ns as f64 / (50 * MS) as f64).min(1.0);
         let mine = if tick.backlog_packets >= 2 { 1.0 } else { 0.0 };
         self.owned += (mine - self.owned) * weight;
+        if self.climbing_from_ns == i64::MIN {
+            self.climbing_from_ns = tick.t_ns;
+        }
         let Some(queue_ns) = tick.queue_ns else {
             return self.unseen(&tick);
         };

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -166,6 +167,8 @@ class Observed:
     warnings: Sequence[str] = ()
     figures: Mapping[tuple[str, str | None, str], float] = field(default_factory=dict)
     """What tools and tap say of the whole run (table `metrics`): source, direction and name → value."""
+    folder: Path | None = None
+    """Where the run's files lie; None of a shard, which has none."""
     read_many: Callable[[], ManyFlows | None] | None = None
     """Works out what many flows did; None where the run had no flow tap."""
 

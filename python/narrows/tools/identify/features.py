@@ -26,7 +26,7 @@ FEW = 8
 LAW_RUN = 6
 LAW_MOST = 24
 INTERVALS_S = (0.02, 0.5)
-COLLIDED = 0.7
+COLLIDED, OVERLOADED = 0.7, 0.85
 CODE_POINTS = 64
 
 
@@ -281,10 +281,13 @@ def apart(phase: Phase) -> Apart | None:
 
 def collided(phase: Phase) -> int | None:
     """Flows that got clearly less than the median, while all still sent: what waits is delivered later. None
-    where a flow's share is too few packets to say."""
+    where a flow's share is too few packets to say, or all they send passes."""
     end = max((float(flow.sent_s[-1]) for flow in phase.flows if len(flow.sent_s)), default=0.0)
     got = np.array([int(((f.arrived_s > 0.4 * end) & (f.arrived_s <= end)).sum()) for f in phase.flows])
+    sent = np.array([int((f.sent_s > 0.4 * end).sum()) for f in phase.flows])
     median = float(np.median(got))
+    if median > OVERLOADED * float(np.median(sent)):
+        return None
     return int((got < COLLIDED * median).sum()) if median >= 2 * FEW else None
 
 

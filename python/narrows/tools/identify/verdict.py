@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from narrows.tools.identify.features import Features, Signals
 
 SURE = 0.8
-LAW = 0.045
-LAW_RUN = 6
+LAWS = ((0.045, 6), (0.08, 12))
+"""CoDel's law: the largest error, and how many spacings it must hold for."""
 MARKS = 3
 AQM_PACKETS, SLACK_PACKETS, PIE_ACTS_S = 1000, 3, 0.035
 """Linux' default limit of CoDel and PIE, and the delay above which PIE (target 15 ms) acts within a phase."""
 SHALLOW = 0.5
 MS = 1e-3
+QUIET_S = 0.002
 BAND_0, BAND_2 = {4, 5}, {2, 3}
 """Linux' pfifo_fast: the low three bits of code points that choose another band than 1
 (`ip_tos2prio`, `prio2band`)."""
@@ -85,7 +86,9 @@ def _ms(seconds: float | None) -> str:
 def _law(f: Features) -> tuple[bool, str]:
     """Whether signals are spaced by CoDel's law, in either phase."""
     for name, found in (("fill", f.fill), ("gentle", f.gentle_all)):
-        if found is not None and found.law is not None and found.law < LAW and found.law_run >= LAW_RUN:
+        if found is None or found.law is None:
+            continue
+        if any(found.law < error and found.law_run >= run for error, run in LAWS):
             return True, (
                 f"{found.law_run} spacings of drops in the phase {name} follow"
                 f" {_ms(found.interval_s)} / sqrt(n) within {found.law:.1%}"
@@ -253,6 +256,8 @@ def _policer(f: Features) -> Answer:
         bucket = f"; at first {f.first_rate_bps / f.rate_bps:.1f} times the rate: a bucket"
     if f.overload < 0.02 and not waits:
         return cannot("nothing waited and nothing was lost: no bottleneck was met")
+    if f.overload > 0.05 and not waits and f.noise_s > QUIET_S:
+        return cannot(f"the idle path's own {_ms(f.noise_s)} of noise could be the wait")
     if f.overload > 0.05 and not waits:
         return Answer("yes", 0.9, f"{f.overload:.0%} lost and no packet waits ({_ms(f.longest_s)}){bucket}")
     return Answer("no", 0.95, f"packets wait up to {_ms(f.longest_s)}{bucket}")
@@ -291,7 +296,9 @@ def _discipline(
         wrong = [each.dscp for each in f.code_points if each.treated not in (_band(each.dscp), "unknown")]
         name = PFIFO_FAST if len(wrong) <= 0.1 * len(f.code_points) else PRIO
         return Answer(name, min(sure, classes.sure), classes.why)
-    if not classes.told and f.bleached is not True:
+    if f.bleached and drops_at.value != "head":
+        return cannot("a FIFO or pfifo_fast: code points are cleared on the way, and with them its bands")
+    if not classes.told:
         # Without an answer about code points, a FIFO and a band of pfifo_fast look alike.
         sure = min(sure, 0.85)
     if not drops_at.told:
@@ -312,7 +319,9 @@ def _of_flows(f: Features, per_flow: Answer, aqm: Answer, classes: Answer, law: 
         if classes.value == "weights":
             return Answer(CAKE, 0.97, f"{why}; {classes.why}")
         if f.collided is None:
-            return cannot("FQ-CoDel or CAKE: whether flows collide was not tried")
+            return cannot(
+                "FQ-CoDel or CAKE: whether flows collide was not tried, or many did not exceed their share"
+            )
         if f.collided == 0:
             return Answer(CAKE, 0.9, f"{why}; of 128 flows none collide")
         return Answer(FQ_CODEL, 0.95, f"{why}; of 128 flows {f.collided} collide")
@@ -323,5 +332,7 @@ def _of_flows(f: Features, per_flow: Answer, aqm: Answer, classes: Answer, law: 
     if classes.value == "weights":
         return Answer(CAKE, 0.85, f"{aqm.why}; {classes.why}")
     if f.collided == 0:
-        return cannot("a queue for each flow and an AQM, but drops follow no law and no flows collide")
+        return Answer(CAKE, 0.85, f"{aqm.why}; of 128 flows none collide")
+    if not _is_shallow(f):
+        return cannot(f"SFQ or FQ-PIE: other traffic may change A's share, and with it its wait; {aqm.why}")
     return Answer(FQ_PIE, min(per_flow.sure, aqm.sure, 0.9), f"drops at random: {aqm.why}")

@@ -29,12 +29,16 @@ async function fetchInParts(url, flows, signal, onProgress) {
 export const parallel = {
   hls(Hls, flows) {
     return class {
-      constructor() { this.stopper = new AbortController(); this.stats = null; this.context = null; }
-      load(context, config, callbacks) {
-        const begun = performance.now();
-        this.context = context;
+      constructor() {
+        this.stopper = new AbortController();
+        this.context = null;
+        // hls.js puts the fragment's own in its place: it is changed, never replaced.
         this.stats = {aborted: false, loaded: 0, retry: 0, total: 0, chunkCount: 0, bwEstimate: 0,
-          loading: {start: begun, first: 0, end: 0}, parsing: {start: 0, end: 0}, buffering: {start: 0, first: 0, end: 0}};
+          loading: {start: 0, first: 0, end: 0}, parsing: {start: 0, end: 0}, buffering: {start: 0, first: 0, end: 0}};
+      }
+      load(context, config, callbacks) {
+        this.context = context;
+        this.stats.loading.start = performance.now();
         const progress = (loaded, total) => {
           this.stats.loading.first ||= performance.now();
           Object.assign(this.stats, {loaded, total});
@@ -46,8 +50,9 @@ export const parallel = {
           if (!this.stats.aborted) callbacks.onError({code: 0, text: error.message}, context, null, this.stats);
         });
       }
-      abort() { if (this.stats) this.stats.aborted = true; this.stopper.abort(); }
-      destroy() { this.abort(); }
+      abort() { this.stats.aborted = true; this.stopper.abort(); }
+      // Also called when all went well: what was measured must stay as it is.
+      destroy() { this.stopper.abort(); }
       getCacheAge() { return null; }
       getResponseHeader() { return null; }
     };
@@ -58,15 +63,19 @@ export const parallel = {
       const stopper = new AbortController();
       const whole = type === NetworkingEngine.RequestType.SEGMENT;
       const begun = performance.now();
-      let before = 0;
+      let [before, had] = [begun, 0];
       const fetched = async () => {
         const data = whole
           ? await fetchInParts(uri, flows, stopper.signal, (loaded, total) => {
             const now = performance.now();
-            if (now - begun > before + 100) { onProgress(now - begun - before, loaded, total - loaded); before = now - begun; }
+            // Of the time since the last report: how long it was, and what came in it.
+            if (now > before + 100 || loaded === total) {
+              onProgress(now - before, loaded - had, total - loaded);
+              [before, had] = [now, loaded];
+            }
           })
           : await (await fetch(uri, {signal: stopper.signal})).arrayBuffer();
-        return {uri, originalUri: uri, data, headers: {}, timeMs: performance.now() - begun, fromCache: false};
+        return {uri, originalUri: uri, originalRequest: request, status: 200, data, headers: {}, timeMs: performance.now() - begun, fromCache: false};
       };
       return new shaka.util.AbortableOperation(fetched(), () => { stopper.abort(); return Promise.resolve(); });
     };

@@ -25,8 +25,8 @@ const players = {
     const settings = {capLevelToPlayerSize: false, startLevel: -1, testBandwidth: true};
     if (flows > 1) settings.fLoader = parallel.hls(Hls, flows);
     const player = new Hls(settings);
-    player.on(Hls.Events.ERROR, (_, data) => data.fatal && say('fault', {message: `${data.type}: ${data.details}`}));
-    player.loadSource('media/master.m3u8');
+    player.on(Hls.Events.ERROR, (_, data) => data.fatal && say('fault', {message: `${data.type}: ${data.details}: ${data.error?.message}`}));
+    player.loadSource(new URL('media/master.m3u8', location).href);
     player.attachMedia(video);
     return () => player.levels[player.currentLevel]?.bitrate ?? null;
   },
@@ -36,8 +36,8 @@ const players = {
     const player = new shaka.Player();
     await player.attach(video);
     player.configure({abr: {restrictToElementSize: false}});
-    player.addEventListener('error', (event) => say('fault', {message: `shaka ${event.detail.code}`}));
-    await player.load('media/m.mpd');
+    player.addEventListener('error', (event) => say('fault', {message: `shaka ${event.detail.code ?? event.detail.message}`}));
+    await player.load(new URL('media/m.mpd', location).href);
     return () => player.getVariantTracks().find((track) => track.active)?.bandwidth ?? null;
   },
 };
