@@ -30,6 +30,7 @@ from narrows.runs.observed import Observed, label
 from narrows.serve import heat as heats
 from narrows.serve import one_run
 from narrows.serve.catalog import Catalog, Entry
+from narrows.serve.changes import iterations, steps
 from narrows.serve.pairs import pair_maps
 from narrows.spec.pairs import PAIR
 from narrows.studies.ledger import judge_all, measured
@@ -118,7 +119,7 @@ def site(root: Path, hosts: Sequence[str]) -> FastAPI:
             "results.html.j2", entry=entry, told=_told(runs), answer=answer(good),
             conditions=[(axis, given(runs, axis)) for axis in axes(runs)], axes=axes(runs), runs=runs,
             failed=[run for run in runs if not run.ok], label=label,
-            met=any(PAIR in run.key for run in good),
+            met=any(PAIR in run.key for run in good), watched=bool(iterations(entry)),
             quantities=heats.quantities(good) if len(heats.map_axes(good)) > 1 else [],
         )  # fmt: skip
 
@@ -166,6 +167,16 @@ def site(root: Path, hosts: Sequence[str]) -> FastAPI:
         if not found:
             raise HTTPException(404, "no services met in these runs")
         return render("pairs.html.j2", entry=entry, found=found)
+
+    @app.get("/r/{name}/changes")
+    def changes(name: str) -> HTMLResponse:
+        entry = entry_of(name)
+        known = iterations(entry)
+        if not known:
+            raise HTTPException(404, "these runs are no iteration of narrows watch")
+        at = {one.path: one for one in catalog.entries().values()}
+        found = steps(known, lambda one: catalog.runs(at[one.runs]) if one.runs in at else [])
+        return render("changes.html.j2", entry=entry, known=known, found=found)
 
     @app.get("/r/{name}/cell")
     def cell(name: str, request: Request) -> HTMLResponse:
