@@ -1,4 +1,4 @@
-"""Writes wheels again so that equal contents are equal bytes, whoever built them, when, and under which umask.
+"""Writes wheels again so that equal contents are equal bytes, whoever built them, when and under which umask.
 
     python scripts/even_wheel.py dist/*.whl
 
