@@ -48,6 +48,7 @@ wheel: setup ## dist/*.whl: narrows for any directory, with agent, kernel recipe
 	rm -rf build dist
 	.venv/bin/pip wheel -q --no-deps --no-build-isolation -w dist .
 	rm -rf build
+	.venv/bin/python scripts/even_wheel.py dist/*.whl
 
 bench: kernel agent ## speed and memory against their targets and against ns-3; about an hour (ROWS=ns3,flows-1000-reno: only these)
 	@bench/need_ns3.sh
