@@ -67,6 +67,9 @@ class Carried:
     isolation: dict[str, Any]
 
 
+REASON_FIRST = ("tc ", "ip ")
+
+
 @dataclass(frozen=True)
 class RunFault:
     """Why a run failed, in one line, with what helps to see the cause."""
@@ -87,7 +90,11 @@ class RunFault:
             text += f" ({self.command})"
         # A console's last lines are in the message already where they say something.
         said = [] if self.stage in ("guest", "watchdog") else (self.stderr or "").strip().splitlines()
-        return f"{text}: {said[-1]}" if said and said[-1] not in text else text
+        if not said:
+            return text
+        # iproute2 gives its reason first, and then its usage; programs end with it.
+        reason = said[0] if (self.command or "").startswith(REASON_FIRST) else said[-1]
+        return f"{text}: {reason}" if reason not in text else text
 
 
 @dataclass(frozen=True)
