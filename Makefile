@@ -15,7 +15,7 @@ DEMO_RATES ?= 100Mbit,200Mbit
 DEMO_SEEDS ?= 0,1,2
 C ?= r12 c1 c2 c3 c4 c5
 
-.PHONY: help corescale demo bench wheel fuzz setup agent kernel study claims lint test-fast test requirements clean
+.PHONY: help identify corescale demo bench shapers wheel fuzz setup agent kernel study claims lint test-fast test requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ kernel: setup ## build the kernel under test into the cache (once; five to nine 
 demo: kernel ## a cut of a study, from nothing to a report: two rates, four AQMs, three seeds; eleven minutes, later two
 	./narrows study aqm --quick --only 'rate=$(DEMO_RATES)' --seeds '$(DEMO_SEEDS)'
 
+identify: kernel ## how often is narrows identify right? SIZE=40 CONDITIONS=clean: cases of each, and which
+	$(PYTHON) bench/identify.py --size $(or $(SIZE),40) --conditions $(or $(CONDITIONS),clean)
+
 study: kernel ## a study: runs, figures, verdicts; STUDY=aqm|operator|corescale, SEEDS=0,1,2 chooses the repetitions
 	./narrows study $(STUDY) --seeds '$(SEEDS)'
 
@@ -45,15 +48,19 @@ wheel: setup ## dist/*.whl: narrows for any directory, with agent, kernel recipe
 	rm -rf build dist
 	.venv/bin/pip wheel -q --no-deps --no-build-isolation -w dist .
 	rm -rf build
+	.venv/bin/python scripts/even_wheel.py dist/*.whl
 
 bench: kernel agent ## speed and memory against their targets and against ns-3; about an hour (ROWS=ns3,flows-1000-reno: only these)
 	@bench/need_ns3.sh
 	$(PYTHON) bench/run.py --rows $(or $(ROWS),all)
 
+shapers: kernel agent ## adaptive shapers on rates that move, judged by the truth; hours (ARGS='--rates lte --mixes cubic --repeats 1': minutes)
+	$(PYTHON) bench/shapers.py $(ARGS)
+
 # Without a sanitizer a stable Rust will do: the parsers are safe Rust, and what counts is panics and assertions.
 # What is found stays in crates/fuzz/found, where the next call goes on. What is kept of it is in crates/fuzz/corpus, which
 # tests replay: an archive for each target, and another beside it (probes.2.tar.gz) for what is found later.
-fuzz: ## fuzz the agent's parsers, FUZZ_SECONDS=60 each; needs cargo-fuzz (FUZZ=probes: only this)
+fuzz: ## fuzz the parsers of the agent and of packet logs, FUZZ_SECONDS=60 each; needs cargo-fuzz (FUZZ=probes: only this)
 	@{ cargo fuzz --version && command -v c++; } >/dev/null 2>&1 || { \
 	    echo 'error: make fuzz needs cargo-fuzz and a C++ compiler: cargo install --locked cargo-fuzz; apt-get install g++' >&2; \
 	    exit 1; }
@@ -81,8 +88,9 @@ test-fast: setup ## tests that need no kernel and no root; under a minute
 
 test: lint kernel ## all set-up, style and types, and every test; installs a browser where there is none
 	@scripts/setup.sh tests
-	$(PYTHON) -m pytest -q -n $(JOBS)
+	$(PYTHON) -m pytest -q -n $(JOBS) -m "not realtime"
 	cd crates && cargo test --locked --workspace --quiet
+	$(PYTHON) -m pytest -q -m realtime
 
 requirements: setup ## resolve requirements*.in anew, with hashes
 	.venv/bin/pip-compile -q --strip-extras --generate-hashes --no-emit-find-links --no-emit-index-url \

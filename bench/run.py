@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import drops
+import packet_logs
 import rows
 import scale
 import study
@@ -39,7 +40,8 @@ RESULTS = HERE / "results.json"
 NS3_SECONDS = (4, 10)
 FLOWS = tuple(scale.cases())
 CORESCALE = ("steady", "linear", "full")
-ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, *CORESCALE, "study", "metrics", "drops", "calibration")
+ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, *CORESCALE, "study", "metrics", "drops", "packet-logs",
+        "calibration")  # fmt: skip
 GROUPS = {"flows": FLOWS, "all": ROWS}
 
 
@@ -124,6 +126,7 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> Iterator[tuple[str
         ("study", lambda: [study.cost(bench, chosen.study_runs)]),
         ("metrics", lambda: calibration.metrics(bench)),
         ("drops", lambda: drops.reading(bench)),
+        ("packet-logs", lambda: packet_logs.packet_logs(bench)),
         ("calibration", lambda: [calibration.cost(bench)]),
     ]
     for name, row in work:

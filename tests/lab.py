@@ -153,6 +153,10 @@ class Made:
         return self
 
 
+class Refused(Exception):
+    """A rig in real time failed its calibration: other work disturbed it, so it has no figures to compare."""
+
+
 def make(many: tuple[Plan, ...] | list[Plan], out: Path, *, engine: Engine | None = None) -> list[Made]:
     """Take plans through the real runner and the real store; in the order of the plans."""
     from narrows.store.ingest import ingest

@@ -199,3 +199,34 @@ def test_short_queues_and_deep_buckets_can_be_calibrated(tmp_path: Path, queue: 
     plans = lab.plans(tmp_path, rig(queue, shaper, 20, 10) + IDLE)
     (made,) = lab.make(plans, tmp_path / "out")
     check_idle_rig(made, 20, 10)
+
+
+@pytest.mark.parametrize(
+    ("link", "ip_bps"),
+    [
+        ('rate="50 Mbit/s", queue=fq_codel(limit=50)', 50e6 * 1500 / 1514),
+        ('rate="50 Mbit/s", queue=fq_codel(limit=10)', 50e6 * 1500 / 1514),
+        ('rate="8 Mbit/s", queue=cake(atm="atm", overhead=44)', 8e6 * 1500 / 1749),
+        ('rate="8 Mbit/s", queue=cake(overhead=-20)', 8e6 * 1500 / 1480),
+        ('rate="8 Mbit/s", mtu=576, queue=cake(overhead=0)', 8e6),
+        (
+            'rate="8 Mbit/s", queue=pfifo(limit=100), shaper=htb(overhead=40, linklayer="atm")',
+            8e6 * 1500 / 1749,
+        ),
+        ('rate="8 Mbit/s", queue=pfifo(limit=100), shaper=tbf(burst="15 KB", mpu="84 B")', 8e6 * 1500 / 1514),
+        ('rate="15 Mbit/s", queue=pfifo(limit=100), shaper=tbf(burst="4 MB")', 15e6 * 1500 / 1514),
+    ],
+)
+def test_a_right_rig_is_measured_as_what_it_is(tmp_path: Path, link: str, ip_bps: float) -> None:
+    plan = lab.plan(tmp_path, f'link = Link(base_rtt="20 ms", {link})\nflow = bulk(duration="100 ms")')
+    (made,) = lab.make([plan], tmp_path / "out")
+    said = made.ok().manifest["calibration"]
+    assert said["rate_down_bps"] == pytest.approx(ip_bps, rel=0.01)
+    assert said["rate_up_bps"] == pytest.approx(ip_bps, rel=0.01)
+
+
+def test_a_slow_way_up_has_time_enough_to_be_measured(tmp_path: Path) -> None:
+    link = 'rate="10 Mbit/s", rate_up="400 kbit/s", base_rtt="10 ms", queue=pfifo(limit=100)'
+    plan = lab.plan(tmp_path, f'link = Link({link})\nflow = bulk(duration="100 ms")')
+    (made,) = lab.make([plan], tmp_path / "out")
+    assert made.ok().manifest["calibration"]["rate_up_bps"] == pytest.approx(400e3 * 1500 / 1514, rel=0.01)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+import lab
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -24,3 +26,37 @@ def alone() -> Iterator[None]:
     with Path(__file__).open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+COMPARISONS = 3
+"""In real time, other work on the machine is in the numbers; in virtual time there is nothing to repeat."""
+
+REFUSALS = 6
+"""As often a host may fail to hold the plan's rate before there is nothing to compare."""
+
+
+@pytest.fixture
+def compare() -> Callable[[Callable[[int], list[str]]], None]:
+    """Compares until one real run agrees: a call with the attempt's number gives what differs too much.
+
+    A twin that disagreed `COMPARISONS` times fails. A host that never held the plan's rate has no twin:
+    the test is left out with what calibration said.
+    """
+
+    def compared(once: Callable[[int], list[str]]) -> None:
+        problems: list[list[str]] = []
+        refusals: list[str] = []
+        while len(problems) < COMPARISONS and len(refusals) < REFUSALS:
+            try:
+                found = once(len(problems) + len(refusals))
+            except lab.Refused as refused:
+                refusals.append(str(refused))
+                continue
+            if not found:
+                return
+            problems.append(found)
+        if problems:
+            pytest.fail(f"{len(problems)} times outside the tolerance: {problems}; refused: {refusals}")
+        pytest.skip(f"this host did not hold the plan in {REFUSALS} attempts: {refusals[-1]}")
+
+    return compared

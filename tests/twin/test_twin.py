@@ -10,6 +10,7 @@ import csv
 import os
 import statistics
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,13 +21,11 @@ import lab
 from narrows.engine.netns import NetnsEngine, lacking_qdiscs
 from narrows.engine.types import Engine
 
-pytestmark = [pytest.mark.kernel, pytest.mark.root, pytest.mark.slow]
+pytestmark = [pytest.mark.kernel, pytest.mark.root, pytest.mark.slow, pytest.mark.realtime]
+Compare = Callable[[Callable[[int], list[str]]], None]
 
 TOLERANCE = 0.10
 DROPS_FACTOR = 2.0
-ATTEMPTS = 3
-"""In real time, other work on the machine is in the numbers; in virtual time there is nothing to repeat."""
-
 SECONDS = 4
 INSTANCES = Path("/sys/kernel/tracing/instances")
 # Some hosts let no namespace have CUBIC as its default; flows name theirs themselves.
@@ -72,11 +71,11 @@ def text(rate_mbit: int, limit: int, flows: int, cca: str) -> str:
     """
 
 
-def figures(plan: lab.Plan, directory: Path, engine: Engine | None = None) -> Figures | str:
-    """Of one run; of a rig that other work disturbed even in calibration, what that said."""
+def figures(plan: lab.Plan, directory: Path, engine: Engine | None = None) -> Figures:
+    """Of one run; a real rig that fails its calibration raises `lab.Refused`."""
     raw = lab.carry(plan, directory, engine=engine)
     if engine is not None and (raw.result["error"] or {}).get("stage") == "calibration":
-        return str(raw.result["error"]["message"])
+        raise lab.Refused(raw.result["error"]["message"])
     raw.ok()
     received = [int(row["bytes_received"]) for row in csv.DictReader((raw.raw / "flow.flows.csv").open())]
     probes = [row for row in csv.DictReader((raw.raw / "probe.csv").open()) if int(row["sent_ns"]) > 10**9]
@@ -92,27 +91,38 @@ def figures(plan: lab.Plan, directory: Path, engine: Engine | None = None) -> Fi
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_virtual_time_agrees_with_this_hosts_kernel(tmp_path: Path, condition: str) -> None:
+def test_virtual_time_agrees_with_this_hosts_kernel(tmp_path: Path, condition: str, compare: Compare) -> None:
     plan = lab.plan(tmp_path, text(*CONDITIONS[condition]))
     virtual = figures(plan, tmp_path / "uml")
-    assert isinstance(virtual, Figures)
-    problems: list[list[str]] = []
-    for attempt in range(ATTEMPTS):
+
+    def once(attempt: int) -> list[str]:
         real = figures(plan, tmp_path / f"netns-{attempt}", NetnsEngine())
         print(f"{condition}: uml {virtual}, netns {real}")
-        problems.append([real] if isinstance(real, str) else virtual.problems(real))
-        if not problems[-1]:
-            return
-    pytest.fail(f"{ATTEMPTS} times outside the tolerance: {problems}")
+        return virtual.problems(real)
+
+    compare(once)
 
 
-def test_the_whole_command_works_on_this_hosts_kernel(tmp_path: Path) -> None:
+def commanded(directory: Path, compare: Compare, *before: str) -> lab.Called:
+    """The whole command on this host's kernel, again where other work disturbed even its calibration."""
+    calls = []
+
+    def once(attempt: int) -> list[str]:
+        called = lab.narrows(
+            "run", "tiny.py", "--engine", "netns", "--out", "out", cwd=directory, before=before
+        )
+        if called.code and "calibration" in called.out:
+            raise lab.Refused(called.out)
+        calls.append(called.ok())
+        return []
+
+    compare(once)
+    return calls[-1]
+
+
+def test_the_whole_command_works_on_this_hosts_kernel(tmp_path: Path, compare: Compare) -> None:
     lab.experiment(tmp_path, text(10, 50, 1, "cubic").replace('tap("off")', ""))
-    for attempt in range(1, ATTEMPTS + 1):
-        called = lab.narrows("run", "tiny.py", "--engine", "netns", "--out", "out", cwd=tmp_path)
-        if called.code == 0 or attempt == ATTEMPTS or "calibration" not in called.out:
-            break
-    called.ok()
+    commanded(tmp_path, compare)
     (run,) = lab.run_dirs(tmp_path / "out")
     manifest = lab.manifest(run)
     assert manifest["engine"] == "netns"
@@ -125,13 +135,13 @@ def test_the_whole_command_works_on_this_hosts_kernel(tmp_path: Path) -> None:
     assert not list(INSTANCES.glob("nrw*"))
 
 
-def tapped(directory: Path, engine: Engine | None, mode: str = "packets") -> lab.Made | str:
-    """A whole run with a tap; of a rig that other work disturbed even in calibration, what that said."""
+def tapped(directory: Path, engine: Engine | None, mode: str = "packets") -> lab.Made:
+    """A whole run with a tap; a real rig that fails its calibration raises `lab.Refused`."""
     plan = lab.plan(directory, text(10, 20, 4, "reno").replace('tap("off")', f'tap("{mode}")'))
     (made,) = lab.make([plan], directory / "out", engine=engine)
     error = made.manifest["error"] or {}
     if engine is not None and error.get("stage") == "calibration":
-        return str(error["line"])
+        raise lab.Refused(error["line"])
     return made.ok()
 
 
@@ -142,21 +152,16 @@ def median_sojourn_ns(made: lab.Made) -> float:
     return median
 
 
-def test_the_tap_of_this_hosts_kernel_says_what_tc_says(tmp_path: Path) -> None:
-    virtual = tapped(tmp_path / "uml", None)
-    assert not isinstance(virtual, str)
-    problems = []
-    for attempt in range(ATTEMPTS):
+def test_the_tap_of_this_hosts_kernel_says_what_tc_says(tmp_path: Path, compare: Compare) -> None:
+    virtual = median_sojourn_ns(tapped(tmp_path / "uml", None))
+
+    def once(attempt: int) -> list[str]:
         made = tapped(tmp_path / f"netns-{attempt}", NetnsEngine())
-        if isinstance(made, str):
-            problems.append(made)
-            continue
         notes = [hop["tap_note"] for hop in made.manifest["taps"] if hop["tap_note"]]
         if any("tracefs" in note or "no trace event" in note for note in notes):
             pytest.skip(f"this host has no tap: {notes[0]}")
         if notes:  # events lost, a packet between two readings
-            problems.append(notes[0])
-            continue
+            return [notes[0]]
         for hop in made.manifest["conservation"]:
             assert [check["verdict"] for check in hop["checks"]] == ["ok"] * 4, hop
         assert made.manifest["taps"][0]["tap"]["dropped_packets"] > 0
@@ -166,32 +171,31 @@ def test_the_tap_of_this_hosts_kernel_says_what_tc_says(tmp_path: Path) -> None:
         events = frame["event"].cast(pl.String).to_list()
         assert events.count("arrive") == events.count("depart") + events.count("drop")
         assert frame["sojourn_ns"].drop_nulls().min() >= 0  # type: ignore[operator]
-        ratio = median_sojourn_ns(made) / median_sojourn_ns(virtual)
+        ratio = median_sojourn_ns(made) / virtual
         print(f"median sojourn time: netns / uml = {ratio:.4f}")
-        if abs(ratio - 1) <= TOLERANCE:
-            return
-        problems.append(f"median sojourn time: {ratio} of that in virtual time")
-    pytest.fail(f"{ATTEMPTS} times: {problems}")
+        return (
+            [] if abs(ratio - 1) <= TOLERANCE else [f"median sojourn time: {ratio} of that in virtual time"]
+        )
+
+    compare(once)
 
 
-def test_the_lean_tap_of_this_hosts_kernel_says_what_tc_says(tmp_path: Path) -> None:
+def test_the_lean_tap_of_this_hosts_kernel_says_what_tc_says(tmp_path: Path, compare: Compare) -> None:
     if not INSTANCES.is_dir():
         pytest.skip("this host has no tap: no tracefs")
-    problems = []
-    for attempt in range(ATTEMPTS):
+
+    def once(attempt: int) -> list[str]:
         made = tapped(tmp_path / f"netns-{attempt}", NetnsEngine(), "drops")
-        if isinstance(made, str):
-            problems.append(made)
-            continue
         (down, up) = made.manifest["conservation"]
         verdicts = [check["verdict"] for check in down["checks"] + up["checks"]]
-        if verdicts == ["ok"] * 10:
-            series = pl.read_parquet(made.directory / "samples.parquet")["series"].cast(pl.String).unique()
-            assert "drops_10ms" in series.to_list()
-            assert "marks_10ms" not in series.to_list()
-            return
-        problems.append(str(made.manifest["warnings"]))
-    pytest.fail(f"{ATTEMPTS} times: {problems}")
+        if verdicts != ["ok"] * 10:
+            return [str(made.manifest["warnings"])]
+        series = pl.read_parquet(made.directory / "samples.parquet")["series"].cast(pl.String).unique()
+        assert "drops_10ms" in series.to_list()
+        assert "marks_10ms" not in series.to_list()
+        return []
+
+    compare(once)
 
 
 def test_a_run_that_is_interrupted_leaves_no_namespace_and_no_trace(tmp_path: Path) -> None:
@@ -205,17 +209,10 @@ def test_a_run_that_is_interrupted_leaves_no_namespace_and_no_trace(tmp_path: Pa
     assert not list(INSTANCES.glob("nrw*"))
 
 
-def test_without_tracefs_a_run_is_whole_and_says_that_it_has_no_tap(tmp_path: Path) -> None:
+def test_without_tracefs_a_run_is_whole_and_says_that_it_has_no_tap(tmp_path: Path, compare: Compare) -> None:
     lab.experiment(tmp_path, text(10, 50, 1, "cubic").replace('tap("off")', ""))
     hide = "for d in tracing debug; do mount -t tmpfs none /sys/kernel/$d; done; exec " + '"$@"'
-    for attempt in range(1, ATTEMPTS + 1):
-        called = lab.narrows(
-            "run", "tiny.py", "--engine", "netns", "--out", "out",
-            cwd=tmp_path, before=("unshare", "--mount", "sh", "-c", hide, "sh"),
-        )  # fmt: skip
-        if called.code == 0 or attempt == ATTEMPTS or "calibration" not in called.out:
-            break
-    called.ok()
+    called = commanded(tmp_path, compare, "unshare", "--mount", "sh", "-c", hide, "sh")
     assert "no tap: this host shows no tracefs" in called.out
     (run,) = lab.run_dirs(tmp_path / "out")
     manifest = lab.manifest(run)

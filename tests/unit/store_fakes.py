@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from narrows.engine.types import Carried, EngineInfo, Limits, Progress, ProgressSink, RunFault, Slot
-from narrows.plan.model import Plan
+from narrows.plan.model import Content, Plan
 
 EPOCH_NS = 3_000_000_000
 KERNEL, AGENT = "kernel-under-test", "a" * 64
@@ -240,6 +240,9 @@ class FakeEngine:
 
     def check(self, plans: list[Plan]) -> None:
         """All is well."""
+
+    def make(self, content: Content) -> None:
+        """Nothing is served."""
 
     def memory_bytes(self, plan: Plan) -> int:
         return self._memory

@@ -26,7 +26,7 @@ from narrows.spec.under_test import known
 from narrows.tools.reading import LATENCY, RPM, THROUGHPUT, UNITS, Reading
 
 LINK_FIELDS = {"rate_down_bps": 10_000_000, "rate_up_bps": 10_000_000, "mtu_bytes": 1500}
-LINK = whole({"link": LINK_FIELDS}).link
+RATES = dict.fromkeys(("down", "up"), ((0, 10000000),))
 S = 1_000_000_000
 
 
@@ -126,21 +126,21 @@ def test_the_same_metrics_are_there_for_the_probe_and_for_the_tap() -> None:
 
 
 def test_a_run_whose_tool_loaded_nothing_has_no_rows_and_no_invented_truth() -> None:
-    assert load_spans({}, LINK) == {}
-    assert load_spans(departures("up", queue_rows(1, "up", 5.0, 100, 2.0, 66, 1.0)), LINK) == {}
+    assert load_spans({}, RATES) == {}
+    assert load_spans(departures("up", queue_rows(1, "up", 5.0, 100, 2.0, 66, 1.0)), RATES) == {}
 
 
 def test_a_small_message_now_and_then_is_no_load() -> None:
     data = pl.concat(
         [queue_rows(1, "up", 10.0, 5000, 2.0, 1514, 1.0), queue_rows(1, "up", 2.0, 4, 250.0, 1200, 0.1)]
     )
-    assert load_spans(departures("up", data), LINK) == {"up": Load(((10 * S, 20 * S),))}
+    assert load_spans(departures("up", data), RATES) == {"up": Load(((10 * S, 20 * S),))}
 
 
 def test_a_long_pause_is_no_load_and_is_taken_out_of_the_times() -> None:
     # 2 s of load, 0.5 s of pause, 1 s of load, 3 s of pause, 2 s of load
     parts = [queue_rows(1, "up", at, n, 2.0, 1514, 1.0) for at, n in ((1.0, 1000), (3.5, 500), (7.5, 1000))]
-    load = load_spans(departures("up", pl.concat(parts)), LINK)["up"]
+    load = load_spans(departures("up", pl.concat(parts)), RATES)["up"]
     assert load.spans == ((1 * S, int(4.5 * S)), (int(7.5 * S), int(9.5 * S)))
     assert load.window == (1 * S, int(6.5 * S))  # 3.5 s and 2 s
     t_ns, value = load.of(np.array([0.5, 2.0, 5.0, 8.0, 9.6]) * S, np.arange(5.0))
@@ -183,6 +183,7 @@ def table(rows: list[dict[str, Any]]) -> pl.DataFrame:
         "statistic": "p50",
         "unit": "ms",
         "layer": "TCP payload",
+        "payload_share": 1.0,
         "held_against": ["own", "third party"],
     }
     readings = pl.DataFrame(

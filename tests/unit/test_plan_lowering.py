@@ -356,7 +356,7 @@ def test_the_calibration_expects_the_ip_layers_share_of_the_rate(tmp_path: Path)
     [
         ['link = Link(rate="9 Mbit/s", loss="1 %")', FLOW],
         ['link = Link(rate="9 Mbit/s", jitter="100 us")', FLOW],
-        ['link = Link(rate="9 Mbit/s", shaper=htb(overhead=38))', FLOW],
+        ['link = Link(rate="9 Mbit/s", queue=cake(autorate_ingress=True))', FLOW],
         ['link = Link(rate="9 Mbit/s")', FLOW, 'machine(timer_latency=("0 us", "5 us"))'],
     ],
 )

@@ -17,7 +17,7 @@ from narrows.engine.runner import Runner
 from narrows.engine.types import Finished, RunFacts, RunFault
 from narrows.engine.work import duration_s, expected_work
 from narrows.errors import EngineError, PlanError, StoreError
-from narrows.plan.model import Plan, run_id
+from narrows.plan.model import Plan, plan_hash, run_id
 from narrows.store.ingest import ingest
 
 PLANS = [make_plan(seed=seed) for seed in (1, 2, 3)]
@@ -141,6 +141,7 @@ def test_the_same_run_of_another_experiment_is_linked_under_this_ones_names(tmp_
         manifest = layout.read_manifest(tmp_path / directory / run)
         assert manifest is not None
         assert manifest["key"] == key
+        assert manifest["plan_hash"] == plan_hash(Plan.read(tmp_path / directory / run / "plan.json"))
         assert Plan.read(tmp_path / directory / run / "plan.json").key == key
 
 
@@ -152,6 +153,19 @@ def test_a_run_made_before_an_axis_was_renamed_gets_the_new_names(tmp_path: Path
     manifest = layout.read_manifest(tmp_path / id_of(PLANS[0]))
     assert manifest is not None
     assert manifest["key"] == {"aqm": "pfifo"}
+
+
+def test_a_run_that_is_there_already_keeps_the_label_of_its_kernel(tmp_path: Path) -> None:
+    all_of(Runner(FakeEngine(), PLANS[:1], tmp_path, ingest))
+    run = tmp_path / id_of(PLANS[0])
+    manifest = layout.read_manifest(run)
+    assert manifest is not None
+    labelled = manifest["key"] | {layout.KERNEL_AXIS: "HZ=100"}
+    (run / layout.MANIFEST).write_text(json.dumps(manifest | {"key": labelled}))
+    all_of(Runner(FakeEngine(), PLANS[:1], tmp_path, ingest))
+    again = layout.read_manifest(run)
+    assert again is not None
+    assert again["key"] == labelled
 
 
 def test_two_names_for_one_run_in_an_experiment_are_an_error(tmp_path: Path) -> None:
@@ -291,3 +305,11 @@ def test_a_reader_that_dies_costs_its_own_run_only_and_the_message_names_the_fil
     message = json.loads((failed / "manifest.json").read_text())["error"]["line"]
     assert "the largest is raw/" in message
     assert "sample(tcp_info" in message
+
+
+def test_the_line_of_a_failed_tc_has_its_reason_and_that_of_a_program_its_last_word() -> None:
+    usage = 'Illegal "overhead"\nUsage: ... htb\nCommand failed -:2'
+    fault = RunFault("setup", "tc failed", node="router", command="tc class add dev eth0", stderr=usage)
+    assert fault.line().endswith('(tc class add dev eth0): Illegal "overhead"')
+    traced = RunFault("run", "exit status 1", command="python3 x.py", stderr="Traceback\nValueError: 3")
+    assert traced.line().endswith("ValueError: 3")

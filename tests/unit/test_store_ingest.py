@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,41 @@ def test_a_packet_lost_from_sight_fails_the_run(
     assert told in finished.error.message
     assert not (directory / "metrics.parquet").exists()
     assert json.loads((directory / "manifest.json").read_text())["status"] == "failed"
+
+
+def multicast(packets: int, forwarded: int) -> Callable[[Any], None]:
+    """Packets more that the router's links received towards the downstream queue, and its IPv4 counters."""
+
+    def change(result: Any) -> None:
+        result["links_after"]["router"]["eth1"]["rx_packets"] += packets
+        result["ip_before"] = {"router": {"InReceives": 3, "ForwDatagrams": 2}}
+        result["ip_after"] = {
+            "router": {"InReceives": 3 + forwarded + packets, "ForwDatagrams": 2 + forwarded}
+        }
+
+    return change
+
+
+def test_what_a_router_receives_and_does_not_forward_is_counted_as_that(tmp_path: Path) -> None:
+    directory, finished = ingested(
+        tmp_path, edit=lambda raw: edited(raw / "result.json", multicast(4, forwarded=7))
+    )
+    assert finished.error is None
+    checks = json.loads((directory / "manifest.json").read_text())["conservation"][0]["checks"]
+    assert checks[-1]["note"] == (
+        "4 received and not forwarded, by the node's own count (multicast and the like)"
+    )
+    assert checks[-1]["left"] == checks[-1]["right"]
+
+
+def test_a_packet_that_the_router_forwarded_and_no_queue_saw_fails_the_run(tmp_path: Path) -> None:
+    def change(result: Any) -> None:
+        multicast(4, forwarded=7)(result)
+        result["ip_after"]["router"]["ForwDatagrams"] += 1  # of the four, one was sent on
+
+    _, finished = ingested(tmp_path, edit=lambda raw: edited(raw / "result.json", change))
+    assert finished.error is not None
+    assert "received on ingress" in finished.error.message
 
 
 def test_a_queue_that_no_packet_reached_fails_the_check(tmp_path: Path) -> None:

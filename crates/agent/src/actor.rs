@@ -75,6 +75,8 @@ pub struct Places {
     pub agent: PathBuf,
     /// The checkout of narrows, where the plan needs it.
     pub checkout: PathBuf,
+    /// What services serve, where the plan needs it.
+    pub content: PathBuf,
 }
 
 /// agent.jsonl: one JSON object per event.

@@ -11,6 +11,8 @@ use crate::setup;
 use narrows_plan::{Hop, Item, Plan, Step, TapMode};
 
 const TAP: &str = "/proc/queue_tap";
+/// Of the calling thread's namespace; /proc/net is that of the process.
+const SNMP: &str = "/proc/thread-self/net/snmp";
 const TAP_INTERVAL_NS: i64 = 10_000_000;
 
 /// What shapes TCP and queues; the rest of /proc/sys can be read from the kernel's version.
@@ -193,6 +195,29 @@ pub fn links(nodes: &Nodes) -> Result<Value> {
     Ok(Value::Object(all))
 }
 
+/// The IPv4 counters of every node (`Ip:` of /proc/net/snmp), under the kernel's names.
+pub fn ip(nodes: &Nodes) -> Result<Value> {
+    let mut all = Map::new();
+    for node in nodes.names() {
+        nodes.enter(node)?;
+        let text = fs::read_to_string(SNMP).during(|| format!("reading {SNMP} of {node}"))?;
+        let counters = ip_counters(&text)
+            .ok_or_else(|| RunError::internal(format!("{SNMP} has no line Ip:")).node(node))?;
+        all.insert(node.to_string(), Value::Object(counters));
+    }
+    Ok(Value::Object(all))
+}
+
+/// A line of names, then a line of values, both beginning with "Ip:".
+fn ip_counters(text: &str) -> Option<Map<String, Value>> {
+    let mut lines = text.lines().filter_map(|l| l.strip_prefix("Ip: "));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let pairs = names.split_whitespace().zip(values.split_whitespace());
+    pairs
+        .map(|(name, value)| Some((name.to_string(), json!(value.parse::<i64>().ok()?))))
+        .collect()
+}
+
 /// Starts the tap of those hops whose qdisc the coming steps will make, so that it counts from where
 /// `tc -s` counts.
 pub fn start_taps(nodes: &Nodes, hops: &[Hop], coming: &[Step], guest: bool) -> Result<()> {
@@ -314,6 +339,9 @@ pub fn tools(plan: &Plan) -> Value {
             Some("ping") => ask(&c.argv[0], "-V"),
             _ => {}
         }
+        if c.tool.ends_with("-nginx") {
+            ask("nginx", "-v");
+        }
     }
     Value::Object(out)
 }
@@ -339,6 +367,17 @@ mod tests {
         );
         assert_eq!(a[1].1, json!([]));
         assert!(tc_answers(text, 3).is_err());
+    }
+
+    #[test]
+    fn the_counters_of_ip_are_read_by_name() {
+        let text = "Ip: Forwarding InReceives ForwDatagrams\nIp: 1 12 9\nIcmp: InMsgs\nIcmp: 3\n";
+        let counters = ip_counters(text).unwrap();
+        assert_eq!(
+            (&counters["InReceives"], &counters["ForwDatagrams"]),
+            (&json!(12), &json!(9))
+        );
+        assert!(ip_counters("Icmp: InMsgs\n").is_none());
     }
 
     #[test]

@@ -65,6 +65,7 @@ fn carry_out(dir: &Path) -> Result<()> {
             raw: raw.clone(),
             agent,
             checkout: machine::CHECKOUT.into(),
+            content: machine::CONTENT.into(),
         },
         guest: true,
         host_tap: None,

@@ -90,6 +90,7 @@ fn carry_out(dir: &Path) -> Result<Option<RunError>> {
         raw: raw.clone(),
         agent,
         checkout: std::env::var_os("narrows_checkout").unwrap_or_default().into(),
+        content: std::env::var_os("narrows_content").unwrap_or_default().into(),
     };
     let mut run = Run {
         host_tap: Some(HostTap::start(&plan.hops, &nodes, &raw)),

@@ -22,7 +22,6 @@ mod host_tap;
 mod machine;
 mod modules;
 mod moving;
-mod netlink;
 mod nodes;
 mod reactor;
 mod run;
@@ -39,8 +38,10 @@ mod traffic;
 use std::path::Path;
 use std::process::ExitCode;
 
+use narrows_wire::netlink;
+
 const USAGE: &str =
-    "usage: narrows-agent guest DIR | host DIR | shell DIR | ndt7-client ... | ndt7-server ... | certified ... | rpm-client ... | rpm-server ... | web-speed-client ... | web-speed-server ... | udp-capacity ... | version";
+    "usage: narrows-agent guest DIR | host DIR | shell DIR | ndt7-client ... | ndt7-server ... | certified ... | rpm-client ... | rpm-server ... | web-speed-client ... | web-speed-server ... | udp-capacity ... | identify-server ... | identify-client ... | shape ... | version";
 
 fn version() -> ExitCode {
     let info = serde_json::json!({
@@ -71,7 +72,10 @@ pub fn main() -> ExitCode {
         ("ndt7-client", rest) => narrows_ndt7::client_main(rest),
         ("ndt7-server", rest) => narrows_ndt7::server_main(rest),
         ("certified", rest) => certified::main(rest),
+        ("shape", rest) => narrows_shape::main(rest),
         ("udp-capacity", rest) => narrows_udp_capacity::main(rest),
+        ("identify-server", rest) => narrows_identify::server_main(rest),
+        ("identify-client", rest) => narrows_identify::client_main(rest),
         ("web-speed-client", rest) => narrows_web::client_main(rest),
         ("web-speed-server", rest) => narrows_web::server_main(rest),
         ("rpm-client", rest) => narrows_rpm::client_main(rest),

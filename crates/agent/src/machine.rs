@@ -14,6 +14,7 @@ use crate::sys;
 const AGENT: &str = "/run/narrows-agent";
 const TOOLS: &str = "/run/narrows-tools";
 pub const CHECKOUT: &str = "/run/narrows-checkout";
+pub const CONTENT: &str = "/run/narrows-content";
 const OWN_PROGRAMS: &str = "/run/narrows-path";
 const HOME: &str = "/tmp/home";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -96,12 +97,17 @@ fn tcp_memory() -> Result<()> {
     fs::write("/proc/sys/net/ipv4/tcp_mem", format!("{PAGES} {PAGES} {PAGES}")).during(|| "tcp_mem".into())
 }
 
-/// The agent, the tools and the checkout may lie where a tmpfs is about to hide them: binds them below /run first.
+/// The agent, the tools, the checkout and contents may lie where a tmpfs is about to hide them: binds them below /run first.
 fn keep_in_sight() -> Result<PathBuf> {
     fs::write(AGENT, "").during(|| format!("creating {AGENT}"))?;
     let exe = fs::read_link("/proc/self/exe").during(|| "finding the agent's own binary".into())?;
     mount(&exe.to_string_lossy(), AGENT, "none", libc::MS_BIND, "")?;
-    for (variable, place) in [("narrows_tools", TOOLS), ("narrows_checkout", CHECKOUT)] {
+    let kept = [
+        ("narrows_tools", TOOLS),
+        ("narrows_checkout", CHECKOUT),
+        ("narrows_content", CONTENT),
+    ];
+    for (variable, place) in kept {
         if let Some(path) = std::env::var_os(variable) {
             fs::create_dir(place).during(|| format!("creating {place}"))?;
             mount(&path.to_string_lossy(), place, "none", libc::MS_BIND, "")?;

@@ -3,7 +3,7 @@
 //! One timer a shaper, one message a change. The plan has worked out what is set when; nothing is decided here.
 
 use crate::error::{During, Result, RunError, Stage};
-use crate::netlink::{self, Netlink, NETLINK_ROUTE};
+use crate::netlink::{self, attribute, Netlink, NETLINK_ROUTE};
 use crate::nodes::Nodes;
 use crate::reactor::{Reactor, Token};
 use narrows_plan::{MovingRates, MovingShaper, RateStep, ShaperKind};
@@ -152,13 +152,6 @@ fn request(index: u32, handle: u32, parent: u32, kind: &[u8], options: &[u8]) ->
     attribute(&mut out, TCA_KIND, kind);
     attribute(&mut out, TCA_OPTIONS, options);
     out
-}
-
-fn attribute(out: &mut Vec<u8>, kind: u16, payload: &[u8]) {
-    out.extend_from_slice(&((4 + payload.len()) as u16).to_ne_bytes());
-    out.extend_from_slice(&kind.to_ne_bytes());
-    out.extend_from_slice(payload);
-    out.resize(out.len().div_ceil(4) * 4, 0);
 }
 
 #[cfg(test)]

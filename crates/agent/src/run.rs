@@ -112,6 +112,7 @@ impl Run {
         }
         self.result.insert("tc_before".into(), collect::tc(nodes)?);
         self.result.insert("links_before".into(), collect::links(nodes)?);
+        self.result.insert("ip_before".into(), collect::ip(nodes)?);
         if !self.guest {
             // Only now is it known when traffic can start.
             clock.epoch_mono_ns = sys::mono_ns() + HOST_EPOCH_AFTER_NS;
@@ -188,6 +189,7 @@ impl Run {
         }
         self.result.insert("tc_after".into(), tc);
         self.result.insert("links_after".into(), collect::links(nodes)?);
+        self.result.insert("ip_after".into(), collect::ip(nodes)?);
         Ok(())
     }
 }
@@ -197,8 +199,8 @@ pub fn empty_result() -> Map<String, Value> {
     let value = json!({
         "format": 1, "status": "failed", "error": null, "kernel": sys::kernel_version(), "tools": {},
         "epoch_monotonic_ns": null, "end_ns": null, "items": {}, "captures": {}, "calibration": null,
-        "sysctls": {}, "tc_before": {}, "tc_after": {}, "links_before": {}, "links_after": {}, "hops": [],
-        "flow_tap": null, "until_settled": null
+        "sysctls": {}, "tc_before": {}, "tc_after": {}, "links_before": {}, "links_after": {}, "ip_before": {},
+        "ip_after": {}, "hops": [], "flow_tap": null, "until_settled": null
     });
     match value {
         Value::Object(m) => m,

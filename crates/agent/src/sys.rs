@@ -45,14 +45,6 @@ pub fn setns_net(fd: RawFd) -> io::Result<()> {
     cvt(unsafe { libc::setns(fd, libc::CLONE_NEWNET) }).map(drop)
 }
 
-/// A new socket, close-on-exec and non-blocking.
-pub fn socket(domain: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
-    // SAFETY: plain system call; the result is owned here.
-    let fd = cvt(unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, protocol) })?;
-    // SAFETY: fresh descriptor.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
 /// A socket filter that keeps `bytes` of each packet. 0 keeps none at all: TCP then drops it before it sees it
 /// (tcp_filter), without an answer, and a packet socket never hears of it.
 pub fn keep_bytes(fd: RawFd, bytes: u32) -> std::io::Result<()> {

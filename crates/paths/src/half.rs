@@ -64,6 +64,8 @@ pub struct Half {
     pub syn: Option<Syn>,
     pub window_scale: Option<u8>,
     isn: Option<u32>,
+    /// The timestamp of a SYN that was sent again: whether an answer is to that one.
+    resent_syn: Option<u32>,
     fin_end: Option<u32>,
     /// The end of what was sent, and of what was acknowledged.
     sent_end: Option<u32>,
@@ -133,9 +135,11 @@ impl Half {
     /// This end's SYN (or SYN-ACK).
     pub fn on_syn(&mut self, t_ns: i64, seq: u32, options: &Options) {
         if self.isn == Some(seq) {
-            // Sent again: its RTT is ambiguous.
+            // Sent again: its RTT is ambiguous, unless the answer echoes the timestamp of this one.
             if let Some(first) = self.sent.front_mut().filter(|s| s.seq == seq) {
                 first.again = true;
+                first.t_ns = t_ns;
+                self.resent_syn = options.timestamps.map(|(tsval, _)| tsval);
             }
             return;
         }
@@ -289,6 +293,12 @@ impl Half {
                 // The log misses what this acknowledges. No sample, and the estimators go on from here.
                 self.unseen_bytes += unseen as u64;
                 self.sent_end = Some(ack);
+            }
+            if self.isn == Some(acked_end) && self.resent_syn.is_some() {
+                let answered = options.timestamps.map(|(_, tsecr)| tsecr) == self.resent_syn;
+                if let Some(first) = self.sent.front_mut().filter(|_| answered) {
+                    first.again = false;
+                }
             }
             told.rtt_ns = self.take_acked(t_ns, ack, unseen > 0);
             self.acked_end = Some(ack);

@@ -13,6 +13,7 @@ pub mod distribution;
 pub mod error;
 pub mod estimators;
 pub mod flows;
+pub mod fuzzing;
 pub mod half;
 pub mod headers;
 pub mod input;

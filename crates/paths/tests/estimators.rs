@@ -524,3 +524,35 @@ fn ipv6_reads_as_ipv4_does() {
     let p = aggregate.properties();
     assert_eq!((p.base.min_ns, p.ack_aggregation), (Some(40 * MS), Some(1.0)));
 }
+
+/// A SYN that is sent again a second later, and an answer 20 ms after that which echoes one of the two. At the receiver,
+/// so that the handshake alone holds the path.
+fn syn_sent_again(echoed: u32) -> Properties {
+    let with = |from, to, seq, ack, flags, value, echo| {
+        let mut tcp = Tcp::new(from, to, seq, ack, flags, 0);
+        tcp.options = [syn_options(MSS as u16, 7), timestamps(value, echo)].concat();
+        tcp
+    };
+    let mut d = Download::open(0, 0, 20 * MS);
+    d.packets.clear();
+    d.put(0, with(CLIENT, SERVER, ISN.0, 0, SYN, 100, 0));
+    d.put(1000 * MS, with(CLIENT, SERVER, ISN.0, 0, SYN, 1100, 0));
+    d.put(
+        1020 * MS,
+        with(SERVER, CLIENT, ISN.1, ISN.0 + 1, SYN | ACK, 7, echoed),
+    );
+    d.put(
+        1020 * MS,
+        Tcp::new(CLIENT, SERVER, ISN.0 + 1, ISN.1.wrapping_add(1), ACK, 0),
+    );
+    steady(&mut d, 2000 * MS, 3, |_| 0);
+    properties(&d)
+}
+
+#[test]
+fn a_syn_that_was_sent_again_gives_a_sample_when_its_timestamp_is_echoed() {
+    let p = syn_sent_again(1100);
+    assert_eq!((p.vantage, p.base.min_ns), (Vantage::Receiver, Some(20 * MS)));
+    let p = syn_sent_again(100);
+    assert_eq!((p.vantage, p.base.method), (Vantage::Unknown, Some("far half")));
+}

@@ -1,7 +1,7 @@
 //! The plan of one run: what docs/formats.md calls `plan.json`, as who carries it out needs it.
 //!
 //! Unknown keys are fatal in every part that is acted on. Parts that only narrows' Python side reads (`link`, `key`,
-//! `machine`, `sysctls`, `needs`, `composites`, and what a command is to them) are carried as they are. `minimal.json` beside this crate is the smallest plan.
+//! `machine`, `sysctls`, `needs`, `composites`, `contents`, and what a command is to them) are carried as they are. `minimal.json` beside this crate is the smallest plan.
 
 mod check;
 mod items;
@@ -53,6 +53,8 @@ pub struct Plan {
     pub samplers: Vec<Sampler>,
     #[serde(default)]
     pub captures: Vec<Capture>,
+    #[serde(default)]
+    pub contents: Value,
 }
 
 #[derive(Debug, Deserialize)]

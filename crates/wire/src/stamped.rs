@@ -7,23 +7,26 @@ use std::os::fd::RawFd;
 
 use crate::sys;
 
-const BATCH: usize = 64;
+pub const BATCH: usize = 64;
 const CONTROL: usize = 64;
 
-pub struct Datagram<'a> {
-    pub from: libc::sockaddr_in,
+/// `A` is the socket's kind of address.
+pub struct Datagram<'a, A = libc::sockaddr_in> {
+    pub from: A,
     /// What fitted into the receiver's buffer.
     pub data: &'a [u8],
     /// The datagram's whole length.
     pub len: usize,
     pub arrived_wall_ns: i64,
+    /// Code point and ECN; None unless asked for (`enable_tos`).
+    pub tos: Option<u8>,
 }
 
-pub struct Receiver {
+pub struct Receiver<A = libc::sockaddr_in> {
     snap: usize,
     data: Vec<u8>,
     control: Vec<u8>,
-    names: Vec<libc::sockaddr_in>,
+    names: Vec<A>,
     iovecs: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
 }
@@ -32,16 +35,34 @@ pub fn enable(fd: RawFd) -> io::Result<()> {
     sys::setsockopt(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32)
 }
 
+/// The TOS byte, or IPv6's traffic class, with each datagram.
+pub fn enable_tos(fd: RawFd, ipv6: bool) -> io::Result<()> {
+    let (level, name) = if ipv6 {
+        (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS)
+    } else {
+        (libc::IPPROTO_IP, libc::IP_RECVTOS)
+    };
+    sys::setsockopt(fd, level, name, &1i32)
+}
+
 impl Receiver {
-    /// Keeps the first `snap` bytes of each datagram.
+    /// Keeps the first `snap` bytes of each datagram of an IPv4 socket.
     pub fn new(snap: usize) -> Receiver {
+        // SAFETY: all-zero is a valid address.
+        Receiver::with(snap, unsafe { std::mem::zeroed() })
+    }
+}
+
+impl<A: Copy> Receiver<A> {
+    /// The same for another kind of address, of which `none` is one.
+    pub fn with(snap: usize, none: A) -> Receiver<A> {
         // SAFETY: all-zero is valid for these plain structs.
         unsafe {
             Receiver {
                 snap,
                 data: vec![0; snap * BATCH],
                 control: vec![0; CONTROL * BATCH],
-                names: vec![std::mem::zeroed(); BATCH],
+                names: vec![none; BATCH],
                 iovecs: vec![std::mem::zeroed(); BATCH],
                 headers: vec![std::mem::zeroed(); BATCH],
             }
@@ -49,7 +70,7 @@ impl Receiver {
     }
 
     /// Takes up to a batch of what has arrived. Returns how many; fewer than a batch means no more is there.
-    pub fn receive(&mut self, fd: RawFd, mut each: impl FnMut(Datagram)) -> io::Result<usize> {
+    pub fn receive(&mut self, fd: RawFd, mut each: impl FnMut(Datagram<A>)) -> io::Result<usize> {
         for i in 0..BATCH {
             self.iovecs[i] = libc::iovec {
                 iov_base: self.data[i * self.snap..].as_mut_ptr() as *mut libc::c_void,
@@ -57,7 +78,7 @@ impl Receiver {
             };
             let h = &mut self.headers[i].msg_hdr;
             h.msg_name = &mut self.names[i] as *mut _ as *mut libc::c_void;
-            h.msg_namelen = std::mem::size_of::<libc::sockaddr_in>() as u32;
+            h.msg_namelen = std::mem::size_of::<A>() as u32;
             h.msg_iov = &mut self.iovecs[i];
             h.msg_iovlen = 1;
             h.msg_control = self.control[i * CONTROL..].as_mut_ptr() as *mut libc::c_void;
@@ -81,33 +102,44 @@ impl Receiver {
         };
         for i in 0..got {
             let len = self.headers[i].msg_len as usize;
-            let arrived_wall_ns = stamp(&self.headers[i].msg_hdr)
-                .ok_or_else(|| io::Error::other("the kernel gave no arrival stamp"))?;
+            let (stamp, tos) = control(&self.headers[i].msg_hdr);
+            let arrived_wall_ns =
+                stamp.ok_or_else(|| io::Error::other("the kernel gave no arrival stamp"))?;
             let data = &self.data[i * self.snap..i * self.snap + len.min(self.snap)];
             each(Datagram {
                 from: self.names[i],
                 data,
                 len,
                 arrived_wall_ns,
+                tos,
             });
         }
         Ok(got)
     }
 }
 
-fn stamp(header: &libc::msghdr) -> Option<i64> {
+/// The arrival stamp and the TOS byte, where the kernel gave them.
+fn control(header: &libc::msghdr) -> (Option<i64>, Option<u8>) {
+    let (mut stamp, mut tos) = (None, None);
     // SAFETY: the kernel filled header and its control buffer.
     unsafe {
         let mut c = libc::CMSG_FIRSTHDR(header);
         while !c.is_null() {
-            if (*c).cmsg_level == libc::SOL_SOCKET && (*c).cmsg_type == libc::SCM_TIMESTAMPNS {
-                let ts = std::ptr::read_unaligned(libc::CMSG_DATA(c) as *const libc::timespec);
-                return Some(ts.tv_sec * 1_000_000_000 + ts.tv_nsec);
+            match ((*c).cmsg_level, (*c).cmsg_type) {
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                    let ts = std::ptr::read_unaligned(libc::CMSG_DATA(c) as *const libc::timespec);
+                    stamp = Some(ts.tv_sec * 1_000_000_000 + ts.tv_nsec);
+                }
+                (libc::IPPROTO_IP, libc::IP_TOS) => tos = Some(*libc::CMSG_DATA(c)),
+                (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                    tos = Some(std::ptr::read_unaligned(libc::CMSG_DATA(c) as *const i32) as u8)
+                }
+                _ => {}
             }
             c = libc::CMSG_NXTHDR(header, c);
         }
     }
-    None
+    (stamp, tos)
 }
 
 /// Sends one datagram on a connected socket, or to `to`.

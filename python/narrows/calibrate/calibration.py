@@ -19,6 +19,7 @@ from narrows.calibrate.readings import (
     READINGS,
     declared,
     declared_by,
+    payload_share,
     score_readings,
     tool_readings,
     undeclared,
@@ -53,6 +54,8 @@ class Calibration:
     summaries: tuple[compare.Summary, ...]
     parameters: pl.DataFrame
     costs: pl.DataFrame
+    changes: tuple[str, ...] = ()
+    """What of the link changed when, in words."""
     left_out: tuple[tuple[str, str], ...] = ()
     """Tools and what of them no table has, with the reason."""
 
@@ -108,8 +111,14 @@ def calibration(
         summaries=tuple(compare.summaries(table)),
         parameters=compare.parameters(table),
         costs=compare.costs(scored, runs),
+        changes=_changes(results, runs),
         left_out=_left_out(runs, readings, table, unknown),
     )
+
+
+def _changes(results: Results, runs: pl.DataFrame) -> tuple[str, ...]:
+    plans = (read_plan(results.run_directory(run)) for run in runs["run_id"])
+    return tuple(dict.fromkeys(change for plan in plans for change in plan.link.changes))
 
 
 def _axes(results: Results, runs: pl.DataFrame) -> list[str]:
@@ -133,6 +142,7 @@ def _readings(
         own = own_items(plan, test)
         mine = scores_by_run.get(run)
         ways = [] if mine is None else mine["direction"].drop_nulls().unique(maintain_order=True).to_list()
+        mine_from = len(rows)
         if run in by_run:
             known = dict(of_narrows)
             for tool in plan.composites:
@@ -143,6 +153,8 @@ def _readings(
         if mine is not None:
             probes = [i.id for i in plan.traffic if i.kind == "udp_probe" and i.id not in own]
             rows += score_readings(mine, run, plan, test, probes)
+        for row in rows[mine_from:]:
+            row["payload_share"] = payload_share(plan, row["direction"], row["layer"])
     return pl.DataFrame(rows, schema=READINGS), unknown
 
 

@@ -4,6 +4,7 @@ cost.
 To be compared, a reading and its truth are brought to one quantity:
 
 - throughput against the capacity that the cross traffic left, as TCP payload (bit/s; errors also as share);
+  one of another layer is taken as the payload that full packets would have had in the same time on the link;
 - latency under load, less the base RTT that calibration measured, against the queue delay that the tool's own
   packets met, and against that which a third party's packets met (ms);
 - responsiveness as the time of one round trip (60000 / RPM ms), and then like a latency. RPM falls when the
@@ -23,21 +24,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from narrows.metrics.rate.utilisation import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES
 from narrows.metrics.statistics.bias import Bias, bias
 from narrows.metrics.statistics.rank_inversions import Inversions, rank_inversions
 from narrows.runs.score import TRUTH
 from narrows.spec.under_test import VARIED
-from narrows.tools.reading import ADDED, CROSS, IP, IP_OF_1250, LATENCY, OWN, RPM, THIRD, THROUGHPUT
+from narrows.tools.reading import ADDED, CROSS, LATENCY, OWN, RPM, THIRD, THROUGHPUT
 
 MS_PER_MINUTE = 60_000.0
-FULL_PACKET_BYTES = 1500
-PAYLOAD_OF_WIRE = (FULL_PACKET_BYTES - TCP_IPV4_HEADERS_BYTES) / (FULL_PACKET_BYTES + ETHERNET_HEADER_BYTES)
-PAYLOAD_OF = {
-    IP: PAYLOAD_OF_WIRE * (FULL_PACKET_BYTES + ETHERNET_HEADER_BYTES) / FULL_PACKET_BYTES,
-    IP_OF_1250: PAYLOAD_OF_WIRE * (1250 + ETHERNET_HEADER_BYTES) / 1250,
-}
-"""TCP payload that full packets would carry in the time that these packets took on the link."""
 FLOORS = {THROUGHPUT: 0.01, LATENCY: 0.5, ADDED: 0.5, RPM: 0.5}
 """Differences of condition below this are no difference: share of the median for rates, ms for the others."""
 STATISTICS = ("p50", "p90", "p95", "p99", "mean")
@@ -114,9 +107,7 @@ def compared(readings: pl.DataFrame, scores: pl.DataFrame, runs: pl.DataFrame) -
     seen = (
         pl.when(quantity == LATENCY).then(value - base)
         .when(quantity == RPM).then(MS_PER_MINUTE / value - base)
-        .when(pl.col("layer") == IP).then(value * PAYLOAD_OF[IP])
-        .when(pl.col("layer") == IP_OF_1250).then(value * PAYLOAD_OF[IP_OF_1250])
-        .otherwise(value)
+        .otherwise(value * pl.col("payload_share"))
     )  # fmt: skip
     table = table.with_columns(seen=seen).join(truths(scores), on=["run_id", "direction", "statistic"])
     is_rate = quantity == THROUGHPUT

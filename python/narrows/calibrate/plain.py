@@ -31,6 +31,8 @@ def link(found: Calibration) -> list[tuple[str, str]]:
     facts = [("rate", down if down == up else f"{down} down, {up} up")]
     facts.append(("base RTT", _texts(runs, "base_rtt_ns", lambda ns: str(Duration(int(ns))))))
     facts.append(("queue", _texts(runs, "link_queue", str)))
+    if found.changes:
+        facts.append(("changes", "; ".join(found.changes)))
     said = {"rate", "rate_up", "base_rtt", "queue"}
     facts += [(axis.replace("key_", ""), _texts(runs, axis, str)) for axis in found.axes if axis not in said]
     seeds = runs[SEED].n_unique()

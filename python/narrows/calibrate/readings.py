@@ -17,10 +17,11 @@ import polars as pl
 
 from narrows.errors import StoreError
 from narrows.plan.model import OwnTool, Plan
+from narrows.runs.capacity import payload_of_ip
 from narrows.store import own_tools
 from narrows.store.items import sending_direction
 from narrows.tools import registry
-from narrows.tools.reading import ADDED, IP, LATENCY, RPM, THROUGHPUT, UNITS, Reading
+from narrows.tools.reading import ADDED, IP, IP_OF_1250, LATENCY, PAYLOAD, RPM, THROUGHPUT, UNITS, Reading
 
 TOOL, OWN_PACKETS, OWN_RTT, PROBE = (
     "the tool's answer",
@@ -28,6 +29,8 @@ TOOL, OWN_PACKETS, OWN_RTT, PROBE = (
     "its own RTT",
     "a third party's probe",
 )
+PACKET_BYTES = {IP: None, IP_OF_1250: 1250}
+"""Of what IP packets a rate of each layer is; None: of full ones."""
 ORIGINS = (TOOL, OWN_PACKETS, OWN_RTT, PROBE)
 
 
@@ -146,6 +149,13 @@ def _origin(row: Mapping[str, Any], plan: Plan, test: str, probes: list[str]) ->
     return None
 
 
+def payload_share(plan: Plan, direction: str | None, layer: str) -> float:
+    """The TCP payload in a byte of a layer, by the link's MTU and by what its shaper counts of a packet."""
+    if layer == PAYLOAD:
+        return 1.0
+    return payload_of_ip(plan, direction or "down", PACKET_BYTES[layer])
+
+
 def _row(
     run: str, direction: str | None, origin: str, meaning: Reading, words: str, value: float, unit: str
 ) -> dict[str, Any]:
@@ -160,4 +170,5 @@ READINGS: dict[str, Any] = {
     "run_id": pl.String(), "direction": pl.String(), "origin": pl.String(), "quantity": pl.String(),
     "statistic": pl.String(), "metric": pl.String(), "value": pl.Float64(), "unit": pl.String(),
     "layer": pl.String(), "held_against": pl.List(pl.String()),
+    "payload_share": pl.Float64(),
 }  # fmt: skip

@@ -18,13 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from narrows.errors import StoreError, did_you_mean
+from narrows.errors import StoreError
 from narrows.metrics.statistics.sequential import Decision, Rule, State, decide
 from narrows.plan.expand import seed_of
-from narrows.plan.model import Command, Plan, TcpBulk
-from narrows.runs.scores import scores
+from narrows.plan.model import Plan
+from narrows.runs import named_figure
 from narrows.spec.axis import SEED
 from narrows.spec.observe import ci, repeat
 from narrows.store.results import Results
@@ -121,58 +119,24 @@ class Rounds:
     def _values(self) -> tuple[dict[tuple[str, str], float], str]:
         """The figure by condition and seed, and its unit."""
         results = Results(self.directory)
-        rows = self._rows(results).filter(~pl.col("run_id").is_in(sorted(results.superseded())))
+        rows = named_figure.rows(
+            results,
+            self.until["figure"],
+            direction=self.until["direction"],
+            source=self.until["source"],
+            test=self._test,
+            workers=self.at_once,
+            where=self.until.where,
+        )
         units = rows["unit"].unique().to_list()
-        if len(units) > 1:
-            raise StoreError(f"{self.until['figure']} has several units: {', '.join(map(str, units))}")
-        twice = rows.group_by("run_id").len().filter(pl.col("len") > 1)
-        if twice.height:
-            kinds = rows.select(pl.concat_str("source", "direction", ignore_nulls=True, separator=" "))
-            listed = ", ".join(kinds.to_series().unique().sort())
-            raise StoreError(
-                f"{self.until['figure']} is not one figure per run: {listed}",
-                where=self.until.where,
-                remedy='say which: ci(…, direction="down", source="test")',
-            )
         values = {}
         for run, value in rows.select("run_id", "value").iter_rows():
             key = results.manifest(run).get("key", {})
             values[condition_key({a: b for a, b in key.items() if a != SEED}), key[SEED]] = value
         return values, str(units[0]) if units else ""
 
-    def _rows(self, results: Results) -> pl.DataFrame:
-        name, direction = self.until["figure"], self.until["direction"]
-        text = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
-        figures = results.metrics().with_columns(text).rename({"name": "figure"})
-        known = set(figures["figure"].to_list())
-        if not _named(name, known):
-            scored = scores(results, self._test, workers=self.at_once).rename({"metric": "figure"})
-            columns = ["run_id", "source", "direction", "figure", "value", "unit"]
-            figures = pl.concat([figures.select(columns), scored.select(columns)])
-            known |= set(scored["figure"].to_list())
-        plain = _named(name, known)
-        if plain is None:
-            raise StoreError(
-                f"no run has a figure {name}",
-                where=self.until.where,
-                remedy=did_you_mean(name, sorted(known)),
-            )
-        if direction is None and plain != name:
-            direction = name.rpartition("_")[2]
-        rows = figures.filter(pl.col("figure") == plain)
-        if direction is not None:
-            rows = rows.filter(pl.col("direction") == direction)
-        if self.until["source"] is not None:
-            rows = rows.filter(pl.col("source") == self.until["source"])
-        elif plain in _OF_OWN_PACKETS:
-            rows = rows.filter(pl.col("source") == "bottleneck/own")
-        else:
-            whole = rows.filter(~pl.col("source").str.contains("/"))  # the item, not each of its flows
-            rows = whole if whole.height else rows
-        return rows
-
     def _test(self, plan: Plan) -> str | None:
-        return lone_test(plan) if self.item is None else test_of(plan, self.item)
+        return named_figure.lone_test(plan) if self.item is None else test_of(plan, self.item)
 
     def write(self) -> None:
         """The rule and what it found, beside the runs."""
@@ -190,33 +154,9 @@ class Rounds:
         (self.directory / FILE).write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
-_OF_OWN_PACKETS = ("throughput_mean",)
-ALIASES = {"throughput": "throughput_mean", "latency": "latency_p50"}
-"""Short names of figures of the table `score`."""
-
-
-def _named(name: str, known: set[str]) -> str | None:
-    """The figure that is meant, without the direction that its name may end in."""
-    bare = name.removesuffix("_down").removesuffix("_up")
-    for candidate in (name, bare, ALIASES.get(name), ALIASES.get(bare)):
-        if candidate is not None and candidate in known:
-            return candidate
-    return None
-
-
 def condition_key(labels: Mapping[str, str]) -> str:
     """One text per condition, whatever the order of its axes."""
     return json.dumps(dict(sorted(labels.items())))
-
-
-def lone_test(plan: Plan) -> str | None:
-    """The item under test where a run has only one load: the one foreground command, else the one bulk."""
-    commands = [i.item for i in plan.traffic if isinstance(i, Command) and not i.background]
-    bulks = [i.item for i in plan.traffic if isinstance(i, TcpBulk)]
-    for names in (commands, bulks):
-        if len(names) == 1:
-            return names[0]
-    return None
 
 
 def test_of(plan: Plan, item: str) -> str | None:

@@ -28,6 +28,7 @@ from narrows.plan.model import (
     canonical_json,
 )
 from narrows.plan.select import select_keys
+from narrows.spec.axis import SEED
 from narrows.spec.named import experiment_file, named, question
 from narrows.units import Duration, Rate, Size
 
@@ -100,6 +101,17 @@ def _constant(plans: Sequence[Plan]) -> dict[str, str]:
     }
 
 
+def _drawn(plans: Sequence[Plan]) -> list[str]:
+    """What of the link differs between repetitions: it was drawn from a profile."""
+    first: dict[tuple[str, ...], dict[str, str]] = {}
+    differ: dict[str, None] = {}
+    for each in plans:
+        described = _describe(each)
+        other = first.setdefault(tuple(v for k, v in each.key.items() if k != SEED), described)
+        differ |= dict.fromkeys(name for name in described if described[name] != other.get(name))
+    return [name for name in differ if name not in ("shaper", "memory")]  # they follow from the rate
+
+
 def _describe(plan: Plan) -> dict[str, str]:
     link = plan.link
     latency = plan.machine.timer_latency
@@ -170,6 +182,9 @@ def _print_table(console: Console, plans: Sequence[Plan], ends_ns: Sequence[int]
     table.add_column("#", justify="right")
     for axis in axes:
         table.add_column(axis)
+    drawn = _drawn(plans)
+    for name in drawn:
+        table.add_column(name)
     table.add_column("lasts", justify="right")
     table.add_column("traffic")
     for number, (each, end_ns) in enumerate(zip(plans, ends_ns, strict=True), start=1):
@@ -177,6 +192,7 @@ def _print_table(console: Console, plans: Sequence[Plan], ends_ns: Sequence[int]
             break
         items = " ".join(i.id for i in each.traffic if not (isinstance(i, Command) and i.background))
         labels = [each.key[axis] for axis in axes]
+        labels += [_describe(each)[name] for name in drawn]
         most = "" if each.until_settled is None else "≤ "
         table.add_row(str(number), *labels, f"{most}{end_ns / 1e9:.1f} s", items)
     console.print(table)

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from narrows.cli.format import counted, duration, key
-from narrows.engine.events import Done, Event, Moved, Planned, Reading, Skipped, Started, Stopped
+from narrows.engine.events import Done, Event, Making, Moved, Planned, Reading, Skipped, Started, Stopped
 from narrows.engine.pace import Pace, Running
 from narrows.plan.model import Plan
 
@@ -136,6 +136,8 @@ class PlainView:
         self._state.take(event)
         if isinstance(event, Planned):
             self._console.print(planned_line(event))
+        elif isinstance(event, Making):
+            self._console.print(making_line(event))
         elif isinstance(event, Moved):
             self._moved(event)
         elif isinstance(event, Done):
@@ -183,6 +185,8 @@ class LiveView:
         self._state.take(event)
         if isinstance(event, Planned):
             self._console.print(planned_line(event))
+        elif isinstance(event, Making):
+            self._console.print(making_line(event))
         elif isinstance(event, Done):
             self._console.print(done_line(event))
             for warning in event.warnings:
@@ -216,6 +220,11 @@ class LiveView:
         had_s = state.pace.busy_s() + sum(one.elapsed_s for one in state.running())
         total_s = had_s + (left_s or 0.0) * (state.planned.slots if state.planned else 1)
         return ProgressBar(total=max(1.0, total_s), completed=0.0 if left_s is None else had_s, width=30)
+
+
+def making_line(event: Making) -> str:
+    """What is being made before the first run."""
+    return f"making, once: {event.about}"
 
 
 def planned_line(event: Planned) -> str:

@@ -30,6 +30,13 @@ class Skipped:
 
 
 @dataclass(frozen=True)
+class Making:
+    """Content that runs need is being made, once, before the first of them."""
+
+    about: str
+
+
+@dataclass(frozen=True)
 class Started:
     """A guest boots."""
 
@@ -78,4 +85,4 @@ class Stopped:
     slot: Slot
 
 
-Event = Planned | Skipped | Started | Moved | Reading | Done | Stopped
+Event = Planned | Skipped | Making | Started | Moved | Reading | Done | Stopped

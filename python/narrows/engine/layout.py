@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+KERNEL_AXIS = "kernel_config"
+"""The label of runs whose kernel had configuration of its own: another condition, no repetition. The plan
+does not know it."""
 PLAN = "plan.json"
 MANIFEST = "manifest.json"
 RAW = "raw"

@@ -15,11 +15,11 @@ import subprocess
 import threading
 from pathlib import Path
 
-from narrows.engine import agent_binary, layout, own_tools, process
+from narrows.engine import agent_binary, contents, layout, own_tools, process
 from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, Slot
 from narrows.engine.uml import PACKAGE, check_tools, fault, guest_path
 from narrows.errors import EngineError
-from narrows.plan.model import Plan, TcpBulk
+from narrows.plan.model import Content, Plan, TcpBulk
 
 Probe = tuple[str, ...]
 
@@ -118,6 +118,10 @@ class NetnsEngine:
                 remedy="use --engine uml, whose kernel has them all, or --only to choose runs without them",
             )
 
+    def make(self, content: Content) -> None:
+        """Make what services serve."""
+        contents.make(content, self._path)
+
     def memory_bytes(self, plan: Plan) -> int:
         """Programs take what they take; it is not known beforehand."""
         return 0
@@ -145,9 +149,16 @@ class NetnsEngine:
         directory = directory.resolve()
         (directory / layout.RAW).mkdir(exist_ok=True)
         own_tools.place(plan, directory)
+        contents.place(plan, directory)
         job = process.Job(
             argv=(str(self._agent), "host", str(directory)),
-            env={"PATH": self._path, "HOME": str(directory), "LANG": "C", "narrows_checkout": str(PACKAGE)},
+            env={
+                "PATH": self._path,
+                "HOME": str(directory),
+                "LANG": "C",
+                "narrows_checkout": str(PACKAGE),
+                "narrows_content": str(contents.directory()),
+            },
             cwd=directory,
             cpu=None,
             writable_dirs=(),  # it configures this host's namespaces: root is what it needs

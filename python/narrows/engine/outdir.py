@@ -14,10 +14,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from narrows.engine import layout
 from narrows.errors import StoreError
-from narrows.plan.model import NAMES, Plan
+from narrows.plan.model import NAMES, Plan, plan_hash
 
 FREE_BYTES_NEEDED = 256 * 1024 * 1024
 
@@ -167,11 +168,16 @@ def give_names(directory: Path, plan: Plan) -> bool:
     """Call a run what this experiment calls it; says whether that was a change.
 
     The id leaves names out, so a run that was linked, or made before an axis was renamed, may bear others.
-    The two files are replaced, never written into: they may be links.
+    What the kernel's configuration is called is no name of the plan's, and stays. The two files are replaced,
+    never written into: they may be links.
     """
     manifest = layout.read_manifest(directory)
-    ours = {name: getattr(plan, name) for name in NAMES}
-    if manifest is None or all(manifest.get(name) == value for name, value in ours.items()):
+    if manifest is None:
+        return False
+    ours: dict[str, Any] = {name: getattr(plan, name) for name in NAMES} | {"plan_hash": plan_hash(plan)}
+    kernel = {axis: label for axis, label in manifest.get("key", {}).items() if axis == layout.KERNEL_AXIS}
+    ours["key"] = plan.key | kernel
+    if all(manifest.get(name) == value for name, value in ours.items()):
         return False
     for name, text in (
         (layout.PLAN, plan.to_json()),

@@ -14,9 +14,9 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrows.engine import host, layout, outdir
-from narrows.engine.events import Done, Event, Moved, Planned, Reading, Skipped, Started, Stopped
-from narrows.engine.types import Engine, Finish, Limits, RunFacts, Slot
+from narrows.engine import contents, host, layout, outdir
+from narrows.engine.events import Done, Event, Making, Moved, Planned, Reading, Skipped, Started, Stopped
+from narrows.engine.types import Engine, Finish, Limits, RunFacts, RunFault, Slot
 from narrows.engine.work import expected_work
 from narrows.errors import EngineError, NarrowsError, PlanError, StoreError
 from narrows.plan.model import Plan, run_id
@@ -81,6 +81,9 @@ class Runner:
             reused = sum(1 for one in settled if one.linked_from is not None)
             yield Planned(len(self.plans), len(settled) - reused, reused, len(todo), len(slots))
             yield from settled
+            for content in contents.missing(one.plan for one in todo):
+                yield Making(content.about)
+                self.engine.make(content)
             for one in todo if self.keep_order else sorted(todo, key=lambda t: -t.work):
                 self._todo.put(one)
             workers = [
@@ -151,9 +154,8 @@ class Runner:
     def _work(self, slot: Slot) -> None:
         try:
             while not self.stop.is_set():
-                try:
-                    todo = self._todo.get_nowait()
-                except queue.Empty:
+                todo = self._next()
+                if todo is None:
                     return
                 self._one(todo, slot)
         except NarrowsError as error:
@@ -165,9 +167,25 @@ class Runner:
         finally:
             self._events.put(None)
 
+    def _next(self) -> Todo | None:
+        """What a slot makes next; None when there is nothing more for it."""
+        try:
+            return self._todo.get_nowait()
+        except queue.Empty:
+            return None
+
+    def _begin(self, todo: Todo) -> Path:
+        return outdir.begin(self.out, todo.run_id, todo.plan)
+
+    def _commit(self, tmp: Path, todo: Todo) -> None:
+        outdir.commit(tmp, self.out, todo.run_id)
+
+    def _keep_failed(self, tmp: Path, todo: Todo, _fault: RunFault) -> None:
+        outdir.keep_failed(tmp, self.out, todo.run_id)
+
     def _one(self, todo: Todo, slot: Slot) -> None:
         outdir.check_space(self.out)
-        tmp = outdir.begin(self.out, todo.run_id, todo.plan)
+        tmp = self._begin(todo)
         self._events.put(Started(todo.run_id, todo.plan, slot))
         carried = self.engine.run(
             todo.plan,
@@ -192,7 +210,7 @@ class Runner:
                 remedy="free some space and run the same command again: whole runs are kept",
             ) from None
         if finished.error is None:
-            outdir.commit(tmp, self.out, todo.run_id)
+            self._commit(tmp, todo)
         else:
             # A guest that meets a full disk fails in its own words; the cause is the disk.
             try:
@@ -200,7 +218,7 @@ class Runner:
             except StoreError:
                 shutil.rmtree(tmp, ignore_errors=True)
                 raise
-            outdir.keep_failed(tmp, self.out, todo.run_id)
+            self._keep_failed(tmp, todo, finished.error)
         self._events.put(
             Done(
                 run_id=todo.run_id,

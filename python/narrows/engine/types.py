@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from narrows.plan.model import Plan
+from narrows.plan.model import Content, Plan
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,9 @@ class Carried:
     isolation: dict[str, Any]
 
 
+REASON_FIRST = ("tc ", "ip ")
+
+
 @dataclass(frozen=True)
 class RunFault:
     """Why a run failed, in one line, with what helps to see the cause."""
@@ -87,7 +90,11 @@ class RunFault:
             text += f" ({self.command})"
         # A console's last lines are in the message already where they say something.
         said = [] if self.stage in ("guest", "watchdog") else (self.stderr or "").strip().splitlines()
-        return f"{text}: {said[-1]}" if said and said[-1] not in text else text
+        if not said:
+            return text
+        # iproute2 gives its reason first, and then its usage; programs end with it.
+        reason = said[0] if (self.command or "").startswith(REASON_FIRST) else said[-1]
+        return f"{text}: {reason}" if reason not in text else text
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,10 @@ class Engine(Protocol):
 
     def check(self, plans: list[Plan]) -> None:
         """Refuse, with the remedy, what this machine cannot do. Nothing has been started then."""
+        ...
+
+    def make(self, content: Content) -> None:
+        """Make content that a plan needs, if it is not there."""
         ...
 
     def memory_bytes(self, plan: Plan) -> int:

@@ -15,11 +15,21 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from narrows import kernel
-from narrows.engine import agent_binary, guest_disk, host, landlock, layout, modules, own_tools, process
+from narrows.engine import (
+    agent_binary,
+    contents,
+    guest_disk,
+    host,
+    landlock,
+    layout,
+    modules,
+    own_tools,
+    process,
+)
 from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, RunFault, Slot
 from narrows.errors import EngineError
 from narrows.plan.files import SYSTEM_PATH
-from narrows.plan.model import Command, Plan
+from narrows.plan.model import Command, Content, Plan
 
 PACKAGE = Path(str(importlib.resources.files("narrows"))).resolve()
 """What `@checkout` in a plan means: this package, where tools have the files of their clients."""
@@ -83,6 +93,10 @@ def check_tools(plans: Iterable[Plan], path: str) -> None:
                 for program in item.programs:
                     if shutil.which(program, path=path) is None:
                         missing.setdefault(program, item.id)
+        for content in plan.contents:
+            for program in content.programs:
+                if shutil.which(program, path=path) is None:
+                    missing.setdefault(program, content.about)
         for tool in {step.tool for step in plan.setup} & {"ip", "tc"}:
             if shutil.which(tool, path=path) is None:
                 missing.setdefault(tool, "set-up")
@@ -149,6 +163,10 @@ class UmlEngine:
             )
         guest_disk.sweep()
 
+    def make(self, content: Content) -> None:
+        """Make what services serve."""
+        contents.make(content, self._path)
+
     def memory_bytes(self, plan: Plan) -> int:
         """The guest's memory is taken as it is touched; this is the most it can become."""
         return plan.machine.memory_bytes + OVERHEAD_BYTES
@@ -189,6 +207,8 @@ class UmlEngine:
             words.append(f"narrows_programs={':'.join(own)}")
         if mentions(plan, IN_PACKAGE):
             words.append(f"narrows_checkout={PACKAGE}")
+        if plan.contents:
+            words.append(f"narrows_content={contents.directory()}")
         if mode == "guest":
             words += ["time-travel=inf-cpu", f"time-travel-start={plan.wall_clock_ns}"]
             if any(hop.tap != "off" for hop in plan.hops):
@@ -207,7 +227,8 @@ class UmlEngine:
         self, plan: Plan, directory: Path, private: Path, cpu: int | None, *, mode: str = "guest"
     ) -> process.Job:
         """The process to start, with what it may write."""
-        package = (PACKAGE,) if mentions(plan, IN_PACKAGE) else ()
+        package = [PACKAGE] if mentions(plan, IN_PACKAGE) else []
+        package += [contents.directory()] if plan.contents else []
         counts = () if self._counts is None else (str(self._counts),)
         for path in (directory, self._agent, self._kernel.path, *package):
             if set(str(path)) & set(" \t\"'"):
@@ -246,6 +267,7 @@ class UmlEngine:
         (directory / layout.RAW).mkdir(exist_ok=True)
         modules.place(plan, directory)
         own_tools.place(plan, directory)
+        contents.place(plan, directory)
         with guest_disk.private_dir() as private:
             job = self.job(plan, directory, private, slot.cpu)
             ended = process.carry(job, directory / layout.CONSOLE, limits, stop, progress)
@@ -274,6 +296,7 @@ class UmlEngine:
         (directory / layout.RAW).mkdir(exist_ok=True)
         modules.place(plan, directory)
         own_tools.place(plan, directory)
+        contents.place(plan, directory)
         with guest_disk.private_dir() as private:
             job = self.job(plan, directory, private, host.cpus()[0], mode="shell")
             job.env["TERM"] = os.environ.get("TERM", "dumb")

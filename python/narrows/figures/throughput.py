@@ -9,7 +9,6 @@ import numpy as np
 from narrows.figures.by_rate import also, by_rate
 from narrows.figures.conditions import loader
 from narrows.figures.drawing import Result
-from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.metrics.statistics.arrays import Floats
 from narrows.runs.observed import Observed
 
@@ -22,7 +21,8 @@ def _mbps(run: Observed, direction: str) -> Floats:
 
 
 def _possible(run: Observed, direction: str) -> float:
-    return largest_goodput_bps(run.rate_bps(direction), run.link.mtu_bytes)
+    test = run.shown.get(direction)
+    return run.possible_bps(direction, None if test is None else test.window)
 
 
 def _percent(run: Observed, direction: str) -> Floats:

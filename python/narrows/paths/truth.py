@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from narrows.plan.model import Plan
 from narrows.store import parquet
 
 
@@ -36,17 +36,16 @@ def of_capture(log: Path, sender: str) -> Truth | None:
     plan_file = run / "plan.json"
     if log.resolve().parent.name != "raw" or not plan_file.is_file():
         return None
-    plan = json.loads(plan_file.read_text())
-    link = plan.get("link") or {}
-    calibration = plan.get("calibration") or {}
-    direction = "up" if sender == calibration.get("client_address") else "down"
-    captures = {c["id"]: f"{c['node']}:{c['iface']}" for c in plan.get("captures", [])}
+    plan = Plan.read(plan_file)
+    client = plan.calibration.client_address if plan.calibration else None
+    direction = "up" if sender == client else "down"
+    captures = {each.id: f"{each.node}:{each.iface}" for each in plan.captures}
     peak, drops = _queue(run / "queue.parquet", direction)
     return Truth(
         run_id=run.name,
         capture=captures.get(log.name.split(".")[0], log.name),
-        base_rtt_ns=link.get("base_rtt_ns"),
-        rate_bps=link.get(f"rate_{direction}_bps"),
+        base_rtt_ns=plan.link.base_rtt_ns,
+        rate_bps=plan.link.rate_up_bps if direction == "up" else plan.link.rate_down_bps,
         peak_sojourn_ns=peak,
         peak_sojourn_back_ns=_queue(run / "queue.parquet", "down" if direction == "up" else "up")[0],
         drops=drops,

@@ -7,11 +7,13 @@ plan is put together in one place, part by part in the order of its fields.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 from narrows.errors import SpecError, did_you_mean
-from narrows.plan import capacity, l4s, linux, moving, never, super_packets, sysctls
+from narrows.plan import capacity, l4s, linux, moving, never, super_packets, sysctls, wire
 from narrows.plan.expand import ResolvedRun, expand
+from narrows.plan.lowering import CCA, NodeSysctl
 from narrows.plan.model import (
     BOTTLENECK_HOP,
     HOME_HOP,
@@ -20,7 +22,6 @@ from narrows.plan.model import (
     CalibrationPath,
     Capture,
     Command,
-    Counted,
     Direction,
     FlowTap,
     FlowWatch,
@@ -68,12 +69,13 @@ OTHER_PATH_NS, OTHER_PATH_RTTS = NS_PER_S, 10
 CALIBRATION_NS, CALIBRATION_PACKETS = 2_430_000_000, 100
 """The usual time before the epoch has room for so many full packets each way, in a queue that stands or else
 paced."""
+SLOW_SLACK = 1.25
+"""What else a slow calibration takes: the queue of the train before, the first packet's way."""
+SHALLOW_S = 0.55
 LOST_ECHOES_NS = 2 * NS_PER_S
 SECOND_TRAIN_NS = NS_PER_S
 
 LIMIT_SLACK_NS = 30 * NS_PER_S
-
-CCA = "net.ipv4.tcp_congestion_control"
 
 RTT_TOLERANCE_NS = 200_000
 NATIVE_RTT_TOLERANCE_NS = 1_000_000
@@ -126,7 +128,7 @@ def _topology(run: ResolvedRun) -> Topology:
         return many_senders(run.link.senders(), run.link["receivers"])
     if isinstance(run.link, Home):
         return home(len(run.link.members()))
-    return dumbbell()
+    return dumbbell(run.link["services"], run.link["services"])
 
 
 def _another_repetition(plan: Plan, run: ResolvedRun, topology: Topology) -> tuple[Plan, int]:
@@ -135,25 +137,27 @@ def _another_repetition(plan: Plan, run: ResolvedRun, topology: Topology) -> tup
     Planning takes a millisecond, most of it for the set-up, and an experiment may have ten thousand runs.
     """
     times = Timetable(run)
-    traffic, composites, _ = lower(run, topology, times)
+    traffic, learnt = lower(run, topology, times)
     changes: dict[str, object] = {
         "key": run.key,
         "seed": run.seed,
         "limit_ns": _limit_ns(times),
         "until_settled": until_settled(run, times, traffic),
         "traffic": traffic,
-        "composites": composites,
+        "composites": tuple(learnt.composites),
+        "contents": tuple(learnt.contents.values()),
     }
     return plan.model_copy(update=changes), times.expected_end_ns()
 
 
 def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple[Plan, int]:
     times = Timetable(run)
-    traffic, composites, l4s_ports = lower(run, topology, times)
+    traffic, learnt = lower(run, topology, times)
+    l4s_ports = tuple(sorted(learnt.l4s_ports))
     never.check(run, times, traffic)
     changes, told = linux.changes(topology, run.link)
     summary = linux.summary(topology, run.link, moving.told(run.link) + told)
-    values, usual = _sysctls(run, topology, traffic, summary)
+    values, usual = _sysctls(run, topology, traffic, learnt.sysctls, summary)
     hops = _hops(run, topology, summary)
     samplers = _samplers(run, topology, hops)
     captures = _captures(run, topology)
@@ -195,9 +199,10 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         until_settled=until_settled(run, times, traffic),
         calibration=_calibration(run, topology, summary),
         traffic=traffic,
-        composites=composites,
+        composites=tuple(learnt.composites),
         samplers=samplers,
         captures=captures,
+        contents=tuple(learnt.contents.values()),
     )
     capacity.check(plan, run.link.where)
     super_packets.check(plan, run.link.where)
@@ -212,12 +217,17 @@ def _limit_ns(times: Timetable) -> int:
 def _emptying_ns(link: LinkSummary) -> int:
     """How long calibration needs to see a deep bucket empty and fill again, both ways, behind the line.
 
-    Behind an unlimited line a bucket is empty at once. A line of the rate or less never empties it.
+    A line of the rate or less never empties it. Behind an unlimited line the train does, at some three times
+    the rate; the usual time has room for a bucket of `SHALLOW_S`.
     """
     span = 0.0
     for direction in (link.down, link.up):
         line, rate, burst = link.line_rate_bps, direction.rate_bps, direction.burst_bytes
-        if line is not None and rate is not None and burst is not None and line > rate:
+        if rate is None or burst is None:
+            continue
+        if line is None:
+            span = max(span, 1.5 * (burst * 8 / rate - SHALLOW_S))
+        elif line > rate:
             span = max(span, burst * 8 / (line - rate) + burst * 8 / rate)
     # each way has half of the time, and half as much again to be sure
     return int(3 * span * NS_PER_S)
@@ -230,7 +240,7 @@ def _slow_ns(link: LinkSummary) -> int:
         bits * NS_PER_S // direction.rate_bps for direction in (link.down, link.up) if direction.rate_bps
     )
     lossy = link.down.loss_percent or link.up.loss_percent
-    return max(0, packets_ns + (LOST_ECHOES_NS if lossy else 0) - CALIBRATION_NS)
+    return max(0, int(SLOW_SLACK * packets_ns) + (LOST_ECHOES_NS if lossy else 0) - CALIBRATION_NS)
 
 
 def _two_trains_ns(link: LinkSummary) -> int:
@@ -260,7 +270,11 @@ def _up_to_seconds(span_ns: int) -> int:
 
 
 def _sysctls(
-    run: ResolvedRun, topology: Topology, traffic: tuple[TrafficItem, ...], link: LinkSummary
+    run: ResolvedRun,
+    topology: Topology,
+    traffic: tuple[TrafficItem, ...],
+    wanted: Sequence[NodeSysctl],
+    link: LinkSummary,
 ) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
     """The settings of every node, and those that it would have if nothing were asked for.
 
@@ -281,6 +295,16 @@ def _sysctls(
             caller, name = program.node, "net.ipv4.tcp_ecn"
             given = any(name in asked.get(role, {}) for role in ("all", topology.role(caller)))
             sysctls.set_on_hosts(values, caller, name, "1", asked=given, where=item.where)
+    set_for: dict[tuple[str, str], NodeSysctl] = {}
+    for each in wanted:
+        item, other = run.items[each.item], set_for.setdefault((each.node, each.name), each)
+        if other.value != each.value:
+            item.fail(
+                f"{each.item} needs {each.name}={each.value} at the {each.node}, {other.item} {other.value}",
+                "give each service nodes of its own: Link(services=2), and host=2 of one of them",
+            )
+        given = any(each.name in asked.get(role, {}) for role in ("all", topology.role(each.node)))
+        sysctls.set_on_hosts(values, each.node, each.name, each.value, asked=given, where=item.where)
     flows = [item for item in traffic if isinstance(item, TcpBulk)]
     for sender in sorted({flow.sender for flow in flows}):
         own = [flow for flow in flows if flow.sender == sender]
@@ -356,11 +380,21 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
         at_home, host = (link.home.down, link.home.up), link.home.hosts[0]
         jitter_ns += host.jitter_ns
     for direction, before in zip((link.down, link.up), at_home, strict=True):
-        shapers = [direction.rate_bps, link.line_rate_bps, None if before is None else before.rate_bps]
-        rates = [rate for rate in shapers if rate is not None]
-        ip_rates.append(
-            min(rates) * link.mtu_bytes // (link.mtu_bytes + ETHERNET_HEADER_BYTES) if rates else None
-        )
+        shapers = [
+            (link.line_rate_bps, wire.FRAME),
+            *(
+                (each.rate_bps, each.counted or wire.FRAME)
+                for each in (direction, before)
+                if each is not None
+            ),
+        ]
+        rates = [rate for rate, _ in shapers if rate is not None]
+        at_ip_layer = [
+            rate * link.mtu_bytes // wire.counted_bytes(counted, link.mtu_bytes)
+            for rate, counted in shapers
+            if rate is not None
+        ]
+        ip_rates.append(min(at_ip_layer, default=None))
         serialisation_ns += sum(CALIBRATION_PACKET_BYTES * 8 * NS_PER_S // rate for rate in rates)
     # Each direction passes two timers: the shaper's and netem's.
     least_ns = RTT_TOLERANCE_NS if link.base_rtt_ns else NATIVE_RTT_TOLERANCE_NS
@@ -377,8 +411,8 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
         rate_down_bps=ip_rates[0],
         rate_up_bps=ip_rates[1],
         rate_tolerance=RATE_TOLERANCE,
-        # Late timers, loss and jitter may keep the rig under its rate; link layers with cells always do.
-        rate_is_upper_bound=bool(timer_ns or lossy or jitter_ns or _counts_otherwise(link)),
+        # Late timers, loss and jitter may keep the rig under its rate, and so may a shaper that sets its own.
+        rate_is_upper_bound=bool(timer_ns or lossy or jitter_ns or _sets_own_rate(link)),
         others=tuple(
             CalibrationPath(server=node, server_address=topology.address(node), rtt_ns=rtt_ns)
             for node, rtt_ns in rtts[1:]
@@ -386,12 +420,10 @@ def _calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cal
     )
 
 
-def _counts_otherwise(link: LinkSummary) -> bool:
-    """Whether a shaper counts something else than the frame (overhead, mpu, cells), or sets its own rate."""
-    frame = Counted(of="frame", overhead_bytes=0, mpu_bytes=0, cells="none")
+def _sets_own_rate(link: LinkSummary) -> bool:
+    """Whether a shaper follows what arrives."""
     home = (link.home.down, link.home.up) if link.home is not None else ()
-    ways = (link.down, link.up, *(each for each in home if each is not None))
-    return any(way.counted not in (None, frame) or way.sets_own_rate for way in ways)
+    return any(way.sets_own_rate for way in (link.down, link.up, *home) if way is not None)
 
 
 def _samplers(run: ResolvedRun, topology: Topology, hops: tuple[Hop, ...]) -> tuple[Sampler, ...]:

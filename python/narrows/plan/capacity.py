@@ -79,7 +79,7 @@ def memory_needed(link: LinkSummary, traffic: Iterable[TrafficItem], nodes: int)
 
 def programs_need(traffic: Iterable[TrafficItem]) -> int:
     """Bytes of guest memory that outside programs need beyond the usual."""
-    return max((item.memory_bytes for item in traffic if isinstance(item, Command)), default=0)
+    return sum(item.memory_bytes for item in traffic if isinstance(item, Command))
 
 
 def check(plan: Plan, where: str | None = None) -> None:

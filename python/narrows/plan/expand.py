@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from narrows.errors import SpecError
@@ -17,6 +17,7 @@ from narrows.spec.link import Link
 from narrows.spec.load import Experiment
 from narrows.spec.observe import capture, flow_tap, machine, sample, tap
 from narrows.spec.parsers import Wrong, identifier
+from narrows.spec.path_profile import SampledLink
 from narrows.spec.traffic import Traffic
 from narrows.spec.until_settled import until_settled
 
@@ -51,6 +52,7 @@ class ResolvedRun:
     key: dict[str, str]
     seed: int
     choices: Choices
+    """The same object for runs that differ in their seed alone: they share all but random starts."""
     link: Link
     items: dict[str, Traffic]
     """The items by id, in the order of the file."""
@@ -97,12 +99,15 @@ def expand(experiment: Experiment) -> list[ResolvedRun]:
         for seed in seeds:
             key = {axis.name: cell.labels.get(axis.name, NOT_APPLICABLE) for axis in experiment.axes}
             key[SEED] = seed
+            link, own = base.link, cell
+            if isinstance(link, SampledLink):
+                link, own = link.drawn(seed), replace(cell)
             runs.append(
                 ResolvedRun(
                     key=key,
                     seed=seed_of(seed),
-                    choices=cell,
-                    link=base.link,
+                    choices=own,
+                    link=link,
                     items=base.items,
                     captures=base.captures,
                     tap=base.tap,

@@ -3,7 +3,8 @@
 A file is named by its absolute path, anywhere in an argument (`--config=/home/me/x.json`, inside the text of
 `sh -c`) or in the environment; a program also by its name, if PATH finds it outside the system's own
 directories. What the distribution brings is not looked into: the manifest has the versions of its tools.
-What a named file reads by itself, such as a module that a script imports, is not looked into either.
+What a named file reads by itself, such as a module that a script imports, is not looked into either. Of the
+clients of narrows' own tools all files count, and of their packages the lock file.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from narrows.errors import PlanError
@@ -24,6 +25,9 @@ SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/s
 NOT_LOOKED_INTO = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/dev/", "/proc/", "/sys/", "/run/")
 LOCAL = "/usr/local/"
 """Of the system's directories the one that holds what its administrator put there."""
+PACKAGE = Path(__file__).resolve().parents[1]
+_CLIENT = re.compile(r"@checkout/(tools/\w+/client)")
+PACKAGES, DRIVER = "node_modules", "tools/services/client"
 _PATH = re.compile(r"(?<![\w.@/])/(?!/)[^\s\"'`;|&<>()$,=:]+")
 
 
@@ -39,9 +43,26 @@ def _named(item: Command) -> Iterator[Path]:
         if place is not None:
             yield from _own(place)
     for text in (*item.argv, *item.env.values()):
+        for folder in _CLIENT.findall(text):
+            yield from _client(folder)
         yield from _own(text)
         for part in _PATH.findall(text):
             yield from _own(part)
+
+
+@cache
+def _client(folder: str) -> tuple[Path, ...]:
+    """All files of a client, and of the driver of browsers if it is a service's; without its packages."""
+    found = [
+        path
+        for path in sorted((PACKAGE / folder).rglob("*"))
+        if path.is_file() and PACKAGES not in path.parts and not path.name.startswith(".")
+    ]
+    if folder != DRIVER and any(
+        DRIVER.removeprefix("tools/") in path.read_text() for path in found if path.suffix == ".mjs"
+    ):
+        found += _client(DRIVER)
+    return tuple(found)
 
 
 def _own(text: str) -> Iterator[Path]:

@@ -8,14 +8,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from narrows.plan import contents
 from narrows.plan.expand import ResolvedRun
-from narrows.plan.model import AtTime, Command, Composite, Endpoint, Ready
+from narrows.plan.model import AtTime, Command, Composite, Content, Endpoint, Ready
 from narrows.plan.timing import Timetable
 from narrows.plan.topology import Topology
 from narrows.spec.traffic import Traffic
 
+CCA = "net.ipv4.tcp_congestion_control"
 SERVER_START = AtTime(at_ns=0)
 """A background item that is due at 0 is started, and ready, before the epoch."""
+
+
+@dataclass(frozen=True)
+class NodeSysctl:
+    """A setting that an item needs at a node."""
+
+    item: str
+    node: str
+    name: str
+    value: str
 
 
 @dataclass
@@ -31,7 +43,11 @@ class Lowering:
     l4s_ports: list[int] = field(default_factory=list)
     """Ports of items whose packets are to be ECT(1)."""
     host: int = 1
-    """Which of a Home's hosts the item that is being lowered is for."""
+    """Which of a Home's hosts, or of a Link's services, the item that is being lowered is for."""
+    contents: dict[str, Content] = field(default_factory=dict)
+    """What services serve, by id."""
+    sysctls: list[NodeSysctl] = field(default_factory=list)
+    """Settings of single nodes that items ask for."""
 
     @property
     def client(self) -> str:
@@ -39,7 +55,19 @@ class Lowering:
 
     @property
     def server(self) -> str:
-        return self.topology.named("server")[0]
+        servers = self.topology.named("server")
+        return servers[self.host - 1] if len(servers) > 1 else servers[0]
+
+    def content(self, about: str, commands: Iterable[tuple[str, ...]], programs: tuple[str, ...]) -> str:
+        """Where content made by these commands lies, as a command's words have it: `@content/<id>`."""
+        made = contents.of(about, tuple(commands), programs)
+        self.contents[made.id] = made
+        return f"{contents.PLACE}/{made.id}"
+
+    def set_cca(self, item_id: str, node: str, cca: str | None) -> None:
+        """The CCA of all TCP connections of a node whose programs choose none (None: the usual one)."""
+        if cca is not None:
+            self.sysctls.append(NodeSysctl(item_id, node, CCA, cca))
 
     @property
     def server_address(self) -> str:

@@ -479,6 +479,21 @@ class Composite(Strict):
     """What the tool's own reading depends on."""
 
 
+class Content(Strict):
+    """Files that a service serves, made once by commands and kept (`narrows.engine.contents`). In a command's
+    words they are `@content/<id>`."""
+
+    id: str
+    """A digest of the commands and the files they name: another recipe is another content."""
+    about: str
+    """What it is, in a few words, for people."""
+    commands: tuple[tuple[str, ...], ...] = Field(min_length=1)
+    """Carried out in turn in the content's own directory. A word that begins with `@checkout/` is a file of
+    the package."""
+    programs: tuple[str, ...]
+    """Outside programs that the commands start."""
+
+
 class OwnTool(Composite):
     """A tool of a person's own. The engine copies its folder into the run's directory; the agent does not
     look at it."""
@@ -599,11 +614,14 @@ class Plan(Strict):
     composites: tuple[OwnTool | Composite, ...] = ()
     samplers: tuple[Sampler, ...]
     captures: tuple[Capture, ...]
+    contents: tuple[Content, ...] = ()
 
     @model_serializer(mode="wrap")
-    def _without_moving(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Only a plan whose rate moves says how: other plans keep their ids."""
-        return {k: v for k, v in handler(self).items() if k != "moving" or v is not None}
+    def _without_what_is_not_there(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Only a plan whose rate moves says how, and only one with content names it: other plans keep their
+        ids."""
+        absent: dict[str, Any] = {"moving": None, "contents": []}
+        return {k: v for k, v in handler(self).items() if k not in absent or v not in (absent[k], ())}
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as in the JSON file, with every field present."""

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from narrows.plan import linux
-from narrows.plan.bottleneck import shaper_words
+from narrows.plan import home, linux
+from narrows.plan.bottleneck import DirectionSpec, shaper_words
 from narrows.plan.model import CapacityStep, MovingRates, MovingShaper, RateStep
 from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
 from narrows.plan.topology import Topology
+from narrows.spec.home import Home
 from narrows.spec.link import Link
 from narrows.spec.moving_rate import MovingRate, Step
 from narrows.units import NS_PER_S, Rate
@@ -28,30 +29,38 @@ LEAST_BPS = 8
 
 def moving_rates(topology: Topology, link: Link, end_ns: int) -> MovingRates | None:
     """The changes of a run that ends then; None where the rate stays."""
-    directions = linux.directions(link, linux.initial_state(link))
+    state = linux.initial_state(link)
+    directions = linux.directions(link, state)
     rates = (link["rate"], link.up("rate"))
     cables = (topology.bottleneck_down_cable, topology.bottleneck_up_cable)
     shapers = []
     for rate, cable, direction in zip(rates, cables, directions, strict=True):
-        if not isinstance(rate, MovingRate) or cable is None:
-            continue
-        kind = direction.shaper_kind()
-        assert kind in ("htb", "cake")  # narrows.spec.link has refused the others
-        frame_bytes = link["mtu"] + ETHERNET_HEADER_BYTES
-        words = shaper_words(direction)
-        shapers.append(
-            MovingShaper(
-                node=topology.bottleneck,
-                iface=topology.at(topology.bottleneck, cable).name,
-                shaper="htb" if kind == "htb" else "cake",
-                quantum_bytes=int(words.get("quantum", 0)),
-                steps=followed(rate, frame_bytes, direction.burst_bytes() or 0, end_ns),
-            )
-        )
+        if isinstance(rate, MovingRate) and cable is not None:
+            iface = topology.at(topology.bottleneck, cable).name
+            shapers.append(_shaper(topology.bottleneck, iface, rate, direction, end_ns))
+    if isinstance(link, Home):
+        for way, iface_ in (("down", home.ifb(topology, link)), ("up", topology.wan.name)):
+            at_home = home.direction(link, way, linux.base_rtt(state))
+            if at_home is not None and iface_ is not None and isinstance(at_home.rate, MovingRate):
+                shapers.append(_shaper(topology.wan.node, iface_, at_home.rate, at_home, end_ns))
     down, up = (_capacity(rate, link, index, end_ns) for index, rate in enumerate(rates))
-    if not (down or up):
+    if not (down or up or shapers):
         return None
     return MovingRates(shapers=tuple(shapers), down=down, up=up)
+
+
+def _shaper(node: str, iface: str, rate: MovingRate, direction: DirectionSpec, end_ns: int) -> MovingShaper:
+    kind = direction.shaper_kind()
+    assert kind in ("htb", "cake")  # narrows.spec has refused the others
+    return MovingShaper(
+        node=node,
+        iface=iface,
+        shaper="htb" if kind == "htb" else "cake",
+        quantum_bytes=int(shaper_words(direction).get("quantum", 0)),
+        steps=followed(
+            rate, direction.mtu_bytes + ETHERNET_HEADER_BYTES, direction.burst_bytes() or 0, end_ns
+        ),
+    )
 
 
 def told(link: Link) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from narrows.plan.expand import ResolvedRun
 from narrows.plan.files import with_files
 from narrows.plan.lowering import Lowering
-from narrows.plan.model import AfterItem, Command, Composite, TrafficItem, WithItem
+from narrows.plan.model import AfterItem, Command, TrafficItem, WithItem
 from narrows.plan.own_tools import lowered
 from narrows.plan.timing import Timetable
 from narrows.plan.topology import Topology
@@ -17,11 +17,9 @@ from narrows.spec.home import Home
 from narrows.spec.traffic import Traffic
 
 
-def lower(
-    run: ResolvedRun, topology: Topology, times: Timetable
-) -> tuple[tuple[TrafficItem, ...], tuple[Composite, ...], tuple[int, ...]]:
-    """All items of a run, each server before its client; which of them are one tool; and the ports whose
-    packets are to be ECT(1)."""
+def lower(run: ResolvedRun, topology: Topology, times: Timetable) -> tuple[tuple[TrafficItem, ...], Lowering]:
+    """All items of a run, each server before its client; and what else was learnt: which of them are one
+    tool, the ports whose packets are to be ECT(1), contents, settings of nodes."""
     state = Lowering(run, topology, times)
     # Ports that the experiment names are taken first, whatever the order.
     ordered = sorted(run.items.items(), key=lambda pair: pair[1].values.get("port") is None)
@@ -38,14 +36,17 @@ def lower(
     last = {each.id: each.parts[-1] for each in state.composites}
     items = [_with_references(each, last) for each in items]
     items = [with_files(each) if isinstance(each, Command) else each for each in items]
-    return tuple(items), tuple(state.composites), tuple(sorted(state.l4s_ports))
+    return tuple(items), state
 
 
 def _lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    hosts = len(state.run.link.members()) if isinstance(state.run.link, Home) else 1
+    link = state.run.link
+    hosts = len(link.members()) if isinstance(link, Home) else link["services"]
     if item["host"] > hosts:
-        have = f"the home has {hosts}" if isinstance(state.run.link, Home) else "only a Home has several"
-        item.fail(f"host={item['host']}, but {have}", "Home(hosts=…), or a smaller number")
+        have = f"the home has {hosts}" if isinstance(link, Home) else f"the link has nodes for {hosts}"
+        if hosts == 1 and not isinstance(link, Home):
+            have = "only a Home has several hosts, and a Link with services"
+        item.fail(f"host={item['host']}, but {have}", "Home(hosts=…), Link(services=…), or a smaller number")
     state.host = item["host"]
     return lowered(item, item_id, state)
 

@@ -20,7 +20,6 @@ from narrows.figures.side_by_side import (
     side_by_side,
     with_interval,
 )
-from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.headline import WHOLE, Quantity
 from narrows.runs.observed import Observed, label
 
@@ -130,7 +129,8 @@ def _changed(every: SideBySide, column: Column, change: Callable[[Observed, str,
 
 
 def _percent(run: Observed, direction: str, mbps: float) -> float:
-    return 100 * mbps * 1e6 / largest_goodput_bps(run.rate_bps(direction), run.link.mtu_bytes)
+    test = run.shown.get(direction)
+    return 100 * mbps * 1e6 / run.possible_bps(direction, None if test is None else test.window)
 
 
 def _above_base(run: Observed, _direction: str, latency_ms: float) -> float:

@@ -14,7 +14,6 @@ from narrows.figures.glitch_figure import run_glitches
 from narrows.figures.style import DIRECTION
 from narrows.metrics.latency.jitter import jitter
 from narrows.metrics.latency.working_latency import working_latency
-from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.distribution import Distribution, distribution
 from narrows.metrics.statistics.ecdf import weighted_quantile
@@ -78,9 +77,7 @@ def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: 
     steady = [coefficient_of_variation(r.test_throughput_bps(direction).value) for r in same]
     added = [working_latency(r.probe_rtt_ms(direction), r.probe_rtt_ms("idle")) for r in same]
     share = [
-        None
-        if t.rate_bps is None
-        else 100 * t.rate_bps / largest_goodput_bps(r.capacity_bps(direction, t.window), r.link.mtu_bytes)
+        None if t.rate_bps is None else 100 * t.rate_bps / r.possible_bps(direction, t.window)
         for r in same
         if (t := r.shown.get(direction)) is not None
     ]

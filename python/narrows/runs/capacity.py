@@ -1,20 +1,191 @@
-"""What a run's link carried in a time, by its plan: also where its rate moves or `link.at` changes it.
+"""What a run's link carried in a time, by its plan: also where its rate moves or `link.at` changes it, where
+two shapers stand in a row, where a shaper counts more than the frame, and where a bucket lets a burst pass.
 
-The plan is the truth: nothing measured is read here.
+The plan is the truth: nothing measured is read here but the packets that emptied a bucket.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from narrows.metrics.rate.bucket import bucket_levels
 from narrows.metrics.rate.capacity import mean_capacity_bps
-from narrows.plan.model import Plan
+from narrows.metrics.rate.utilisation import TCP_IPV4_HEADERS_BYTES, largest_goodput_bps
+from narrows.metrics.statistics.arrays import Floats
+from narrows.plan import wire
+from narrows.plan.model import HOME_HOP, ISP_HOP, Counted, LinkDirection, Plan
+from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
+
+Window = tuple[int, int]
+Steps = tuple[tuple[int, int], ...]
+"""Times in nanoseconds, each with the rate in bit/s from then on."""
 
 
-def capacity_bps(plan: Plan, direction: str, window: tuple[int, int] | None) -> float | None:
+def slower_hop(plan: Plan, direction: str) -> str | None:
+    """Of a Home, the place of the slower of the two shapers in a row; None: there is one place only."""
+    if plan.link.home is None:
+        return None
+    home, isp = _at_home(plan, direction), _set_bps(plan, direction)
+    own = None if home is None else home.rate_bps
+    return HOME_HOP if own is not None and (isp is None or own < isp) else ISP_HOP
+
+
+def shaper(plan: Plan, direction: str) -> LinkDirection:
+    """The direction of the link that limits it: of a Home, that of the slower shaper."""
+    home = _at_home(plan, direction)
+    return home if home is not None and slower_hop(plan, direction) == HOME_HOP else _of(plan, direction)
+
+
+def rate_steps(plan: Plan, direction: str) -> Steps:
+    """The rate of the slowest shaper over time; empty where nothing shapes."""
+    rate, home = _set_bps(plan, direction), _at_home(plan, direction)
+    moving = () if plan.moving is None else plan.moving.down if direction == "down" else plan.moving.up
+    found = tuple((step.at_ns, step.rate_bps) for step in moving)
+    if not found and rate is not None:
+        found = ((0, rate),)
+    at_home = None if home is None else home.rate_bps
+    if not found:
+        return () if at_home is None else ((0, at_home),)
+    return found if at_home is None else tuple((at, min(bps, at_home)) for at, bps in found)
+
+
+def given_bits(steps: Steps, t_ns: Floats) -> Floats:
+    """The bits that the rate gave from 0 until each time in nanoseconds."""
+    at, bps = (np.array(column, dtype=np.float64) for column in zip(*steps, strict=True))
+    at[0] = 0.0
+    whole = np.concatenate(([0.0], np.cumsum(np.diff(at) * bps[:-1])))
+    place = np.maximum(np.searchsorted(at, t_ns, side="right") - 1, 0)
+    found: Floats = (whole[place] + (t_ns - at[place]) * bps[place]) / 1e9
+    return found
+
+
+def capacity_bps(plan: Plan, direction: str, window: Window | None) -> float | None:
     """The mean rate of the link in a direction within a window in nanoseconds, or its first rate where no
     window is known; None where nothing shapes."""
-    rate = plan.link.rate_down_bps if direction == "down" else plan.link.rate_up_bps
-    moving = plan.moving
-    truth = () if moving is None else moving.down if direction == "down" else moving.up
-    if not truth or window is None:
-        return None if rate is None else float(rate)
-    return mean_capacity_bps([(step.at_ns, step.rate_bps) for step in truth], window)
+    steps = rate_steps(plan, direction)
+    if not steps:
+        return None
+    return float(steps[0][1]) if window is None else mean_capacity_bps(steps, window)
+
+
+def possible_goodput_bps(plan: Plan, direction: str, window: Window | None) -> float | None:
+    """The TCP payload that full packets could have had in a window, in bit/s; None where nothing shapes or
+    the link was down throughout."""
+    rate = capacity_bps(plan, direction, window)
+    return goodput_of(plan, direction, rate) if rate else None
+
+
+def goodput_of(plan: Plan, direction: str, rate_bps: float) -> float:
+    """TCP payload of full packets at a rate of the shaper, by what it counts of them."""
+    mtu = plan.link.mtu_bytes
+    counted = wire.counted_bytes(_counted(plan, direction), mtu)
+    return largest_goodput_bps(rate_bps, mtu, TCP_IPV4_HEADERS_BYTES, counted - mtu)
+
+
+def payload_of_ip(plan: Plan, direction: str, packet_bytes: int | None = None) -> float:
+    """TCP payload that full packets would carry in the time that an IP byte takes on the link, of packets of
+    this length (None: full ones)."""
+    mtu = plan.link.mtu_bytes
+    length = mtu if packet_bytes is None else min(packet_bytes, mtu)
+    counted = _counted(plan, direction)
+    time = wire.counted_bytes(counted, length) / wire.counted_bytes(counted, mtu)
+    return time * (mtu - TCP_IPV4_HEADERS_BYTES) / length
+
+
+def counted_bytes(plan: Plan, direction: str, frames: NDArray[np.int64]) -> Floats:
+    """What the shaper counts of frames of these lengths (with the Ethernet header)."""
+    counted = _counted(plan, direction)
+    if counted == wire.FRAME:
+        return frames.astype(np.float64)
+    different, place = np.unique(frames, return_inverse=True)
+    sizes = [wire.counted_bytes(counted, int(length) - ETHERNET_HEADER_BYTES) for length in different]
+    return np.asarray(sizes, dtype=np.float64)[place]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What a direction could carry in some spans: bits as its shaper counts them, and how much of that was
+    in the bucket when a span began."""
+
+    bits: float
+    of_bucket: float
+
+
+def could_carry(
+    plan: Plan, direction: str, spans: Sequence[Window], t_ns: Floats, counted: Floats
+) -> Carried | None:
+    """All that could pass in these spans; None where nothing shapes. Packets are all that left, in order of
+    time, as the shaper counts them."""
+    steps = rate_steps(plan, direction)
+    if not steps:
+        return None
+    levels = _levels(plan, direction, [start for start, _ in spans], steps, t_ns, counted)
+    line = plan.link.line_rate_bps
+    bits = of_bucket = 0.0
+    for (start, stop), level in zip(spans, levels, strict=True):
+        seconds = (stop - start) / 1e9
+        by_rate = mean_capacity_bps(steps, (start, stop)) * seconds
+        burst = 8.0 * level
+        if line is not None:
+            burst = min(burst, max(0.0, line * seconds - by_rate))
+        bits += by_rate + burst
+        of_bucket += burst
+    return Carried(bits, of_bucket)
+
+
+def base_delay_steps(plan: Plan) -> Steps:
+    """How much longer than at the start the base RTT is over time, in nanoseconds; empty: never."""
+    ways = (plan.link.down, plan.link.up)
+    times = sorted({change.at_ns for way in ways for change in way.changes})
+    found = []
+    for at in times:
+        more = 0
+        for way in ways:
+            now = [change.delay_ns for change in way.changes if change.at_ns <= at]
+            more += now[-1] - way.delay_ns if now else 0
+        found.append((at, more))
+    return tuple(found) if any(more for _, more in found) else ()
+
+
+def base_delay_ns(plan: Plan, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """`base_delay_steps` at these times."""
+    steps = base_delay_steps(plan)
+    if not steps:
+        return np.zeros(t_ns.shape, dtype=np.int64)
+    at, more = (np.array(column, dtype=np.int64) for column in zip((-(1 << 62), 0), *steps, strict=True))
+    found: NDArray[np.int64] = more[np.searchsorted(at, t_ns, side="right") - 1]
+    return found
+
+
+def _levels(
+    plan: Plan, direction: str, at_ns: Sequence[int], steps: Steps, t_ns: Floats, counted: Floats
+) -> list[float]:
+    """What the bucket held at these times, in bytes: 0 where the shaper has none of more than a packet."""
+    way = shaper(plan, direction)
+    depths = [depth for depth in (way.burst_bytes, way.cburst_bytes) if depth is not None]
+    if not depths:
+        return [0.0] * len(at_ns)
+    return bucket_levels(
+        min(depths), t_ns, counted, lambda t: given_bits(steps, t) / 8.0, [float(at) for at in at_ns]
+    )
+
+
+def _counted(plan: Plan, direction: str) -> Counted:
+    return shaper(plan, direction).counted or wire.FRAME
+
+
+def _of(plan: Plan, direction: str) -> LinkDirection:
+    return plan.link.down if direction == "down" else plan.link.up
+
+
+def _set_bps(plan: Plan, direction: str) -> int | None:
+    return plan.link.rate_down_bps if direction == "down" else plan.link.rate_up_bps
+
+
+def _at_home(plan: Plan, direction: str) -> LinkDirection | None:
+    home = plan.link.home
+    return None if home is None else home.down if direction == "down" else home.up

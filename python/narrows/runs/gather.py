@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
+from narrows.metrics.statistics.arrays import Floats
 from narrows.plan.model import Plan, TrafficItem
 from narrows.runs.loaders import loaders
 from narrows.runs.observed import (
@@ -207,6 +208,12 @@ def _hop_rows(frame: pl.DataFrame, hop: str, direction: str) -> pl.DataFrame:
     )
 
 
+def _histogram(rows: pl.DataFrame) -> tuple[Floats, Floats]:
+    """Upper edges in ms, packets."""
+    edges = rows["upper_ns"].cast(pl.Float64).to_numpy() / NS_PER_MS
+    return edges, rows["packets"].cast(pl.Float64).to_numpy()
+
+
 def _truth(tables: RunTables, hop: str, direction: str) -> QueueTruth | None:
     rows = _hop_rows(tables.samples, hop, direction)
     if rows.is_empty():
@@ -217,18 +224,20 @@ def _truth(tables: RunTables, hop: str, direction: str) -> QueueTruth | None:
         for source in rate["source"].unique().sort()
     }
     own = rows.filter(pl.col("source") == hop)
-    histogram = tables.sojourn.filter(
-        (pl.col("hop") == hop) & (pl.col("direction") == direction) & pl.col("item").is_null()
-    ).sort("upper_ns")
+    here = tables.sojourn.filter((pl.col("hop") == hop) & (pl.col("direction") == direction))
+    histogram = here.filter(pl.col("item").is_null()).sort("upper_ns")
+    items = here["item"].drop_nulls().unique().sort()
     return QueueTruth(
         hop=hop,
         direction=direction,
         throughput_bps=throughput,
-        sojourn_ms=histogram["upper_ns"].cast(pl.Float64).to_numpy() / NS_PER_MS,
-        sojourn_packets=histogram["packets"].cast(pl.Float64).to_numpy(),
+        sojourn_ms=_histogram(histogram)[0],
+        sojourn_packets=_histogram(histogram)[1],
         sojourn_p50_ms=_series(own.filter(pl.col("series") == "sojourn_p50_10ms"), NS_PER_MS),
         sojourn_p99_ms=_series(own.filter(pl.col("series") == "sojourn_p99_10ms"), NS_PER_MS),
+        drops=_series(own.filter(pl.col("series") == "drops_10ms")),
         departed_packets=_value(tables.metrics, hop, direction, "tap_departed"),
         dropped_packets=_value(tables.metrics, hop, direction, "tap_dropped"),
         marked_packets=_value(tables.metrics, hop, direction, "tap_marked"),
+        sojourn_of={item: _histogram(here.filter(pl.col("item") == item).sort("upper_ns")) for item in items},
     )

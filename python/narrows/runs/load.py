@@ -39,7 +39,7 @@ def load(directory: Path) -> list[Observed]:
         plan = read_plan(folder)
         if run_id in whole:
             run = gather(_tables(folder, plan, manifest, light=True), _again(folder, plan, manifest))
-            runs.append(replace(run, read_many=reader(folder, plan)))
+            runs.append(replace(run, read_many=reader(folder, plan), folder=folder))
         else:
             runs.append(failed(manifest, plan))
     return runs

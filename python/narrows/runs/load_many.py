@@ -14,6 +14,7 @@ import polars as pl
 
 from narrows.engine import layout
 from narrows.plan.model import Plan, TcpBulk, UntilSettled
+from narrows.runs.capacity import possible_goodput_bps
 from narrows.runs.flow_case import limit_bytes
 from narrows.runs.flows_sampled import Sampled, Sender, flows_sampled
 from narrows.runs.many_flows import FlowTables, ManyFlows, Settling, many_flows
@@ -71,6 +72,7 @@ def _tables(folder: Path, plan: Plan, known: Sampled) -> FlowTables:
         drops=_drops(folder, hop.hop) if hop is not None and kept else None,
         levels=_levels(folder, hop.hop) if hop is not None and hop.tap == "drops" else None,
         rate_bps=link.rate_down_bps,
+        possible_bps=lambda window: possible_goodput_bps(plan, "down", window),
         mtu_bytes=link.mtu_bytes,
         limit_bytes=limit_bytes(link),
         base_rtt_ns=nodes,

@@ -20,6 +20,7 @@ flows). What they do not hold is None.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -75,6 +76,8 @@ class FlowTables:
     base_rtt_ns: dict[str, int]
     """By sender node."""
     settling: Settling | None = None
+    possible_bps: Callable[[tuple[int, int]], float | None] | None = None
+    """The goodput that full packets could have had in a window, where the rate moves; None: by `rate_bps`."""
 
 
 @dataclass(frozen=True)
@@ -295,7 +298,10 @@ def _utilisation(flows: pl.DataFrame, tables: FlowTables, start_ns: int, stop_ns
     if tables.rate_bps is None:
         return None
     goodput = float(flows["bytes_acked"].sum()) * 8e9 / (stop_ns - start_ns)
-    return utilisation(goodput, largest_goodput_bps(tables.rate_bps, tables.mtu_bytes))
+    if tables.possible_bps is None:
+        return utilisation(goodput, largest_goodput_bps(tables.rate_bps, tables.mtu_bytes))
+    possible = tables.possible_bps((start_ns, stop_ns))
+    return None if possible is None else utilisation(goodput, possible)
 
 
 def _occupancy(tables: FlowTables, start_ns: int, stop_ns: int) -> float | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.tail import Tail
 from narrows.plan.model import Command, IcmpEcho, LinkSummary, Plan, TcpBulk, TrafficItem, UdpProbe
-from narrows.runs.capacity import capacity_bps
+from narrows.runs.capacity import capacity_bps, goodput_of
 from narrows.runs.many_flows import ManyFlows
 from narrows.tools import reading, registry
 
@@ -112,9 +113,13 @@ class QueueTruth:
     sojourn_packets: Floats
     sojourn_p50_ms: Series
     sojourn_p99_ms: Series
+    drops: Series
+    """Packets dropped in each 10 ms."""
     departed_packets: float | None
     dropped_packets: float | None
     marked_packets: float | None
+    sojourn_of: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
+    """The same histogram of each traffic item's own packets: upper edges in ms, packets."""
 
 
 class Quantities(Protocol):
@@ -162,6 +167,8 @@ class Observed:
     warnings: Sequence[str] = ()
     figures: Mapping[tuple[str, str | None, str], float] = field(default_factory=dict)
     """What tools and tap say of the whole run (table `metrics`): source, direction and name → value."""
+    folder: Path | None = None
+    """Where the run's files lie; None of a shard, which has none."""
     read_many: Callable[[], ManyFlows | None] | None = None
     """Works out what many flows did; None where the run had no flow tap."""
 
@@ -229,6 +236,11 @@ class Observed:
         """What the bottleneck carried in a time, on average; the same as `rate_bps` unless its rate moves."""
         rate = capacity_bps(self.plan, direction, window)
         return rate or self.rate_bps(direction)
+
+    def possible_bps(self, direction: str, window: tuple[int, int] | None) -> float:
+        """The TCP payload that full packets could have had in a time, on average, by what the bottleneck's
+        shaper counts of them."""
+        return goodput_of(self.plan, direction, self.capacity_bps(direction, window))
 
     @property
     def queue(self) -> str:

@@ -18,12 +18,12 @@ from narrows.metrics.latency.glitches import Glitches, glitches
 from narrows.metrics.latency.working_latency import working_latency
 from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.metrics.statistics.tail import Tail, upper_tail
+from narrows.runs import queue_numbers, trial
 from narrows.runs.observed import DIRECTIONS, NS_PER_S, Observed, is_background, is_probe
+from narrows.spec.pairs import PAIR
 
 SETTLING_NS = 1_000_000_000
 """The first second of a test's bins is its slow start."""
-LOADED_AFTER_S = 3.0
-"""So much of a load's beginning is left out of what a probe met under it."""
 TAIL_SHARE = 0.05
 """Of samples under load a shard keeps the largest: enough for a pooled 99th percentile."""
 IDLE = "idle"
@@ -31,7 +31,14 @@ IDLE = "idle"
 FIGURES = (
     "capacity_test_throughput_bps", "ndt7_throughput_bps", "iperf3_goodput_bps",
     "capacity_test_retransmission_ratio", "ndt7_retransmission_ratio", "iperf3_retransmits",
-    "iperf3_loss_ratio", "rpm", "tap_arrived", "sojourn_p50_ms",
+    "iperf3_loss_ratio", "rpm", "tap_arrived", "sojourn_p50_ms", "sojourn_p95_ms", "sojourn_p99_ms",
+    "bulk_goodput_bps", "rrul_tcp_sum_bps",
+    # of trials of services
+    "tap_dropped", "video_mean_rung_bps", "video_switches", "video_stalls", "video_stalled_ms",
+    "video_start_ms", "video_frames", "video_frames_dropped", "video_top_rung_playable",
+    "browser_processes_gone",
+    "page_load_ms", "page_visual_ms", "page_first_paint_ms", "page_last_byte_ms", "call_height",
+    "call_frame_rate", "call_freezes_per_min", "call_cpu_limited_s",
 )  # fmt: skip
 
 
@@ -65,6 +72,12 @@ def directions(run: Observed) -> Iterable[str]:
 
 def _phases(run: Observed) -> Iterable[str]:
     return (IDLE, *(way for way in DIRECTIONS if way in run.shown)) if run.probes else ()
+
+
+def _met(run: Observed) -> Iterator[str]:
+    """The services of a trial."""
+    if PAIR in run.key:
+        yield from (item.id for item in trial.foreground(run.plan))
 
 
 def _loads(run: Observed) -> Iterator[str]:
@@ -134,7 +147,7 @@ def _loaded(share: float) -> Callable[[Observed, str], float | None]:
         found = run.probes.get(probe)
         if found is None or item.get("start_ns") is None or item.get("end_ns") is None:
             return None
-        window = (int(item["start_ns"] + LOADED_AFTER_S * NS_PER_S), int(item["end_ns"]))
+        window = (int(item["start_ns"] + queue_numbers.LOADED_AFTER_S * NS_PER_S), int(item["end_ns"]))
         rtt = found.rtt_ms.within(window).value
         known = rtt[~np.isnan(rtt)]
         return float(np.quantile(known, share)) if known.size else None
@@ -163,9 +176,18 @@ NUMBERS: dict[str, Number] = {
     "probe_spikes_per_minute": Number("1/min", directions, _per_minute(lost_counts=False)),
     "probe_loss_ratio": Number("1", directions, _lost),
     "probe_working_latency_ms": Number("ms", directions, _working),
+    "loaded_rtt_p5_ms": Number("ms", _loads, _loaded(0.05)),
     "loaded_rtt_p50_ms": Number("ms", _loads, _loaded(0.5)),
     "loaded_rtt_p95_ms": Number("ms", _loads, _loaded(0.95)),
     "loaded_rtt_p99_ms": Number("ms", _loads, _loaded(0.99)),
+    "standing_p50_ms": Number("ms", queue_numbers.places, queue_numbers.standing(0.5)),
+    "standing_p95_ms": Number("ms", queue_numbers.places, queue_numbers.standing(0.95)),
+    "drained_ms": Number("ms", queue_numbers.places, queue_numbers.drained),
+    "dropped_near_peak_share": Number("1", queue_numbers.places, queue_numbers.dropped_near_peak),
+    "largest_10ms_bps": Number("bit/s", queue_numbers.places, queue_numbers.largest_10ms),
+    "dropped_at_changes": Number("packets", queue_numbers.places, queue_numbers.dropped_at_changes),
+    trial.RATE: Number("bit/s", _met, trial.settled_rate),
+    trial.LATE: Number("1", _met, trial.late_share),
 }
 """docs/data.md says in words what each is. Spikes are the glitches that are no lost probe; `test_variation`
 is the coefficient of variation of the test's own 10 ms bins at the bottleneck."""

@@ -8,9 +8,11 @@ Rows of source "truth" are what readings are held against:
 
 - `queue_delay_*` of series "own", "third party": sojourn in the loaded direction (that quantile) plus the
   median sojourn in the other direction, of that item's packets; the other direction hardly queues unless
-  something loads it;
-- `capacity_left` of series "cross traffic": what the rate leaves after what all others sent through the
-  bottleneck, as TCP payload in full packets; never below 0.
+  something loads it. Where `link.at` changes the base RTT, each packet's delay has what the base RTT was
+  longer then than at the start (where calibration measured it);
+- `capacity_left` of series "cross traffic": what the rate while the tool loaded, and the shaper's bucket when
+  it began, leave after what all others sent through the bottleneck, as TCP payload in full packets by what
+  the shaper counts of them; never below 0.
 
 Pure: tables in, table out. A direction that the tool did not load has no rows.
 """
@@ -28,14 +30,13 @@ from numpy.typing import NDArray
 from narrows.metrics.rate.utilisation import (
     ETHERNET_HEADER_BYTES,
     TCP_IPV4_HEADERS_BYTES,
-    largest_goodput_bps,
 )
 from narrows.metrics.statistics.arrays import Floats, ascends
 from narrows.plan.model import Plan
 from narrows.runs.any_latency import Delays, Value, latency_values, rpm_values
 from narrows.runs.any_throughput import request_values, throughput_values
 from narrows.runs.any_whole import aim_values, rrul_values, stability_values
-from narrows.runs.capacity import capacity_bps
+from narrows.runs.capacity import base_delay_ns, could_carry, counted_bytes, goodput_of, rate_steps
 from narrows.runs.observed import DIRECTIONS, is_probe
 from narrows.runs.scored_run import (
     DATA_BYTES,
@@ -121,7 +122,7 @@ class _Run:
             mine = self._of(way, OWN)
             if mine:
                 own[way] = _joined([m.t_ns for m in mine]), _joined([m.bytes for m in mine])
-        self.loads = load_spans(own, plan.link)
+        self.loads = load_spans(own, {way: rate_steps(plan, way) for way in DIRECTIONS})
         self._known: dict[str, _Sent] = {}
         self.begins = min((load.start_ns for load in self.loads.values()), default=None)
 
@@ -249,8 +250,8 @@ class _Run:
 
     def _truth(self, direction: str, load: Load) -> Iterator[tuple[str, str, Value]]:
         for party in PARTIES:
-            ways = {way: self._sojourns_ms(party, way, load) for way in DIRECTIONS}
-            forth, back = ways[direction], ways[DIRECTIONS[1 - DIRECTIONS.index(direction)]]
+            forth = self._sojourns_ms(party, direction, load, above=True)
+            back = self._sojourns_ms(party, DIRECTIONS[1 - DIRECTIONS.index(direction)], load)
             if forth.size < 2:
                 continue
             other = float(np.median(back)) if back.size else 0.0
@@ -274,18 +275,30 @@ class _Run:
         version = "narrows: tap, both directions, whole test"
         yield TRUTH, OWN, Value("cost_bytes", version, total, "bytes", count)
 
-    def _sojourns_ms(self, party: str, direction: str, load: Load) -> Floats:
-        parts = [load.those(rows.t_ns, rows.sojourn_ns) / 1e6 for rows in self._of(direction, party)]
+    def _sojourns_ms(self, party: str, direction: str, load: Load, *, above: bool = False) -> Floats:
+        """Of a party's packets; `above`: with what the base RTT was longer then than at the start."""
+        parts = []
+        for rows in self._of(direction, party):
+            delay = rows.sojourn_ns + base_delay_ns(self.plan, rows.t_ns) if above else rows.sojourn_ns
+            parts.append(load.those(rows.t_ns, delay) / 1e6)
         return _joined(parts) if parts else np.zeros(0)
 
     def _capacity_left(self, direction: str, load: Load) -> Value:
-        rate_bps = capacity_bps(self.plan, direction, load.window)
-        version = "narrows: rate - all others' throughput, as TCP payload"
-        if not rate_bps:  # nothing shapes, or an outage throughout
+        version = "narrows: rate and bucket - all others' packets as the shaper counts them, as TCP payload"
+        every = self._of(direction, *PARTIES)
+        t_ns = _joined([rows.t_ns for rows in every]) if every else np.zeros(0, dtype=np.int64)
+        size = _joined([rows.bytes for rows in every]) if every else t_ns
+        order = np.argsort(t_ns, kind="stable")
+        could = could_carry(
+            self.plan, direction, load.spans, t_ns[order].astype(np.float64),
+            counted_bytes(self.plan, direction, size[order]),
+        )  # fmt: skip
+        if could is None or not could.bits:  # nothing shapes, or an outage throughout
             return Value("capacity_left", version, None, "bit/s", 0)
         others = [load.those(rows.t_ns, rows.bytes) for rows in self._of(direction, THIRD, CROSS)]
-        taken_bps = float(sum(part.sum() for part in others)) * 8e9 / (load.window[1] - load.window[0])
-        left = max(0.0, 1.0 - taken_bps / rate_bps) * largest_goodput_bps(rate_bps, self.plan.link.mtu_bytes)
+        taken = 8.0 * float(sum(counted_bytes(self.plan, direction, part).sum() for part in others))
+        seconds = (load.window[1] - load.window[0]) / 1e9
+        left = goodput_of(self.plan, direction, could.bits / seconds) * max(0.0, 1.0 - taken / could.bits)
         return Value("capacity_left", version, left, "bit/s", sum(part.size for part in others))
 
 

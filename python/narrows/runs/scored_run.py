@@ -1,11 +1,12 @@
 """Which packets are the tool's own, and when it loaded the link each way.
 
 A direction is loaded in a tenth of a second in which the tool's own packets of data size (500 bytes and more:
-acknowledgements and pings are smaller) took at least 1 % of that direction's rate and 10 % of what they took
-in the busiest one (a speed test's own messages are no load), and in a pause of less than a second between
-two such. So a tool that loads one way after the other is loaded at two times that do not overlap, one that
-loads both at once at two that do, and one that goes to and fro (Cloudflare's) in several spans each way,
-without knowing which tool it is. Longer pauses are left out: what the queue did then is no truth of a load.
+acknowledgements and pings are smaller) took at least 1 % of the rate that the direction had then, and 10 % of
+the share of the rate that they took in the busiest one (a speed test's own messages are no load), and in a
+pause of less than a second between two such. A share above 1, of a bucket that lets a burst pass, is 1.
+So a tool that loads one way after the other is loaded at two times that do not overlap, one that loads both
+at once at two that do, and one that goes to and fro (Cloudflare's) in several spans each way, without knowing
+which tool it is. Longer pauses are left out: what the queue did then is no truth of a load.
 
 The reach of this rule: a tool that a competitor holds below 1 % of the rate has no window.
 """
@@ -21,7 +22,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from narrows.metrics.statistics.arrays import Floats, ascends
-from narrows.plan.model import HOME_HOP, ISP_HOP, LinkSummary, Plan
+from narrows.plan.model import Plan
+from narrows.runs.capacity import Steps, given_bits, slower_hop
 from narrows.runs.observed import DIRECTIONS
 
 DATA_BYTES = 500
@@ -74,8 +76,9 @@ def own_items(plan: Plan, test: str) -> list[str]:
     return [i.id for i in plan.traffic if i.item == test]
 
 
-def load_spans(own: Mapping[str, tuple[Integers, Integers]], link: LinkSummary) -> dict[str, Load]:
-    """The load of each direction that was loaded; `own`: times and bytes of the tool's own departures."""
+def load_spans(own: Mapping[str, tuple[Integers, Integers]], rates: Mapping[str, Steps]) -> dict[str, Load]:
+    """The load of each direction that was loaded; `own`: times and bytes of the tool's own departures;
+    `rates`: the steps of each direction's rate, none where nothing shapes."""
     found: dict[str, Load] = {}
     for direction in DIRECTIONS:
         t_ns, size = own.get(direction, (np.zeros(0, dtype=np.int64),) * 2)
@@ -88,14 +91,26 @@ def load_spans(own: Mapping[str, tuple[Integers, Integers]], link: LinkSummary) 
         first, last = (int(t) // BIN_NS for t in t_ns[[0, -1]])
         cuts = np.searchsorted(t_ns, np.arange(first, last + 2) * BIN_NS)
         bins = np.diff(np.concatenate(([0], np.cumsum(data)))[cuts])
-        rate_bps = link.rate_down_bps if direction == "down" else link.rate_up_bps
-        least = 0.0 if rate_bps is None else rate_bps / 8e9 * BIN_NS * LOADED_SHARE
-        loaded = first + np.flatnonzero((bins > 0) & (bins >= least) & (bins >= OF_BUSIEST * bins.max()))
+        used = _used(bins, first, rates.get(direction, ()))
+        busiest = min(1.0, float(used.max())) if rates.get(direction) else float(used.max())
+        least = LOADED_SHARE if rates.get(direction) else 0.0
+        loaded = first + np.flatnonzero((bins > 0) & (used >= least) & (used >= OF_BUSIEST * busiest))
         if loaded.size:
             breaks = np.flatnonzero(np.diff(loaded) > PAUSE_NS // BIN_NS) + 1
             spans = [(part[0] * BIN_NS, (part[-1] + 1) * BIN_NS) for part in np.split(loaded, breaks)]
             found[direction] = Load(tuple((int(start), int(stop)) for start, stop in spans))
     return found
+
+
+def _used(bins: Integers, first: int, rate: Steps) -> Floats:
+    """What the packets of each bin took of the rate there was; bytes where nothing shapes. Of an outage it is
+    without end: what passes then takes all there is."""
+    if not rate:
+        return bins.astype(np.float64)
+    edges = (first + np.arange(bins.size + 1, dtype=np.float64)) * BIN_NS
+    could = np.diff(given_bits(rate, edges)) / 8.0
+    used: Floats = np.divide(bins, could, out=np.full(bins.shape, np.inf), where=could > 0)
+    return np.where(bins > 0, used, 0.0)
 
 
 @dataclass(frozen=True)
@@ -111,15 +126,12 @@ class Packets:
 
 def meant(plan: Plan, queue: pl.DataFrame) -> pl.DataFrame:
     """The rows of the bottleneck: of a Home, in each direction, those of the slower of its two shapers."""
-    home, link = plan.link.home, plan.link
-    if home is None:
+    if plan.link.home is None:
         return queue
     slower = pl.lit(False)
-    for way, at_home, isp in (("down", home.down, link.rate_down_bps), ("up", home.up, link.rate_up_bps)):
-        own = None if at_home is None else at_home.rate_bps
-        hop = HOME_HOP if own is not None and (isp is None or own < isp) else ISP_HOP
-        text = [pl.col(name).cast(pl.String) for name in ("hop", "direction")]
-        slower = slower | ((text[0] == hop) & (text[1] == way))
+    text = [pl.col(name).cast(pl.String) for name in ("hop", "direction")]
+    for way in DIRECTIONS:
+        slower = slower | ((text[0] == slower_hop(plan, way)) & (text[1] == way))
     return queue.filter(slower)
 
 

@@ -10,12 +10,15 @@ from typing import Any
 
 from narrows.spec.axis import axis
 from narrows.spec.dumbbell import Dumbbell, pair
+from narrows.spec.follow import follow
 from narrows.spec.home import Home, home_router, host
 from narrows.spec.link import Link
 from narrows.spec.moving_rate import leo, lte_drive, outage, sine, square
 from narrows.spec.observe import capture, ci, flow_tap, machine, repeat, sample, tap
 from narrows.spec.own_tool import tool
+from narrows.spec.pairs import pairs
 from narrows.spec.parsers import Bdp, own_cca
+from narrows.spec.path_profile import profile
 from narrows.spec.profiles import access
 from narrows.spec.queues import (
     bfifo,
@@ -39,6 +42,7 @@ from narrows.spec.queues import (
     sfq,
 )
 from narrows.spec.shapers import htb, no_shaper, own_shaper, policer, tbf
+from narrows.spec.span import between
 from narrows.spec.trace import trace
 from narrows.spec.traffic import after, with_
 from narrows.spec.under_test import under_test
@@ -65,6 +69,7 @@ __all__ = [
     "after",
     "axis",
     "bdp",
+    "between",
     "bfifo",
     "cake",
     "capture",
@@ -74,6 +79,7 @@ __all__ = [
     "docsis_pie",
     "dualpi2",
     "flow_tap",
+    "follow",
     "fq",
     "fq_codel",
     "fq_pie",
@@ -90,6 +96,7 @@ __all__ = [
     "own_qdisc",
     "own_shaper",
     "pair",
+    "pairs",
     "pfifo",
     "pfifo_fast",
     "pfifo_head_drop",
@@ -97,6 +104,7 @@ __all__ = [
     "ping",
     "policer",
     "prio",
+    "profile",
     "red",
     "repeat",
     "sample",

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from narrows.errors import SpecError, UnitError
+from narrows.spec.span import Span
 from narrows.spec.where import caller
 from narrows.units import Duration, Rate, Size
 
@@ -25,10 +26,12 @@ created_axes: list[Axis] = []
 class Axis:
     """A named sweep: `axis("rate", ["100 Mbit/s", "1 Gbit/s"])`."""
 
-    def __init__(self, name: str, values: Mapping[str, Any], where: str) -> None:
+    def __init__(self, name: str, values: Mapping[str, Any], where: str, span: Span | None = None) -> None:
         self.name = name
         self.values = dict(values)
         self.where = where
+        self.span = span
+        """What the values are between; None for an axis that lists them all."""
         self.order = next(_order)
         created_axes.append(self)
 
@@ -54,8 +57,8 @@ class Axis:
         )
 
 
-def axis(name: str, values: Iterable[Any] | Mapping[str, Any]) -> Any:
-    """Sweep over `values`: a list, whose labels are made from the values, or `{label: value}`.
+def axis(name: str, values: Iterable[Any] | Mapping[str, Any] | Span) -> Any:
+    """Sweep over `values`: a list, whose labels are made from the values, `{label: value}`, or `between(…)`.
 
     None as a value means "absent": no traffic, no option.
     """
@@ -68,6 +71,9 @@ def axis(name: str, values: Iterable[Any] | Mapping[str, Any]) -> Any:
         )
     if name == SEED:
         raise SpecError("the axis seed is made by repeat()", where=where, remedy="repetitions = repeat(10)")
+    span = values if isinstance(values, Span) else None
+    if isinstance(values, Span):
+        values = values.values()
     if isinstance(values, (str, bytes)) or not isinstance(values, (Mapping, Iterable)):
         raise SpecError(f"axis {name}: {values!r} is not a list of values", where=where)
     if isinstance(values, Mapping):
@@ -85,7 +91,7 @@ def axis(name: str, values: Iterable[Any] | Mapping[str, Any]) -> Any:
             labelled[_checked_label(name, label, where)] = value
     if not labelled:
         raise SpecError(f"axis {name} has no values: there would be no runs", where=where)
-    return Axis(name, labelled, where)
+    return Axis(name, labelled, where, span)
 
 
 def _checked_label(name: str, label: object, where: str) -> str:

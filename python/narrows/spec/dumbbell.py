@@ -26,7 +26,7 @@ NO_DELAY = "bare"
 """What a pair without a base RTT is called: a label cannot be empty, and the path still has some RTT."""
 NOT_HERE = (
     "rate_up", "queue_up", "shaper_up", "base_rtt", "delay_down", "delay_up", "jitter", "jitter_up", "loss",
-    "loss_up", "line_rate",
+    "loss_up", "line_rate", "services",
 )  # fmt: skip
 """Options of a Link that a Dumbbell has not."""
 

@@ -17,7 +17,7 @@ from narrows.spec.link import Link
 from narrows.spec.moving_rate import MovingRate
 from narrows.spec.parsers import Wrong
 from narrows.spec.queues import Qdisc, cake
-from narrows.spec.shapers import Shaper, no_shaper, own_shaper
+from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper
 from narrows.units import Duration, Rate
 
 Time = str | Duration
@@ -55,13 +55,13 @@ _PLAIN = host()
 
 class home_router(SpecObject):
     """The home router's queues. A queue that shapes itself (CAKE) or is shaped (HTB) to `share` of the ISP's
-    rate, unless it is given a rate."""
+    rate, unless it is given a rate. A rate that moves is that of an oracle: `ingress_rate=follow(rate)`."""
 
     egress: Qdisc | None = option(p.optional(instance(Qdisc)), default=None, doc="on the WAN interface")
     ingress: Qdisc | None = option(p.optional(instance(Qdisc)), default=None, doc="on an IFB")
     share: str = option(p.percent, default="95 %", doc="of the ISP's rate")
-    egress_rate: Speed = option(p.optional(p.rate), default=None, doc="default: share of the ISP's")
-    ingress_rate: Speed = option(p.optional(p.rate), default=None)
+    egress_rate: Speed = option(p.optional(p.link_rate), default=None, doc="default: share of the ISP's")
+    ingress_rate: Speed = option(p.optional(p.link_rate), default=None)
     egress_shaper: Shaper | None = option(p.optional(instance(Shaper)), default=None)
     ingress_shaper: Shaper | None = option(p.optional(instance(Shaper)), default=None)
     ifb: str | None = option(p.optional(_interface), default=None, doc="default: ifb4 and the WAN interface")
@@ -76,8 +76,8 @@ class home_router(SpecObject):
                     if name in self.given:
                         self.fail(f"{name} is given, but there is no {way} queue", f"add {way}=cake()")
                 continue
-            if isinstance(rate, MovingRate):
-                self.fail(f"{way}_rate moves, but a home router's rate is set once", "a fixed rate")
+            if isinstance(rate, MovingRate) and not self._can_move(queue, shaper):
+                self.fail(f"{way}_rate moves, which only CAKE by itself and HTB can follow", f"{way}=cake()")
             if isinstance(shaper, own_shaper) and not queue.can_shape:
                 self.fail(f"{queue.label()} cannot shape by itself", f"use {way}_shaper=htb(), or cake()")
             if isinstance(shaper, no_shaper) and rate is not None:
@@ -86,6 +86,12 @@ class home_router(SpecObject):
                 self.fail(f"{way}_rate and cake's bandwidth say the same twice", "give one of them")
         if "ifb" in self.given and self["ingress"] is None:
             self.fail("ifb is given, but there is no ingress queue", "add ingress=cake(ingress=True)")
+
+    @staticmethod
+    def _can_move(queue: Qdisc, shaper: Shaper | None) -> bool:
+        if shaper is None or isinstance(shaper, own_shaper):
+            return isinstance(queue, cake) or not queue.can_shape
+        return isinstance(shaper, htb)
 
     def rate(self, way: str, isp: Rate) -> Rate:
         """What the queue of a way ("egress", "ingress") is shaped to."""
@@ -120,6 +126,11 @@ class Home(Link):
         """The hosts of one run."""
         found = self["hosts"]
         return (_PLAIN,) * found if isinstance(found, int) else found
+
+    def check(self) -> None:
+        if "services" in self.given:
+            self.fail("services are those of a Link; a Home has hosts, and one server", "hosts=2")
+        super().check()
 
     # The hosts are a tuple inside an option, which the base class does not look into.
 

@@ -21,6 +21,7 @@ from narrows.units import Duration, Rate
 Time = str | Duration | None
 Speed = str | Rate | None
 
+MOST_SERVICES = 10
 DEFAULT_BASE_RTT = "1 ms"
 ROLES = ("client", "home", "router", "path", "server", "all")
 OFFLOADS = ("tso", "gso", "gro", "sg", "tx", "rx", "tx-udp-segmentation")
@@ -96,6 +97,10 @@ class Link(SpecObject):
     mtu: int = option(p.count(576, 9000), default=1500, doc="bytes of an IP packet")
     offloads: Mapping[str, bool] = option(_offloads, default={}, doc="segmentation is off unless asked for")
     sysctls: Mapping[str, Mapping[str, str | int]] = option(_sysctls, default={}, doc="by role of the node")
+
+    services: int = option(
+        p.count(1, MOST_SERVICES), default=1, doc="how many have a client and a server of their own"
+    )
 
     changes: tuple[Change, ...] = ()
 

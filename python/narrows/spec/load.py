@@ -52,6 +52,11 @@ class Experiment:
         """The first line of the docstring."""
         return self.docstring.strip().splitlines()[0].strip()
 
+    def every_axis(self, name: str) -> list[Axis]:
+        """The axes of this name: the file may have made it more than once."""
+        found = _reached(self.roots()).values()
+        return [part for part in found if isinstance(part, Axis) and part.name == name]
+
     def roots(self) -> list[Any]:
         """Everything of which a run is made."""
         parts: list[Any] = [self.link, *self.items.values(), *self.captures.values()]

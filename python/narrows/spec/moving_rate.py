@@ -141,7 +141,7 @@ def sine(mean: Speed, amplitude: Speed, period: Time = "20 s", step: Time = "100
         )
     if step_ns >= period_ns:
         raise SpecError("sine: the step is not shorter than the period", where=caller())
-    steps = [(at, _whole(middle + swing * math.sin(2 * math.pi * at / period_ns)))
+    steps = [(at, whole(middle + swing * math.sin(2 * math.pi * at / period_ns)))
              for at in range(0, period_ns, step_ns)]  # fmt: skip
     return made(f"sine-{Rate(middle).label()}", steps, period_ns, repeats=True)
 
@@ -188,7 +188,7 @@ def lte_drive(
         if starts and at > dark_until:
             dark_until = at + lasts_s * NS_PER_S
         bps = middle * math.exp(LTE_SPREAD * level - LTE_SPREAD**2 / 2)
-        steps.append((at, 0 if at < dark_until else min(_whole(bps), MOST_BPS)))
+        steps.append((at, 0 if at < dark_until else min(whole(bps), MOST_BPS)))
     return made(f"lte_drive-{seed}", steps, length_ns, repeats=True)
 
 
@@ -204,7 +204,7 @@ def leo(mean: Speed = "100 Mbit/s", seed: int = 1, duration: Time = "120 s") -> 
     steps: list[Step] = []
     for at in range(0, length_ns, LEO_RECONFIGURED_S * NS_PER_S):
         level = normal.inv_cdf(_open(draw))
-        bps = min(_whole(middle * math.exp(LEO_SPREAD * level - LEO_SPREAD**2 / 2)), MOST_BPS)
+        bps = min(whole(middle * math.exp(LEO_SPREAD * level - LEO_SPREAD**2 / 2)), MOST_BPS)
         steps += [(at, 0), (at + LEO_GAP_MS * 1_000_000, bps)] if at else [(at, bps)]
     return made(f"leo-{seed}", steps, length_ns, repeats=True)
 
@@ -214,7 +214,8 @@ def _open(draw: random.Random) -> float:
     return min(max(draw.random(), 1e-12), 1 - 1e-12)
 
 
-def _whole(bps: float) -> int:
+def whole(bps: float) -> int:
+    """Whole kbit/s, in bit/s."""
     return round(bps / ROUNDED_BPS) * ROUNDED_BPS
 
 

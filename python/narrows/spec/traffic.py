@@ -97,7 +97,7 @@ class Traffic(SpecObject):
     start: Time | after = option(_start, default="0 s")
     stop: Time | with_ = option(_stop, default=None)
     start_jitter: Time = option(p.duration, default="0 s")
-    host: int = option(p.count(1, 20), default=1, doc="which of a Home's hosts")
+    host: int = option(p.count(1, 20), default=1, doc="which of a Home's hosts, or of a Link's services")
 
     def check(self) -> None:
         start, stop = self["start"], self["stop"]

@@ -108,6 +108,9 @@ class AgentResult(_Open):
     tc_after: dict[str, Any] = {}
     links_before: dict[str, Any] = {}
     links_after: dict[str, Any] = {}
+    ip_before: dict[str, dict[str, int]] = {}
+    """IPv4 counters by node; empty from an agent that did not look."""
+    ip_after: dict[str, dict[str, int]] = {}
     hops: tuple[HopResult, ...] = ()
     flow_tap: dict[str, int] | None = None
     until_settled: UntilSettled | None = None

@@ -17,11 +17,11 @@ from typing import Any
 
 import narrows
 from narrows.engine import host, layout
+from narrows.engine.layout import KERNEL_AXIS
 from narrows.engine.types import RunFacts, RunFault
 from narrows.plan.model import Plan, plan_hash
 from narrows.store.agent_result import AgentResult
 from narrows.store.conservation import HopChecks
-from narrows.store.schema import KERNEL_AXIS
 
 FORMAT = 1
 _LIBRARIES = ("polars", "duckdb", "numpy", "pydantic")
@@ -42,8 +42,8 @@ def build(
     said: dict[str, Any] = {} if result is None else result.model_dump(mode="json")
     known = {
         "format", "status", "error", "kernel", "tools", "epoch_monotonic_ns", "end_ns", "items",
-        "calibration", "sysctls", "tc_before", "tc_after", "links_before", "links_after", "hops",
-        "until_settled",
+        "calibration", "sysctls", "tc_before", "tc_after", "links_before", "links_after", "ip_before",
+        "ip_after", "hops", "until_settled",
     }  # fmt: skip
     error = None if fault is None else {**dataclasses.asdict(fault), "line": fault.line()}
     end_ns = said.get("end_ns")
@@ -76,6 +76,8 @@ def build(
         "tc_after": said.get("tc_after", {}),
         "links_before": said.get("links_before", {}),
         "links_after": said.get("links_after", {}),
+        "ip_before": said.get("ip_before", {}),
+        "ip_after": said.get("ip_after", {}),
         "taps": said.get("hops", []),
         "agent_says_also": {key: value for key, value in said.items() if key not in known},
         "isolation": carried.isolation,

@@ -17,7 +17,6 @@ import polars as pl
 from narrows.engine import layout
 from narrows.errors import StoreError, did_you_mean
 from narrows.store import parquet, schema
-from narrows.store.schema import KERNEL_AXIS
 
 RUN_COLUMNS: dict[str, Any] = {
     "run_id": pl.String(),
@@ -112,7 +111,7 @@ class Results:
         newest: dict[tuple[str, ...], tuple[str, str]] = {}
         for run in self.run_ids:
             manifest = self._manifests[run]
-            plan = (manifest["plan_hash"], manifest["engine"], manifest["key"].get(KERNEL_AXIS, ""))
+            plan = (manifest["plan_hash"], manifest["engine"], manifest["key"].get(layout.KERNEL_AXIS, ""))
             made = (manifest["written_at"], run)
             newest[plan] = max(newest.get(plan, made), made)
         return set(self.run_ids) - {run for _, run in newest.values()}

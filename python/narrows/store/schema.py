@@ -20,9 +20,6 @@ LABEL = pl.Categorical()
 
 Schema = dict[str, Any]
 
-KERNEL_AXIS = "kernel_config"
-"""The label of runs whose kernel had configuration of its own: another condition, no repetition."""
-
 METRICS: Schema = {
     "run_id": LABEL,
     "source": LABEL,

@@ -46,7 +46,7 @@ def chosen(name: str, asked: Asked) -> list[Part]:
     `UsageError` or `SelectError` where the call names what the study has not.
     """
     of = study(name)
-    seeds = asked.seeds or of.seeds
+    seeds = asked.seeds or (of.quick.seeds if asked.quick else ()) or of.seeds
     if not all(seed.isdigit() for seed in seeds):
         raise UsageError(f"--seeds {','.join(seeds)}: not numbers", remedy="such as --seeds 0,1,2")
     given = _words(asked.only)

@@ -13,6 +13,8 @@ from narrows.studies.chosen import plans_of
 from narrows.studies.find import experiments_of, study
 from narrows.studies.verdict import Verdict, Word
 
+NAMED = 8
+"""Labels of an axis that a reason names."""
 Condition = Callable[[Observed], Hashable]
 
 
@@ -44,7 +46,8 @@ def _absent(every: Sequence[Mapping[str, str]], missing: Sequence[Mapping[str, s
         labels = dict.fromkeys(key[axis] for key in every if axis in key)
         gone = [label for label in labels if not any(key.get(axis) == label for key in measured)]
         if gone and len(gone) < len(labels):
-            told.append(f"{axis} {', '.join(gone)}")
+            more = f" and {len(gone) - NAMED} more" if len(gone) > NAMED else ""
+            told.append(f"{axis} {', '.join(gone[:NAMED])}{more}")
     return f", none with {'; '.join(told)}" if told else ""
 
 

@@ -19,6 +19,8 @@ class Quick:
     experiments: tuple[str, ...]
     usual: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By axis, the labels that are run unless --only names the axis."""
+    seeds: tuple[str, ...] = ()
+    """The repetitions, where --seeds names none; empty: the study's."""
 
 
 @dataclass(frozen=True)

@@ -155,11 +155,13 @@ METRICS: dict[str, Callable[[list[Any]], object]] = {
 }
 ELSEWHERE = {
     "aim": "of single figures: below",
+    "bucket": "of packets that left: tests/unit/test_capacity_of_a_run",
     "capacity": "of a plan, not of samples: test_moving_rate",
     "ecdf": "a picture of the samples, whose number it shows: below",
     "fairness_over_time": "of tables: below",
     "instantaneous_throughput": "a bin in which nothing left has 0, which is a measurement: below",
     "jain": "of one allocation it is 1 by its definition: below",
+    "max_min": "of demands, where a missing one is no share: test_metric_max_min",
     "mathis_choices": "of a table of flows: test_metric_mathis_choices",
     "ndt7": "of counters, of which one is enough: below",
     "retransmissions": "of counters: below",

@@ -198,8 +198,9 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>
     let mut next_tick = clock.t();
     let mut too_fast = None;
     let enough_t = clock.t() + window.takes_ns() * 3 / 2 + 2 * path.one_way_ns;
-    let give_up_t = enough_t.max(path.end_t - paced_takes_ns(path, mtu));
-    let bps = loop {
+    let drain_ns = path.one_way_ns + (window.in_flight as f64 * 1.5 * window.packet_ns) as i64;
+    let give_up_t = enough_t.max(path.end_t - paced_takes_ns(path, mtu) - drain_ns);
+    let found = loop {
         let now = clock.t();
         loop {
             let n = stamps
@@ -222,14 +223,14 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>
         let over = now > path.deadline_t || sent.len() as u64 * mtu as u64 > MOST_BYTES;
         if dispersal.measured >= window.measured {
             if over || dispersal.bps(mtu) <= path.too_fast_bps {
-                break dispersal.bps(mtu);
+                break Some(dispersal.bps(mtu));
             }
             too_fast = Some(dispersal.bps(mtu));
             dispersal.was_burst(mtu);
         }
-        if let (true, Some(bps)) = (over, too_fast) {
+        if over && too_fast.is_some() {
             // There is no bottleneck of the plan's rate behind: the last whole measurement says what there is.
-            break bps;
+            break too_fast;
         }
         if now - last_arrival > stall_ns {
             lost = true;
@@ -237,7 +238,7 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>
             last_arrival = now;
         }
         if over || (now > give_up_t && lost && too_fast.is_none()) {
-            return Ok(None);
+            break None;
         }
         // While a bucket lets more than a window pass, more in flight empties it sooner; but where that was more
         // than the queue holds, it would be again.
@@ -255,10 +256,10 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>
         next_tick = (next_tick + window.tick_ns()).max(now);
         sys::sleep_until(next_tick + clock.epoch_mono_ns);
     };
-    // What is still on the way goes first; whoever measures next finds an idle path.
-    let drain_ns = path.one_way_ns + (window.in_flight as f64 * 1.5 * window.packet_ns) as i64;
+    // What is still on the way goes first; whoever measures next finds an idle path. A queue that shares among
+    // flows would share a paced train's rate with the rest of this one.
     sys::sleep_until(clock.t() + drain_ns + clock.epoch_mono_ns);
-    Ok(Some(Found {
+    Ok(found.map(|bps| Found {
         bps,
         at_least: false,
         burst_bytes: dispersal.burst_bytes(bps),

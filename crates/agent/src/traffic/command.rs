@@ -33,11 +33,12 @@ pub struct Program {
     exit: Option<i32>,
 }
 
-/// `@agent`, `@out` and `@checkout` in arguments and environment.
+/// `@agent`, `@out`, `@checkout` and `@content` in arguments and environment.
 fn substitute(text: &str, places: &Places) -> String {
     text.replace("@agent", &places.agent.to_string_lossy())
         .replace("@out", &places.raw.to_string_lossy())
         .replace("@checkout", &places.checkout.to_string_lossy())
+        .replace("@content", &places.content.to_string_lossy())
 }
 
 impl Program {
@@ -225,8 +226,10 @@ mod tests {
             raw: "/run/narrows/raw".into(),
             agent: "/run/agent".into(),
             checkout: "/run/checkout".into(),
+            content: "/run/content".into(),
         };
         assert_eq!(substitute("@checkout/x", &places), "/run/checkout/x");
+        assert_eq!(substitute("@content/a/b", &places), "/run/content/a/b");
         assert_eq!(substitute("@agent", &places), "/run/agent");
         assert_eq!(
             substitute("--json=@out/x.json", &places),

@@ -2,7 +2,8 @@
 //!
 //! Source: Philip 2025, section 5.4. A sample is taken at every ACK that acknowledges new data: the time from the
 //! latest sending of the data that it newly acknowledges to the ACK. Our choices where the text is silent:
-//! - Karn: an ACK that newly covers anything that was sent twice gives none.
+//! - Karn: an ACK that newly covers anything that was sent twice gives none, but for a SYN whose answer echoes the
+//!   timestamp of the last one.
 //! - Data that a SACK block had acknowledged before is not newly acknowledged.
 //! - The handshake counts (SYN to SYN-ACK, SYN-ACK to ACK), as TCP stacks take it.
 //! - Of a log that was not taken at the sender, a sample is the way from the capture to the receiver and back (the

@@ -1,9 +1,17 @@
 //! Socket options, and bytes in and out without blocking.
 
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use super::{cvt, cvt_len};
+
+/// A new socket, close-on-exec and non-blocking.
+pub fn socket(domain: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
+    // SAFETY: plain system call; the result is owned here.
+    let fd = cvt(unsafe { libc::socket(domain, kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, protocol) })?;
+    // SAFETY: fresh descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
 
 pub fn setsockopt<T>(fd: RawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
     let bytes = std::mem::size_of::<T>() as libc::socklen_t;

@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator
+from matplotlib.transforms import Bbox
 
 from narrows.figures.conditions import group
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.places_cdf import places_cdf
 from narrows.figures.style import DIRECTION, canvas, styled
 from narrows.runs.observed import Observed, label
+from narrows.studies.local_bottleneck.claims.l10 import COLUMNS, TRUTH, answers
 from narrows.studies.local_bottleneck.claims.parts import (
     CCAS,
     CLASSES,
@@ -30,6 +32,7 @@ from narrows.studies.local_bottleneck.claims.parts import (
 
 COLOUR = {"remote": "#4d4d4d", "local": "#cc79a7", "diffserv4": "#0072b2"}
 MARKER = {"cubic": "o", "bbr": "s"}
+WIRELESS = ("fwa-30-3", "geo")
 PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 SECTION = "The paper's figures"
 Read = Callable[[Observed], float | None]
@@ -37,6 +40,8 @@ Read = Callable[[Observed], float | None]
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
     """What the study's page draws, each with its section."""
+    fixed = [run for run in runs if run.key.get("profile") not in WIRELESS]
+    wireless = [run for run in runs if run.key.get("profile") in WIRELESS]
     made: list[Callable[[], Result]] = [
         lambda: trade(runs, "fig5", "Bulk download: what is traded (Figure 5)", "down", "down"),
         lambda: over_time(runs, "fig6", "ICMP during a CUBIC download (Figure 6)"),
@@ -48,14 +53,28 @@ def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
         lambda: shares(runs, "fig10", "RRUL best effort: the downloads' shares (Figure 10)"),
         lambda: by_class(runs, "fig11", "RRUL best effort: the uploads' RTT (Figure 11)", "best_effort"),
         lambda: by_class(
-            runs, "fig12", "RRUL with classes: RTTs of the uploads (Figures 12 to 15)", "classes"
+            fixed, "fig12", "RRUL with classes: RTTs of the uploads (Figures 12, 13)", "classes"
         ),
         lambda: by_class(
-            runs, "fig13", "RRUL with classes: rates of the uploads (Figures 12, 13)", "classes", rates=True
+            fixed, "fig13", "RRUL with classes: rates of the uploads (Figures 12, 13)", "classes", rates="up"
         ),
         lambda: by_class(
             runs, "fig14", "RRUL with classes: RTTs behind other queues (Figure 14)", "classes", axis="isp"
         ),
+        lambda: by_class(
+            wireless,
+            "fig15a",
+            "RRUL with classes: rates of the downloads (Figure 15a)",
+            "classes",
+            rates="down",
+        ),
+        lambda: by_class(
+            wireless, "fig15b", "RRUL with classes: rates of the uploads (Figure 15b)", "classes", rates="up"
+        ),
+        lambda: by_class(
+            wireless, "fig15c", "RRUL with classes: RTTs of the uploads (Figure 15c)", "classes"
+        ),
+        lambda: rules(runs, "table2", "What the paper's rules say of each queue (Table II)"),
     ]
     return [(SECTION, make) for make in made]
 
@@ -152,9 +171,9 @@ def shares(runs: Sequence[Observed], name: str, title: str) -> Result:
 
 
 def by_class(
-    runs: Sequence[Observed], name: str, title: str, test: str, *, axis: str = "profile", rates: bool = False
+    runs: Sequence[Observed], name: str, title: str, test: str, *, axis: str = "profile", rates: str = ""
 ) -> Result:
-    """Median TCP RTT of the uploads, or their goodput, of each class."""
+    """Median TCP RTT of the uploads, or the goodput of a direction (`rates`), of each class."""
     shown = [r for r in tested(runs, test) if axis in r.key and r.key.get("flows", "4") in ("4", "-")]
     classes = CLASSES if test == "classes" else ("BE",)
     by = [axis, *(["home"] if axis == "profile" else []), "cca"]
@@ -167,7 +186,7 @@ def by_class(
     shades = ("#d55e00", "#e69f00", "#56b4e9", "#999999")
     with styled():
         for n, each in enumerate(classes):
-            read = class_rate_mbps(each, "up") if rates else tcp_rtt_ms(f"test.up-{each}")
+            read = class_rate_mbps(each, rates) if rates else tcp_rtt_ms(f"test.up-{each}")
             height = [float(np.median(v)) if (v := values(same, read)).size else np.nan for _, same in groups]
             places = np.arange(len(groups)) + width * (n - (len(classes) - 1) / 2)
             axes.bar(places, height, 0.9 * width, color=shades[n], label=each)
@@ -183,7 +202,33 @@ def by_class(
     ids = run_ids(r for _, same in groups for r in same)
     what = "Goodput" if rates else "Base RTT and what the tap saw packets wait, median,"
     told = f"{count_runs(len(ids))}. {name_runs(ids)}"
-    caption = f"{what} of the uploads of each class; medians over repetitions. {told}"
+    caption = f"{what} of the {DIRECTION[rates or 'up']}s of each class; medians over repetitions. {told}"
+    return Drawing(name, title, caption, ids, figure)
+
+
+def rules(runs: Sequence[Observed], name: str, title: str) -> Result:
+    """A row for each queue of the ISP: what each rule says of it, and whether that is so."""
+    found = {isp: answers(runs, isp) for isp in TRUTH}
+    shown = {isp: said for isp, said in found.items() if said is not None}
+    if not shown:
+        return Missing(name, title, "no tests of disciplines that are known")
+    figure, grid = canvas(1, 1, row_in=0.25 + 0.2 * len(shown))
+    axes = grid[0][0]
+    axes.axis("off")
+    cells, colours = [], []
+    for isp, said in shown.items():
+        right = [a == b for a, b in zip(said.said, TRUTH[isp], strict=True)]
+        cells.append(["yes" if answer else "no" for answer in said.said])
+        colours.append(["#ffffff" if is_right else "#f4c7b8" for is_right in right])
+    axes.table(
+        cellText=cells, cellColours=colours, rowLabels=list(shown), colLabels=COLUMNS, cellLoc="center",
+        bbox=Bbox.from_bounds(0.2, 0.0, 0.8, 1.0),
+    )  # fmt: skip
+    ids = run_ids(r for said in shown.values() for r in said.runs)
+    caption = (
+        "What the rules say of an ISP's queue that is known: ICMP below 100 ms is an AQM, downloads alike "
+        f"are packet scheduling, CS5 ahead is QoS. Red: not so. {count_runs(len(ids))}. {name_runs(ids)}"
+    )
     return Drawing(name, title, caption, ids, figure)
 
 

@@ -23,6 +23,9 @@ BIDIR = "_bidir_reverse"
 """What iperf3 appends to the names of sums of what the client receives in a bidirectional test."""
 
 
+WRITTEN_AT_ONCE = 0.5
+"""A sender that took less than this share of the receiver's time filled its buffer; the rest went later."""
+
 SHAPE = "the JSON of iperf3 3.7 to 3.18"
 SUMS = ("sum_sent", "sum_received", "sum")
 
@@ -107,20 +110,62 @@ def parse(
     parsed = Parsed()
     with known_shape(where, SHAPE):
         for way in report.ways:
-            _figures(parsed, report, way)
+            _figures(parsed, report, way, item)
         add_intervals(parsed, report, item, start_ns)
     return parsed
 
 
-def _figures(parsed: Parsed, report: Report, way: Way) -> None:
+def _figures(parsed: Parsed, report: Report, way: Way, item: str) -> None:
     sent, received, udp = report.sums(way)
     parsed.figure("iperf3_goodput_bps", received.get("bits_per_second"), "bit/s", way.direction)
-    parsed.figure("iperf3_sent_bps", sent.get("bits_per_second"), "bit/s", way.direction)
+    parsed.figure("iperf3_sent_bps", _sent_bps(parsed, report, way, item), "bit/s", way.direction)
     parsed.figure("iperf3_retransmits", sent.get("retransmits"), "packets", way.direction)
     if report.protocol == "udp" and "jitter_ms" in udp:
-        lost = udp.get("lost_percent")
-        parsed.figure("iperf3_jitter_ms", udp.get("jitter_ms"), "ms", way.direction)
-        parsed.figure("iperf3_loss_ratio", None if lost is None else lost / 100, "1", way.direction)
+        # Of one datagram there is no variation.
+        jitter = udp.get("jitter_ms") if (udp.get("packets") or 0) > 1 else None
+        parsed.figure("iperf3_jitter_ms", jitter, "ms", way.direction)
+        parsed.figure("iperf3_loss_ratio", _loss(parsed, report, way, item), "1", way.direction)
+
+
+def _sent_bps(parsed: Parsed, report: Report, way: Way, item: str) -> float | None:
+    """What was sent. TCP's is what went into the socket: a rate only if it took as long as what arrived."""
+    sent, received, _ = report.sums(way)
+    rate, known = sent.get("bits_per_second"), received.get("bits_per_second")
+    if report.protocol == "udp" or rate is None or not known:
+        return None if rate is None else float(rate)
+    there, gone = received.get("bytes") or 0, sent.get("bytes") or 0
+    if (sent.get("seconds") or 0.0) < WRITTEN_AT_ONCE * (received.get("seconds") or 0.0):
+        written, arrived = f"{gone} bytes in {sent['seconds']:g} s", f"{received['seconds']:g} s"
+        parsed.warnings.append(
+            f"{item}: iperf3 wrote {written} into its socket and calls it {rate / 1e6:.4g} Mbit/s; {there} "
+            f"had arrived after {arrived}, {known / 1e6:.4g} Mbit/s: the rate of sending is not known"
+        )
+        return None
+    return float(rate)
+
+
+def _loss(parsed: Parsed, report: Report, way: Way, item: str) -> float | None:
+    """The share of datagrams that were lost.
+
+    Where the receiver's intervals are there, it is of those that were not omitted. Where only its sum is
+    (an upload), iperf3 counts the losses of the omitted time too, and not its datagrams: these are added.
+    """
+    _, _, udp = report.sums(way)
+    sums = [interval.get(f"sum{way.suffix}") or {} for interval in report.data.get("intervals", [])]
+    kept = [one for one in sums if not one.get("omitted")]
+    if kept and all("lost_packets" in one for one in kept):
+        lost, of = sum(one["lost_packets"] for one in kept), sum(one["packets"] for one in kept)
+    else:
+        omitted = sum(one.get("packets") or 0 for one in sums if one.get("omitted"))
+        lost, of = udp.get("lost_packets"), (udp.get("packets") or 0) + omitted
+    if lost is None or not of:
+        return None
+    if not 0 <= lost <= of:
+        parsed.warnings.append(
+            f"{item}: iperf3 says that {lost} of {of} datagrams were lost: its loss is not known"
+        )
+        return None
+    return float(lost / of)
 
 
 def intervals(report: Report) -> Iterator[tuple[float, dict[str, Any], bool]]:

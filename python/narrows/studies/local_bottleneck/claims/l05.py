@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-import numpy as np
-
-from narrows.metrics.statistics.arrays import clean
 from narrows.runs.observed import Observed
-from narrows.studies.local_bottleneck.claims.parts import LOADED_NS, S, median, number, tested
+from narrows.studies.local_bottleneck.claims.parts import median, number, tested
 from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 FULL_MS = 0.9 * 400  # 500 KB at 10 Mbit/s are 400 ms
 FAR_MS = 0.5 * 400
-DRAIN_NS = (int(14.5 * S), int(16.5 * S))
 DRAINED = 0.2  # of its own median
 
 CLAIM = Claim(
@@ -27,13 +23,8 @@ CLAIM = Claim(
 )
 
 
-def _stood(place: str, window: tuple[int, int], quantile: float) -> Callable[[Observed], float | None]:
-    def read(run: Observed) -> float | None:
-        truth = run.places.get(place, {}).get("up")
-        known = clean(truth.sojourn_p50_ms.within(window).value) if truth is not None else np.empty(0)
-        return float(np.quantile(known, quantile)) if known.size else None
-
-    return read
+def _stood(name: str, place: str) -> Callable[[Observed], float | None]:
+    return lambda run: run.quantity(name, f"{place} up")
 
 
 def judge(runs: Iterable[Observed]) -> Verdict:
@@ -49,7 +40,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     found: dict[tuple[str, str], tuple[float, float, float]] = {}
     for (cca, home), place in cases.items():
         some = tested(every, "up", profile="fttc-30-10", cca=cca, home=home)
-        reads = (_stood(place, LOADED_NS, 0.95), _stood(place, LOADED_NS, 0.5), _stood(place, DRAIN_NS, 0.0))
+        reads = [_stood(name, place) for name in ("standing_p95_ms", "standing_p50_ms", "drained_ms")]
         three = [median(some, read) for read in reads]
         if None in three:
             continue

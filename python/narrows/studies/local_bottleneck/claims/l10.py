@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.parts import (
@@ -39,29 +40,51 @@ CLAIM = Claim(
 )
 
 
+@dataclass(frozen=True)
+class Answers:
+    """What the rules say of one discipline, and the numbers and runs that they rest on."""
+
+    said: tuple[bool, bool, bool]
+    numbers: tuple[Number, ...]
+    runs: tuple[Observed, ...]
+
+
+def answers(runs: Iterable[Observed], isp: str) -> Answers | None:
+    """The paper's rules as numbers: ICMP below 100 ms is AQM, equal downloads scheduling, CS5 ahead QoS. None
+    where a test is missing."""
+    every = list(runs)
+    plain = tested(every, "best_effort", isp=isp, cca="cubic")
+    marked = tested(every, "classes", isp=isp, cca="cubic", test="classes")
+    rtt, spread = median(plain, icmp_ms()), median(plain, apart)
+    ahead = median(marked, _ahead)
+    if rtt is None or spread is None or ahead is None:
+        return None
+    numbers = [
+        made
+        for name, unit, some, read in (
+            ("ICMP RTT", "ms", plain, icmp_ms()),
+            ("fastest over slowest download", "1", plain, apart),
+            ("CS5 over BE, upload", "1", marked, _ahead),
+        )
+        if (made := number(name, unit, some, read, isp)) is not None
+    ]
+    said = (rtt < AQM_BELOW_MS, spread <= FAIR_WITHIN, ahead >= CLASS_AHEAD)
+    return Answers(said, tuple(numbers), (*plain, *marked))
+
+
 def judge(runs: Iterable[Observed]) -> Verdict:
-    """The paper's rules as numbers: ICMP below 100 ms is AQM, equal downloads scheduling, CS5 ahead QoS."""
+    """How many of the rules' answers are so, of disciplines that are known."""
     every = list(runs)
     numbers: list[Number] = []
     used: list[Observed] = []
     marks: dict[str, bool] = {}
     for isp, truth in TRUTH.items():
-        plain = tested(every, "best_effort", isp=isp, cca="cubic")
-        marked = tested(every, "classes", isp=isp, cca="cubic", test="classes")
-        rtt, spread = median(plain, icmp_ms()), median(plain, apart)
-        ahead = median(marked, _ahead)
-        if rtt is None or spread is None or ahead is None:
+        found = answers(every, isp)
+        if found is None:
             continue
-        used += [*plain, *marked]
-        for name, unit, some, read in (
-            ("ICMP RTT", "ms", plain, icmp_ms()),
-            ("fastest over slowest download", "1", plain, apart),
-            ("CS5 over BE, upload", "1", marked, _ahead),
-        ):
-            made = number(name, unit, some, read, isp)
-            numbers += [made] if made else []
-        said = (rtt < AQM_BELOW_MS, spread <= FAIR_WITHIN, ahead >= CLASS_AHEAD)
-        for column, is_so, seen in zip(COLUMNS, truth, said, strict=True):
+        used += found.runs
+        numbers += found.numbers
+        for column, is_so, seen in zip(COLUMNS, truth, found.said, strict=True):
             marks[f"{isp}: {column} {'seen' if seen else 'not seen'}"] = is_so == seen
     if not marks:
         return not_measured(CLAIM, "no tests of disciplines that are known")

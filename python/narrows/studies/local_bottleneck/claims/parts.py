@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.runs.observed import NO_LABEL, Observed
+from narrows.runs.quantities import under
 from narrows.studies.verdict import Number, median_of
 
 S = 1_000_000_000
-LOADED_NS = (7 * S, 25 * S)
-"""The load, without its first two seconds."""
+LOADED_RTT = {0.05: "loaded_rtt_p5_ms", 0.5: "loaded_rtt_p50_ms", 0.95: "loaded_rtt_p95_ms"}
 CLASSES = ("CS5", "EF", "BE", "BK")
 CCAS = ("cubic", "bbr")
 
@@ -81,7 +80,7 @@ def filled(direction: str) -> Callable[[Observed], float | None]:
 
     def read(run: Observed) -> float | None:
         rate = goodput_mbps(direction)(run)
-        most = largest_goodput_bps(run.capacity_bps(direction, (5 * S, 25 * S)), run.link.mtu_bytes)
+        most = run.possible_bps(direction, (5 * S, 25 * S))
         return None if rate is None else rate * 1e6 / most
 
     return read
@@ -114,14 +113,13 @@ def class_rate_mbps(name: str, direction: str) -> Callable[[Observed], float | N
 
 
 def icmp_ms(quantile: float = 0.5) -> Callable[[Observed], float | None]:
-    """ICMP's RTT under load."""
+    """ICMP's RTT under load, without the load's first three seconds."""
 
     def read(run: Observed) -> float | None:
-        probe = run.probes.get("ping") or run.probes.get("test.icmp")
-        if probe is None:
-            return None
-        known = clean(probe.rtt_ms.within(LOADED_NS).value)
-        return float(np.quantile(known, quantile)) if known.size else None
+        items = {item.id for item in run.plan.traffic}
+        pairs = (("ping", "load"), ("test.icmp", "test.up-BE"))
+        of = next((under(probe, load) for probe, load in pairs if {probe, load} <= items), None)
+        return None if of is None else run.quantity(LOADED_RTT[quantile], of)
 
     return read
 
@@ -144,7 +142,7 @@ def tcp_rtt_ms(item: str, percent: int = 50) -> Callable[[Observed], float | Non
         waited = [
             value
             for (source, _, name), value in run.figures.items()
-            if name == f"sojourn_p{percent}_ms" and source in {f"{place}/{item}" for place in run.places}
+            if name == f"sojourn_p{percent}_ms" and source in {f"{hop.hop}/{item}" for hop in run.plan.hops}
         ]
         return base_ms(run) + sum(waited) if waited else None
 

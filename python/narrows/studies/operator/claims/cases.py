@@ -13,7 +13,8 @@ import numpy as np
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.metrics.statistics.arrays import Floats
 from narrows.runs.observed import NO_LABEL, Observed
-from narrows.runs.quantities import LOADED_AFTER_S, under
+from narrows.runs.quantities import under
+from narrows.runs.queue_numbers import LOADED_AFTER_S
 
 SETTLING_S = LOADED_AFTER_S
 HOP = "bottleneck"

@@ -1,4 +1,5 @@
-//! Just enough netlink: dump requests, attribute walking, and the two interface ioctls the agent needs.
+//! Just enough netlink: requests, dumps and changes, attributes read and written, and the two interface ioctls that
+//! the agent needs.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -179,6 +180,14 @@ pub fn attributes(mut b: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
         b = &b[align4(len).min(b.len())..];
         Some((kind, payload))
     })
+}
+
+/// Appends an attribute, padded.
+pub fn attribute(out: &mut Vec<u8>, kind: u16, payload: &[u8]) {
+    out.extend_from_slice(&((4 + payload.len()) as u16).to_ne_bytes());
+    out.extend_from_slice(&kind.to_ne_bytes());
+    out.extend_from_slice(payload);
+    out.resize(align4(out.len()), 0);
 }
 
 /// An attribute's text, without the closing NUL.

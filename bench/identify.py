@@ -1,0 +1,282 @@
+"""How often `narrows identify` is right: a sampled grid of known queues, and the confusion matrix.
+
+    python bench/identify.py --size 100 --out results/identify [--conditions clean,cross] [--judge-only]
+
+Disciplines take turns; rate (5 to 1000 Mbit/s), base RTT (5 to 300 ms) and the buffer of FIFOs (0.25 to 8
+BDP) are drawn evenly in their logarithms. Every second round of the disciplines is the half that thresholds
+may be set on; the other half is what is judged. AQMs and queues of flows have Linux' own limits, as they are
+deployed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from narrows.runs.plans import read_plan
+from narrows.store.command_run import read_text
+from narrows.tools.identify import features, records, verdict
+
+QUEUES = {
+    verdict.FIFO: "bfifo(limit='{buffer} B')",
+    verdict.HEAD_DROP: "pfifo_head_drop(limit={packets})",
+    verdict.PFIFO_FAST: "pfifo_fast()",
+    verdict.CODEL: "codel()",
+    verdict.FQ_CODEL: "fq_codel()",
+    verdict.SFQ: "sfq()",
+    verdict.PIE: "pie()",
+    verdict.FQ_PIE: "fq_pie()",
+    verdict.CAKE: "cake()",
+    verdict.DUALPI2: "dualpi2()",
+}
+PER_FLOW = {verdict.FQ_CODEL, verdict.SFQ, verdict.FQ_PIE, verdict.CAKE}
+WITH_AQM = {
+    verdict.CODEL,
+    verdict.FQ_CODEL,
+    verdict.PIE,
+    verdict.FQ_PIE,
+    verdict.CAKE,
+    verdict.DUALPI2,
+}
+CONDITIONS = ("clean", "cross", "jitter", "cleared", "two")
+RATES_MBIT, RTTS_MS, BUFFERS_BDP = (5.0, 1000.0), (5.0, 300.0), (0.25, 8.0)
+FRAME, PACKET = 1264, 1250
+Z = 1.96
+
+
+@dataclass(frozen=True)
+class Case:
+    """One queue to be identified."""
+
+    name: str
+    discipline: str
+    condition: str
+    half: str
+    """"set": thresholds may be set on it; "judged"."""
+    rate_mbit: float
+    rtt_ms: float
+    buffer_bdp: float
+
+    def held_bytes(self) -> float:
+        """What a FIFO holds: frames, as the kernel counts them."""
+        bdp = self.rate_mbit * 1e6 * self.rtt_ms / 1e3 / 8
+        return max(self.buffer_bdp * bdp, 3 * FRAME)
+
+    def link(self) -> str:
+        """The link, in the words of an experiment."""
+        held = self.held_bytes()
+        queue = QUEUES[self.discipline].format(buffer=round(held), packets=max(round(held / FRAME), 3))
+        words = f"rate='{self.rate_mbit:.3f} Mbit/s', base_rtt='{self.rtt_ms:.3f} ms', queue={queue}"
+        if self.condition == "jitter":
+            words += f", jitter='{min(2.0, self.rtt_ms / 8):.3f} ms', line_rate='2 Gbit/s'"
+        if self.condition == "two":
+            second = f"ingress=bfifo(limit='{round(held)} B'), ingress_shaper=htb()"
+            words += f", router=home_router({second}, ingress_rate='{1.25 * self.rate_mbit:.3f} Mbit/s')"
+            return f"Home({words})"
+        return f"Link({words})"
+
+
+def sampled(size: int, seed: int, conditions: Iterable[str]) -> list[Case]:
+    """`size` cases of each condition; the same for the same seed, and the first ones of any longer list."""
+    cases = []
+    for condition in conditions:
+        draw = random.Random(f"{seed} {condition}")
+        for n in range(size):
+            discipline = list(QUEUES)[n % len(QUEUES)]
+            rate, rtt, buffer = (
+                math.exp(draw.uniform(math.log(low), math.log(high)))
+                for low, high in (RATES_MBIT, RTTS_MS, BUFFERS_BDP)
+            )
+            half = "set" if n // len(QUEUES) % 2 == 0 else "judged"
+            cases.append(Case(f"c{n:04}", discipline, condition, half, rate, rtt, buffer))
+    return cases
+
+
+def experiment(cases: list[Case], mode: str, options: str) -> str:
+    """The text of one condition's experiment file."""
+    links = "".join(f'    "{case.name}": {case.link()},\n' for case in cases)
+    lines = [
+        '"""Is the queue identified?"""',
+        "from narrows.spec import *",
+        f'link = axis("case", {{\n{links}}})',
+        'tap("off")',
+        f'test = identify(ways="down", mode="{mode}"{options})',
+    ]
+    if cases[0].condition == "cross":
+        lines.append('other = bulk(cca="cubic", stop=with_(test))')
+    return "\n".join(lines) + "\n"
+
+
+def carry_out(cases: list[Case], out: Path, mode: str, jobs: int) -> None:
+    """Make the runs that are missing, one condition after the other."""
+    for condition in dict.fromkeys(case.condition for case in cases):
+        some = [case for case in cases if case.condition == condition]
+        folder = out / condition
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{condition}.py"
+        file.write_text(experiment(some, mode, ", cleared=True" if condition == "cleared" else ""))
+        words = [sys.executable, "-m", "narrows.cli.main", "run", str(file), "--out", str(folder / "runs")]
+        subprocess.run([*words, "--jobs", str(jobs)], check=False)
+
+
+def judged(cases: list[Case], out: Path) -> list[dict[str, Any]]:
+    """What is said of each case whose run is there."""
+    rows: list[dict[str, Any]] = []
+    for condition in dict.fromkeys(case.condition for case in cases):
+        by_name = {case.name: case for case in cases if case.condition == condition}
+        for path in sorted((out / condition / "runs").glob("*/plan.json")):
+            run = path.parent
+            case = by_name.get(read_plan(run).key["case"])
+            if case is None or not (run / "manifest.json").exists():
+                continue
+            try:
+                found = features.of(records.read(read_text(run / "raw", "test.stdout")), "down")
+                said = verdict.judge(found)
+            except Exception as error:  # a run that failed has no output, and is counted as such
+                rows.append({"case": asdict(case), "run": run.name, "failed": str(error)[:200]})
+                continue
+            rows.append(
+                {
+                    "case": asdict(case),
+                    "run": run.name,
+                    "said": said.discipline.value,
+                    "sure": said.discipline.sure,
+                    "why": said.discipline.why,
+                    "per_flow": said.per_flow.value,
+                    "aqm": said.aqm.value,
+                    "features": asdict(found),
+                }
+            )
+    return rows
+
+
+def interval(right: int, of: int) -> str:
+    """A share with its 95 % interval (Wilson)."""
+    if not of:
+        return "no cases"
+    share = right / of
+    middle = (share + Z**2 / (2 * of)) / (1 + Z**2 / of)
+    half = Z * math.sqrt(share * (1 - share) / of + Z**2 / (4 * of**2)) / (1 + Z**2 / of)
+    low, high = max(middle - half, 0.0), min(middle + half, 1.0)
+    return f"{share:.1%} ({low:.1%} to {high:.1%}, n {of})"
+
+
+def macro_f1(rows: list[dict[str, Any]]) -> float | None:
+    """The mean over disciplines of F1; "cannot tell" is a miss."""
+    scores = []
+    for name in QUEUES:
+        mine = [row for row in rows if row["case"]["discipline"] == name]
+        if not mine:
+            continue
+        hit = sum(row["said"] == name for row in mine)
+        said = sum(row["said"] == name for row in rows)
+        scores.append(2 * hit / (len(mine) + said) if len(mine) + said else 0.0)
+    return sum(scores) / len(scores) if scores else None
+
+
+def errors(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """Relative errors of rate and of FIFOs' buffers: median and largest."""
+    rates, buffers = [], []
+    for row in rows:
+        case, found = Case(**row["case"]), row["features"]
+        truth = case.rate_mbit * 1e6 * PACKET / FRAME
+        if found["rate_bps"]:
+            rates.append(abs(found["rate_bps"] / truth - 1))
+        if found["buffer_s"] and case.discipline in (verdict.FIFO, verdict.HEAD_DROP):
+            buffers.append(abs(found["buffer_s"] * case.rate_mbit * 1e6 / 8 / case.held_bytes() - 1))
+    return {name: _spread(values) for name, values in (("rate, error", rates), ("buffer, error", buffers))}
+
+
+def _spread(values: list[float]) -> str:
+    if not values:
+        return "no cases"
+    values = sorted(values)
+    return f"median {values[len(values) // 2]:.2%}, largest {values[-1]:.1%} (n {len(values)})"
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """The aims, each with its interval."""
+    told = [row for row in rows if row["said"] is not None]
+    wrong = sum(row["said"] != row["case"]["discipline"] for row in told)
+    flows = [row for row in rows if row["per_flow"] is not None]
+    aqm = [row for row in rows if row["aqm"] is not None]
+    right_flows = sum((row["per_flow"] == "yes") == (row["case"]["discipline"] in PER_FLOW) for row in flows)
+    right_aqm = sum((row["aqm"] == "yes") == (row["case"]["discipline"] in WITH_AQM) for row in aqm)
+    f1 = macro_f1(rows)
+    return {
+        "per-flow scheduling, right of told": interval(right_flows, len(flows)),
+        "per-flow scheduling, right of all": interval(right_flows, len(rows)),
+        "AQM, right of told": interval(right_aqm, len(aqm)),
+        "AQM, right of all": interval(right_aqm, len(rows)),
+        "discipline, right of all": interval(len(told) - wrong, len(rows)),
+        "discipline, macro-F1": "no cases" if f1 is None else f"{f1:.3f}",
+        "sure but wrong": interval(wrong, len(rows)),
+        "cannot tell": interval(len(rows) - len(told), len(rows)),
+    }
+
+
+def show(console: Console, rows: list[dict[str, Any]], title: str) -> None:
+    """The confusion matrix and the aims."""
+    said = [*QUEUES, verdict.PRIO, verdict.POLICER, None]
+    counts = Counter((row["case"]["discipline"], row["said"]) for row in rows)
+    columns = [name for name in said if any(counts[truth, name] for truth in QUEUES)]
+    table = Table(title=title, title_justify="left")
+    table.add_column("truth")
+    for name in columns:
+        table.add_column(name or "cannot tell", justify="right")
+    for truth in QUEUES:
+        table.add_row(truth, *(str(counts[truth, name] or "·") for name in columns))
+    console.print(table)
+    for name, text in (summary(rows) | errors(rows)).items():
+        console.print(f"  {name}: {text}")
+
+
+def main() -> int:
+    """Print the matrix; exit status 1 if nothing could be judged."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--size", type=int, default=40, help="cases of each condition")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--conditions", default="clean", help=f"comma between; of {', '.join(CONDITIONS)}")
+    parser.add_argument("--mode", choices=("whole", "quick"), default="whole")
+    parser.add_argument("--jobs", type=int, default=1, help="guests at once")
+    parser.add_argument("--out", type=Path, default=Path("results/identify"))
+    parser.add_argument("--judge-only", action="store_true", help="make no runs")
+    args = parser.parse_args()
+    conditions = args.conditions.split(",")
+    for name in conditions:
+        if name not in CONDITIONS:
+            parser.error(f"--conditions: '{name}' is none of {', '.join(CONDITIONS)}")
+    cases = sampled(args.size, args.seed, conditions)
+    if not args.judge_only:
+        carry_out(cases, args.out, args.mode, args.jobs)
+    rows = judged(cases, args.out)
+    failed = [row for row in rows if "failed" in row]
+    rows = [row for row in rows if "failed" not in row]
+    (args.out / "rows.json").write_text(json.dumps([*rows, *failed], indent=1))
+    console = Console(soft_wrap=True, highlight=False, width=200)
+    for condition in conditions:
+        for half in ("set", "judged"):
+            some = [r for r in rows if r["case"]["condition"] == condition and r["case"]["half"] == half]
+            if some:
+                show(console, some, f"{condition}, half: {half}, {args.mode} mode")
+    for row in failed:
+        console.print(f"failed: {row['run']} {row['case']['name']}: {row['failed']}")
+    return 0 if rows else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""How fast packet logs are read: `narrows paths` beside tcptrace and tshark, on one log of our own.
+
+The log is a capture of headers (96 bytes a packet) at the sender of 20 CUBIC flows at 1 Gbit/s, as pcap,
+because tcptrace reads nothing else. All three are pinned to one core and take turns. What each does differs:
+tcptrace its statistics with RTT samples (-r), tshark the one field of RTT samples, narrows all estimators and
+both tables.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+from measure import BenchError, Cost, Spread, cost_of
+from rows import Bench, Row
+
+from narrows.paths import binary
+
+PACKAGES = {"tcptrace": "tcptrace", "tshark": "tshark", "editcap": "wireshark-common"}
+RATIO = 2.0
+SECONDS = 6
+EXPERIMENT = f'''"""A log of many packets."""
+from narrows.spec import Link, bfifo, bulk, capture, tap
+link = Link(rate="1 Gbit/s", base_rtt="20 ms", queue=bfifo(limit="2500 KB"))
+flow = bulk(cca="cubic", flows=20, duration="{SECONDS} s")
+capture(at="server", snap="96 B")
+tap("off")
+'''
+
+
+def _log(bench: Bench) -> Path:
+    """The log, made once for a build directory."""
+    log = bench.build_dir / "packet_log.pcap"
+    if log.exists():
+        return log
+    with tempfile.TemporaryDirectory() as folder:
+        experiment = Path(folder) / "packet_log.py"
+        experiment.write_text(EXPERIMENT)
+        _do([sys.executable, "-m", "narrows.cli.main", "run", str(experiment), "--out", f"{folder}/out"])
+        (captured,) = Path(folder).glob("out/*/raw/*.pcapng")
+        _do(["editcap", "-F", "pcap", str(captured), str(log)])
+    return log
+
+
+def _do(words: list[str]) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchError(f"{words[0]} failed: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+def _keep(said: dict[str, str], who: str, words: list[str]) -> None:
+    said[who] = _do(words)
+
+
+def packet_logs(bench: Bench) -> list[Row]:
+    """Packets a second of each, and whether they count the same retransmissions."""
+    name, target = "narrows paths / tcptrace, packets a second", f"≥ {RATIO:.0f} ×"
+    missing = [package for program, package in PACKAGES.items() if shutil.which(program) is None]
+    if missing:
+        return [Row(name, target, "skipped", None, f"apt-get install {' '.join(missing)}")]
+    bench.say("a log of 20 flows at 1 Gbit/s")
+    log = _log(bench)
+    pinned = ["taskset", "-c", str(bench.cpu)]
+    said: dict[str, str] = {}
+    costs: dict[str, list[Cost]] = {"narrows": [], "tcptrace": []}
+    with tempfile.TemporaryDirectory() as out:
+        ours = [str(binary.find()), "read", str(log), "--out", out, "--again", "--min-duration-ns", "0"]
+        theirs = {"narrows": ours, "tcptrace": ["tcptrace", "-r", "-l", "-n", str(log)]}
+        for i in range(bench.repeats):
+            for who, words in theirs.items():
+                bench.say(f"{who} reads it, {i + 1} of {bench.repeats}")
+                costs[who].append(cost_of(partial(_keep, said, who, [*pinned, *words])))
+        bench.say("tshark reads it, once")
+        field = ["-Y", "tcp.analysis.ack_rtt", "-T", "fields", "-e", "tcp.analysis.ack_rtt"]
+        tshark = cost_of(partial(_do, [*pinned, "tshark", "-n", "-r", str(log), *field]))
+        again = _ours_again(Path(out))
+    packets = json.loads(said["narrows"].splitlines()[-1])["done"]["counts"]["packets"]
+    rate = {who: Spread.of([packets / 1e6 / c.wall_s for c in some]) for who, some in costs.items()}
+    ratio = rate["narrows"].median / rate["tcptrace"].median
+    counted = _tcptrace_again(said["tcptrace"])
+    return [
+        Row(
+            name,
+            target,
+            f"{ratio:.2f} ×",
+            ratio >= RATIO,
+            f"{packets} packets; millions a second: {rate['narrows'].text()} and {rate['tcptrace'].text()}, "
+            f"tshark {packets / 1e6 / tshark.wall_s:.3f} (n = 1); data packets sent again: "
+            f"{again} and {counted}",
+            {
+                "packets": packets,
+                "tshark": asdict(tshark),
+                "retransmitted": {"narrows": again, "tcptrace": counted},
+                **{who: [asdict(c) for c in some] for who, some in costs.items()},
+            },
+        )
+    ]
+
+
+def _ours_again(out: Path) -> int:
+    from narrows.paths import tables
+
+    return int(tables.load(out, "connections")["retransmitted_segments"].sum())
+
+
+def _tcptrace_again(text: str) -> int:
+    """Both directions of every connection: `rexmt data pkts: N  rexmt data pkts: M`."""
+    lines = [line.split() for line in text.splitlines() if "rexmt data pkts:" in line]
+    return sum(int(words[3]) + int(words[7]) for words in lines)

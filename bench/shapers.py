@@ -1,0 +1,382 @@
+"""`make shapers`: adaptive shapers against each other on rates that move, judged by the truth.
+
+    python bench/shapers.py [--rates square,lte] [--mixes cubic,bbr,mixed] [--repeats 3] [--length 60]
+                            [--trace FILE] [--out results/shapers]
+
+Contestants: no queue at home; CAKE fixed at 95 % of the mean and of the 5th percentile; CAKE
+autorate-ingress; narrows shape; oracles that know the rate (clairvoyant) or hear of it one round trip later
+(causal), 95 % of it; and cake-autorate, an unmodified copy whose folder NARROWS_CAKE_AUTORATE names (it needs
+bash and fping), with minimum, base and maximum set to the rate's 5th, 50th and 95th percentile. Only the way
+down is shaped. What is judged is the sojourn time in the ISP's queue, packet by packet.
+
+Runs that are there already are not made again. Prints a table of medians over the repetitions with their
+range, and draws the Pareto picture `shapers.png` into the folder of results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+from narrows.errors import NarrowsError, UsageError
+from narrows.spec import leo, lte_drive, sine, square, trace
+from narrows.spec.moving_rate import MovingRate
+
+ENV = "NARROWS_CAKE_AUTORATE"
+RTT_MS = 30
+QUEUE = "1.5 MB"
+CALM_FROM_S = 3.0
+"""Scores begin here: slow start has another purpose."""
+SETTLED_MS, SETTLED_FOR_S = 20.0, 0.5
+REACHED, REACHED_OVER_S = 0.9, 0.2
+NS = 1e9
+
+RATES = {
+    "square": ('square("10 Mbit/s", "80 Mbit/s", "20 s")', square("10 Mbit/s", "80 Mbit/s", "20 s")),
+    "sine": ('sine("40 Mbit/s", "30 Mbit/s", "20 s")', sine("40 Mbit/s", "30 Mbit/s", "20 s")),
+    "lte": ('lte_drive("12 Mbit/s", seed=1)', lte_drive("12 Mbit/s", seed=1)),
+    "5g": ('lte_drive("60 Mbit/s", seed=3)', lte_drive("60 Mbit/s", seed=3)),
+    "leo": ('leo("100 Mbit/s", seed=1)', leo("100 Mbit/s", seed=1)),
+}
+MIXES = ("cubic", "bbr", "mixed")
+CONTESTANTS = (
+    "none", "fixed-mean", "fixed-p5", "autorate-ingress", "cake-autorate", "narrows", "causal", "clairvoyant",
+)  # fmt: skip
+
+TEXT = '''"""Which shaper keeps the queue out of the ISP's link while its rate moves?"""
+
+from narrows.spec import *
+
+rate = {rate}
+down = cake(ingress=True)
+routers = {{
+    "none": home_router(),
+    "fixed-mean": home_router(ingress=down),
+    "fixed-p5": home_router(ingress=cake(), ingress_rate="{p5_95} kbit/s"),
+    "autorate-ingress": home_router(ingress=cake(ingress=True, autorate_ingress=True)),
+    "cake-autorate": home_router(ingress=down),
+    "narrows": home_router(ingress=down),
+    "causal": home_router(ingress=down, ingress_rate=follow(rate, delay="{rtt} ms")),
+    "clairvoyant": home_router(ingress=down, ingress_rate=follow(rate)),
+}}
+names = {names}
+link = Home(
+    rate=rate, rate_up="20 Mbit/s", base_rtt="{rtt} ms", queue=bfifo(limit="{queue}"), server_addresses=9,
+    router=axis("shaper", {{name: routers[name] for name in names}}),
+)
+{items}
+span = dict(start="1 s", start_jitter="100 ms", duration="{load} s")
+load = axis("mix", {{{loads}}})
+{more}
+call = udp_probe(interval="20 ms", payload="200 B", stop="{length} s")
+tap(detail="packets")
+sample(tcp_info=None, qdisc=None, link=None)
+repeat({repeats})
+'''
+OURS = 'ours = axis("shaper", {name: shape(ways="down") if name == "narrows" else None for name in names})'
+THEIRS = """theirs = axis("shaper", {{name: command(
+    ["ip", "netns", "exec", "home", "bash", "{copy}/cake-autorate.sh"], node="home",
+    background=True, ok_exits=(0, 1, 130, 143),
+    env={{"CAKE_AUTORATE_SCRIPT_PREFIX": "{copy}", "CAKE_AUTORATE_CONFIG_PREFIX": "{config}"}},
+) if name == "cake-autorate" else None for name in names}})"""
+LOADS = {
+    "cubic": 'bulk(cca="cubic", flows=4, **span)',
+    "bbr": 'bulk(cca="bbr", flows=4, **span)',
+    "mixed": 'bulk(cca="cubic", flows=2, **span)',
+}
+OTHER = (
+    'other = axis("mix", {{name: bulk(cca="bbr", flows=2, **span) if name == "mixed" else None'
+    " for name in {mixes}}})"
+)
+SHORT = (
+    'short{n} = axis("mix", {{name: bulk(bytes="100 KB", start="{at} s", start_jitter="100 ms")'
+    ' if name == "mixed" else None for name in {mixes}}})'
+)
+CONFIG = """dl_if=ifb4eth1
+ul_if=eth1
+adjust_dl_shaper_rate=1
+adjust_ul_shaper_rate=0
+min_dl_shaper_rate_kbps={p5}
+base_dl_shaper_rate_kbps={p50}
+max_dl_shaper_rate_kbps={p95}
+min_ul_shaper_rate_kbps=5000
+base_ul_shaper_rate_kbps=19000
+max_ul_shaper_rate_kbps=19000
+reflectors=({reflectors})
+randomize_reflectors=0
+log_file_path_override="/tmp"
+"""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One run's truth."""
+
+    rate: str
+    mix: str
+    shaper: str
+    seed: str
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    goodput_bps: float
+    call_p95_ms: float | None
+    call_lost: float | None
+    down_s: float | None
+    """The longest time to settle after a step down; None: no steps, or it did not."""
+    up_s: float | None
+
+
+def percentiles_kbps(rate: MovingRate) -> dict[str, int]:
+    """The rate's percentiles over time, in kbit/s; at least 500."""
+    end_ns = rate.period_ns or rate.steps[-1][0] + 1
+    ends = [at for at, _ in rate.steps[1:]] + [end_ns]
+    spans = np.array([end - at for (at, _), end in zip(rate.steps, ends, strict=True)], dtype=float)
+    values = np.array([bps for _, bps in rate.steps], dtype=float)
+    order = np.argsort(values)
+    share = np.cumsum(spans[order]) / spans.sum()
+    found = {q: values[order][np.searchsorted(share, q / 100)] for q in (5, 50, 95)}
+    return {f"p{q}": max(int(bps / 1000), 500) for q, bps in found.items()}
+
+
+def experiment(name: str, rate: MovingRate, text: str, args: argparse.Namespace, names: list[str]) -> Path:
+    """The experiment file of one rate, in the folder of results."""
+    folder: Path = args.out / "experiments"
+    folder.mkdir(parents=True, exist_ok=True)
+    found = percentiles_kbps(rate)
+    copy, config = os.environ.get(ENV, ""), args.out / "configs" / name
+    items = [OURS] if "narrows" in names else []
+    if "cake-autorate" in names:
+        config.mkdir(parents=True, exist_ok=True)
+        reflectors = " ".join(f'"10.0.3.{n}"' for n in range(11, 19))
+        (config / "config.primary.sh").write_text(CONFIG.format(**found, reflectors=reflectors))
+        items.append(THEIRS.format(copy=copy, config=config))
+    mixes = tuple(args.mixes)
+    more = []
+    if "mixed" in mixes:
+        at_s = range(3, args.length - 3, 2)
+        more = [
+            OTHER.format(mixes=mixes),
+            *(SHORT.format(n=n, at=at, mixes=mixes) for n, at in enumerate(at_s)),
+        ]
+    values = {
+        "p5_95": int(0.95 * found["p5"]),
+        "loads": ", ".join(f'"{mix}": {LOADS[mix]}' for mix in mixes),
+        "items": "\n".join(items),
+        "more": "\n".join(more),
+        "load": args.length - 1,
+        "length": args.length,
+        "repeats": args.repeats,
+    }
+    path = folder / f"shapers_{name}.py"
+    path.write_text(TEXT.format(rate=text, **found, rtt=RTT_MS, queue=QUEUE, names=names, **values))
+    return path
+
+
+def scored(directory: Path, rate: MovingRate) -> Score:
+    """A run, from its packets at the ISP and at home."""
+    plan = json.loads((directory / "plan.json").read_text())
+    text = [pl.col(column).cast(pl.String) for column in ("hop", "direction", "event")]
+    rows = pl.scan_parquet(directory / "queue.parquet").with_columns(text)
+    rows = rows.filter((pl.col("direction") == "down") & (pl.col("event") == "depart"))
+    frame = rows.select("hop", "t_ns", "bytes", "sojourn_ns").collect()
+    isp = frame.filter(pl.col("hop") == "isp").sort("t_ns")
+    home = frame.filter(pl.col("hop") == "home")
+    end_ns = int(isp["t_ns"].max())  # type: ignore[arg-type]
+    late = isp.filter(pl.col("t_ns") >= CALM_FROM_S * NS)
+    delivered = (home if home.height else isp).filter(pl.col("t_ns") >= CALM_FROM_S * NS)
+    waited = late["sojourn_ns"].to_numpy() / 1e6
+    rtts, sent = _call(directory)
+    down_s, up_s = _settled(isp, rate, end_ns)
+    key = plan["key"]
+    return Score(
+        rate="", mix=key["mix"], shaper=key["shaper"], seed=key["seed"],
+        p50_ms=float(np.quantile(waited, 0.5)), p95_ms=float(np.quantile(waited, 0.95)),
+        p99_ms=float(np.quantile(waited, 0.99)),
+        goodput_bps=float(delivered["bytes"].sum()) * 8 / (end_ns / NS - CALM_FROM_S),
+        call_p95_ms=float(np.quantile(rtts, 0.95)) if len(rtts) else None,
+        call_lost=None if not sent else 1 - len(rtts) / sent,
+        down_s=down_s, up_s=up_s,
+    )  # fmt: skip
+
+
+def _call(directory: Path) -> tuple[np.ndarray, int]:
+    """Round trips of the call-like stream in ms, and how many were sent."""
+    samples = pl.scan_parquet(directory / "samples.parquet").with_columns(
+        pl.col("source").cast(pl.String), pl.col("series").cast(pl.String)
+    )
+    rows = samples.filter(
+        (pl.col("source") == "call") & (pl.col("series") == "rtt") & (pl.col("t_ns") >= CALM_FROM_S * NS)
+    ).collect()
+    return rows["value"].drop_nulls().to_numpy() / 1e6, rows.height
+
+
+def _settled(isp: pl.DataFrame, rate: MovingRate, end_ns: int) -> tuple[float | None, float | None]:
+    """The longest time until the ISP's queue is short, and until the link is used, after large steps."""
+    t, waited = isp["t_ns"].to_numpy(), isp["sojourn_ns"].to_numpy() / 1e6
+    sent = np.cumsum(isp["bytes"].to_numpy()) * 8.0
+    steps = list(rate.until(end_ns))
+    downs, ups = [], []
+    for n in range(1, len(steps)):
+        (_, before), (at, now) = steps[n - 1], steps[n]
+        until = steps[n + 1][0] if n + 1 < len(steps) else end_ns
+        if not before or not now or until - at < 5 * NS or at < CALM_FROM_S * NS:
+            continue
+        if now <= before / 2:
+            bad = t[(t >= at) & (t < until) & (waited > SETTLED_MS)]
+            gaps = np.append(np.diff(np.append(at, bad)), until - (bad[-1] if bad.size else at))
+            calm = np.flatnonzero(gaps >= SETTLED_FOR_S * NS)
+            downs.append((np.append(at, bad)[calm[0]] - at) / NS if calm.size else np.inf)
+        elif now >= 2 * before:
+            grid = np.arange(at, until - REACHED_OVER_S * NS, 10e6)
+            carried = np.interp(grid + REACHED_OVER_S * NS, t, sent) - np.interp(grid, t, sent)
+            fast = np.flatnonzero(carried >= REACHED * now * REACHED_OVER_S)
+            ups.append((grid[fast[0]] + REACHED_OVER_S * NS - at) / NS if fast.size else np.inf)
+    worst = [max(found) if found and np.isfinite(max(found)) else None for found in (downs, ups)]
+    return worst[0], worst[1]
+
+
+def table(scores: list[Score]) -> Table:
+    """Medians over the repetitions, with the range."""
+    made = Table(title="Sojourn in the ISP's queue, goodput, call: median (range) of the repetitions")
+    for column in ("rate", "mix", "shaper", "n", "p50 [ms]", "p95 [ms]", "p99 [ms]", "goodput [Mbit/s]",
+                   "of causal", "call p95 [ms]", "call lost", "settled [s]", "reached [s]"):  # fmt: skip
+        made.add_column(column, justify="right", no_wrap=True)
+    cells: dict[tuple[str, str, str], list[Score]] = defaultdict(list)
+    for score in scores:
+        cells[score.rate, score.mix, score.shaper].append(score)
+    for (rate, mix, shaper), found in cells.items():
+        oracle = [each.goodput_bps for each in cells.get((rate, mix, "causal"), [])]
+        good = [each.goodput_bps / 1e6 for each in found]
+        share = f"{100 * median(good) / (median(oracle) / 1e6):.0f} %" if oracle else "–"
+        made.add_row(
+            rate, mix, shaper, str(len(found)),
+            *(_spread([getattr(each, name) for each in found]) for name in ("p50_ms", "p95_ms", "p99_ms")),
+            _spread(good), share, _spread([each.call_p95_ms for each in found]),
+            _spread([None if each.call_lost is None else 100 * each.call_lost for each in found], " %"),
+            _spread([each.down_s for each in found], digits=2),
+            _spread([each.up_s for each in found], digits=2),
+        )  # fmt: skip
+    return made
+
+
+def _spread(values: Sequence[float | None], unit: str = "", digits: int = 1) -> str:
+    known = [value for value in values if value is not None]
+    if not known:
+        return "–"
+    text = f"{median(known):.{digits}f}{unit}"
+    return text if len(known) < 2 else f"{text} ({min(known):.{digits}f}–{max(known):.{digits}f})"
+
+
+def pareto(scores: list[Score], path: Path) -> None:
+    """Goodput as a share of the causal oracle's against p95 in the ISP's queue, one panel a rate."""
+    from matplotlib.figure import Figure
+
+    rates = list(dict.fromkeys(score.rate for score in scores))
+    figure = Figure(figsize=(4 * len(rates), 4), layout="constrained")
+    axes = figure.subplots(1, len(rates), squeeze=False)[0]
+    colours = {name: f"C{n}" for n, name in enumerate(CONTESTANTS)}
+    marks = dict(zip(MIXES, "osD", strict=True))
+    for axis, rate in zip(axes, rates, strict=True):
+        here = [score for score in scores if score.rate == rate]
+        for score in here:
+            oracle = [each.goodput_bps for each in here if (each.mix, each.shaper) == (score.mix, "causal")]
+            if oracle:
+                axis.scatter(max(score.p95_ms, 0.1), 100 * score.goodput_bps / median(oracle), s=30,
+                             color=colours[score.shaper], marker=marks[score.mix])  # fmt: skip
+        axis.set(title=rate, xscale="log", xlabel="p95 of the sojourn in the ISP's queue [ms]")
+    axes[0].set_ylabel("goodput [% of the causal oracle's]")
+    for name in dict.fromkeys(score.shaper for score in scores):
+        axes[-1].scatter([], [], color=colours[name], label=name)
+    for name in dict.fromkeys(score.mix for score in scores):
+        axes[-1].scatter([], [], color="black", marker=marks[name], label=name)
+    axes[-1].legend(fontsize=7)
+    figure.savefig(path, dpi=150)
+
+
+def chosen(text: str, known: tuple[str, ...], what: str) -> list[str]:
+    """Names of a list with commas."""
+    names = text.split(",")
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{what} {name!r} is not known", remedy=f"of {', '.join(known)}")
+    return names
+
+
+def runs(out: Path, name: str) -> Iterator[Path]:
+    """The directories of the runs of an experiment."""
+    for plan in sorted(out.glob("*/plan.json")):
+        if json.loads(plan.read_text())["experiment"] == f"shapers_{name}":
+            yield plan.parent
+
+
+def main() -> int:
+    """The whole program."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rates", default=",".join(RATES))
+    parser.add_argument("--mixes", default=",".join(MIXES))
+    parser.add_argument("--contestants", default=",".join(CONTESTANTS))
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--length", type=int, default=60, help="virtual seconds")
+    parser.add_argument(
+        "--trace", type=Path, action="append", default=[], help="also this trace of the rate down"
+    )
+    parser.add_argument("--out", type=Path, default=Path("results/shapers"))
+    args = parser.parse_args()
+    args.out = args.out.resolve()
+    args.mixes = chosen(args.mixes, MIXES, "mix")
+    names = chosen(args.contestants, CONTESTANTS, "contestant")
+    console = Console()
+    copy = os.environ.get(ENV)
+    if "cake-autorate" in names and not copy:
+        console.print(f"cake-autorate is left out: {ENV} names no copy of it")
+        names.remove("cake-autorate")
+    elif copy and not (Path(copy) / "cake-autorate.sh").is_file():
+        raise UsageError(f"{ENV}={copy} holds no cake-autorate.sh", remedy="the folder of a checkout of it")
+    rates = {name: RATES[name] for name in chosen(args.rates, tuple(RATES), "rate")}
+    for file in args.trace:
+        absolute = str(file.resolve())
+        rates[file.stem.replace("-", "_")] = (f"trace({absolute!r})", trace(absolute))
+    scores: list[Score] = []
+    for name, (text, rate) in rates.items():
+        path = experiment(name, rate, text, args, names)
+        command = [str(Path(sys.executable).with_name("narrows")), "run", str(path), "--out", str(args.out)]
+        if subprocess.run(command, check=False).returncode:
+            console.print(f"{name}: some runs failed; the table is of the others")
+        for directory in runs(args.out, name):
+            score = scored(directory, rate)
+            if score.shaper in names and score.mix in args.mixes:
+                scores.append(Score(**(asdict(score) | {"rate": name})))
+    if not scores:
+        console.print("no run to judge")
+        return 1
+    order = {name: n for n, name in enumerate(CONTESTANTS)}
+    scores.sort(key=lambda score: (list(rates).index(score.rate), score.mix, order[score.shaper], score.seed))
+    Console(width=220).print(table(scores))
+    pareto(scores, args.out / "shapers.png")
+    (args.out / "shapers.json").write_text(json.dumps([asdict(score) for score in scores], indent=1))
+    console.print(f"{args.out}/shapers.png, shapers.json")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except NarrowsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -1,0 +1,119 @@
+"""Makes the content of services once and keeps it below the cache, each in a directory called by its id.
+
+A content is whole or not there: it is made beside its place and renamed. `content.json` in it says what made
+it and what came of it; runs keep a copy of that.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from narrows.engine import layout
+from narrows.errors import EngineError
+from narrows.kernel import image
+from narrows.plan.contents import IN_PACKAGE, PACKAGE
+from narrows.plan.model import Content, Plan
+
+SAID = "content.json"
+LARGEST_HASHED = 2**31
+"""Bytes of a file that is hashed; a larger one is a sparse file of zeros."""
+
+
+def directory() -> Path:
+    """Where all contents lie."""
+    return image.cache_dir() / "content"
+
+
+def missing(plans: Iterable[Plan]) -> list[Content]:
+    """What these plans need and is not there, each once."""
+    wanted = {content.id: content for plan in plans for content in plan.contents}
+    return [content for content in wanted.values() if not (directory() / content.id / SAID).exists()]
+
+
+def make(content: Content, path: str) -> None:
+    """Make it, unless another process did meanwhile. EngineError with what the command said if one fails."""
+    base = directory()
+    base.mkdir(parents=True, exist_ok=True)
+    with (base / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (base / content.id / SAID).exists():
+            return
+        for left in base.glob(".making-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        making = base / f".making-{content.id}"
+        making.mkdir()
+        try:
+            begun = time.monotonic()
+            for command in content.commands:
+                _carry_out(content, command, making, path)
+            said = _said(content, making, path, time.monotonic() - begun)
+            (making / SAID).write_text(json.dumps(said, indent=1) + "\n")
+            os.rename(making, base / content.id)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+
+
+def place(plan: Plan, run: Path) -> None:
+    """Leave with a run what its content was."""
+    for content in plan.contents:
+        said = directory() / content.id / SAID
+        try:
+            shutil.copy(said, run / layout.RAW / f"content-{content.id}.json")
+        except OSError as error:
+            raise EngineError(
+                f"the content {content.about} is gone: {error.strerror}",
+                remedy="run the same command again: it is made once more",
+            ) from None
+
+
+def _carry_out(content: Content, command: tuple[str, ...], where: Path, path: str) -> None:
+    argv = [
+        str(PACKAGE / word.removeprefix(IN_PACKAGE)) if word.startswith(IN_PACKAGE) else word
+        for word in command
+    ]
+    done = subprocess.run(
+        argv, cwd=where, env={"PATH": path, "LANG": "C", "HOME": str(where)}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, errors="replace", check=False,
+    )  # fmt: skip
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        raise EngineError(
+            f"the content {content.about} cannot be made: {argv[0]}: {lines[-1]}",
+            remedy=f"by hand: {' '.join(argv)[:300]}",
+        )
+
+
+def _said(content: Content, made: Path, path: str, took_s: float) -> dict[str, Any]:
+    """What made it, and a digest of each file."""
+    files = {}
+    for file in sorted(made.rglob("*")):
+        if file.is_file():
+            size = file.stat().st_size
+            digest = None
+            if size < LARGEST_HASHED:
+                with file.open("rb") as opened:
+                    digest = hashlib.file_digest(opened, "sha256").hexdigest()
+            files[file.relative_to(made).as_posix()] = {"bytes": size, "sha256": digest}
+    return {
+        "about": content.about,
+        "commands": content.commands,
+        "programs": {program: _version(program, path) for program in content.programs},
+        "files": files,
+        "took_s": round(took_s, 1),
+    }
+
+
+def _version(program: str, path: str) -> str | None:
+    flag = "-version" if program == "ffmpeg" else "--version"
+    done = subprocess.run([program, flag], env={"PATH": path}, capture_output=True, text=True, check=False)
+    lines = (done.stdout or done.stderr).splitlines()
+    return lines[0] if lines else None

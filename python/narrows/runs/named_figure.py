@@ -1,0 +1,98 @@
+"""Finds a figure of runs by its name: one that a tool or the queue reported, or one that scoring gives.
+
+Names may end in a direction (`ndt7_throughput_bps_down`), and `throughput` and `latency` are short for what
+scoring calls them. Which rows are meant is decided here, once, for stopping rules and for searches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from narrows.errors import StoreError, did_you_mean
+from narrows.plan.model import Command, Plan, TcpBulk
+from narrows.runs.scores import scores
+from narrows.store.results import Results
+
+ALIASES = {"throughput": "throughput_mean", "latency": "latency_p50"}
+"""Short names of figures of the table `score`."""
+_OF_OWN_PACKETS = ("throughput_mean",)
+
+
+def rows(
+    results: Results,
+    name: str,
+    *,
+    direction: str | None = None,
+    source: str | None = None,
+    test: Callable[[Plan], str | None] | None = None,
+    workers: int = 1,
+    where: str | None = None,
+) -> pl.DataFrame:
+    """The rows (run_id, source, direction, figure, value, unit) of the figure that is meant, of runs that no
+    other supersedes.
+
+    `test` names the load that scored figures are of (default: the only one of a run). Raises StoreError of
+    the line `where` when no run has it, or when a run has several.
+    """
+    text = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
+    figures = results.metrics().with_columns(text).rename({"name": "figure"})
+    known = set(figures["figure"].to_list())
+    if not named(name, known):
+        scored = scores(results, test or lone_test, workers=workers).rename({"metric": "figure"})
+        columns = ["run_id", "source", "direction", "figure", "value", "unit"]
+        figures = pl.concat([figures.select(columns), scored.select(columns)])
+        known |= set(scored["figure"].to_list())
+    plain = named(name, known)
+    if plain is None:
+        raise StoreError(f"no run has a figure {name}", where=where, remedy=did_you_mean(name, sorted(known)))
+    if direction is None and plain != name and name not in ALIASES:
+        direction = name.rpartition("_")[2]
+    found = figures.filter(pl.col("figure") == plain)
+    if direction is not None:
+        found = found.filter(pl.col("direction") == direction)
+    if source is not None:
+        found = found.filter(pl.col("source") == source)
+    elif plain in _OF_OWN_PACKETS:
+        found = found.filter(pl.col("source") == "bottleneck/own")
+    else:
+        whole = found.filter(~pl.col("source").str.contains("/"))  # the item, not each of its flows
+        found = whole if whole.height else found
+    found = found.filter(~pl.col("run_id").is_in(sorted(results.superseded())))
+    _check_one(found, name, where)
+    return found
+
+
+def _check_one(found: pl.DataFrame, name: str, where: str | None) -> None:
+    units = found["unit"].unique().to_list()
+    if len(units) > 1:
+        raise StoreError(f"{name} has several units: {', '.join(map(str, units))}")
+    twice = found.group_by("run_id").len().filter(pl.col("len") > 1)
+    if twice.height:
+        kinds = found.select(pl.concat_str("source", "direction", ignore_nulls=True, separator=" "))
+        listed = ", ".join(kinds.to_series().unique().sort())
+        raise StoreError(
+            f"{name} is not one figure per run: {listed}",
+            where=where,
+            remedy='say which: ci(…, direction="down", source="test"); --metric SOURCE:FIGURE_down',
+        )
+
+
+def named(name: str, known: set[str]) -> str | None:
+    """The figure that is meant, without the direction that its name may end in."""
+    bare = name.removesuffix("_down").removesuffix("_up")
+    for candidate in (name, bare, ALIASES.get(name), ALIASES.get(bare)):
+        if candidate is not None and candidate in known:
+            return candidate
+    return None
+
+
+def lone_test(plan: Plan) -> str | None:
+    """The item under test where a run has only one load: the one foreground command, else the one bulk."""
+    commands = [i.item for i in plan.traffic if isinstance(i, Command) and not i.background]
+    bulks = [i.item for i in plan.traffic if isinstance(i, TcpBulk)]
+    for names in (commands, bulks):
+        if len(names) == 1:
+            return names[0]
+    return None

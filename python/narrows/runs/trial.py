@@ -1,0 +1,179 @@
+"""Trials: runs in which services met on one link, or one was alone, and what each of them got.
+
+The axis `pair` of a run says who met (`narrows.spec.pairs`). Rates are of the bottleneck's tap, downstream,
+as its shaper counts them, in the middle three fifths of the time that the services ran: the first and the
+last fifth are left out. Losses and delays are of the whole run. Nothing is read from files here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from narrows.metrics.fairness.max_min import max_min_shares
+from narrows.metrics.latency.high_delay_share import LIMIT_MS
+from narrows.metrics.statistics.arrays import clean
+from narrows.plan.model import AtTime, Plan, TrafficItem
+from narrows.runs.observed import Observed, is_background, is_probe
+from narrows.spec.axis import SEED
+from narrows.spec.pairs import AND, PAIR
+
+LEFT_OUT = 0.2
+"""Of the time that all services ran, at each end."""
+RATE = "settled_throughput_bps"
+"""The quantity (`narrows.runs.quantities`) that shares are made of."""
+LATE = "late_packets_share"
+"""The quantity of packets that come later than a call can bear."""
+MOST_FRAMES_DROPPED = 0.01
+Conditions = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Use:
+    """One service in one trial."""
+
+    service: str
+    item: str
+    rate_bps: float | None
+    loss: float | None
+    """Its packets dropped at the bottleneck over those that arrived there, downstream."""
+    delay_ms: float | None
+    """Median time that its packets stood in the queue."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run, seen as a trial."""
+
+    run: Observed
+    uses: tuple[Use, ...]
+    utilisation: float | None
+
+    @property
+    def pair(self) -> tuple[str, ...]:
+        """Who met."""
+        return tuple(use.service for use in self.uses)
+
+    @property
+    def conditions(self) -> Conditions:
+        """The run's labels but for who met and the repetition."""
+        return tuple(sorted((k, v) for k, v in self.run.key.items() if k not in (PAIR, SEED)))
+
+    def faults(self) -> tuple[str, ...]:
+        """Why it does not count; nothing where it does."""
+        return faults(self.run)
+
+
+def settled_window(plan: Plan) -> tuple[int, int] | None:
+    """When all services ran, without its first and last fifth, in ns; None where that is not known."""
+    items = [item for item in plan.traffic if not is_probe(item) and not is_background(item)]
+    starts = [item.start.at_ns for item in items if isinstance(item.start, AtTime)]
+    stops = [item.stop.at_ns for item in items if isinstance(item.stop, AtTime)]
+    if not items or len(starts) < len(items) or len(stops) < len(items):
+        return None
+    first, last = max(starts), min(stops)
+    cut = round(LEFT_OUT * (last - first))
+    return (first + cut, last - cut) if last > first else None
+
+
+def foreground(plan: Plan) -> list[TrafficItem]:
+    """The items that are services' own, in the order of their hosts."""
+    return [item for item in plan.traffic if not is_probe(item) and not is_background(item)]
+
+
+def settled_rate(run: Observed, item: str) -> float | None:
+    """Mean rate of an item downstream in the settled window, in bit/s at the bottleneck's link layer."""
+    truth, window = run.queues.get("down"), settled_window(run.plan)
+    if truth is None or window is None or item not in truth.throughput_bps:
+        return None
+    series = truth.throughput_bps[item].within(window)
+    known = clean(series.value)
+    # Bins in which nothing passed may have no row: the mean is over the window, not over the rows.
+    bins = round((window[1] - window[0]) / 10_000_000)
+    return float(known.sum()) / bins if bins else None
+
+
+def late_share(run: Observed, item: str) -> float | None:
+    """Share of an item's packets downstream whose round trip was above 190 ms: the base RTT and what the tap
+    saw them stand in the queue, to within a bucket of its histogram. None of nothing delivered."""
+    truth = run.queues.get("down")
+    edges, packets = truth.sojourn_of.get(item, (None, None)) if truth is not None else (None, None)
+    if edges is None or packets is None or not packets.sum():
+        return None
+    late = edges + run.link.base_rtt_ns / 1e6 > LIMIT_MS
+    return float(packets[late].sum() / packets.sum())
+
+
+def trials(runs: Iterable[Observed]) -> list[Trial]:
+    """Every good run with an axis `pair`, in a steady order."""
+    found = {run.run_id: run for run in runs if run.ok and PAIR in run.key and not run.kernel_config}
+    return [made for run_id in sorted(found) if (made := _trial(found[run_id])) is not None]
+
+
+def _trial(run: Observed) -> Trial | None:
+    names = run.key[PAIR].split(AND)
+    items = [item.id for item in foreground(run.plan)]
+    if len(items) != len(names):
+        return None
+    uses = tuple(_use(run, name, item) for name, item in zip(names, items, strict=True))
+    rates = [use.rate_bps for use in uses if use.rate_bps is not None]
+    rate = run.configured_bps("down")
+    whole = sum(rates) / rate if len(rates) == len(uses) and rate else None
+    return Trial(run, uses, whole)
+
+
+def _use(run: Observed, name: str, item: str) -> Use:
+    def of(figure: str) -> float | None:
+        return run.figure(f"{_hop(run)}/{item}", figure)
+
+    arrived, dropped = of("tap_arrived"), of("tap_dropped")
+    loss = dropped / arrived if arrived and dropped is not None else None
+    return Use(name, item, run.quantity(RATE, item), loss, of("sojourn_p50_ms"))
+
+
+def _hop(run: Observed) -> str:
+    return run.plan.hops[0].hop if run.plan.hops else ""
+
+
+def faults(run: Observed) -> tuple[str, ...]:
+    """What makes a trial invalid: the player could not play, the processor was short, or a process died."""
+    found = []
+    for item in foreground(run.plan):
+
+        def of(name: str, source: str = item.id) -> float | None:
+            return run.figure(source, name, None)
+
+        frames, dropped = of("video_frames"), of("video_frames_dropped")
+        if frames and dropped is not None and dropped > MOST_FRAMES_DROPPED * frames:
+            found.append(f"{item.id}: {dropped:.0f} of {frames:.0f} frames were dropped")
+        if of("video_top_rung_playable") == 0:
+            found.append(f"{item.id}: the browser does not believe that it can play the highest rung")
+        if of("browser_processes_gone"):
+            found.append(f"{item.id}: processes of the browser died")
+        if of("call_cpu_limited_s"):
+            found.append(f"{item.id}: the call was limited by the processor")
+    return tuple(found)
+
+
+def demands(every: Sequence[Trial]) -> dict[tuple[Conditions, str], float]:
+    """The most that each service takes alone: the median over its valid trials alone, in bit/s."""
+    rates = defaultdict(list)
+    for trial in every:
+        if len(trial.uses) == 1 and not trial.faults() and trial.uses[0].rate_bps is not None:
+            rates[trial.conditions, trial.uses[0].service].append(trial.uses[0].rate_bps)
+    return {what: float(np.median(known)) for what, known in rates.items()}
+
+
+def shares(trial: Trial, alone: Mapping[tuple[Conditions, str], float]) -> tuple[float | None, ...]:
+    """What share of its max-min fair rate each service got; None where one of them was never alone."""
+    rate = trial.run.configured_bps("down")
+    if not rate:
+        return (None,) * len(trial.uses)
+    wanted = [alone.get((trial.conditions, use.service)) for use in trial.uses]
+    return max_min_shares(rate, wanted, [use.rate_bps for use in trial.uses])
+
+
+__all__ = ["RATE", "Trial", "Use", "demands", "faults", "settled_rate", "settled_window", "shares", "trials"]

@@ -1,0 +1,1 @@
+"""Chooses the conditions of an experiment where behaviour changes most, run after run."""

@@ -1,0 +1,1 @@
+"""The site of `narrows serve`: everything below one directory of results, to be read in a browser."""

@@ -1,0 +1,1 @@
+"""The claims of the study, one module each."""

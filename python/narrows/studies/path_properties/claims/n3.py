@@ -1,0 +1,54 @@
+"""N3: the median of newly acknowledged bytes over the MSS is the path's ACK aggregation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from narrows.runs.observed import Observed
+from narrows.studies.path_properties.seen import Seen, but_for, errors, seen
+from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+
+NEAR = 0.25
+"""The median is right within a quarter of the segments for each packet that came back."""
+
+CLAIM = Claim(
+    "N3",
+    "ACK aggregation is the median of newly acknowledged bytes over the MSS, without ACKs that carry SACK "
+    "and the one right after",
+    "section 5.6",
+    "n1_conditions.py",
+    "sender",
+)
+
+
+def _true(one: Seen) -> float | None:
+    """Acknowledged segments over packets that came back, all of them counted."""
+    back = one.row["packets"] - one.row["data_segments"]
+    mss, acked = one.row["mss_bytes"], one.row["acked_bytes"]
+    return None if not back or not mss else acked / mss / back
+
+
+def _error(one: Seen) -> float | None:
+    value, true = one.row["ack_aggregation"], _true(one)
+    return None if value is None or not true else value / true - 1
+
+
+def judge(runs: Iterable[Observed]) -> Verdict:
+    """On each path at the sender: the median against the plain count."""
+    captures = seen(runs)
+    found = errors(captures, "relative error", "1", _error)
+    value = errors(captures, "segments an ACK", "1", lambda one: one.row["ack_aggregation"])
+    truth = errors(captures, "segments a packet back", "1", _true)
+    marks = {path: abs(n.value) <= NEAR for (path, place), n in found.items() if place == "sender"}
+    if not marks:
+        return not_measured(CLAIM, "no captures at a sender")
+    return Verdict(
+        CLAIM,
+        graded(list(marks.values())),
+        f"at the sender within {NEAR:.0%} of the count on {but_for(marks)}",
+        (*found.values(), *value.values(), *truth.values()),
+        "CUBIC for 15 s, 20 Mbit/s; a receiver that acknowledges every second segment",
+        ids([one.run for one in captures]),
+        "The median moves in steps of what most ACKs cover. Random loss of acknowledgements leaves it where "
+        "it was, while the mean grows; a filter that thins all of them alike shows.",
+    )

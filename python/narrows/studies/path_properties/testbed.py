@@ -1,0 +1,67 @@
+"""The paths that the experiments share: one property each that an estimator could mistake for another.
+
+All carry 20 Mbit/s down, and a FIFO that holds 100 ms of it unless the path says otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from narrows.spec import (
+    Link,
+    axis,
+    bfifo,
+    cake,
+    capture,
+    codel,
+    lte_drive,
+    repeat,
+    sample,
+    tap,
+)
+
+RATE = "20 Mbit/s"
+QUEUE = "250 KB"
+SLOW_UPLOAD = "200 kbit/s"
+"""The acknowledgements of 20 Mbit/s, one for two segments, need 440 kbit/s."""
+REPETITIONS = 6
+UNTAPPED = "thinned_acks"
+
+
+def _paths(base_rtt: str) -> dict[str, Any]:
+    """The paths by name, of one base RTT."""
+
+    def link(**options: Any) -> Link:
+        usual: dict[str, Any] = {"rate": RATE, "base_rtt": base_rtt, "queue": bfifo(limit=QUEUE)}
+        return Link(**(usual | options))
+
+    fifo_up = bfifo(limit="30 KB")
+    return {
+        "plain": link(),
+        "codel": link(queue=codel()),
+        "moving_rate": link(rate=lte_drive(mean=RATE, seed=1), rate_up=RATE),
+        "random_loss": link(loss="0.5 %", loss_up="0 %"),
+        "lost_acks": link(loss="0 %", loss_up="20 %"),
+        "reordering": link(jitter="3 ms", jitter_up="0 s"),
+        "thinned_acks": link(rate_up=SLOW_UPLOAD, queue_up=cake(ack_filter=True)),
+        "waiting_acks": link(rate_up=SLOW_UPLOAD, queue_up=fifo_up),
+        "gro": link(offloads={"gro": True}),
+    }
+
+
+def links() -> Any:
+    """The axes `base_rtt` and `path`."""
+    return axis(
+        "base_rtt",
+        {label: axis("path", _paths(rtt)) for label, rtt in (("20ms", "20 ms"), ("100ms", "100 ms"))},
+    )
+
+
+def recorded() -> None:
+    """Capture headers at the sender, at the bottleneck and at the receiver; keep every packet of the queue,
+    but where CAKE's filter drops packets that the tap does not see."""
+    for place in ("server", "bottleneck-down", "client"):
+        capture(at=place, snap="96 B")
+    tap(axis("path", {name: "off" if name == UNTAPPED else "packets" for name in _paths("20 ms")}))
+    sample(tcp_info=None, qdisc=None, link=None)
+    repeat(REPETITIONS)

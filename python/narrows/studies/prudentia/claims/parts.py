@@ -1,0 +1,133 @@
+"""What the claims ask of trials: pairs at a rate, their shares, and the numbers of single services.
+
+`--length` may differ: the longest trials of a pair count, and a verdict says which these were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from narrows.runs.observed import Observed
+from narrows.runs.pair_shares import Side, Summary, summaries
+from narrows.runs.trial import Trial, trials
+from narrows.studies.verdict import Number, median_of
+
+FAIR = 0.9
+"""A service that gets this much of its fair rate counts as treated fairly."""
+
+
+def made_here(runs: Iterable[Observed]) -> list[Trial]:
+    """Trials on links of this study's kind: two services at most, drop-tail in packets."""
+    return [t for t in trials(runs) if t.run.link.queue == "pfifo" and t.run.link.base_rtt_ns == 50_000_000]
+
+
+def pairs(runs: Iterable[Observed], rate: str | None = None, **labels: str) -> list[Summary]:
+    """What came of every pair and of every service alone, of its longest trials. Without a label for it, the
+    queue is the usual one."""
+    wanted = {"queue": "usual", **labels, **({} if rate is None else {"rate": rate})}
+    found = []
+    for one in summaries(made_here(runs)):
+        told = {"queue": "usual", **dict(one.conditions)}
+        if all(told.get(axis) == label for axis, label in wanted.items()):
+            found.append(one)
+
+    def what(one: Summary) -> tuple[str, ...]:
+        return (dict(one.conditions).get("rate", ""), *one.pair)
+
+    def length(one: Summary) -> float:
+        return float(dict(one.conditions).get("length", "0s").removesuffix("s"))
+
+    ordered = sorted(found, key=what)
+    # The longest that says most: of a pair that was tried at several lengths only one set counts.
+    return [max(same, key=lambda one: (length(one), one.n)) for _, same in groupby(ordered, key=what)]
+
+
+def met(every: Iterable[Summary]) -> list[Summary]:
+    """Pairs whose shares are known."""
+    return [one for one in every if len(one.pair) == 2 and all(s.share is not None for s in one.sides)]
+
+
+def alone(every: Iterable[Summary], name: str) -> Summary | None:
+    """A service alone."""
+    return next((one for one in every if one.pair == (name,)), None)
+
+
+def pair(every: Iterable[Summary], one: str, other: str) -> tuple[Side, Side] | None:
+    """Both sides of a pair, the one that is asked for first; None where they did not meet."""
+    for each in every:
+        if each.pair == (one, other):
+            return each.sides[0], each.sides[1]
+        if each.pair == (other, one):
+            return each.sides[1], each.sides[0]
+    return None
+
+
+def share(every: Iterable[Summary], one: str, other: str) -> float | None:
+    """What share of its fair rate a service gets beside another."""
+    found = pair(every, one, other)
+    return None if found is None else found[0].share
+
+
+def losers(every: Iterable[Summary]) -> list[float]:
+    """The smaller share of each pair of different services."""
+    return [min(s.share or 0.0 for s in one.sides) for one in met(every) if one.pair[0] != one.pair[1]]
+
+
+def left_to_rivals(every: Sequence[Summary], name: str) -> list[float]:
+    """The shares that others get beside a service, itself left out."""
+    found = []
+    for one in met(every):
+        if name in one.pair and one.pair[0] != one.pair[1]:
+            other = one.sides[1 - one.pair.index(name)]
+            found.append(other.share or 0.0)
+    return found
+
+
+def lengths(every: Iterable[Summary]) -> str:
+    """`trials of 60 s, 180 s`, for the conditions of a verdict."""
+    found = {dict(one.conditions).get("length", "") for one in every} - {""}
+    told = ", ".join(f"{each.removesuffix('s')} s" for each in sorted(found, key=lambda s: float(s[:-1])))
+    return f"trials of {told}" if told else "trials"
+
+
+def used(every: Iterable[Summary]) -> tuple[str, ...]:
+    """The runs behind summaries."""
+    return tuple(sorted({run for one in every for run in one.run_ids}))
+
+
+def number(name: str, unit: str, values: Sequence[float], conditions: str) -> Number | None:
+    """The median of values with its interval."""
+    return median_of(name, unit, np.array(values, dtype=np.float64), conditions)
+
+
+def numbers(*found: Number | None) -> tuple[Number, ...]:
+    """Those that there are."""
+    return tuple(each for each in found if each is not None)
+
+
+def readings(
+    runs: Iterable[Observed],
+    of: Callable[[Trial, int], float | None],
+    rate: str,
+    service: str,
+    rival: str | None,
+) -> list[float]:
+    """A number of a service in each of its valid trials beside a rival; None: alone."""
+    found = []
+    for trial in made_here(runs):
+        if trial.run.key.get("rate") != rate or trial.faults() or service not in trial.pair:
+            continue
+        others = [name for n, name in enumerate(trial.pair) if n != trial.pair.index(service)]
+        if others == ([] if rival is None else [rival]):
+            value = of(trial, trial.pair.index(service))
+            if value is not None:
+                found.append(value)
+    return found
+
+
+def figure(name: str, direction: str | None = None) -> Callable[[Trial, int], float | None]:
+    """A figure of the service itself."""
+    return lambda trial, n: trial.run.figure(trial.uses[n].item, name, direction)

@@ -1,0 +1,25 @@
+"""T21: a kernel update changes BBR's outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from narrows.runs.observed import Observed
+from narrows.studies.prudentia.claims.parts import made_here
+from narrows.studies.verdict import Claim, Verdict, not_measured
+
+CLAIM = Claim(
+    "T21",
+    "a kernel update changes BBR's outcomes (Linux 4.15 against 5.15)",
+    "section 4.5.3, Fig. 4.9b",
+    "t21_bbr_versions.py",
+)
+
+
+def judge(runs: Iterable[Observed]) -> Verdict:
+    """There is one kernel's BBR here."""
+    if not made_here(runs):
+        return not_measured(CLAIM, "no two services met")
+    return Verdict(
+        CLAIM, "not testable here", "the kernel under test has its own BBR; no other was built for it"
+    )

@@ -1,0 +1,50 @@
+"""T22: unfairness is not transitive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import permutations
+
+from narrows.runs.observed import Observed
+from narrows.runs.pair_shares import Summary
+from narrows.studies.prudentia.claims.parts import FAIR, lengths, met, number, numbers, pairs, share, used
+from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+
+CLAIM = Claim(
+    "T22",
+    "unfairness is not transitive: a is unfair to b and b to c, and a is fair to c",
+    "section 4.5.4, Table 4.3",
+    "t22_transitive.py",
+)
+
+
+def judge(runs: Iterable[Observed]) -> Verdict:
+    """Triples of services that all met, at both rates."""
+    every, marks, found, rest, told = list(runs), {}, [], list[Summary](), []
+    for rate in ("8Mbit", "50Mbit"):
+        here = pairs(every, rate)
+        names = sorted({name for one in met(here) for name in one.pair})
+        tried, against = 0, []
+        for a, b, c in permutations(names, 3):
+            got = (share(here, b, a), share(here, c, b), share(here, c, a))
+            if None in got:
+                continue
+            tried += 1
+            b_beside_a, c_beside_b, c_beside_a = (value or 0.0 for value in got)
+            if b_beside_a < FAIR and c_beside_b < FAIR and c_beside_a >= FAIR:
+                against.append((a, b, c, b_beside_a, c_beside_b, c_beside_a))
+        if not tried:
+            continue
+        rest += met(here)
+        marks[rate] = bool(against)
+        told.append(f"{rate}: {len(against)} of {tried} triples")
+        found.append(
+            number("triples that are not transitive", "triples", [float(len(against))], f"at {rate}")
+        )
+        for a, b, c, *values in against[:1]:
+            what = f"{b} beside {a}, {c} beside {b}, {c} beside {a}, {rate}"
+            found += [number("share", "1", [value], what) for value in values]
+    if not marks:
+        return not_measured(CLAIM, "no three services all met")
+    reason = f"unfair is below {FAIR:.0%} of the fair rate: {'; '.join(told)}"
+    return Verdict(CLAIM, graded(list(marks.values())), reason, numbers(*found), lengths(rest), used(rest))

@@ -1,0 +1,27 @@
+"""The study of services that share a link: what it tests, and which runs it makes."""
+
+from narrows.runs.observed import Observed
+from narrows.studies.study import Quick, Study
+
+
+def condition(run: Observed) -> tuple[str, ...]:
+    """A run's labels but for the repetition and the length: shorter trials are trials too, and say so."""
+    return tuple(
+        f"{axis}={label}" for axis, label in sorted(run.key.items()) if axis not in ("seed", "length")
+    )
+
+
+FOUR = ("bbr", "reno", "batches", "dash")
+PAIRS = tuple(f"{a}+{b}" for n, a in enumerate(FOUR) for b in FOUR[n:])
+
+STUDY = Study(
+    title="Do services share a link fairly?",
+    paper="Philip, *Prudentia*, chapter 4 of *Understanding Congestion Control in the Wild* and SIGCOMM 2024",
+    quick=Quick(
+        ("t09_all_pairs",), {"rate": ("8Mbit",), "length": ("60s",), "pair": (*FOUR, *PAIRS)}, seeds=("0",)
+    ),
+    usual={"length": ("180s",)},
+    headline="T9",
+    headline_figure="share_8Mbit",
+    condition=condition,
+)

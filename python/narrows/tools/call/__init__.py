@@ -1,0 +1,1 @@
+"""The service call: WebRTC between two browsers, with Google's congestion control."""

@@ -1,0 +1,1 @@
+"""The service download: a large file from nginx, over one connection or in batches over several."""

@@ -1,0 +1,38 @@
+"""nginx with a sparse file, and a client that fetches it."""
+
+from __future__ import annotations
+
+from narrows.plan.lowering import Lowering, receives
+from narrows.plan.model import TrafficItem
+from narrows.spec.traffic import Traffic
+from narrows.tools.services.lower import client, nginx
+
+FILE_BYTES = 10_000_000_000
+"""Zeros, which nothing here compresses; they take no room."""
+
+
+def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
+    """The server and the client."""
+    recipe = (("truncate", "-s", str(FILE_BYTES), "file.bin"),)
+    place = state.content("a sparse file of 10 GB", recipe, ("truncate",))
+    port = state.port(item, item_id, state.server, 80)
+    at = f"{state.server_address}:{port}"
+    cap = item["server_rate"]
+    held = "" if cap is None else f"limit_rate {cap.bps // 8}; "
+    locations = (
+        "location / { root @checkout/tools/download/client/www; }",
+        f"location = /file.bin {{ {held}root {place}; }}",
+    )
+    options = {
+        "url": f"http://{at}/",
+        "connections": item["connections"],
+        "chunk": FILE_BYTES if item["chunk"] is None else item["chunk"].bytes,
+        "batches": int(item["batches"]),
+        "bytes": FILE_BYTES,
+    }
+    ends = receives(state.server_address, port, "tcp")
+    browser = item["client"] == "browser"
+    return [
+        nginx(item, item_id, state, at, locations),
+        client(item, item_id, state, ends, options, browser=browser),
+    ]

@@ -1,0 +1,5 @@
+"""The tool identify: what the bottleneck's queue is, seen from outside.
+
+`records` reads what the agent's client wrote, `features` computes what has a physical reason, `verdict`
+concludes. All three are pure, and `narrows identify` on a real host uses them as an experiment does.
+"""

@@ -1,0 +1,367 @@
+"""What the records of one way show, each with a physical reason. Pure; None is what cannot be computed.
+
+| feature | reason |
+|---|---|
+| rate, buffer | a full queue is served at the link's rate; a packet waits at most what the buffer holds |
+| spread of the delay at losses | a full FIFO drops at one delay; an AQM drops at whatever delay there is |
+| survivors | a tail drop may hit the last packet that is sent, a head drop none of the last bufferful |
+| law | CoDel's drops come at intervals of I / sqrt(n) (RFC 8289, section 5.4): 1 / spacing^2 is a line in n |
+| apart | with a queue for each flow, only the flow that sends more than its share waits and loses |
+| collisions | 128 flows in 1024 buckets: 8 pairs collide on average; 8-way sets (CAKE) none |
+| tins | CS1 beside best effort, both overloaded: classes with weights serve them differently |
+| bands | strict priority: a code point of a higher band does not wait, one of a lower starves |
+| low latency | ECT(1) waits less than what is not ECT: a coupled queue of its own (RFC 9332) |
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from narrows.tools.identify.records import Floats, FlowRecords, Ints, Phase, Report
+
+FEW = 8
+LAW_RUN = 6
+LAW_MOST = 24
+INTERVALS_S = (0.02, 0.5)
+COLLIDED, OVERLOADED = 0.7, 0.85
+CODE_POINTS = 64
+
+
+@dataclass(frozen=True)
+class Signals:
+    """Losses and marks of one phase, as they left the queue."""
+
+    count: int
+    spread_s: float | None
+    """Of the delay at them: the 90th less the 10th percentile."""
+    delay_s: float | None
+    """Of the delay at them: the median."""
+    first_delay_s: float | None
+    """At the first of them."""
+    law: float | None
+    """How far their spacings are from CoDel's law, as a share of them; None: too few."""
+    law_run: int
+    """How many spacings that rests on."""
+    interval_s: float | None
+    """CoDel's interval, if that is the law."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Flow A, which sends more than its share, beside B and a sparse flow, which do not."""
+
+    a_s: float
+    b_s: float
+    sparse_s: float
+    """Delays: the 75th percentiles."""
+    a_signals: float
+    b_signals: float
+    """Shares lost or marked."""
+    z: float
+    """Of the difference of the two shares, in standard errors."""
+
+
+@dataclass(frozen=True)
+class CodePoint:
+    """One code point of the sweep, beside the sparse flow of best effort."""
+
+    dscp: int
+    sent: int
+    lost: float
+    delay_s: float | None
+    arrived_as: int | None
+    """What the code point was on arrival; None: nothing arrived."""
+    treated: str
+    """"better", "worse", "same" or "unknown"."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """All of one way."""
+
+    way: str
+    rate_bps: float | None
+    buffer_s: float | None
+    """The longest wait in the fill, where something was lost; None: the queue never was full."""
+    longest_s: float | None
+    """The longest wait in the fill."""
+    first_rate_bps: float | None
+    """Of the first tenth of the fill: above the rate if a bucket held something."""
+    packet_s: float | None
+    """What one full-sized packet takes at the rate."""
+    noise_s: float
+    """Spread of the idle round-trip time: its 90th percentile above its smallest."""
+    overload: float | None
+    """Share of the fill that did not arrive."""
+    fill: Signals | None
+    gentle: Signals | None
+    """Of flow A."""
+    gentle_all: Signals | None
+    """Of all flows: what one queue dropped."""
+    survivors: int | None
+    """Packets of the fill behind the last lost one."""
+    buffer_packets: float | None
+    apart: Apart | None
+    collided: int | None
+    """Of 128 flows, those that got less than 0.7 of the median."""
+    tins: float | None
+    """(delay of CS1 - delay of best effort) / their sum, of medians."""
+    code_points: tuple[CodePoint, ...]
+    bleached: bool | None
+    """Whether all code points arrived as 0."""
+    ce: float | None
+    """Share of ECT(0) packets marked in the gentle phase."""
+    ce_count: int | None
+    """How many those are."""
+    ce_l4s: float | None
+    """Share of ECT(1) packets marked."""
+    ecn_kept: bool | None
+    """Whether ECT(0) and ECT(1) arrived as they were sent, or marked."""
+    low_latency: float | None
+    """Delay of ECT(1) over that of the sparse flow that is not ECT, of medians."""
+    standing_s: float | None
+    """Median delay of A in the second half of the gentle phase."""
+    dropped_by_socket: int | None
+    ip_bytes: int
+
+
+def of(report: Report, way: str) -> Features:
+    """The features of one way."""
+    fill, gentle, ecn = (report.of(way, name) for name in ("fill", "gentle", "ecn"))
+    tins, many = report.of(way, "tins"), report.of(way, "many")
+    noise_s = 0.0
+    if len(report.rtt_s):
+        noise_s = float(np.percentile(report.rtt_s, 90) - report.rtt_s.min())
+    rate = None if fill is None else _rate(fill.flows[0], 0.5, 1.0)
+    packet_s = None if rate is None or fill is None else fill.flows[0].bytes * 8 / rate
+    longest = None if fill is None else _percentile(fill.delays(0), 99.5)
+    overload = None if fill is None else fill.flows[0].share_lost
+    fill_signals = None if fill is None else signals(fill, (0,))
+    buffer_s = longest if fill_signals is not None and fill_signals.count >= FEW else None
+    apart_found = None if gentle is None else apart(gentle)
+    phases = [phase for phase in report.phases if phase.way == way]
+    drops = [phase.dropped_by_socket for phase in phases]
+    points = () if gentle is None else code_points(gentle, noise_s)
+    return Features(
+        way=way,
+        rate_bps=rate,
+        buffer_s=buffer_s,
+        longest_s=longest,
+        first_rate_bps=None if fill is None else _rate(fill.flows[0], 0.0, 0.1),
+        packet_s=packet_s,
+        noise_s=noise_s,
+        overload=overload,
+        fill=fill_signals,
+        gentle=None if gentle is None else signals(gentle, (0,)),
+        gentle_all=None if gentle is None else signals(gentle, tuple(range(len(gentle.flows)))),
+        survivors=None if fill is None else _survivors(fill.flows[0]),
+        buffer_packets=None if buffer_s is None or packet_s is None else buffer_s / packet_s,
+        apart=apart_found,
+        collided=None if many is None else collided(many),
+        tins=None if tins is None else _contrast(tins),
+        code_points=points,
+        bleached=_bleached(points),
+        ce=_share_marked(gentle, 0),
+        ce_count=None if gentle is None else int(gentle.flows[0].marked.sum()),
+        ce_l4s=_share_marked(ecn, 1),
+        ecn_kept=_ecn_kept(gentle, ecn),
+        low_latency=None if ecn is None else _low_latency(ecn),
+        standing_s=None if gentle is None else _percentile(_second_half(gentle.flows[0]), 50),
+        dropped_by_socket=sum(d for d in drops if d is not None) if None not in drops else None,
+        ip_bytes=sum(phase.ip_bytes for phase in phases),
+    )
+
+
+def _percentile(values: Floats, percent: float) -> float | None:
+    return float(np.percentile(values, percent)) if len(values) >= FEW else None
+
+
+def _second_half(flow: FlowRecords) -> Floats:
+    delay = flow.delay_s[len(flow.delay_s) // 2 :]
+    return delay[~np.isnan(delay)]
+
+
+def _rate(flow: FlowRecords, start: float, end: float) -> float | None:
+    """IP bits per second of the arrivals between two shares of the time of all of them."""
+    arrived = np.sort(flow.arrived_s[~flow.lost])
+    if len(arrived) < FEW:
+        return None
+    span = arrived[-1] - arrived[0]
+    part = arrived[(arrived >= arrived[0] + start * span) & (arrived <= arrived[0] + end * span)]
+    if len(part) < FEW or part[-1] <= part[0]:
+        return None
+    return float((len(part) - 1) * flow.bytes * 8 / (part[-1] - part[0]))
+
+
+def _survivors(flow: FlowRecords) -> int | None:
+    lost = np.flatnonzero(flow.lost)
+    return int(len(flow.sent_s) - 1 - lost[-1]) if len(lost) else None
+
+
+def signals(phase: Phase, which: tuple[int, ...]) -> Signals:
+    """Losses and marks of some flows of a phase; each at the arrival of the packet behind it."""
+    times, delays = [], []
+    for n in which:
+        flow = phase.flows[n]
+        there = np.flatnonzero(~flow.lost)
+        hit = np.flatnonzero(flow.lost | flow.marked)
+        if not len(there) or not len(hit):
+            continue
+        behind = np.searchsorted(there, hit)
+        known = behind < len(there)
+        times.append(flow.arrived_s[there[behind[known]]])
+        delays.append(flow.delay_s[there[np.maximum(behind[known] - 1, 0)]])
+    if not times:
+        return Signals(0, None, None, None, None, 0, None)
+    time, delay = np.concatenate(times), np.concatenate(delays)
+    order = np.argsort(time, kind="stable")
+    time, delay = time[order], delay[order]
+    law, run, interval = codel_law(time)
+    few = len(delay) < FEW
+    return Signals(
+        count=len(delay),
+        spread_s=None if few else float(np.percentile(delay, 90) - np.percentile(delay, 10)),
+        delay_s=None if few else float(np.median(delay)),
+        first_delay_s=None if few else float(np.median(delay[:3])),
+        law=law,
+        law_run=run,
+        interval_s=interval,
+    )
+
+
+def codel_law(time_s: Floats) -> tuple[float | None, int, float | None]:
+    """How far the first signals are from CoDel's law: the median relative error of the spacings, how many
+    were taken, and the interval of the line through 1 / spacing^2. The longest run that is closest counts."""
+    best: tuple[float | None, int, float | None] = (None, 0, None)
+    for skip in (0, 1, 2):
+        spacing = np.diff(time_s[skip : skip + LAW_MOST + 1])
+        for run in range(LAW_RUN, len(spacing) + 1):
+            part = spacing[:run]
+            if (part <= 0).any():
+                break
+            n = np.arange(run, dtype=np.float64)
+            slope, start = np.polyfit(n, 1 / part**2, 1)
+            line = start + slope * n
+            if slope <= 0 or (line <= 0).any():
+                continue
+            interval = 1 / math.sqrt(slope)
+            if not INTERVALS_S[0] <= interval <= INTERVALS_S[1]:
+                continue
+            error = float(np.median(np.abs(1 / np.sqrt(line) / part - 1)))
+            if best[0] is None or error < best[0] * 0.9 or (error < 0.05 and run > best[1]):
+                best = (error, run, interval)
+    return best
+
+
+def apart(phase: Phase) -> Apart | None:
+    """A beside B and the sparse flow; None where too little arrived."""
+    a, b, sparse = (_percentile(phase.delays(n), 75) for n in (0, 1, 2))
+    first, second = phase.flows[0], phase.flows[1]
+    if b is None and sparse is None:
+        return None
+    hit = [(flow.lost | flow.marked) for flow in (first, second)]
+    shares = [float(each.mean()) if len(each) else 0.0 for each in hit]
+    n = [max(len(each), 1) for each in hit]
+    pooled = (hit[0].sum() + hit[1].sum()) / (n[0] + n[1])
+    error = math.sqrt(max(pooled * (1 - pooled), 1e-12) * (1 / n[0] + 1 / n[1]))
+    if a is None:
+        return None
+    return Apart(
+        a_s=a,
+        b_s=b if b is not None else math.nan,
+        sparse_s=sparse if sparse is not None else math.nan,
+        a_signals=shares[0],
+        b_signals=shares[1],
+        z=(shares[0] - shares[1]) / error,
+    )
+
+
+def collided(phase: Phase) -> int | None:
+    """Flows that got clearly less than the median, while all still sent: what waits is delivered later. None
+    where a flow's share is too few packets to say, or all they send passes."""
+    end = max((float(flow.sent_s[-1]) for flow in phase.flows if len(flow.sent_s)), default=0.0)
+    got = np.array([int(((f.arrived_s > 0.4 * end) & (f.arrived_s <= end)).sum()) for f in phase.flows])
+    sent = np.array([int((f.sent_s > 0.4 * end).sum()) for f in phase.flows])
+    median = float(np.median(got))
+    if median > OVERLOADED * float(np.median(sent)):
+        return None
+    return int((got < COLLIDED * median).sum()) if median >= 2 * FEW else None
+
+
+def _contrast(phase: Phase) -> float | None:
+    best_effort, bulk = (_percentile(phase.delays(n), 50) for n in (0, 1))
+    if best_effort is None:
+        return None
+    if bulk is None:  # it starves
+        return 1.0
+    return (bulk - best_effort) / max(bulk + best_effort, 1e-9)
+
+
+def code_points(phase: Phase, noise_s: float) -> tuple[CodePoint, ...]:
+    """Each code point of the sweep, beside the sparse flow of best effort of the same time."""
+    if len(phase.flows) < 4:
+        return ()
+    flow, sparse = phase.flows[3], phase.flows[2]
+    asked: Ints = np.array(flow.asked_tos)[np.arange(len(flow.sent_s)) % len(flow.asked_tos)] >> 2
+    there = ~sparse.lost
+    if there.sum() < FEW:
+        return ()
+    usual = np.interp(flow.sent_s, sparse.sent_s[there], sparse.delay_s[there])
+    usual_lost = float(sparse.lost.mean())
+    found = []
+    for dscp in dict.fromkeys(int(each) for each in asked):
+        mine = asked == dscp
+        got = mine & ~flow.lost
+        lost = 1 - got.sum() / mine.sum()
+        delay = float(np.median(flow.delay_s[got])) if got.any() else None
+        # Where there is something to wait for: the second half, and where best effort waits.
+        waits = mine & (usual > max(0.003, 2 * noise_s))
+        treated = "unknown"
+        if waits.sum() >= 3:
+            arrived = waits & ~flow.lost
+            share = arrived.sum() / waits.sum()
+            ratio = float(np.median(flow.delay_s[arrived] / usual[arrived])) if arrived.any() else None
+            treated = "same"
+            if share < 0.5 * (1 - usual_lost) or (ratio is not None and ratio > 2.5):
+                treated = "worse"
+            elif ratio is not None and ratio < 0.35:
+                treated = "better"
+        kept = flow.tos[got] >> 2
+        arrived_as = int(np.bincount(kept).argmax()) if len(kept) else None
+        found.append(CodePoint(dscp, int(mine.sum()), float(lost), delay, arrived_as, treated))
+    return tuple(sorted(found, key=lambda each: each.dscp))
+
+
+def _bleached(points: tuple[CodePoint, ...]) -> bool | None:
+    seen = [each.arrived_as for each in points if each.dscp and each.arrived_as is not None]
+    return all(each == 0 for each in seen) if seen else None
+
+
+def _share_marked(phase: Phase | None, flow: int) -> float | None:
+    if phase is None:
+        return None
+    records = phase.flows[flow]
+    arrived = int((~records.lost).sum())
+    return float(records.marked.sum() / arrived) if arrived >= FEW else None
+
+
+def _ecn_kept(gentle: Phase | None, ecn: Phase | None) -> bool | None:
+    seen = []
+    for phase, flow in ((gentle, 0), (ecn, 1)):
+        if phase is not None:
+            tos = phase.flows[flow].tos
+            tos = tos[tos >= 0]
+            if len(tos) >= FEW:
+                seen.append(bool(((tos & 3) != 0).mean() > 0.5))
+    return all(seen) if seen else None
+
+
+def _low_latency(phase: Phase) -> float | None:
+    fast, usual = (_percentile(phase.delays(n), 50) for n in (1, 2))
+    return None if fast is None or usual is None or usual <= 0 else fast / usual
+
+
+__all__ = ["Apart", "CodePoint", "Features", "Signals", "codel_law", "of", "signals"]

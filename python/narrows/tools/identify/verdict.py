@@ -1,0 +1,338 @@
+"""What the queue is: from features to answers, each with how sure and from what. Pure.
+
+The thresholds were set on one half of a sampled grid and judged on the other (docs/identify.md has both). An
+answer that is less sure than `SURE` is "cannot tell", with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from narrows.tools.identify.features import Features, Signals
+
+SURE = 0.8
+LAWS = ((0.045, 6), (0.08, 12))
+"""CoDel's law: the largest error, and how many spacings it must hold for."""
+MARKS = 3
+AQM_PACKETS, SLACK_PACKETS, PIE_ACTS_S = 1000, 3, 0.035
+"""Linux' default limit of CoDel and PIE, and the delay above which PIE (target 15 ms) acts within a phase."""
+SHALLOW = 0.5
+MS = 1e-3
+QUIET_S = 0.002
+BAND_0, BAND_2 = {4, 5}, {2, 3}
+"""Linux' pfifo_fast: the low three bits of code points that choose another band than 1
+(`ip_tos2prio`, `prio2band`)."""
+
+FIFO, HEAD_DROP, PFIFO_FAST, PRIO = "FIFO", "head-drop FIFO", "pfifo_fast", "strict priority"
+CODEL, FQ_CODEL, SFQ, PIE, FQ_PIE = "CoDel", "FQ-CoDel", "SFQ", "PIE", "FQ-PIE"
+CAKE, DUALPI2, POLICER = "CAKE", "DualPI2", "policer"
+DISCIPLINES = (FIFO, HEAD_DROP, PFIFO_FAST, PRIO, CODEL, FQ_CODEL, SFQ, PIE, FQ_PIE, CAKE, DUALPI2, POLICER)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer. `value` None: cannot tell, and `why` is the reason."""
+
+    value: str | None
+    sure: float
+    """From 0 to 1: the least of what the steps to it are worth."""
+    why: str
+
+    @property
+    def told(self) -> bool:
+        """Whether it is an answer."""
+        return self.value is not None
+
+
+def cannot(why: str, sure: float = 0.0) -> Answer:
+    """Cannot tell."""
+    return Answer(None, sure, why)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All answers about one way."""
+
+    way: str
+    features: Features
+    per_flow: Answer
+    aqm: Answer
+    drops_at: Answer
+    classes: Answer
+    ecn: Answer
+    policer: Answer
+    discipline: Answer
+
+
+def judge(f: Features) -> Verdict:
+    """The answers of one way."""
+    law, law_why = _law(f)
+    per_flow = _per_flow(f)
+    aqm = _aqm(f, law, law_why)
+    drops_at = _drops_at(f)
+    classes = _classes(f, per_flow)
+    ecn = _ecn(f)
+    policer = _policer(f)
+    discipline = _discipline(f, per_flow, aqm, drops_at, classes, policer, law, law_why)
+    if discipline.told and discipline.sure < SURE:
+        discipline = cannot(f"perhaps {discipline.value}: {discipline.why}", discipline.sure)
+    return Verdict(f.way, f, per_flow, aqm, drops_at, classes, ecn, policer, discipline)
+
+
+def _ms(seconds: float | None) -> str:
+    return "?" if seconds is None else f"{seconds / MS:.3g} ms"
+
+
+def _law(f: Features) -> tuple[bool, str]:
+    """Whether signals are spaced by CoDel's law, in either phase."""
+    for name, found in (("fill", f.fill), ("gentle", f.gentle_all)):
+        if found is None or found.law is None:
+            continue
+        if any(found.law < error and found.law_run >= run for error, run in LAWS):
+            return True, (
+                f"{found.law_run} spacings of drops in the phase {name} follow"
+                f" {_ms(found.interval_s)} / sqrt(n) within {found.law:.1%}"
+            )
+    return False, "spacings of drops do not follow CoDel's law"
+
+
+def _least_wait(f: Features) -> float:
+    """Below this a difference of delays is noise."""
+    return max(2.5 * (f.packet_s or 0), 1.5 * f.noise_s, 0.3 * MS)
+
+
+def _per_flow(f: Features) -> Answer:
+    apart = f.apart
+    if apart is None:
+        return cannot("too few packets arrived")
+    words = (
+        f"A, which exceeds its share, waits {_ms(apart.a_s)} and loses {apart.a_signals:.1%};"
+        f" B waits {_ms(apart.b_s)} and loses {apart.b_signals:.1%}, a sparse flow {_ms(apart.sparse_s)}"
+    )
+    least = _least_wait(f)
+    waits = apart.a_s > least
+    signalled = apart.a_signals > 0.005
+    if not waits and not signalled:
+        return cannot(f"no queue could be built: {words}")
+    if waits and apart.a_s > 2 * least:
+        if apart.b_s < 0.4 * apart.a_s and apart.sparse_s < 0.4 * apart.a_s:
+            return Answer("yes", 0.99, words)
+        if apart.b_s > 0.7 * apart.a_s and apart.sparse_s > 0.6 * apart.a_s:
+            return Answer("no", 0.99, words)
+    if signalled and apart.z > 5 and apart.b_signals < 0.15 * apart.a_signals:
+        return Answer("yes", 0.95, words)
+    if signalled and apart.b_signals > 0.4 * apart.a_signals:
+        return Answer("no", 0.95, words)
+    return cannot(f"A and B are neither alike nor apart: {words}")
+
+
+def _constant(found: Signals | None, f: Features) -> bool | None:
+    """Whether all signals of a phase came at one delay, the full queue's; None: too few."""
+    if found is None or found.spread_s is None or found.delay_s is None or found.first_delay_s is None:
+        return None
+    slack = max(0.12 * found.delay_s, 3 * (f.packet_s or 0), 2 * f.noise_s)
+    return found.spread_s <= slack and abs(found.first_delay_s - found.delay_s) <= slack
+
+
+def _delay_at(found: Signals | None) -> float:
+    return 0.0 if found is None else found.delay_s or 0.0
+
+
+def _hides_pie(f: Features) -> bool:
+    """Whether the buffer is Linux' default limit of PIE, and too short for it to act."""
+    packets, shortest = f.buffer_packets or 0, f.buffer_s or 0
+    return abs(packets - AQM_PACKETS) < SLACK_PACKETS and shortest < PIE_ACTS_S
+
+
+def _is_shallow(f: Features) -> bool:
+    """Whether little excess is dropped at much less delay than much: a full queue has one delay."""
+    return _delay_at(f.gentle) < SHALLOW * _delay_at(f.fill)
+
+
+def _aqm(f: Features, law: bool, law_why: str) -> Answer:
+    if law:
+        return Answer("yes", 0.99, law_why)
+    if f.low_latency is not None and f.low_latency < 0.4 and (f.ce_l4s or 0) > 0.05 and not _is_apart(f):
+        return Answer(
+            "yes", 0.99, f"ECT(1) waits {f.low_latency:.0%} of the rest, and {f.ce_l4s:.0%} is marked"
+        )
+    if _marks(f):
+        return Answer("yes", 0.99, f"{f.ce:.1%} of ECT(0) is marked")
+    fill, gentle = _constant(f.fill, f), _constant(f.gentle, f)
+    longest = f.longest_s or 0
+    if fill is None and gentle is None:
+        if longest > 0.25:
+            return Answer("no", 0.95, f"packets waited up to {_ms(longest)} and nothing was dropped")
+        return cannot("nothing was dropped")
+    spread = [
+        f"{name}: drops at {_ms(s.delay_s)}, spread {_ms(s.spread_s)}, the first at {_ms(s.first_delay_s)}"
+        for name, s in (("fill", f.fill), ("gentle", f.gentle))
+        if s is not None and s.spread_s is not None
+    ]
+    why = "; ".join(spread)
+    if fill is not None and gentle is not None and _is_shallow(f):
+        return Answer("yes", 0.95, f"less excess, less delay at drops: {why}")
+    if fill is not False and gentle is not False:
+        if _hides_pie(f):
+            return cannot(
+                f"drops only where the queue is full, but at {_ms(f.buffer_s)} of {AQM_PACKETS} packets PIE"
+                " would do so too: that is hardly more than its target of 15 ms, or less"
+            )
+        sure = 0.98 if fill and (gentle or gentle is None) else 0.9
+        return Answer("no", sure, f"drops only where the queue is full: {why}")
+    if fill is False and gentle is not True:
+        return Answer("yes", 0.95, f"drops long before the queue is full: {why}")
+    if gentle is False and fill is True:
+        return Answer("yes", 0.85, f"drops before the queue is full when little is too much: {why}")
+    return cannot(f"drops at many delays in one phase alone: {why}")
+
+
+def _marks(f: Features) -> bool:
+    """Whether ECT(0) is marked: nothing but an AQM does that."""
+    return (f.ce_count or 0) >= MARKS
+
+
+def _is_apart(f: Features) -> bool:
+    return _per_flow(f).value == "yes"
+
+
+def _drops_at(f: Features) -> Answer:
+    if f.survivors is None or f.buffer_packets is None:
+        return cannot("the queue never was full")
+    words = f"{f.survivors} packets behind the last drop, of {f.buffer_packets:.0f} that the buffer holds"
+    lost = min(max(f.overload or 0.3, 0.05), 0.9)
+    if f.buffer_packets * lost < 4:
+        return cannot(f"the buffer is too short: {words}")
+    if f.survivors >= 0.6 * f.buffer_packets:
+        return Answer("head", 0.95, words)
+    if f.survivors <= 0.35 * f.buffer_packets:
+        return Answer("tail", 0.95, words)
+    return cannot(words)
+
+
+def _classes(f: Features, per_flow: Answer) -> Answer:
+    better = [each.dscp for each in f.code_points if each.treated == "better"]
+    worse = [each.dscp for each in f.code_points if each.treated == "worse"]
+    if f.tins is not None and abs(f.tins) > 0.6:
+        how = "worse" if f.tins > 0 else "better"
+        return Answer("weights", 0.95, f"CS1 is served {how} than best effort when both exceed their share")
+    if not f.code_points:
+        return cannot("no sweep of code points")
+    if f.bleached:
+        return cannot("all code points arrive as 0: they are cleared on the way")
+    if per_flow.value == "yes":
+        return Answer("none seen", 0.8, "sparse flows of all code points pass alike")
+    known = [each for each in f.code_points if each.treated != "unknown"]
+    if len(known) < 0.7 * len(f.code_points):
+        return cannot("no queue that a code point could pass")
+    if not better and not worse:
+        return Answer("none", 0.95, f"all {len(known)} code points tried wait alike")
+    words = f"better: {better or 'none'}; worse: {worse or 'none'}"
+    return Answer("priority", 0.95 if len(better) + len(worse) > 1 else 0.85, words)
+
+
+def _ecn(f: Features) -> Answer:
+    if f.ce is None:
+        return cannot("not tried")
+    if f.ecn_kept is False:
+        return cannot("ECT is cleared on the way")
+    if f.low_latency is not None and f.low_latency < 0.4 and (f.ce_l4s or 0) > 0.05 and not _is_apart(f):
+        return Answer(
+            "L4S", 0.99, f"ECT(1) waits {f.low_latency:.0%} of the rest, and {f.ce_l4s:.0%} is marked"
+        )
+    if _marks(f) or (f.ce_l4s or 0) > 0.002:
+        return Answer("marks", 0.99, f"{f.ce:.1%} of ECT(0) is marked, {f.ce_l4s or 0:.1%} of ECT(1)")
+    if f.gentle is not None and f.gentle.count >= 8:
+        return Answer("no marks", 0.95, "ECT packets are dropped, none is marked")
+    return cannot("nothing was dropped or marked while ECT was sent")
+
+
+def _policer(f: Features) -> Answer:
+    if f.longest_s is None or f.packet_s is None or f.overload is None:
+        return cannot("no rate found")
+    waits = f.longest_s > 3 * f.packet_s + 2 * f.noise_s + 0.3 * MS
+    bucket = ""
+    if f.first_rate_bps and f.rate_bps and f.first_rate_bps > 1.2 * f.rate_bps:
+        bucket = f"; at first {f.first_rate_bps / f.rate_bps:.1f} times the rate: a bucket"
+    if f.overload < 0.02 and not waits:
+        return cannot("nothing waited and nothing was lost: no bottleneck was met")
+    if f.overload > 0.05 and not waits and f.noise_s > QUIET_S:
+        return cannot(f"the idle path's own {_ms(f.noise_s)} of noise could be the wait")
+    if f.overload > 0.05 and not waits:
+        return Answer("yes", 0.9, f"{f.overload:.0%} lost and no packet waits ({_ms(f.longest_s)}){bucket}")
+    return Answer("no", 0.95, f"packets wait up to {_ms(f.longest_s)}{bucket}")
+
+
+def _discipline(
+    f: Features,
+    per_flow: Answer,
+    aqm: Answer,
+    drops_at: Answer,
+    classes: Answer,
+    policer: Answer,
+    law: bool,
+    law_why: str,
+) -> Answer:
+    if policer.value == "yes":
+        return Answer(POLICER, policer.sure, policer.why)
+    if not per_flow.told:
+        return cannot(per_flow.why)
+    if per_flow.value == "yes":
+        return _of_flows(f, per_flow, aqm, classes, law, law_why)
+    if not aqm.told and not (classes.value == "priority" and _hides_pie(f)):
+        return cannot(f"a FIFO or PIE: {aqm.why}" if _hides_pie(f) else aqm.why)
+    sure = min(per_flow.sure, aqm.sure) if aqm.told else per_flow.sure
+    if aqm.value == "yes":
+        if _ecn(f).value == "L4S":
+            return Answer(DUALPI2, 0.97, aqm.why)
+        if law:
+            return Answer(CODEL, min(sure, 0.97), law_why)
+        if _constant(f.fill, f) and not _is_shallow(f):
+            return cannot(f"CoDel or PIE: the buffer is full before its drops show which; {aqm.why}")
+        if f.low_latency is None or f.ecn_kept is False:
+            return cannot("an AQM that drops at random: PIE or DualPI2, which ECT(1) would tell apart")
+        return Answer(PIE, min(sure, 0.9), f"one queue, drops at random: {aqm.why}")
+    if classes.value == "priority":
+        wrong = [each.dscp for each in f.code_points if each.treated not in (_band(each.dscp), "unknown")]
+        name = PFIFO_FAST if len(wrong) <= 0.1 * len(f.code_points) else PRIO
+        return Answer(name, min(sure, classes.sure), classes.why)
+    if f.bleached and drops_at.value != "head":
+        return cannot("a FIFO or pfifo_fast: code points are cleared on the way, and with them its bands")
+    if not classes.told:
+        # Without an answer about code points, a FIFO and a band of pfifo_fast look alike.
+        sure = min(sure, 0.85)
+    if not drops_at.told:
+        return cannot(f"a FIFO, but dropping at head or tail cannot be told: {drops_at.why}")
+    name = HEAD_DROP if drops_at.value == "head" else FIFO
+    return Answer(name, min(sure, drops_at.sure), f"one queue, no AQM, {drops_at.why}")
+
+
+def _band(dscp: int) -> str:
+    """How pfifo_fast treats a code point, beside best effort."""
+    low = dscp & 7
+    return "better" if low in BAND_0 else "worse" if low in BAND_2 else "same"
+
+
+def _of_flows(f: Features, per_flow: Answer, aqm: Answer, classes: Answer, law: bool, law_why: str) -> Answer:
+    if law or _marks(f):
+        why = law_why if law else f"{f.ce:.1%} of ECT(0) is marked"
+        if classes.value == "weights":
+            return Answer(CAKE, 0.97, f"{why}; {classes.why}")
+        if f.collided is None:
+            return cannot(
+                "FQ-CoDel or CAKE: whether flows collide was not tried, or many did not exceed their share"
+            )
+        if f.collided == 0:
+            return Answer(CAKE, 0.9, f"{why}; of 128 flows none collide")
+        return Answer(FQ_CODEL, 0.95, f"{why}; of 128 flows {f.collided} collide")
+    if not aqm.told:
+        return cannot(f"a queue for each flow, and {aqm.why}")
+    if aqm.value == "no":
+        return Answer(SFQ, min(per_flow.sure, aqm.sure), aqm.why)
+    if classes.value == "weights":
+        return Answer(CAKE, 0.85, f"{aqm.why}; {classes.why}")
+    if f.collided == 0:
+        return Answer(CAKE, 0.85, f"{aqm.why}; of 128 flows none collide")
+    if not _is_shallow(f):
+        return cannot(f"SFQ or FQ-PIE: other traffic may change A's share, and with it its wait; {aqm.why}")
+    return Answer(FQ_PIE, min(per_flow.sure, aqm.sure, 0.9), f"drops at random: {aqm.why}")

@@ -1,0 +1,1 @@
+"""The service page: web pages that are loaded again and again, each time with a new profile."""

@@ -1,0 +1,3 @@
+"""What services (video, page, download, call) share. It has no word of its own."""
+
+WORDS = ()

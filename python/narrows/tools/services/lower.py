@@ -1,0 +1,90 @@
+"""What services have in common: nginx with a configuration that stands in the plan, and a client that drives
+a browser.
+
+The server has no switch for its CCA: nginx takes that of its namespace, which is the node's sysctl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from narrows.plan.capacity import BROWSER_BYTES
+from narrows.plan.lowering import SERVER_START, Lowering, foreground
+from narrows.plan.model import Command, Endpoint, Ready
+from narrows.spec.traffic import Traffic
+from narrows.tools import folder
+
+BROWSER = "chromium"
+PROFILES = "/tmp"
+"""In the guest: its own, and gone with it."""
+DRIVER = "@checkout/tools/services/client/browser.mjs"
+"""Of browsers: clients import it."""
+
+_NGINX = """daemon off; pid /run/{name}.pid; error_log stderr; worker_processes 1; user root;
+events {{ worker_connections 1024; }}
+http {{
+ access_log off; sendfile on; tcp_nodelay on; keepalive_timeout 75s; keepalive_requests 100000;
+ client_body_temp_path /run/{name}-1; proxy_temp_path /run/{name}-2; fastcgi_temp_path /run/{name}-3;
+ uwsgi_temp_path /run/{name}-4; scgi_temp_path /run/{name}-5;
+ types {{ text/html html; text/css css; text/javascript js mjs; image/png png; application/dash+xml mpd;
+  application/vnd.apple.mpegurl m3u8; video/iso.segment m4s; video/mp4 mp4; }}
+ server {{ listen {at}; {locations} }}
+}}
+"""
+_START = 'printf %s "$CONFIGURATION" >"@out/{name}.conf" && exec nginx -e stderr -c "@out/{name}.conf"'
+
+
+def nginx(item: Traffic, item_id: str, state: Lowering, at: str, locations: Iterable[str]) -> Command:
+    """nginx at an address, in the item's server node, in the background; its node gets the item's CCA."""
+    name = f"{item_id}-server"
+    state.set_cca(item_id, state.server, item["cca"])
+    text = _NGINX.format(name=name, at=at, locations=" ".join(locations))
+    return Command(
+        id=name,
+        item=item_id,
+        tool=f"{type(item).__name__}-nginx",
+        node=state.server,
+        argv=("sh", "-c", _START.format(name=name)),
+        env={"CONFIGURATION": text},
+        stop_signal="QUIT",
+        ok_exits=(0,),
+        background=True,
+        ready=Ready(tcp=at),
+        endpoints=(),
+        programs=("sh", "nginx"),
+        files=(),
+        memory_bytes=0,
+        start=SERVER_START,
+        stop=None,
+    )
+
+
+def client(
+    item: Traffic,
+    item_id: str,
+    state: Lowering,
+    endpoints: tuple[Endpoint, ...],
+    options: dict[str, Any],
+    *,
+    browser: bool = True,
+) -> Command:
+    """The tool's `client/run.mjs`, in the item's client node, with options as `--name value`. In a tool of a
+    person's own it imports the driver of browsers from `process.env.BROWSER_DRIVER`."""
+    tool = type(item).__name__
+    place = f"@checkout/tools/{tool}" if folder.of(type(item)) is None else "@tool"
+    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    if browser:
+        words += ["--browser", BROWSER, "--profile", f"{PROFILES}/{item_id}-profile"]
+    argv = ("node", f"{place}/client/run.mjs", *words)
+    made = foreground(item, item_id, tool, argv, endpoints, state)
+    if not browser:
+        return made
+    driver = {} if place != "@tool" else {"BROWSER_DRIVER": DRIVER}
+    return made.model_copy(
+        update={
+            "programs": (*made.programs, BROWSER),
+            "memory_bytes": BROWSER_BYTES,
+            "env": {"HOME": PROFILES, **driver},
+        }
+    )

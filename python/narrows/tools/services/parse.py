@@ -1,0 +1,64 @@
+"""What clients of services write: lines of JSON, the last of which says how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from narrows.errors import StoreError
+from narrows.store.command_run import CommandRun
+from narrows.store.parsers.common import strict_json
+
+NS_PER_MS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Told:
+    """A client's lines: those of each kind in order, and the last."""
+
+    lines: tuple[dict[str, Any], ...]
+    end: dict[str, Any]
+    wall_epoch_ns: int
+    """The guest's wall clock at t = 0."""
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """The lines of a kind."""
+        return [line for line in self.lines if line.get("kind") == kind]
+
+    def t_ns(self, at_ms: float) -> int:
+        """A time of the guest's wall clock as the run counts."""
+        return round(at_ms * NS_PER_MS) - self.wall_epoch_ns
+
+    def times(self, lines: Iterable[dict[str, Any]]) -> list[int]:
+        """When each line was written."""
+        return [self.t_ns(line["at_ms"]) for line in lines]
+
+
+def told(text: str, *, wall_epoch_ns: int, where: str, who: str) -> Told:
+    """Every line; a StoreError if one is no JSON object, or if the client did not come to its end."""
+    lines = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            value = strict_json(line)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise StoreError(f"{who} wrote what is no JSON object: {line[:120]}", where=f"{where}:{number}")
+        lines.append(value)
+    end = next((line for line in reversed(lines) if line.get("kind") == "end"), None)
+    if end is None:
+        raise StoreError(
+            f"{who} did not come to its end: its last line is missing", where=where, remedy="see its stderr"
+        )
+    return Told(tuple(lines), end, wall_epoch_ns)
+
+
+def of_run(ran: CommandRun) -> Told:
+    """Of a command that ran. The guest boots at the plan's wall clock, with CLOCK_MONOTONIC at 0."""
+    return told(
+        ran.stdout(),
+        wall_epoch_ns=ran.plan.wall_clock_ns + ran.epoch_ns,
+        where=ran.where,
+        who=f"the client of {ran.item.tool}",
+    )

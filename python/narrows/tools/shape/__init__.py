@@ -1,0 +1,1 @@
+"""The tool shape: the adaptive shaper of `narrows shape`, in a Home."""

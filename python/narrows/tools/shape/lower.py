@@ -1,0 +1,65 @@
+"""The shaper as a program of the home router, up before t = 0."""
+
+from __future__ import annotations
+
+from narrows.plan import home
+from narrows.plan.lowering import SERVER_START, Lowering
+from narrows.plan.model import Command, TrafficItem
+from narrows.spec.home import Home
+from narrows.spec.queues import cake
+from narrows.spec.traffic import Traffic
+
+NS_PER_MS = 1_000_000
+
+
+def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
+    """One background command in the home router."""
+    topology, link = state.topology, state.run.link
+    if topology.home is None or not isinstance(link, Home):
+        item.fail("shape: only a Home has a home router", "link = Home(router=home_router(egress=cake(), …))")
+    router = link["router"]
+    ways = item["ways"]
+    for way, side in (("down", "ingress"), ("up", "egress")):
+        queue = router[side]
+        has = "none" if queue is None else queue.label()
+        if way in ways and not isinstance(queue, cake):
+            item.fail(
+                f"shape: the home router's {side} queue is {has}, not cake",
+                f"home_router({side}=cake()), or ways={'up' if way == 'down' else 'down'!r}",
+            )
+    argv = ["@agent", "shape", "run", "--wan", topology.wan.name, "--share", f"{item['share']:g}"]
+    name = home.ifb(topology, link)
+    if name is not None:
+        argv += ["--ifb", name]
+    if len(ways) == 1:
+        argv += ["--only", ways[0]]
+    if item["probe"]:
+        places = {"@server": state.server_address, "@client": state.client_address}
+        argv += ["--probe", ",".join(_placed(text, places) for text in item["probe"])]
+    argv += ["--every-ms", str(item["log_interval"].ns // NS_PER_MS)]
+    return [
+        Command(
+            id=item_id,
+            item=item_id,
+            tool="shape",
+            node=topology.home,
+            argv=tuple(argv),
+            env={},
+            stop_signal="INT",
+            ok_exits=(0,),
+            background=True,
+            ready=None,
+            endpoints=(),
+            programs=(),
+            files=(),
+            memory_bytes=0,
+            start=SERVER_START,
+            stop=None,
+        )
+    ]
+
+
+def _placed(text: str, places: dict[str, str]) -> str:
+    for place, address in places.items():
+        text = text.replace(place, address)
+    return text

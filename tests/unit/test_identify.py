@@ -1,0 +1,216 @@
+"""identify: the records of its client, what they show, and what is concluded from them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from narrows.errors import SpecError, StoreError
+from narrows.live.identify import answers
+from narrows.live.identify.page import page
+from narrows.plan.build import plan_file
+from narrows.plan.model import Command
+from narrows.tools.identify import features, parse, records, verdict
+
+MS = 1_000_000
+RATE = 10e6  # one packet of 1250 bytes each ms
+BUFFER_MS = 40
+
+
+def packets(flow: int, sent_ms: Any, delay_ms: Any, *, number: Any = None, tos: Any = 0) -> Any:
+    """Records of packets that arrived; the receiver's clock is 7 s ahead."""
+    sent = np.asarray(sent_ms, dtype=np.float64)
+    made = np.zeros(len(sent), dtype=records.RECORD)
+    made["flow"], made["tos"] = flow, tos
+    made["number"] = np.arange(len(sent)) if number is None else number
+    made["sent"] = sent * MS
+    made["arrived"] = made["sent"] + np.asarray(delay_ms) * MS + 7_000 * MS
+    return made
+
+
+def phase(name: str, flows: list[dict[str, Any]], sent: list[int], *parts: Any) -> dict[str, Any]:
+    made = np.concatenate(parts)
+    return {
+        "phase": {"name": name, "way": "down", "duration_ns": 1000 * MS, "flows": flows},
+        "sent": sent,
+        "ip_bytes": 1250 * sum(sent),
+        "dropped_by_socket": 0,
+        "records": base64.b64encode(made.tobytes()).decode(),
+    }
+
+
+def flow(rate: float = RATE, size: int = 1222, tos: tuple[int, ...] = (0,)) -> dict[str, Any]:
+    return {"flow": 0, "rate_bps": rate, "bytes": size, "tos": list(tos)}
+
+
+def fifo_fill() -> dict[str, Any]:
+    """1.6 packets a ms into a queue that passes one: it fills, then a third is lost, to the last."""
+    waiting, got, delay = 0.0, [], []
+    for n in range(1600):
+        waiting = max(waiting - 0.625, 0)
+        if waiting + 1 <= BUFFER_MS:
+            waiting += 1
+            got.append(n)
+            delay.append(waiting)
+    return phase("fill", [flow(1.6 * RATE)], [1600], packets(0, np.array(got) * 0.625, delay, number=got))
+
+
+def gentle(a_ms: float, b_ms: float) -> dict[str, Any]:
+    """A waits so long, B and the sparse flow so long; A loses every tenth packet once its queue is full."""
+    n = np.arange(700)
+    kept = (n < 300) | (n % 10 != 0)
+    wait = np.minimum(n / 300, 1) * a_ms
+    other = np.arange(300) / 300 * (1 if b_ms < a_ms else 0.0)
+    return phase(
+        "gentle",
+        [flow(tos=(2,)), flow(0.3 * RATE), flow(1e5, 52), flow(1e5, 52, (0, 32, 184))],
+        [700, 300, 60, 60],
+        packets(0, n[kept] / 0.7, wait[kept], number=n[kept], tos=2),
+        packets(1, np.arange(300) / 0.3, np.minimum(np.arange(300) / 130, 1) * b_ms + other * 0),
+        packets(2, np.arange(60) / 0.06, np.minimum(np.arange(60) / 26, 1) * b_ms),
+        packets(
+            3, np.arange(60) / 0.06, np.minimum(np.arange(60) / 26, 1) * b_ms, tos=np.resize([0, 32, 184], 60)
+        ),
+    )
+
+
+def text(*phases: dict[str, Any], **other: Any) -> str:
+    report = {
+        "tool": "identify",
+        "format": 1,
+        "server": "192.0.2.1:24603",
+        "mode": "quick",
+        "rtt_ns": [20 * MS] * 19 + [21 * MS],
+        "notes": [],
+        "elapsed_ns": 5_000 * MS,
+        "phases": list(phases),
+    }
+    return json.dumps(report | other)
+
+
+def judged(*phases: dict[str, Any]) -> verdict.Verdict:
+    return verdict.judge(features.of(records.read(text(*phases)), "down"))
+
+
+def test_a_lost_packet_has_no_arrival_and_delays_are_above_the_smallest() -> None:
+    lost = phase("fill", [flow()], [4], packets(0, [0, 1, 3], [5, 6, 9], number=[0, 1, 3]))
+    (found,) = records.read(text(lost)).phases
+    (only,) = found.flows
+    assert only.lost.tolist() == [False, False, True, False]
+    assert only.delay_s[~only.lost] == pytest.approx([0, 0.001, 0.004])
+    assert only.sent_s == pytest.approx([0, 0.001, 0.002, 0.003])
+    assert only.share_lost == 0.25
+
+
+def test_a_double_counts_once_and_a_number_that_was_never_sent_not_at_all() -> None:
+    odd = phase("fill", [flow()], [2], packets(0, [0, 1, 1, 9], [5, 5, 50, 5], number=[0, 1, 1, 99]))
+    assert records.read(text(odd)).phases[0].delays(0) == pytest.approx([0, 0])
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "{}", "[]", "null", '{"tool": "rpm", "format": 1}', text(fifo_fill())[:300], text({"a": 1})]
+)
+def test_what_is_no_report_is_one_clear_error(wrong: str) -> None:
+    with pytest.raises(StoreError, match="report of"):
+        parse.parse(wrong)
+
+
+def test_codels_law_is_found_with_its_interval_and_random_drops_do_not_follow_it() -> None:
+    by_law = np.cumsum(0.1 / np.sqrt(np.arange(3, 33)))
+    error, run, interval = features.codel_law(by_law)
+    assert error is not None
+    assert error < 1e-6
+    assert run == features.LAW_MOST
+    assert interval == pytest.approx(0.1)
+    random_ = np.random.default_rng(1)
+    for _ in range(50):
+        error, run, _ = features.codel_law(np.cumsum(random_.exponential(0.02, 40)))
+        assert error is None or all(error >= most or run < least for most, least in verdict.LAWS)
+    assert features.codel_law(np.array([1.0, 2.0])) == (None, 0, None)
+    assert features.codel_law(np.array([])) == (None, 0, None)
+
+
+def test_a_fifo_shows_its_rate_and_its_buffer_and_drops_at_the_tail() -> None:
+    found = judged(fifo_fill(), gentle(BUFFER_MS, BUFFER_MS))
+    f = found.features
+    assert f.rate_bps == pytest.approx(RATE, rel=0.02)
+    assert f.buffer_s is not None
+    assert f.buffer_s * 1e3 == pytest.approx(BUFFER_MS, abs=1.5)
+    assert (found.per_flow.value, found.aqm.value, found.drops_at.value) == ("no", "no", "tail")
+    assert found.discipline.value == verdict.FIFO
+    assert found.discipline.sure >= verdict.SURE
+
+
+def test_a_flow_that_exceeds_its_share_waits_alone_where_flows_have_queues() -> None:
+    found = judged(fifo_fill(), gentle(BUFFER_MS, 0.2))
+    assert found.per_flow.value == "yes"
+    assert found.discipline.value == verdict.SFQ
+
+
+def test_two_disciplines_that_only_a_missing_phase_tells_apart_are_not_told() -> None:
+    f = judged(fifo_fill(), gentle(BUFFER_MS, 0.2)).features
+    assert f.fill is not None
+    by_law = replace(f.fill, law=0.01, law_run=20, interval_s=0.1)
+    either = verdict.judge(replace(f, fill=by_law))
+    assert not either.discipline.told
+    assert "FQ-CoDel or CAKE" in either.discipline.why
+    assert verdict.judge(replace(f, fill=by_law, collided=14)).discipline.value == verdict.FQ_CODEL
+    assert verdict.judge(replace(f, fill=by_law, collided=0)).discipline.value == verdict.CAKE
+
+
+def test_without_a_queue_nothing_is_told() -> None:
+    idle = phase("fill", [flow()], [100], packets(0, np.arange(100), np.full(100, 5.0)))
+    quiet = phase(
+        "gentle",
+        [flow(), flow(), flow(1e5, 52)],
+        [100, 100, 20],
+        *(packets(n, np.arange(count), np.full(count, 5.0)) for n, count in ((0, 100), (1, 100), (2, 20))),
+    )
+    found = judged(idle, quiet)
+    for name, _ in answers.QUESTIONS:
+        assert not getattr(found, name).told, name
+    empty = judged(phase("fill", [flow()], [10], packets(0, [], [])))
+    assert not empty.discipline.told
+    assert empty.features.rate_bps is None
+
+
+def test_the_rows_and_the_page_have_every_answer_with_its_reason() -> None:
+    report = records.read(text(fifo_fill(), gentle(BUFFER_MS, BUFFER_MS), notes=["a note"]))
+    found = answers.verdicts(report)
+    rows = answers.rows(report, found[0])
+    assert rows[0][:2] == ("discipline", "FIFO")
+    assert rows[2][:2] == ("rate", "9.99 Mbit/s") or rows[2][1].startswith("10.0")
+    html = page(report, found, "The queue")
+    assert html.count("data:image/png;base64,") == 2
+    assert "a note" in html
+    assert "<script" not in html
+    json.dumps(answers.as_json(report, found))
+
+
+def plan_of(directory: Path, options: str) -> list[Command]:
+    path = directory / "experiment.py"
+    link = 'link = Link(rate="20 Mbit/s", base_rtt="20 ms")'
+    path.write_text(f'"""Which?"""\nfrom narrows.spec import *\n{link}\ntest = identify({options})\n')
+    (plan,) = plan_file(path).plans
+    return [item for item in plan.traffic if isinstance(item, Command)]
+
+
+def test_its_options_become_arguments(tmp_path: Path) -> None:
+    server, client = plan_of(tmp_path, 'ways="up", mode="quick", most_rate="50 Mbit/s", cleared=True')
+    at = "10.0.2.1:24603"
+    assert server.argv[1:] == ("identify-server", "--listen", at, "--most-mbit", "50", "--clear-tos")
+    assert client.argv[1:] == (
+        "identify-client", "--server", at, "--ways", "up", "--mode", "quick", "--most-mbit", "50",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("options", ['ways="sideways"', 'mode="slow"', 'most_rate="10 kbit/s"', "port=0"])
+def test_an_option_that_cannot_be_is_one_clear_error(tmp_path: Path, options: str) -> None:
+    with pytest.raises(SpecError):
+        plan_of(tmp_path, options)

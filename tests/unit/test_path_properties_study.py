@@ -1,0 +1,50 @@
+"""The study of path properties where no guest is needed: its populations, and what it makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from narrows.paths.busy_hours import busy_hours
+from narrows.studies.find import claims
+from narrows.studies.path_properties.claims.n4 import _rates
+from narrows.studies.path_properties.population import BUSY_H, QUIET_H, sessions
+from narrows.studies.path_properties.seen import but_for, seen
+
+
+def test_a_population_is_the_same_for_the_same_seed_and_has_what_was_asked_for() -> None:
+    made = sessions(1, 20_000, proxied_ases=0.2, proxied_share=0.5)
+    assert made.equals(sessions(1, 20_000, proxied_ases=0.2, proxied_share=0.5))
+    assert made["true_proxy"].mean() == np.float64(made["true_proxy"].sum() / 20_000)
+    assert 0.09 < float(made["true_proxy"].mean() or 0) < 0.11  # type: ignore[arg-type]
+    assert 70e6 < float(made["peak_queueing_delay_ns"].median() or 0) < 90e6  # type: ignore[arg-type]
+    hours = made["start_ns"] // 3_600_000_000_000
+    busy, quiet = (int(hours.is_between(low, high - 1).sum()) for low, high in (BUSY_H, QUIET_H))
+    assert 2.5 < busy / quiet < 3.5
+
+
+def test_proxies_are_found_among_devices_that_keep_to_their_range_and_not_among_others() -> None:
+    precision, recall = _rates(0, 10_000, noisy=False)
+    assert precision > 0.95
+    assert recall > 0.95
+    precision, _ = _rates(0, 10_000, noisy=True)
+    assert precision < 0.6
+
+
+def test_busy_hours_that_add_nothing_are_not_found_and_those_that_add_100_ms_are() -> None:
+    plain, added = sessions(3, 8_000), sessions(3, 8_000, busy_ms=100.0)
+    assert not any(test.significant for test in busy_hours(plain))
+    assert any(test.significant_holm and test.shift_ms >= 20 for test in busy_hours(added))
+
+
+def test_without_runs_nothing_is_measured() -> None:
+    assert seen([]) == []
+    for module in claims("path_properties"):
+        verdict = module.judge([])
+        assert verdict.verdict == "not measured"
+        assert "narrows run n1_conditions" in verdict.reason
+    assert [module.CLAIM.id for module in claims("path_properties")] == ["N1", "N2", "N3", "N4", "N5", "N6"]
+
+
+def test_what_is_wrong_is_named() -> None:
+    assert but_for({"a": True, "b": False}) == "1 of 2 (not: b)"
+    assert but_for({"a": True}) == "1 of 1"

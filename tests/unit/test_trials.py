@@ -1,0 +1,144 @@
+"""Trials: whose rate, over which time, against which fair rate; what does not count; what claims say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_up_trials import plans, trial
+
+from narrows.runs.observed import Observed
+from narrows.runs.pair_shares import summaries
+from narrows.runs.trial import LATE, faults, settled_window, trials
+from narrows.studies.find import claims
+from narrows.studies.prudentia.claims import t09, t11, t14, t22
+from narrows.studies.prudentia.figures import heat_map
+
+S = 1_000_000_000
+
+
+def key(pair: str, seed: int = 0, **more: str) -> dict[str, str]:
+    return {"rate": "8Mbit", "length": "10s", "pair": pair, "seed": str(seed), **more}
+
+
+def test_rates_are_of_the_middle_three_fifths_of_the_time_that_both_ran(tmp_path: Path) -> None:
+    plan = plans(tmp_path)["x+y"]
+    assert settled_window(plan) == (2 * S, 8 * S)
+    (one,) = trials([trial(plan, key("x+y"), (3.0, 5.0), settled_only=True)])
+    assert [use.rate_bps for use in one.uses] == pytest.approx([3e6, 5e6])
+    assert one.utilisation == pytest.approx(1.0)
+
+
+def test_shares_are_of_fair_rates_that_follow_from_what_each_takes_alone(tmp_path: Path) -> None:
+    plan = plans(tmp_path)
+    runs = [
+        trial(plan["x"], key("x"), (2.0,)),  # takes 2 of 8 alone: its fair rate
+        trial(plan["y"], key("y"), (8.0,)),
+        trial(plan["x+y"], key("x+y"), (1.0, 7.0)),
+        trial(plan["x+y"], key("x+y", 1), (1.5, 6.5)),
+        trial(plan["x+y"], key("x+y", 2), (1.2, 6.0)),
+    ]
+    by_pair = {one.pair: one for one in summaries(trials(runs))}
+    x, y = by_pair["x", "y"].sides
+    assert (x.fair_mbps, y.fair_mbps) == (2.0, 6.0)
+    assert (x.rate_mbps, y.rate_mbps) == (1.2, 6.5)  # medians
+    assert (x.share, y.share) == (pytest.approx(0.6), pytest.approx(6.5 / 6))
+    assert x.low_mbps is None  # three trials have no interval
+    assert by_pair["x", "y"].n == 3
+
+
+def test_a_service_that_was_never_alone_has_no_share(tmp_path: Path) -> None:
+    plan = plans(tmp_path)
+    runs = [trial(plan["x"], key("x"), (8.0,)), trial(plan["x+y"], key("x+y"), (1.0, 7.0))]
+    (both,) = (one for one in summaries(trials(runs)) if len(one.pair) == 2)
+    assert [side.share for side in both.sides] == [None, None]
+    assert [side.rate_mbps for side in both.sides] == [1.0, 7.0]
+
+
+def test_other_conditions_have_other_demands(tmp_path: Path) -> None:
+    plan = plans(tmp_path)
+    runs = [
+        trial(plan["x"], key("x", queue="usual"), (8.0,)),
+        trial(plan["y"], key("y", queue="usual"), (8.0,)),
+        trial(plan["x+y"], key("x+y", queue="double"), (1.0, 7.0)),
+    ]
+    (both,) = (one for one in summaries(trials(runs)) if len(one.pair) == 2)
+    assert both.sides[0].share is None
+
+
+@pytest.mark.parametrize(
+    ("figures", "word"),
+    [
+        (
+            {("a", None, "video_frames"): 1000.0, ("a", None, "video_frames_dropped"): 11.0},
+            "11 of 1000 frames",
+        ),
+        ({("a", None, "video_top_rung_playable"): 0.0}, "highest rung"),
+        ({("a", None, "browser_processes_gone"): 1.0}, "processes of the browser died"),
+        ({("b", None, "call_cpu_limited_s"): 0.5}, "limited by the processor"),
+    ],
+)
+def test_a_trial_that_is_not_valid_says_why_and_does_not_count(
+    tmp_path: Path, figures: dict[tuple[str, str | None, str], float], word: str
+) -> None:
+    plan = plans(tmp_path)
+    bad = trial(plan["x+y"], key("x+y"), (1.0, 7.0), figures=figures)
+    assert word in faults(bad)[0]
+    good = trial(plan["x+y"], key("x+y", 1), (4.0, 4.0))
+    (both,) = summaries(trials([bad, good]))
+    assert (both.n, both.sides[0].rate_mbps) == (1, 4.0)
+
+
+def test_one_frame_of_a_hundred_may_be_dropped(tmp_path: Path) -> None:
+    figures = {("a", None, "video_frames"): 1000.0, ("a", None, "video_frames_dropped"): 10.0}
+    assert faults(trial(plans(tmp_path)["x"], key("x"), (8.0,), figures=figures)) == ()
+
+
+def test_losses_are_dropped_over_arrived_of_the_services_own_packets(tmp_path: Path) -> None:
+    figures = {
+        ("bottleneck/a", "down", "tap_arrived"): 200.0, ("bottleneck/a", "down", "tap_dropped"): 3.0,
+        ("bottleneck/a", "down", "sojourn_p50_ms"): 120.0,
+    }  # fmt: skip
+    (one,) = trials([trial(plans(tmp_path)["x+y"], key("x+y"), (4.0, 4.0), figures=figures)])
+    assert (one.uses[0].loss, one.uses[0].delay_ms) == (0.015, 120.0)
+    assert one.uses[1].loss is None
+
+
+def test_late_packets_are_those_whose_base_rtt_and_queueing_exceed_190_ms(tmp_path: Path) -> None:
+    # 140 ms and the base RTT of 50 are 190: not above
+    histogram = (np.array([10.0, 140.0, 150.0]), np.array([60.0, 20.0, 20.0]))
+    run = trial(plans(tmp_path)["x"], key("x"), (8.0,), sojourn_of={"a": histogram})
+    assert run.quantity(LATE, "a") == pytest.approx(0.2)
+    assert run.quantity(LATE, "nobody") is None
+
+
+def made(tmp_path: Path) -> list[Observed]:
+    """x gets half of its share beside y, each is fair to itself."""
+    plan = plans(tmp_path)
+    rates = {"x": (8.0,), "y": (8.0,), "x+x": (4.0, 4.0), "y+y": (3.9, 4.1), "x+y": (2.0, 6.0)}
+    return [trial(plan[pair], key(pair), rates[pair]) for pair in rates]
+
+
+def test_claims_judge_trials_and_name_their_length(tmp_path: Path) -> None:
+    verdict = t09.judge(made(tmp_path))
+    assert verdict.verdict == "holds"
+    (loser, same) = verdict.numbers
+    assert (loser.value, same.value) == (0.5, pytest.approx((1.0 + 0.975) / 2))
+    assert verdict.conditions == "trials of 10 s"
+    assert len(verdict.run_ids) == 3
+
+
+@pytest.mark.parametrize("module", claims("prudentia"), ids=lambda module: str(module.CLAIM.id))
+def test_without_runs_every_claim_says_so(module: object) -> None:
+    verdict = module.judge([])  # type: ignore[attr-defined]
+    assert verdict.verdict == "not measured"
+
+
+def test_two_services_decide_nothing_about_three(tmp_path: Path) -> None:
+    assert {m.judge(made(tmp_path)).verdict for m in (t11, t14, t22)} == {"not measured"}
+
+
+def test_a_heat_map_names_no_service_that_was_not_measured(tmp_path: Path) -> None:
+    drawing = heat_map(made(tmp_path), "50Mbit", "share")
+    assert "no two services met" in getattr(drawing, "reason", "")
