@@ -194,6 +194,7 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>
     let mut accounted: usize = 0;
     let mut last_arrival = clock.t();
     let mut lost = false;
+    let mut stood = false;
     let stall_ns = path.one_way_ns + 3 * window.tick_ns() + 200_000_000;
     let mut next_tick = clock.t();
     let mut too_fast = None;
@@ -220,6 +221,7 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>
                 break;
             }
         }
+        stood |= dispersal.queues();
         let over = now > path.deadline_t || sent.len() as u64 * mtu as u64 > MOST_BYTES;
         if dispersal.measured >= window.measured {
             if over || dispersal.bps(mtu) <= path.too_fast_bps {
@@ -238,6 +240,10 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>
             last_arrival = now;
         }
         if over || (now > give_up_t && lost && too_fast.is_none()) {
+            if !stood {
+                // A policer holds nothing back, and a pause would fill its bucket for the train that comes next.
+                return Ok(None);
+            }
             break None;
         }
         // While a bucket lets more than a window pass, more in flight empties it sooner; but where that was more
