@@ -1,6 +1,7 @@
 """What the integration tests share: small experiment files, runs on the real engine, the command line.
 
-Nothing here knows what a test asserts. Guests are real ones: virtual time is short, rates are low.
+It is one file because tests import it under one name. Nothing here knows what a test asserts. Guests are real
+ones: virtual time is short, rates are low.
 """
 
 from __future__ import annotations

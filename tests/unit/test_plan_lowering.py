@@ -1,4 +1,5 @@
-"""Lowering: which commands, ports, times and expectations an experiment becomes."""
+"""Lowering: which commands, ports, times and expectations an experiment becomes. It is long because a plan
+has many parts, and each is looked at once."""
 
 from __future__ import annotations
 

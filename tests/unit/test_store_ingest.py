@@ -1,4 +1,5 @@
-"""From raw files to tables and a verdict: what makes a run count, and what makes it fail."""
+"""From raw files to tables and a verdict: what makes a run count, and what makes it fail. It is long
+because each way of failing has its own raw files."""
 
 from __future__ import annotations
 

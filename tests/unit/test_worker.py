@@ -54,7 +54,7 @@ def test_two_workers_share_the_runs_and_make_each_once(tmp_path: Path) -> None:
     assert sorted(plan.seed for engine in engines for plan in engine.started) == [p.seed for p in PLANS]
     assert all(layout.is_whole(tmp_path / "runs" / name) for name in names(tmp_path / "runs"))
     assert len(names(tmp_path / "runs")) == len(PLANS)
-    assert names(tmp_path / "work") == names(tmp_path / "leases") == names(tmp_path / "failed") == []
+    assert names(tmp_path / "unfinished") == names(tmp_path / "leases") == names(tmp_path / "failed") == []
     assert workers[0].settled() == (len(PLANS), 0)
 
 
@@ -72,10 +72,10 @@ list(Worker(FakeEngine(die), Path({str(tmp_path)!r}), ingest).run())
 """
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -9
     assert len(names(tmp_path / "leases")) == 1
-    assert len(list((tmp_path / "work").iterdir())) == 1
+    assert len(list((tmp_path / "unfinished").iterdir())) == 1
     events = list(worker(FakeEngine(), tmp_path).run())
     assert [event.status for event in done(events)] == ["ok"]
-    assert names(tmp_path / "leases") == list((tmp_path / "work").iterdir()) == []
+    assert names(tmp_path / "leases") == list((tmp_path / "unfinished").iterdir()) == []
 
 
 def test_a_lease_of_another_machine_is_taken_over_only_when_it_was_not_renewed(tmp_path: Path) -> None:

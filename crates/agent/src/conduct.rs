@@ -1,6 +1,7 @@
 //! Carries out the traffic of a run: starts and stops actors as the schedule says, until all has ended.
 //!
 //! The first failure is kept, everything is stopped in order, and what was measured is still written.
+//! It is long because starting, stopping and failing change one state together.
 
 mod outcome;
 

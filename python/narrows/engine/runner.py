@@ -86,20 +86,25 @@ class Runner:
                 self.engine.make(content)
             for one in todo if self.keep_order else sorted(todo, key=lambda t: -t.work):
                 self._todo.put(one)
-            workers = [
-                threading.Thread(target=self._work, args=(slot,), name=f"slot-{slot.number}")
-                for slot in slots
-            ]
             try:
-                for worker in workers:
-                    worker.start()
-                yield from self._events_of(len(workers))
+                yield from self._carried(slots)
             finally:
-                self.stop.set()
-                for worker in workers:
-                    if worker.ident is not None:
-                        worker.join()
                 outdir.clean(self.out)
+
+    def _carried(self, slots: Sequence[Slot]) -> Iterator[Event]:
+        """What happens while a thread of each slot works; all have ended when this has."""
+        workers = [
+            threading.Thread(target=self._work, args=(slot,), name=f"slot-{slot.number}") for slot in slots
+        ]
+        try:
+            for worker in workers:
+                worker.start()
+            yield from self._events_of(len(workers))
+        finally:
+            self.stop.set()
+            for worker in workers:
+                if worker.ident is not None:
+                    worker.join()
 
     def _events_of(self, workers: int) -> Iterator[Event]:
         fatal: NarrowsError | None = None

@@ -5,7 +5,7 @@
     FOLDER/leases/       who makes what now
     FOLDER/failed/       runs that failed, each with its line; nobody tries them again unasked
     FOLDER/runs/         a directory of results as `narrows run` makes it
-    FOLDER/work/         runs that are not whole
+    FOLDER/unfinished/   runs that are not whole
 
 A run appears by one rename. A worker that dies costs the runs it was making: others take them over. A run
 over which several workers died counts as failed.
@@ -31,7 +31,8 @@ from narrows.engine.work import expected_work
 from narrows.errors import EngineError, StoreError
 from narrows.plan.model import Plan, plan_hash, run_id
 
-LAB, PLANS, LEASES, FAILED, RUNS, WORK = "lab.json", "plans", "leases", "failed", "runs", "work"
+LAB, PLANS, LEASES, FAILED, RUNS = "lab.json", "plans", "leases", "failed", "runs"
+UNFINISHED = "unfinished"
 MOST_DEATHS = 3
 LOOK_S = 5.0
 """How often a worker with nothing to do looks again."""
@@ -104,7 +105,7 @@ class Worker(Runner):
                 remedy="narrows submit EXPERIMENT FOLDER",
             )  # fmt: skip
         outdir.prepare(self.out)
-        for name in (FAILED, WORK):
+        for name in (FAILED, UNFINISHED):
             (self.folder / name).mkdir(exist_ok=True)
         self._agree()
         if self._again:
@@ -116,19 +117,8 @@ class Worker(Runner):
         slots = self._slots(plans) if plans else []
         made, failed = self.settled()
         yield Planned(len(self._found), made, 0, len(self._found) - made - failed, len(slots))
-        workers = [
-            threading.Thread(target=self._work, args=(slot,), name=f"slot-{slot.number}") for slot in slots
-        ]
         with self._leases:
-            try:
-                for worker in workers:
-                    worker.start()
-                yield from self._events_of(len(workers))
-            finally:
-                self.stop.set()
-                for worker in workers:
-                    if worker.ident is not None:
-                        worker.join()
+            yield from self._carried(slots)
 
     def settled(self) -> tuple[int, int]:
         """How many of the folder's runs are whole, and how many failed, by whomever."""
@@ -215,7 +205,7 @@ class Worker(Runner):
     def _begin(self, todo: Todo) -> Path:
         for content in contents.missing([todo.plan]):
             self.engine.make(content)
-        work = self.folder / WORK
+        work = self.folder / UNFINISHED
         # Only the lease's holder makes this run: what lies there of it is of one that is gone.
         for old in work.glob(f"{layout.TMP_PREFIX}{todo.run_id}-*"):
             shutil.rmtree(old, ignore_errors=True)

@@ -59,10 +59,9 @@ def _conserved(hops: list[dict[str, Any]]) -> str:
     verdicts = [check["verdict"] for hop in hops for check in hop.get("checks", [])]
     if not verdicts:
         return "not checked"
-    wrong = sum(verdict not in ("ok", "not checked") for verdict in verdicts)
-    return f"{len(verdicts)} checks at {len(hops)} queues, " + (
-        "all packets accounted for" if not wrong else f"{wrong} failed"
-    )
+    left = {word: verdicts.count(word) for word in dict.fromkeys(verdicts) if word != "ok"}
+    told = ", ".join(f"{count} {word}" for word, count in left.items()) or "all packets accounted for"
+    return f"{len(verdicts)} checks at {len(hops)} queues: {told}"
 
 
 def figures(run: Observed) -> list[Figure]:

@@ -161,25 +161,6 @@ impl Batch {
     fn send(&mut self, fd: RawFd) -> io::Result<usize> {
         let count = std::mem::take(&mut self.count);
         // SAFETY: the first `count` headers point into buffers of self that outlive the call.
-        let sent = unsafe {
-            libc::sendmmsg(
-                fd,
-                self.headers.as_mut_ptr(),
-                count as u32,
-                libc::MSG_DONTWAIT as _,
-            )
-        };
-        match sys::cvt(sent) {
-            Ok(n) => Ok(n as usize),
-            Err(e)
-                if matches!(
-                    e.raw_os_error(),
-                    Some(libc::ECONNREFUSED | libc::ENOBUFS | libc::EAGAIN | libc::EINTR)
-                ) =>
-            {
-                Ok(0)
-            }
-            Err(e) => Err(e),
-        }
+        unsafe { sys::send_datagrams(fd, &mut self.headers[..count]) }
     }
 }

@@ -112,3 +112,32 @@ pub fn send(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: reads at most `bytes.len()` bytes of `bytes`.
     cvt_len(unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) })
 }
+
+/// Sends datagrams without waiting; how many were sent: 0 where the socket is full, or the other end was not there for
+/// an earlier one.
+///
+/// # Safety
+/// The headers must point into buffers that outlive the call.
+pub unsafe fn send_datagrams(fd: RawFd, headers: &mut [libc::mmsghdr]) -> io::Result<usize> {
+    // SAFETY: as the caller promises.
+    let sent = unsafe {
+        libc::sendmmsg(
+            fd,
+            headers.as_mut_ptr(),
+            headers.len() as u32,
+            libc::MSG_DONTWAIT as _,
+        )
+    };
+    match cvt(sent) {
+        Ok(n) => Ok(n as usize),
+        Err(e)
+            if matches!(
+                e.raw_os_error(),
+                Some(libc::ECONNREFUSED | libc::ENOBUFS | libc::EAGAIN | libc::EINTR)
+            ) =>
+        {
+            Ok(0)
+        }
+        Err(e) => Err(e),
+    }
+}
