@@ -240,7 +240,7 @@ impl Client {
             }
             if asked > self.most_bps / 1.1 {
                 notes.push(format!(
-                    "{name}: no bottleneck below {:.0} Mbit/s (--most-mbit)",
+                    "{name}: no bottleneck below {:.0} Mbit/s, the most that was tried",
                     self.most_bps / 1e6
                 ));
                 break;

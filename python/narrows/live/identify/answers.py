@@ -32,11 +32,12 @@ def measured(report: records.Report, verdict: Verdict) -> list[tuple[str, str, s
     f = verdict.features
     rtt = f"{report.rtt_s.min() * 1e3:.2f} ms" if len(report.rtt_s) else CANNOT
     rate = CANNOT if f.rate_bps is None else f"{f.rate_bps / 1e6:.2f} Mbit/s"
+    passed = "IP packets of 1250 bytes that pass the full queue"
     if f.rate_bps is not None and not verdict.policer.told:
-        rate = f"at least {rate}"
+        rate, passed = f"at least {rate}", "IP packets of 1250 bytes, without a bottleneck that was met"
     rows = [
         ("base RTT", rtt, f"the smallest of {len(report.rtt_s)} idle probes"),
-        ("rate", rate, "IP packets of 1250 bytes that pass the full queue"),
+        ("rate", rate, passed),
     ]
     if f.buffer_s is None or f.rate_bps is None:
         rows.append(("buffer", CANNOT, "nothing was dropped in the phase fill"))
