@@ -27,13 +27,23 @@ if TYPE_CHECKING:
     from narrows.plan.model import Plan
     from narrows.spec.observe import repeat
 
-ENGINES = ("uml", "netns")
+ENGINES = ("uml", "netns", "ssh")
 INTERRUPTED = 130
 FAILED = 1
 
 
-def make_engine(name: str) -> Engine:
-    """The engine of that name."""
+def make_engine(name: str, hosts: Path | None = None) -> Engine:
+    """The engine of that name; `hosts` is the file of engine ssh."""
+    if (name == "ssh") != (hosts is not None):
+        raise UsageError(
+            "--engine ssh needs --hosts" if name == "ssh" else "--hosts is of --engine ssh alone",
+            remedy="narrows run FILE --engine ssh --hosts hosts.toml (docs/machines.md)",
+        )
+    if hosts is not None:
+        from narrows.engine.ssh.engine import SshEngine
+        from narrows.engine.ssh.hosts import read
+
+        return SshEngine(read(hosts))
     if name == "uml":
         from narrows.engine.uml import UmlEngine
 
@@ -62,8 +72,14 @@ def register(app: typer.Typer) -> None:
             int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
         ] = None,
         engine: Annotated[
-            str, typer.Option(help="uml: virtual time, no root. netns: this host, real time, root.")
+            str,
+            typer.Option(
+                help="uml: virtual time, no root. netns: this host, real time, root. ssh: three hosts."
+            ),
         ] = "uml",
+        hosts: Annotated[
+            Path | None, typer.Option(metavar="hosts.toml", help="The three hosts of --engine ssh.")
+        ] = None,
         out: Annotated[
             Path | None, typer.Option(help="Where results go; default: results/<experiment>.")
         ] = None,
@@ -89,6 +105,7 @@ def register(app: typer.Typer) -> None:
           narrows run mine/late.py                          # an experiment of one's own
           narrows run FILE --only 'queue=codel,sfq seed=0'  # spaces: and; commas: or
           narrows run FILE --engine netns                   # this host's kernel, in real time
+          narrows run FILE --engine ssh --hosts lab.toml    # three real hosts: docs/machines.md
 
         Interrupt it at will: the same call goes on, and tries again what failed. With repeat(until=…) it
         repeats each condition until the confidence interval is narrow enough.
@@ -100,7 +117,7 @@ def register(app: typer.Typer) -> None:
         name, plans = plans_of(file, only)
         if not plans:
             raise UsageError("there is no run to make", where=str(file))
-        chosen = make_engine(engine)
+        chosen = make_engine(engine, hosts)
         directory = out or Path("results") / name
         default = Limits()
         limits = Limits(timeout or default.wall_s, stall or default.stall_s)
