@@ -33,6 +33,7 @@ SAID = (
     ("Permission denied", "it asks for a password, or refuses the key: ssh-copy-id HOST, or ssh-add"),
     ("Could not resolve", "no host of that name: see hosts.toml and ssh_config"),
     ("Connection refused", "no sshd listens there: systemctl start ssh"),
+    ("ssh: not found", "apt-get install openssh-client"),
     ("timed out", "no answer: is it on, is the address right, does a firewall drop it?"),
 )
 
@@ -56,7 +57,7 @@ def ssh_argv(hosts: Hosts, host: Host, *command: str, control: Path | None = Non
         "ServerAliveCountMax=3",
     ]
     if control is not None:
-        options += ["ControlMaster=auto", f"ControlPath={control}/%C", f"ControlPersist={PERSIST_S}"]
+        options += [f"ControlPath={control}/%C"]
     return ["ssh", *config, "-T", *(w for o in options for w in ("-o", o)), "--", host.host, *command]
 
 
@@ -68,6 +69,24 @@ class Connections:
         # A socket's path has at most 108 bytes, and %C has 40 of them.
         self.control = Path(tempfile.mkdtemp(prefix="nrw", dir="/tmp"))
         self._end = weakref.finalize(self, _close, hosts, self.control)
+
+    def open(self, host: Host) -> str | None:
+        """Connect; returns what ssh says if it cannot. The connection keeps none of our descriptors open."""
+        words = ssh_argv(self.hosts, host, control=self.control)
+        own = ["-f", "-N", "-o", "ControlMaster=yes", "-o", f"ControlPersist={PERSIST_S}"]
+        log = self.control / f"{host.role}.log"
+        with log.open("wb") as file:
+            try:
+                code = subprocess.run(
+                    [words[0], *own, *words[1:]],
+                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=file, check=False,
+                    timeout=2 * CONNECT_S,
+                ).returncode  # fmt: skip
+            except subprocess.TimeoutExpired:
+                return "timed out"
+            except FileNotFoundError:
+                return "ssh: not found"
+        return log.read_text(errors="replace").strip() or f"ssh ended with status {code}" if code else None
 
     def argv(self, host: Host, *command: str) -> list[str]:
         """A call over the host's connection."""

@@ -58,6 +58,9 @@ def ask(hosts: Hosts, host: Host, over: Connections | None = None) -> Answer | C
     name = f"{host.role}: reached"
     words = ("sh", "-s", "--", *host.interfaces)
     before = time.time()
+    if over and (refused := over.open(host)):
+        said = refused.splitlines()
+        return Check(name, False, f"{host.host}: {said[-1]}", remedy_for(host, refused))
     try:
         done = subprocess.run(
             over.argv(host, *words) if over else ssh_argv(hosts, host, *words),
