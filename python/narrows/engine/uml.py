@@ -18,6 +18,7 @@ from narrows import kernel
 from narrows.engine import (
     agent_binary,
     contents,
+    cores,
     guest_disk,
     host,
     landlock,
@@ -187,7 +188,7 @@ class UmlEngine:
         """One per core that we may use; more would take turns on a core and gain nothing."""
         cpus = host.cpus()
         count = len(cpus) if jobs is None else jobs
-        return [Slot(number, cpus[number % len(cpus)]) for number in range(count)]
+        return [Slot(number, cpu) for number, cpu in enumerate(cores.choose(cpus, count))]
 
     def argv(self, plan: Plan, directory: Path, private: Path, *, mode: str = "guest") -> tuple[str, ...]:
         """The guest's command line; mode `shell` is in real time and has no tap."""
