@@ -24,6 +24,7 @@ from narrows.store import (
     conservation,
     flow_tap,
     flow_tap_tables,
+    fragments,
     manifest,
     queue_table,
     schema,
@@ -123,8 +124,10 @@ def _tables(
     metrics: list[pl.DataFrame] = []
     rows: dict[str, int] = {}
     packets = None
+    warnings: list[str] = []
     if data is not None:
         spans = {name: Span(item.start_ns, item.end_ns) for name, item in result.items.items()}
+        data, warnings = fragments.assign(data, plan, spans, result.epoch_monotonic_ns)
         derived = tap_tables.derive(run_id, plan, data, result.epoch_monotonic_ns, result.end_ns, spans)
         flows, sojourn, packets = derived.flows, derived.sojourn, derived.packets
         samples.append(derived.samples)
@@ -156,7 +159,7 @@ def _tables(
     for name, table in tables.items():
         schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
         rows[name] = table.height
-    return rows, packets, parsed.warnings
+    return rows, packets, parsed.warnings + warnings
 
 
 def _without_tap(result: AgentResult) -> list[str]:
