@@ -1,4 +1,4 @@
-"""iperf3 polls from its last interval until the other end answers: that costs little, and a limit says what it was."""
+"""iperf3 polls from its last interval until the other end answers: it costs little, and a limit says it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_program_that_polls_for_its_peer_is_held_and_ends_when_the_answer_come
     assert polls["item"] == "t"
     assert 3 * S <= polls["t_ns"] < 3.2 * S
     (end,) = (each for each in events(folder, "end") if each["item"] == "t")
-    # Lost requests are sent again with doubled timeouts: the first after 3.9 s gets through, at the latest two
+    # Lost requests are sent again after doubled timeouts: the first after 3.9 s gets through, at most two
     # seconds later, and its answer takes two round trips. Holding it delays none of that.
     assert 3.9 * S < end["t_ns"] < 6 * S
     (cost,) = events(folder, "cost")

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from narrows.engine.types import RunFault
 from narrows.errors import StoreError
 
-
 LIMIT_REMEDY = " → a longer time_limit for the item if it only needs more time, or stop= if it may never end"
 """The agent knows the run's limit, which follows from the items' `time_limit`s, and not these."""
 
