@@ -34,6 +34,7 @@ from narrows.store import (
 )
 from narrows.store.agent_result import AgentResult
 from narrows.store.items import Span
+from narrows.store.spill import Spill
 
 KERNEL_WARNINGS = ("WARNING: ", "BUG: ", "run_ahead: ")
 """What the guest's kernel begins a line of its console with that says it found something wrong."""
@@ -138,8 +139,9 @@ def _tables(
     else:
         schema.write(schema.empty("queue"), directory / "queue.parquet")
         rows["queue"] = 0
-    parsed = sources.parse_all(plan, result, directory / layout.RAW, flows)
-    samples += [frame.with_columns(run_id=pl.lit(run_id).cast(schema.LABEL)) for frame in parsed.samples]
+    spill = Spill(directory, run_id)
+    parsed = sources.parse_all(plan, result, directory / layout.RAW, flows, spill)
+    samples += [spill.with_run(frame) for frame in parsed.samples]
     if parsed.metrics:
         frame = pl.DataFrame(
             [(m.source, m.direction, m.name, m.value, m.unit) for m in parsed.metrics],
@@ -150,9 +152,9 @@ def _tables(
             orient="row",
         )  # fmt: skip
         metrics.append(schema.conform(frame, "metrics", {"run_id": run_id}))
+    rows["samples"] = spill.write(schema.concat(samples, "samples"), directory / "samples.parquet")
     tables = {
         "metrics": schema.concat(metrics, "metrics"),
-        "samples": schema.concat(samples, "samples"),
         "sojourn": sojourn,
         "flows": flows,
     }

@@ -12,26 +12,32 @@ import polars as pl
 from narrows.plan.model import IcmpEcho, OwnTool, Plan, QdiscSampler, TcpBulk, TcpInfoSampler, UdpProbe
 from narrows.store import own_tools
 from narrows.store.agent_result import AgentResult
-from narrows.store.command_run import CommandRun, read_text
+from narrows.store.command_run import CommandRun, read_pieces, read_text
 from narrows.store.items import sending_direction
 from narrows.store.parsers import counters, tcp_info
 from narrows.store.parsers.common import Parsed
+from narrows.store.spill import Spill
 from narrows.tools import registry
 from narrows.tools.bulk import parse as bulk
 from narrows.tools.probes import parse as probe
 
 RAN = ("ended", "stopped")
+PIECE_BYTES = 16_000_000
+"""Of text; some 60,000 lines, which become four million rows of some 150 MB."""
 
 
-def parse_all(plan: Plan, result: AgentResult, raw: Path, flows: pl.DataFrame) -> Parsed:
-    """Rows and figures of all items and samplers. `flows` (from the tap) helps to time what has no clock."""
+def parse_all(plan: Plan, result: AgentResult, raw: Path, flows: pl.DataFrame, spill: Spill) -> Parsed:
+    """Rows and figures of all items and samplers. `flows` (from the tap) helps to time what has no clock.
+
+    Rows of a file that is too large to be held go to `spill`.
+    """
     everything, parts = Parsed(), dict[str, Parsed]()
     for item in plan.traffic:
         outcome = result.items.get(item.id)
         if outcome is None or outcome.status not in RAN:
             continue
         if isinstance(item, TcpBulk):
-            parts[item.id] = _bulk(plan, item, raw)
+            parts[item.id] = _bulk(plan, item, raw, spill)
         elif isinstance(item, UdpProbe | IcmpEcho):
             name = f"{item.id}.csv"
             way = sending_direction(plan, item.client)
@@ -54,26 +60,43 @@ def parse_all(plan: Plan, result: AgentResult, raw: Path, flows: pl.DataFrame) -
         everything.merge(each)
     for sampler in plan.samplers:
         name = f"{sampler.id}.csv"
-        text, where = read_text(raw, name), f"raw/{name}"
+        where = f"raw/{name}"
         if isinstance(sampler, TcpInfoSampler):
-            everything.merge(tcp_info.parse(text, sampler.id, where=where))
+            everything.merge(_tcp_info(raw, name, sampler.id, spill))
         elif isinstance(sampler, QdiscSampler):
             way_of_hop = next(
                 (h.direction for h in plan.hops if (h.node, h.iface) == (sampler.node, sampler.iface)), None
             )
+            text = read_text(raw, name)
             everything.merge(counters.parse_qdisc(text, sampler.id, direction=way_of_hop, where=where))
         else:
-            everything.merge(counters.parse_link(text, sampler.id, where=where))
+            everything.merge(counters.parse_link(read_text(raw, name), sampler.id, where=where))
     return everything
 
 
-def _bulk(plan: Plan, item: TcpBulk, raw: Path) -> Parsed:
+def _bulk(plan: Plan, item: TcpBulk, raw: Path, spill: Spill) -> Parsed:
     way = sending_direction(plan, item.sender)
     name = f"{item.id}.flows.csv"
     parsed = bulk.parse(read_text(raw, name), item.id, direction=way, where=f"raw/{name}").of(item.id)
     if item.sample_interval_ns is not None:
         name = f"{item.id}.info.csv"
-        parsed.merge(tcp_info.parse(read_text(raw, name), item.id, direction=way, where=f"raw/{name}"))
+        parsed.merge(_tcp_info(raw, name, item.id, spill, way))
+    return parsed
+
+
+def _tcp_info(raw: Path, name: str, source: str, spill: Spill, way: str | None = None) -> Parsed:
+    """In pieces: TCP_INFO of thousands of sockets is gigabytes of text, and as rows ten times that."""
+    parsed, pieces = Parsed(), 0
+    for before, text in read_pieces(raw, name, PIECE_BYTES):
+        piece = tcp_info.parse(text, source, direction=way, where=f"raw/{name}", lines_before=before)
+        if pieces:
+            spill.add(parsed.samples)
+            parsed.samples = []
+        parsed.merge(piece)
+        pieces += 1
+    if pieces > 1:
+        spill.add(parsed.samples)
+        parsed.samples = []
     return parsed
 
 
