@@ -91,7 +91,7 @@ def calibration(
     """Work it all out; `progress` hears of each run that had to be scored, by so many processes."""
     results, test = Results(directory), item_under_test(directory)
     labelled = results.runs().with_columns(pl.col("run_id").cast(pl.String))  # as in the table `score`
-    every = labelled.filter(~pl.col("run_id").is_in(sorted(results.superseded())))
+    every = labelled.filter(~pl.col("run_id").is_in(sorted(results.superseded() | results.imported)))
     runs = every.filter(pl.col("status") == "ok")
     if runs.is_empty() or TOOL not in every.columns:
         raise StoreError("there is no whole run to compare", where=str(directory), remedy="run it again")

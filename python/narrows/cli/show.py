@@ -12,6 +12,7 @@ from rich.console import Console
 from narrows.cli.find_run import find_run
 from narrows.cli.format import MISSING, cell, duration, key, table
 from narrows.cli.format import console as make_console
+from narrows.engine import layout
 from narrows.plan.model import Plan
 
 
@@ -45,13 +46,16 @@ def register(app: typer.Typer) -> None:
         console.print(f"key        {key(manifest['key'])}")
         console.print(f"question   {manifest['question']}")
         console.print(f"directory  {path}")
-        _machine(console, manifest)
+        if manifest["engine"] == layout.IMPORTED:
+            console.print(f"imported   from {manifest['key']['file']}: samples only, see narrows query")
+        else:
+            _machine(console, manifest)
         if manifest["error"]:
             _error(console, manifest["error"], path)
         _checks(console, manifest)
         for warning in manifest["warnings"]:
             console.print(f"warning    {warning}: check before trusting the result")
-        if tc:
+        if tc and manifest["engine"] != layout.IMPORTED:
             _commands(console, path)
         metrics = results.metrics(run_id=run_id)
         if metrics.height:

@@ -104,17 +104,23 @@ class Results:
         """Ids of whole runs."""
         return [run for run, manifest in self._manifests.items() if manifest["status"] == "ok"]
 
+    @property
+    def imported(self) -> set[str]:
+        """Ids of runs that another program made: they have samples, and neither plan nor truth."""
+        return {run for run, manifest in self._manifests.items() if manifest.get("engine") == layout.IMPORTED}
+
     def superseded(self) -> set[str]:
         """Whole runs whose plan the same engine carried out again later, with another kernel or agent. They
         stay, and are no repetitions: who counts runs leaves them out. A kernel of another configuration
-        supersedes nothing: it is another condition."""
+        supersedes nothing: it is another condition. Nor does an imported run: it has no plan."""
         newest: dict[tuple[str, ...], tuple[str, str]] = {}
-        for run in self.run_ids:
+        carried_out = [run for run in self.run_ids if run not in self.imported]
+        for run in carried_out:
             manifest = self._manifests[run]
             plan = (manifest["plan_hash"], manifest["engine"], manifest["key"].get(layout.KERNEL_AXIS, ""))
             made = (manifest["written_at"], run)
             newest[plan] = max(newest.get(plan, made), made)
-        return set(self.run_ids) - {run for _, run in newest.values()}
+        return set(carried_out) - {run for _, run in newest.values()}
 
     def find(self, prefix: str) -> str:
         """The id of the one run, whole or failed, that begins with this."""
