@@ -35,6 +35,9 @@ def register(app: typer.Typer) -> None:
           narrows show 3fa1 --tc                  # also the commands of its set-up
           narrows show 3fa1 --json                # the whole manifest
         """
+        from narrows.runs import repetitions
+        from narrows.runs.repetitions import equal_to
+
         console = make_console()
         results, run_id = find_run(run, directory)
         manifest = results.manifest(run_id)
@@ -53,7 +56,9 @@ def register(app: typer.Typer) -> None:
         if manifest["error"]:
             _error(console, manifest["error"], path)
         _checks(console, manifest)
-        for warning in manifest["warnings"]:
+        same = equal_to(results, run_id) if manifest["status"] == "ok" else ()
+        told = [repetitions.warning([same], ", ".join(same))] if same else []
+        for warning in [*manifest["warnings"], *told]:
             console.print(f"warning    {warning}: check before trusting the result")
         if tc and manifest["engine"] != layout.IMPORTED:
             _commands(console, path)
