@@ -43,7 +43,8 @@ def test_run_show_and_report_say_which_repetitions_are_one(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_a_rule_that_waits_for_an_interval_does_not_take_equal_repetitions_for_one(tmp_path: Path) -> None:
     text = TEXT.replace('axis("jitter", ["0 s", "10 ms"])', '"0 s"').replace("repeat({})", "")
-    rule = 'repeat(until=ci("bulk_goodput_bps", source="flow", within="5 %", confidence="50 %"), at_least=2, at_most=4)\n'
+    until = 'ci("bulk_goodput_bps", source="flow", within="5 %", confidence="50 %")'
+    rule = f"repeat(until={until}, at_least=2, at_most=4)\n"
     lab.experiment(tmp_path, text + rule)
     ran = lab.narrows("run", "tiny.py", "--out", "r", cwd=tmp_path).ok()
     assert "equal to the last digit and count as one" in " ".join(ran.text.split())

@@ -24,6 +24,7 @@ from narrows.store import (
     conservation,
     flow_tap,
     flow_tap_tables,
+    host_limits,
     manifest,
     queue_table,
     schema,
@@ -156,7 +157,7 @@ def _tables(
     for name, table in tables.items():
         schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
         rows[name] = table.height
-    return rows, packets, parsed.warnings
+    return rows, packets, [*parsed.warnings, *host_limits.warnings(tables["samples"], plan)]
 
 
 def _without_tap(result: AgentResult) -> list[str]:
