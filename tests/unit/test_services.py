@@ -366,10 +366,8 @@ def test_a_live_pages_figures_are_null_without_a_video() -> None:
 
 
 def test_over_quic_the_server_is_ours_its_cca_its_own_and_the_browser_trusts_it(tmp_path: Path) -> None:
-    text = (
-        LINK
-        + 'a = video(http="3", cca="bbr", stop="9 s")\nb = download(http="3", client="browser", host=2, stop="9 s")'
-    )
+    second = 'b = download(http="3", client="browser", host=2, stop="9 s")'
+    text = LINK + 'a = video(http="3", cca="bbr", stop="9 s")\n' + second
     plan = lab.plan(tmp_path, text)
     made = commands(plan)
     for name, cca in (("a", "bbr"), ("b", "cubic")):
