@@ -14,7 +14,9 @@ from narrows.spec import (
     cake,
     capture,
     codel,
+    htb,
     lte_drive,
+    policer,
     repeat,
     sample,
     tap,
@@ -24,8 +26,9 @@ RATE = "20 Mbit/s"
 QUEUE = "250 KB"
 SLOW_UPLOAD = "200 kbit/s"
 """The acknowledgements of 20 Mbit/s, one for two segments, need 440 kbit/s."""
+BURST = "60 KB"
+"""A bucket of 24 ms of the rate."""
 REPETITIONS = 6
-UNTAPPED = "thinned_acks"
 
 
 def _paths(base_rtt: str) -> dict[str, Any]:
@@ -40,6 +43,8 @@ def _paths(base_rtt: str) -> dict[str, Any]:
         "plain": link(),
         "codel": link(queue=codel()),
         "moving_rate": link(rate=lte_drive(mean=RATE, seed=1), rate_up=RATE),
+        "shaper_burst": link(shaper=htb(burst=BURST, cburst=BURST), shaper_up=htb()),
+        "policer": link(shaper=policer(burst=BURST), shaper_up=htb()),
         "random_loss": link(loss="0.5 %", loss_up="0 %"),
         "lost_acks": link(loss="0 %", loss_up="20 %"),
         "reordering": link(jitter="3 ms", jitter_up="0 s"),
@@ -58,10 +63,10 @@ def links() -> Any:
 
 
 def recorded() -> None:
-    """Capture headers at the sender, at the bottleneck and at the receiver; keep every packet of the queue,
-    but where CAKE's filter drops packets that the tap does not see."""
-    for place in ("server", "bottleneck-down", "client"):
+    """Capture headers at the sender, before the bottleneck and at the receiver; keep every packet of the
+    queue."""
+    for place in ("server", "bottleneck-up", "client"):
         capture(at=place, snap="96 B")
-    tap(axis("path", {name: "off" if name == UNTAPPED else "packets" for name in _paths("20 ms")}))
+    tap("packets")
     sample(tcp_info=None, qdisc=None, link=None)
     repeat(REPETITIONS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -40,8 +41,21 @@ def _rates(seed: int, number: int, noisy: bool) -> tuple[float, float]:
     return both / max(float(np.sum(called)), 1.0), both / max(float(np.sum(true)), 1.0)
 
 
+@cache
+def rates() -> tuple[Number, ...]:
+    """Precision and recall, medians over populations, of each size and kind of them."""
+    found: list[Number] = []
+    for noisy, words in ((False, "devices within their ranges"), (True, "a third of devices beside them")):
+        for size in SIZES:
+            both = [_rates(seed, size, noisy) for seed in range(POPULATIONS)]
+            for index, name in enumerate(("precision", "recall")):
+                number = median_of(name, "1", [one[index] for one in both], f"{size} sessions, {words}")
+                found += [] if number is None else [number]
+    return tuple(found)
+
+
 def _window(one: Seen) -> float | None:
-    value = one.row["initial_rwnd_bytes"]
+    value = one.value("initial_rwnd_bytes")
     return None if value is None else float(value)
 
 
@@ -50,16 +64,8 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     captures = seen(runs)
     if not captures:
         return not_measured(CLAIM, "no captures")
-    numbers: list[Number] = []
-    marks: dict[str, bool] = {}
-    for noisy, words in ((False, "devices within their ranges"), (True, "a third of devices beside them")):
-        for size in SIZES:
-            rates = [_rates(seed, size, noisy) for seed in range(POPULATIONS)]
-            for index, name in enumerate(("precision", "recall")):
-                number = median_of(name, "1", [r[index] for r in rates], f"{size} sessions, {words}")
-                if number is not None:
-                    numbers.append(number)
-                    marks[f"{name}, {size} sessions, {words}"] = number.value >= RIGHT
+    numbers = rates()
+    marks = {f"{number.name}, {number.conditions}": number.value >= RIGHT for number in numbers}
     by_run: dict[str, set[float | None]] = {}
     for one in captures:
         by_run.setdefault(one.run.run_id, set()).add(_window(one))
@@ -72,7 +78,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         CLAIM,
         graded(list(marks.values())),
         f"at least {RIGHT:.0%} in all but: {', '.join(wrong) or 'none'}",
-        tuple(numbers),
+        numbers,
         f"{POPULATIONS} made-up populations each; one AS in ten has proxies, for 60 % of its sessions",
         ids([one.run for one in captures]),
         "What decides is whether devices keep to their range: by definition two fifths of a class lie "
