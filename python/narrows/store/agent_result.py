@@ -100,6 +100,8 @@ class AgentResult(_Open):
     kernel: str | None = None
     tools: dict[str, Any] = {}
     epoch_monotonic_ns: int | None = None
+    wall_epoch_ns: int | None = None
+    """CLOCK_REALTIME at t = 0; None: the plan's, as in a guest."""
     end_ns: int | None = None
     items: dict[str, ItemOutcome] = {}
     calibration: CalibrationResult | None = None

@@ -41,6 +41,8 @@ class CommandRun:
     """From the tap: helps to time what has no clock."""
     epoch_ns: int
     """CLOCK_MONOTONIC at t = 0."""
+    wall_epoch_ns: int
+    """CLOCK_REALTIME at t = 0."""
 
     @property
     def where(self) -> str:

@@ -41,7 +41,11 @@ def parse_all(plan: Plan, result: AgentResult, raw: Path, flows: pl.DataFrame) -
             parts[item.id] = parsed.of(item.id)
         else:
             epoch_ns = result.epoch_monotonic_ns or 0
-            parts[item.id] = _command(CommandRun(item, plan, raw, outcome.start_ns, flows, epoch_ns))
+            # a guest boots at the plan's wall clock, with CLOCK_MONOTONIC at 0
+            wall_ns = result.wall_epoch_ns
+            wall_ns = plan.wall_clock_ns + epoch_ns if wall_ns is None else wall_ns
+            ran = CommandRun(item, plan, raw, outcome.start_ns, flows, epoch_ns, wall_ns)
+            parts[item.id] = _command(ran)
     for composite in plan.composites:
         read_parts = registry.function(composite.tool, registry.PARSE, "read_parts")
         if read_parts is not None:

@@ -13,7 +13,7 @@ const SWITCHES = [
   '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-default-apps',
   '--disable-extensions', '--disable-client-side-phishing-detection', '--disable-breakpad', '--metrics-recording-only',
   '--disable-background-timer-throttling', '--disable-renderer-backgrounding', '--disable-hang-monitor',
-  '--password-store=basic', '--mute-audio', '--no-default-browser-check', '--disable-quic',
+  '--password-store=basic', '--mute-audio', '--no-default-browser-check',
   '--autoplay-policy=no-user-gesture-required', '--remote-debugging-pipe',
 ];
 const WITHOUT = ['Translate', 'OptimizationHints', 'MediaRouter', 'DialMediaRouteProvider',
@@ -44,7 +44,7 @@ export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class Browser {
   // `resolve`: Chromium's --host-resolver-rules. Whatever ends the browser or one of its processes is `onDeath`'s.
-  constructor(program, profile, {resolve, size = [1920, 1080], more = [], onDeath = fail}) {
+  constructor(program, profile, {resolve, size = [1920, 1080], quic = false, more = [], onDeath = fail}) {
     this.program = program;
     this.waiting = new Map();
     this.listeners = [];
@@ -53,7 +53,7 @@ export class Browser {
     this.closing = false;
     this.onDeath = onDeath;
     mkdirSync(profile, {recursive: true});
-    const switches = [...SWITCHES, `--disable-features=${WITHOUT.join(',')}`, `--host-resolver-rules=${resolve}`,
+    const switches = [...SWITCHES, quic ? '--enable-quic' : '--disable-quic', `--disable-features=${WITHOUT.join(',')}`, `--host-resolver-rules=${resolve}`,
       `--window-size=${size.join(',')}`, '--force-device-scale-factor=1', `--user-data-dir=${profile}`, ...more, 'about:blank'];
     // Its own process group: it has many processes, and all of them end with it.
     this.child = spawn(program, switches, {detached: true, stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
