@@ -19,6 +19,7 @@ use serde_json::json;
 const USAGE: &str =
     "usage: narrows-paths read FILE... --out DIR [--jobs N] [--acks] [--again] [--session-gap-ns N]
            [--min-duration-ns N] [--service port|server|all] [--idle-ns N] [--connections N]
+           [--name NAME_OF_STANDARD_INPUT]
        narrows-paths ends SENDERS_FILE RECEIVERS_FILE | columns | version";
 
 struct Call {
@@ -100,6 +101,7 @@ fn call(args: &[String]) -> Result<Call, String> {
             },
             acks: false,
             again: false,
+            stdin_name: None,
         },
     };
     let mut args = args.iter();
@@ -115,6 +117,7 @@ fn call(args: &[String]) -> Result<Call, String> {
             "--jobs" => call.jobs = number(value()?)?.max(1) as usize,
             "--acks" => settings.acks = true,
             "--again" => settings.again = true,
+            "--name" => settings.stdin_name = Some(value()?.clone()),
             "--session-gap-ns" => settings.rules.gap_ns = number(value()?)?,
             "--min-duration-ns" => settings.rules.min_ns = number(value()?)?,
             "--idle-ns" => settings.limits.idle_ns = number(value()?)?,

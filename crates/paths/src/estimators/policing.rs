@@ -3,14 +3,16 @@
 //! Source: the idea is that of Flach et al., "An Internet-Wide Analysis of Traffic Policing" (SIGCOMM 2016): a policer
 //! drops exactly when its bucket is empty, so what passes meanwhile passes at its rate. Asked for by Philip 2025, section
 //! 6.2, with no definition; this one is ours, so that it needs no memory of every packet:
-//! - A stretch of losses is lost segments whose originals were sent within one round trip of each other. While one with at
+//! - A stretch of losses is lost segments whose originals were sent within an eighth of a round trip of each other, so that
+//!   the sender did not pause and the bucket did not fill. While one with at
 //!   least 4 of them lasts, the bucket is empty. The rate is what passed in all such stretches over their time, when they
-//!   have 15 lost segments together; else what passed from the first loss to the last.
+//!   have 8 lost segments together; else it is not known, and what passed from the first loss to the last, which is less,
+//!   stands for it in what follows.
 //! - It is a policer when no queue stood (the median RTT before losses is within 1 ms or 10 % of the least) and at least
 //!   nine in ten stretches end when the sender had at least 0.9 times the rate's share of a round trip outstanding:
 //!   random loss also comes below the rate. A queue of a few packets looks the same, whatever it is of.
 //!
-//! NULL: fewer than 15 lost segments or 3 stretches; a log taken at the receiver. Unit: bit/s of payload.
+//! NULL: fewer than 15 lost segments or 3 stretches; a log taken at the receiver. The rate: no policer. Unit: bit/s of payload.
 
 use crate::distribution::Durations;
 
@@ -18,6 +20,8 @@ const LOST: u64 = 15;
 const STRETCHES: u64 = 3;
 /// Lost segments of a stretch in which the bucket is surely empty.
 const DENSE: u64 = 4;
+/// Lost segments of such stretches that tell a rate.
+const ENOUGH: u64 = 8;
 const QUEUE_NS: i64 = 1_000_000;
 const OUTSTANDING: f64 = 0.9;
 const SHARE: f64 = 0.9;
@@ -82,7 +86,7 @@ impl Policing {
     #[cold]
     pub fn loss(&mut self, lost: Lost, round_trip_ns: Option<i64>) {
         self.lost += 1;
-        let near = round_trip_ns.unwrap_or(QUEUE_NS);
+        let near = round_trip_ns.map_or(QUEUE_NS, |ns| ns / 8);
         match &mut self.stretch {
             Some(s) if (0..=near).contains(&(lost.t_ns - s.last.t_ns)) => {
                 s.lost += 1;
@@ -143,11 +147,8 @@ impl Policing {
         let Some(least) = round_trip_ns.filter(|_| many) else {
             return Policed::default();
         };
-        let rate = if all.dense.lost >= LOST {
-            all.dense.bps()
-        } else {
-            all.whole.bps()
-        };
+        let known = all.dense.bps().filter(|_| all.dense.lost >= ENOUGH);
+        let rate = known.or(all.whole.bps());
         let (Some(rate), Some(before)) = (rate, before.percentile(0.5)) else {
             return Policed::default();
         };
@@ -157,7 +158,7 @@ impl Policing {
         let policed = before <= least + QUEUE_NS.max(least / 10) && above >= SHARE;
         Policed {
             policed: Some(policed),
-            rate_bps: policed.then_some(rate),
+            rate_bps: known.filter(|_| policed),
         }
     }
 }

@@ -40,7 +40,8 @@ def aggregation(one: Seen) -> float | None:
 
 def throughput(one: Seen) -> float | None:
     """Relative error against what the receiving program read."""
-    return ratio(one.value("throughput_bps"), one.run.figure("flow", "bulk_goodput_bps"))
+    true = one.run.figure("flow", "bulk_goodput_bps") or one.run.figure("flow", "iperf3_goodput_bps")
+    return ratio(one.value("throughput_bps"), true)
 
 
 def variation(one: Seen) -> float | None:

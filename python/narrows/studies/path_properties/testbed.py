@@ -11,14 +11,17 @@ from narrows.spec import (
     Link,
     axis,
     bfifo,
+    bulk,
     cake,
     capture,
     codel,
     htb,
+    iperf3,
     lte_drive,
     policer,
     repeat,
     sample,
+    split_tcp,
     tap,
 )
 
@@ -28,6 +31,10 @@ SLOW_UPLOAD = "200 kbit/s"
 """The acknowledgements of 20 Mbit/s, one for two segments, need 440 kbit/s."""
 BURST = "60 KB"
 """A bucket of 24 ms of the rate."""
+MUCH_LOSS = "4 %"
+"""Leaves a window of some segments, so that many come singly and wait for the receiver's delayed ACK."""
+PROXY = "proxy"
+DURATION = "15 s"
 REPETITIONS = 6
 
 
@@ -51,6 +58,8 @@ def _paths(base_rtt: str) -> dict[str, Any]:
         "thinned_acks": link(rate_up=SLOW_UPLOAD, queue_up=cake(ack_filter=True)),
         "waiting_acks": link(rate_up=SLOW_UPLOAD, queue_up=fifo_up),
         "gro": link(offloads={"gro": True}),
+        "delayed_acks": link(loss=MUCH_LOSS, loss_up="0 %"),
+        PROXY: link(),
     }
 
 
@@ -60,6 +69,22 @@ def links() -> Any:
         "base_rtt",
         {label: axis("path", _paths(rtt)) for label, rtt in (("20ms", "20 ms"), ("100ms", "100 ms"))},
     )
+
+
+def proxy() -> Any:
+    """A proxy that splits connections, on the path that has one."""
+    return axis("path", {name: split_tcp() if name == PROXY else None for name in _paths("20 ms")})
+
+
+def download() -> Any:
+    """CUBIC: our own flow, whose receiver knows its sender and takes no other; through the proxy iperf3."""
+
+    def one(name: str) -> Any:
+        if name == PROXY:
+            return iperf3(cca="cubic", direction="down", duration=DURATION)
+        return bulk(cca="cubic", duration=DURATION)
+
+    return axis("path", {name: one(name) for name in _paths("20 ms")})
 
 
 def recorded() -> None:
