@@ -71,6 +71,8 @@ fn config(args: &Args) -> Result<quinn::ServerConfig, String> {
     let mut config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
     let mut transport = quinn::TransportConfig::default();
     transport.congestion_controller_factory(congestion_control(&args.cca));
+    // A super-packet would be one to the queues on its way.
+    transport.enable_segmentation_offload(false);
     config.transport_config(Arc::new(transport));
     Ok(config)
 }
