@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import lab
@@ -107,6 +108,23 @@ def test_marks_are_counted_as_tc_counts_them(tmp_path: Path) -> None:
     qdiscs = raw.result["tc_after"]["router"][raw.result["hops"][0]["iface"]]["qdisc"]
     codel = next(q for q in qdiscs if q["kind"] == "codel")
     assert tap["marked_packets"] == codel["ecn_mark"] > 0
+
+
+def test_acks_that_cake_filters_are_drops_of_their_own_reason(tmp_path: Path) -> None:
+    link = 'Link(rate="50 Mbit/s", rate_up="1 Mbit/s", base_rtt="20 ms", queue_up=cake(ack_filter=True))'
+    plan = lab.plan(tmp_path, f'link = {link}\ndown = bulk(duration="3 s")\n')
+    (made,) = lab.make([plan], tmp_path / "out")
+    hops = made.ok().manifest["conservation"]
+    assert all(check["verdict"] == "ok" for hop in hops for check in hop["checks"]), hops
+    names = [pl.col(name).cast(pl.String) for name in ("event", "direction", "reason")]
+    drops = pl.read_parquet(made.directory / "queue.parquet").with_columns(names)
+    drops = drops.filter(pl.col("event") == "drop")
+    filtered = drops.filter(pl.col("reason") == "ACK_FILTER")
+    assert filtered.height > 1000
+    assert set(filtered["direction"]) == {"up"}
+    tc = json.loads((made.directory / "raw" / "result.json").read_text())["tc_after"]
+    (cake,) = (q for each in tc["router"].values() for q in each["qdisc"] if q["kind"] == "cake")
+    assert filtered.height == sum(tin["ack_drops"] for tin in cake["tins"])
 
 
 # ---- what does not add up does not count ------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,29 @@ def test_the_server_answers_on_all_its_addresses(tmp_path: Path) -> None:
     ping = 'command("ping -n -q -c 1 -W 1 10.0.3.{}")'
     text = 'link = Home(rate="10 Mbit/s", server_addresses=3)\n'
     made(tmp_path, text + "".join(f"p{n} = {ping.format(n)}\n" for n in (1, 11, 12)))
+
+
+@pytest.mark.parametrize(("nat", "share"), [(True, 0.5), (False, 0.2)])
+def test_behind_nat_only_a_cake_that_looks_behind_it_tells_hosts_apart(
+    tmp_path: Path, nat: bool, share: float
+) -> None:
+    if shutil.which("nft") is None:
+        pytest.skip("nft is not installed (nftables)")
+    router = f'home_router(egress=cake(flow_isolation="dual-srchost", nat={nat}), nat=True)'
+    run = made(
+        tmp_path,
+        f'link = Home(rate="20 Mbit/s", rate_up="5 Mbit/s", base_rtt="20 ms", hosts=2, router={router})\n'
+        'one = bulk(direction="up", duration="6 s", host=1)\n'
+        'four = bulk(direction="up", flows=4, duration="6 s", host=2)\n',
+    )
+    assert all(hop["ok"] for hop in run.manifest["conservation"])
+    text = [pl.col(name).cast(pl.String) for name in ("hop", "direction", "item", "src")]
+    flows = pl.read_parquet(run.directory / "flows.parquet").with_columns(text)
+    flows = flows.filter((pl.col("direction") == "up") & pl.col("item").is_in(["one", "four"]))
+    assert flows["src"].n_unique() == 1  # the home's one address, at the ISP and at home
+    home = flows.filter(pl.col("hop") == "home")
+    sent = {item: home.filter(pl.col("item") == item)["departed_bytes"].sum() for item in ("one", "four")}
+    assert sent["one"] / (sent["one"] + sent["four"]) == pytest.approx(share, abs=0.06)
 
 
 RATES = {

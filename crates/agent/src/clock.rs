@@ -30,6 +30,11 @@ impl Clock {
         wall_ns - self.real_minus_mono_ns - self.epoch_mono_ns
     }
 
+    /// CLOCK_REALTIME at t = 0, as it is now.
+    pub fn wall_of_epoch(&self) -> i64 {
+        self.real_minus_mono_ns + self.epoch_mono_ns
+    }
+
     pub fn refresh_wall_offset(&mut self) {
         let before = sys::mono_ns();
         let real = sys::real_ns();

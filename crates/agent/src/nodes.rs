@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use crate::error::{During, Result, RunError};
 use crate::{netlink, sys};
+use narrows_plan::HOST;
 
 pub const NETNS_DIR: &str = "/run/netns";
 
@@ -22,6 +23,7 @@ struct Namespace {
 pub struct Nodes {
     prefix: String,
     list: Vec<Namespace>,
+    host: File,
     /// Index of the next interface that `ip link add` makes; None: the kernel's choice. See `number_interfaces`.
     next_index: Cell<Option<u32>>,
     /// Which namespace the (only) thread is in; entering is lazy, nothing ever needs to go back.
@@ -32,6 +34,7 @@ impl Nodes {
     pub fn create<'a>(names: impl Iterator<Item = &'a str>, prefix: &str) -> Result<Nodes> {
         fs::create_dir_all(NETNS_DIR).during(|| format!("creating {NETNS_DIR}"))?;
         let mut nodes = Nodes {
+            host: File::open("/proc/self/ns/net").during(|| "opening the host's namespace".into())?,
             prefix: prefix.to_string(),
             list: Vec::new(),
             next_index: Cell::new(None),
@@ -68,6 +71,10 @@ impl Nodes {
 
     /// Puts the thread into the node's namespace. Sockets and children made afterwards belong to it.
     pub fn enter(&self, node: &str) -> Result<()> {
+        if node == HOST {
+            self.current.set(None);
+            return sys::setns_net(self.host.as_raw_fd()).during(|| "entering the host's namespace".into());
+        }
         let i = self
             .list
             .iter()
@@ -182,6 +189,7 @@ mod tests {
 
     fn nodes() -> Nodes {
         Nodes {
+            host: File::open("/dev/null").unwrap(),
             prefix: "nrw7-".into(),
             list: vec![Namespace {
                 node: "router".into(),

@@ -149,6 +149,11 @@ impl Run {
         conductor.set_clock(clock);
         self.result
             .insert("epoch_monotonic_ns".into(), json!(clock.epoch_mono_ns));
+        if !self.guest {
+            // A guest's is the plan's.
+            self.result
+                .insert("wall_epoch_ns".into(), json!(clock.wall_of_epoch()));
+        }
         let outcome = conductor.run();
         self.result.insert("items".into(), conductor.items());
         self.result.insert("captures".into(), conductor.captures());

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::{bulk_items, IcmpEcho, Item, Plan, UdpProbe, UntilSettled, FORMAT};
+use crate::{bulk_items, IcmpEcho, Item, Plan, UdpProbe, UntilSettled, FORMAT, HOST};
 
 impl Plan {
     pub fn parse(text: &str) -> Result<Plan, String> {
@@ -31,7 +31,7 @@ impl Plan {
                 "{what} names node '{node}', which is not among the nodes"
             )),
         };
-        for (i, s) in self.setup.iter().enumerate() {
+        for (i, s) in self.setup.iter().enumerate().filter(|(_, s)| s.node != HOST) {
             known(&s.node, &format!("setup step {i}"))?;
         }
         for (i, c) in self.changes.iter().enumerate() {

@@ -55,6 +55,8 @@ pub struct Plan {
     pub captures: Vec<Capture>,
     #[serde(default)]
     pub contents: Value,
+    #[serde(default)]
+    pub uplink: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -63,6 +65,9 @@ pub struct Node {
     pub name: String,
     pub role: String,
 }
+
+/// As the node of a set-up step: the namespace that the agent was started in, where a host's way to the Internet is.
+pub const HOST: &str = "@host";
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

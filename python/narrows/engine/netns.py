@@ -15,7 +15,7 @@ import subprocess
 import threading
 from pathlib import Path
 
-from narrows.engine import agent_binary, contents, layout, own_tools, process
+from narrows.engine import agent_binary, contents, layout, own_tools, process, uplink
 from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, Slot
 from narrows.engine.uml import PACKAGE, check_tools, fault, guest_path
 from narrows.errors import EngineError
@@ -165,7 +165,8 @@ class NetnsEngine:
             writable_files=(),
             stop_signal=signal.SIGTERM,  # it removes its namespaces and its tracefs instance
         )
-        ended = process.carry(job, directory / layout.CONSOLE, limits, stop, progress)
+        with uplink.opened(plan.uplink, self._path):
+            ended = process.carry(job, directory / layout.CONSOLE, limits, stop, progress)
         return Carried(
             error=fault(ended, directory, limits),
             wall_s=ended.wall_s,

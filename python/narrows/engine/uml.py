@@ -18,6 +18,7 @@ from narrows import kernel
 from narrows.engine import (
     agent_binary,
     contents,
+    cores,
     guest_disk,
     host,
     landlock,
@@ -38,7 +39,14 @@ OVERHEAD_BYTES = 64 * 1024 * 1024
 """The kernel's own text, page tables of stub processes, the launcher."""
 COMMAND_LINE_STEP = 2048
 """Bytes. User-Mode Linux takes 4096."""
-PACKAGES = {"iperf3": "iperf3", "tc": "iproute2", "ip": "iproute2", "ping": "iputils-ping", "node": "nodejs"}
+PACKAGES = {
+    "iperf3": "iperf3",
+    "tc": "iproute2",
+    "ip": "iproute2",
+    "ping": "iputils-ping",
+    "node": "nodejs",
+    "nft": "nftables",
+}
 GO_PROGRAMS = {
     "ndt7-client": "github.com/m-lab/ndt7-client-go/cmd/ndt7-client@v0.10.1",
     "ndt-server": "github.com/m-lab/ndt-server@v0.25.3",
@@ -97,7 +105,7 @@ def check_tools(plans: Iterable[Plan], path: str) -> None:
             for program in content.programs:
                 if shutil.which(program, path=path) is None:
                     missing.setdefault(program, content.about)
-        for tool in {step.tool for step in plan.setup} & {"ip", "tc"}:
+        for tool in {step.tool for step in plan.setup} & {"ip", "tc", "nft"}:
             if shutil.which(tool, path=path) is None:
                 missing.setdefault(tool, "set-up")
     if missing:
@@ -153,6 +161,11 @@ class UmlEngine:
         """Kernel, tools and memory, before anything starts."""
         if not os.access(self._kernel.path, os.X_OK):
             raise EngineError(f"{self._kernel.path} is not executable", remedy="narrows kernel build")
+        if any(plan.uplink is not None for plan in plans):
+            raise EngineError(
+                "live services need the Internet, and a guest in virtual time has none",
+                remedy="--engine netns, as root; or --only, to choose runs without them",
+            )
         check_tools(plans, self._path)
         need = max((self.memory_bytes(plan) for plan in plans), default=0)
         have = min(host.memory_available_bytes(), guest_disk.free_bytes())
@@ -175,7 +188,7 @@ class UmlEngine:
         """One per core that we may use; more would take turns on a core and gain nothing."""
         cpus = host.cpus()
         count = len(cpus) if jobs is None else jobs
-        return [Slot(number, cpus[number % len(cpus)]) for number in range(count)]
+        return [Slot(number, cpu) for number, cpu in enumerate(cores.choose(cpus, count))]
 
     def argv(self, plan: Plan, directory: Path, private: Path, *, mode: str = "guest") -> tuple[str, ...]:
         """The guest's command line; mode `shell` is in real time and has no tap."""
@@ -314,6 +327,8 @@ def fault(ended: process.Ended, directory: Path, limits: Limits) -> RunFault | N
         if ended.last_t_ns is None
         else f"at t = {ended.last_t_ns / 1e9:.3f} s"
     )
+    if ended.last_note:
+        at += f", while these ran: {ended.last_note}"
     if ended.reason == "stopped":
         return RunFault("stopped", "interrupted")
     if ended.reason == "wall":

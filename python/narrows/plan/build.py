@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from narrows.errors import SpecError, did_you_mean
-from narrows.plan import capacity, l4s, linux, moving, never, super_packets, sysctls, wire
+from narrows.plan import capacity, l4s, linux, moving, never, super_packets, sysctls, uplink, wire
 from narrows.plan.expand import ResolvedRun, expand
 from narrows.plan.lowering import CCA, NodeSysctl
 from narrows.plan.model import (
@@ -191,7 +191,11 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
             qdiscs=linux.qdiscs(topology, run.link) + l4s.qdiscs(l4s_ports),
             default_ccas=tuple(sorted({own[CCA] for own in values.values() if CCA in own})),
         ),
-        setup=linux.setup_steps(topology, run.link, values) + l4s.steps(topology, l4s_ports),
+        setup=(
+            *linux.setup_steps(topology, run.link, values),
+            *l4s.steps(topology, l4s_ports),
+            *(uplink.steps(topology, run.link) if learnt.needs_uplink else ()),
+        ),
         changes=changes,
         moving=moving.moving_rates(topology, run.link, times.latest_end_ns()),
         hops=hops,
@@ -203,6 +207,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         samplers=samplers,
         captures=captures,
         contents=tuple(learnt.contents.values()),
+        uplink=uplink.uplink(topology) if learnt.needs_uplink else None,
     )
     capacity.check(plan, run.link.where)
     super_packets.check(plan, run.link.where)

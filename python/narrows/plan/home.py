@@ -77,7 +77,20 @@ def steps(topology: Topology, link: Home, base_rtt: Duration) -> list[Step]:
         if each["loss"]:
             words += ["loss", "random", f"{each['loss']:g}%"]
         commands.append(("qdisc", "add", "dev", interface.name, "root", "handle", "1:", *words))
-    return made + [Step(node=node, tool="tc", args=args) for args in commands]
+    made += [Step(node=node, tool="tc", args=args) for args in commands]
+    if link["router"]["nat"]:
+        made += [Step(node=node, tool="nft", args=args) for args in masquerade(wan)]
+    return made
+
+
+def masquerade(wan: str) -> list[tuple[str, ...]]:
+    """What makes all hosts one address to the ISP, as most home routers do; the words of nft(8)."""
+    chain = ("{", "type", "nat", "hook", "postrouting", "priority", "100", ";", "}")
+    return [
+        ("add", "table", "ip", "nat"),
+        ("add", "chain", "ip", "nat", "postrouting", *chain),
+        ("add", "rule", "ip", "nat", "postrouting", "oifname", wan, "masquerade"),
+    ]
 
 
 def server_addresses(topology: Topology, link: Home) -> list[Step]:

@@ -48,6 +48,8 @@ class Lowering:
     """What services serve, by id."""
     sysctls: list[NodeSysctl] = field(default_factory=list)
     """Settings of single nodes that items ask for."""
+    needs_uplink: bool = False
+    """Whether an item asks for the Internet."""
 
     @property
     def client(self) -> str:

@@ -31,7 +31,7 @@ NAMES = ("experiment", "question", "key")
 """Parts of a plan that only name it: they change nothing of what happens."""
 
 Direction = Literal["down", "up"]
-Tool = Literal["ip", "tc", "ethtool", "sysctl"]
+Tool = Literal["ip", "tc", "ethtool", "sysctl", "nft"]
 Role = Literal["client", "home", "router", "path", "server"]
 HOME_HOP, ISP_HOP, BOTTLENECK_HOP = "home", "isp", "bottleneck"
 """What queues are called: a Home has two places, every other link one."""
@@ -586,6 +586,15 @@ class Capture(Strict):
     stop_ns: int | None
 
 
+class Uplink(Strict):
+    """A way from a node to the host and the Internet: the node's interface, its address and the host's."""
+
+    node: str
+    iface: str
+    address: str
+    host_address: str
+
+
 class Plan(Strict):
     """One run."""
 
@@ -615,12 +624,14 @@ class Plan(Strict):
     samplers: tuple[Sampler, ...]
     captures: tuple[Capture, ...]
     contents: tuple[Content, ...] = ()
+    uplink: Uplink | None = None
+    """Where a live service reaches the Internet."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_there(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Only a plan whose rate moves says how, and only one with content names it: other plans keep their
         ids."""
-        absent: dict[str, Any] = {"moving": None, "contents": []}
+        absent: dict[str, Any] = {"moving": None, "contents": [], "uplink": None}
         return {k: v for k, v in handler(self).items() if k not in absent or v not in (absent[k], ())}
 
     def to_dict(self) -> dict[str, Any]:

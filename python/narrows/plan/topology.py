@@ -149,6 +149,15 @@ class Topology:
                 made.append(Route(node.name, self.subnet(position), self.peer(out).address, out.name))
         return tuple(made)
 
+    def towards(self, node: str) -> tuple[tuple[str, str, str], ...]:
+        """Each other router's first hop to a node: its name, the next one's address, its own interface."""
+        made = []
+        for each in self.nodes:
+            if each.name != node and each.role not in HOST_ROLES:
+                out = self._first_hops(each.name)[node][1]
+                made.append((each.name, self.peer(out).address, out.name))
+        return tuple(made)
+
     def _first_hops(self, start: str) -> dict[str, tuple[int, Interface]]:
         """Each other node's distance, and the interface of `start` that leads there."""
         found: dict[str, tuple[int, Interface]] = {}

@@ -65,6 +65,7 @@ class home_router(SpecObject):
     egress_shaper: Shaper | None = option(p.optional(instance(Shaper)), default=None)
     ingress_shaper: Shaper | None = option(p.optional(instance(Shaper)), default=None)
     ifb: str | None = option(p.optional(_interface), default=None, doc="default: ifb4 and the WAN interface")
+    nat: bool = option(p.flag, default=False, doc="masquerade what leaves by the WAN interface (nftables)")
 
     def check(self) -> None:
         if not self["share"]:

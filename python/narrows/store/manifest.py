@@ -41,7 +41,8 @@ def build(
     carried = facts.carried
     said: dict[str, Any] = {} if result is None else result.model_dump(mode="json")
     known = {
-        "format", "status", "error", "kernel", "tools", "epoch_monotonic_ns", "end_ns", "items",
+        "format", "status", "error", "kernel", "tools", "epoch_monotonic_ns", "wall_epoch_ns", "end_ns",
+        "items",
         "calibration", "sysctls", "tc_before", "tc_after", "links_before", "links_after", "ip_before",
         "ip_after", "hops", "until_settled",
     }  # fmt: skip

@@ -21,12 +21,17 @@ QDISC = (
 
 
 CORE = 0x8000  # the tap sets this bit for a reason of `enum skb_drop_reason`, so that the two do not mix
+CONSUMED = 0x4000
+"""The tap's: a queueing discipline freed the packet as one that was used up. Of those here only CAKE does so,
+with an acknowledgement that a later one makes needless."""
 
 
 def name(reason: int) -> str | None:
     """Name of a reason; None where the kernel gave none."""
     if reason == 0:
         return None
+    if reason == CONSUMED:
+        return "ACK_FILTER"
     if reason & CORE:
         return f"SKB_REASON_{reason & ~CORE}"
     if reason < len(QDISC):

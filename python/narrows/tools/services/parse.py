@@ -55,10 +55,10 @@ def told(text: str, *, wall_epoch_ns: int, where: str, who: str) -> Told:
 
 
 def of_run(ran: CommandRun) -> Told:
-    """Of a command that ran. The guest boots at the plan's wall clock, with CLOCK_MONOTONIC at 0."""
+    """Of a command that ran."""
     return told(
         ran.stdout(),
-        wall_epoch_ns=ran.plan.wall_clock_ns + ran.epoch_ns,
+        wall_epoch_ns=ran.wall_epoch_ns,
         where=ran.where,
         who=f"the client of {ran.item.tool}",
     )

@@ -6,8 +6,9 @@
  * per interval and keeps drops and marks alone one by one.
  *
  * Probes on the kernel's own tracepoints (net_dev_queue, qdisc_dequeue,
- * qdisc_drop, net_dev_start_xmit, kfree_skb) write one record per packet, when
- * it leaves the queue one way or the other, straight to a file of the host.
+ * qdisc_drop, net_dev_start_xmit, kfree_skb, consume_skb) write one record per
+ * packet, when it leaves the queue one way or the other, straight to a file of
+ * the host.
  * In the lean mode there are records of dropped and marked packets only, and
  * sums per interval of all of them.
  * No guest program takes part and no virtual time passes, so a run with the
@@ -61,6 +62,12 @@ enum { OUT_DEPARTED = 1, OUT_DROPPED = 2, OUT_QUEUED = 3 };
 
 /* in a record's reason: it is an skb_drop_reason, not a qdisc_drop_reason */
 #define REASON_OF_SKB 0x8000
+
+/*
+ * in a record's reason: a qdisc freed it as something used up, which is how CAKE drops an
+ * acknowledgement that a later one makes needless
+ */
+#define REASON_CONSUMED 0x4000
 
 struct flow_key {
 	u8 protocol, family;
@@ -586,6 +593,13 @@ static void on_kfree_skb(void *data, struct sk_buff *skb, void *location,
 	left(skb, OUT_DROPPED, REASON_OF_SKB | reason);
 }
 
+/* a super-packet is consumed when its segments are queued in its place, which is no drop */
+static void on_consume_skb(void *data, struct sk_buff *skb, void *location)
+{
+	if (!skb_is_gso(skb))
+		left(skb, OUT_DROPPED, REASON_CONSUMED);
+}
+
 static int tap_start(void)
 {
 	int err;
@@ -600,7 +614,8 @@ static int tap_start(void)
 		       register_trace_qdisc_dequeue(on_qdisc_dequeue, NULL)	      ?:
 		       register_trace_qdisc_drop(on_qdisc_drop, NULL)		      ?:
 		       register_trace_net_dev_start_xmit(on_net_dev_start_xmit, NULL) ?:
-		       register_trace_kfree_skb(on_kfree_skb, NULL);
+		       register_trace_kfree_skb(on_kfree_skb, NULL)		      ?:
+		       register_trace_consume_skb(on_consume_skb, NULL);
 	/* clang-format on */
 }
 

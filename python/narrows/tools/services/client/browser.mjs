@@ -2,7 +2,8 @@
 // No driver and no port: two pipes of NUL-terminated JSON (--remote-debugging-pipe).
 
 import {spawn} from 'node:child_process';
-import {mkdirSync} from 'node:fs';
+import {X509Certificate, createHash} from 'node:crypto';
+import {mkdirSync, readFileSync} from 'node:fs';
 
 const START_WITHIN_MS = 60_000;
 
@@ -13,22 +14,31 @@ const SWITCHES = [
   '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-default-apps',
   '--disable-extensions', '--disable-client-side-phishing-detection', '--disable-breakpad', '--metrics-recording-only',
   '--disable-background-timer-throttling', '--disable-renderer-backgrounding', '--disable-hang-monitor',
-  '--password-store=basic', '--mute-audio', '--no-default-browser-check', '--disable-quic',
+  '--password-store=basic', '--mute-audio', '--no-default-browser-check',
   '--autoplay-policy=no-user-gesture-required', '--remote-debugging-pipe',
 ];
 const WITHOUT = ['Translate', 'OptimizationHints', 'MediaRouter', 'DialMediaRouteProvider',
   'WebRtcHideLocalIpsWithMdns', 'LocalNetworkAccessChecks'];
 
-export function options(names) {
+// `maybe`: names that may be left out.
+export function options(names, maybe = []) {
   const found = {};
   const words = process.argv.slice(2);
   for (let at = 0; at < words.length; at += 2) {
     const name = words[at].replace(/^--/, '');
-    if (!names.includes(name) || words[at + 1] === undefined) fail(`unknown or empty option ${words[at]}`);
+    if (![...names, ...maybe].includes(name) || words[at + 1] === undefined) fail(`unknown or empty option ${words[at]}`);
     found[name] = words[at + 1];
   }
   for (const name of names) if (found[name] === undefined) fail(`option --${name} is missing`);
   return found;
+}
+
+// Switches that make Chromium speak QUIC, and nothing else, to a server, and take the certificate in that file for it.
+export function quicTo(url, file) {
+  const key = new X509Certificate(readFileSync(file)).publicKey.export({type: 'spki', format: 'der'});
+  const {hostname, port} = new URL(url);
+  return [`--origin-to-force-quic-on=${hostname}:${port || 443}`,
+    `--ignore-certificate-errors-spki-list=${createHash('sha256').update(key).digest('base64')}`];
 }
 
 export function tell(kind, what = {}) {
@@ -44,7 +54,7 @@ export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class Browser {
   // `resolve`: Chromium's --host-resolver-rules. Whatever ends the browser or one of its processes is `onDeath`'s.
-  constructor(program, profile, {resolve, size = [1920, 1080], more = [], onDeath = fail}) {
+  constructor(program, profile, {resolve, size = [1920, 1080], quic = false, more = [], onDeath = fail}) {
     this.program = program;
     this.waiting = new Map();
     this.listeners = [];
@@ -53,7 +63,7 @@ export class Browser {
     this.closing = false;
     this.onDeath = onDeath;
     mkdirSync(profile, {recursive: true});
-    const switches = [...SWITCHES, `--disable-features=${WITHOUT.join(',')}`, `--host-resolver-rules=${resolve}`,
+    const switches = [...SWITCHES, quic ? '--enable-quic' : '--disable-quic', `--disable-features=${WITHOUT.join(',')}`, `--host-resolver-rules=${resolve}`,
       `--window-size=${size.join(',')}`, '--force-device-scale-factor=1', `--user-data-dir=${profile}`, ...more, 'about:blank'];
     // Its own process group: it has many processes, and all of them end with it.
     this.child = spawn(program, switches, {detached: true, stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
