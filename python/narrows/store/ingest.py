@@ -28,6 +28,7 @@ from narrows.store import (
     fragments,
     host_limits,
     manifest,
+    parquet,
     queue_table,
     schema,
     sources,
@@ -202,7 +203,7 @@ def _tables(
     for name, table in tables.items():
         schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
         rows[name] = table.height
-    limits = host_limits.warnings(tables["samples"], plan)
+    limits = host_limits.warnings(parquet.scan(directory / "samples.parquet"), plan)
     return rows, packets, [*parsed.warnings, *warnings, *limits]
 
 
