@@ -47,6 +47,10 @@ impl Cx<'_> {
 }
 
 pub trait Actor {
+    /// Before the epoch, where some nodes are on other hosts: whoever is sent to must listen before it is.
+    fn prepare(&mut self, _: &mut Cx) -> Result<()> {
+        Ok(())
+    }
     fn start(&mut self, cx: &mut Cx) -> Result<()>;
     fn event(&mut self, cx: &mut Cx, event: Event) -> Result<()>;
     /// Asked to end early; it may take until `progress` says so.

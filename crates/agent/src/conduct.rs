@@ -4,6 +4,7 @@
 //! It is long because starting, stopping and failing change one state together.
 
 mod outcome;
+mod peers;
 
 use serde_json::json;
 
@@ -17,6 +18,7 @@ use crate::error::{During, Result, RunError, Stage};
 use crate::moving::MovingShapers;
 use crate::nodes::Nodes;
 use crate::reactor::{Event, Reactor, Token, IN};
+use crate::remote::{self, Controller};
 use crate::schedule::{Action, Schedule};
 use crate::settle::Settling;
 use crate::status::{self, Interrupt};
@@ -30,6 +32,7 @@ const LIMIT: u16 = 0xfff3;
 const SIGNAL: u16 = 0xfff4;
 const SETTLE: u16 = 0xfff5;
 const MOVING: u16 = 0xfff6;
+const PEERS: u16 = 0xfff7;
 const TICK_NS: i64 = 1_000_000_000;
 /// Servers are given so long before the epoch's snapshot is taken; traffic waits for them in any case.
 pub const SNAPSHOT_BEFORE_NS: i64 = 50_000_000;
@@ -54,6 +57,8 @@ pub struct Conductor<'a> {
     settling: Option<Settling>,
     failure: Option<RunError>,
     woken_for: Option<i64>,
+    /// With real hosts: the way to those that have the other nodes.
+    controller: Option<&'a mut Controller>,
 }
 
 impl<'a> Conductor<'a> {
@@ -64,11 +69,16 @@ impl<'a> Conductor<'a> {
         log: &'a mut EventLog,
         reactor: Reactor,
         interrupt: &Interrupt,
+        controller: Option<&'a mut Controller>,
     ) -> Result<Conductor<'a>> {
         let schedule = Schedule::new(&plan.traffic, reactor.now.min(-1)).map_err(RunError::internal)?;
         let mut slots: Vec<Slot> = Vec::new();
         for (i, item) in plan.traffic.iter().enumerate() {
-            slots.push(Slot::new(item.id(), traffic::build(item, plan, i)));
+            let actor = match remote::is_elsewhere(item, nodes) {
+                true => Box::new(remote::Elsewhere),
+                false => traffic::build(item, plan, i),
+            };
+            slots.push(Slot::new(item.id(), actor));
         }
         slots.extend(plan.samplers.iter().map(|s| Slot::new(s.id(), sample::build(s))));
         slots.extend(
@@ -87,7 +97,14 @@ impl<'a> Conductor<'a> {
                 },
             )
             .during(|| "watching for signals".into())?;
+        if let Some(controller) = &controller {
+            let token = Self::special(PEERS, 0);
+            reactor
+                .watch(controller.fd(), IN, token)
+                .during(|| "watching the controlling machine".into())?;
+        }
         Ok(Conductor {
+            controller,
             plan,
             nodes,
             places,
@@ -172,6 +189,7 @@ impl<'a> Conductor<'a> {
     pub fn early(&mut self, until_t: i64) -> Result<()> {
         self.reactor.at(until_t, Self::special(WAKE, 0));
         let mut events = Vec::new();
+        self.prepare();
         self.act();
         while !self.schedule.early_ready() && self.failure.is_none() && self.reactor.now < until_t {
             self.turn(&mut events)?;
@@ -278,7 +296,13 @@ impl<'a> Conductor<'a> {
             if slot.start_ns.is_none() || slot.end_ns.is_some() {
                 continue;
             }
-            match slot.actor.progress() {
+            let progress = match &mut self.controller {
+                None => slot.actor.progress(),
+                Some(controller) => {
+                    peers::progress(controller, &self.plan.traffic[i], slot.actor.as_ref(), self.nodes)
+                }
+            };
+            match progress {
                 Progress::Starting => {}
                 Progress::Running => self.schedule.started(i),
                 Progress::Ended { t_ns } => {
@@ -287,6 +311,10 @@ impl<'a> Conductor<'a> {
                     self.log
                         .event(t_ns, "end", Some(&slot.id), json!({"exit_code": exit}));
                     self.schedule.ended(i, t_ns);
+                    // Its own host has ended it: what is here of it has no stop of its own to wait for.
+                    if self.controller.is_some() && !self.nodes.has(remote::owner(&self.plan.traffic[i])) {
+                        self.stop(i);
+                    }
                 }
             }
         }
@@ -316,12 +344,14 @@ impl<'a> Conductor<'a> {
             }
             LIMIT => self.limit(),
             SETTLE => self.look_whether_settled(),
+            PEERS => self.hear(),
             TICK => {
                 self.children.sweep();
                 self.reactor.clock.refresh_wall_offset();
                 self.reactor
                     .at(self.reactor.now / TICK_NS * TICK_NS + TICK_NS, token);
                 status::line(self.reactor.now, "traffic", &self.note());
+                self.hear();
             }
             CHANGES => {
                 let outcome = self.changes.event(
@@ -342,7 +372,12 @@ impl<'a> Conductor<'a> {
                 }
             }
             i => {
-                if self.slots.get(i as usize).is_some_and(|s| s.start_ns.is_some()) {
+                let is_part = self.controller.is_some();
+                if self
+                    .slots
+                    .get(i as usize)
+                    .is_some_and(|s| is_part || s.start_ns.is_some())
+                {
                     self.with(i as usize, |a, cx| a.event(cx, event));
                 }
             }

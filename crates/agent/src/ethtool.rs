@@ -67,6 +67,25 @@ pub fn run(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
+/// All features of an interface as the kernel keeps them: two words for each 32, what can be set and what is asked for.
+pub fn features(iface: &str) -> Result<Vec<u32>, String> {
+    let dev = Device::open(iface)?;
+    let said = dev.features()?;
+    Ok(said.chunks(4).flat_map(|block| [block[0], block[1]]).collect())
+}
+
+/// Asks again for what was asked for when `features` was called.
+pub fn restore(iface: &str, saved: &[u32]) -> Result<(), String> {
+    if features(iface)? == saved {
+        return Ok(());
+    }
+    let mut set = vec![ETHTOOL_SFEATURES, (saved.len() / 2) as u32];
+    set.extend_from_slice(saved);
+    Device::open(iface)?
+        .ioctl(&mut set)
+        .map_err(|e| format!("{iface}: setting its offloads again: {e}"))
+}
+
 fn on_off(on: bool) -> &'static str {
     if on {
         "on"
@@ -131,10 +150,24 @@ impl Device {
         self.set_by_full_name(name, on)
     }
 
-    fn set_by_full_name(&self, name: &str, on: bool) -> Result<(), String> {
+    /// Number of features there are.
+    fn count(&self) -> Result<usize, String> {
         let mut info = [ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_FEATURES, 0, 0];
         self.ioctl(&mut info)?;
-        let count = info[4] as usize;
+        Ok(info[4] as usize)
+    }
+
+    /// For each 32: what can be set, what is asked for, what is on, what never changes.
+    fn features(&self) -> Result<Vec<u32>, String> {
+        let blocks = self.count()?.div_ceil(32);
+        let mut get = vec![0u32; 2 + blocks * 4];
+        get[..2].copy_from_slice(&[ETHTOOL_GFEATURES, blocks as u32]);
+        self.ioctl(&mut get)?;
+        Ok(get.split_off(2))
+    }
+
+    fn set_by_full_name(&self, name: &str, on: bool) -> Result<(), String> {
+        let count = self.count()?;
         let mut strings = vec![0u32; 3 + count * 8];
         strings[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_FEATURES, count as u32]);
         self.ioctl(&mut strings)?;
@@ -150,10 +183,7 @@ impl Device {
         set[2 + block * 2] = mask;
         set[3 + block * 2] = if on { mask } else { 0 };
         self.ioctl(&mut set)?;
-        let mut get = vec![0u32; 2 + blocks * 4];
-        get[..2].copy_from_slice(&[ETHTOOL_GFEATURES, blocks as u32]);
-        self.ioctl(&mut get)?;
-        let active = get[2 + block * 4 + 2] & mask != 0;
+        let active = self.features()?[block * 4 + 2] & mask != 0;
         if active == on {
             Ok(())
         } else {

@@ -72,7 +72,7 @@ fn carry_out(dir: &Path) -> Result<()> {
         host_tap: None,
         result: run::empty_result(),
     };
-    let error = run.carry_out(&nodes, &interrupt, clock);
+    let error = run.carry_out(&nodes, &interrupt, clock, None);
     run::write_result(&raw, &run.result)?;
     let note = error.map_or("ok".to_string(), |e| format!("failed: {}", e.line()));
     status::line(sys::mono_ns() - clock.epoch_mono_ns, "finish", &note);

@@ -100,7 +100,7 @@ fn carry_out(dir: &Path) -> Result<Option<RunError>> {
         guest: false,
         result: run::empty_result(),
     };
-    let error = run.carry_out(&nodes, &interrupt, clock);
+    let error = run.carry_out(&nodes, &interrupt, clock, None);
     drop(run.host_tap.take());
     end_processes(&nodes.paths());
     nodes.remove();
@@ -108,8 +108,8 @@ fn carry_out(dir: &Path) -> Result<Option<RunError>> {
     Ok(error)
 }
 
-/// Ends programs of this run that detached themselves: those still in its namespaces.
-fn end_processes(namespaces: &[PathBuf]) {
+/// Ends programs of a run that detached themselves: those still in its namespaces.
+pub fn end_processes(namespaces: &[PathBuf]) {
     let inodes: Vec<u64> = namespaces
         .iter()
         .filter_map(|p| p.metadata().ok())

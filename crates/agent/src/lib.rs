@@ -24,6 +24,7 @@ mod modules;
 mod moving;
 mod nodes;
 mod reactor;
+mod remote;
 mod run;
 mod run_ahead;
 mod sample;
@@ -41,7 +42,7 @@ use std::process::ExitCode;
 use narrows_wire::netlink;
 
 const USAGE: &str =
-    "usage: narrows-agent guest DIR | host DIR | shell DIR | ndt7-client ... | ndt7-server ... | certified ... | rpm-client ... | rpm-server ... | web-speed-client ... | web-speed-server ... | udp-capacity ... | h3-server ... | identify-server ... | identify-client ... | shape ... | version";
+    "usage: narrows-agent guest DIR | host DIR | remote | undo | shell DIR | ndt7-client ... | ndt7-server ... | certified ... | rpm-client ... | rpm-server ... | web-speed-client ... | web-speed-server ... | udp-capacity ... | h3-server ... | identify-server ... | identify-client ... | shape ... | version";
 
 fn version() -> ExitCode {
     let info = serde_json::json!({
@@ -68,6 +69,8 @@ pub fn main() -> ExitCode {
         ("guest", [dir, ..]) => guest::main(Path::new(dir)),
         ("shell", [dir, ..]) => shell::main(Path::new(dir)),
         ("host", [dir]) => host::main(Path::new(dir)),
+        ("remote", []) => remote::main(),
+        ("undo", []) => remote::undo(),
         ("version", []) => version(),
         ("ndt7-client", rest) => narrows_ndt7::client_main(rest),
         ("ndt7-server", rest) => narrows_ndt7::server_main(rest),

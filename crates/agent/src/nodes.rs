@@ -87,6 +87,17 @@ impl Nodes {
         Ok(())
     }
 
+    /// Puts the thread back where `home` is a namespace of: tools then work on the host itself.
+    pub fn leave(&self, home: &File) -> Result<()> {
+        self.current.set(None);
+        sys::setns_net(home.as_raw_fd()).during(|| "returning to the host's own namespace".into())
+    }
+
+    /// Whether the node is on this machine: with real hosts, others are elsewhere.
+    pub fn has(&self, node: &str) -> bool {
+        self.list.iter().any(|n| n.node == node)
+    }
+
     pub fn socket(&self, node: &str, domain: i32, kind: i32, protocol: i32) -> Result<OwnedFd> {
         self.enter(node)?;
         sys::socket(domain, kind, protocol).during(|| format!("opening a socket in node {node}"))

@@ -16,6 +16,7 @@ use crate::error::{During, Result, RunError, Stage};
 use crate::host_tap::HostTap;
 use crate::nodes::Nodes;
 use crate::reactor::Reactor;
+use crate::remote::{self, Controller};
 use crate::status::Interrupt;
 use crate::{calibrate, collect, flow_tap, run_ahead, setup, status, sys};
 use narrows_plan::Plan;
@@ -65,11 +66,17 @@ pub fn set_up_failed(e: RunError) -> RunError {
 
 impl Run {
     /// Everything but the machine. The error, if any, is already in `result`.
-    pub fn carry_out(&mut self, nodes: &Nodes, interrupt: &Interrupt, clock: Clock) -> Option<RunError> {
+    pub fn carry_out(
+        &mut self,
+        nodes: &Nodes,
+        interrupt: &Interrupt,
+        clock: Clock,
+        controller: Option<&mut Controller>,
+    ) -> Option<RunError> {
         if !self.guest {
             self.plan.flow_tap = None; // this host's kernel has none
         }
-        let outcome = self.stages(nodes, interrupt, clock);
+        let outcome = self.stages(nodes, interrupt, clock, controller);
         let error = outcome.err();
         self.result.insert(
             "status".into(),
@@ -79,7 +86,13 @@ impl Run {
         error
     }
 
-    fn stages(&mut self, nodes: &Nodes, interrupt: &Interrupt, mut clock: Clock) -> Result<()> {
+    fn stages(
+        &mut self,
+        nodes: &Nodes,
+        interrupt: &Interrupt,
+        mut clock: Clock,
+        mut controller: Option<&mut Controller>,
+    ) -> Result<()> {
         let mut log = EventLog::create(&self.places.raw)?;
         status::line(clock.t(), "setup", "");
         set_up(&self.plan, nodes, self.guest).map_err(set_up_failed)?;
@@ -91,14 +104,27 @@ impl Run {
             .insert("sysctls".into(), collect::sysctls(nodes, &self.plan.setup)?);
         log.event(clock.t(), "set up", None, json!({}));
         interrupt.check()?;
-        self.calibrate(nodes, clock, &mut log)?;
+        match controller.as_deref_mut() {
+            // The rig is several hosts: the controlling machine judges it.
+            Some(controller) => remote::calibrate(&self.plan, nodes, clock, controller, interrupt)?,
+            None => self.calibrate(nodes, clock, &mut log)?,
+        }
         interrupt.check()?;
 
         if let Some(tap) = &self.plan.flow_tap {
             flow_tap::start(nodes, tap, clock)?;
         }
         let reactor = Reactor::new(clock).during(|| "creating the event loop".into())?;
-        let mut conductor = Conductor::new(&self.plan, nodes, &self.places, &mut log, reactor, interrupt)?;
+        let is_part = controller.is_some();
+        let mut conductor = Conductor::new(
+            &self.plan,
+            nodes,
+            &self.places,
+            &mut log,
+            reactor,
+            interrupt,
+            controller,
+        )?;
         let snapshot_t = match self.guest {
             true => -SNAPSHOT_BEFORE_NS,
             false => conductor.now() + HOST_PATIENCE_NS,
@@ -115,7 +141,10 @@ impl Run {
         self.result.insert("ip_before".into(), collect::ip(nodes)?);
         if !self.guest {
             // Only now is it known when traffic can start.
-            clock.epoch_mono_ns = sys::mono_ns() + HOST_EPOCH_AFTER_NS;
+            clock.epoch_mono_ns = match is_part {
+                true => conductor.agreed_epoch(interrupt)?,
+                false => sys::mono_ns() + HOST_EPOCH_AFTER_NS,
+            };
         }
         conductor.set_clock(clock);
         self.result
@@ -129,8 +158,12 @@ impl Run {
         self.result.insert("items".into(), conductor.items());
         self.result.insert("captures".into(), conductor.captures());
         self.result.insert("until_settled".into(), conductor.settled());
-        drop(conductor);
         let end_ns = clock.t();
+        let outcome = match is_part {
+            true => conductor.all_have_ended(outcome, interrupt),
+            false => outcome,
+        };
+        drop(conductor);
         self.result.insert("end_ns".into(), json!(end_ns));
         status::line(end_ns, "finish", "");
         if interrupt.check().is_err() {

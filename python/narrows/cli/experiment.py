@@ -9,6 +9,7 @@ from narrows.errors import PlanError
 from narrows.plan.build import plan_file
 from narrows.plan.model import Plan
 from narrows.plan.select import select
+from narrows.spec.expect import expect
 from narrows.spec.load import load
 from narrows.spec.named import experiment_file
 from narrows.spec.observe import repeat
@@ -22,6 +23,12 @@ def plans_of(file: Path, only: str | None = None) -> tuple[str, list[Plan]]:
     file = experiment_file(file)
     plans = _read_plans(file) if file.suffix == ".json" else list(plan_file(file).plans)
     return (plans[0].experiment if plans else file.stem), select(plans, only)
+
+
+def expects_of(file: Path) -> tuple[expect, ...]:
+    """The pass marks of an experiment file; a file of plans has none."""
+    file = experiment_file(file)
+    return () if file.suffix == ".json" else load(file).expects
 
 
 def rule_of(file: Path) -> repeat | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from narrows.cli.experiment import EXPERIMENT_HELP, plans_of, rule_of
+from narrows.cli.experiment import EXPERIMENT_HELP, expects_of, plans_of, rule_of
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, duration, key, table
 from narrows.errors import UsageError, did_you_mean
@@ -27,13 +27,24 @@ if TYPE_CHECKING:
     from narrows.plan.model import Plan
     from narrows.spec.observe import repeat
 
-ENGINES = ("uml", "netns")
+ENGINES = ("uml", "netns", "ssh")
 INTERRUPTED = 130
+UNEXPECTED = 3
 FAILED = 1
 
 
-def make_engine(name: str) -> Engine:
-    """The engine of that name."""
+def make_engine(name: str, hosts: Path | None = None) -> Engine:
+    """The engine of that name; `hosts` is the file of engine ssh."""
+    if (name == "ssh") != (hosts is not None):
+        raise UsageError(
+            "--engine ssh needs --hosts" if name == "ssh" else "--hosts is of --engine ssh alone",
+            remedy="narrows run FILE --engine ssh --hosts hosts.toml (docs/machines.md)",
+        )
+    if hosts is not None:
+        from narrows.engine.ssh.engine import SshEngine
+        from narrows.engine.ssh.hosts import read
+
+        return SshEngine(read(hosts))
     if name == "uml":
         from narrows.engine.uml import UmlEngine
 
@@ -62,8 +73,14 @@ def register(app: typer.Typer) -> None:
             int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
         ] = None,
         engine: Annotated[
-            str, typer.Option(help="uml: virtual time, no root. netns: this host, real time, root.")
+            str,
+            typer.Option(
+                help="uml: virtual time, no root. netns: this host, real time, root. ssh: three hosts."
+            ),
         ] = "uml",
+        hosts: Annotated[
+            Path | None, typer.Option(metavar="hosts.toml", help="The three hosts of --engine ssh.")
+        ] = None,
         out: Annotated[
             Path | None, typer.Option(help="Where results go; default: results/<experiment>.")
         ] = None,
@@ -77,6 +94,9 @@ def register(app: typer.Typer) -> None:
                 help="Seconds without progress in virtual time that count as hung (none without a core).",
             ),
         ] = None,
+        summary: Annotated[
+            Path | None, typer.Option(metavar="FILE.md", help="Append what expect() found, as Markdown.")
+        ] = None,
         fresh: Annotated[
             bool,
             typer.Option("--fresh", help="Make all runs, also those that are there or beside."),
@@ -89,9 +109,11 @@ def register(app: typer.Typer) -> None:
           narrows run mine/late.py                          # an experiment of one's own
           narrows run FILE --only 'queue=codel,sfq seed=0'  # spaces: and; commas: or
           narrows run FILE --engine netns                   # this host's kernel, in real time
+          narrows run FILE --engine ssh --hosts lab.toml    # three real hosts: docs/machines.md
 
         Interrupt it at will: the same call goes on, and tries again what failed. With repeat(until=…) it
-        repeats each condition until the confidence interval is narrow enough.
+        repeats each condition until the confidence interval is narrow enough. With expect(…) it ends with
+        status 3 if a pass mark does not hold; 1 if a run failed.
         """
         from narrows.engine.runner import Runner
         from narrows.engine.types import Limits
@@ -100,7 +122,7 @@ def register(app: typer.Typer) -> None:
         name, plans = plans_of(file, only)
         if not plans:
             raise UsageError("there is no run to make", where=str(file))
-        chosen = make_engine(engine)
+        chosen = make_engine(engine, hosts)
         directory = out or Path("results") / name
         default = Limits()
         limits = Limits(timeout or default.wall_s, stall or default.stall_s)
@@ -132,6 +154,32 @@ def register(app: typer.Typer) -> None:
                 in_rounds(console, plans, rule, directory, jobs or cores, make)
         _warn_of_equal(console, directory, run_ids)
         report_on(console, states, directory)
+        judge(console, file, plans, chosen, directory, summary)
+
+
+def judge(
+    console: Console, file: Path, plans: list[Plan], engine: Engine, directory: Path, summary: Path | None
+) -> None:
+    """Hold the runs against the experiment's pass marks; exit status 3 if one does not hold."""
+    marks = expects_of(file)
+    if not marks:
+        if summary is not None:
+            raise UsageError("--summary: the experiment expects nothing", remedy='expect("…", below="20 ms")')
+        return
+    from narrows.cli import expect_view
+    from narrows.plan.model import run_id
+    from narrows.runs.expectations import judge as hold
+    from narrows.store.results import Results
+
+    info, results = engine.info, Results(directory)
+    runs = {run_id(plan, kernel=info.kernel_id, agent=info.agent_id): plan for plan in plans}
+    if rule_of(file) is not None:  # only so many repetitions were made as the rule asked for
+        runs = {run: plan for run, plan in runs.items() if (directory / run).is_dir()}
+    verdicts = hold(results, runs, marks)
+    if summary is not None:
+        expect_view.append(summary, expect_view.markdown(plans[0].experiment, plans[0].question, verdicts))
+    if not expect_view.show(console, verdicts):
+        raise typer.Exit(UNEXPECTED)
 
 
 def _warn_of_equal(console: Console, directory: Path, run_ids: Sequence[str]) -> None:

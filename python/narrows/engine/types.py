@@ -42,6 +42,8 @@ class EngineInfo:
     """Whether the taps that a plan asks for are always there: then a run without them does not count. Engine
     `netns` has a queue tap where the host allows it, and never a flow tap.
     """
+    has_own_links: bool = True
+    """Whether links carry packets of the run alone: a real interface counts those of others too, and late."""
 
 
 @dataclass(frozen=True)

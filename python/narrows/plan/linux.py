@@ -129,6 +129,37 @@ def _cables(topology: Topology, mtu: int) -> list[Step]:
     return made
 
 
+@dataclass(frozen=True)
+class CableEnd:
+    """One end of a cable, as its step makes it."""
+
+    node: str
+    name: str
+    mac: str
+
+
+@dataclass(frozen=True)
+class CableEnds:
+    """A cable, as its step makes it."""
+
+    a: CableEnd
+    b: CableEnd
+    mtu_bytes: int
+
+    def turned(self) -> CableEnds:
+        """The same from its other end."""
+        return replace(self, a=self.b, b=self.a)
+
+
+def cable_of(step: Step) -> CableEnds | None:
+    """The cable that a step of `_cables` makes; None of any other step. For who has real cables instead."""
+    match (step.tool, *step.args):
+        case ("ip", "link", "add", name, "address", mac, "mtu", mtu, "type", "veth", "peer", *rest):
+            _, other, _, other_mac, _, _, _, other_node = rest
+            return CableEnds(CableEnd(step.node, name, mac), CableEnd(other_node, other, other_mac), int(mtu))
+    return None
+
+
 def _node(topology: Topology, node: str, link: Link) -> list[Step]:
     """One node's offloads, addresses, neighbours and routes, so that one `ip -batch` does them."""
     switches = tuple(part for name, on in offloads(link).items() for part in (name, "on" if on else "off"))

@@ -10,6 +10,7 @@ from typing import Any
 
 from narrows.spec.axis import axis
 from narrows.spec.dumbbell import Dumbbell, pair
+from narrows.spec.expect import expect
 from narrows.spec.follow import follow
 from narrows.spec.home import Home, home_router, host
 from narrows.spec.link import Link
@@ -78,6 +79,7 @@ __all__ = [
     "codel",
     "docsis_pie",
     "dualpi2",
+    "expect",
     "flow_tap",
     "follow",
     "fq",

@@ -17,6 +17,7 @@ from typing import Any
 from narrows.errors import NarrowsError, SpecError, nearest
 from narrows.spec.axis import Axis, created_axes
 from narrows.spec.base import SpecObject, created
+from narrows.spec.expect import expect
 from narrows.spec.link import Link, is_link
 from narrows.spec.observe import capture, flow_tap, machine, repeat, sample, tap
 from narrows.spec.traffic import Traffic, is_traffic
@@ -44,6 +45,7 @@ class Experiment:
     sample: sample | None = None
     machine: machine | None = None
     repeat: repeat | None = None
+    expects: tuple[expect, ...] = ()
     axes: tuple[Axis, ...] = ()
     """The axes in the order in which the file made them, one per name."""
 
@@ -273,6 +275,7 @@ def _items_of(value: Any) -> Iterator[Traffic]:
 def _collect_others(names: list[tuple[str, Any]], experiment: Experiment) -> None:
     assigned = {id(value): name for name, value in names}
     captures = 0
+    experiment.expects = tuple(each for each in created if isinstance(each, expect))
     for each in list(created):
         if not isinstance(each, (capture, tap, flow_tap, until_settled, sample, machine, repeat)):
             continue

@@ -19,7 +19,7 @@ PLACES = ("client", "server", "bottleneck-down", "bottleneck-up")
 """What a capture calls interfaces that every link has."""
 
 
-def _statistic(value: Any) -> float:
+def statistic(value: Any) -> float:
     """`"median"` or `"p95"` as a quantile."""
     if value == "median":
         return 0.5
@@ -45,7 +45,7 @@ def _bound(value: Any) -> float | Rate | Duration | Size:
     raise Wrong(f"{value!r} is no bound", '"5 %", "0.5 Mbit/s", "1 ms"')
 
 
-def _name(value: Any) -> str:
+def figure_name(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise Wrong(f"{value!r} is not the name of a figure", '"ndt7_throughput_bps"')
     return value.strip()
@@ -58,11 +58,11 @@ class ci(SpecObject):
 
     positional = ("figure",)
 
-    figure: str = option(_name)
-    of: str = option(_statistic, default="median")
+    figure: str = option(figure_name)
+    of: str = option(statistic, default="median")
     within: str = option(_bound, doc='"5 %" of the estimate, or a quantity')
     direction: str | None = option(optional(choice("down", "up")), default=None)
-    source: str | None = option(optional(_name), default=None, doc="needed where several have that figure")
+    source: str | None = option(optional(figure_name), default=None, doc="needed where several have it")
     confidence: str = option(percent, default="95 %")
 
 

@@ -63,7 +63,10 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
     if fault is None and result is not None:
         try:
             data = tap.read(raw / layout.TAP) if (raw / layout.TAP).exists() else None
-            checks = conservation.check(plan, result, data, has_tap=facts.engine.has_tap)
+            engine = facts.engine
+            checks = conservation.check(
+                plan, result, data, has_tap=engine.has_tap, has_own_links=engine.has_own_links
+            )
             failures = conservation.failures(checks)
             if failures:
                 fault = RunFault("conservation", "; ".join(failures))

@@ -9,6 +9,8 @@ mod train;
 
 use serde::Serialize;
 
+pub use self::rtt::wait_readable;
+
 use crate::clock::Clock;
 use crate::error::{Result, RunError, Stage};
 use crate::nodes::Nodes;

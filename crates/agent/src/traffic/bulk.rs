@@ -53,6 +53,11 @@ pub struct Bulk {
     ticking: bool,
     taken: Vec<Taken>,
     flows: Vec<Flow>,
+    /// Which ends are on this machine: with real hosts, one.
+    sends: bool,
+    receives: bool,
+    /// Flows that a receiver on a host of its own has accepted.
+    accepted: usize,
     by_port: HashMap<u16, usize>,
     sampler: Option<(TcpDiag, Csv)>,
     ended: Option<i64>,
@@ -79,6 +84,9 @@ impl Bulk {
             ticking: false,
             taken: Vec::new(),
             flows: (0..spec.flows).map(|_| Flow::new(spec.bytes)).collect(),
+            sends: true,
+            receives: true,
+            accepted: 0,
             by_port: HashMap::new(),
             sampler: None,
             ended: None,
@@ -171,8 +179,22 @@ impl Bulk {
         Ok(())
     }
 
+    /// The flow that comes from an address. A receiver on a host of its own numbers them as they come.
+    fn flow_of(&mut self, from: &libc::sockaddr_in) -> Option<usize> {
+        let port = u16::from_be(from.sin_port);
+        if self.sends {
+            return self.by_port.get(&port).copied();
+        }
+        let flow = self.flows.get_mut(self.accepted)?;
+        flow.source_port = Some(port);
+        flow.source = Some(u32::from_be(from.sin_addr.s_addr).into());
+        flow.connected = true;
+        self.accepted += 1;
+        Some(self.accepted - 1)
+    }
+
     fn accept(&mut self, cx: &mut Cx) -> Result<()> {
-        let Some(listener) = &self.listener else {
+        let Some(listener) = self.listener.as_ref().map(AsRawFd::as_raw_fd) else {
             return Ok(());
         };
         loop {
@@ -181,7 +203,7 @@ impl Bulk {
                 let mut from: libc::sockaddr_in = std::mem::zeroed();
                 let mut len = std::mem::size_of_val(&from) as u32;
                 let fd = libc::accept4(
-                    listener.as_raw_fd(),
+                    listener,
                     &mut from as *mut _ as *mut libc::sockaddr,
                     &mut len,
                     libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
@@ -192,9 +214,7 @@ impl Bulk {
                     Err(e) => return Err(self.failed(format!("accepting: {e}"))),
                 }
             };
-            let Some(i) = self.by_port.get(&u16::from_be(from.sin_port)).copied() else {
-                continue;
-            };
+            let Some(i) = self.flow_of(&from) else { continue };
             if let Some(sink) = &mut self.kernel_sink {
                 sink.add(fd.as_raw_fd())
                     .during(|| "handing a socket to the kernel's sink".into())?;
@@ -233,6 +253,11 @@ impl Bulk {
         if events & RDHUP != 0 || events & HUP_OR_ERR != 0 {
             // The receiver closes only after it has seen our close.
             if flow.left == Some(0) && events & HUP_OR_ERR == 0 || flow.end_ns.is_some() {
+                if !self.receives {
+                    // The receiver's host has the exact end; this one learns of it a way later.
+                    flow.end_ns.get_or_insert(cx.reactor.now);
+                    flow.ended_by.get_or_insert(EndedBy::Bytes);
+                }
                 self.close_sender(cx, i);
                 return Ok(());
             }

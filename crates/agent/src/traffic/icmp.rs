@@ -35,7 +35,7 @@ pub struct Echo {
 }
 
 /// RFC 792: type, code, checksum, identifier, sequence number, then the payload.
-fn request(identifier: u16, seq: u16, payload_bytes: usize) -> Vec<u8> {
+pub fn request(identifier: u16, seq: u16, payload_bytes: usize) -> Vec<u8> {
     let mut b = vec![0u8; 8 + payload_bytes];
     b[0] = ECHO_REQUEST;
     b[4..6].copy_from_slice(&identifier.to_be_bytes());

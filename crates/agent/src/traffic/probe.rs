@@ -1,7 +1,8 @@
 //! `udp_probe`: isochronous datagrams, echoed by our own responder.
 //!
 //! All three stamps are this kernel's: sent (read just before sending), server and received (kernel arrival
-//! stamps). Both ends live in this process, so the server's stamp is kept even if the echo is lost.
+//! stamps). Both ends live in this process, so the server's stamp is kept even if the echo is lost. With real hosts
+//! each end lives on its own, and writes what it saw.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -19,6 +20,8 @@ const SERVER: u16 = 0;
 const CLIENT: u16 = 1;
 const SEND: u16 = 2;
 const DRAINED: u16 = 3;
+/// As many as a server on a host of its own can keep stamps of.
+const MOST_PROBES: usize = 1 << 24;
 const MAGIC: u32 = 0x6e72_7770;
 
 #[derive(Clone, Copy, Default)]
@@ -30,7 +33,9 @@ struct Sample {
 
 pub struct Probe {
     spec: UdpProbe,
-    sockets: Option<(OwnedFd, OwnedFd)>,
+    /// Those of the ends that are on this machine.
+    server: Option<OwnedFd>,
+    client: Option<OwnedFd>,
     receiver: Receiver,
     samples: Vec<Sample>,
     received: usize,
@@ -44,7 +49,8 @@ impl Probe {
         let receiver = Receiver::new(spec.payload_bytes.max(8));
         Probe {
             spec,
-            sockets: None,
+            server: None,
+            client: None,
             receiver,
             samples: Vec::new(),
             received: 0,
@@ -54,27 +60,32 @@ impl Probe {
         }
     }
 
-    fn open(&self, cx: &mut Cx) -> Result<(OwnedFd, OwnedFd)> {
+    fn open_server(&mut self, cx: &mut Cx) -> Result<()> {
         let p = &self.spec;
-        let address = sockaddr(p.server_address, p.port);
         let server = cx.nodes.socket(&p.server, libc::AF_INET, libc::SOCK_DGRAM, 0)?;
-        let client = cx.nodes.socket(&p.client, libc::AF_INET, libc::SOCK_DGRAM, 0)?;
-        for fd in [&server, &client] {
-            stamped::enable(fd.as_raw_fd()).during(|| "asking for kernel stamps".into())?;
-            set_dscp(fd.as_raw_fd(), p.dscp)?;
-        }
-        let at = || format!("{}:{}", p.server_address, p.port);
+        prepare(&server, p.dscp)?;
         socket2::SockRef::from(&server)
-            .bind(&address)
-            .during(|| format!("binding the echo server to {}", at()))?;
+            .bind(&sockaddr(p.server_address, p.port))
+            .during(|| format!("binding the echo server to {}:{}", p.server_address, p.port))?;
+        watch(cx, &server, SERVER)?;
+        self.server = Some(server);
+        Ok(())
+    }
+
+    fn open_client(&mut self, cx: &mut Cx) -> Result<()> {
+        let p = &self.spec;
+        let client = cx.nodes.socket(&p.client, libc::AF_INET, libc::SOCK_DGRAM, 0)?;
+        prepare(&client, p.dscp)?;
         socket2::SockRef::from(&client)
-            .connect(&address)
-            .during(|| format!("connecting to {}", at()))?;
-        Ok((server, client))
+            .connect(&sockaddr(p.server_address, p.port))
+            .during(|| format!("connecting to {}:{}", p.server_address, p.port))?;
+        watch(cx, &client, CLIENT)?;
+        self.client = Some(client);
+        Ok(())
     }
 
     fn send_next(&mut self, cx: &mut Cx) -> Result<()> {
-        let Some((_, client)) = &self.sockets else {
+        let Some(client) = &self.client else {
             return Ok(());
         };
         let mut payload = vec![0u8; self.spec.payload_bytes];
@@ -96,13 +107,20 @@ impl Probe {
     }
 
     fn receive(&mut self, cx: &mut Cx, at_server: bool) -> Result<()> {
-        let Some((server, client)) = &self.sockets else {
+        let Some(socket) = (if at_server { &self.server } else { &self.client }) else {
             return Ok(());
         };
-        let fd = if at_server { server } else { client }.as_raw_fd();
+        let (fd, alone) = (socket.as_raw_fd(), self.client.is_none());
         let (samples, clock, received) = (&mut self.samples, cx.reactor.clock, &mut self.received);
         let result = self.receiver.receive(fd, |d| {
-            let Some(sample) = sequence(d.data).and_then(|seq| samples.get_mut(seq as usize)) else {
+            let Some(seq) = sequence(d.data).map(|seq| seq as usize) else {
+                return;
+            };
+            if alone && seq < MOST_PROBES {
+                // What the other host has sent shows only by what comes.
+                samples.resize(samples.len().max(seq + 1), Sample::default());
+            }
+            let Some(sample) = samples.get_mut(seq) else {
                 return;
             };
             let t = clock.t_of_wall(d.arrived_wall_ns);
@@ -123,14 +141,21 @@ impl Probe {
 }
 
 impl Actor for Probe {
-    fn start(&mut self, cx: &mut Cx) -> Result<()> {
-        let (server, client) = self.open(cx)?;
-        for (fd, kind) in [(&server, SERVER), (&client, CLIENT)] {
-            cx.reactor
-                .watch(fd.as_raw_fd(), IN, cx.token(kind, 0))
-                .during(|| "watching a socket".into())?;
+    fn prepare(&mut self, cx: &mut Cx) -> Result<()> {
+        match cx.nodes.has(&self.spec.server) {
+            true => self.open_server(cx),
+            false => Ok(()),
         }
-        self.sockets = Some((server, client));
+    }
+
+    fn start(&mut self, cx: &mut Cx) -> Result<()> {
+        if self.server.is_none() {
+            self.prepare(cx)?;
+        }
+        if !cx.nodes.has(&self.spec.client) {
+            return Ok(());
+        }
+        self.open_client(cx)?;
         self.first_ns = cx.reactor.now;
         self.send_next(cx)
     }
@@ -160,12 +185,13 @@ impl Actor for Probe {
     }
 
     fn finish(&mut self, cx: &mut Cx) -> Result<Option<Value>> {
-        self.sockets = None;
+        let alone = self.client.is_none();
+        (self.server, self.client) = (None, None);
         let mut csv = cx.csv(&self.spec.id, "seq,sent_ns,server_ns,received_ns")?;
         for (seq, s) in self.samples.iter().enumerate() {
             csv.line(&format!(
                 "{seq},{},{},{}",
-                s.sent_ns,
+                cell((!alone).then_some(s.sent_ns)),
                 cell(s.server_ns),
                 cell(s.received_ns)
             ))?;
@@ -176,6 +202,17 @@ impl Actor for Probe {
             "settled": self.drain.settled()
         })))
     }
+}
+
+fn prepare(fd: &OwnedFd, dscp: u8) -> Result<()> {
+    stamped::enable(fd.as_raw_fd()).during(|| "asking for kernel stamps".into())?;
+    set_dscp(fd.as_raw_fd(), dscp)
+}
+
+fn watch(cx: &mut Cx, fd: &OwnedFd, kind: u16) -> Result<()> {
+    cx.reactor
+        .watch(fd.as_raw_fd(), IN, cx.token(kind, 0))
+        .during(|| "watching a socket".into())
 }
 
 /// Number of one of our probes; none of any other datagram.

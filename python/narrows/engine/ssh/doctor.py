@@ -11,24 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from narrows.engine.doctor import Check
+from narrows.engine.ssh.connection import Connections, remedy_for, ssh_argv
 from narrows.engine.ssh.hosts import Host, Hosts
 
-CONNECT_S = 10
 WHOLE_S = 60
 FREE_KIB = 256 * 1024
 CLOCK_BAD_S, CLOCK_NOTE_S = 60.0, 0.001
-SSH_FAILED = 255
-# What ssh says, and what mends it; HOST stands for the host.
-SAID = (
-    (
-        "Host key verification failed",
-        "its key is not known or has changed: ssh HOST, compare the key, say yes",
-    ),
-    ("Permission denied", "it asks for a password, or refuses the key: ssh-copy-id HOST, or ssh-add"),
-    ("Could not resolve", "no host of that name: see hosts.toml and ssh_config"),
-    ("Connection refused", "no sshd listens there: systemctl start ssh"),
-    ("timed out", "no answer: is it on, is the address right, does a firewall drop it?"),
-)
 PACKAGES = {
     "ip": "iproute2",
     "tc": "iproute2",
@@ -57,13 +45,6 @@ class Answer:
         return " ".join(next(iter(self.all(key)), ()))
 
 
-def ssh_argv(hosts: Hosts, host: Host, *command: str) -> list[str]:
-    """A call of the system's ssh that never asks anything and never takes an unknown key."""
-    config = [] if hosts.ssh_config is None else ["-F", str(hosts.ssh_config)]
-    options = ("BatchMode=yes", "StrictHostKeyChecking=yes", f"ConnectTimeout={CONNECT_S}")
-    return ["ssh", *config, "-T", *(w for o in options for w in ("-o", o)), "--", host.host, *command]
-
-
 def checks(hosts: Hosts) -> Iterator[Check]:
     """All checks of all hosts, which are asked at the same time."""
     with ThreadPoolExecutor(len(hosts.hosts)) as pool:
@@ -71,14 +52,18 @@ def checks(hosts: Hosts) -> Iterator[Check]:
             yield from [found] if isinstance(found, Check) else judge(host, found)
 
 
-def ask(hosts: Hosts, host: Host) -> Answer | Check:
-    """The host's answer, or why there is none."""
+def ask(hosts: Hosts, host: Host, over: Connections | None = None) -> Answer | Check:
+    """The host's answer, or why there is none. `over`: by the connection that is there."""
     script = importlib.resources.files("narrows.engine.ssh").joinpath("probe.sh").read_text()
     name = f"{host.role}: reached"
+    words = ("sh", "-s", "--", *host.interfaces)
     before = time.time()
+    if over and (refused := over.open(host)):
+        said = refused.splitlines()
+        return Check(name, False, f"{host.host}: {said[-1]}", remedy_for(host, refused))
     try:
         done = subprocess.run(
-            ssh_argv(hosts, host, "sh", "-s", "--", *host.interfaces),
+            over.argv(host, *words) if over else ssh_argv(hosts, host, *words),
             input=script, capture_output=True, text=True, errors="replace", check=False, timeout=WHOLE_S,
         )  # fmt: skip
     except FileNotFoundError:
@@ -89,8 +74,7 @@ def ask(hosts: Hosts, host: Host) -> Answer | Check:
     if done.returncode or ("end",) not in lines:
         said = done.stderr.strip().splitlines()
         last = said[-1] if said else f"ssh ended with status {done.returncode}"
-        remedy = next((text for word, text in SAID if word in done.stderr), "ssh HOST true")
-        return Check(name, False, f"{host.host}: {last}", remedy.replace("HOST", host.host))
+        return Check(name, False, f"{host.host}: {last}", remedy_for(host, done.stderr))
     return _answer(lines, before, time.time())
 
 
@@ -109,7 +93,7 @@ def judge(host: Host, answer: Answer) -> Iterator[Check]:
     def check(what: str, ok: bool | None, found: str, remedy: str) -> Check:
         return Check(f"{host.role}: {what}", ok, found, None if ok else remedy)
 
-    yield check("reached", True, f"{host.host}, Linux {answer.one('kernel')}", "")
+    yield check("reached", True, f"{host.host}, Linux {answer.one('kernel').partition(' ')[0]}", "")
     machine = answer.one("machine")
     remedy = f"the agent is built for {platform.machine()}: use such a host"
     yield check("architecture", machine == platform.machine(), machine, remedy)
@@ -169,6 +153,14 @@ def _interface(host: Host, answer: Answer, iface: str) -> Check:
         return Check(name, False, "this very connection comes by it", remedy)
     if states[iface] == "down":
         return Check(name, False, "it is down", f"on {host.host}: ip link set {iface} up")
+    for found, with_ in answer.all("part_of"):
+        if found == iface:
+            return Check(
+                name,
+                False,
+                f"it is part of {with_}",
+                f"on {host.host}: take it out of {with_}, or name another",
+            )
     busy = [kind for found, kind in answer.all("qdisc") if found == iface and kind not in DEFAULT_QDISCS]
     if busy:
         return Check(

@@ -6,7 +6,7 @@ LC_ALL=C
 export LC_ALL
 echo "now $(date +%s.%N)"
 echo "machine $(uname -m)"
-echo "kernel $(uname -r)"
+echo "kernel $(uname -r) $(uname -v)"
 root=
 if [ "$(id -u)" = 0 ]; then
     echo "root yes"
@@ -20,6 +20,7 @@ for tool in ip tc ethtool sysctl unshare; do
     command -v "$tool" >/dev/null || echo "lacks $tool"
 done
 echo "free_kib $(df -Pk /tmp | awk 'NR == 2 { print $4 }')"
+echo "allowed_ccas $(cat /proc/sys/net/ipv4/tcp_allowed_congestion_control 2>/dev/null)"
 echo "ccas $(cat /proc/sys/net/ipv4/tcp_available_congestion_control)"
 # The interface that this connection comes by: what is shaped there may cut it.
 here=$(echo "${SSH_CONNECTION:-}" | awk '{ print $3 }')
@@ -28,7 +29,12 @@ ip -o route show default 2>/dev/null | awk '{ for (i = 1; i < NF; i++) if ($i ==
 for iface in "$@"; do
     if [ -e "/sys/class/net/$iface" ]; then
         echo "interface $iface $(cat "/sys/class/net/$iface/operstate")"
-        tc qdisc show dev "$iface" root 2>/dev/null | awk -v i="$iface" '{ print "qdisc", i, $2 }'
+        echo "mac $iface $(cat "/sys/class/net/$iface/address")"
+        # What it is part of, or what is built on it, would come apart when it is lent.
+        for part in "/sys/class/net/$iface"/master "/sys/class/net/$iface"/upper_*; do
+            [ -e "$part" ] && echo "part_of $iface $(basename "$(readlink "$part")")"
+        done
+        tc qdisc show dev "$iface" 2>/dev/null | awk -v i="$iface" '/ (root|ingress|clsact) / { print "qdisc", i, $2 }'
     fi
 done
 if $root unshare --net true 2>/dev/null; then

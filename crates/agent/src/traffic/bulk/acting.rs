@@ -18,8 +18,12 @@ use crate::traffic::sink::Sink;
 use crate::traffic::DRAIN_NS;
 use narrows_plan::BulkIo;
 
-impl Actor for Bulk {
-    fn start(&mut self, cx: &mut Cx) -> Result<()> {
+/// As long as a receiver on a host of its own, which does not know the round trip, waits for silence.
+const ALONE_NS: i64 = 1_000_000_000;
+
+impl Bulk {
+    /// What both ends need before the first connection.
+    pub(super) fn open(&mut self, cx: &mut Cx) -> Result<()> {
         let wanted = self.flows.len() as u64 * 2 + 64;
         sys::allow_more_open_files(wanted)
             .map_err(|e| self.failed(format!("{wanted} more open files are needed for the flows: {e}")))?;
@@ -45,7 +49,29 @@ impl Actor for Bulk {
             }
             BulkIo::PlainReceiver | BulkIo::Plain => {}
         }
-        self.listen(cx)?;
+        Ok(())
+    }
+}
+
+impl Actor for Bulk {
+    fn prepare(&mut self, cx: &mut Cx) -> Result<()> {
+        self.sends = cx.nodes.has(&self.spec.sender);
+        self.receives = cx.nodes.has(&self.spec.receiver);
+        if self.receives && !self.sends {
+            self.open(cx)?;
+            self.listen(cx)?;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, cx: &mut Cx) -> Result<()> {
+        if !self.sends {
+            return Ok(());
+        }
+        self.open(cx)?;
+        if self.receives {
+            self.listen(cx)?;
+        }
         if let Some(interval_ns) = self.spec.sample_interval_ns {
             cx.nodes.enter(&self.spec.sender)?;
             let diag = TcpDiag::open(Some(self.spec.port)).during(|| "opening inet_diag".into())?;
@@ -61,7 +87,6 @@ impl Actor for Bulk {
         }
         Ok(())
     }
-
     fn event(&mut self, cx: &mut Cx, event: Event) -> Result<()> {
         match event {
             Event::Io(t, events) => match t.kind {
@@ -90,7 +115,7 @@ impl Actor for Bulk {
     fn stop(&mut self, cx: &mut Cx) -> Result<()> {
         let now = cx.reactor.now;
         self.ended = Some(now);
-        let mut rtt_ns = 0;
+        let mut rtt_ns = if self.sends { 0 } else { ALONE_NS };
         for flow in &mut self.flows {
             for fd in [&flow.sender, &flow.receiver].into_iter().flatten() {
                 cx.reactor.unwatch(fd.as_raw_fd());
@@ -129,7 +154,7 @@ impl Actor for Bulk {
         self.flows.iter_mut().for_each(Flow::count);
         let (dst, dport): (Ipv4Addr, u16) = (self.spec.receiver_address, self.spec.port);
         for (i, f) in self.flows.iter().enumerate() {
-            let received = f.connected.then_some(f.received);
+            let received = (f.connected && self.receives).then_some(f.received);
             // The kernel's "no sample yet" is not a round-trip time.
             let min_rtt = f.info("min_rtt").filter(|v| *v != u32::MAX as u64);
             csv.line(&format!(
@@ -154,7 +179,7 @@ impl Actor for Bulk {
             csv.flush()?;
         }
         self.abort_all()?;
-        let received: u64 = self.flows.iter().map(|f| f.received).sum();
+        let received: Option<u64> = self.receives.then(|| self.flows.iter().map(|f| f.received).sum());
         Ok(Some(
             json!({"flows": self.flows.len(), "bytes_received": received, "read_by": self.read_by(),
                 "written_by": self.written_by()}),

@@ -1,0 +1,112 @@
+"""Pass marks: what an experiment file may say, and when a mark holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from narrows.cli.expect_view import markdown
+from narrows.errors import NarrowsError, SpecError
+from narrows.runs import expectations, named_figure
+from narrows.runs.expectations import judge
+from narrows.spec.expect import expect
+from narrows.spec.load import load
+
+FILE = '''"""Is it quick?"""
+from narrows.spec import Link, bulk, codel, expect
+link = Link(rate="10 Mbit/s", queue=codel())
+flow = bulk(cca="reno", duration="1 s")
+'''
+
+
+class Keyed:
+    """A plan as far as marks look at it."""
+
+    def __init__(self, queue: str, seed: int) -> None:
+        self.key = {"queue": queue, "seed": str(seed)}
+
+
+RUNS: Any = {f"{queue[0]}{seed}": Keyed(queue, seed) for queue in ("codel", "pfifo") for seed in (0, 1)}
+VALUES = {"c0": 4.0, "c1": 6.0, "p0": 90.0, "p1": 10.0}
+
+
+def verdicts(
+    monkeypatch: pytest.MonkeyPatch, mark: expect, values: dict[str, float], unit: str = "ms"
+) -> Any:
+    frame = pl.DataFrame({"run_id": list(values), "value": list(values.values())})
+    frame = frame.with_columns(unit=pl.lit(unit))
+    monkeypatch.setattr(named_figure, "rows", lambda *_a, **_k: frame)
+    return judge(None, RUNS, [mark])  # type: ignore[arg-type]
+
+
+def test_a_mark_of_each_run_is_decided_by_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:
+    codel, pfifo = verdicts(monkeypatch, expect("x_ms", below="20 ms"), VALUES)
+    assert (codel.holds, codel.value, codel.n) == (True, 6.0, 2)
+    assert (pfifo.holds, pfifo.value) == (False, 90.0)
+    assert "90 ms is not below 20 ms" in pfifo.reason
+
+
+def test_a_statistic_is_taken_over_the_repetitions_of_a_condition(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, pfifo = verdicts(monkeypatch, expect("x_ms", above="49 ms", below="51 ms", of="median"), VALUES)
+    assert (pfifo.holds, pfifo.value) == (True, 50.0)
+
+
+def test_only_keeps_a_mark_to_some_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    (one,) = verdicts(monkeypatch, expect("x_ms", below="20 ms", only="queue=codel"), VALUES)
+    assert one.condition == {"queue": "codel"}
+    with pytest.raises(NarrowsError, match="queue is never"):
+        verdicts(monkeypatch, expect("x_ms", below="20 ms", only="queue=coddle"), VALUES)
+
+
+def test_a_run_without_the_figure_fails_the_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    codel, pfifo = verdicts(monkeypatch, expect("x_ms", below="99 ms"), {"c0": 4.0, "p0": 5.0, "p1": 5.0})
+    assert not codel.holds
+    assert codel.reason == "1 of 2 runs have no such figure"
+    assert pfifo.holds
+
+
+def test_a_bound_of_another_unit_is_refused_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NarrowsError, match=r"20 Mbit/s does not fit x_ms, which is in ms"):
+        verdicts(monkeypatch, expect("x_ms", below="20 Mbit/s"), VALUES)
+
+
+def test_shares_and_rates_are_read_in_the_figures_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    loss = dict.fromkeys(RUNS, 0.02)
+    assert all(one.holds for one in verdicts(monkeypatch, expect("loss", below="5 %"), loss, "1"))
+    rate = dict.fromkeys(RUNS, 9600000.0)
+    found = verdicts(monkeypatch, expect("goodput_bps", above="9.5 Mbit/s"), rate, "bit/s")
+    assert all(one.holds for one in found)
+    assert expectations.shown(9.6e6, "bit/s") == "9.6 Mbit/s"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('expect("x_ms")', "neither below nor above"),
+        ('expect("x_ms", below="quick")', "is no pass mark"),
+        ('expect("x_ms", bellow="2 ms")', "bellow"),
+        ('expect("x_ms", below="2 ms", of="mean")', "no statistic"),
+    ],
+)
+def test_a_wrong_mark_stops_with_its_line(tmp_path: Path, line: str, said: str) -> None:
+    file = tmp_path / "quick.py"
+    file.write_text(FILE + line + "\n")
+    with pytest.raises(SpecError, match=said) as caught:
+        load(file)
+    assert str(caught.value.where).endswith(":5")
+
+
+def test_an_experiment_has_as_many_marks_as_it_likes(tmp_path: Path) -> None:
+    file = tmp_path / "quick.py"
+    file.write_text(FILE + 'expect("x_ms", below="2 ms")\nexpect("goodput_bps", above="9 Mbit/s")\n')
+    assert [mark["figure"] for mark in load(file).expects] == ["x_ms", "goodput_bps"]
+
+
+def test_the_summary_says_first_whether_all_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = verdicts(monkeypatch, expect("x_ms", below="20 ms"), VALUES)
+    text = markdown("quick", "Is it quick?", found)
+    assert text.splitlines()[0] == "## quick: 1 pass mark fails"
+    assert "| FAILS | queue=pfifo | x_ms below 20 ms, each run | 90 ms | 2/2 |" in text
