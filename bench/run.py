@@ -25,6 +25,7 @@ import drops
 import packet_logs
 import rows
 import scale
+import services
 import study
 from measure import BenchError
 from rich.console import Console
@@ -41,7 +42,7 @@ NS3_SECONDS = (4, 10)
 FLOWS = tuple(scale.cases())
 CORESCALE = ("steady", "linear", "full")
 ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, *CORESCALE, "study", "metrics", "drops", "packet-logs",
-        "calibration")  # fmt: skip
+        "calibration", "services")  # fmt: skip
 GROUPS = {"flows": FLOWS, "all": ROWS}
 
 
@@ -128,6 +129,7 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> Iterator[tuple[str
         ("drops", lambda: drops.reading(bench)),
         ("packet-logs", lambda: packet_logs.packet_logs(bench)),
         ("calibration", lambda: [calibration.cost(bench)]),
+        ("services", lambda: services.services(bench)),
     ]
     for name, row in work:
         if name not in chosen.rows:

@@ -69,6 +69,22 @@ def test_three_services_share_a_link_and_no_packet_is_lost_from_sight(tmp_path: 
     assert figures["page_last_byte_ms"] > 100
 
 
+def test_a_download_over_quic_is_its_flow_with_the_cca_that_was_asked_for(tmp_path: Path) -> None:
+    text = (
+        'link = Link(rate="8 Mbit/s", base_rtt="50 ms", queue=pfifo(limit=64))\n'
+        'd = download(http="3", client="browser", cca="reno", stop="5 s")\ntap("summary")'
+    )
+    (made,) = lab.make([lab.plan(tmp_path, text)], tmp_path / "out")
+    stored = made.ok()
+    assert all(hop["ok"] for hop in stored.manifest["conservation"])
+    told = [json.loads(line) for line in (stored.directory / "raw/d-server.stdout").read_text().splitlines()]
+    assert {line["cca"] for line in told if line["kind"] == "path"} == {"reno"}
+    (run,) = load(tmp_path / "out")
+    goodput = run.figure("d", "download_goodput_bps", "down")
+    assert goodput is not None
+    assert 4e6 < goodput < 8e6
+
+
 def test_a_call_connects(tmp_path: Path) -> None:
     text = (
         LINK

@@ -31,6 +31,10 @@ class Download:
     port: int = 40_000
     window: int = 512
     scale: int = 7
+    first: int = 0
+    """Added to the server's sequence numbers, and as many to the client's."""
+    tsval: int | None = None
+    """The first timestamp of both ends, which grows by one a packet; None: no timestamps."""
     packets: list[tuple[int, bytes]] = field(default_factory=list)
     sent: int = 0
 
@@ -66,6 +70,9 @@ class Download:
     ) -> None:
         ends = [(self.server, 443), (self.client, self.port)]
         (source, source_port), (target, target_port) = ends if from_server else ends[::-1]
+        seq, ack = seq + self.first, ack + self.first
+        if self.tsval is not None:
+            options += b"\1\1" + struct.pack("!BBII", 8, 10, (self.tsval + len(self.packets)) % 2**32, 0)
         tcp = _tcp(
             source_port, target_port, seq, ack, flags, options, self.window if window is None else window
         )
@@ -75,10 +82,12 @@ class Download:
         self.packets.append((t_ns, frame))
 
 
-def write_pcap(file: Path, packets: list[tuple[int, bytes]], snap: int = 96) -> None:
-    """A pcap of Ethernet in nanoseconds, in the order of time."""
+def write_pcap(
+    file: Path, packets: list[tuple[int, bytes]], snap: int = 96, *, in_order: bool = True
+) -> None:
+    """A pcap of Ethernet in nanoseconds, in the order of time unless the given one is to stay."""
     out = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, snap, ETHERNET)]
-    for t_ns, frame in sorted(packets, key=lambda packet: packet[0]):
+    for t_ns, frame in sorted(packets, key=lambda packet: packet[0]) if in_order else packets:
         kept = frame[:snap]
         out.append(struct.pack("<IIII", *divmod(t_ns, 10**9), len(kept), len(frame)) + kept)
     file.write_bytes(b"".join(out))

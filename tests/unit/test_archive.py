@@ -185,8 +185,8 @@ def test_what_is_no_shard_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be read as a shard"):
         load(path)
     archive.write(some_runs(), newer)
-    pl.read_parquet(newer).with_columns(format=pl.lit(3)).write_parquet(newer)
-    with pytest.raises(StoreError, match="shard of format 3"):
+    pl.read_parquet(newer).with_columns(format=pl.lit(4)).write_parquet(newer)
+    with pytest.raises(StoreError, match="shard of format 4"):
         load(newer)
 
 

@@ -19,7 +19,7 @@ from narrows.spec.path_profile import PathProfile
 SESSIONS = 3000
 COLUMNS = (
     "base_rtt_ns", "capacity_bps", "peak_queueing_delay_ns", "jitter_ns", "ack_aggregation",
-    "capacity_variation", "throughput_bps", "loss_events_low_rtt", "data_segments", "reordered_before",
+    "capacity_variation", "throughput_bps", "lost_segments_low_rtt", "data_segments", "reordered_before",
     "reordered_behind", "mss_bytes",
 )  # fmt: skip
 
@@ -27,7 +27,7 @@ COLUMNS = (
 def measured(drawn: list[dict[str, float]]) -> pl.DataFrame:
     """Sessions as `narrows paths` writes them, that measured exactly what was drawn."""
     frame = pl.DataFrame(drawn).with_columns(
-        loss_events_low_rtt=pl.Series([row["random_loss"] * 1e6 for row in drawn]) if drawn else None,
+        lost_segments_low_rtt=pl.Series([row["random_loss"] * 1e6 for row in drawn]) if drawn else None,
         data_segments=pl.lit(1e6),
         mss_bytes=pl.lit(1e12),
     )

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
+import pytest
+from made_up_runs import grid
+
+from narrows.figures.drawing import Missing
 from narrows.paths.busy_hours import busy_hours
+from narrows.runs import archive
+from narrows.runs.load import load
 from narrows.studies.find import claims
 from narrows.studies.path_properties.claims.n4 import _rates
+from narrows.studies.path_properties.figures import DRAWN, figures
 from narrows.studies.path_properties.population import BUSY_H, QUIET_H, sessions
 from narrows.studies.path_properties.seen import but_for, seen
 
@@ -42,7 +51,32 @@ def test_without_runs_nothing_is_measured() -> None:
         verdict = module.judge([])
         assert verdict.verdict == "not measured"
         assert "narrows run n1_conditions" in verdict.reason
-    assert [module.CLAIM.id for module in claims("path_properties")] == ["N1", "N2", "N3", "N4", "N5", "N6"]
+    assert [module.CLAIM.id for module in claims("path_properties")] == [f"N{n}" for n in range(1, 12)]
+
+
+def test_what_was_read_of_captures_is_judged_alike_from_a_shard(tmp_path: Path) -> None:
+    rows = [
+        {"captured_at": "server:eth0", "base_rtt_ns": 20_200_000, "true_base_rtt_ns": 20_000_000},
+        {"captured_at": "router:eth1", "base_rtt_ns": 30_000_000, "true_base_rtt_ns": 20_000_000},
+    ]
+    (some, *_) = grid(seeds=1, rates_mbps=(100,))
+    key = {"path": "plain", "base_rtt": "20ms"}
+    run = replace(some, experiment="n1_conditions", key=key, path_logs=rows)
+    n1 = claims("path_properties")[0]
+    verdict = n1.judge([run])
+    assert verdict.verdict == "holds"
+    error = {number.conditions: number.value for number in verdict.numbers}
+    assert error["plain, 20ms, sender"] == pytest.approx(0.01)
+    assert error["plain, 20ms, bottleneck"] == pytest.approx(0.5)
+    manifest = {"run_id": run.run_id, "engine": "uml", "plan_hash": "p"}
+    archive.write([replace(run, manifest=manifest)], tmp_path / "a.runs.parquet")
+    assert n1.judge(load(tmp_path / "a.runs.parquet")) == verdict
+
+
+def test_the_page_has_a_figure_for_each_estimator_and_says_what_is_missing() -> None:
+    made = [make() for _, make in figures([])]
+    assert [one.name for one in made] == [name for name, *_ in DRAWN]
+    assert all(isinstance(one, Missing) for one in made)
 
 
 def test_what_is_wrong_is_named() -> None:

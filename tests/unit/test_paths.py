@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 from narrows.cli.main import build_app
 from narrows.errors import EngineError, UsageError
 from narrows.paths import binary, busy_hours, groups, metadata, proxies, tables
+from narrows.paths.live import read_live
 from narrows.paths.read import Settings, read
 
 ANY_LENGTH = Settings(min_duration_ns=0)
@@ -274,3 +276,61 @@ def test_a_cdf_by_group_leaves_out_what_is_unknown_and_groups_that_are_small() -
         groups.cdf(sessions, "base_rt")
     with pytest.raises(UsageError, match="no number"):
         groups.cdf(sessions, "network")
+
+
+def test_all_sessions_are_drawn_on_one_page_by_the_columns_of_the_metadata(tmp_path: Path) -> None:
+    log, clients, out = tmp_path / "a.pcap", tmp_path / "clients.csv", tmp_path / "out"
+    packets = []
+    for n in range(24):
+        download = Download(client=f"10.0.3.{n + 1}", port=40_000 + n)
+        download.open(n * MS, (20 + n) * MS)
+        download.burst(1000 * MS, 3, (20 + n) * MS)
+        download.close(1200 * MS)
+        packets += download.packets
+    write_pcap(log, packets)
+    rows = [f"10.0.3.{n + 1},{'wifi' if n < 21 else 'wired'},Apple,7,SA,3" for n in range(24)]
+    clients.write_text("\n".join(["client,network,device,asn,country,utc_offset_h", *rows]) + "\n")
+    words = ["paths", str(log), "--out", str(out), "--min-duration", "1 s", "--metadata", str(clients)]
+    done = CliRunner().invoke(build_app(), [*words, "--by", "network"])
+    assert done.exit_code == 0, done.output
+    page = (out / "report.html").read_text()
+    assert "What the paths of 24 sessions are like" in page
+    assert "sessions of</th><th>n</th>" in page
+    assert "network wifi" in page
+    assert "network wired" not in page, "a group of three"
+    assert (out / "figures" / "cdf_base_rtt_ns.png").exists()
+    assert "0 sessions have one, and a distribution needs 20" in done.output, "no peak queueing delay"
+    wrong = CliRunner().invoke(build_app(), [*words, "--by", "netwrok"])
+    assert wrong.exit_code != 0
+    assert "no column netwrok" in str(wrong.exception)
+
+
+def test_the_ends_of_a_path_are_compared_and_calls_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    sender, receiver = tmp_path / "sender.pcap", tmp_path / "receiver.pcap"
+    packets = _download().packets
+    write_pcap(sender, packets)
+    write_pcap(receiver, [(t + 20 * MS, data) for n, (t, data) in enumerate(packets) if n != 9])
+    done = CliRunner().invoke(
+        build_app(), ["paths", str(sender), str(receiver), "--ends", "--format", "json"]
+    )
+    assert done.exit_code == 0, done.output
+    (row,) = json.loads(done.stdout)
+    assert (row["sent"], row["lost"], row["reordered"]) == (600, 1, 0)
+    assert row["least_delay_ns"] == 20 * MS
+    for words, message in (
+        ([str(sender), "--ends"], "--ends compares two files"),
+        ([str(sender), "--live", "lo", "--out", "x"], "both files and an interface"),
+        (["--out", "x"], "no packet log is named"),
+        ([str(sender)], "no directory for the tables"),
+        ([str(sender), "--out", "x", "--duration", "1 s"], "--duration is of --live"),
+    ):
+        refused = CliRunner().invoke(build_app(), ["paths", *words])
+        assert message in str(refused.exception), words
+
+
+def test_an_interface_that_cannot_be_captured_is_one_line(tmp_path: Path) -> None:
+    if not shutil.which("tcpdump"):
+        pytest.skip("no tcpdump")
+    with pytest.raises(EngineError, match="no_such0 cannot be captured"):
+        read_live("no_such0", tmp_path, ANY_LENGTH, duration_s=5)
+    assert list(tmp_path.glob("connections/*")) == []

@@ -313,6 +313,17 @@ def test_tables_hold_whole_runs_only(results: Results) -> None:
     assert results.samples(source="probe", series="rtt")["value"].to_list() == [10.1e6, None, 10.1e6, None]
 
 
+def test_a_frame_becomes_pandas_without_another_package(results: Results) -> None:
+    """`.to_pandas()` is what a person tries first; Polars' own wants PyArrow."""
+    import pandas
+
+    frame = results.metrics()
+    for made in (frame.to_pandas(), results.runs().to_pandas(), narrows.to_pandas(frame.filter(name="no"))):
+        assert isinstance(made, pandas.DataFrame)
+    assert frame.to_pandas()["value"].to_list() == pytest.approx(frame["value"].to_list(), nan_ok=True)
+    assert repr(narrows.open(results.directory, frames="pandas")).startswith("<results as Pandas frames, in ")
+
+
 def test_pandas_frames_hold_what_polars_frames_do_and_missing_stays_missing(results: Results) -> None:
     pandas = narrows.open(results.directory, frames="pandas")
     for name in ("runs", "metrics", "samples", "queue", "sojourn", "flows"):

@@ -5,10 +5,12 @@ use crate::distribution::{Durations, ERROR};
 use crate::estimators::ack_aggregation::AckAggregation;
 use crate::estimators::active_throughput::ActiveThroughput;
 use crate::estimators::base_rtt::{base_rtt, BaseRtt};
+use crate::estimators::burst::Burst;
 use crate::estimators::capacity::Capacity;
 use crate::estimators::jitter::Jitter;
 use crate::estimators::losses::Losses;
 use crate::estimators::mss::mss;
+use crate::estimators::policing::{Policed, Policing};
 use crate::estimators::queueing_delay::{queueing_delay, QueueingDelay};
 use crate::estimators::vantage::{vantage, Vantage};
 
@@ -22,6 +24,8 @@ pub struct Aggregate {
     capacity: Capacity,
     jitter: Jitter,
     losses: Losses,
+    policing: Policing,
+    burst: Burst,
     reordered_before: u64,
     reordered_behind: u64,
     mss: (Option<u32>, Option<&'static str>),
@@ -83,6 +87,8 @@ impl Aggregate {
             capacity: far.capacity.clone(),
             jitter: far.jitter,
             losses: far.losses.clone(),
+            policing: far.policing.clone(),
+            burst: far.burst.clone(),
             reordered_before: far.reordering.before,
             reordered_behind: far.reordering.behind,
             mss: mss_of(connection, sender),
@@ -121,6 +127,8 @@ impl Aggregate {
         self.capacity.merge(&other.capacity);
         self.jitter.merge(&other.jitter);
         self.losses.merge(&other.losses);
+        self.policing.merge(&other.policing);
+        self.burst.merge(&other.burst);
         self.reordered_before += other.reordered_before;
         self.reordered_behind += other.reordered_behind;
         if other.mss.0.is_some() && (self.mss.0.is_none() || other.mss_bytes_of > self.mss_bytes_of) {
@@ -153,6 +161,14 @@ impl Aggregate {
         let vantage = vantage(&self.far, &self.near);
         let base = base_rtt(&self.far, &self.near, vantage);
         let queueing = queueing_delay(&self.far, base.min_ns, vantage);
+        let policed = match vantage {
+            Vantage::Receiver => Policed::default(),
+            _ => self.policing.judge(self.losses.rtt_before(), self.far.min()),
+        };
+        let rate = policed
+            .rate_bps
+            .or(self.capacity.bps())
+            .filter(|_| vantage != Vantage::Receiver);
         Properties {
             vantage,
             base,
@@ -181,7 +197,10 @@ impl Aggregate {
             retransmitted_bytes: self.losses.retransmitted_bytes,
             needless: self.losses.needless,
             loss_events: self.losses.events,
-            loss_events_low_rtt: self.losses.events_at_low_rtt(self.far.min(), queueing.peak_ns),
+            low_rtt: self.losses.at_low_rtt(self.far.min(), queueing.peak_ns),
+            policed: policed.policed,
+            policed_rate_bps: policed.rate_bps,
+            burst_bytes: self.burst.bytes(rate),
             reordered_before: self.reordered_before,
             reordered_behind: self.reordered_behind,
             notes: self.notes(),
@@ -239,7 +258,11 @@ pub struct Properties {
     pub retransmitted_bytes: u64,
     pub needless: u64,
     pub loss_events: u64,
-    pub loss_events_low_rtt: Option<u64>,
+    /// Loss events with a low RTT, and their lost segments.
+    pub low_rtt: Option<(u64, u64)>,
+    pub policed: Option<bool>,
+    pub policed_rate_bps: Option<f64>,
+    pub burst_bytes: Option<u64>,
     pub reordered_before: u64,
     pub reordered_behind: u64,
     pub notes: Option<String>,

@@ -9,11 +9,13 @@ use std::collections::VecDeque;
 use crate::distribution::Durations;
 use crate::estimators::ack_aggregation::AckAggregation;
 use crate::estimators::active_throughput::ActiveThroughput;
+use crate::estimators::burst::Burst;
 use crate::estimators::capacity::Capacity;
 use crate::estimators::initial_window::InitialWindow;
 use crate::estimators::jitter::Jitter;
 use crate::estimators::losses::Losses;
 use crate::estimators::mss::{Largest, Syn, JUMBO};
+use crate::estimators::policing::Policing;
 use crate::estimators::reordering::Reordering;
 use crate::headers::Options;
 
@@ -37,8 +39,12 @@ struct Sent {
     seq: u32,
     end: u32,
     t_ns: i64,
+    /// Bytes that were outstanding with it.
+    outstanding: u32,
     again: bool,
     sacked: bool,
+    /// It came late to the capture: its reordering is counted.
+    late: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +85,8 @@ pub struct Half {
     last_rtt_ns: Option<i64>,
     last_t_ns: i64,
     outstanding_ns: i64,
+    /// When the last of the outstanding data was acknowledged.
+    all_acked_ns: i64,
 
     pub packets: u64,
     pub data_segments: u64,
@@ -100,6 +108,8 @@ pub struct Half {
     pub capacity: Capacity,
     pub jitter: Jitter,
     pub losses: Losses,
+    pub policing: Policing,
+    pub burst: Burst,
     pub reordering: Reordering,
     /// Windows that this end offers.
     pub window: InitialWindow,
@@ -158,8 +168,10 @@ impl Half {
                 seq,
                 end,
                 t_ns,
+                outstanding: 1,
                 again: false,
                 sacked: false,
+                late: false,
             });
         }
         self.last_t_ns = t_ns;
@@ -235,15 +247,21 @@ impl Half {
                     t_ns,
                 });
             }
+            self.sent_end = Some(end);
             self.track(Sent {
                 seq,
                 end,
                 t_ns,
+                outstanding: self.outstanding(),
                 again: data.probes,
                 sacked: false,
+                late: false,
             });
-            self.sent_end = Some(end);
             if bytes > 0 {
+                let paused = t_ns - self.all_acked_ns > self.rtt.min().unwrap_or(0);
+                if idle && (paused || self.active.bytes == 0) {
+                    self.burst.pause();
+                }
                 self.active.data(t_ns, bytes, idle, self.last_rtt_ns);
             }
         } else {
@@ -309,6 +327,7 @@ impl Half {
             self.active.acked(t_ns);
         }
         if options.sack_blocks > 0 {
+            self.burst.hole();
             self.on_sack(ack, options);
         }
         told.outstanding = self.outstanding();
@@ -323,6 +342,12 @@ impl Half {
             self.last_rtt_ns = Some(rtt);
         }
         if newly > 0 {
+            if told.outstanding == 0 {
+                self.all_acked_ns = t_ns;
+            }
+            if told.bytes > 0 {
+                self.burst.ack(t_ns, told.bytes);
+            }
             self.capacity.ack(
                 t_ns,
                 told.bytes,
@@ -346,7 +371,7 @@ impl Half {
             ambiguous |= first.again;
             if !first.sacked {
                 latest = Some(latest.map_or(first.t_ns, |l| l.max(first.t_ns)));
-                if !first.again && self.sacked_to.is_some_and(|to| diff(to, first.end) > 0) {
+                if !first.again && !first.late && self.sacked_to.is_some_and(|to| diff(to, first.end) > 0) {
                     self.reordering.behind += 1;
                 }
             }

@@ -10,6 +10,7 @@ pub mod connection;
 pub mod container;
 pub mod counts;
 pub mod distribution;
+pub mod ends;
 pub mod error;
 pub mod estimators;
 pub mod flows;

@@ -20,7 +20,7 @@ use crate::rows::{role, AckRow, ConnectionRow, SessionRow, ACKS, CONNECTIONS, SE
 use crate::sessions::{Rules, Service, Session};
 use crate::table::Table;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     pub limits: Limits,
     pub rules: Rules,
@@ -28,6 +28,8 @@ pub struct Settings {
     pub acks: bool,
     /// Read logs again that were read with the same settings before.
     pub again: bool,
+    /// What standard input is called in the tables; None: "-".
+    pub stdin_name: Option<String>,
 }
 
 /// What is said of one log.
@@ -143,9 +145,10 @@ struct Identity {
 
 fn identity(name: &str, settings: &Settings) -> Identity {
     if name == input::STDIN {
+        let called = settings.stdin_name.as_deref();
         return Identity {
-            log: name.to_owned(),
-            id: "stdin".to_owned(),
+            log: called.unwrap_or(name).to_owned(),
+            id: called.map_or_else(|| "stdin".to_owned(), plain),
             state: signature(settings),
         };
     }
@@ -163,20 +166,7 @@ fn identity(name: &str, settings: &Settings) -> Identity {
         })
         .unwrap_or((0, None));
     let modified_ns = modified.map_or(0, |d| d.as_nanos());
-    let stem: String = path
-        .file_name()
-        .map(|n| n.to_string_lossy().into_owned())
-        .unwrap_or_default()
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || "._-".contains(c) {
-                c
-            } else {
-                '_'
-            }
-        })
-        .take(80)
-        .collect();
+    let stem = plain(&path.file_name().map(|n| n.to_string_lossy()).unwrap_or_default());
     Identity {
         id: format!("{stem}-{:08x}", fnv(full.as_bytes()) as u32),
         state: format!(
@@ -185,6 +175,15 @@ fn identity(name: &str, settings: &Settings) -> Identity {
         ),
         log: full,
     }
+}
+
+/// A name as files have it.
+fn plain(name: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    name.chars()
+        .map(|c| if allowed(c) { c } else { '_' })
+        .take(80)
+        .collect()
 }
 
 /// Whether a log's summary is there and of the same state.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::thread;
 
+use narrows_paths::ends;
 use narrows_paths::error::Error;
 use narrows_paths::flows::Limits;
 use narrows_paths::log::{self, Settings};
@@ -18,7 +19,8 @@ use serde_json::json;
 const USAGE: &str =
     "usage: narrows-paths read FILE... --out DIR [--jobs N] [--acks] [--again] [--session-gap-ns N]
            [--min-duration-ns N] [--service port|server|all] [--idle-ns N] [--connections N]
-       narrows-paths columns | version";
+           [--name NAME_OF_STANDARD_INPUT]
+       narrows-paths ends SENDERS_FILE RECEIVERS_FILE | columns | version";
 
 struct Call {
     files: Vec<String>,
@@ -37,6 +39,14 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         },
+        Some(("ends", [sender, receiver])) => {
+            let said = match ends::compare(sender, receiver) {
+                Ok(between) => json!({"between": between}),
+                Err(error) => said_of(&error),
+            };
+            println!("{said}");
+            ExitCode::from(u8::from(said.get("error").is_some()))
+        }
         Some(("columns", [])) => {
             let tables = json!({
                 "connections": columns(CONNECTIONS), "sessions": columns(SESSIONS), "acks": columns(ACKS),
@@ -56,6 +66,10 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn said_of(error: &Error) -> serde_json::Value {
+    json!({"error": {"where": error.place, "message": error.message, "remedy": error.remedy}})
 }
 
 fn columns<R>(columns: &[Column<R>]) -> serde_json::Value {
@@ -87,6 +101,7 @@ fn call(args: &[String]) -> Result<Call, String> {
             },
             acks: false,
             again: false,
+            stdin_name: None,
         },
     };
     let mut args = args.iter();
@@ -102,6 +117,7 @@ fn call(args: &[String]) -> Result<Call, String> {
             "--jobs" => call.jobs = number(value()?)?.max(1) as usize,
             "--acks" => settings.acks = true,
             "--again" => settings.again = true,
+            "--name" => settings.stdin_name = Some(value()?.clone()),
             "--session-gap-ns" => settings.rules.gap_ns = number(value()?)?,
             "--min-duration-ns" => settings.rules.min_ns = number(value()?)?,
             "--idle-ns" => settings.limits.idle_ns = number(value()?)?,
@@ -136,10 +152,14 @@ fn run(call: &Call) -> ExitCode {
                 while let Some(file) = call.files.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let said = match log::read(file, &call.out, &call.settings) {
                         Ok(Some(summary)) => json!({"log": file, "done": summary}),
-                        Ok(None) => json!({"log": file, "skipped": "it was read before with the same settings"}),
-                        Err(Error { place, message, remedy }) => {
+                        Ok(None) => {
+                            json!({"log": file, "skipped": "it was read before with the same settings"})
+                        }
+                        Err(error) => {
                             failed.store(true, Ordering::Relaxed);
-                            json!({"log": file, "error": {"where": place, "message": message, "remedy": remedy}})
+                            let mut said = said_of(&error);
+                            said["log"] = json!(file);
+                            said
                         }
                     };
                     let _one_line = say.lock();

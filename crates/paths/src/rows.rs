@@ -167,7 +167,11 @@ macro_rules! columns {
             "retransmitted_bytes", Int, "their payload", |r| int(r.p.retransmitted_bytes);
             "needless_retransmissions", Int, "of these, segments whose data had been acknowledged before", |r| int(r.p.needless);
             "loss_events", Int, "recoveries: first retransmissions, one for all that had been sent by then", |r| int(r.p.loss_events);
-            "loss_events_low_rtt", Int, "of these, the ones before which the RTT was below the middle of its range, so that no full queue explains them", |r| Value::Int(r.p.loss_events_low_rtt.and_then(|v| i64::try_from(v).ok()));
+            "loss_events_low_rtt", Int, "of these, the ones before which the RTT was below the middle of its range, so that no full queue explains them", |r| Value::Int(r.p.low_rtt.map(|v| v.0 as i64));
+            "lost_segments_low_rtt", Int, "segments that were sent again, and not in vain, in the recoveries of these", |r| Value::Int(r.p.low_rtt.map(|v| v.1 as i64));
+            "policed", Int, "1 when losses look like a policer's, else 0: no queue stood, and they come only above one rate", |r| r.p.policed.map_or(Value::Int(None), |p| Value::Int(Some(i64::from(p))));
+            "policed_rate_bps", Float, "the policer's rate, of payload", |r| Value::Float(r.p.policed_rate_bps);
+            "burst_bytes", Int, "payload that passed at once after a pause, beyond what the policer's rate or the capacity allows", |r| Value::Int(r.p.burst_bytes.and_then(|v| i64::try_from(v).ok()));
             "reordered_before", Int, "segments of the sender that were reordered before the capture", |r| int(r.p.reordered_before);
             "reordered_behind", Int, "segments of the sender that were reordered behind the capture, as SACKs show", |r| int(r.p.reordered_behind);
             "ce_marked", Int, "packets of the sender that were marked CE when captured", |r| int(r.sums.ce_marked);

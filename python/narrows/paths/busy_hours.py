@@ -9,11 +9,12 @@ whether the busy delays, less the shift, are greater (p < 0.05). The thesis name
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy import stats
 
 from narrows.errors import UsageError
@@ -22,6 +23,7 @@ WINDOW_H = 3
 SHIFTS_MS = tuple(range(10, 101, 10))
 LEAST_QUIET = 500
 ALPHA = 0.05
+PERCENTILES = tuple(range(5, 96, 5))
 NS_PER_MS = 1_000_000
 NS_PER_H = 3_600 * 1_000_000_000
 NEEDED = ("start_ns", "utc_offset_h", "country", "network", "peak_queueing_delay_ns")
@@ -66,38 +68,74 @@ def busy_hours(sessions: pl.DataFrame, *, least_quiet: int = LEAST_QUIET) -> lis
             f"sessions have no column {missing[0]}",
             remedy="--metadata FILE.csv with client, country, network and utc_offset_h",
         )
+    found: list[ShiftTest] = []
+    for pair in _pairs(sessions, "peak_queueing_delay_ns", least_quiet):
+        for shift in SHIFTS_MS:
+            shifted = pair.busy.astype(np.int64) - shift * NS_PER_MS
+            tested = stats.mannwhitneyu(shifted, pair.quiet, alternative="greater")
+            found.append(
+                ShiftTest(
+                    country=pair.country,
+                    network=pair.network,
+                    busy_start_h=pair.busy_start_h,
+                    quiet_start_h=pair.quiet_start_h,
+                    busy_sessions=len(pair.busy),
+                    quiet_sessions=len(pair.quiet),
+                    shift_ms=shift,
+                    p=float(tested.pvalue),
+                    p_holm=1.0,
+                    effect=float(tested.statistic) / (len(pair.busy) * len(pair.quiet)),
+                )
+            )
+    corrected = holm([test.p for test in found])
+    return [_with_holm(test, p) for test, p in zip(found, corrected, strict=True)]
+
+
+def busy_quiet_ratios(
+    sessions: pl.DataFrame, column: str, *, least_quiet: int = LEAST_QUIET
+) -> pl.DataFrame | None:
+    """Busy over quiet values of a column at the 5th, 10th, … 95th percentile of each pair: columns country,
+    network, percentile, ratio. None without what pairs are made of."""
+    if not {*NEEDED, column} <= set(sessions.columns):
+        return None
+    rows = []
+    for pair in _pairs(sessions, column, least_quiet):
+        busy, quiet = (np.percentile(part, PERCENTILES) for part in (pair.busy, pair.quiet))
+        rows += [
+            (pair.country, pair.network, percentile, float(b / q))
+            for percentile, b, q in zip(PERCENTILES, busy, quiet, strict=True)
+            if q > 0
+        ]
+    schema = {"country": pl.String, "network": pl.String, "percentile": pl.Int64, "ratio": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A country and network, and a column's values in its country's busy and quiet windows."""
+
+    country: str
+    network: str
+    busy_start_h: int
+    quiet_start_h: int
+    busy: NDArray[np.float64]
+    quiet: NDArray[np.float64]
+
+
+def _pairs(sessions: pl.DataFrame, column: str, least_quiet: int) -> Iterator[_Pair]:
+    """Every pair with enough quiet sessions. Sessions in which anything needed is NULL are left out."""
     local_ns = pl.col("start_ns") + (pl.col("utc_offset_h") * NS_PER_H).cast(pl.Int64)
-    whole = sessions.drop_nulls(NEEDED).with_columns(
+    whole = sessions.drop_nulls([*NEEDED, column]).with_columns(
         _window=(local_ns // NS_PER_H) % 24 // WINDOW_H * WINDOW_H
     )
-    found: list[ShiftTest] = []
     for (country,), of_country in sorted(whole.group_by(["country"]), key=lambda item: str(item[0])):
         busy, quiet = _windows(of_country)
         if busy == quiet:
             continue
         for (network,), pair in sorted(of_country.group_by(["network"]), key=lambda item: str(item[0])):
-            delays = {w: pair.filter(_window=w)["peak_queueing_delay_ns"].to_numpy() for w in (busy, quiet)}
-            if len(delays[quiet]) < least_quiet or not len(delays[busy]):
-                continue
-            for shift in SHIFTS_MS:
-                shifted = delays[busy].astype(np.int64) - shift * NS_PER_MS
-                tested = stats.mannwhitneyu(shifted, delays[quiet], alternative="greater")
-                found.append(
-                    ShiftTest(
-                        country=str(country),
-                        network=str(network),
-                        busy_start_h=busy,
-                        quiet_start_h=quiet,
-                        busy_sessions=len(delays[busy]),
-                        quiet_sessions=len(delays[quiet]),
-                        shift_ms=shift,
-                        p=float(tested.pvalue),
-                        p_holm=1.0,
-                        effect=float(tested.statistic) / (len(delays[busy]) * len(delays[quiet])),
-                    )
-                )
-    corrected = holm([test.p for test in found])
-    return [_with_holm(test, p) for test, p in zip(found, corrected, strict=True)]
+            values = {w: pair.filter(_window=w)[column].to_numpy() for w in (busy, quiet)}
+            if len(values[quiet]) >= least_quiet and len(values[busy]):
+                yield _Pair(str(country), str(network), busy, quiet, values[busy], values[quiet])
 
 
 def _windows(sessions: pl.DataFrame) -> tuple[int, int]:

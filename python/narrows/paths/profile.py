@@ -28,7 +28,7 @@ HEADERS_BYTES = 14 + 20 + 32
 
 OF: dict[str, pl.Expr] = {
     "capacity_bps": pl.col("capacity_bps") * (1 + HEADERS_BYTES / pl.col("mss_bytes")),
-    "random_loss": pl.col("loss_events_low_rtt") / pl.col("data_segments"),
+    "random_loss": pl.col("lost_segments_low_rtt") / pl.col("data_segments"),
     "reordering": (pl.col("reordered_before") + pl.col("reordered_behind")) / pl.col("data_segments"),
 }
 """Properties that are worked out of several columns; the others are columns."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from narrows.errors import EngineError, NarrowsError, UsageError
-from narrows.paths import binary
+from narrows.paths import binary, tables
 
 SERVICES = ("port", "server", "all")
 STDIN = "-"
@@ -66,6 +66,11 @@ class Outcome:
     error: NarrowsError | None = None
 
     @property
+    def name(self) -> str:
+        """What the tables call the log."""
+        return str(self.summary["log"]) if self.summary else tables.full_name(self.log)
+
+    @property
     def counts(self) -> dict[str, Any]:
         """What the log held, by name; empty unless it was read now."""
         counts: dict[str, Any] = self.summary["counts"] if self.summary else {}
@@ -102,7 +107,7 @@ def read(
         raise UsageError(f"{doubles[0]} is named twice", remedy="name each log once")
     # A name that begins with a dash would be an option.
     names = [f"./{name}" if name.startswith("-") and name != STDIN else name for name in names]
-    command = [str(binary.find()), "read", *names, "--out", str(out), "--jobs", str(max(jobs, 1))]
+    command = [*core(), "read", *names, "--out", str(out), "--jobs", str(max(jobs, 1))]
     done: dict[str, Outcome] = {}
     for outcome in _run([*command, *(settings or Settings()).arguments()]):
         done[outcome.log] = outcome
@@ -117,12 +122,17 @@ def read(
     return [done[name] for name in names]
 
 
+def core() -> list[str]:
+    """How the core is called."""
+    return [str(binary.find())]
+
+
 def _run(command: list[str]) -> Iterator[Outcome]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         for line in process.stdout:
-            yield _outcome(json.loads(line))
+            yield outcome_of(line)
         complaint = process.stderr.read().strip()
     # 1: some log could not be read, which its outcome says.
     if process.returncode not in (0, 1):
@@ -130,7 +140,9 @@ def _run(command: list[str]) -> Iterator[Outcome]:
         raise EngineError(f"narrows-paths failed: {message}", remedy=binary.REMEDY)
 
 
-def _outcome(said: dict[str, Any]) -> Outcome:
+def outcome_of(line: str) -> Outcome:
+    """What one line of the core says."""
+    said: dict[str, Any] = json.loads(line)
     if "error" in said:
         error = said["error"]
         return Outcome(

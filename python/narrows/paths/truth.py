@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from narrows.plan.model import Plan
+from narrows.runs.capacity import capacity_bps, goodput_of, rate_steps, shaper
 from narrows.store import parquet
+
+WINDOW_NS = 100_000_000
+ONE_PACKET_BYTES = 2_000
+"""A bucket of less lets no burst pass."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +33,15 @@ class Truth:
     peak_sojourn_ns: int | None
     peak_sojourn_back_ns: int | None
     drops: int | None
+    capacity_bps: float | None = None
+    capacity_variation: float | None = None
+    burst_bytes: int | None = None
+    policed: int | None = None
 
 
-def of_capture(log: Path, sender: str) -> Truth | None:
-    """The truth about the path from the address `sender`; None when `log` is no capture of a run."""
+def of_capture(log: Path, sender: str, duration_ns: int | None = None) -> Truth | None:
+    """The truth about the path from the address `sender` to a connection that lasted from the run's epoch for
+    `duration_ns`; None when `log` is no capture of a run."""
     run = log.resolve().parent.parent
     plan_file = run / "plan.json"
     if log.resolve().parent.name != "raw" or not plan_file.is_file():
@@ -41,7 +51,7 @@ def of_capture(log: Path, sender: str) -> Truth | None:
     direction = "up" if sender == client else "down"
     captures = {each.id: f"{each.node}:{each.iface}" for each in plan.captures}
     peak, drops = _queue(run / "queue.parquet", direction)
-    return Truth(
+    truth = Truth(
         run_id=run.name,
         capture=captures.get(log.name.split(".")[0], log.name),
         base_rtt_ns=plan.link.base_rtt_ns,
@@ -50,6 +60,31 @@ def of_capture(log: Path, sender: str) -> Truth | None:
         peak_sojourn_back_ns=_queue(run / "queue.parquet", "down" if direction == "up" else "up")[0],
         drops=drops,
     )
+    return truth if not duration_ns else _with_rates(truth, plan, direction, duration_ns)
+
+
+def _with_rates(truth: Truth, plan: Plan, direction: str, duration_ns: int) -> Truth:
+    """With what the shaper let pass."""
+    mean = capacity_bps(plan, direction, (0, duration_ns))
+    way = plan.link.down if direction == "down" else plan.link.up
+    depth = shaper(plan, direction).burst_bytes
+    return replace(
+        truth,
+        capacity_bps=goodput_of(plan, direction, mean) if mean else None,
+        capacity_variation=_variation(plan, direction, duration_ns),
+        burst_bytes=depth if depth is not None and depth > ONE_PACKET_BYTES else None,
+        policed=int(way.shaper == "policer"),
+    )
+
+
+def _variation(plan: Plan, direction: str, duration_ns: int) -> float | None:
+    steps = rate_steps(plan, direction)
+    windows = range(0, duration_ns - WINDOW_NS + 1, WINDOW_NS)
+    if not steps or not windows:
+        return None
+    rates = pl.Series([capacity_bps(plan, direction, (at, at + WINDOW_NS)) for at in windows])
+    low, middle, high = (float(rates.quantile(share) or 0.0) for share in (0.1, 0.5, 0.9))
+    return (high - low) / middle if middle else None
 
 
 def _queue(file: Path, direction: str) -> tuple[int | None, int | None]:

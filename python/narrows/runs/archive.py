@@ -7,7 +7,7 @@ another day are another shard, and readers take all of them (`narrows.runs.find`
 docs/data.md has its columns. The rows of single flows are not kept, and shares over time, which only a figure
 draws, have four digits; all that is judged has every digit.
 
-Format 1, with the rows of single flows and without quantities, is still read.
+Formats 1, with the rows of single flows and without quantities, and 2, without packet logs, are still read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from narrows.runs.quantities import FIGURES, Kept, numbers, tails
 from narrows.spec.axis import SEED
 
 SUFFIX = ".runs.parquet"
-FORMAT = 2
+FORMAT = 3
 FRAMES = ("table", "jain_series", "share_series")
 MANIFEST = (
     "run_id", "engine", "kernel", "agent", "plan_hash", "until_settled", "resources", "warnings",
@@ -68,6 +68,7 @@ SCHEMA: dict[str, Any] = {
         pl.Struct({"name": pl.String, "of": pl.String, "unit": pl.String, "value": pl.Float64})
     ),
     "tails": pl.List(pl.Struct(_TAIL)),
+    "path_logs": pl.String,
     "many_flows": pl.String,
     "jain_series": pl.List(pl.Struct({"t_ns": pl.Int64, "jain": pl.Float64})),
     "share_series": pl.List(pl.Struct({"t_ns": pl.Int64, "cca": pl.String, "share": pl.Float64})),
@@ -80,7 +81,7 @@ def write(runs: Iterable[Observed], path: Path) -> int:
     rows = [row for run in runs if run.ok and (row := _row(run)) is not None]
     if not rows:
         raise StoreError(
-            "no good run with a speed test, a probe or a flow tap, so nothing to keep",
+            "no good run with a speed test, a probe, a flow tap or a capture, so nothing to keep",
             remedy="narrows list shows which runs there are; flow_tap() in an experiment records many flows",
         )
     frame = pl.DataFrame(rows, schema=SCHEMA).sort("condition", "seed", "run_id")
@@ -110,7 +111,7 @@ def read(path: Path) -> list[Observed]:
             where=str(path),
             remedy="narrows archive makes one",
         ) from error
-    if formats - {1, FORMAT}:
+    if formats - set(range(1, FORMAT + 1)):
         raise StoreError(
             f"shard of format {max(formats)}, this narrows reads 1 to {FORMAT}",
             where=str(path),
@@ -133,7 +134,7 @@ def _row(run: Observed) -> dict[str, Any] | None:
         if name in FIGURES
     ]
     found = [dict(zip(("name", "of", "unit", "value"), row, strict=True)) for row in numbers(run)]
-    if many is None and not figures and not found:
+    if many is None and not figures and not found and run.path_logs is None:
         return None
     labels = [f"{axis} {label}" for axis, label in run.key.items() if axis != SEED]
     return {
@@ -149,6 +150,7 @@ def _row(run: Observed) -> dict[str, Any] | None:
         "figures": figures,
         "quantities": found,
         "tails": [_packed(name, of, tail) for name, of, _, tail in tails(run)],
+        "path_logs": None if run.path_logs is None else json.dumps([dict(row) for row in run.path_logs]),
         "many_flows": None if many is None else _plain(many),
         "jain_series": None if many is None else many.jain_series.to_dicts(),
         "share_series": None
@@ -203,6 +205,7 @@ def _observed(row: Mapping[str, Any], where: str) -> Observed:
         manifest=json.loads(row["manifest"]),
         figures={(f["source"], f["direction"], f["name"]): f["value"] for f in row["figures"]},
         read_many=None if row["many_flows"] is None else lambda: _many(row),
+        path_logs=None if row.get("path_logs") is None else json.loads(row["path_logs"]),
         read_quantities=lambda: _quantities(row),
     )
 

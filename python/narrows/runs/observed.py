@@ -172,6 +172,9 @@ class Observed:
     read_many: Callable[[], ManyFlows | None] | None = None
     """Works out what many flows did; None where the run had no flow tap."""
 
+    path_logs: Sequence[Mapping[str, Any]] | None = None
+    """What the run's captures say of its path, a row for each (narrows.paths.of_runs); None: not read."""
+
     read_quantities: Callable[[], Quantities] | None = None
     """Gives single numbers (narrows.runs.quantities), worked out of the series or read of a shard."""
 

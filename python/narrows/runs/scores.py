@@ -44,6 +44,8 @@ def scores(
     frames: dict[str, pl.DataFrame] = {}
     missing: dict[str, tuple[Path, str]] = {}
     for run in results.run_ids:
+        if run in results.imported:
+            continue
         folder = results.run_directory(run)
         test = item_of(read_plan(folder))
         if test is None:

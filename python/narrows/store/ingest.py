@@ -26,6 +26,7 @@ from narrows.store import (
     flow_tap,
     flow_tap_tables,
     fragments,
+    host_limits,
     manifest,
     queue_table,
     schema,
@@ -201,7 +202,8 @@ def _tables(
     for name, table in tables.items():
         schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
         rows[name] = table.height
-    return rows, packets, parsed.warnings + warnings
+    limits = host_limits.warnings(tables["samples"], plan)
+    return rows, packets, [*parsed.warnings, *warnings, *limits]
 
 
 def _without_tap(result: AgentResult) -> list[str]:

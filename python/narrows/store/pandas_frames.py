@@ -21,6 +21,9 @@ class PandasResults:
     def __init__(self, results: Results) -> None:
         self.results = results
 
+    def __repr__(self) -> str:
+        return repr(self.results).replace("<results", "<results as Pandas frames,", 1)
+
     def runs(self) -> pandas.DataFrame:
         """One row per run, failed ones too, with a column per key axis."""
         return to_pandas(self.results.runs())

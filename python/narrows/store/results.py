@@ -17,6 +17,7 @@ import polars as pl
 from narrows.engine import layout
 from narrows.errors import StoreError, did_you_mean
 from narrows.store import parquet, schema
+from narrows.store.frames import Frame
 
 RUN_COLUMNS: dict[str, Any] = {
     "run_id": pl.String(),
@@ -109,17 +110,23 @@ class Results:
         read. Nothing else reads these tables, and they belong into no statistic."""
         return Results(self.directory, status="failed")
 
+    @property
+    def imported(self) -> set[str]:
+        """Ids of runs that another program made: they have samples, and neither plan nor truth."""
+        return {run for run, manifest in self._manifests.items() if manifest.get("engine") == layout.IMPORTED}
+
     def superseded(self) -> set[str]:
         """Whole runs whose plan the same engine carried out again later, with another kernel or agent. They
         stay, and are no repetitions: who counts runs leaves them out. A kernel of another configuration
-        supersedes nothing: it is another condition."""
+        supersedes nothing: it is another condition. Nor does an imported run: it has no plan."""
         newest: dict[tuple[str, ...], tuple[str, str]] = {}
-        for run in self.run_ids:
+        carried_out = [run for run in self.run_ids if run not in self.imported]
+        for run in carried_out:
             manifest = self._manifests[run]
             plan = (manifest["plan_hash"], manifest["engine"], manifest["key"].get(layout.KERNEL_AXIS, ""))
             made = (manifest["written_at"], run)
             newest[plan] = max(newest.get(plan, made), made)
-        return set(self.run_ids) - {run for _, run in newest.values()}
+        return set(carried_out) - {run for _, run in newest.values()}
 
     def find(self, prefix: str) -> str:
         """The id of the one run, whole or failed, that begins with this."""
@@ -156,7 +163,8 @@ class Results:
         order = head + list(names.values()) + [name for name in fixed if name not in head]
         types = RUN_COLUMNS | {name: pl.String() for name in names.values()}
         frame = pl.DataFrame(rows, schema={name: types[name] for name in order})
-        return frame.with_columns(pl.col("run_id").cast(schema.LABEL))  # as in the tables, to join on it
+        # run_id as in the tables, to join on it
+        return Frame(frame.with_columns(pl.col("run_id").cast(schema.LABEL)))
 
     def table(self, name: str) -> pl.LazyFrame:
         """A table of all whole runs (of `failed()`: of what there is of failed ones), not yet read."""
@@ -202,12 +210,12 @@ class Results:
         found = frame.filter(*wanted).collect()
         if not found.height:
             _values_exist(frame, equals)
-        return found
+        return Frame(found)
 
     def sql(self, query: str) -> pl.DataFrame:
         """The answer to a query over the tables of docs/data.md as views (DuckDB)."""
         columns, types, rows = self.query(query)
-        return _to_frame(columns, types, rows)
+        return Frame(_to_frame(columns, types, rows))
 
     def query(self, query: str) -> tuple[list[str], list[str], list[tuple[Any, ...]]]:
         """Column names, DuckDB's type names, and all rows. The files cannot be changed by a query."""

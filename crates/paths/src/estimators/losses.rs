@@ -3,7 +3,8 @@
 //! Source: "random packet loss" is asked for by Philip 2025, section 6.2, with no definition. A loss event is the
 //! first retransmission of a recovery: all up to the data that had been sent by then belong to it (NewReno's rule,
 //! RFC 6582). It is one with a low RTT when the last RTT sample before it lies below the middle between base RTT and
-//! the 99th percentile: a full drop-tail queue would have made it long. A policer's losses look the same.
+//! the 99th percentile: a full drop-tail queue would have made it long. Every segment of its recovery that is sent again,
+//! and not in vain, is a lost one. A policer's losses look the same.
 //!
 //! Counts are never NULL; those with a low RTT are, without a peak queueing delay of at least 1 ms. Unit: segments, events.
 
@@ -18,6 +19,9 @@ pub struct Losses {
     pub needless: u64,
     pub events: u64,
     rtt_before: Durations,
+    /// The RTT before its recovery, of each lost segment.
+    rtt_before_lost: Durations,
+    event_rtt_ns: Option<i64>,
     recover: Option<u32>,
 }
 
@@ -43,9 +47,13 @@ impl Losses {
         if self.recover.is_none_or(|r| seq.wrapping_sub(r) as i32 >= 0) {
             self.events += 1;
             self.recover = Some(sent_up_to);
+            self.event_rtt_ns = last_rtt_ns;
             if let Some(rtt) = last_rtt_ns {
                 self.rtt_before.add(rtt);
             }
+        }
+        if let Some(rtt) = self.event_rtt_ns {
+            self.rtt_before_lost.add(rtt);
         }
     }
 
@@ -55,10 +63,21 @@ impl Losses {
         self.needless += other.needless;
         self.events += other.events;
         self.rtt_before.merge(&other.rtt_before);
+        self.rtt_before_lost.merge(&other.rtt_before_lost);
     }
 
-    pub fn events_at_low_rtt(&self, min_rtt_ns: Option<i64>, peak_ns: Option<i64>) -> Option<u64> {
+    /// The last RTT samples before recoveries.
+    pub fn rtt_before(&self) -> &Durations {
+        &self.rtt_before
+    }
+
+    /// Events with a low RTT, and the segments that were sent again in their recoveries.
+    pub fn at_low_rtt(&self, min_rtt_ns: Option<i64>, peak_ns: Option<i64>) -> Option<(u64, u64)> {
         let peak = peak_ns.filter(|p| *p >= QUEUE_NS)?;
-        Some(self.rtt_before.count_below(min_rtt_ns? + peak / 2))
+        let middle = min_rtt_ns? + peak / 2;
+        Some((
+            self.rtt_before.count_below(middle),
+            self.rtt_before_lost.count_below(middle),
+        ))
     }
 }

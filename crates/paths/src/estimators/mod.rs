@@ -5,11 +5,13 @@
 pub mod ack_aggregation;
 pub mod active_throughput;
 pub mod base_rtt;
+pub mod burst;
 pub mod capacity;
 pub mod initial_window;
 pub mod jitter;
 pub mod losses;
 pub mod mss;
+pub mod policing;
 pub mod queueing_delay;
 pub mod reordering;
 pub mod vantage;

@@ -2,7 +2,8 @@
 //!
 //! Our own definition. The near half goes from the capture to the data's sender and back, the far half to the receiver.
 //! The capture is at the end whose half is at most 5 % of both together, but not of a path of under 100 µs, whose halves are
-//! the hosts' own times. "unknown": one half has no sample.
+//! the hosts' own times. At the receiver that holds for the median of the far half, too: where it is longer, a queue lies
+//! behind the capture. "unknown": one half has no sample.
 
 use crate::distribution::Durations;
 
@@ -18,7 +19,7 @@ const END: f64 = 0.05;
 const SHORTEST_NS: i64 = 100_000;
 
 pub fn vantage(far: &Durations, near: &Durations) -> Vantage {
-    let (Some(far), Some(near)) = (far.min(), near.min()) else {
+    let (Some(median), Some(far), Some(near)) = (far.percentile(0.5), far.min(), near.min()) else {
         return Vantage::Unknown;
     };
     let whole = far + near;
@@ -27,7 +28,7 @@ pub fn vantage(far: &Durations, near: &Durations) -> Vantage {
     }
     if near as f64 <= END * whole as f64 {
         Vantage::Sender
-    } else if far as f64 <= END * whole as f64 {
+    } else if median as f64 <= END * whole as f64 {
         Vantage::Receiver
     } else {
         Vantage::Middle

@@ -1,6 +1,7 @@
 //! What comes out of order: late and repeated data, holes in the sequence, SACK blocks.
 
 use super::{diff, Data, Half, Hole, Sent, HOLES, OUTSTANDING};
+use crate::estimators::policing::Lost;
 use crate::estimators::reordering::fills_late;
 use crate::headers::Options;
 
@@ -43,8 +44,10 @@ impl Half {
                         seq,
                         end,
                         t_ns,
+                        outstanding: 0,
                         again: !late,
                         sacked: false,
+                        late,
                     },
                 );
             }
@@ -58,6 +61,17 @@ impl Half {
             .skip(from)
             .take_while(|s| diff(s.seq, end) < 0)
         {
+            if !segment.again && !needless {
+                self.policing.loss(
+                    Lost {
+                        t_ns: segment.t_ns,
+                        seq: segment.seq,
+                        bytes: segment.end.wrapping_sub(segment.seq),
+                        outstanding: segment.outstanding,
+                    },
+                    self.rtt.min(),
+                );
+            }
             segment.again = true;
         }
         self.losses
@@ -69,8 +83,10 @@ impl Half {
                 seq: sent_end,
                 end,
                 t_ns,
+                outstanding: 0,
                 again: true,
                 sacked: false,
+                late: false,
             });
             self.sent_end = Some(end);
             self.active

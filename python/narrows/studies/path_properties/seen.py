@@ -2,90 +2,72 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from narrows.metrics.statistics.arrays import clean
-from narrows.paths import tables
-from narrows.paths.read import Settings, read
-from narrows.paths.truth import Truth, of_capture
+from narrows.paths.of_runs import Row, with_logs
 from narrows.runs.observed import Observed
 from narrows.studies.verdict import Number, median_of
 
 EXPERIMENT = "n1_conditions"
 PLACES = {"server": "sender", "router": "bottleneck", "client": "receiver"}
-LEAST_S = 1
+SENDER = "sender"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """One capture of one run: where it was taken, what it says, and the truth."""
+    """One capture of one run: where it was taken, what it says, and the truth (`true_…`)."""
 
     run: Observed
     place: str
-    row: Mapping[str, Any]
-    truth: Truth
+    row: Row
 
     @property
     def path(self) -> str:
         return f"{self.run.key['path']}, {self.run.key['base_rtt']}"
 
+    def value(self, name: str) -> Any:
+        """A column of `narrows.paths.of_runs`; None: not known."""
+        return self.row.get(name)
+
 
 Estimate = Callable[[Seen], float | None]
 """Of one capture: a value that was measured, the true one, or an error."""
 
+_READ: dict[tuple[str, str], Sequence[Row]] = {}
+"""What was read of runs whose captures are here: every claim asks for the same."""
+
 
 def seen(runs: Iterable[Observed]) -> list[Seen]:
-    """Every capture of the study's good runs, run by run. Runs of a shard have none."""
+    """Every capture of the study's good runs, run by run."""
     mine = {
-        run.run_id: run
-        for run in runs
-        if run.ok and run.experiment == EXPERIMENT and run.folder is not None and not run.kernel_config
+        run.run_id: run for run in runs if run.ok and run.experiment == EXPERIMENT and not run.kernel_config
     }
-    return [one for run_id in sorted(mine) for one in _read(tuple(sorted(mine)), _Held(mine)).get(run_id, ())]
-
-
-class _Held(dict[str, Observed]):
-    """Runs by id, alike for the cache whatever they hold: the ids beside it tell them apart."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Held)
-
-
-@lru_cache(maxsize=1)
-def _read(ids: tuple[str, ...], runs: _Held) -> dict[str, list[Seen]]:
-    logs = {str(log): runs[one] for one in ids for log in _captures(runs[one])}
-    if not logs:
-        return {}
-    found: dict[str, list[Seen]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(min_duration_ns=LEAST_S * 1_000_000_000)
-        read(list(logs), Path(folder), settings, jobs=len(os.sched_getaffinity(0)))
-        rows = tables.load(Path(folder), "connections").sort("payload_bytes", descending=True).to_dicts()
-    largest = {row["log"]: row for row in reversed(rows)}
-    for log, run in logs.items():
-        row = largest.get(tables.full_name(log))
-        truth = None if row is None else of_capture(Path(log), row[row["sender"]])
-        if row is not None and truth is not None:
-            found.setdefault(run.run_id, []).append(Seen(run, _place(run, Path(log)), row, truth))
+    unread = [run for run in mine.values() if run.path_logs is None and _key(run) not in _READ]
+    for run in with_logs(unread):
+        _READ[_key(run)] = run.path_logs or ()
+    found = []
+    for _, run in sorted(mine.items()):
+        for row in _READ.get(_key(run), ()) if run.path_logs is None else run.path_logs:
+            node = str(row["captured_at"]).partition(":")[0]
+            found.append(Seen(run, PLACES.get(node, node), row))
     return found
 
 
-def _captures(run: Observed) -> list[Path]:
-    return [] if run.folder is None else sorted((run.folder / "raw").glob("*.pcapng"))
+def _key(run: Observed) -> tuple[str, str]:
+    return run.run_id, str(run.folder)
 
 
-def _place(run: Observed, log: Path) -> str:
-    node = next(each.node for each in run.plan.captures if each.id == log.name.split(".")[0])
-    return PLACES.get(node, node)
+def ratio(value: float | None, true: float | None) -> float | None:
+    """How far a value is from the true one, relative to it."""
+    return None if value is None or not true else value / true - 1
+
+
+def relative(name: str, true: str) -> Estimate:
+    """The relative error of one column against another."""
+    return lambda one: ratio(one.value(name), one.value(true))
 
 
 def errors(captures: Iterable[Seen], name: str, unit: str, error: Estimate) -> dict[tuple[str, str], Number]:
@@ -93,11 +75,21 @@ def errors(captures: Iterable[Seen], name: str, unit: str, error: Estimate) -> d
     by: dict[tuple[str, str], list[float]] = {}
     for one in captures:
         value = error(one)
-        by.setdefault((one.path, one.place), [])
         if value is not None:
-            by[one.path, one.place].append(value)
+            by.setdefault((one.path, one.place), []).append(value)
     made = {key: median_of(name, unit, values, ", ".join(key)) for key, values in sorted(by.items())}
     return {key: number for key, number in made.items() if number is not None}
+
+
+def at_sender(
+    found: Mapping[tuple[str, str], Number], near: Callable[[str], float] | float
+) -> dict[str, bool]:
+    """On each path, whether the median error at the sender is within `near`, which may differ by path."""
+    return {
+        path: abs(number.value) <= (near if isinstance(near, float) else near(path))
+        for (path, place), number in found.items()
+        if place == SENDER
+    }
 
 
 def unknown(captures: Iterable[Seen], value: Estimate) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
-from narrows.studies.path_properties.seen import Seen, but_for, errors, seen
+from narrows.studies.path_properties.estimates import base_rtt, base_rtt_p01
+from narrows.studies.path_properties.seen import at_sender, but_for, errors, seen
 from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
 
 NEAR = 0.02
@@ -20,19 +21,12 @@ CLAIM = Claim(
 )
 
 
-def _error(column: str, one: Seen) -> float | None:
-    value, true = one.row[column], one.truth.base_rtt_ns
-    return None if value is None or not true else value / true - 1
-
-
 def judge(runs: Iterable[Observed]) -> Verdict:
     """On each path at the sender: the median error of the minimum."""
     captures = seen(runs)
-    found = errors(captures, "relative error of the minimum", "1", lambda one: _error("base_rtt_ns", one))
-    low = errors(
-        captures, "relative error of the 1st percentile", "1", lambda one: _error("base_rtt_p01_ns", one)
-    )
-    marks = {path: abs(n.value) <= NEAR for (path, place), n in found.items() if place == "sender"}
+    found = errors(captures, "relative error of the minimum", "1", base_rtt)
+    low = errors(captures, "relative error of the 1st percentile", "1", base_rtt_p01)
+    marks = at_sender(found, NEAR)
     if not marks:
         return not_measured(CLAIM, "no captures at a sender")
     return Verdict(

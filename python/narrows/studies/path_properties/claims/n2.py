@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
-from narrows.studies.path_properties.seen import Seen, but_for, errors, seen, unknown
+from narrows.studies.path_properties.estimates import peak_ms, true_peak_ms
+from narrows.studies.path_properties.seen import SENDER, at_sender, but_for, errors, seen, unknown
 from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
 
 NEAR = 0.1
 NEAR_MS = 2.0
 """An estimate is right within 10 % or 2 ms of the 99th percentile of what packets waited."""
-NS_PER_MS = 1e6
 
 CLAIM = Claim(
     "N2",
@@ -22,30 +22,16 @@ CLAIM = Claim(
 )
 
 
-def _true_ms(one: Seen) -> float | None:
-    down, up = one.truth.peak_sojourn_ns, one.truth.peak_sojourn_back_ns
-    return None if down is None or up is None else (down + up) / NS_PER_MS
-
-
-def _error_ms(one: Seen) -> float | None:
-    value, true = one.row["peak_queueing_delay_ns"], _true_ms(one)
-    return None if value is None or true is None else value / NS_PER_MS - true
-
-
 def judge(runs: Iterable[Observed]) -> Verdict:
     """On each path at the sender: the median error against what packets and acknowledgements waited."""
     captures = seen(runs)
-    found = errors(captures, "error", "ms", _error_ms)
-    truth = errors(captures, "true peak", "ms", _true_ms)
-    marks = {
-        path: abs(n.value) <= max(NEAR_MS, NEAR * truth[path, place].value)
-        for (path, place), n in found.items()
-        if place == "sender"
-    }
+    found = errors(captures, "error", "ms", peak_ms)
+    truth = errors(captures, "true peak", "ms", true_peak_ms)
+    marks = at_sender(found, lambda path: max(NEAR_MS, NEAR * truth[path, SENDER].value))
     if not marks:
         return not_measured(CLAIM, "no captures at a sender of a path with a tap")
-    sender = tuple(n for (_, place), n in truth.items() if place == "sender")
-    nothing = unknown(captures, lambda one: one.row["peak_queueing_delay_ns"])
+    sender = tuple(n for (_, place), n in truth.items() if place == SENDER)
+    nothing = unknown(captures, lambda one: one.value("peak_queueing_delay_ns"))
     return Verdict(
         CLAIM,
         graded(list(marks.values())),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
-from narrows.studies.path_properties.seen import Seen, but_for, errors, seen
+from narrows.studies.path_properties.estimates import aggregation, true_aggregation
+from narrows.studies.path_properties.seen import at_sender, but_for, errors, seen
 from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
 
 NEAR = 0.25
@@ -21,25 +22,13 @@ CLAIM = Claim(
 )
 
 
-def _true(one: Seen) -> float | None:
-    """Acknowledged segments over packets that came back, all of them counted."""
-    back = one.row["packets"] - one.row["data_segments"]
-    mss, acked = one.row["mss_bytes"], one.row["acked_bytes"]
-    return None if not back or not mss else acked / mss / back
-
-
-def _error(one: Seen) -> float | None:
-    value, true = one.row["ack_aggregation"], _true(one)
-    return None if value is None or not true else value / true - 1
-
-
 def judge(runs: Iterable[Observed]) -> Verdict:
     """On each path at the sender: the median against the plain count."""
     captures = seen(runs)
-    found = errors(captures, "relative error", "1", _error)
-    value = errors(captures, "segments an ACK", "1", lambda one: one.row["ack_aggregation"])
-    truth = errors(captures, "segments a packet back", "1", _true)
-    marks = {path: abs(n.value) <= NEAR for (path, place), n in found.items() if place == "sender"}
+    found = errors(captures, "relative error", "1", aggregation)
+    value = errors(captures, "segments an ACK", "1", lambda one: one.value("ack_aggregation"))
+    truth = errors(captures, "segments a packet back", "1", true_aggregation)
+    marks = at_sender(found, NEAR)
     if not marks:
         return not_measured(CLAIM, "no captures at a sender")
     return Verdict(

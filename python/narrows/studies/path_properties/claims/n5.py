@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from narrows.paths.busy_hours import SHIFTS_MS, busy_hours
 from narrows.runs.observed import Observed
@@ -45,26 +46,31 @@ def _shares(added_ms: float, quiet: int) -> list[Number]:
     ]
 
 
+@cache
+def shares() -> tuple[Number, ...]:
+    """For each size of the quiet window and each delay that busy hours add."""
+    return tuple(n for quiet in QUIET for added in ADDED_MS for n in _shares(added, quiet))
+
+
 def judge(runs: Iterable[Observed]) -> Verdict:
     """Of made-up populations: how often a delay that is there is found, and one that is not."""
     if not any(run.ok and run.experiment == CLAIM.name for run in runs):
         return not_measured(CLAIM, "no runs of the study")
-    numbers: list[Number] = []
-    marks: dict[str, bool] = {}
-    for quiet in QUIET:
-        for added in ADDED_MS:
-            for number in _shares(added, quiet):
-                numbers.append(number)
-                right = number.value <= FALSE_ALARMS if added < 10 else number.value >= POWER
-                if added != 10:  # what is tested is "more than": at the shift itself nothing is to be found
-                    marks[number.conditions] = right
+    numbers = shares()
+    marks = {}
+    for number in numbers:
+        added = float(number.conditions.partition(" ")[0])
+        if added != SHIFTS_MS[0]:  # what is tested is "more than": at the shift itself nothing is to be found
+            marks[number.conditions] = (
+                number.value <= FALSE_ALARMS if added < SHIFTS_MS[0] else number.value >= POWER
+            )
     wrong = [name for name, right in marks.items() if not right]
     return Verdict(
         CLAIM,
         graded(list(marks.values())),
         f"false alarms in at most {FALSE_ALARMS:.0%} and found in at least {POWER:.0%} of populations, but "
         f"for: {'; '.join(wrong) or 'none'}",
-        tuple(numbers),
+        numbers,
         f"{POPULATIONS} made-up populations each; delays log-normal, median 80 ms, third quartile 200 ms",
         (),
         "Delays spread far more than busy hours add: whether a pair shows a delay depends on how many "

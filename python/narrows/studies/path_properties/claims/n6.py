@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
-from narrows.studies.path_properties.seen import Seen, but_for, errors, seen
+from narrows.studies.path_properties.estimates import throughput
+from narrows.studies.path_properties.seen import but_for, errors, seen
 from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
 
 NEAR = 0.05
@@ -20,15 +21,10 @@ CLAIM = Claim(
 )
 
 
-def _error(one: Seen) -> float | None:
-    value, true = one.row["throughput_bps"], one.run.figure("flow", "bulk_goodput_bps")
-    return None if value is None or not true else value / true - 1
-
-
 def judge(runs: Iterable[Observed]) -> Verdict:
     """On each path at each place: the median error against what the receiving program read."""
     captures = seen(runs)
-    found = errors(captures, "relative error", "1", _error)
+    found = errors(captures, "relative error", "1", throughput)
     marks = {f"{path} at the {place}": abs(n.value) <= NEAR for (path, place), n in found.items()}
     if not marks:
         return not_measured(CLAIM, "no captures")

@@ -1,0 +1,186 @@
+//! Policers and bursts, and both ends of a path: what is said of logs whose truth is known.
+
+mod common;
+
+use common::*;
+use narrows_paths::aggregate::Properties;
+use narrows_paths::ends;
+
+const RTT: i64 = 50 * MS;
+
+/// When, what (0: data, 1: an ACK, 2: data again), its number, and SACK blocks.
+type Event = (i64, u8, u32, Vec<(u32, u32)>);
+
+/// A sender of rounds: each sends `flight` segments over a round trip, and what is lost again in the next.
+/// `passes` says of each segment whether it does, by the time since the connection began; `waits` how long it is queued.
+fn rounds(flights: &[u32], passes: &mut dyn FnMut(i64) -> bool, waits: i64) -> Properties {
+    let mut d = Download::open(0, RTT, 0);
+    let mut events: Vec<Event> = Vec::new();
+    let mut next = d.next;
+    let mut t = 1000 * MS;
+    for flight in flights {
+        let step = RTT / i64::from(*flight);
+        let (mut acked, mut blocks, mut lost) = (next, Vec::<(u32, u32)>::new(), Vec::new());
+        for i in 0..*flight {
+            let (at, seq) = (t + i64::from(i) * step, next.wrapping_add(i * MSS as u32));
+            events.push((at, 0, seq, Vec::new()));
+            let end = seq.wrapping_add(MSS as u32);
+            if !passes(at) {
+                lost.push(seq);
+                continue;
+            }
+            if lost.is_empty() {
+                acked = end;
+            } else if blocks.first().is_some_and(|b| b.1 == seq) {
+                blocks[0].1 = end;
+            } else {
+                blocks.insert(0, (seq, end));
+                blocks.truncate(3);
+            }
+            events.push((at + RTT + waits, 1, acked, blocks.clone()));
+        }
+        next = next.wrapping_add(flight * MSS as u32);
+        t += 3 * RTT + waits;
+        for (i, seq) in lost.iter().enumerate() {
+            events.push((t + i as i64 * MS, 2, *seq, Vec::new()));
+        }
+        t += lost.len() as i64 * MS + 2 * RTT;
+        events.push((t, 1, next, Vec::new()));
+        t += 10 * MS;
+    }
+    events.sort_by_key(|e| (e.0, e.1));
+    for (at, kind, seq, blocks) in events {
+        match kind {
+            0 => {
+                d.data(at, MSS);
+            }
+            1 => d.ack(at, seq, &blocks),
+            _ => d.again(at, seq, MSS),
+        }
+    }
+    follow(&d.packets).connections[0].1.properties()
+}
+
+/// A token bucket of so many segments that is filled with one each millisecond: 8 Mbit/s of payload.
+fn bucket(depth: f64) -> impl FnMut(i64) -> bool {
+    let (mut tokens, mut last) = (depth, 0);
+    move |t| {
+        tokens = (tokens + (t - last) as f64 / MS as f64).min(depth);
+        last = t;
+        let passes = tokens >= 1.0;
+        tokens -= f64::from(u8::from(passes));
+        passes
+    }
+}
+
+#[test]
+fn a_policer_is_told_with_its_rate_and_its_bucket() {
+    let p = rounds(&[20, 40, 100, 100, 100, 100], &mut bucket(20.0), 0);
+    assert_eq!(p.policed, Some(true));
+    let rate = p.policed_rate_bps.unwrap();
+    assert!((rate / 8e6 - 1.0).abs() < 0.05, "{rate}");
+}
+
+#[test]
+fn the_same_losses_behind_a_queue_are_no_policers() {
+    let p = rounds(&[20, 40, 100, 100, 100, 100], &mut bucket(20.0), 40 * MS);
+    // The queue stands throughout, but for the handshake.
+    assert_eq!((p.policed, p.policed_rate_bps), (Some(false), None));
+}
+
+#[test]
+fn losses_that_come_below_the_rate_are_no_policers() {
+    let mut sent = 0;
+    let p = rounds(
+        &[
+            20, 100, 20, 100, 20, 100, 20, 100, 20, 100, 20, 100, 20, 100, 20, 100,
+        ],
+        &mut |_| {
+            sent += 1;
+            sent % 37 != 0
+        },
+        0,
+    );
+    assert_eq!((p.policed, p.policed_rate_bps), (Some(false), None));
+}
+
+#[test]
+fn with_few_losses_nothing_is_said() {
+    let p = rounds(&[20, 40, 40], &mut |_| true, 0);
+    assert_eq!((p.policed, p.policed_rate_bps, p.burst_bytes), (None, None, None));
+}
+
+#[test]
+fn a_burst_is_what_passes_at_once_beyond_the_rate() {
+    // A queue stands and one segment a millisecond is acknowledged; before, 30 came at once after the handshake.
+    let mut d = Download::open(0, RTT, 0);
+    let mut sends: Vec<(i64, bool, u32)> = Vec::new();
+    let first = d.next;
+    let end = |i: u32| first.wrapping_add((i + 1) * MSS as u32);
+    for i in 0..30 {
+        sends.extend([(1000 * MS, false, i), (1000 * MS + RTT, true, i)]);
+    }
+    for i in 30..3030 {
+        let at = 1001 * MS + i64::from(i - 30) * MS;
+        let wait = RTT + (i64::from(i) * MS / 4).min(60 * MS);
+        sends.extend([(at - wait + RTT, false, i), (at + RTT, true, i)]);
+    }
+    sends.sort();
+    for (at, is_ack, i) in sends {
+        if is_ack {
+            d.ack(at, end(i), &[]);
+        } else {
+            d.data(at, MSS);
+        }
+    }
+    let p = follow(&d.packets).connections[0].1.properties();
+    let capacity = p.capacity_bps.unwrap();
+    assert!((capacity / 8e6 - 1.0).abs() < 0.01, "{capacity}");
+    assert!(
+        (29_000..=31_000).contains(&p.burst_bytes.unwrap()),
+        "{:?}",
+        p.burst_bytes
+    );
+}
+
+#[test]
+fn both_ends_together_tell_what_was_lost_and_reordered_between_them() {
+    let mut d = Download::open(0, RTT, 0);
+    for i in 0..10 {
+        d.data(1000 * MS + i * MS, MSS);
+    }
+    let sent: Vec<_> = d.packets.clone();
+    // The receiver's clock is 7 s ahead. The third is lost; the sixth comes 5 ms late, behind the eighth.
+    let mut received: Vec<_> = Vec::new();
+    for (i, (t, data)) in sent.iter().enumerate() {
+        let late = if i == 8 { 3 * MS + MS / 2 } else { 0 };
+        if i != 5 {
+            received.push((t + 7 * S + 25 * MS + late, data.clone()));
+        }
+    }
+    received.sort_by_key(|p| p.0);
+    let folder = std::env::temp_dir().join(format!("narrows-paths-ends-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let [a, b] = ["a", "b"].map(|n| folder.join(n).display().to_string());
+    std::fs::write(&a, pcap(101, 1, false, &sent, 96)).unwrap();
+    std::fs::write(&b, pcap(101, 1, false, &received, 96)).unwrap();
+    let both = ends::compare(&a, &b).unwrap();
+    let swapped = ends::compare(&b, &a).unwrap();
+    std::fs::write(&b, pcap(101, 1, false, &received[..3], 96)).unwrap();
+    let other = ends::compare(&a, &b).unwrap_err();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(
+        (both.sent, both.arrived, both.lost, both.unmatched),
+        (10, 9, 1, 0)
+    );
+    assert_eq!(both.reordered, 1);
+    assert_eq!(both.least_delay_ns, Some(7 * S + 25 * MS));
+    assert_eq!(both.delay_variation_p99_ns, Some(3 * MS + MS / 2));
+    // Eight steps, of which one to the late one and one from it.
+    assert_eq!(both.jitter_ns, Some(2 * (3 * MS + MS / 2) / 8));
+    assert_eq!((swapped.lost, swapped.unmatched), (0, 1));
+    assert!(
+        other.message.starts_with("none of the 10 data segments"),
+        "{other}"
+    );
+}

@@ -1,0 +1,169 @@
+"""What `narrows paths` prints: what became of each log, the connections, both ends, and all sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from narrows.cli import format as formats
+from narrows.cli.format import Format
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from narrows.paths.read import Outcome
+
+SHOWN = 20
+NS_PER_MS = 1e6
+
+
+def tell(outcome: Outcome) -> None:
+    """What became of one log, on stderr: stdout is for the connections."""
+    from narrows.cli.main import print_error
+
+    if outcome.error is not None:
+        print_error(outcome.error)
+        return
+    if outcome.skipped:
+        typer.echo(f"{outcome.log}: read before (--again reads it again)", err=True)
+        return
+    summary, counts = outcome.summary or {}, outcome.counts
+    typer.echo(
+        f"{outcome.log}: {counts['packets']} packets, {counts['tcp']} of TCP;"
+        f" {formats.counted(summary['connections'], 'connection')},"
+        f" {formats.counted(summary['sessions'], 'session')}"
+        f" ({summary['sessions_too_short']} too short)",
+        err=True,
+    )
+    if outcome.damage:
+        typer.echo(f"  damaged: {outcome.damage}", err=True)
+    for kind, what in (("not_tcp", "not used"), ("odd", "odd"), ("blocks", "other blocks")):
+        if counts[kind]:
+            listing = ", ".join(f"{name}: {count}" for name, count in counts[kind].items())
+            typer.echo(f"  {what}: {listing}", err=True)
+
+
+def connections(out: Path, names: Sequence[str], format: Format) -> None:
+    """The connections of these logs, those with most payload first."""
+    import polars as pl
+
+    from narrows.paths import tables
+
+    rows = (
+        tables.scan(out, "connections")
+        .filter(pl.col("log").is_in(names))
+        .sort("payload_bytes", "log", "connection", descending=[True, False, False])
+    )
+    count = rows.select(pl.len()).collect().item()
+    _show(rows.head(SHOWN if format is Format.table else count).collect().to_dicts(), count, format)
+
+
+def between(sender: str, receiver: str, format: Format) -> None:
+    """What happened between two ends, a row."""
+    from narrows.paths.ends import compare
+
+    row = asdict(compare(sender, receiver))
+    formats.show(formats.console(), format, list(row), [list(row.values())])
+
+
+def _show(rows: list[dict[str, Any]], count: int, format: Format) -> None:
+    """The connections with most payload, each with the truth when it is one of our runs."""
+    from narrows.paths.truth import of_capture
+
+    lines = []
+    for row in rows:
+        sender = row[row["sender"]]
+        truth = of_capture(Path(row["log"]), sender)
+        mbit = None if row["throughput_bps"] is None else row["throughput_bps"] / 1e6
+        name = f"{truth.run_id} {truth.capture}" if truth else row["log"]
+        line = [
+            name,
+            row["connection"],
+            row["vantage"],
+            _ms(row["base_rtt_ns"]),
+            _ms(truth.base_rtt_ns) if truth else None,
+            _ms(row["peak_queueing_delay_ns"]),
+            _ms(truth.peak_sojourn_ns) if truth else None,
+            _ms(truth.peak_sojourn_back_ns) if truth else None,
+            row["ack_aggregation"],
+            mbit,
+            row["retransmitted_segments"],
+            truth.drops if truth else None,
+            row["notes"],
+        ]
+        lines.append(line)
+    headings = [
+        *("log", "connection", "captured_at", "base_rtt_ms", "true_base_rtt_ms", "peak_queue_ms"),
+        *("true_peak_queue_ms", "true_peak_queue_of_acks_ms", "ack_mss", "throughput_mbit_s"),
+        *("retransmitted", "true_drops", "notes"),
+    ]
+    formats.show(formats.console(), format, headings, lines)
+    if len(rows) < count:
+        typer.echo(f"the {len(rows)} connections with most payload of {count}", err=True)
+
+
+def _ms(value_ns: int | None) -> float | None:
+    return None if value_ns is None else round(value_ns / NS_PER_MS, 6)
+
+
+def sessions(out: Path, metadata: Path | None, devices: Path | None, by: Sequence[str]) -> None:
+    """All sessions of the directory with what the CSV knows: proxies, busy hours, `judged.parquet`, and one
+    page with their distributions."""
+    from narrows.errors import UsageError, did_you_mean
+    from narrows.paths import metadata as known
+    from narrows.paths import page, tables
+
+    every = tables.load(out, "sessions")
+    if metadata is not None:
+        every = _judged(known.join(every, metadata), out, devices)
+    missing = [name for name in by if name not in every.columns]
+    if missing:
+        raise UsageError(
+            f"sessions have no column {missing[0]}", remedy=did_you_mean(missing[0], every.columns)
+        )
+    built = page.build(every, by or page.groups_of(every), out)
+    for each in built.missing:
+        typer.echo(f"  not drawn: {each.title}: {each.reason}", err=True)
+    typer.echo(f"page: {built.html}", err=True)
+
+
+def _judged(sessions: pl.DataFrame, out: Path, devices: Path | None) -> pl.DataFrame:
+    from narrows.paths import busy_hours, proxies
+
+    if {"device", "asn"} <= set(sessions.columns):
+        classes = proxies.DeviceClasses.from_csv(devices) if devices else None
+        sessions = proxies.judge(sessions, classes)
+        judged = sessions["proxied"].drop_nulls()
+        typer.echo(
+            f"proxies: {int(judged.sum())} of {formats.counted(len(judged), 'session')} that can be judged,"
+            f" of {len(sessions)}",
+            err=True,
+        )
+    else:
+        typer.echo("proxies: not judged; the metadata has no columns device and asn", err=True)
+    if set(busy_hours.NEEDED) <= set(sessions.columns):
+        tests = busy_hours.busy_hours(sessions)
+        pairs = {(test.country, test.network) for test in tests}
+        typer.echo(
+            f"busy hours: {formats.counted(len(pairs), 'pair')} of country and network with at least"
+            f" {busy_hours.LEAST_QUIET} sessions in the quiet window",
+            err=True,
+        )
+        for test in tests:
+            if test.significant:
+                holm = "" if test.significant_holm else ", not with Holm's correction"
+                typer.echo(
+                    f"  {test.country} {test.network}: busy hours add over {test.shift_ms} ms"
+                    f" (p {test.p:.2g}, effect {test.effect:.2f}{holm})",
+                    err=True,
+                )
+    else:
+        typer.echo("busy hours: not tested; the metadata lacks country, network or utc_offset_h", err=True)
+    file = out / "judged.parquet"
+    sessions.write_parquet(file)
+    typer.echo(f"sessions with metadata: {file}", err=True)
+    return sessions
