@@ -1,7 +1,7 @@
 """The frames that `narrows.open(DIR)` answers with: Polars', whose `to_pandas()` needs no other package.
 
-Polars' own wants PyArrow, which narrows does not need. What Polars makes of such a frame (`filter`, `join`) is
-a plain one: `narrows.to_pandas(frame)` takes that too.
+Polars' own wants PyArrow, which narrows does not need. What Polars makes of such a frame (`filter`, `join`)
+is a plain one: `narrows.to_pandas(frame)` takes that too.
 """
 
 from __future__ import annotations
