@@ -363,3 +363,35 @@ def test_a_live_pages_figures_are_null_without_a_video() -> None:
         assert (found["live_bytes"], found["live_http3_share"]) == (1000, 0.25)
         assert found.get("live_video_height") == (720 if shown else None)
         assert found.get("live_video_stalls") == (1 if shown else None)
+
+
+def test_over_quic_the_server_is_ours_its_cca_its_own_and_the_browser_trusts_it(tmp_path: Path) -> None:
+    text = (
+        LINK
+        + 'a = video(http="3", cca="bbr", stop="9 s")\nb = download(http="3", client="browser", host=2, stop="9 s")'
+    )
+    plan = lab.plan(tmp_path, text)
+    made = commands(plan)
+    for name, cca in (("a", "bbr"), ("b", "cubic")):
+        server = made[f"{name}-server"].argv
+        assert server[:2] == ("@agent", "h3-server")
+        assert server[server.index("--cca") + 1] == cca
+        trusted = made[name].argv[made[name].argv.index("--trust") + 1]
+        assert trusted == server[server.index("--write-cert") + 1]
+        assert {end.protocol for end in made[name].endpoints} == {"udp"}
+    assert plan.sysctls == ()
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        ('download(http="3", stop="9 s")', "HTTP/3 is the browser's"),
+        ('download(http="3", client="browser", connections=2, chunk="1 MB", stop="9 s")', "one connection"),
+        ('download(http="3", client="browser", server_rate="5 Mbit/s", stop="9 s")', "one connection"),
+        ('video(http="3", player="shaka", flows=4, stop="9 s")', "one connection"),
+        ('video(http="3", cca="westwood", stop="9 s")', "no westwood"),
+    ],
+)
+def test_what_quic_cannot_is_refused(tmp_path: Path, item: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        lab.plan(tmp_path, LINK + f"a = {item}")

@@ -62,8 +62,12 @@ def register(app: typer.Typer) -> None:
             console.print(f"warning    {warning}: check before trusting the result")
         if tc and manifest["engine"] != layout.IMPORTED:
             _commands(console, path)
-        metrics = results.metrics(run_id=run_id)
+        is_failed = manifest["status"] != "ok"
+        metrics = (results.failed() if is_failed else results).metrics(run_id=run_id)
         if metrics.height:
+            if is_failed:
+                console.print()
+                console.print("What was measured until it failed; it counts nowhere:")
             console.print()
             columns = ["source", "direction", "name", "value", "unit"]
             rows = metrics.select(columns).sort("source", "direction", "name").rows()

@@ -327,6 +327,8 @@ def fault(ended: process.Ended, directory: Path, limits: Limits) -> RunFault | N
         if ended.last_t_ns is None
         else f"at t = {ended.last_t_ns / 1e9:.3f} s"
     )
+    if ended.last_note:
+        at += f", while these ran: {ended.last_note}"
     if ended.reason == "stopped":
         return RunFault("stopped", "interrupted")
     if ended.reason == "wall":

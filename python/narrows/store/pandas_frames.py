@@ -28,6 +28,10 @@ class PandasResults:
         """One row per run, failed ones too, with a column per key axis."""
         return to_pandas(self.results.runs())
 
+    def failed(self) -> PandasResults:
+        """What was measured in failed runs."""
+        return PandasResults(self.results.failed())
+
     def metrics(self, **equals: str) -> pandas.DataFrame:
         """Figures."""
         return to_pandas(self.results.metrics(**equals))
