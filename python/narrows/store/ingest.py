@@ -202,7 +202,7 @@ def _tables(
     for name, table in tables.items():
         schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
         rows[name] = table.height
-    warnings += host_limits.warnings(tables["samples"], plan)
+    warnings += host_limits.warnings(pl.scan_parquet(directory / "samples.parquet", glob=False), plan)
     return rows, packets, parsed.warnings + warnings
 
 
