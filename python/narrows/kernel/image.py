@@ -26,6 +26,8 @@ FRAGMENT = KERNEL_DIR / "narrows.config"
 SOURCES = KERNEL_DIR / "src"
 PATCHES = KERNEL_DIR / "patches"
 TRAINING = KERNEL_DIR / "training"
+ANOTHER = "another cache: NARROWS_CACHE=DIR"
+"""A remedy."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,8 @@ def load(directory: Path) -> KernelImage:
     """The kernel that was built into `directory`."""
     try:
         info = json.loads((directory / "info.json").read_text())
+    except PermissionError as error:
+        raise unreadable(directory) from error
     except (OSError, ValueError) as error:
         raise KernelError(
             f"no whole kernel build in {directory}: {error}", remedy="narrows kernel build"
@@ -111,8 +115,32 @@ def load(directory: Path) -> KernelImage:
 
 def built(recipe_id: str) -> list[KernelImage]:
     """Whole builds of this recipe in the cache, newest first."""
-    found = (cache_dir() / "kernel").glob(f"{recipe_id}-*/info.json")
-    return [load(p.parent) for p in sorted(found, key=lambda p: p.stat().st_mtime, reverse=True)]
+    return [image for image in whole_builds() if image.directory.name.startswith(f"{recipe_id}-")]
+
+
+def whole_builds() -> list[KernelImage]:
+    """All whole builds in the cache, newest first."""
+    root = cache_dir() / "kernel"
+    try:
+        names = [entry.name for entry in os.scandir(root) if not entry.name.startswith(".")]
+        infos = [root / name / "info.json" for name in names]
+        made = {file: file.stat().st_mtime for file in infos if file.is_file()}
+    except FileNotFoundError:
+        return []
+    except NotADirectoryError as error:
+        raise KernelError("the cache of kernels is no directory", where=str(root), remedy=ANOTHER) from error
+    except PermissionError as error:
+        raise unreadable(Path(error.filename or root)) from error
+    return [load(file.parent) for file in sorted(made, key=lambda file: made[file], reverse=True)]
+
+
+def unreadable(path: Path) -> KernelError:
+    """A cache that belongs to somebody who shares it with nobody."""
+    return KernelError(
+        "the kernel in the cache cannot be read",
+        where=str(path),
+        remedy=f"its owner shares it with chmod -R a+rX {cache_dir()}; or {ANOTHER}",
+    )
 
 
 def find() -> KernelImage:

@@ -22,6 +22,7 @@ from narrows.errors import NarrowsError
 from narrows.plan.model import Plan
 from narrows.store import (
     agent_result,
+    cca_shares,
     conservation,
     flow_tap,
     flow_tap_tables,
@@ -177,7 +178,7 @@ def _tables(
         derived = tap_tables.derive(run_id, plan, data, result.epoch_monotonic_ns, result.end_ns, spans)
         flows, sojourn, packets = derived.flows, derived.sojourn, derived.packets
         samples.append(derived.samples)
-        metrics.append(derived.metrics)
+        metrics += [derived.metrics, cca_shares.figures(run_id, plan, spans, derived.samples)]
         rows["queue"] = queue_table.write(
             directory / "queue.parquet", run_id, plan.hops, data.packets, result.epoch_monotonic_ns
         )
