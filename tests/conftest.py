@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from narrows.engine import cores
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """One worker, one core: guests are pinned, and two on one core would take turns while another idles."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker.startswith("gw"):
-        usable = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {usable[int(worker[2:]) % len(usable)]})
+        os.sched_setaffinity(0, cores.choose(sorted(os.sched_getaffinity(0)), 1))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -42,7 +42,7 @@ def test_every_claim_without_runs_is_not_measured_and_names_an_experiment_that_e
         *(f"T{n}" for n in range(1, 9)),
         *(f"L{n}" for n in (*range(1, 15), 16, 17, 18)),
         *(f"C{n}" for n in range(1, 6)),
-        *(f"N{n}" for n in range(1, 7)),
+        *(f"N{n}" for n in range(1, 12)),
         *(f"T{n}" for n in range(9, 24)),
     ]
     assert {v.verdict for v in verdicts} == {"not measured"}

@@ -171,15 +171,15 @@ def test_core_scale_fits_in_less_than_four_gigabytes(tmp_path: Path) -> None:
         (
             'link = Dumbbell(rate="10 Gbit/s", queue=bfifo(limit="5 GB"))\n'
             'machine(memory="64 GiB")\nx = bulk(flows=1000, duration="1 s")',
-            "the limit of bfifo .down. is 5000000000; a qdisc takes at most 4294967295",
+            "bfifo: limit: tc takes no 5 GB",
         ),
         (
             'link = Link(rate="10 Gbit/s", queue_up=cake(memlimit="5 GB"))\nx = bulk(duration="1 s")',
-            "the memory limit of cake .up. is 5000000000; a qdisc takes at most 4294967295",
+            "cake: memlimit: tc takes no 5 GB",
         ),
         (
             'link = Link(rate="10 Gbit/s", queue=fq_codel(memory_limit="4 GiB"))\nx = bulk(duration="1 s")',
-            "the memory limit of fq_codel .down. is 4294967296; a qdisc takes at most 4294967295",
+            "fq_codel: memory_limit: tc takes no 4 GiB",
         ),
         (
             'link = Dumbbell(rate="10 Gbit/s")\nx = bulk(flows=30_000, duration="1 s")',
@@ -196,7 +196,7 @@ def test_what_cannot_fit_is_refused_before_it_starts_with_the_number(
 ) -> None:
     with pytest.raises(NarrowsError, match=words) as caught:
         plans_of(tmp_path, lines)
-    assert isinstance(caught.value, PlanError)
+    assert isinstance(caught.value, (PlanError, SpecError))
     assert caught.value.remedy
 
 

@@ -244,6 +244,12 @@ def test_a_hung_guest_is_told_with_its_virtual_time(tmp_path: Path) -> None:
     assert "60 s" in found.line()
 
 
+def test_a_watchdog_names_the_items_that_ran(tmp_path: Path) -> None:
+    found = fault(ended_with((), reason="wall", last_t_ns=1_500_000_000, last_note="t probe"), tmp_path, LONG)
+    assert found is not None
+    assert "at t = 1.500 s, while these ran: t probe" in found.line()
+
+
 def test_a_guest_with_a_result_is_the_stores_to_judge(tmp_path: Path) -> None:
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "result.json").write_text(json.dumps({}))

@@ -1,217 +1,173 @@
-"""Flent's data files: what we write Flent 2.3 loads with the same numbers, what it writes we read, and each
-way a file can be wrong gives one clear error."""
+"""A run as a file of Flent's, held against Flent 2.3 itself: it loads the same numbers, each plot that it
+offers for the test has data, and its summary says what `narrows query` says."""
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import flent.resultset
-import polars as pl
 import pytest
-from store_fakes import plan_dict
+from made_up_flent import RUN, Made, plots, store
 
 from narrows.errors import StoreError
 from narrows.flent import file as flent_file
 from narrows.flent.export import export
-from narrows.flent.import_ import import_file
-from narrows.store import results, schema
+from narrows.store.results import Results
 
-RUN = "0123456789abcdef"
-MS = 1_000_000
-DATA, ACKS = "tcp 10.0.2.1:40000>10.0.0.1:5001", "tcp 10.0.0.1:5001>10.0.2.1:40000"
-
-
-def stored(out: Path) -> results.Results:
-    """One run: a flow down whose rate is 8 Mbit/s in its first second and 4 in its second; a UDP probe of
-    20 ms RTT, every tenth packet lost; both at the tapped bottleneck."""
-    directory = out / RUN
-    directory.mkdir(parents=True)
-    plan = plan_dict(wall_clock_ns=1_767_225_600_000_000_000, epoch_monotonic_ns=3_000_000_000)
-    (directory / "plan.json").write_text(json.dumps(plan))
-    manifest = {
-        "run_id": RUN, "status": "ok", "experiment": "made_up", "question": "Is it?", "key": {"seed": "0"},
-    }  # fmt: skip
-    (directory / "manifest.json").write_text(json.dumps(manifest))
-    bins = pl.DataFrame(
-        {"t_ns": [10 * MS * n for n in range(200)], "value": [8e6 if n < 100 else 4e6 for n in range(200)]}
-    )
-    probes = pl.DataFrame(
-        {
-            "t_ns": [20 * MS * n for n in range(100)],
-            "value": [None if n % 10 == 9 else 20e6 for n in range(100)],
-        },
-        schema={"t_ns": pl.Int64(), "value": pl.Float64()},
-    )
-    rate = {"run_id": RUN, "source": "bottleneck", "direction": "down", "series": "throughput_10ms"}
-    tables = {
-        "samples": [
-            schema.conform(bins, "samples", rate | {"flow": DATA, "unit": "bit/s"}),
-            schema.conform(
-                probes, "samples", {"run_id": RUN, "source": "probe", "series": "rtt", "unit": "ns"}
-            ),
-        ],
-        "flows": [
-            schema.conform(
-                pl.DataFrame(
-                    {
-                        "flow": [1], "src": [src], "sport": [sport], "dst": [dst], "dport": [dport],
-                        "first_ns": [0], "departed_bytes": [size],
-                    }
-                ),
-                "flows",
-                {"run_id": RUN, "hop": "bottleneck", "direction": way, "protocol": "tcp", "item": "flow",
-                 "label": label},
-            )
-            for way, label, src, sport, dst, dport, size in (
-                ("down", DATA, "10.0.2.1", 40000, "10.0.0.1", 5001, 1_500_000),
-                ("up", ACKS, "10.0.0.1", 5001, "10.0.2.1", 40000, 30_000),
-            )
-        ],
-    }  # fmt: skip
-    for table in schema.TABLES:
-        schema.write(schema.concat(tables.get(table, []), table), directory / f"{table}.parquet")
-    return results.open(out)
+PROBES = """
+ping = icmp_echo(interval="200 ms", duration="{0} s")
+udp = udp_probe(interval="200 ms", duration="{0} s")
+"""
+FLOW = 'flow = bulk(direction="{}", duration="1 s")\n'
 
 
-@pytest.fixture
-def written(tmp_path: Path) -> Path:
-    path = tmp_path / "run.flent.gz"
-    flent_file.write(export(stored(tmp_path / "results"), RUN), path)
+def written(results: Results, path: Path) -> Path:
+    flent_file.write(export(results, RUN), path)
     return path
 
 
-def test_flent_loads_our_file_with_the_same_numbers(written: Path) -> None:
-    loaded = flent.resultset.load(str(written))
-    assert loaded.meta("NAME") == "tcp_ndown"
-    assert loaded.meta("TITLE") == "made_up seed=0"
-    # 2 s in steps of 200 ms: the last probe was sent at 1.98 s, the last bin begins at 1.99 s
-    assert loaded.x_values == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8]
-    assert loaded.series("TCP download::1") == [8.0] * 5 + [4.0] * 5
-    assert loaded.series("TCP download sum") == [8.0] * 5 + [4.0] * 5
-    assert loaded.series("Ping (ms) UDP BE") == [20.0] * 10
-    raw = list(loaded.raw_series("Ping (ms) UDP BE"))
-    assert len(raw) == 90  # lost ones have no value
-    assert raw[0] == (pytest.approx(0, abs=1e-6), 20.0)
-    assert raw[-1][0] == pytest.approx(1.96, abs=1e-6)
-    assert not [name for name in loaded.series_names if "upload" in name]
+def summary(path: Path) -> dict[str, float]:
+    """Means by series, as Flent's command line prints them."""
+    program = Path(sys.executable).with_name("flent")
+    made = subprocess.run([program, "-i", path], capture_output=True, text=True, cwd=path.parent)
+    assert made.returncode == 0, made.stderr
+    rows = re.findall(r"^ (\S.*?) +: +([\d.]+)", made.stdout, re.M)
+    assert rows
+    return {name: float(mean) for name, mean in rows}
 
 
-def test_flents_own_program_shows_our_file(written: Path, tmp_path: Path) -> None:
-    """Its command line, which formats and plots with what its GUI does."""
-    program, picture = Path(sys.executable).with_name("flent"), tmp_path / "totals.png"
-
-    def flent_says(*options: str) -> str:
-        command = [program, "-i", written, *options]
-        made = subprocess.run(
-            command, cwd=tmp_path, env={**os.environ, "MPLBACKEND": "Agg"}, capture_output=True, text=True
-        )
-        assert made.returncode == 0, made.stderr
-        return made.stdout
-
-    # half of the time 8, half of it 4 Mbit/s
-    said = flent_says("-f", "stats")
-    assert re.search(r"TCP download::1:(\n .*)* Mean: +6\.0+ Mbits/s", said), said
-    flent_says("-f", "plot", "-p", "totals", "-o", str(picture))
-    assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_flents_own_file_is_read_with_the_same_numbers(written: Path, tmp_path: Path) -> None:
-    theirs = tmp_path / "theirs.flent.gz"
-    flent.resultset.load(str(written)).dump_file(str(theirs))
-    out = tmp_path / "imported"
-    run_id = import_file(theirs, out)
-    read = results.open(out)
-    assert read.run_ids == [run_id]
-    rtt = read.samples(source="Ping (ms) UDP BE")
-    assert set(rtt["series"].cast(pl.String)) == {"rtt"}
-    assert rtt["value"].to_list() == [20e6] * 90
-    assert rtt["t_ns"][-1] == pytest.approx(1.96e9, abs=1000)
-    rate = read.samples(source="TCP download::1", direction="down")
-    assert rate.height == 200
-    assert rate["value"].sum() == pytest.approx(100 * 8e6 + 100 * 4e6)
-    row = read.runs().to_dicts()[0]
-    assert (row["engine"], row["experiment"], row["rate_down_bps"]) == ("flent", "tcp_ndown", None)
-    # once more: the same run, nothing twice
-    assert import_file(theirs, out) == run_id
-    assert results.open(out).run_ids == [run_id]
+def test_a_flow_stands_where_flent_cuts_and_has_its_rate(tmp_path: Path) -> None:
+    """A load from 1.1 to 3.1 s, 8 Mbit/s: T0 is 5 s before it, LENGTH 2, and Flent's cut of 5 s at both ends
+    leaves the ten steps of the load, each at its end."""
+    results = store(tmp_path / "r", FLOW.format("down"), [Made("down", 1100, 3100, 8e6)])
+    loaded = flent.resultset.load(str(written(results, tmp_path / "x.flent.gz")))
+    assert (loaded.meta("NAME"), loaded.meta("TITLE")) == ("tcp_ndown", "made_up seed=0")
+    assert (loaded.meta("LENGTH"), loaded.meta("TOTAL_LENGTH")) == (2, 12)
+    there = [
+        (x, y)
+        for x, y in zip(loaded.x_values, loaded.series("TCP download::1"), strict=True)
+        if y is not None
+    ]
+    assert [x for x, _ in there] == pytest.approx([5.2 + 0.2 * n for n in range(10)])
+    assert [y for _, y in there] == pytest.approx([8.0] * 10)
+    raw = [row for row in loaded.raw_values["TCP download::1"] if "val" in row]
+    assert [row["dur"] for row in raw] == [0.2] * 10
+    assert raw[0]["t"] - loaded.t0 == pytest.approx(5.2, abs=1e-5)
 
 
-def content(path: Path) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
-    return value
+def test_a_step_is_weighed_by_its_time(tmp_path: Path) -> None:
+    """The second flow begins at 0.25 s, in the middle of a step of the first one's: its first value is 3/4 of
+    its rate (0.15 of 0.2 s), its last at 0.9 s one half, and all steps together are its bytes."""
+    made = [Made("down", 0, 1000, 4e6), Made("down", 250, 900, 8e6)]
+    exported = export(store(tmp_path, FLOW.format("down"), made), RUN)
+    second = [value for value in exported.results["TCP download::2"] if value is not None]
+    assert second == pytest.approx([6.0, 8.0, 8.0, 4.0])
+    assert sum(second) * 0.2e6 / 8 == pytest.approx(650 * 8e6 / 8000)
 
 
-def test_a_file_cut_anywhere_is_called_truncated(written: Path, tmp_path: Path) -> None:
-    whole = written.read_bytes()
-    for size in (3, 10, 20, len(whole) // 2, len(whole) - 9, len(whole) - 1):
-        cut = tmp_path / "cut.flent.gz"
-        cut.write_bytes(whole[:size])
-        with pytest.raises(StoreError, match=r"cut\.flent\.gz: the file is truncated"):
-            import_file(cut, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+def test_averages_are_over_the_flows_that_are_there(tmp_path: Path) -> None:
+    """One flow of 6 Mbit/s after another of 2: the average is never 4, the sum never 8."""
+    made = [Made("down", 0, 1000, 2e6), Made("down", 1000, 2000, 6e6)]
+    exported = export(store(tmp_path, FLOW.format("down"), made), RUN)
+    for series in ("TCP download avg", "TCP download sum"):
+        assert [v for v in exported.results[series] if v is not None] == pytest.approx([2.0] * 5 + [6.0] * 5)
+    assert {v for v in exported.results["TCP download fairness"] if v is not None} == {1.0}
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("text", "made", "test"),
     [
-        ({"version": 5}, "format version 5 of Flent, not 4"),
-        ({"version": 3}, "format version 3 of Flent, not 4"),
-        ({"version": None}, "format version None of Flent"),
-        ({"metadata": {}}, "name no test"),
-        ({"x_values": [0.0, 0.2]}, "has 10 values for 2 times"),
-        ({"x_values": "no"}, "x_values is no list"),
-        ({"x_values": [None] * 10}, "an entry of x_values is no number"),
-        ({"results": []}, "results or raw_values are missing"),
-        ({"raw_values": {"a": 1}}, "a is no list"),
+        (PROBES.format(3), [], "ping"),
+        (FLOW.format("down") + PROBES.format(13), [Made("down", 5000, 8000, 4e6)] * 2, "tcp_ndown"),
+        (FLOW.format("up") + PROBES.format(13), [Made("up", 5000, 8000, 4e6)] * 2, "tcp_nup"),
+        (
+            FLOW.format("down") + PROBES.format(13),
+            [Made("down", 5000, 8000, 4e6), Made("up", 5000, 8000, 2e6), Made("up", 5000, 8000, 2e6)],
+            "rrul_be_nflows",
+        ),
+        (
+            'test = rrul(duration="3 s", start_jitter="0 s")\n',
+            [Made(way, 5000, 8000, 1e6, 5001 + n) for n in range(4) for way in ("down", "up")],
+            "rrul",
+        ),
+        (
+            'test = rrul_be(duration="3 s", start_jitter="0 s")\n',
+            [Made(way, 5000, 8000, 1e6) for _ in range(4) for way in ("down", "up")],
+            "rrul_be",
+        ),
     ],
 )
-def test_a_file_of_another_version_or_shape_says_so(
-    written: Path, tmp_path: Path, change: dict[str, Any], said: str
+def test_every_plot_of_flents_test_has_data_and_its_summary_is_ours(
+    tmp_path: Path, text: str, made: list[Made], test: str
 ) -> None:
-    other = tmp_path / "other.flent.gz"
-    other.write_bytes(gzip.compress(json.dumps(content(written) | change).encode()))
-    with pytest.raises(StoreError, match=said):
-        import_file(other, tmp_path / "out")
+    results = store(tmp_path / "r", text, made)
+    path = written(results, tmp_path / f"{test}.flent.gz")
+    assert flent.resultset.load(str(path)).meta("NAME") == test
+    drawn = plots(path)
+    assert drawn
+    # without a flow there is no socket that could say anything: Flent offers these plots for every test
+    assert [name for name, n in drawn.items() if not n and (made or not name.startswith("tcp_"))] == []
+    said = summary(path)
+    # each probe's mean and each flow's rate, as a question to the run answers them
+    frame = results.sql(
+        "select source, avg(value) / 1e6 mean from samples where series = 'rtt' group by source"
+    )
+    probes = [name for name in said if name.startswith("Ping") and not name.endswith("avg")]
+    assert len(probes) == frame.height > 0
+    assert [said[name] for name in probes] == pytest.approx([20.0] * len(probes))
+    assert frame["mean"].to_list() == pytest.approx([20.0] * len(probes))
+    for way, word in (("down", "download"), ("up", "upload")):
+        socket = {"down": "tcp-client", "up": "tcp-server"}[way]
+        rows = results.sql(
+            "select flow, max(value) * 8e-6 / ((max(t_ns) - min(t_ns)) / 1e9) mbps from samples "
+            f"where series = 'tcp_info.bytes_received' and source = '{socket}' group by flow"
+        )
+        flows = [
+            mean for name, mean in said.items()
+            if name.startswith(f"TCP {word}") and not re.search(r"avg|sum|fairness|tcp_", name)
+        ]  # fmt: skip
+        assert sorted(flows) == pytest.approx(sorted(rows["mbps"].to_list()))
+        if flows:
+            assert said[f"TCP {word} sum"] == pytest.approx(sum(rows["mbps"]), rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (b"", "the file is empty"),
-        (b"hello", "not JSON"),
-        (b"\x1f\x8b rubbish", "damaged"),
-        (b"[1, 2]", "no metadata and x_values"),
-        (b'{"start": {}, "intervals": [], "end": {}}', "a report of iperf3"),
-        (b"\xff\xfe\x00", "not JSON"),
-        (b"[" * 100_000, "not JSON"),
-    ],
-)
-def test_a_file_that_is_not_flents_says_so(tmp_path: Path, data: bytes, said: str) -> None:
-    path = tmp_path / "x.flent.gz"
-    path.write_bytes(data)
-    with pytest.raises(StoreError, match=said):
-        import_file(path, tmp_path / "out")
+def test_without_a_tap_sockets_say_the_rate_and_without_sockets_the_tap(tmp_path: Path) -> None:
+    flow = [Made("up", 0, 1000, 4e6)]
+    untapped = export(store(tmp_path / "a", FLOW.format("up"), flow, tapped=False), RUN)
+    unsampled = export(store(tmp_path / "b", FLOW.format("up"), flow, sampled=False), RUN)
+    for made, mbps, said in (
+        (untapped, 4.0, "payload that had arrived"),
+        (unsampled, 4.2, "Ethernet header"),
+    ):
+        values = [v for v in made.results["TCP upload::1"] if v is not None]
+        assert values == pytest.approx([mbps] * 5)
+        assert said in made.metadata["NARROWS"]["rates"]
+        assert any(said in note for note in made.notes)
 
 
-def test_what_is_no_number_is_no_value(written: Path, tmp_path: Path) -> None:
-    changed = content(written)
-    changed["results"] = {"TCP download::1": [float("nan"), None, "x", True, *[1.0] * 6]}
-    changed["raw_values"] = {}
-    path = tmp_path / "odd.flent.gz"
-    path.write_bytes(gzip.compress(json.dumps(changed).encode()))
-    values = flent_file.read(path).results["TCP download::1"]
-    assert values == [None, None, None, None, *[1.0] * 6]
+def test_a_probe_that_the_run_does_not_have_is_named(tmp_path: Path) -> None:
+    made = export(store(tmp_path, FLOW.format("down"), [Made("down", 0, 1000, 4e6)]), RUN)
+    assert any("no probe 'Ping (ms) ICMP'" in note for note in made.notes)
+
+
+def test_a_run_with_neither_flow_nor_probe_says_what_it_lacks(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no TCP flow that a tap or sample"):
+        export(store(tmp_path, FLOW.format("down"), []), RUN)
+
+
+def test_lost_probes_have_no_value_and_are_there(tmp_path: Path) -> None:
+    made = export(store(tmp_path, PROBES.format(4), [], lost=4), RUN)
+    rows = made.raw["Ping (ms) ICMP"]
+    assert (len(rows), sum("val" in row for row in rows), sum(row.get("lost", False) for row in rows)) == (
+        20, 15, 5,
+    )  # fmt: skip
 
 
 def test_a_failed_run_is_not_exported(tmp_path: Path) -> None:
-    store = stored(tmp_path)
-    store.manifest(RUN)["status"] = "failed"
+    results = store(tmp_path, PROBES.format(1), [])
+    results.manifest(RUN)["status"] = "failed"
     with pytest.raises(StoreError, match="this run failed"):
-        export(store, RUN)
+        export(results, RUN)

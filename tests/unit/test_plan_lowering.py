@@ -146,7 +146,9 @@ def test_every_interface_has_a_fixed_address_and_a_permanent_neighbour(tmp_path:
 
 def test_offloads_are_off_and_ipv6_is_gone_before_any_interface_exists(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, 'link = Link(rate="50 Mbit/s", offloads={"gro": True})', FLOW)
-    assert commands(plan, "router", "ethtool") == [f"-K eth{n} tso off gso off gro on" for n in (0, 1)]
+    assert commands(plan, "router", "ethtool") == [
+        f"-K eth{n} tso off gso off gro on tx-udp-segmentation off" for n in (0, 1)
+    ]
     tools = [(s.tool, s.args) for s in plan.setup]
     first_link = next(n for n, (tool, args) in enumerate(tools) if tool == "ip" and args[0] == "link")
     off = [n for n, (_, args) in enumerate(tools) if "net.ipv6.conf.all.disable_ipv6=1" in args]

@@ -95,3 +95,42 @@ def test_a_test_that_failed_says_why() -> None:
 def test_what_is_not_the_clients_is_one_clear_error(text: str, part: str) -> None:
     with pytest.raises(StoreError, match=part):
         rpm.parse(text, "test", epoch_ns=0)
+
+
+def dead(moved: list[int], **figures: Any) -> tuple[dict[str, float], list[str]]:
+    """A download whose intervals carried so many bytes; the mean of the last four is what the client says."""
+    means = [sum(moved[max(0, i - 3) : i + 1]) * 8 / 4 for i in range(len(moved))]
+    text = [
+        line("interval", test="download", end_ns=T + i, connections=1, download_bytes=size, goodput_bps=mean)
+        for i, (size, mean) in enumerate(zip(moved, means, strict=True))
+    ]
+    summary = FIGURES | {"goodput_bps": means[-1], "goodput_confidence": "high"} | figures
+    parsed = rpm.parse(
+        "\n".join([*text, line("summary", tests={"download": summary})]), "t", epoch_ns=EPOCH_NS
+    )
+    return {m.name: m.value for m in parsed.metrics}, parsed.warnings
+
+
+def test_a_goodput_of_nothing_is_none_and_the_warning_says_what_it_was_before() -> None:
+    figures, (warning,) = dead([1_000_000] * 6 + [0] * 4, rpm=None, responsiveness_confidence="medium")
+    assert "rpm_goodput_bps" not in figures
+    assert figures["rpm_goodput_confidence"] == 0
+    assert figures["rpm_responsiveness_confidence"] == 0
+    assert "rpm" not in figures
+    assert "its goodput of 0 Mbit/s with high confidence is no rate of the path" in warning
+    # 1 MB an interval of 1 s is 8 Mbit/s.
+    assert "while data still came it said 8 Mbit/s" in warning
+
+
+def test_a_goodput_over_a_gap_is_of_low_confidence() -> None:
+    figures, (warning,) = dead([1_000_000] * 6 + [0, 0], rpm=3000.0)
+    assert figures["rpm_goodput_bps"] == 4e6
+    assert figures["rpm_goodput_confidence"] == 0
+    assert figures["rpm"] == 3000
+    assert "nothing arrived in 2 of its last 4 intervals: its goodput of 4 Mbit/s" in warning
+
+
+def test_a_goodput_of_whole_intervals_keeps_its_confidence() -> None:
+    figures, warnings = dead([0, 0] + [1_000_000] * 6, rpm=3000.0)
+    assert figures["rpm_goodput_confidence"] == 2
+    assert warnings == []

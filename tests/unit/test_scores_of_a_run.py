@@ -37,8 +37,9 @@ def departures(way: str, rows: pl.DataFrame) -> dict[str, tuple[Any, Any]]:
     return {way: (rows["t_ns"].to_numpy(), rows["bytes"].to_numpy())}
 
 
-def made_up_score() -> pl.DataFrame:
-    """10 s of a download at half the link beside a probe and a cross flow of a quarter of it."""
+def made_up_score(*, answered: int = 800, unanswered: tuple[str, ...] = ()) -> pl.DataFrame:
+    """10 s of a download at half the link beside a probe and a cross flow of a quarter of it; so many of
+    the 800 probes come back."""
     plan = {
         "link": LINK_FIELDS,
         "traffic": [
@@ -75,11 +76,12 @@ def made_up_score() -> pl.DataFrame:
         {
             "source": "probe", "series": "rtt", "direction": None, "flow": None,
             "t_ns": [n * 20_000_000 for n in range(800)],
-            "value": [(20.0 if n < 250 else 25.5) * 1e6 for n in range(800)], "unit": "ns",
+            "value": [(20.0 if n < 250 else 25.5) * 1e6 if n < answered else None for n in range(800)],
+            "unit": "ns",
         },
         schema_overrides={"direction": pl.String, "flow": pl.String},
     )  # fmt: skip
-    return score("r", whole(plan), samples, queue, flows, "test")
+    return score("r", whole(plan), samples, queue, flows, "test", unanswered)
 
 
 def one(frame: pl.DataFrame, **equals: str) -> float:
@@ -163,3 +165,18 @@ def test_packets_are_parted_by_hop_direction_and_party_in_order_of_time() -> Non
     assert found["a", "down", "test"].tcp.tolist() == [True, True]
     assert found["a", "down", "nobody's"].flow.tolist() == [2, -1]
     assert found["b", "up", "nobody's"].t_ns.tolist() == [9]
+
+
+def test_a_probe_that_is_still_on_its_way_is_not_lost() -> None:
+    # The load runs from 5 to 15 s, in which 500 probes are sent; 50 of them do not come back.
+    lost = made_up_score(answered=700)
+    chosen = {"source": "probe", "series": "rtt", "metric": "loss_ratio"}
+    assert one(lost, **chosen) == pytest.approx(50 / 500, abs=0.002)
+    open_ = made_up_score(answered=700, unanswered=("probe",))
+    mine = open_.filter((pl.col("source") == "probe") & (pl.col("series") == "rtt"))
+    assert "loss_ratio" not in mine["metric"].to_list()
+    counted = mine.filter(pl.col("version").str.contains("or lost"))
+    assert counted.height == 0
+    # What came back is scored as before.
+    p50 = chosen | {"metric": "latency_p50"}
+    assert one(open_, **p50) == one(lost, **p50) == 25.5

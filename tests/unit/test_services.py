@@ -14,6 +14,7 @@ from narrows.plan.model import Command, Plan
 from narrows.store.parsers.common import Parsed
 from narrows.tools.call import parse as call
 from narrows.tools.download import parse as download
+from narrows.tools.live import parse as live
 from narrows.tools.page import parse as page
 from narrows.tools.services.parse import Told, told
 from narrows.tools.video import parse as video
@@ -311,3 +312,84 @@ def test_content_that_cannot_be_made_is_one_error_and_leaves_nothing(
     made = json.loads((tmp_path / "content" / whole.id / "content.json").read_text())
     assert made["files"]["x"]["bytes"] == 5
     assert made["programs"]["truncate"].startswith("truncate (GNU coreutils)")
+
+
+LIVE = 'a = live("https://www.example.org/", recipe=["wait 2 s", "wait #go", "play"], stop="9 s")'
+
+
+def test_a_live_page_makes_a_way_out_of_the_path_and_a_guest_refuses_it(tmp_path: Path) -> None:
+    plan = lab.plan(tmp_path, LINK + LIVE)
+    assert plan.uplink is not None
+    assert plan.uplink.node == "path"
+    assert ("path", "nft") in {(step.node, step.tool) for step in plan.setup}
+    made = commands(plan)["a"]
+    assert json.loads(made.argv[made.argv.index("--recipe") + 1]) == ["pause 2000", "wait #go", "play"]
+    assert "uplink" not in lab.plan(tmp_path / "other", LINK + 'b = download(stop="9 s")').to_dict()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ('"ftp://example.org"', "no address of a page"),
+        ('"https://example.org", recipe=["hover #a"]', "no step of a recipe"),
+        ('"https://example.org", recipe=["click"]', "says too little"),
+        ('"https://example.org", recipe="play"', "is no recipe"),
+        ('"https://example.org", addresses="192.0.2.1"', "not a mapping"),
+    ],
+)
+def test_a_live_page_that_makes_no_sense_is_refused(tmp_path: Path, options: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        lab.plan(tmp_path, LINK + f'a = live({options}, stop="9 s")')
+
+
+def test_a_live_pages_way_out_does_not_follow_a_path_that_changes(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="the path changes"):
+        lab.plan(tmp_path, LINK + 'link.at("3 s", base_rtt="90 ms")\n' + LIVE)
+
+
+def test_a_live_pages_figures_are_null_without_a_video() -> None:
+    video_ = {"height": 720, "played_s": 3.0, "frames": 90, "dropped": 1, "buffer_s": 9.0, "stalls": 1,
+              "stalled_ms": 40.0}  # fmt: skip
+    for shown in (None, video_):
+        parsed = live.parse(
+            said(
+                {"kind": "loaded", "after_ms": 120, "url": "https://www.example.org/"},
+                {"kind": "state", "bytes": 1000, "http3_bytes": 250, "video": shown},
+                {"kind": "end", "browser": "x", "processes_gone": []},
+            ),
+            "a",
+        )
+        found = figures(parsed)
+        assert (found["live_bytes"], found["live_http3_share"]) == (1000, 0.25)
+        assert found.get("live_video_height") == (720 if shown else None)
+        assert found.get("live_video_stalls") == (1 if shown else None)
+
+
+def test_over_quic_the_server_is_ours_its_cca_its_own_and_the_browser_trusts_it(tmp_path: Path) -> None:
+    second = 'b = download(http="3", client="browser", host=2, stop="9 s")'
+    text = LINK + 'a = video(http="3", cca="bbr", stop="9 s")\n' + second
+    plan = lab.plan(tmp_path, text)
+    made = commands(plan)
+    for name, cca in (("a", "bbr"), ("b", "cubic")):
+        server = made[f"{name}-server"].argv
+        assert server[:2] == ("@agent", "h3-server")
+        assert server[server.index("--cca") + 1] == cca
+        trusted = made[name].argv[made[name].argv.index("--trust") + 1]
+        assert trusted == server[server.index("--write-cert") + 1]
+        assert {end.protocol for end in made[name].endpoints} == {"udp"}
+    assert plan.sysctls == ()
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        ('download(http="3", stop="9 s")', "HTTP/3 is the browser's"),
+        ('download(http="3", client="browser", connections=2, chunk="1 MB", stop="9 s")', "one connection"),
+        ('download(http="3", client="browser", server_rate="5 Mbit/s", stop="9 s")', "one connection"),
+        ('video(http="3", player="shaka", flows=4, stop="9 s")', "one connection"),
+        ('video(http="3", cca="westwood", stop="9 s")', "no westwood"),
+    ],
+)
+def test_what_quic_cannot_is_refused(tmp_path: Path, item: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        lab.plan(tmp_path, LINK + f"a = {item}")

@@ -313,6 +313,17 @@ def test_tables_hold_whole_runs_only(results: Results) -> None:
     assert results.samples(source="probe", series="rtt")["value"].to_list() == [10.1e6, None, 10.1e6, None]
 
 
+def test_a_frame_becomes_pandas_without_another_package(results: Results) -> None:
+    """`.to_pandas()` is what a person tries first; Polars' own wants PyArrow."""
+    import pandas
+
+    frame = results.metrics()
+    for made in (frame.to_pandas(), results.runs().to_pandas(), narrows.to_pandas(frame.filter(name="no"))):
+        assert isinstance(made, pandas.DataFrame)
+    assert frame.to_pandas()["value"].to_list() == pytest.approx(frame["value"].to_list(), nan_ok=True)
+    assert repr(narrows.open(results.directory, frames="pandas")).startswith("<results as Pandas frames, in ")
+
+
 def test_pandas_frames_hold_what_polars_frames_do_and_missing_stays_missing(results: Results) -> None:
     pandas = narrows.open(results.directory, frames="pandas")
     for name in ("runs", "metrics", "samples", "queue", "sojourn", "flows"):
@@ -402,3 +413,53 @@ def test_records_of_other_hops_are_not_mixed_in(tmp_path: Path) -> None:
     directory, _ = ingested(tmp_path, records=default_records())
     flows = pl.read_parquet(directory / "flows.parquet")
     assert flows.filter(pl.col("direction") == "up")["departed_bytes"].to_list() == [66]
+
+
+LIMIT = {"stage": "limit", "node": None, "item": "cross", "command": None, "message": "still running",
+         "stderr": None, "exit_code": None}  # fmt: skip
+
+
+def failed_at_its_limit(tmp_path: Path, **changes: Any) -> tuple[Path, Finished]:
+    return ingested(tmp_path / ".failed", make_plan(seed=4), status="failed", error=LIMIT, **changes)
+
+
+def test_what_was_measured_until_a_run_failed_is_kept_and_only_who_asks_reads_it(tmp_path: Path) -> None:
+    ingested(tmp_path, make_plan(seed=1))
+    directory, finished = failed_at_its_limit(tmp_path)
+    assert finished.error is not None
+    assert finished.error.stage == "limit"
+    run = directory.name
+    results = narrows.open(tmp_path)
+    for table in (results.metrics(), results.samples(), results.queue(), results.flows(), results.sojourn()):
+        assert run not in table["run_id"].cast(pl.String).to_list()
+        assert table.height
+    assert results.sql(f"select * from metrics where run_id = '{run}'").height == 0
+    kept = results.failed()
+    assert kept.run_ids == [run]
+    assert kept.metrics()["run_id"].cast(pl.String).unique().to_list() == [run]
+    # Its tap and probe are as in the whole run: two probes, of which one came back.
+    assert kept.samples(source="probe", series="rtt").height == 2
+    assert kept.sql("select count(*) n from queue")["n"].to_list() == [results.queue().height]
+    assert kept.runs().height == 2  # `runs` has all, with their status
+
+
+def test_a_file_that_was_cut_off_when_the_run_failed_is_a_warning(tmp_path: Path) -> None:
+    directory, _ = failed_at_its_limit(tmp_path, edit=lambda raw: (raw / "cross.flows.csv").unlink())
+    manifest = json.loads((directory / "manifest.json").read_text())
+    assert manifest["error"]["message"].startswith("still running")
+    assert any(warning.startswith("cross: cut off when the run failed") for warning in manifest["warnings"])
+    assert narrows.open(tmp_path).failed().samples(source="probe").height > 0
+
+
+def test_a_failed_run_whose_rig_was_not_right_has_no_tables(tmp_path: Path) -> None:
+    directory, _ = failed_at_its_limit(tmp_path, calibration=None)
+    assert list(directory.glob("*.parquet")) == []
+    lost = [*default_records(), packet_record(0, 3_000_000, 0)]
+
+    def one_more(raw: Path) -> None:
+        (raw / "tap.bin").write_bytes(b"".join(lost))  # a packet that neither tc nor the agent counted
+
+    directory, _ = failed_at_its_limit(tmp_path, edit=one_more)
+    assert list(directory.glob("*.parquet")) == []
+    (warning,) = json.loads((directory / "manifest.json").read_text())["warnings"]
+    assert warning.startswith("of this failed run no table could be kept: ")

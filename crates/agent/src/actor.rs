@@ -56,6 +56,10 @@ pub trait Actor {
     fn drained(&self) -> bool {
         true
     }
+    /// What it seems to wait for, for a message; None: nothing is known.
+    fn waits_for(&self, _: &mut Cx) -> Option<String> {
+        None
+    }
     /// Bytes that each of its TCP flows has had acknowledged so far; None: not connected yet.
     fn acknowledged(&self) -> Vec<Option<u64>> {
         Vec::new()
@@ -77,6 +81,8 @@ pub struct Places {
     pub checkout: PathBuf,
     /// What services serve, where the plan needs it.
     pub content: PathBuf,
+    /// Whether these are places in a guest, whose time is virtual.
+    pub guest: bool,
 }
 
 /// agent.jsonl: one JSON object per event.

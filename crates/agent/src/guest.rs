@@ -66,6 +66,7 @@ fn carry_out(dir: &Path) -> Result<()> {
             agent,
             checkout: machine::CHECKOUT.into(),
             content: machine::CONTENT.into(),
+            guest: true,
         },
         guest: true,
         host_tap: None,

@@ -91,6 +91,7 @@ fn carry_out(dir: &Path) -> Result<Option<RunError>> {
         agent,
         checkout: std::env::var_os("narrows_checkout").unwrap_or_default().into(),
         content: std::env::var_os("narrows_content").unwrap_or_default().into(),
+        guest: false,
     };
     let mut run = Run {
         host_tap: Some(HostTap::start(&plan.hops, &nodes, &raw)),

@@ -29,6 +29,7 @@ from narrows.calibrate.rounds import test_of
 from narrows.errors import StoreError
 from narrows.plan.model import OwnTool
 from narrows.runs.plans import read_plan
+from narrows.runs.repetitions import equal_runs, warning
 from narrows.runs.scored_run import own_items
 from narrows.runs.scores import scores
 from narrows.spec.axis import SEED
@@ -91,8 +92,10 @@ def calibration(
     """Work it all out; `progress` hears of each run that had to be scored, by so many processes."""
     results, test = Results(directory), item_under_test(directory)
     labelled = results.runs().with_columns(pl.col("run_id").cast(pl.String))  # as in the table `score`
-    every = labelled.filter(~pl.col("run_id").is_in(sorted(results.superseded())))
-    runs = every.filter(pl.col("status") == "ok")
+    every = labelled.filter(~pl.col("run_id").is_in(sorted(results.superseded() | results.imported)))
+    equal = equal_runs(results, set(every["run_id"]))
+    again = sorted({run for group in equal for run in group[1:]})
+    runs = every.filter((pl.col("status") == "ok") & ~pl.col("run_id").is_in(again))
     if runs.is_empty() or TOOL not in every.columns:
         raise StoreError("there is no whole run to compare", where=str(directory), remedy="run it again")
     scored = scores(results, lambda plan: test_of(plan, test), progress, workers)
@@ -112,7 +115,7 @@ def calibration(
         parameters=compare.parameters(table),
         costs=compare.costs(scored, runs),
         changes=_changes(results, runs),
-        left_out=_left_out(runs, readings, table, unknown),
+        left_out=(*_left_out(runs, readings, table, unknown), *_counted_once(results, equal)),
     )
 
 
@@ -175,6 +178,17 @@ def _left_out(
         if tool not in compared and ran & answered:
             said.append((str(tool), "never loaded the link, so nothing is known to hold its answers against"))
     return tuple(said)
+
+
+def _counted_once(results: Results, equal: list[tuple[str, ...]]) -> list[tuple[str, str]]:
+    """Of each tool that has repetitions which are none."""
+    by_tool: dict[str, list[tuple[str, ...]]] = {}
+    for group in equal:
+        by_tool.setdefault(results.manifest(group[0])["key"].get(TOOL, ""), []).append(group)
+    return [
+        (tool, warning(groups, f"{len(groups)} condition{'s' * (len(groups) > 1)}"))
+        for tool, groups in sorted(by_tool.items())
+    ]
 
 
 def write_tables(found: Calibration, out: Path) -> list[Path]:

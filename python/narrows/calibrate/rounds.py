@@ -23,6 +23,7 @@ from narrows.metrics.statistics.sequential import Decision, Rule, State, decide
 from narrows.plan.expand import seed_of
 from narrows.plan.model import Plan
 from narrows.runs import named_figure
+from narrows.runs.repetitions import REMEDY, equal_runs
 from narrows.spec.axis import SEED
 from narrows.spec.observe import ci, repeat
 from narrows.store.results import Results
@@ -65,6 +66,8 @@ class Rounds:
         self._made = dict.fromkeys(self._by, 0)
         self.found: list[Found] = []
         self.number = 0
+        self._equal: set[str] = set()
+        """Conditions whose repetitions are equal to the last digit."""
 
     def __iter__(self) -> Iterator[list[Plan]]:
         """Each round's plans; the caller has made them when it asks for the next."""
@@ -106,7 +109,13 @@ class Rounds:
                 **bounds,
             )
             decision = decide(values, rule)
-            if decision.state is State.CONTINUE and len(made) == len(plans):
+            if condition_key(key) in self._equal:
+                # more of them would be equal too: there is one sample, and its interval was never asked for
+                decision = Decision(
+                    State.NOT_RESOLVED, 1, decision.estimate, None, None, decision.bound,
+                    f"{len(made)} repetitions are equal to the last digit and count as one: {REMEDY}",
+                )  # fmt: skip
+            elif decision.state is State.CONTINUE and len(made) == len(plans):
                 # failed repetitions have used up seeds: there are no more, and the rule does not hold
                 reason = f"no seeds are left, {len(made) - decision.n} repetitions failed; {decision.reason}"
                 decision = Decision(
@@ -133,7 +142,18 @@ class Rounds:
         for run, value in rows.select("run_id", "value").iter_rows():
             key = results.manifest(run).get("key", {})
             values[condition_key({a: b for a, b in key.items() if a != SEED}), key[SEED]] = value
+        self._equal = self._all_equal(results, values)
         return values, str(units[0]) if units else ""
+
+    def _all_equal(self, results: Results, values: Mapping[tuple[str, str], float]) -> set[str]:
+        """The conditions of which all repetitions are one."""
+        found = set()
+        for group in equal_runs(results):
+            key = results.manifest(group[0]).get("key", {})
+            condition = condition_key({a: b for a, b in key.items() if a != SEED})
+            if len(group) == sum(of == condition for of, _ in values):
+                found.add(condition)
+        return found
 
     def _test(self, plan: Plan) -> str | None:
         return named_figure.lone_test(plan) if self.item is None else test_of(plan, self.item)

@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
         """
         from narrows.paths.of_runs import with_logs
         from narrows.runs import archive as file
-        from narrows.runs.find import runs_below
+        from narrows.runs.find import imported_below, runs_below
 
         if not out.name.endswith(file.SUFFIX):
             raise UsageError("not the name of a shard", where=str(out), remedy=f"end it in {file.SUFFIX}")
@@ -51,7 +51,15 @@ def register(app: typer.Typer) -> None:
         for directory in results:
             if not directory.exists():
                 raise UsageError("no such directory of results", where=str(directory))
-        runs = with_logs(runs_below(results))
+        runs, imported = runs_below(results), imported_below(results)
+        if imported and not runs:
+            raise UsageError(
+                f"{counted(imported, 'run')} imported from Flent, no other: a shard holds runs with a plan",
+                where=", ".join(map(str, results)),
+                remedy="keep the files that they were imported from",
+            )
+        runs = with_logs(runs)
         kept = file.write(runs, out)
         left = f", {len(runs) - kept} left out" if len(runs) > kept else ""
+        left += f", {counted(imported, 'run')} imported from Flent left out" if imported else ""
         typer.echo(f"{counted(kept, 'run')}{left}, {out.stat().st_size / 1e3:.0f} kB: {out}")

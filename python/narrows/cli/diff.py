@@ -11,6 +11,7 @@ from rich.console import Console
 from narrows.cli.find_run import find_run
 from narrows.cli.format import console as make_console
 from narrows.cli.format import key, table
+from narrows.errors import UsageError
 from narrows.plan.model import Plan
 from narrows.store.results import Results
 
@@ -61,6 +62,13 @@ def register(app: typer.Typer) -> None:
         console = make_console()
         a, b = find_run(left, directory), find_run(right, directory)
         manifests = [results.manifest(run) for results, run in (a, b)]
+        for results, run in (a, b):
+            if run in results.imported:
+                raise UsageError(
+                    f"run {run} was imported from Flent, so it has no plan, commands or figures to compare",
+                    remedy=f'narrows query {results.directory} "select run_id, source, series, median(value) '
+                    'from samples group by all"',
+                )
         plans = [Plan.read(r.run_directory(run) / "plan.json").to_dict() for r, run in (a, b)]
         for sign, (_, run), manifest in (("-", a, manifests[0]), ("+", b, manifests[1])):
             console.print(f"{sign} {run}  {manifest['status']}  {key(manifest['key'])}")

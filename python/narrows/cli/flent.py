@@ -31,6 +31,10 @@ def register(app: typer.Typer) -> None:
         \b
           narrows flent export 3fa1 run.flent.gz
           flent-gui run.flent.gz
+          flent -i run.flent.gz                   # its summary
+
+        The file names the test of Flent's whose plots fit: rrul and rrul_be for those tools, rrul_be_nflows
+        for flows both ways, tcp_ndown and tcp_nup for one, ping for probes alone.
         """
         from narrows.flent.export import export as exported
         from narrows.flent.file import SUFFIX, write
@@ -43,6 +47,8 @@ def register(app: typer.Typer) -> None:
         made = exported(results, run_id)
         write(made, file)
         typer.echo(f"{file}: {len(made.results)} series of run {run_id} as Flent's test {made.name}")
+        for note in made.notes:
+            typer.echo(f"  {note}")
 
     @group.command("import")
     def import_(
@@ -54,8 +60,14 @@ def register(app: typer.Typer) -> None:
         \b
           narrows flent import theirs.flent.gz results/flent
           narrows query results/flent "select source, series, median(value), unit from samples group by all"
+
+        An older file (format versions 1 to 3) is refused with the command by which Flent converts it.
         """
+        from narrows.engine import layout
         from narrows.flent.import_ import import_file
 
         run_id = import_file(file, out)
         typer.echo(f"{out}/{run_id}")
+        manifest = layout.read_manifest(layout.run_dir(out, run_id)) or {}
+        for warning in manifest.get("warnings", []):
+            typer.echo(f"  {warning}")

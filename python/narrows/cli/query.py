@@ -37,6 +37,7 @@ def register(app: typer.Typer) -> None:
         directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory of results.")],
         sql: Annotated[str, typer.Argument(metavar="SQL", help=f"Over {TABLES}.")],
         format: Annotated[QueryFormat, typer.Option(help="How to print the answer.")] = QueryFormat.table,
+        failed: Annotated[bool, typer.Option("--failed", help="Ask the failed runs instead.")] = False,
     ) -> None:
         """Ask the tables in SQL (DuckDB).
 
@@ -50,10 +51,12 @@ def register(app: typer.Typer) -> None:
         A table shows the first 1000 rows and says how many there are; csv, json and parquet have all of them
         and need little memory however many. `runs` has a column for each axis of the experiment. Tables,
         columns and units: docs/data.md. Nothing can be changed by a query.
+
+        --failed: what was measured until a run failed. Only this reads it; no other command counts it.
         """
         from narrows.store.results import Results
 
-        results = Results(directory)
+        results = Results(directory).failed() if failed else Results(directory)
         formats.name_unreadable(results.unreadable)
         with results.asked(sql) as answer:
             if format is QueryFormat.table:

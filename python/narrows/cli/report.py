@@ -41,10 +41,18 @@ def register(app: typer.Typer) -> None:
         """
         # Matplotlib takes half a second to import: only this command pays for it.
         from narrows.report.build import build
-        from narrows.runs.find import holds_runs, runs_below
+        from narrows.runs.find import holds_runs, imported_below, runs_below
 
         console = Console(stderr=True, highlight=False)
         runs = runs_below([directory])
+        imported = imported_below([directory])
+        if imported and not runs:
+            raise UsageError(
+                f"{counted(imported, 'run')} imported from Flent, and no other: a report needs a plan",
+                where=str(directory),
+                remedy=f'narrows query {directory} "select source, series, median(value) from samples '
+                'group by all"',
+            )
         if not runs:
             raise UsageError(
                 "there is no run in this directory",
@@ -60,6 +68,8 @@ def register(app: typer.Typer) -> None:
                 figure or (),
             )
         good = sum(run.ok for run in runs)
+        if imported:
+            console.print(f"left out: {counted(imported, 'run')} imported from Flent, which have no plan")
         console.print(
             f"{counted(good, 'run')}, {len(runs) - good} failed; "
             f"{len(built.figures) // 3} figures as PNG and PDF; not drawn: {len(built.missing)}"

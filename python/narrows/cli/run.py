@@ -109,6 +109,7 @@ def register(app: typer.Typer) -> None:
         signal.signal(signal.SIGTERM, _terminate)
         rule, cores = rule_of(file), len(os.sched_getaffinity(0))
         states: list[State] = []
+        run_ids: list[str] = []
         with FinishPool(jobs or cores) as finish:
 
             def make(some: list[Plan], in_order: bool = False) -> None:
@@ -122,13 +123,29 @@ def register(app: typer.Typer) -> None:
                     reuse=not fresh,
                     keep_order=in_order,
                 )
+                run_ids.extend(runner.plans)
                 states.append(carry_out(console, runner, directory, f"narrows run {file}"))
 
             if rule is None:
                 make(plans)
             else:
                 in_rounds(console, plans, rule, directory, jobs or cores, make)
+        _warn_of_equal(console, directory, run_ids)
         report_on(console, states, directory)
+
+
+def _warn_of_equal(console: Console, directory: Path, run_ids: Sequence[str]) -> None:
+    """Say which repetitions are none."""
+    from narrows.runs.repetitions import SEED, equal_runs, warning
+    from narrows.store.results import Results
+
+    results = Results(directory)
+    groups = equal_runs(results, run_ids)
+    if groups:
+        keys = [results.manifest(group[0])["key"] for group in groups]
+        named = [key({a: b for a, b in one.items() if a != SEED}) or "all" for one in keys]
+        more = f"; and {len(named) - 3} more" if len(named) > 3 else ""
+        console.print(f"warning: {warning(groups, '; '.join(named[:3]) + more)}")
 
 
 def in_rounds(

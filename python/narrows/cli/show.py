@@ -12,6 +12,7 @@ from rich.console import Console
 from narrows.cli.find_run import find_run
 from narrows.cli.format import MISSING, cell, duration, key, table
 from narrows.cli.format import console as make_console
+from narrows.engine import layout
 from narrows.plan.model import Plan
 
 
@@ -34,6 +35,9 @@ def register(app: typer.Typer) -> None:
           narrows show 3fa1 --tc                  # also the commands of its set-up
           narrows show 3fa1 --json                # the whole manifest
         """
+        from narrows.runs import repetitions
+        from narrows.runs.repetitions import equal_to
+
         console = make_console()
         results, run_id = find_run(run, directory)
         manifest = results.manifest(run_id)
@@ -45,16 +49,25 @@ def register(app: typer.Typer) -> None:
         console.print(f"key        {key(manifest['key'])}")
         console.print(f"question   {manifest['question']}")
         console.print(f"directory  {path}")
-        _machine(console, manifest)
+        if manifest["engine"] == layout.IMPORTED:
+            console.print(f"imported   from {manifest['key']['file']}: samples only, see narrows query")
+        else:
+            _machine(console, manifest)
         if manifest["error"]:
             _error(console, manifest["error"], path)
         _checks(console, manifest)
-        for warning in manifest["warnings"]:
+        same = equal_to(results, run_id) if manifest["status"] == "ok" else ()
+        told = [repetitions.warning([same], ", ".join(same))] if same else []
+        for warning in [*manifest["warnings"], *told]:
             console.print(f"warning    {warning}: check before trusting the result")
-        if tc:
+        if tc and manifest["engine"] != layout.IMPORTED:
             _commands(console, path)
-        metrics = results.metrics(run_id=run_id)
+        is_failed = manifest["status"] != "ok"
+        metrics = (results.failed() if is_failed else results).metrics(run_id=run_id)
         if metrics.height:
+            if is_failed:
+                console.print()
+                console.print("What was measured until it failed; it counts nowhere:")
             console.print()
             columns = ["source", "direction", "name", "value", "unit"]
             rows = metrics.select(columns).sort("source", "direction", "name").rows()

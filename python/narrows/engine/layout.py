@@ -9,6 +9,8 @@ from typing import Any
 KERNEL_AXIS = "kernel_config"
 """The label of runs whose kernel had configuration of its own: another condition, no repetition. The plan
 does not know it."""
+IMPORTED = "flent"
+"""The engine of runs that were read from a file of Flent's: they have samples, and no plan."""
 PLAN = "plan.json"
 MANIFEST = "manifest.json"
 RAW = "raw"

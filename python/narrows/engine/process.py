@@ -57,6 +57,8 @@ class Ended:
     max_rss_bytes: int | None
     last_t_ns: int | None
     tail: tuple[str, ...]
+    last_note: str = ""
+    """What it last said of itself: while there is traffic, the items that run."""
 
 
 def launcher_argv(job: Job, *, new_session: bool = True) -> list[str]:
@@ -102,6 +104,7 @@ class _Output:
         self._sink = sink
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
         self.last_t_ns: int | None = None
+        self.last_note = ""
         self._clock = clock
         self.moved_at = clock()
 
@@ -135,6 +138,7 @@ class _Output:
             return False
         if self.last_t_ns is None or progress.t_ns > self.last_t_ns:
             self.last_t_ns, self.moved_at = progress.t_ns, self._clock()
+        self.last_note = progress.note
         self._sink(progress)
         return True
 
@@ -206,6 +210,7 @@ def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: 
         max_rss_bytes=max_rss_bytes or None,
         last_t_ns=output.last_t_ns,
         tail=tuple(output.tail),
+        last_note=output.last_note,
     )
 
 

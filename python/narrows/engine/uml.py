@@ -18,6 +18,7 @@ from narrows import kernel
 from narrows.engine import (
     agent_binary,
     contents,
+    cores,
     guest_disk,
     host,
     landlock,
@@ -187,7 +188,7 @@ class UmlEngine:
         """One per core that we may use; more would take turns on a core and gain nothing."""
         cpus = host.cpus()
         count = len(cpus) if jobs is None else jobs
-        return [Slot(number, cpus[number % len(cpus)]) for number in range(count)]
+        return [Slot(number, cpu) for number, cpu in enumerate(cores.choose(cpus, count))]
 
     def argv(self, plan: Plan, directory: Path, private: Path, *, mode: str = "guest") -> tuple[str, ...]:
         """The guest's command line; mode `shell` is in real time and has no tap."""
@@ -326,6 +327,8 @@ def fault(ended: process.Ended, directory: Path, limits: Limits) -> RunFault | N
         if ended.last_t_ns is None
         else f"at t = {ended.last_t_ns / 1e9:.3f} s"
     )
+    if ended.last_note:
+        at += f", while these ran: {ended.last_note}"
     if ended.reason == "stopped":
         return RunFault("stopped", "interrupted")
     if ended.reason == "wall":

@@ -20,6 +20,8 @@ def run_glitches(run: Observed, phase: str) -> Glitches | None:
     probe, test = run.probe(), run.shown.get(phase)
     if probe is None or test is None or test.window is None:
         return None
+    if run.figure(probe.source, "probe_unanswered", None) is not None:
+        return None  # which were lost is not known
     return glitches(probe.rtt_ms.within(test.window).value, probe.interval_ms)
 
 

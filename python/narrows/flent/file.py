@@ -1,7 +1,7 @@
 """One Flent data file: gzip (or bzip2, or plain) JSON of format version 4, as Flent 2.x writes it.
 
-Knows the file's shape and nothing of runs. Older formats are refused, not converted: Flent itself does
-that.
+Knows the file's shape and nothing of runs. Older formats are refused with the command that converts them:
+Flent itself does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import bz2
 import gzip
 import json
 import math
+import shlex
 import zlib
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +22,7 @@ from narrows.errors import StoreError
 
 VERSION = 4
 SUFFIX = ".flent.gz"
+OLD_VERSIONS = (1, 2, 3)
 NS_PER_S = 1_000_000_000
 REMEDY = "a whole data file of Flent 2.x (.flent.gz), which Flent writes where it runs a test"
 
@@ -27,12 +30,14 @@ REMEDY = "a whole data file of Flent 2.x (.flent.gz), which Flent writes where i
 @dataclass(frozen=True)
 class FlentFile:
     """Series on one grid of times (`results`, None where there is no value) and as they were measured
-    (`raw`: t in Unix seconds, value)."""
+    (`raw`: rows with t in Unix seconds, the value `val`, and whatever else the runner noted)."""
 
     metadata: dict[str, Any]
     x_values: list[float]
     results: dict[str, list[float | None]]
-    raw: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    raw: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """What is not in it, or not as its reader may think."""
 
     @property
     def name(self) -> str:
@@ -69,9 +74,7 @@ def write(file: FlentFile, path: Path) -> None:
         "version": VERSION,
         "x_values": file.x_values,
         "results": file.results,
-        "raw_values": {
-            name: [{"t": t, "val": value} for t, value in rows] for name, rows in file.raw.items()
-        },
+        "raw_values": file.raw,
     }
     text = json.dumps(content, indent=1, sort_keys=True, allow_nan=False).encode()
     partial = path.with_name(path.name + ".tmp")
@@ -124,13 +127,13 @@ def _checked(data: Any, where: str) -> FlentFile:
         raise wrong("it has no metadata and x_values")
     version = data.get("version", 1)
     if version != VERSION:
-        newer = isinstance(version, int) and version > VERSION
+        old = version in OLD_VERSIONS
         raise StoreError(
             f"format version {version} of Flent, not {VERSION}",
             where=where,
-            remedy="this version is newer than Flent 2.3's, and nobody has checked what it means"
-            if newer
-            else "Flent 2.x reads it and writes version 4",
+            remedy=convert(where)
+            if old
+            else "this version is newer than Flent 2.3's, and nobody has checked what it means",
         )
     metadata, grid = data["metadata"], data["x_values"]
     results, raw = data.get("results"), data.get("raw_values", {})
@@ -146,8 +149,16 @@ def _checked(data: Any, where: str) -> FlentFile:
         series[name] = [_number(v) for v in _list(values, name, wrong)]
         if len(series[name]) != len(x_values):
             raise wrong(f"{name} has {len(series[name])} values for {len(x_values)} times")
-    measured = {name: _rows(_list(rows, name, wrong)) for name, rows in raw.items()}
-    return FlentFile(metadata, [x for x in x_values if x is not None], series, measured)
+    notes: list[str] = []
+    measured = {name: _rows(name, _list(rows, name, wrong), notes) for name, rows in raw.items()}
+    return FlentFile(metadata, [x for x in x_values if x is not None], series, measured, tuple(notes))
+
+
+def convert(old: str) -> str:
+    """The command that makes version 4 of an older file, by Flent itself (`pip install flent`)."""
+    new = f"{old.removesuffix('.gz').removesuffix('.bz2').removesuffix('.flent')}.v4{SUFFIX}"
+    program = f"import flent.resultset as r; r.load({old!r}).dump_file({new!r})"
+    return f"Flent converts it: python3 -c {shlex.quote(program)}"
 
 
 def _list(value: Any, name: str, wrong: Any) -> list[Any]:
@@ -156,15 +167,39 @@ def _list(value: Any, name: str, wrong: Any) -> list[Any]:
     return value
 
 
-def _rows(rows: list[Any]) -> list[tuple[float, float]]:
-    """Time and value; entries that hold something else (a runner's own statistics) are left out."""
-    found = []
+def _rows(name: str, rows: list[Any], notes: list[str]) -> list[dict[str, Any]]:
+    """Rows with a time, and in them numbers by key, nested ones joined by `::`. What else there is, is
+    counted in a note."""
+    found, timeless, other = [], 0, Counter[str]()
     for row in rows:
-        if isinstance(row, dict):
-            t, value = _number(row.get("t")), _number(row.get("val"))
-            if t is not None and value is not None:
-                found.append((t, value))
+        t = _number(row.get("t")) if isinstance(row, dict) else None
+        if t is None:
+            timeless += 1
+            continue
+        flat: dict[str, Any] = {"t": t}
+        _flatten(row, "", flat, other)
+        found.append(flat)
+    if timeless:
+        notes.append(f"{name}: {timeless} raw values without a time were left out")
+    for key, count in sorted(other.items()):
+        notes.append(f"{name}: {key} of {count} raw values is no number and was left out")
     return found
+
+
+def _flatten(row: dict[str, Any], prefix: str, flat: dict[str, Any], other: Counter[str]) -> None:
+    for key, value in row.items():
+        called = f"{prefix}{key}"
+        number = _number(value)
+        if called == "t" or value is None:
+            continue
+        if isinstance(value, dict):
+            _flatten(value, f"{called}::", flat, other)
+        elif isinstance(value, bool):
+            flat[called] = value
+        elif number is not None:
+            flat[called] = number
+        else:
+            other[called] += 1
 
 
 def _number(value: Any) -> float | None:

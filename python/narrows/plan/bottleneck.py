@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from narrows.errors import SpecError
+from narrows.plan import tc_limits
 from narrows.plan.model import Counted, DirectionChange, LinkDirection
 from narrows.plan.qdiscs import COUNT_BYTES, QueueContext, Words, arguments, text_of, words_of
 from narrows.spec.base import SpecObject
@@ -230,8 +231,16 @@ def _line(shaper: Shaper, blame: SpecObject) -> str:
 
 
 def shaper_words(direction: DirectionSpec) -> Words:
-    """The shaper's options as tc's words; empty where the queue shapes itself or nothing does."""
+    """The shaper's options as tc's words; empty where the queue shapes itself or nothing does. What tc does
+    not take is an error of the shaper's line."""
     shaper = direction.kind()
+    tc_limits.check(shaper, shaper.label(), direction.mtu_bytes)
+    for name, bucket, rate in (
+        ("burst", direction.burst_bytes(), direction.rate),
+        ("cburst", direction.cburst_bytes(), Rate(direction.ceil_bps() or direction.rate.bps)),
+    ):
+        if bucket is not None:
+            tc_limits.check_bucket(shaper, name, bucket, rate)
     if isinstance(shaper, htb):
         ceil = direction.ceil_bps()
         assert ceil is not None
@@ -253,7 +262,18 @@ def shaper_words(direction: DirectionSpec) -> Words:
             words["limit"] = shaper["limit"].tc()
         else:
             words["latency"] = shaper["latency"].tc() if shaper["latency"] else TBF_DEFAULT_LATENCY
+        if shaper["latency"] is not None:
+            waits = (direction.rate * shaper["latency"]).bytes + (direction.burst_bytes() or 0)
+            if waits > tc_limits.U32:
+                shaper.fail(
+                    f"latency: {waits} bytes at {direction.rate}", f"a limit below {tc_limits.U32} bytes"
+                )
         if shaper["peakrate"] is not None:
+            if shaper["peakrate"] <= direction.rate:
+                shaper.fail(
+                    f"peakrate: {shaper['peakrate']} is not above the rate", f"above {direction.rate}"
+                )
+            tc_limits.check_bucket(shaper, "mtu", shaper["mtu"].bytes, shaper["peakrate"])
             words["peakrate"] = shaper["peakrate"].tc()
             words["mtu"] = shaper["mtu"].tc()
         return {**words, **_link_layer(shaper)}

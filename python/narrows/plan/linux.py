@@ -24,7 +24,7 @@ from narrows.units import Duration, Rate
 NETEM_LIMIT_PACKETS = 10_000_000
 """netem drops above its limit, 1000 by default; this never fills (120 s of full frames at 1 Gbit/s)."""
 
-OFFLOADS_OFF = {"tso": False, "gso": False, "gro": False}
+OFFLOADS_OFF = {"tso": False, "gso": False, "gro": False, "tx-udp-segmentation": False}
 """A super-packet of 64 KB is nothing that a bottleneck on a wire queues. Checksums stay offloaded: they only
 cost CPU."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from narrows.plan import tc_limits
 from narrows.spec.parsers import Bdp
 from narrows.spec.queues import Qdisc, bfifo, cake, choke, dualpi2, own_qdisc, red
 from narrows.units import Duration, Rate, Size
@@ -55,7 +56,8 @@ _ONLY_ON = {("sfq", "ecn"), ("red", "ecn"), ("choke", "ecn")}
 
 
 def words_of(queue: Qdisc, context: QueueContext) -> Words:
-    """The qdisc's options as tc's words."""
+    """The qdisc's options as tc's words; an error of its line for what tc does not take."""
+    tc_limits.check(queue, queue.kind(), context.frame_bytes)
     made: Words = {}
     if isinstance(queue, cake):
         made.update(_cake(queue))

@@ -29,6 +29,7 @@ from narrows.report.deviations import deviations
 from narrows.report.page import ANSWER, PageFigure, page
 from narrows.report.table import summary, to_csv
 from narrows.runs.observed import NO_LABEL, Observed, label
+from narrows.runs.repetitions import independent
 
 MOST_LABELS = 4
 """Of one axis that are named above a set of `tc` lines."""
@@ -70,7 +71,7 @@ def build(
 ) -> Built:
     """Write OUT/report.html, OUT/table.csv and OUT/figures/*; `progress` hears the name of each figure as it
     is drawn. `figures` are asked for in words (`asked_figure`)."""
-    good = [r for r in runs if r.ok]
+    good, _ = independent([r for r in runs if r.ok])
     own = [asked(words, good).maker(out / "figures") for words in figures]
     drawn = draw([*own, *_figures(runs, good)], out / "figures", progress)
     html, table = out / "report.html", summary(good)

@@ -11,6 +11,10 @@ from collections.abc import Sequence
 from narrows.figures.conditions import rate_text
 from narrows.figures.topology import time_text
 from narrows.runs.observed import Observed
+from narrows.runs.repetitions import SEED, independent, warning
+
+MOST_NAMED = 4
+"""Conditions that are named in one sentence."""
 
 
 def deviations(runs: Sequence[Observed]) -> list[str]:
@@ -51,8 +55,20 @@ def deviations(runs: Sequence[Observed]) -> list[str]:
             "reads as 95.6 % of the configured rate at 1500-byte MTU. Its own MinRTT is not latency under "
             "load."
         )
+    found += _equal(runs)
     found += sorted({f"Warning of a run: {w}" for r in runs for w in r.warnings})
     return found
+
+
+def _equal(runs: Sequence[Observed]) -> list[str]:
+    """Repetitions that are none."""
+    _, groups = independent(runs)
+    if not groups:
+        return []
+    named = [" ".join(f"{a}={group[0].key[a]}" for a in group[0].key if a != SEED) for group in groups]
+    some = "; ".join(name or "all" for name in named[:MOST_NAMED])
+    shown = some + (f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else "")
+    return [f"Warning: {warning(groups, shown)}."]
 
 
 def _virtual(runs: Sequence[Observed]) -> list[str]:

@@ -64,11 +64,14 @@ class Value:
 
 @dataclass(frozen=True)
 class Delays:
-    """Delays in order of sending; NaN is a lost probe. `interval_ns` is known of isochronous probes only."""
+    """Delays in order of sending; NaN is a lost probe. `interval_ns` is known of isochronous probes only.
+    `is_loss_known`: false where some of the NaN were still on their way when the run ended; what counts lost
+    probes then has no value."""
 
     t_ns: Floats
     delay_ns: Floats
     interval_ns: int | None = None
+    is_loss_known: bool = True
 
     def __post_init__(self) -> None:
         if self.t_ns.size != self.delay_ns.size:
@@ -83,7 +86,7 @@ class Delays:
         if self.t_ns.size == 0:
             return self
         first = first_of_each(self.t_ns, float(self.t_ns[0]), every_ns)
-        return Delays(self.t_ns[first], self.delay_ns[first])
+        return Delays(self.t_ns[first], self.delay_ns[first], is_loss_known=self.is_loss_known)
 
     def last(self, span_s: float) -> Floats:
         """The delays of the last so many seconds."""
@@ -101,7 +104,7 @@ def latency_values(series: Delays, idle: Delays | None = None) -> list[Value]:
     n = int(present.size)
     losses = Value("loss_ratio", "lost of sent", float(1.0 - n / given.size), "1", int(given.size))
     if n < MIN_SAMPLES:
-        return [losses] if series.interval_ns is not None else []
+        return [losses] if series.interval_ns is not None and series.is_loss_known else []
     ordered = np.sort(present)  # once: each metric below that asks for order statistics finds them in place
     values = [
         *_distribution(ordered),
@@ -117,7 +120,7 @@ def latency_values(series: Delays, idle: Delays | None = None) -> list[Value]:
         *_freezes(series),
     ]
     if series.interval_ns is not None:
-        values += [losses, *_glitches(series)]
+        values += [*([losses] if series.is_loss_known else []), *_glitches(series)]
     if idle is not None:
         before = idle.delay_ns / NS_PER_MS
         for name, p in (("working_latency_p50", 0.5), ("working_latency_p95", 0.95)):
@@ -246,4 +249,6 @@ def _glitches(series: Delays) -> Iterator[Value]:
         (found, "narrows 1: 20 ms above 1 s median, or lost"),
         (delayed, "narrows 1: delay only"),
     ):
+        if one is found and not series.is_loss_known:
+            continue
         yield Value("glitches_per_minute", version, one.per_minute, "1/min", one.probes)

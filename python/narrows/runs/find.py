@@ -14,6 +14,7 @@ from narrows.engine import layout
 from narrows.runs.archive import SUFFIX
 from narrows.runs.load import load
 from narrows.runs.observed import Observed
+from narrows.store.results import Results
 
 DEPTH = 3
 """Levels of directories below the one that is named."""
@@ -22,6 +23,12 @@ DEPTH = 3
 def runs_below(roots: Iterable[Path]) -> list[Observed]:
     """All runs of the directories and shards that are, or lie below, these; each once."""
     return once(run for root in roots for source in sources(root) for run in load(source))
+
+
+def imported_below(roots: Iterable[Path]) -> int:
+    """How many runs there were imported from another program's files: `runs_below` leaves them out."""
+    folders = (source for root in roots for source in sources(root) if source.is_dir())
+    return sum(len(Results(folder).imported) for folder in folders)
 
 
 def sources(root: Path, depth: int = DEPTH) -> Iterator[Path]:

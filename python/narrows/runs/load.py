@@ -28,13 +28,13 @@ _TABLES = ("metrics", "samples", "sojourn")
 
 def load(directory: Path) -> list[Observed]:
     """All runs of a directory of results that were not made again later, in the order of their ids; or those
-    of a shard."""
+    of a shard. Runs that were imported have no plan, so nothing could be said of them, and are left out."""
     if directory.name.endswith(archive.SUFFIX):
         return archive.read(directory)
     results = store.open(directory)
     whole = set(results.run_ids)
     runs = []
-    for run_id in sorted(set(results.runs()["run_id"]) - results.superseded()):
+    for run_id in sorted(set(results.runs()["run_id"]) - results.superseded() - results.imported):
         manifest, folder = results.manifest(run_id), results.run_directory(run_id)
         plan = read_plan(folder)
         if run_id in whole:

@@ -120,6 +120,8 @@ def _glitches(run: Observed, way: str, *, lost_counts: bool) -> Glitches | None:
     probe, test = run.probe(), run.tests.get(way)
     if probe is None or test is None or test.window is None:
         return None
+    if lost_counts and run.figure(probe.source, "probe_unanswered", None) is not None:
+        return None  # some were still on their way when the run ended: which were lost is not known
     return glitches(probe.rtt_ms.within(test.window).value, probe.interval_ms, lost_counts=lost_counts)
 
 

@@ -19,7 +19,7 @@ Pure: tables in, table out. A direction that the tool did not load has no rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -76,9 +76,12 @@ def score(
     queue: pl.DataFrame,
     flows: pl.DataFrame,
     test: str,
+    unanswered: Collection[str] = (),
 ) -> pl.DataFrame:
-    """All rows of one run whose tool under test is the traffic item `test`. `queue` needs departures only."""
-    run = _Run(plan, samples, queue, flows, test)
+    """All rows of one run whose tool under test is the traffic item `test`. `queue` needs departures only.
+    `unanswered`: probes of which some were still on their way when the run ended, so that a missing answer is
+    no loss."""
+    run = _Run(plan, samples, queue, flows, test, unanswered)
     rows: list[tuple[Any, ...]] = []
     for direction, load in run.loads.items():
         for source, series, value in run.values(direction, load):
@@ -110,8 +113,9 @@ class _Run:
         queue: pl.DataFrame,
         flows: pl.DataFrame,
         test: str,
+        unanswered: Collection[str],
     ) -> None:
-        self.plan, self.flows, self.test = plan, flows, test
+        self.plan, self.flows, self.test, self.unanswered = plan, flows, test, unanswered
         self.own = own_items(plan, test)
         self.intervals = {i.id: i.interval_ns for i in plan.traffic if is_probe(i)}
         self.probes = [item for item in self.intervals if item not in self.own]
@@ -163,7 +167,7 @@ class _Run:
         for probe, trip in trips.items():
             loaded = [_within(trip, load) for load in (down, up)]
             lost = np.concatenate([np.isnan(way.delay_ns) for way in loaded])
-            share = float(lost.mean()) if lost.size else None
+            share = float(lost.mean()) if lost.size and trip.is_loss_known else None
             for value in aim_values(_before(trip, self.begins), loaded[0], loaded[1], rate[0], share):
                 yield probe, "rtt", value
         if both[1] > both[0] and not to_and_fro:
@@ -208,7 +212,8 @@ class _Run:
                 ns = np.where(ns > 0, ns, np.nan)  # the kernel's 0 means: no sample yet
             interval = self.intervals.get(str(source))
             shown = series if way is None or source not in self.intervals else f"{series}_{way}"
-            yield str(source), str(shown), Delays(rows["t_ns"].to_numpy().astype(np.float64), ns, interval)
+            t_ns = rows["t_ns"].to_numpy().astype(np.float64)
+            yield str(source), str(shown), Delays(t_ns, ns, interval, str(source) not in self.unanswered)
 
     def _paired(
         self, collected: Mapping[tuple[str, str], Delays], direction: str, load: Load
@@ -316,7 +321,7 @@ def _sent(rows: Packets) -> tuple[Floats, Floats, Floats, Floats]:
 
 def _within(delays: Delays, load: Load) -> Delays:
     t_ns, delay_ns = load.of(delays.t_ns, delays.delay_ns)
-    return Delays(t_ns, delay_ns, delays.interval_ns)
+    return Delays(t_ns, delay_ns, delays.interval_ns, delays.is_loss_known)
 
 
 def _before(delays: Delays, begins: int | None) -> Delays | None:

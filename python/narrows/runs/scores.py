@@ -44,6 +44,8 @@ def scores(
     frames: dict[str, pl.DataFrame] = {}
     missing: dict[str, tuple[Path, str]] = {}
     for run in results.run_ids:
+        if run in results.imported:
+            continue
         folder = results.run_directory(run)
         test = item_of(read_plan(folder))
         if test is None:
@@ -85,7 +87,7 @@ def _is_made(folder: Path, test: str) -> bool:
 def make(folder: Path, run: str, test: str) -> None:
     """Score one run and keep its rows beside it."""
     plan = read_plan(folder)
-    frame = score(run, plan, *_tables(folder), test)
+    frame = score(run, plan, *_tables(folder), test, _unanswered(folder))
     path = folder / FILE
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     frame.write_parquet(temporary, compression="zstd", metadata={MADE_BY: f"{version()} {test}"})
@@ -99,6 +101,13 @@ def _tables(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     queue = parquet.scan(folder / "queue.parquet").filter(pl.col("event").cast(pl.String) == "depart")
     flows = parquet.scan(folder / "flows.parquet")
     return samples.collect(), queue.select(DEPARTURES).collect(), flows.collect()
+
+
+def _unanswered(folder: Path) -> set[str]:
+    """Probes of which some were still on their way when the run ended."""
+    figures = parquet.scan(folder / "metrics.parquet")
+    found = figures.filter(pl.col("name").cast(pl.String) == "probe_unanswered").select("source").collect()
+    return {str(source) for source in found["source"]}
 
 
 @cache

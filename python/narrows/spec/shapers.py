@@ -33,7 +33,7 @@ class htb(Shaper):
     quantum: Bytes = option(
         optional(size), default=None, doc="no effect with one class; default: Linux' own rule"
     )
-    overhead: int = option(count(-64, 256), default=0)
+    overhead: int = option(count(0), default=0)
     mpu: Bytes = option(size_or_zero, default="0 B")
     linklayer: str = option(choice("ethernet", "atm", "adsl"), default="ethernet")
 
@@ -55,7 +55,7 @@ class tbf(Shaper):
     latency: str | Duration | None = option(optional(positive), default=None)
     peakrate: str | Rate | None = option(optional(rate), default=None)
     mtu: Bytes = option(optional(size), default=None, doc="burst at the peak rate; needed with peakrate")
-    overhead: int = option(count(-64, 256), default=0)
+    overhead: int = option(count(0), default=0)
     mpu: Bytes = option(size_or_zero, default="0 B")
     linklayer: str = option(choice("ethernet", "atm", "adsl"), default="ethernet")
 

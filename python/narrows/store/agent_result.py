@@ -13,6 +13,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from narrows.engine.types import RunFault
 from narrows.errors import StoreError
 
+LIMIT_REMEDY = " → a longer time_limit for the item if it only needs more time, or stop= if it may never end"
+"""The agent knows the run's limit, which follows from the items' `time_limit`s, and not these."""
+
 
 class _Open(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -29,9 +32,8 @@ class AgentError(_Open):
 
     def fault(self) -> RunFault:
         """As the rest of narrows speaks of it."""
-        return RunFault(
-            self.stage, self.message, self.node, self.item, self.command, self.stderr, self.exit_code
-        )
+        message = self.message + LIMIT_REMEDY if self.stage == "limit" else self.message
+        return RunFault(self.stage, message, self.node, self.item, self.command, self.stderr, self.exit_code)
 
 
 class ItemOutcome(_Open):

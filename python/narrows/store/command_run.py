@@ -4,9 +4,11 @@ run."""
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 
@@ -27,6 +29,31 @@ def read_text(raw: Path, name: str) -> str:
         raise StoreError(f"raw/{name} is missing", remedy="see raw/agent.jsonl and console.log") from None
     except OSError as error:
         raise StoreError(f"raw/{name} cannot be read: {error.strerror}") from None
+
+
+def read_pieces(raw: Path, name: str, most_bytes: int) -> Iterator[tuple[int, str]]:
+    """A raw CSV in pieces of whole lines: how many lines lie before each, and the header with its lines."""
+    path = raw / name
+    with _opened(path) as file:
+        header, before = file.readline(), 0
+        while lines := file.readlines(most_bytes):
+            yield before, (header + b"".join(lines)).decode(errors="replace")
+            before += len(lines)
+        if not before:
+            yield 0, header.decode(errors="replace")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        with path.open("rb") if path.exists() else gzip.open(f"{path}.gz", "rb") as file:
+            yield file  # type: ignore[misc]
+    except FileNotFoundError:
+        raise StoreError(
+            f"raw/{path.name} is missing", remedy="see raw/agent.jsonl and console.log"
+        ) from None
+    except OSError as error:
+        raise StoreError(f"raw/{path.name} cannot be read: {error.strerror}") from None
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Turns one run's raw files into tables and a manifest, and judges whether the run counts.
 
 A run counts only if the agent says so, its rig is calibrated, no packet is lost from sight, and every file
-that the plan asks for could be read. Otherwise its manifest says `failed` and why, and no table is
-written. Where the directory lies and what it is called afterwards is the runner's affair.
+that the plan asks for could be read. Otherwise its manifest says `failed` and why. What was measured until
+its traffic failed is kept as tables, which only those read who ask for failed runs. Where the directory lies
+and what it is called afterwards is the runner's affair.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from narrows.store import (
     conservation,
     flow_tap,
     flow_tap_tables,
+    fragments,
+    host_limits,
     manifest,
     queue_table,
     schema,
@@ -33,6 +36,7 @@ from narrows.store import (
 )
 from narrows.store.agent_result import AgentResult
 from narrows.store.items import Span
+from narrows.store.spill import Spill
 
 KERNEL_WARNINGS = ("WARNING: ", "BUG: ", "run_ahead: ")
 """What the guest's kernel begins a line of its console with that says it found something wrong."""
@@ -74,6 +78,8 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
             raise  # a full disk is not this run's fault
         except Exception as error:
             fault = RunFault("store", f"defect in narrows: {type(error).__name__}: {error}")
+    elif result is not None and facts.carried.error is None and _had_traffic(result):
+        rows, packets, warnings = _of_failed(directory, facts, plan, result)
     whole = manifest.build(plan, facts, result, checks, fault, warnings, packets, rows)
     manifest.write(directory, whole)
     if fault is None:
@@ -82,6 +88,36 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
         _compress(raw)
     virtual_s = None if result is None or result.end_ns is None else result.end_ns / 1e9
     return Finished(fault, virtual_s, tuple(warnings))
+
+
+def _had_traffic(result: AgentResult) -> bool:
+    """Whether it failed only after its rig had been found right and its traffic had begun."""
+    calibrated = result.calibration is not None and result.calibration.ok
+    return calibrated and None not in (result.end_ns, result.epoch_monotonic_ns) and bool(result.hops)
+
+
+def _of_failed(
+    directory: Path, facts: RunFacts, plan: Plan, result: AgentResult
+) -> tuple[dict[str, int], int | None, list[str]]:
+    """Tables of what was measured until the run failed, where the rig counted it rightly; else why there are
+    none. Nothing here changes why the run failed."""
+    raw = directory / layout.RAW
+    try:
+        data = tap.read(raw / layout.TAP) if (raw / layout.TAP).exists() else None
+        checks = conservation.check(plan, result, data, has_tap=facts.engine.has_tap)
+        failures = conservation.failures(checks)
+        if not failures:
+            return _tables(directory, facts.run_id, plan, result, data, is_whole=False)
+        why = "; ".join(failures)
+    except NarrowsError as error:
+        why = _fault("store", error).message
+    except OSError:
+        raise
+    except Exception as error:
+        why = f"defect in narrows: {type(error).__name__}: {error}"
+    for path in directory.glob("*.parquet"):
+        path.unlink()
+    return {}, None, [f"of this failed run no table could be kept: {why}"]
 
 
 def fail(directory: Path, facts: RunFacts, fault: RunFault) -> Finished:
@@ -113,9 +149,16 @@ def _agent_fault(result: AgentResult) -> RunFault | None:
 
 
 def _tables(
-    directory: Path, run_id: str, plan: Plan, result: AgentResult, data: tap.Tap | None
+    directory: Path,
+    run_id: str,
+    plan: Plan,
+    result: AgentResult,
+    data: tap.Tap | None,
+    *,
+    is_whole: bool = True,
 ) -> tuple[dict[str, int], int | None, list[str]]:
-    """Write all tables; returns their heights, the packets of the tap, and warnings."""
+    """Write all tables; returns their heights, the packets of the tap, and warnings. Of a run that is not
+    whole what cannot be read is a warning."""
     assert result.end_ns is not None
     assert result.epoch_monotonic_ns is not None
     flows, sojourn = schema.empty("flows"), schema.empty("sojourn")
@@ -123,8 +166,10 @@ def _tables(
     metrics: list[pl.DataFrame] = []
     rows: dict[str, int] = {}
     packets = None
+    warnings: list[str] = []
     if data is not None:
         spans = {name: Span(item.start_ns, item.end_ns) for name, item in result.items.items()}
+        data, warnings = fragments.assign(data, plan, spans, result.epoch_monotonic_ns)
         derived = tap_tables.derive(run_id, plan, data, result.epoch_monotonic_ns, result.end_ns, spans)
         flows, sojourn, packets = derived.flows, derived.sojourn, derived.packets
         samples.append(derived.samples)
@@ -135,8 +180,9 @@ def _tables(
     else:
         schema.write(schema.empty("queue"), directory / "queue.parquet")
         rows["queue"] = 0
-    parsed = sources.parse_all(plan, result, directory / layout.RAW, flows)
-    samples += [frame.with_columns(run_id=pl.lit(run_id).cast(schema.LABEL)) for frame in parsed.samples]
+    spill = Spill(directory, run_id)
+    parsed = sources.parse_all(plan, result, directory / layout.RAW, flows, spill, is_whole=is_whole)
+    samples += [spill.with_run(frame) for frame in parsed.samples]
     if parsed.metrics:
         frame = pl.DataFrame(
             [(m.source, m.direction, m.name, m.value, m.unit) for m in parsed.metrics],
@@ -147,16 +193,17 @@ def _tables(
             orient="row",
         )  # fmt: skip
         metrics.append(schema.conform(frame, "metrics", {"run_id": run_id}))
+    rows["samples"] = spill.write(schema.concat(samples, "samples"), directory / "samples.parquet")
     tables = {
         "metrics": schema.concat(metrics, "metrics"),
-        "samples": schema.concat(samples, "samples"),
         "sojourn": sojourn,
         "flows": flows,
     }
     for name, table in tables.items():
         schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
         rows[name] = table.height
-    return rows, packets, parsed.warnings
+    limits = host_limits.warnings(tables["samples"], plan)
+    return rows, packets, [*parsed.warnings, *warnings, *limits]
 
 
 def _without_tap(result: AgentResult) -> list[str]:

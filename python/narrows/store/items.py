@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from narrows.plan.model import Command, Endpoint, Plan
+from narrows.store.tap import Flow
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,12 @@ class FlowItems:
     def __init__(self, plan: Plan, spans: Mapping[str, Span] | None = None) -> None:
         self._endpoints = endpoints(plan)
         self._spans = spans or {}
+
+    def of(self, flow: Flow, first_ns: int, last_ns: int) -> str | None:
+        """Item of a flow of the tap; of fragments it is known by time (`store.fragments`)."""
+        if flow.fragments:
+            return flow.item
+        return self.find(flow.protocol, flow.src, flow.sport, flow.dst, flow.dport, first_ns, last_ns)
 
     def find(
         self,

@@ -21,9 +21,16 @@ class PandasResults:
     def __init__(self, results: Results) -> None:
         self.results = results
 
+    def __repr__(self) -> str:
+        return repr(self.results).replace("<results", "<results as Pandas frames,", 1)
+
     def runs(self) -> pandas.DataFrame:
         """One row per run, failed ones too, with a column per key axis."""
         return to_pandas(self.results.runs())
+
+    def failed(self) -> PandasResults:
+        """What was measured in failed runs."""
+        return PandasResults(self.results.failed())
 
     def metrics(self, **equals: str) -> pandas.DataFrame:
         """Figures."""

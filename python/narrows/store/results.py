@@ -17,6 +17,7 @@ import polars as pl
 from narrows.engine import layout
 from narrows.errors import StoreError, did_you_mean
 from narrows.store import parquet, schema
+from narrows.store.frames import Frame
 
 RUN_COLUMNS: dict[str, Any] = {
     "run_id": pl.String(),
@@ -83,17 +84,17 @@ class Answer:
 class Results:
     """All runs below one directory. Reads manifests at once, tables when they are asked for."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    def __init__(self, directory: Path, *, status: str = "ok") -> None:
+        self.directory, self._status = directory, status
         self._manifests = _manifests(directory)
         self.unreadable = tuple(_unreadable(directory))
         """Directories of runs whose manifest cannot be read: none of their numbers count."""
 
     def __repr__(self) -> str:
-        failed = len(self._manifests) - len(self.run_ids)
+        failed = sum(m["status"] != "ok" for m in self._manifests.values())
         names = ", ".join(sorted({str(m.get("experiment")) for m in self._manifests.values()}))
         axes = ", ".join(dict.fromkeys(a for m in self._manifests.values() for a in m.get("key", {})))
-        told = f"{len(self.run_ids)} runs" + (f" and {failed} failed" if failed else "")
+        told = f"{len(self._manifests) - failed} runs" + (f" and {failed} failed" if failed else "")
         return (
             f"<results in {self.directory}: {told}; experiments: {names or 'none'}; axes: {axes or 'none'}; "
             f"tables: {', '.join(schema.TABLES)}>"
@@ -101,20 +102,31 @@ class Results:
 
     @property
     def run_ids(self) -> list[str]:
-        """Ids of whole runs."""
-        return [run for run, manifest in self._manifests.items() if manifest["status"] == "ok"]
+        """Ids of whole runs; of `failed()`, of failed ones."""
+        return [run for run, manifest in self._manifests.items() if manifest["status"] == self._status]
+
+    def failed(self) -> Results:
+        """The failed runs instead of the whole ones: what was measured until they failed, where that could be
+        read. Nothing else reads these tables, and they belong into no statistic."""
+        return Results(self.directory, status="failed")
+
+    @property
+    def imported(self) -> set[str]:
+        """Ids of runs that another program made: they have samples, and neither plan nor truth."""
+        return {run for run, manifest in self._manifests.items() if manifest.get("engine") == layout.IMPORTED}
 
     def superseded(self) -> set[str]:
         """Whole runs whose plan the same engine carried out again later, with another kernel or agent. They
         stay, and are no repetitions: who counts runs leaves them out. A kernel of another configuration
-        supersedes nothing: it is another condition."""
+        supersedes nothing: it is another condition. Nor does an imported run: it has no plan."""
         newest: dict[tuple[str, ...], tuple[str, str]] = {}
-        for run in self.run_ids:
+        carried_out = [run for run in self.run_ids if run not in self.imported]
+        for run in carried_out:
             manifest = self._manifests[run]
             plan = (manifest["plan_hash"], manifest["engine"], manifest["key"].get(layout.KERNEL_AXIS, ""))
             made = (manifest["written_at"], run)
             newest[plan] = max(newest.get(plan, made), made)
-        return set(self.run_ids) - {run for _, run in newest.values()}
+        return set(carried_out) - {run for _, run in newest.values()}
 
     def find(self, prefix: str) -> str:
         """The id of the one run, whole or failed, that begins with this."""
@@ -151,15 +163,19 @@ class Results:
         order = head + list(names.values()) + [name for name in fixed if name not in head]
         types = RUN_COLUMNS | {name: pl.String() for name in names.values()}
         frame = pl.DataFrame(rows, schema={name: types[name] for name in order})
-        return frame.with_columns(pl.col("run_id").cast(schema.LABEL))  # as in the tables, to join on it
+        # run_id as in the tables, to join on it
+        return Frame(frame.with_columns(pl.col("run_id").cast(schema.LABEL)))
 
     def table(self, name: str) -> pl.LazyFrame:
-        """A table of all whole runs, not yet read."""
+        """A table of all whole runs (of `failed()`: of what there is of failed ones), not yet read."""
         if name not in schema.TABLES:
             raise StoreError(f"no table {name}", remedy=did_you_mean(name, schema.TABLES))
-        files = [layout.run_dir(self.directory, run) / f"{name}.parquet" for run in self.run_ids]
-        files = [file for file in files if file.exists()]
+        files = self._files(name)
         return parquet.scan(files) if files else schema.empty(name).lazy()
+
+    def _files(self, table: str) -> list[Path]:
+        files = [self.run_directory(run) / f"{table}.parquet" for run in self.run_ids]
+        return [file for file in files if file.exists()]
 
     def metrics(self, **equals: str) -> pl.DataFrame:
         """Figures; `name=`, `source=`, `direction=`, `run_id=` choose rows."""
@@ -194,12 +210,12 @@ class Results:
         found = frame.filter(*wanted).collect()
         if not found.height:
             _values_exist(frame, equals)
-        return found
+        return Frame(found)
 
     def sql(self, query: str) -> pl.DataFrame:
         """The answer to a query over the tables of docs/data.md as views (DuckDB)."""
         columns, types, rows = self.query(query)
-        return _to_frame(columns, types, rows)
+        return Frame(_to_frame(columns, types, rows))
 
     def query(self, query: str) -> tuple[list[str], list[str], list[tuple[Any, ...]]]:
         """Column names, DuckDB's type names, and all rows. The files cannot be changed by a query."""
@@ -236,8 +252,7 @@ class Results:
             marks = ", ".join("?" for _ in runs.columns)
             connection.executemany(f"INSERT INTO runs VALUES ({marks})", runs.rows())
         for name, table_schema in schema.TABLES.items():
-            files = [layout.run_dir(self.directory, run) / f"{name}.parquet" for run in self.run_ids]
-            files = [file.resolve() for file in files if file.exists()]
+            files = [file.resolve() for file in self._files(name)]
             if files:
                 for file in files:
                     parquet.schema(file)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -186,8 +187,20 @@ def concat(frames: Iterable[pl.DataFrame], table: str) -> pl.DataFrame:
 
 def write(frame: pl.DataFrame, path: Path) -> None:
     """One Parquet file, zstd. A full disk is an OSError, however Polars calls it."""
-    try:
+    with _disk(path):
         frame.write_parquet(path, compression="zstd", compression_level=3)
+
+
+def sink(frame: pl.LazyFrame, path: Path) -> None:
+    """The same of a table that need not fit into memory."""
+    with _disk(path):
+        frame.sink_parquet(path, compression="zstd", compression_level=3)
+
+
+@contextmanager
+def _disk(path: Path) -> Iterator[None]:
+    try:
+        yield
     except pl.exceptions.PolarsError as error:
         if "space" in str(error) or "quota" in str(error).lower():
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from error

@@ -5,75 +5,138 @@ The plan says what must be there: an item that ran and left no file is an error,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from narrows.plan.model import IcmpEcho, OwnTool, Plan, QdiscSampler, TcpBulk, TcpInfoSampler, UdpProbe
+from narrows.errors import NarrowsError
+from narrows.plan.model import (
+    IcmpEcho,
+    OwnTool,
+    Plan,
+    QdiscSampler,
+    Sampler,
+    TcpBulk,
+    TcpInfoSampler,
+    TrafficItem,
+    UdpProbe,
+)
 from narrows.store import own_tools
-from narrows.store.agent_result import AgentResult
-from narrows.store.command_run import CommandRun, read_text
+from narrows.store.agent_result import AgentResult, ItemOutcome
+from narrows.store.command_run import CommandRun, read_pieces, read_text
 from narrows.store.items import sending_direction
 from narrows.store.parsers import counters, tcp_info
 from narrows.store.parsers.common import Parsed
+from narrows.store.spill import Spill
 from narrows.tools import registry
 from narrows.tools.bulk import parse as bulk
 from narrows.tools.probes import parse as probe
 
 RAN = ("ended", "stopped")
+PIECE_BYTES = 16_000_000
+"""Of text; some 60,000 lines, which become four million rows of some 150 MB."""
 
 
-def parse_all(plan: Plan, result: AgentResult, raw: Path, flows: pl.DataFrame) -> Parsed:
-    """Rows and figures of all items and samplers. `flows` (from the tap) helps to time what has no clock."""
+def parse_all(
+    plan: Plan, result: AgentResult, raw: Path, flows: pl.DataFrame, spill: Spill, *, is_whole: bool = True
+) -> Parsed:
+    """Rows and figures of all items and samplers. `flows` (from the tap) helps to time what has no clock.
+
+    Rows of a file that is too large to be held go to `spill`. Of a run that is not whole (it failed while
+    there was traffic) files may be cut off or missing: what cannot be read is then a warning and no error.
+    """
     everything, parts = Parsed(), dict[str, Parsed]()
+
+    def attempt(what: str, read: Callable[[], Parsed]) -> Parsed:
+        try:
+            return read()
+        except NarrowsError as error:
+            if is_whole:
+                raise
+            return Parsed(warnings=[f"{what}: cut off when the run failed: {error.message}"])
+
     for item in plan.traffic:
         outcome = result.items.get(item.id)
-        if outcome is None or outcome.status not in RAN:
+        if outcome is None or outcome.status not in (RAN if is_whole else (*RAN, "failed")):
             continue
-        if isinstance(item, TcpBulk):
-            parts[item.id] = _bulk(plan, item, raw)
-        elif isinstance(item, UdpProbe | IcmpEcho):
-            name = f"{item.id}.csv"
-            way = sending_direction(plan, item.client)
-            text = read_text(raw, name)
-            settled = (outcome.details or {}).get("settled", True)
-            parsed = probe.parse(text, item.id, toward_server=way, settled=settled, where=f"raw/{name}")
-            parts[item.id] = parsed.of(item.id)
-        else:
-            epoch_ns = result.epoch_monotonic_ns or 0
-            # a guest boots at the plan's wall clock, with CLOCK_MONOTONIC at 0
-            wall_ns = result.wall_epoch_ns
-            wall_ns = plan.wall_clock_ns + epoch_ns if wall_ns is None else wall_ns
-            ran = CommandRun(item, plan, raw, outcome.start_ns, flows, epoch_ns, wall_ns)
-            parts[item.id] = _command(ran)
+        read_item = partial(_item, plan, item, result, outcome, raw, flows, spill)
+        parts[item.id] = attempt(item.id, read_item)
     for composite in plan.composites:
         read_parts = registry.function(composite.tool, registry.PARSE, "read_parts")
-        if read_parts is not None:
-            everything.merge(read_parts(composite, parts).of(composite.id))
+        # Without all of its parts a tool of several items says nothing.
+        if read_parts is not None and (is_whole or all(part in parts for part in composite.parts)):
+            read_all = partial(read_parts, composite, parts)
+            everything.merge(attempt(composite.id, read_all).of(composite.id))
     for each in parts.values():
         everything.merge(each)
     for sampler in plan.samplers:
-        name = f"{sampler.id}.csv"
-        text, where = read_text(raw, name), f"raw/{name}"
-        if isinstance(sampler, TcpInfoSampler):
-            everything.merge(tcp_info.parse(text, sampler.id, where=where))
-        elif isinstance(sampler, QdiscSampler):
-            way_of_hop = next(
-                (h.direction for h in plan.hops if (h.node, h.iface) == (sampler.node, sampler.iface)), None
-            )
-            everything.merge(counters.parse_qdisc(text, sampler.id, direction=way_of_hop, where=where))
-        else:
-            everything.merge(counters.parse_link(text, sampler.id, where=where))
+        everything.merge(attempt(sampler.id, partial(_sampler, plan, sampler, raw, spill)))
     return everything
 
 
-def _bulk(plan: Plan, item: TcpBulk, raw: Path) -> Parsed:
+def _item(
+    plan: Plan,
+    item: TrafficItem,
+    result: AgentResult,
+    outcome: ItemOutcome,
+    raw: Path,
+    flows: pl.DataFrame,
+    spill: Spill,
+) -> Parsed:
+    if isinstance(item, TcpBulk):
+        return _bulk(plan, item, raw, spill)
+    if isinstance(item, UdpProbe | IcmpEcho):
+        name = f"{item.id}.csv"
+        way = sending_direction(plan, item.client)
+        text = read_text(raw, name)
+        settled = (outcome.details or {}).get("settled", True)
+        parsed = probe.parse(text, item.id, toward_server=way, settled=settled, where=f"raw/{name}")
+        return parsed.of(item.id)
+    epoch_ns = result.epoch_monotonic_ns or 0
+    # a guest boots at the plan's wall clock, with CLOCK_MONOTONIC at 0
+    wall_ns = result.wall_epoch_ns
+    wall_ns = plan.wall_clock_ns + epoch_ns if wall_ns is None else wall_ns
+    return _command(CommandRun(item, plan, raw, outcome.start_ns, flows, epoch_ns, wall_ns))
+
+
+def _sampler(plan: Plan, sampler: Sampler, raw: Path, spill: Spill) -> Parsed:
+    name = f"{sampler.id}.csv"
+    where = f"raw/{name}"
+    if isinstance(sampler, TcpInfoSampler):
+        return _tcp_info(raw, name, sampler.id, spill)
+    if isinstance(sampler, QdiscSampler):
+        way_of_hop = next(
+            (h.direction for h in plan.hops if (h.node, h.iface) == (sampler.node, sampler.iface)), None
+        )
+        return counters.parse_qdisc(read_text(raw, name), sampler.id, direction=way_of_hop, where=where)
+    return counters.parse_link(read_text(raw, name), sampler.id, where=where)
+
+
+def _bulk(plan: Plan, item: TcpBulk, raw: Path, spill: Spill) -> Parsed:
     way = sending_direction(plan, item.sender)
     name = f"{item.id}.flows.csv"
     parsed = bulk.parse(read_text(raw, name), item.id, direction=way, where=f"raw/{name}").of(item.id)
     if item.sample_interval_ns is not None:
         name = f"{item.id}.info.csv"
-        parsed.merge(tcp_info.parse(read_text(raw, name), item.id, direction=way, where=f"raw/{name}"))
+        parsed.merge(_tcp_info(raw, name, item.id, spill, way))
+    return parsed
+
+
+def _tcp_info(raw: Path, name: str, source: str, spill: Spill, way: str | None = None) -> Parsed:
+    """In pieces: TCP_INFO of thousands of sockets is gigabytes of text, and as rows ten times that."""
+    parsed, pieces = Parsed(), 0
+    for before, text in read_pieces(raw, name, PIECE_BYTES):
+        piece = tcp_info.parse(text, source, direction=way, where=f"raw/{name}", lines_before=before)
+        if pieces:
+            spill.add(parsed.samples)
+            parsed.samples = []
+        parsed.merge(piece)
+        pieces += 1
+    if pieces > 1:
+        spill.add(parsed.samples)
+        parsed.samples = []
     return parsed
 
 

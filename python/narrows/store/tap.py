@@ -67,7 +67,8 @@ INTERVAL_DTYPE = np.dtype(
 """Both records of an interval as one."""
 
 PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 58: "icmpv6"}
-WITH_PORTS = {6, 17, 132}
+SPLIT_BY_PORT = {6, 17}
+"""Protocols of which the kernel's tap reads the ports."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,18 @@ class Flow:
     sport: int | None
     dst: str
     dport: int | None
+    fragments: bool = False
+    """Whether these are fragments of datagrams, whose ports are not known."""
+    item: str | None = None
+    """Of fragments only, and set by `store.fragments`."""
 
     @property
     def label(self) -> str:
         """`tcp 10.0.2.1:80>10.0.0.1:40000`, the same text wherever a flow is named."""
-        return flow_label(self.protocol, self.src, self.sport, self.dst, self.dport)
+        label = flow_label(self.protocol, self.src, self.sport, self.dst, self.dport)
+        if not self.fragments:
+            return label
+        return f"{label} fragments" if self.item is None else f"{label} fragments of {self.item}"
 
 
 @dataclass(frozen=True)
@@ -174,7 +182,9 @@ def read(path: Path) -> Tap:
     flows = []
     for record in np.asarray(records[kinds == FLOW]).view(FLOW_DTYPE):
         number, family = int(record["protocol"]), int(record["family"])
-        ports = number in WITH_PORTS
+        # No datagram has the port 0 at both ends: the kernel's tap gives it to every fragment.
+        fragments = number in SPLIT_BY_PORT and not record["sport"] and not record["dport"]
+        ports = number in SPLIT_BY_PORT and not fragments
         flows.append(
             Flow(
                 hop=int(record["hop"]),
@@ -184,6 +194,7 @@ def read(path: Path) -> Tap:
                 sport=int(record["sport"]) if ports else None,
                 dst=_address(family, record["dst"]),
                 dport=int(record["dport"]) if ports else None,
+                fragments=fragments,
             )
         )
     return Tap(tuple(flows), packets, _intervals(records, path))

@@ -83,9 +83,7 @@ class LeanHop:
                 {
                     "flow": flow.flow, "label": flow.label, "protocol": flow.protocol, "src": flow.src,
                     "sport": flow.sport, "dst": flow.dst, "dport": flow.dport,
-                    "item": self.finder.find(
-                        flow.protocol, flow.src, flow.sport, flow.dst, flow.dport, int(first[i]), int(last[i])
-                    ),
+                    "item": self.finder.of(flow, int(first[i]), int(last[i])),
                     "dropped_packets": int(packets[i]),
                     "dropped_bytes": int(size[i]),
                     "marked_packets": int(marked[i]),

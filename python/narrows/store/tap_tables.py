@@ -115,9 +115,7 @@ class _Hop:
                 names |= {
                     "label": flow.label, "protocol": flow.protocol, "src": flow.src, "sport": flow.sport,
                     "dst": flow.dst, "dport": flow.dport,
-                    "item": finder.find(
-                        flow.protocol, flow.src, flow.sport, flow.dst, flow.dport, int(first[i]), int(last[i])
-                    ),
+                    "item": finder.of(flow, int(first[i]), int(last[i])),
                 }  # fmt: skip
             rows.append(names)
         columns = ("flow", "label", "protocol", "src", "sport", "dst", "dport", "item")

@@ -6,6 +6,7 @@ use super::Conductor;
 use crate::actor::{Actor, Progress};
 use crate::error::{RunError, Stage};
 use crate::settle::Settling;
+use narrows_plan::Item;
 
 /// An item, sampler or capture, and what became of it.
 pub struct Slot {
@@ -47,11 +48,34 @@ impl Conductor<'_> {
         if self.schedule.all_done() {
             return;
         }
+        let running = |i: &usize| {
+            let background = matches!(&self.plan.traffic[*i], Item::Command(c) if c.background);
+            !background && self.slots[*i].start_ns.is_some() && self.slots[*i].end_ns.is_none()
+        };
+        let open: Vec<usize> = (0..self.plan.traffic.len()).filter(running).collect();
+        let mut words = Vec::new();
+        for i in &open {
+            let start_s = self.slots[*i].start_ns.unwrap_or(0) as f64 / 1e9;
+            let waits = self.with(*i, |a, cx| Ok(a.waits_for(cx))).flatten();
+            let waits = waits.map_or(String::new(), |w| format!(": {w}"));
+            words.push(format!(
+                "{} (started at {start_s:.3} s{waits})",
+                self.slots[*i].id
+            ));
+        }
+        if words.is_empty() {
+            words.push(self.note()); // items that wait for one that never comes
+        }
         let limit_s = self.plan.limit_ns as f64 / 1e9;
-        self.fail(RunError::new(
-            Stage::Limit,
-            format!("still running at the limit of {limit_s} s: {}", self.note()),
-        ));
+        let message = format!(
+            "still running at the run's limit of {limit_s} s: {}",
+            words.join(", ")
+        );
+        let error = RunError::new(Stage::Limit, message);
+        self.fail(match open[..] {
+            [only] => error.item(&self.slots[only].id),
+            _ => error,
+        });
     }
 
     /// An item whose time was over while a server was still not ready has measured nothing.

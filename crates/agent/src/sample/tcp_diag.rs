@@ -82,6 +82,36 @@ fn parse(b: &[u8]) -> Option<Socket<'_>> {
     })
 }
 
+const TCP_SYN_SENT: u8 = 2;
+/// Words for at most so many sockets.
+const NAMED: usize = 3;
+
+/// What the sockets of the thread's namespace wait for: connections that nobody answers, bytes that nobody
+/// acknowledges. None where nothing of theirs is on its way.
+pub fn unanswered() -> io::Result<Option<String>> {
+    let (mut words, mut more) = (Vec::new(), 0);
+    let body = request(CONNECTION_STATES, 0);
+    Netlink::open(NETLINK_SOCK_DIAG)?.dump(TCPDIAG_GETSOCK, &body, |_, payload| {
+        let Some(s) = parse(payload) else { return };
+        let (retransmitted, bytes) = (payload[3], crate::netlink::u32_at(payload, 60));
+        let end = format!("{}:{}", s.dst, s.dport);
+        let word = match s.state {
+            TCP_SYN_SENT => format!("{end} has not answered a connection request"),
+            _ if bytes > 0 => format!("{end} has not acknowledged {bytes} bytes"),
+            _ => return,
+        };
+        if words.len() == NAMED {
+            more += 1;
+        } else {
+            words.push(format!("{word} (sent again {retransmitted} times)"));
+        }
+    })?;
+    if more > 0 {
+        words.push(format!("and {more} more"));
+    }
+    Ok((!words.is_empty()).then(|| words.join(", ")))
+}
+
 impl Source for TcpDiag {
     const HEADER: &'static str = tcp_info::HEADER;
 

@@ -11,6 +11,7 @@ use crate::children::{exit_number, signal_number, Child};
 use crate::error::{During, Result, RunError, Stage};
 use crate::reactor::{Event, IN};
 use crate::sample::tcp_diag;
+use crate::traffic::polling::Polling;
 use narrows_plan::Command;
 
 const EXITED: u16 = 0;
@@ -25,6 +26,7 @@ const READY_WITHIN_NS: i64 = 30_000_000_000;
 pub struct Program {
     spec: Command,
     child: Option<Child>,
+    polling: Option<Polling>,
     ready_at: Option<SocketAddr>,
     started_ns: i64,
     looks: u32,
@@ -46,6 +48,7 @@ impl Program {
         Program {
             spec,
             child: None,
+            polling: None,
             ready_at: None,
             started_ns: 0,
             looks: 0,
@@ -99,6 +102,9 @@ impl Program {
     }
 
     fn exited(&mut self, cx: &mut Cx, status: ExitStatus) -> Result<()> {
+        if let Some(polling) = self.polling.take() {
+            polling.end(cx);
+        }
         if let Some(child) = self.child.take() {
             cx.reactor.unwatch(child.watch_fd());
             // What it may have left behind must not go on sending.
@@ -158,6 +164,10 @@ impl Actor for Program {
         self.started_ns = cx.reactor.now;
         let more = json!({"node": self.spec.node, "argv": argv, "pid": child.pid});
         cx.log.event(cx.reactor.now, "spawned", Some(&self.spec.id), more);
+        if cx.places.guest {
+            let polling = Polling::watch(cx, &self.spec.id, child.pid, &self.spec.node)?;
+            self.polling = Some(polling);
+        }
         self.child = Some(child);
         if self.ready_at.is_none() {
             self.progress = Progress::Running;
@@ -166,6 +176,11 @@ impl Actor for Program {
     }
 
     fn event(&mut self, cx: &mut Cx, event: Event) -> Result<()> {
+        if let Some(polling) = &mut self.polling {
+            if polling.event(cx, event)? {
+                return Ok(());
+            }
+        }
         match event {
             Event::Io(t, _) if t.kind == EXITED => {
                 let status = self.child.as_ref().and_then(|c| cx.children.exit_of(c));
@@ -196,11 +211,26 @@ impl Actor for Program {
                     )
                 })?;
                 child.signal(signal);
+                if let Some(polling) = self.polling.take() {
+                    // What is held does not hear its signal.
+                    polling.end(cx);
+                }
                 cx.reactor.at(cx.reactor.now + OBEY_NS, cx.token(KILL, 0));
             }
             None => self.progress = Progress::Ended { t_ns: cx.reactor.now },
         }
         Ok(())
+    }
+
+    fn waits_for(&self, cx: &mut Cx) -> Option<String> {
+        cx.nodes.enter(&self.spec.node).ok()?;
+        let tcp = tcp_diag::unanswered().ok()?;
+        let node = &self.spec.node;
+        let mut words = vec![tcp.unwrap_or_else(|| format!("no TCP data of {node} is on its way"))];
+        if let Some(since_ns) = self.polling.as_ref().and_then(|p| p.since_ns) {
+            words.insert(0, format!("it polls since {:.3} s", since_ns as f64 / 1e9));
+        }
+        Some(words.join("; "))
     }
 
     fn progress(&self) -> Progress {
@@ -227,6 +257,7 @@ mod tests {
             agent: "/run/agent".into(),
             checkout: "/run/checkout".into(),
             content: "/run/content".into(),
+            guest: true,
         };
         assert_eq!(substitute("@checkout/x", &places), "/run/checkout/x");
         assert_eq!(substitute("@content/a/b", &places), "/run/content/a/b");

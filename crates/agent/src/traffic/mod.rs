@@ -7,6 +7,7 @@ mod drain;
 pub mod icmp;
 pub mod kernel_bulk;
 pub mod plain;
+mod polling;
 pub mod probe;
 pub mod sink;
 

@@ -129,12 +129,13 @@ def read_json(text: str, who: str, *, where: str, remedy: str = "see its stderr 
 
 
 def read_csv(
-    text: str, columns: Mapping[str, Any], *, where: str, optional: Iterable[str] = (), others: Any = None
-) -> pl.DataFrame:
+    text: str, columns: Mapping[str, Any], *, where: str, optional: Iterable[str] = (), others: Any = None,
+    lines_before: int = 0,
+) -> pl.DataFrame:  # fmt: skip
     """A CSV with a header line of these columns (name → Polars type), in any order.
 
     Empty fields are NULL. A missing column is an error; an unknown one too, unless `others` gives the type of
-    such columns. A line that does not fit is an error with its number.
+    such columns. A line that does not fit is an error with its number; `lines_before` are left out of `text`.
     """
     header = text.split("\n", 1)[0].strip()
     if not header:
@@ -158,11 +159,13 @@ def read_csv(
             null_values=[""],
         )
     except pl.exceptions.PolarsError as error:
-        raise StoreError(_first_bad_line(text, types) or str(error).split("\n")[0], where=where) from None
+        raise StoreError(
+            _first_bad_line(text, types, lines_before) or str(error).split("\n")[0], where=where
+        ) from None
 
 
-def _first_bad_line(text: str, types: Mapping[str, Any]) -> str | None:
-    for number, line in enumerate(text.splitlines()[1:], start=2):
+def _first_bad_line(text: str, types: Mapping[str, Any], before: int) -> str | None:
+    for number, line in enumerate(text.splitlines()[1:], start=2 + before):
         fields = line.split(",")
         if len(fields) != len(types):
             return f"line {number} has {len(fields)} fields, not {len(types)}: '{line}'"

@@ -94,11 +94,13 @@ def _none_yet(field: str) -> list[float]:
     return sorted(NONE_YET.get(field.removeprefix("bbr_"), ()))
 
 
-def parse(text: str, source: str, *, direction: str | None = None, where: str = "tcp_info") -> Parsed:
+def parse(
+    text: str, source: str, *, direction: str | None = None, where: str = "tcp_info", lines_before: int = 0
+) -> Parsed:
     """One series per field, in rows of (flow, time). Fields that this kernel lacks are empty and make no
-    rows.
+    rows. `lines_before`: lines of the file between its header and this part of it.
     """
-    frame = read_csv(text, KEYS, where=where, others=pl.Float64())
+    frame = read_csv(text, KEYS, where=where, others=pl.Float64(), lines_before=lines_before)
     parsed = Parsed()
     if not frame.height:
         return parsed

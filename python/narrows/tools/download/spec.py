@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from narrows.spec import parsers as p
 from narrows.spec.base import option
-from narrows.tools.services.spec import Service
+from narrows.tools.services.spec import HttpService
 from narrows.units import Rate, Size
 
 
-class download(Service):
+class download(HttpService):
     """A download of a 10 GB file: whole, or in chunks over several connections, also in batches."""
 
     connections: int = option(p.count(1, 6), default=1)
@@ -27,3 +27,12 @@ class download(Service):
         super().check()
         if self["chunk"] is None and (self["batches"] or self["connections"] > 1):
             self.fail("several connections and batches are of chunks", 'chunk="4 MB"')
+        if self["http"] == "3":
+            if self["client"] != "browser":
+                self.fail("HTTP/3 is the browser's", 'client="browser"')
+            for name, usual in (("connections", 1), ("server_rate", None)):
+                if self[name] != usual:
+                    self.fail(
+                        f"{name}: over HTTP/3 there is one connection, which nothing holds",
+                        f"leave {name} out",
+                    )

@@ -30,10 +30,10 @@ def parse(told: Told, item: str, *, where: str = "live") -> Parsed:
         times = told.times(states)
         last = states[-1]
         parsed.figure("live_load_ms", loaded[0]["after_ms"], "ms")
-        parsed.figure("live_bytes", last["bytes"], "B", "down")
+        parsed.figure("live_bytes", last["bytes"], "bytes", "down")
         share = last["http3_bytes"] / last["bytes"] if last["bytes"] else None
         parsed.figure("live_http3_share", share, "1", "down")
-        parsed.add("live_bytes", "B", times, [s["bytes"] for s in states], source=item, direction="down")
+        parsed.add("live_bytes", "bytes", times, [s["bytes"] for s in states], source=item, direction="down")
         videos = [(t, s["video"]) for t, s in zip(times, states, strict=True) if s["video"] is not None]
         for field, series, unit in SERIES:
             at, values = [t for t, _ in videos], [video[field] for _, video in videos]

@@ -17,6 +17,8 @@ from narrows.store.parsers.common import Parsed
 
 DIRECTIONS = {"download": "down", "upload": "up", "both": None}
 IDLE = "idle"
+MAD = 4
+"""The draft's moving average distance, in intervals; the client has no other."""
 CONFIDENCE = {"low": 0.0, "medium": 1.0, "high": 2.0}
 NS_PER_MS = 1e6
 Line = dict[str, Any]
@@ -58,7 +60,8 @@ def parse(text: str, item: str, *, epoch_ns: int, where: str = "rpm") -> Parsed:
             parsed.warnings.append("rpm: the client was stopped before its summary; its figures are absent")
         for summary in values.get("summary", []):
             for test, figures in summary["tests"].items():
-                _figures(parsed, test, DIRECTIONS[test], figures)
+                intervals = [i for i in values.get("interval", []) if i["test"] == test]
+                _figures(parsed, test, DIRECTIONS[test], _checked(parsed, test, figures, intervals))
     except (KeyError, TypeError) as error:
         raise StoreError(f"a line of rpm-client lacks or misuses {error}", where=where) from None
     return parsed
@@ -116,6 +119,44 @@ def _intervals(parsed: Parsed, intervals: list[Line], item: str, epoch_ns: int) 
     for test in {i["test"] for i in intervals}:
         connections = [i["connections"] for i in intervals]
         parsed.add("connections", "1", times, connections, source=item, direction=DIRECTIONS[test])
+
+
+def _checked(parsed: Parsed, test: str, figures: Line, intervals: list[Line]) -> Line:
+    """The figures without those that its own intervals contradict.
+
+    The draft's goodput is a mean over the last MAD intervals, and its confidence is that of the moment at
+    which the goodput was stable first. Where nothing arrives any more, neither says anything of the path.
+    """
+    checked = dict(figures)
+    last = intervals[-MAD:]
+    moved = [sum(i.get(f"{way}_bytes") or 0 for way in ("download", "upload")) for i in last]
+    silent, rate, word = moved.count(0), _rate(figures["goodput_bps"]), figures["goodput_confidence"]
+    if silent:
+        checked["goodput_confidence"] = "low"
+        told = f"rpm {test}: nothing arrived in {silent} of its last {len(last)} intervals"
+        if silent == len(last):
+            checked["goodput_bps"] = None
+            parsed.warnings.append(
+                f"{told}: its goodput of {rate} with {word} confidence is no rate of the path and is left "
+                f"out{_before(intervals)}"
+            )
+        else:
+            parsed.warnings.append(
+                f"{told}: its goodput of {rate} is a mean over them, and its {word} confidence counts as low"
+            )
+    if figures["rpm"] is None:
+        checked["responsiveness_confidence"] = "low"  # of no value nothing is certain
+    return checked
+
+
+def _before(intervals: list[Line]) -> str:
+    """What the last interval with data said, for a message."""
+    known = [i for i in intervals if any(i.get(f"{way}_bytes") for way in ("download", "upload"))]
+    return f"; while data still came it said {_rate(known[-1]['goodput_bps'])}" if known else ""
+
+
+def _rate(bps: float | None) -> str:
+    return "none" if bps is None else f"{bps / 1e6:.4g} Mbit/s"
 
 
 def _figures(parsed: Parsed, test: str, direction: str | None, figures: Line) -> None:

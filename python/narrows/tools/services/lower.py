@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from narrows.plan.capacity import BROWSER_BYTES
-from narrows.plan.lowering import SERVER_START, Lowering, foreground
+from narrows.plan.lowering import SERVER_START, Lowering, background, foreground
 from narrows.plan.model import Command, Endpoint, Ready
 from narrows.spec.traffic import Traffic
 from narrows.tools import folder
+from narrows.tools.services.spec import HTTP3_CCAS
 
 BROWSER = "chromium"
 PROFILES = "/tmp"
@@ -60,6 +61,21 @@ def nginx(item: Traffic, item_id: str, state: Lowering, at: str, locations: Iter
     )
 
 
+def h3_server(item: Traffic, item_id: str, state: Lowering, at: str, places: dict[str, str]) -> Command:
+    """An HTTP/3 server at an address, in the item's server node, in the background. `places`: folders (the
+    prefix ends in `/`) and files by the prefix of their path."""
+    name = f"{item_id}-server"
+    told = ",".join(f"{prefix}={place}" for prefix, place in places.items())
+    words = ("--cca", item["cca"] or HTTP3_CCAS[0], "--write-cert", certificate(item_id))
+    argv = ("@agent", "h3-server", "--listen", at, "--places", told, *words)
+    return background(name, item_id, f"{type(item).__name__}-h3", state.server, argv, at)
+
+
+def certificate(item_id: str) -> str:
+    """Where the server of an item leaves its certificate, which its client trusts."""
+    return f"@out/{item_id}-server.pem"
+
+
 def client(
     item: Traffic,
     item_id: str,
@@ -74,6 +90,8 @@ def client(
     tool = type(item).__name__
     place = f"@checkout/tools/{tool}" if folder.of(type(item)) is None else "@tool"
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    if browser and item.values.get("http") == "3":
+        words += ["--trust", certificate(item_id)]
     if browser:
         words += ["--browser", BROWSER, "--profile", f"{PROFILES}/{item_id}-profile"]
     argv = ("node", f"{place}/client/run.mjs", *words)

@@ -24,3 +24,22 @@ class Service(Traffic):
     def check(self) -> None:
         super().check()
         duration_needs_time(self)
+
+
+HTTP3_CCAS = ("cubic", "reno", "bbr")
+"""Those of the QUIC server (quinn), in the program and not in the kernel; the first is the usual one."""
+
+
+class HttpService(Service):
+    """A service that is there over TCP and over QUIC."""
+
+    http: str = option(
+        p.choice("1.1", "3"),
+        default="1.1",
+        doc='"3": over QUIC, one connection; cca is then the QUIC server\'s own',
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self["http"] == "3" and self["cca"] not in (None, *HTTP3_CCAS):
+            self.fail(f"the QUIC server has no {self['cca']}", f"cca: one of {', '.join(HTTP3_CCAS)}")

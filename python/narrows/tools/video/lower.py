@@ -5,7 +5,7 @@ from __future__ import annotations
 from narrows.plan.lowering import Lowering, receives
 from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
-from narrows.tools.services.lower import client, nginx
+from narrows.tools.services.lower import client, h3_server, nginx
 from narrows.tools.video.spec import RUNGS_MBPS
 
 BASE_S = 30
@@ -76,22 +76,30 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         ladder(top_mbps, length_s),
         ("ffmpeg",),
     )
-    port = state.port(item, item_id, state.server, 80)
+    over_quic = item["http"] == "3"
+    port = state.port(item, item_id, state.server, 443 if over_quic else 80)
     at = f"{state.server_address}:{port}"
     locations = (
         "location / { root @checkout/tools/video/client/www; }",
         f"location /media/ {{ alias {place}/; }}",
         f"location = /player.js {{ alias {PACKAGES}/{PLAYERS[item['player']]}; }}",
     )
+    places = {
+        "/": "@checkout/tools/video/client/www",
+        "/media/": place,
+        "/player.js": f"{PACKAGES}/{PLAYERS[item['player']]}",
+    }
     return [
-        nginx(item, item_id, state, at, locations),
+        h3_server(item, item_id, state, at, places)
+        if over_quic
+        else nginx(item, item_id, state, at, locations),
         client(
             item,
             item_id,
             state,
-            receives(state.server_address, port, "tcp"),
+            receives(state.server_address, port, "udp" if over_quic else "tcp"),
             {
-                "url": f"http://{at}/",
+                "url": f"http{'s' * over_quic}://{at}/",
                 "player": item["player"],
                 "flows": item["flows"],
                 "top": item["top"].bps,

@@ -7,7 +7,7 @@ from typing import Any
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.parsers import Wrong
-from narrows.tools.services.spec import Service
+from narrows.tools.services.spec import HttpService
 from narrows.units import Rate
 
 RUNGS_MBPS = (0.4, 0.8, 1.5, 3.0, 5.0, 8.0)
@@ -24,7 +24,7 @@ def _top(value: Any) -> Rate:
     return rate
 
 
-class video(Service):
+class video(HttpService):
     """A video on a ladder of rungs: the player's own rate adaptation chooses, at whatever the link gives."""
 
     player: str = option(p.choice("dash.js", "hls.js", "shaka"), default="dash.js")
@@ -35,6 +35,8 @@ class video(Service):
 
     def check(self) -> None:
         super().check()
+        if self["flows"] > 1 and self["http"] == "3":
+            self.fail("over HTTP/3 all is fetched over one connection", "leave flows out")
         if self["flows"] > 1 and self["player"] == "dash.js":
             self.fail(
                 "dash.js fetches over one connection", 'player="hls.js" or player="shaka" fetch over several'

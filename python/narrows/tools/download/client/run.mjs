@@ -2,17 +2,18 @@
 
 import http from 'node:http';
 
-import {Browser, fail, options, tell} from '../../services/client/browser.mjs';
+import {Browser, fail, options, quicTo, tell} from '../../services/client/browser.mjs';
 import {transfer} from './www/transfer.js';
 
 const shared = ['url', 'connections', 'chunk', 'batches', 'bytes'];
 const browsing = process.argv.includes('--browser');
-const asked = options(browsing ? [...shared, 'browser', 'profile'] : shared);
+const asked = options(browsing ? [...shared, 'browser', 'profile'] : shared, ['trust']);
 
 if (browsing) {
   const at = new URL(asked.url);
   at.search = new URLSearchParams(Object.fromEntries(shared.slice(1).map((name) => [name, asked[name]])));
-  const browser = new Browser(asked.browser, asked.profile, {resolve: `MAP * ~NOTFOUND, EXCLUDE ${at.hostname}`});
+  const browser = new Browser(asked.browser, asked.profile, {resolve: `MAP * ~NOTFOUND, EXCLUDE ${at.hostname}`,
+    quic: 'trust' in asked, more: 'trust' in asked ? quicTo(asked.url, asked.trust) : []});
   process.on('SIGINT', async () => {
     tell('end', {state: await browser.evaluate('window.state?.()') ?? null, client: browser.version ?? null});
     browser.close();

@@ -2,7 +2,8 @@
 // No driver and no port: two pipes of NUL-terminated JSON (--remote-debugging-pipe).
 
 import {spawn} from 'node:child_process';
-import {mkdirSync} from 'node:fs';
+import {X509Certificate, createHash} from 'node:crypto';
+import {mkdirSync, readFileSync} from 'node:fs';
 
 const START_WITHIN_MS = 60_000;
 
@@ -19,16 +20,25 @@ const SWITCHES = [
 const WITHOUT = ['Translate', 'OptimizationHints', 'MediaRouter', 'DialMediaRouteProvider',
   'WebRtcHideLocalIpsWithMdns', 'LocalNetworkAccessChecks'];
 
-export function options(names) {
+// `maybe`: names that may be left out.
+export function options(names, maybe = []) {
   const found = {};
   const words = process.argv.slice(2);
   for (let at = 0; at < words.length; at += 2) {
     const name = words[at].replace(/^--/, '');
-    if (!names.includes(name) || words[at + 1] === undefined) fail(`unknown or empty option ${words[at]}`);
+    if (![...names, ...maybe].includes(name) || words[at + 1] === undefined) fail(`unknown or empty option ${words[at]}`);
     found[name] = words[at + 1];
   }
   for (const name of names) if (found[name] === undefined) fail(`option --${name} is missing`);
   return found;
+}
+
+// Switches that make Chromium speak QUIC, and nothing else, to a server, and take the certificate in that file for it.
+export function quicTo(url, file) {
+  const key = new X509Certificate(readFileSync(file)).publicKey.export({type: 'spki', format: 'der'});
+  const {hostname, port} = new URL(url);
+  return [`--origin-to-force-quic-on=${hostname}:${port || 443}`,
+    `--ignore-certificate-errors-spki-list=${createHash('sha256').update(key).digest('base64')}`];
 }
 
 export function tell(kind, what = {}) {

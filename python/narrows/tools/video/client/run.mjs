@@ -1,14 +1,15 @@
 // Watches a video in a headless Chromium until it is interrupted, and writes a line of JSON a second. It measures
 // nothing itself: the page's own player and the browser say how it goes.
 
-import {Browser, fail, options, tell} from '../../services/client/browser.mjs';
+import {Browser, fail, options, quicTo, tell} from '../../services/client/browser.mjs';
 
-const asked = options(['url', 'player', 'flows', 'top', 'browser', 'profile']);
+const asked = options(['url', 'player', 'flows', 'top', 'browser', 'profile'], ['trust']);
 const at = new URL(asked.url);
 at.search = new URLSearchParams({player: asked.player, flows: asked.flows, top: asked.top});
 // Players choose no rung that their page is too small for.
 const browser = new Browser(asked.browser, asked.profile,
-  {resolve: `MAP * ~NOTFOUND, EXCLUDE ${at.hostname}`, size: [3840, 2160]});
+  {resolve: `MAP * ~NOTFOUND, EXCLUDE ${at.hostname}`, size: [3840, 2160],
+    quic: 'trust' in asked, more: 'trust' in asked ? quicTo(asked.url, asked.trust) : []});
 let before = null;
 
 process.on('SIGINT', async () => {

@@ -1,0 +1,34 @@
+"""Repetitions that are equal to the last digit count as one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import made_up_runs
+
+from narrows.report.table import summary
+from narrows.runs.repetitions import independent
+
+
+def test_an_interval_is_made_of_runs_that_differ() -> None:
+    """Six equal runs have n = 6 and an interval, though the seed was never asked; counted as one they have
+    none. Six that differ keep theirs."""
+    grid = [r for r in made_up_runs.grid() if r.ok][:1]
+    same = [
+        replace(
+            grid[0],
+            run_id=f"{n}",
+            key={**grid[0].key, "seed": f"{n}"},
+            folder=Path("x"),
+            figures={("a", "down", "b"): 1.0},
+        )
+        for n in range(6)
+    ]
+    kept, groups = independent(same)
+    assert [run.run_id for run in kept] == ["0"]
+    assert [len(group) for group in groups] == [6]
+    assert {row.values.n for row in summary(same).rows if row.over == "runs"} == {6}
+    assert {row.values.n for row in summary(kept).rows if row.over == "runs"} == {1}
+    differ = [replace(run, figures={("a", "down", "b"): float(n)}) for n, run in enumerate(same)]
+    assert independent(differ) == (differ, [])
