@@ -225,6 +225,20 @@ def test_a_right_rig_is_measured_as_what_it_is(tmp_path: Path, link: str, ip_bps
     assert said["rate_up_bps"] == pytest.approx(ip_bps, rel=0.01)
 
 
+@pytest.mark.parametrize(("rate_mbit", "burst"), [(20, "50 KB"), (5, "300 KB")])
+def test_a_policers_bucket_is_emptied_before_its_rate_is_measured(
+    tmp_path: Path, rate_mbit: int, burst: str
+) -> None:
+    """A train that is a twentieth too fast empties 300 KB at 5 Mbit/s in 10 s. A policer passes a packet more
+    or less of the hundred that are measured."""
+    link = f'rate="{rate_mbit} Mbit/s", base_rtt="20 ms", shaper=policer(burst="{burst}")'
+    plan = lab.plan(tmp_path, f'link = Link({link})\nflow = bulk(duration="100 ms")')
+    (made,) = lab.make([plan], tmp_path / "out")
+    said = made.ok().manifest["calibration"]
+    for way in ("down", "up"):
+        assert said[f"rate_{way}_bps"] == pytest.approx(rate_mbit * 1e6 * 1500 / 1514, rel=0.02)
+
+
 def test_a_slow_way_up_has_time_enough_to_be_measured(tmp_path: Path) -> None:
     link = 'rate="10 Mbit/s", rate_up="400 kbit/s", base_rtt="10 ms", queue=pfifo(limit=100)'
     plan = lab.plan(tmp_path, f'link = Link({link})\nflow = bulk(duration="100 ms")')

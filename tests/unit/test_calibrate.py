@@ -8,15 +8,20 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from narrows.calibrate import by_test
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import as_frame, compared, parameters, summaries
 from narrows.calibrate.plain import in_short
+from narrows.calibrate.readings import TOOL as TOOL_ORIGIN
 from narrows.calibrate.readings import declared
 from narrows.calibrate.rounds import Rounds, condition_of
-from narrows.calibrate.scenario import Settings, plan_scenario, question_of, written
+from narrows.calibrate.scenario import QUEUES, Settings, plan_scenario, question_of, written
+from narrows.calibrate.tables import answers, by_condition
+from narrows.cli.main import build_app
 from narrows.errors import NarrowsError, SpecError
+from narrows.spec import queues
 from narrows.spec.observe import ci, repeat
 from narrows.spec.under_test import known
 from narrows.tools.reading import LATENCY, RPM, THROUGHPUT, UNITS, Reading
@@ -151,6 +156,18 @@ def test_errors_are_told_by_condition_and_by_how_far_the_seeds_lie_apart() -> No
     found = next(s for s in summaries(table(rows)) if s.whose == "third party")
     # errors of x: 25 - 20 - 5 = 0 and 2, of y: 70 and 74; medians 1, 72; half ranges 1, 2, their median 1.5
     assert (found.least, found.most, found.seeds_reach) == pytest.approx((1.0, 72.0, 1.5))
+    # the reading of each condition stands beside its truth and error; the base RTT of 20 ms is taken off
+    assert [(c.condition, c.n, c.seen, c.truth, c.error) for c in found.conditions] == [
+        ("x", 2, pytest.approx(6.0), pytest.approx(5.0), pytest.approx(1.0)),
+        ("y", 2, pytest.approx(77.0), pytest.approx(5.0), pytest.approx(72.0)),
+    ]
+    found_all = calibrated([{**row, "origin": TOOL_ORIGIN} for row in rows], 2)
+    columns, said = answers(found_all)
+    shown = dict(zip(columns, next(row for row in said if "third" in row[3]), strict=True))
+    ranges = (shown["readings"], shown["truths"], shown["by condition"])
+    assert ranges == ("6.0 to 77.0 ms", "5.0 ms", "+1.0 ms to +72.0 ms")
+    each = [row[4:] for row in by_condition(found_all)[1] if "third" in row[3]]
+    assert each == [["x", 2, "6.0 ms", "5.0 ms", "+1.0 ms"], ["y", 2, "77.0 ms", "5.0 ms", "+72.0 ms"]]
 
 
 def calibrated(rows: list[dict[str, Any]], seeds: int) -> Calibration:
@@ -258,6 +275,23 @@ def test_options_become_a_scenario_that_plans_every_tool_on_the_same_seeds(tmp_p
         for plan in ready.plans
     }
     assert all(len(seeds) == 1 for seeds in by_seed.values())
+
+
+def test_every_queue_of_the_spec_can_be_calibrated_and_planning_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [
+        name for name, each in vars(queues).items()
+        if isinstance(each, type) and issubclass(each, queues.Qdisc)
+        and each not in (queues.Qdisc, queues.own_qdisc)
+    ]  # fmt: skip
+    assert {"docsis_pie", "choke", "sfb", "hhf", "prio"} <= set(names) == set(QUEUES)
+    monkeypatch.chdir(tmp_path)
+    called = ["calibrate", "--queue", ",".join(names), "--tools", "iperf3", "--seeds", "1", "--plan"]
+    done = CliRunner().invoke(build_app(), called)
+    assert done.exception is None
+    assert [line.split()[0] for line in done.output.splitlines()] == [f"queue={name}" for name in names]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_tools_and_variations_are_chosen_by_name(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def said(tmp_path: Path, busy_us: float, sndbuf_us: float, rwnd_us: float) -> li
         )
         for series, value in rows
     )
-    return host_limits.warnings(samples, lab.plan(tmp_path, lab.SMALL))
+    return host_limits.warnings(samples.lazy(), lab.plan(tmp_path, lab.SMALL))
 
 
 def test_a_flow_that_waited_for_its_buffer_is_named_with_the_share_and_the_sysctl(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -9,11 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from narrows.cli.kernel import own_lines
+from narrows.cli.main import build_app
 from narrows.errors import KernelError, UsageError
 from narrows.kernel import KernelImage, build, find, image
 from narrows.kernel.build import check_config, lay_in
+from narrows.kernel.prune import unneeded
 
 HZ_100 = "CONFIG_HZ=100\n"
 
@@ -207,3 +211,30 @@ def test_a_c_file_of_ours_has_its_licence_and_why_it_is_there_at_its_head(name: 
     head = re.match(rf"{re.escape(mark)}\n(/\*.*?\*/)\n", text, re.DOTALL)
     assert head
     assert is_header or re.search(r"^ \* Why: \S", head[1], re.MULTILINE)
+
+
+def test_prune_removes_what_nobody_needs_and_nothing_else(
+    parts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of another recipe, an older source of today's, a half-made one; today's, today's without speed, one
+    with configuration of its own and the chosen one stay."""
+    cache, today, plain = parts / "cache", image.recipe(), image.recipe(speed=False)
+    stay = [put(cache, f"{today}-7.2", at_s=2), put(cache, f"{plain}-7.2")]
+    gone = [put(cache, name) for name in ("00000000-6.1", "11111111-6.1", f"{today}-6.18")]
+    own, chosen = put(cache, "22222222-7.2"), put(cache, "33333333-7.2")
+    write(own / "info.json", json.dumps({"id": "own", "own_config": ["CONFIG_HZ=100"]}))
+    monkeypatch.setenv("NARROWS_KERNEL", str(chosen))
+    half, alive = cache / "kernel/.build-00000000-x", cache / "kernel/.build-44444444-y"
+    for one in (half, alive):
+        write(one / "linux", "half")
+    with (cache / "kernel/.lock-44444444").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        found = unneeded()
+        assert {one.directory for one in found} == {*gone, half}
+        shown = CliRunner().invoke(build_app(), ["kernel", "prune"])
+        assert "of another recipe" in shown.output
+        assert all(one.exists() for one in (*gone, half)), "without --yes it only shows"
+        CliRunner().invoke(build_app(), ["kernel", "prune", "--yes"])
+        assert CliRunner().invoke(build_app(), ["kernel", "prune"]).output == "nothing to remove\n"
+    left = {path for path in (cache / "kernel").iterdir() if not path.name.startswith(".lock")}
+    assert left == {*stay, own, chosen, alive}

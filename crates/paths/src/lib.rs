@@ -21,4 +21,5 @@ pub mod input;
 pub mod log;
 pub mod rows;
 pub mod sessions;
+pub mod snapshots;
 pub mod table;

@@ -1,7 +1,8 @@
 //! Reads one packet log into its tables: `connections/ID.parquet`, `sessions/ID.parquet`, on request `acks/ID.parquet`,
-//! and, last, `logs/ID.json`, which says what the log held and that it is done.
+//! or, of snapshots, `snapshots/ID.parquet`; and, last, `logs/ID.json`, which says what the log held and that it is done.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -16,8 +17,11 @@ use crate::flows::{Flows, Limits, Sink};
 use crate::half::Acked;
 use crate::headers;
 use crate::input;
-use crate::rows::{role, AckRow, ConnectionRow, SessionRow, ACKS, CONNECTIONS, SESSIONS};
+use crate::rows::{
+    role, AckRow, ConnectionRow, SessionRow, SnapshotRow, ACKS, CONNECTIONS, SESSIONS, SNAPSHOTS,
+};
 use crate::sessions::{Rules, Service, Session};
+use crate::snapshots;
 use crate::table::Table;
 
 #[derive(Debug, Clone)]
@@ -48,6 +52,8 @@ pub struct Summary {
     pub connections_evicted: u64,
     pub sessions: u64,
     pub sessions_too_short: u64,
+    /// Snapshots of TCP_INFO, where the file holds these in place of packets.
+    pub snapshots: u64,
 }
 
 /// Reads `name` into tables under `out`. None: this was done before, and nothing was read.
@@ -58,14 +64,26 @@ pub fn read(name: &str, out: &Path, settings: &Settings) -> Result<Option<Summar
         return Ok(None);
     }
     let (reader, compression) = input::open(name)?;
-    for directory in ["connections", "sessions", "acks", "logs"] {
-        if directory != "acks" || settings.acks {
+    let mut reader = BufReader::new(reader);
+    let begins = reader
+        .fill_buf()
+        .map_err(|e| Error::new(name, format!("cannot be read: {e}"), "check the file"))?;
+    let is_json = begins.first() == Some(&b'{');
+    for directory in ["connections", "sessions", "acks", "snapshots", "logs"] {
+        let wanted = match directory {
+            "logs" => true,
+            "snapshots" => is_json,
+            "acks" => settings.acks && !is_json,
+            _ => !is_json,
+        };
+        if wanted {
             let path = out.join(directory);
             fs::create_dir_all(&path).map_err(|e| Error::write(&path, e))?;
         }
     }
     // What is there of an older reading goes, its summary first: it says that the tables are whole.
-    let tables = ["connections", "sessions", "acks"].map(|d| out.join(d).join(format!("{id}.parquet")));
+    let tables =
+        ["connections", "sessions", "acks", "snapshots"].map(|d| out.join(d).join(format!("{id}.parquet")));
     for file in [&done].into_iter().chain(&tables) {
         match fs::remove_file(file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -73,6 +91,9 @@ pub fn read(name: &str, out: &Path, settings: &Settings) -> Result<Option<Summar
             }
             _ => {}
         }
+    }
+    if is_json {
+        return of_snapshots(reader, name, out, Identity { log, id, state }, compression).map(Some);
     }
     let table = |directory: &str| -> PathBuf { out.join(directory).join(format!("{id}.parquet")) };
     let mut sink = Tables {
@@ -125,12 +146,70 @@ pub fn read(name: &str, out: &Path, settings: &Settings) -> Result<Option<Summar
         connections_evicted: flows.evicted,
         sessions,
         sessions_too_short: short,
+        snapshots: 0,
     };
-    let text = serde_json::to_string_pretty(&summary).map_err(|e| Error::write(&done, e))?;
+    done_with(&summary, &done)?;
+    Ok(Some(summary))
+}
+
+/// Writes the summary, which says that the tables are whole.
+fn done_with(summary: &Summary, done: &Path) -> Result<()> {
+    let text = serde_json::to_string_pretty(summary).map_err(|e| Error::write(done, e))?;
     let unfinished = done.with_extension("json.tmp");
     fs::write(&unfinished, text).map_err(|e| Error::write(&unfinished, e))?;
-    fs::rename(&unfinished, &done).map_err(|e| Error::write(&done, e))?;
-    Ok(Some(summary))
+    fs::rename(&unfinished, done).map_err(|e| Error::write(done, e))
+}
+
+/// The same of a file of snapshots, which has one table.
+fn of_snapshots(
+    reader: impl Read,
+    name: &str,
+    out: &Path,
+    identity: Identity,
+    compression: &str,
+) -> Result<Summary> {
+    let Identity { log, id, state } = identity;
+    let mut counts = Counts::default();
+    let found = snapshots::read(reader, name, &mut counts)?;
+    let mut table = Table::create(&out.join("snapshots").join(format!("{id}.parquet")), SNAPSHOTS)?;
+    let count = found.series.iter().map(|s| s.count).sum();
+    let connections = found.series.len() as u64;
+    for series in found.series {
+        let p = series.properties();
+        let added = table.push(SnapshotRow {
+            log: log.clone(),
+            series,
+            p,
+        });
+        if let Err(error) = added {
+            table.discard();
+            return Err(error);
+        }
+    }
+    table.finish()?;
+    let done = out.join("logs").join(format!("{id}.json"));
+    let summary = Summary {
+        log,
+        id,
+        state,
+        compression: compression.to_owned(),
+        container: About {
+            format: found.format,
+            damage: found.damage,
+            ..About::default()
+        },
+        counts,
+        first_ns: None,
+        last_ns: None,
+        time_went_back: 0,
+        connections,
+        connections_evicted: 0,
+        sessions: 0,
+        sessions_too_short: 0,
+        snapshots: count,
+    };
+    done_with(&summary, &done)?;
+    Ok(summary)
 }
 
 /// Where a log's tables are, and what decides whether they are still right.

@@ -11,7 +11,7 @@ use narrows_paths::ends;
 use narrows_paths::error::Error;
 use narrows_paths::flows::Limits;
 use narrows_paths::log::{self, Settings};
-use narrows_paths::rows::{ACKS, CONNECTIONS, SESSIONS};
+use narrows_paths::rows::{ACKS, CONNECTIONS, SESSIONS, SNAPSHOTS};
 use narrows_paths::sessions::{Rules, Service};
 use narrows_paths::table::{Column, Kind};
 use serde_json::json;
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         }
         Some(("columns", [])) => {
             let tables = json!({
-                "connections": columns(CONNECTIONS), "sessions": columns(SESSIONS), "acks": columns(ACKS),
+                "connections": columns(CONNECTIONS), "sessions": columns(SESSIONS), "acks": columns(ACKS), "snapshots": columns(SNAPSHOTS),
             });
             println!("{tables}");
             ExitCode::SUCCESS

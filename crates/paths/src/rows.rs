@@ -262,3 +262,44 @@ pub static ACKS: &[Column<AckRow>] = &[
         get: |r| int(i64::from(r.has_sack)),
     },
 ];
+
+/// What snapshots of one connection's TCP_INFO say.
+pub struct SnapshotRow {
+    pub log: String,
+    pub series: crate::snapshots::Series,
+    pub p: crate::snapshots::Properties,
+}
+
+fn maybe(value: Option<u64>) -> Value {
+    Value::Int(value.and_then(|v| i64::try_from(v).ok()))
+}
+
+pub static SNAPSHOTS: &[Column<SnapshotRow>] = columns!(@list SnapshotRow;
+    "log", Text, "the file: its full path, or - for standard input", |r| text(&r.log);
+    "source", Text, "what it is of: ndt7 download, ndt7 upload or tcp-info", |r| text(r.series.source);
+    "uuid", Text, "M-Lab's name of the connection", |r| Value::Text(r.series.ends.uuid.clone());
+    "client", Text, "address of the client", |r| Value::Text(r.series.ends.client.as_ref().map(|e| e.0.clone()));
+    "client_port", Int, "its port", |r| Value::Int(r.series.ends.client.as_ref().map(|e| i64::from(e.1)));
+    "server", Text, "address of the server, whose kernel it is", |r| Value::Text(r.series.ends.server.as_ref().map(|e| e.0.clone()));
+    "server_port", Int, "its port", |r| Value::Int(r.series.ends.server.as_ref().map(|e| i64::from(e.1)));
+    "sender", Text, "who sent more payload, client or server", |r| text(r.p.sender);
+    "start_ns", Int, "when it began, nanoseconds since 1970", |r| Value::Int(r.series.ends.start_ns);
+    "duration_ns", Int, "first to last snapshot", |r| Value::Int(r.p.duration_ns);
+    "snapshots", Int, "how many there are", |r| int(r.series.count);
+    "cca", Text, "the server's congestion control, where it is known", |r| Value::Text(r.series.ends.cca.clone());
+    "base_rtt_ns", Int, "the least RTT that the kernel had (tcpi_min_rtt, of a window of 300 s)", |r| Value::Int(r.p.base_rtt_ns);
+    "srtt_median_ns", Int, "median of the smoothed RTTs", |r| Value::Int(r.p.srtt_median_ns);
+    "srtt_max_ns", Int, "largest smoothed RTT", |r| Value::Int(r.p.srtt_max_ns);
+    "smoothed_queueing_delay_ns", Int, "that less base RTT; below the peak queueing delay (N2), as it is smoothed", |r| Value::Int(r.p.smoothed_queueing_delay_ns);
+    "payload_bytes", Int, "payload of the sender that arrived, by the last snapshot", |r| maybe(r.p.payload_bytes);
+    "throughput_bps", Float, "payload between the first and the last snapshot over the time between them", |r| Value::Float(r.p.throughput_bps);
+    "busy_ns", Int, "time in which the server had data to send", |r| Value::Int(r.p.busy_ns);
+    "busy_throughput_bps", Float, "throughput over busy time (as N6)", |r| Value::Float(r.p.busy_throughput_bps);
+    "rwnd_limited_share", Float, "share of busy time that the client's window limited", |r| Value::Float(r.p.rwnd_limited_share);
+    "sndbuf_limited_share", Float, "share of busy time that the server's buffer limited", |r| Value::Float(r.p.sndbuf_limited_share);
+    "retransmitted_share", Float, "bytes sent again over all bytes sent", |r| Value::Float(r.p.retransmitted_share);
+    "bbr_bandwidth_bps", Float, "largest bandwidth that BBR had", |r| Value::Float(r.p.bbr_bandwidth_bps);
+    "mss_bytes", Int, "MSS of the server's segments", |r| maybe(r.p.mss_bytes);
+    "reordering_events", Int, "reordering that the server's kernel saw", |r| maybe(r.p.reordering_events);
+    "dsack_dups", Int, "duplicates that the client reported", |r| maybe(r.p.dsack_dups);
+);

@@ -29,7 +29,12 @@ class Line:
 
 def heading(found: Calibration) -> str:
     """What the lines are about, and in which order they stand."""
-    queues = found.runs["link_queue"].drop_nulls().unique(maintain_order=True).to_list()
+    queues = (
+        found.runs["queue" if "queue" in found.axes else "link_queue"]
+        .drop_nulls()
+        .unique(maintain_order=True)
+        .to_list()
+    )
     behind = f" behind {', '.join(map(str, queues))}" if queues else ""
     return f"How far off is each speed test{behind}? Best first:"
 

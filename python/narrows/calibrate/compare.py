@@ -38,6 +38,18 @@ IDENTITY = ("tool", "origin", "quantity", "metric", "direction", "whose")
 
 
 @dataclass(frozen=True)
+class AtCondition:
+    """One figure under one condition: n runs, and medians over them."""
+
+    condition: str
+    n: int
+    seen: float
+    truth: float
+    error: float | None
+    """Of rates as a share, else in ms."""
+
+
+@dataclass(frozen=True)
 class Summary:
     """One figure of one tool against one truth, over all conditions."""
 
@@ -60,6 +72,7 @@ class Summary:
     seen: float
     truth: float
     """Medians over all runs: what one number can say only where there is one condition."""
+    conditions: tuple[AtCondition, ...]
 
     @property
     def relative(self) -> bool:
@@ -152,6 +165,12 @@ def summaries(table: pl.DataFrame) -> list[Summary]:
                 seeds_reach=_median(reach) if reach.len() else None,
                 seen=_median(rows["seen"]),
                 truth=_median(rows["truth"]),
+                conditions=tuple(
+                    AtCondition(str(at), n, seen, truth, error)
+                    for at, n, seen, truth, error in by.select(
+                        "condition", "n", "seen", "truth", "relative" if relative else "error"
+                    ).iter_rows()
+                ),
             )
         )
     return found
@@ -165,6 +184,7 @@ def _by_condition(table: pl.DataFrame) -> pl.DataFrame:
     """Medians over the seeds of each figure in each condition, and how far the seeds range."""
     ratio = pl.when(pl.col("truth") > 0).then(pl.col("seen") / pl.col("truth") - 1.0)
     return table.group_by(*IDENTITY, "condition", maintain_order=True).agg(
+        pl.len().alias("n"),
         pl.col("seen").median(),
         pl.col("truth").median(),
         pl.col("error").median(),

@@ -30,13 +30,18 @@ def link(found: Calibration) -> list[tuple[str, str]]:
     down, up = (_texts(runs, f"rate_{way}_bps", _rate) for way in ("down", "up"))
     facts = [("rate", down if down == up else f"{down} down, {up} up")]
     facts.append(("base RTT", _texts(runs, "base_rtt_ns", lambda ns: str(Duration(int(ns))))))
-    facts.append(("queue", _texts(runs, "link_queue", str)))
+    facts.append(("queue", _texts(runs, queue_column(found), str)))
     if found.changes:
         facts.append(("changes", "; ".join(found.changes)))
     said = {"rate", "rate_up", "base_rtt", "queue"}
     facts += [(axis.replace("key_", ""), _texts(runs, axis, str)) for axis in found.axes if axis not in said]
     seeds = runs[SEED].n_unique()
     return [*facts, ("seeds", str(seeds))]
+
+
+def queue_column(found: Calibration) -> str:
+    """Queues as the person wrote them, where they are an axis; else what Linux calls them."""
+    return "queue" if "queue" in found.axes else "link_queue"
 
 
 def in_short(found: Calibration) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import as_frame
 from narrows.calibrate.figures import figures
 from narrows.calibrate.plain import in_short, link
-from narrows.calibrate.tables import answers, cost_rows, in_order, parameter_rows
+from narrows.calibrate.tables import answers, by_condition, cost_rows, in_order, parameter_rows
 from narrows.engine import layout
 from narrows.figures.drawing import Missing
 from narrows.plan.model import Plan
@@ -92,6 +92,7 @@ def _page(found: Calibration, drawn: list[PageFigure], missing: list[Missing]) -
         sections=[(s, [f for f in drawn if f.section == s]) for s in sections],
         missing=missing,
         answers=answers(found),
+        by_condition=by_condition(found),
         left_out=found.left_out,
         parameters=parameter_rows(found),
         costs=cost_rows(found),

@@ -17,9 +17,11 @@ from pathlib import Path
 from narrows.errors import SpecError, UsageError, did_you_mean
 from narrows.plan.build import plan_experiment
 from narrows.plan.model import Plan
+from narrows.spec import queues
 from narrows.spec.axis import Axis, label_of
 from narrows.spec.load import Experiment, load
 from narrows.spec.observe import repeat
+from narrows.spec.queues import Qdisc, own_qdisc
 from narrows.spec.traffic import with_
 from narrows.spec.under_test import TOOL, selected
 from narrows.tools.probes.spec import udp_probe
@@ -29,11 +31,19 @@ PROBE = "probe"
 FILE = "scenario.py"
 ALL_QUEUES = ("pfifo", "codel", "fq_codel", "sfq", "pie", "fq_pie", "red", "cake", "dualpi2")
 AQMS = ("pfifo", "codel", "fq_codel", "pie", "fq_pie", "red", "cake", "dualpi2")
+NEEDED: Mapping[str, str] = {
+    "bfifo": 'limit="1 BDP"',
+    "red": 'limit="1 MB"',
+    "choke": "limit=1000",
+    "prio": '{"CS5": 0}',
+}
+"""What queues without useful defaults are given."""
 QUEUES: Mapping[str, str] = {
-    name: f"{name}()"
-    for name in ("pfifo", "pfifo_fast", "codel", "fq_codel", "sfq", "pie", "fq_pie", "cake", "dualpi2", "fq")
-} | {"bfifo": 'bfifo(limit="1 BDP")', "red": 'red(limit="1 MB")'}
-"""What a queue's bare name stands for: Linux' own defaults, where it has any."""
+    name: f"{name}({NEEDED.get(name, '')})"
+    for name, each in vars(queues).items()
+    if isinstance(each, type) and issubclass(each, Qdisc) and each not in (Qdisc, own_qdisc)
+}
+"""What a queue's bare name stands for, every queue of the spec: Linux' own defaults, where it has any."""
 SPELLED = {name: name for name in ("pfifo", "bfifo", "pfifo_fast")} | {
     "codel": "CoDel",
     "fq_codel": "FQ-CoDel",
@@ -179,7 +189,7 @@ def _queue(value: str) -> str:
     if value in QUEUES:
         return QUEUES[value]
     name, parenthesis, _ = value.partition("(")
-    if parenthesis and name in (*QUEUES, "pfifo_head_drop"):
+    if parenthesis and name in (*QUEUES, own_qdisc.__name__):
         return value
     raise UsageError(f"--queue: there is no queue {name!r}", remedy=did_you_mean(name, QUEUES))
 

@@ -4,7 +4,7 @@ cell.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from narrows.calibrate.calibration import Calibration
@@ -61,6 +61,12 @@ def amount(one: Summary, value: float) -> str:
     return f"{signed(shown, 1).removeprefix('+')} {unit}"
 
 
+def amounts(one: Summary, values: Sequence[float]) -> str:
+    """The lowest and the highest of some conditions."""
+    low, high = amount(one, min(values)), amount(one, max(values))
+    return low if low == high else f"{low.rpartition(' ')[0]} to {high}"
+
+
 def worst(one: Summary) -> str | None:
     """The condition with the largest error."""
     value = one.worst_relative if one.relative else one.worst
@@ -91,9 +97,27 @@ def answers(found: Calibration) -> Rows:
         return [*head, "runs", "reading", "truth", "error", "seeds"], [
             [*_names(s), s.bias.n, amount(s, s.seen), amount(s, s.truth), error(s), seeds(s)] for s in mine
         ]
-    columns = [*head, "runs", "error, median", "by condition", "seeds", "inverted", "furthest off at"]
+    columns = [
+        *head, "runs", "readings", "truths", "error, median", "by condition", "seeds", "inverted",
+        "furthest off at",
+    ]  # fmt: skip
     return columns, [
-        [*_names(s), s.bias.n, error(s), between(s), seeds(s), inverted(s), worst(s)] for s in mine
+        [
+            *_names(s), s.bias.n, amounts(s, [c.seen for c in s.conditions]),
+            amounts(s, [c.truth for c in s.conditions]), error(s), between(s), seeds(s), inverted(s),
+            worst(s),
+        ]
+        for s in mine
+    ]  # fmt: skip
+
+
+def by_condition(found: Calibration) -> Rows:
+    """Each tool's own answers under each condition: the reading beside the truth and the error."""
+    columns = ["tool", "answer", "load", "against", "condition", "runs", "reading", "truth", "error"]
+    return columns, [
+        [*_names(s), c.condition, c.n, amount(s, c.seen), amount(s, c.truth), in_unit(s, c.error)]
+        for s in of_tools(found)
+        for c in s.conditions
     ]
 
 

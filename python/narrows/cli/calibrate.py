@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -106,12 +107,17 @@ def register(app: typer.Typer) -> None:
         options = changed(options, own=own)
         signal.signal(signal.SIGTERM, _terminate)
         given = [o for o in (queue, rate, rate_up, base_rtt, loss, burst, cross) if o]
-        for path, directory in _files(scenario or [], options, bool(given), out):
-            one(console, path, directory, chosen, vary, seeds, only, jobs, engine, plan)
+        with tempfile.TemporaryDirectory() as aside:
+            # only planning leaves nothing behind: the scenario's file lies aside
+            place = Path(aside) if plan else None
+            for path, directory in _files(scenario or [], options, bool(given), out, place):
+                one(console, path, directory, chosen, vary, seeds, only, jobs, engine, plan)
 
 
-def _files(names: list[str], options: Settings, given: bool, out: Path | None) -> list[tuple[Path, Path]]:
-    """Each scenario's file and directory of results."""
+def _files(
+    names: list[str], options: Settings, given: bool, out: Path | None, aside: Path | None
+) -> list[tuple[Path, Path]]:
+    """Each scenario's file and directory of results; the file is written there, or `aside`."""
     from narrows.calibrate.scenario import BUILT_IN, Settings, question_of, written
 
     if names and given:
@@ -126,7 +132,8 @@ def _files(names: list[str], options: Settings, given: bool, out: Path | None) -
             directory = out if len(names) == 1 else out / Path(name).stem
         if name in BUILT_IN:
             settings = replace(BUILT_IN[name].settings, own=options.own)
-            found.append((written(settings, BUILT_IN[name].question, directory), directory))
+            file = written(settings, BUILT_IN[name].question, _beside(directory, aside))
+            found.append((file, directory))
         elif Path(name).suffix == ".py":
             if options.own:
                 raise UsageError(
@@ -142,8 +149,13 @@ def _files(names: list[str], options: Settings, given: bool, out: Path | None) -
                 "which scenario?", remedy="narrows calibrate --queue cake   or   narrows calibrate aqm"
             )
         directory = out or Path("results") / f"calibrate-{options.name()}"
-        found.append((written(options, question_of(options), directory), directory))
+        file = written(options, question_of(options), _beside(directory, aside))
+        found.append((file, directory))
     return found
+
+
+def _beside(directory: Path, aside: Path | None) -> Path:
+    return directory if aside is None else aside / directory.name
 
 
 def one(

@@ -1,4 +1,4 @@
-"""`narrows kernel build | info`: the kernel under test."""
+"""`narrows kernel build | info | prune`: the kernel under test."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="Build the kernel under test, or tell which one is used.")
     group.command("build")(build)
     group.command("info")(info)
+    group.command("prune")(prune)
     app.add_typer(group, name="kernel")
 
 
@@ -77,6 +78,35 @@ def build(
     typer.echo(f"kernel {image.info['release']} ({image.id}) at {image.path}")
     if beside:
         typer.echo(f"chosen by NARROWS_KERNEL={image.directory}")
+
+
+def prune(
+    yes: bool = typer.Option(False, "--yes", help="Remove them; without it they are only shown."),
+) -> None:
+    """Remove kernels of the cache that nobody needs any more; a kernel takes 330 MB.
+
+    \b
+      narrows kernel prune                    # shows what it would remove
+      narrows kernel prune --yes
+
+    Today's kernel stays, with and without speed, so do the one that NARROWS_KERNEL names and those with
+    configuration of their own. Other checkouts that share the cache may use an older one: they would have to
+    build it again.
+    """
+    from narrows.kernel.prune import remove, unneeded
+
+    found = unneeded()
+    for one in found:
+        if yes:
+            remove(one)
+        typer.echo(f"{one.bytes / 1e6:5.0f} MB  {one.why}: {one.directory}")
+    total = sum(one.bytes for one in found) / 1e6
+    if not found:
+        typer.echo("nothing to remove")
+    elif yes:
+        typer.echo(f"{total:.0f} MB removed")
+    else:
+        typer.echo(f"{total:.0f} MB; narrows kernel prune --yes removes them")
 
 
 def own_lines(file: Path) -> str:

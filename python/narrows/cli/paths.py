@@ -20,7 +20,9 @@ def register(app: typer.Typer) -> None:
     def paths(
         files: Annotated[
             list[str] | None,
-            typer.Argument(metavar="FILES…", help="pcap or pcapng, also .gz, .zst, .xz; - is stdin."),
+            typer.Argument(
+                metavar="FILES…", help="pcap, pcapng, M-Lab's JSON; also .gz, .zst, .xz; - is stdin."
+            ),
         ] = None,
         out: Annotated[Path | None, typer.Option(metavar="DIR", help="Directory for the tables.")] = None,
         live: Annotated[

@@ -32,6 +32,15 @@ def tell(outcome: Outcome) -> None:
         typer.echo(f"{outcome.log}: read before (--again reads it again)", err=True)
         return
     summary, counts = outcome.summary or {}, outcome.counts
+    if not outcome.is_of_packets:
+        typer.echo(
+            f"{outcome.log}: {summary['container']['format']},"
+            f" {formats.counted(summary['connections'], 'connection')},"
+            f" {formats.counted(summary['snapshots'], 'snapshot')} of TCP_INFO",
+            err=True,
+        )
+        _oddities(outcome)
+        return
     typer.echo(
         f"{outcome.log}: {counts['packets']} packets, {counts['tcp']} of TCP;"
         f" {formats.counted(summary['connections'], 'connection')},"
@@ -39,6 +48,12 @@ def tell(outcome: Outcome) -> None:
         f" ({summary['sessions_too_short']} too short)",
         err=True,
     )
+    _oddities(outcome)
+
+
+def _oddities(outcome: Outcome) -> None:
+    """Damage, and what was not used."""
+    counts = outcome.counts
     if outcome.damage:
         typer.echo(f"  damaged: {outcome.damage}", err=True)
     for kind, what in (("not_tcp", "not used"), ("odd", "odd"), ("blocks", "other blocks")):
@@ -48,18 +63,61 @@ def tell(outcome: Outcome) -> None:
 
 
 def connections(out: Path, names: Sequence[str], format: Format) -> None:
-    """The connections of these logs, those with most payload first."""
+    """The connections of these logs, those with most payload first; then those of which there are snapshots.
+    For machines both would be two documents, so with any packets these alone are printed."""
     import polars as pl
 
     from narrows.paths import tables
 
-    rows = (
-        tables.scan(out, "connections")
-        .filter(pl.col("log").is_in(names))
-        .sort("payload_bytes", "log", "connection", descending=[True, False, False])
-    )
-    count = rows.select(pl.len()).collect().item()
-    _show(rows.head(SHOWN if format is Format.table else count).collect().to_dicts(), count, format)
+    order = {"connections": ["log", "connection"], "snapshots": ["log", "source"]}
+    found = {}
+    for table, then in order.items():
+        if any((out / table).glob("*.parquet")):
+            rows = tables.scan(out, table).filter(pl.col("log").is_in(names))
+            rows = rows.sort("payload_bytes", *then, descending=[True, False, False], nulls_last=True)
+            found[table] = rows.collect()
+    packets = found.get("connections")
+    if packets is not None and (packets.height or "snapshots" not in found):
+        _show(
+            packets.head(SHOWN if format is Format.table else packets.height).to_dicts(),
+            packets.height,
+            format,
+        )
+    snapshots = found.get("snapshots")
+    if (
+        snapshots is not None
+        and snapshots.height
+        and (format is Format.table or not (packets is not None and packets.height))
+    ):
+        _show_snapshots(
+            snapshots.head(SHOWN if format is Format.table else snapshots.height).to_dicts(),
+            snapshots.height,
+            format,
+        )
+
+
+def _show_snapshots(rows: list[dict[str, Any]], count: int, format: Format) -> None:
+    lines = [
+        [
+            row["log"],
+            row["source"],
+            row["client"],
+            row["snapshots"],
+            _ms(row["base_rtt_ns"]),
+            _ms(row["smoothed_queueing_delay_ns"]),
+            None if row["throughput_bps"] is None else row["throughput_bps"] / 1e6,
+            row["retransmitted_share"],
+            row["cca"],
+        ]
+        for row in rows
+    ]
+    headings = [
+        *("log", "source", "client", "snapshots", "base_rtt_ms", "smoothed_queue_ms", "throughput_mbit_s"),
+        *("retransmitted_share", "cca"),
+    ]
+    formats.show(formats.console(), format, headings, lines)
+    if len(rows) < count:
+        typer.echo(f"the {len(rows)} with most payload of {count}", err=True)
 
 
 def between(sender: str, receiver: str, format: Format) -> None:

@@ -42,7 +42,15 @@ def missing(plans: Iterable[Plan]) -> list[Content]:
 def make(content: Content, path: str) -> None:
     """Make it, unless another process did meanwhile. EngineError with what the command said if one fails."""
     base = directory()
-    base.mkdir(parents=True, exist_ok=True)
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        (base / ".lock").touch()
+    except OSError as error:
+        raise EngineError(
+            f"the content {content.about} cannot be made in the cache: {error.strerror}",
+            where=str(base),
+            remedy="whoever owns the cache makes one run that needs it; or another cache: NARROWS_CACHE=DIR",
+        ) from error
     with (base / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if (base / content.id / SAID).exists():

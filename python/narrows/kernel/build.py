@@ -89,7 +89,15 @@ def build(jobs: int, training: Training, own: str = "", speed: bool = True) -> I
         return
     check_tools()
     root = image.cache_dir() / "kernel"
-    root.mkdir(parents=True, exist_ok=True)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        (root / f".lock-{recipe}").touch()
+    except OSError as error:
+        raise KernelError(
+            f"the kernel cannot be built into the cache: {error.strerror}",
+            where=str(root),
+            remedy=f"whoever owns it runs narrows kernel build; or {image.ANOTHER}",
+        ) from error
     with lock(root / f".lock-{recipe}"):
         if not os.environ.get("LINUX_SRC") and image.built(recipe):
             return

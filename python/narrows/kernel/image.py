@@ -8,8 +8,10 @@ the kernel's and iproute2's versions. Building is `build.py`'s, fetching `source
 from __future__ import annotations
 
 import hashlib
+import importlib.resources
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,8 @@ FRAGMENT = KERNEL_DIR / "narrows.config"
 SOURCES = KERNEL_DIR / "src"
 PATCHES = KERNEL_DIR / "patches"
 TRAINING = KERNEL_DIR / "training"
+ANOTHER = "another cache: NARROWS_CACHE=DIR"
+"""A remedy."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +101,36 @@ def recipe(own: str = "", speed: bool = True) -> str:
     return digest.hexdigest()[:8]
 
 
+def made_of() -> str:
+    """SHA-256 over all of ours that a kernel is made of, whatever the compiler."""
+    digest = hashlib.sha256()
+    training = {file.name: file for file in sorted(TRAINING.glob("*.[cp]*"))}
+    for name, file in {FRAGMENT.name: FRAGMENT, **sources(), **patches(), **training}.items():
+        digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def packaged() -> KernelImage | None:
+    """The kernel of the package `narrows-kernel`, None without it. KernelError if it is of another narrows."""
+    try:
+        directory = Path(str(importlib.resources.files("narrows_kernel")))
+    except ModuleNotFoundError:
+        return None
+    image = load(directory)
+    if image.info.get("made_of") != made_of():
+        raise KernelError(
+            f"the package narrows-kernel in {directory} is not of this version of narrows",
+            remedy="pip install both wheels of one release, or pip uninstall narrows-kernel",
+        )
+    return image
+
+
 def load(directory: Path) -> KernelImage:
     """The kernel that was built into `directory`."""
     try:
         info = json.loads((directory / "info.json").read_text())
+    except PermissionError as error:
+        raise unreadable(directory) from error
     except (OSError, ValueError) as error:
         raise KernelError(
             f"no whole kernel build in {directory}: {error}", remedy="narrows kernel build"
@@ -111,18 +141,48 @@ def load(directory: Path) -> KernelImage:
 
 def built(recipe_id: str) -> list[KernelImage]:
     """Whole builds of this recipe in the cache, newest first."""
-    found = (cache_dir() / "kernel").glob(f"{recipe_id}-*/info.json")
-    return [load(p.parent) for p in sorted(found, key=lambda p: p.stat().st_mtime, reverse=True)]
+    return [image for image in whole_builds() if image.directory.name.startswith(f"{recipe_id}-")]
+
+
+def whole_builds() -> list[KernelImage]:
+    """All whole builds in the cache, newest first."""
+    root = cache_dir() / "kernel"
+    try:
+        names = [entry.name for entry in os.scandir(root) if not entry.name.startswith(".")]
+        infos = [root / name / "info.json" for name in names]
+        made = {file: file.stat().st_mtime for file in infos if file.is_file()}
+    except FileNotFoundError:
+        return []
+    except NotADirectoryError as error:
+        raise KernelError("the cache of kernels is no directory", where=str(root), remedy=ANOTHER) from error
+    except PermissionError as error:
+        raise unreadable(Path(error.filename or root)) from error
+    return [load(file.parent) for file in sorted(made, key=lambda file: made[file], reverse=True)]
+
+
+def unreadable(path: Path) -> KernelError:
+    """A cache that belongs to somebody who shares it with nobody."""
+    return KernelError(
+        "the kernel in the cache cannot be read",
+        where=str(path),
+        remedy=f"its owner shares it with chmod -R a+rX {cache_dir()}; or {ANOTHER}",
+    )
 
 
 def find() -> KernelImage:
-    """The kernel to run: `$NARROWS_KERNEL` (a build's directory), else the newest build of today's recipe."""
+    """The kernel to run: `$NARROWS_KERNEL` (a build's directory), else the newest build of today's recipe, else
+    the one of the package narrows-kernel."""
     if chosen := os.environ.get("NARROWS_KERNEL"):
         return load(Path(chosen).expanduser().absolute())
+    ready = packaged()
+    if ready is not None and shutil.which("gcc") is None:
+        return ready  # without a compiler no recipe can be named, so nothing can be built
     images = built(recipe())
+    if not images and ready is not None:
+        return ready
     if not images:
         raise KernelError(
             f"the kernel under test has not been built (none for this recipe in {cache_dir() / 'kernel'})",
-            remedy="narrows kernel build   (about 8 minutes on two cores, once)",
+            remedy="narrows kernel build (8 minutes on two cores, once), or pip install narrows-kernel",
         )
     return images[0]

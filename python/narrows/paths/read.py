@@ -1,6 +1,7 @@
 """Reads packet logs into tables by the Rust core. It looks at no packet itself.
 
 A directory of results holds `connections/`, `sessions/` and, on request, `acks/` with one Parquet file a log,
+`snapshots/` with one for each file of snapshots of TCP_INFO,
 and `logs/` with one JSON file a log that says what the log held. Logs that were read before with the same
 settings are not read again; one that cannot be read costs only itself.
 """
@@ -69,6 +70,11 @@ class Outcome:
     def name(self) -> str:
         """What the tables call the log."""
         return str(self.summary["log"]) if self.summary else tables.full_name(self.log)
+
+    @property
+    def is_of_packets(self) -> bool:
+        """False of snapshots of TCP_INFO; true also where that is not known now."""
+        return self.summary is None or self.summary["container"]["format"] in ("pcap", "pcapng")
 
     @property
     def counts(self) -> dict[str, Any]:

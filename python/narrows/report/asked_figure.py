@@ -18,7 +18,7 @@ from narrows.report.table import summary
 from narrows.runs.observed import Observed
 
 SECTION = "Asked for"
-SHARES, A_SHARE = "share by cca", re.compile(r"share of [^:]+")
+SHARES, A_SHARE = "share by cca", re.compile(r"(\w+ )?share of [^:]+")
 _WORDS = re.compile(r"(?P<what>.+?)\s+against\s+(?P<x>\w+)(?:\s*,?\s+by\s+(?P<by>\w+))?")
 _SUCH = 'such as --figure "download throughput against rate, by queue"'
 

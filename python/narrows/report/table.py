@@ -21,6 +21,9 @@ from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.report.table_many import many_flow_rows
 from narrows.runs.observed import Observed, pooled
 
+CCA_SHARE = "cca_share"
+"""The metric of ordinary flows (docs/data.md)."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -48,7 +51,7 @@ def summary(runs: Sequence[Observed], on: Sequence[str] | None = None) -> Table:
     by = [a for a in axes(good) if a != REPETITION] if on is None else list(on)
     rows: list[Row] = []
     for key, same in group(good, by).items():
-        rows += [Row(key, *row) for row in many_flow_rows(same)]
+        rows += [Row(key, *row) for row in (*many_flow_rows(same), *_cca_shares(same))]
         for direction, word in DIRECTION.items():
             rows += [row for row in _rows(key, same, direction, word) if row.values.n]
     return Table(tuple(by), tuple(rows))
@@ -114,6 +117,20 @@ def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: 
         Row(key, f"{word} glitches", "1/min", "runs", distribution([g.per_minute for g in found])),
         Row(key, f"{word} sojourn p99 of the run", "ms", "runs", distribution(tails)),
         Row(key, f"{word} drop share, whole run", "%", "runs", distribution(drops)),
+    ]
+
+
+def _cca_shares(same: Sequence[Observed]) -> list[tuple[str, str, str, Distribution]]:
+    """Shares of ordinary flows by CCA; the direction is named where both have some."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for run in same:
+        for (source, way, name), value in run.figures.items():
+            if name == CCA_SHARE and way is not None and run.many is None:
+                found.setdefault((way, source.partition("/")[2]), []).append(100 * value)
+    both = len({way for way, _ in found}) > 1
+    return [
+        (f"{DIRECTION[way]} share of {cca}" if both else f"share of {cca}", "%", "runs", distribution(values))
+        for (way, cca), values in sorted(found.items())
     ]
 
 

@@ -21,7 +21,7 @@ LEAST_BUSY_US = 200_000
 """A socket that was busy for less carried a request."""
 
 
-def warnings(samples: pl.DataFrame, plan: Plan) -> list[str]:
+def warnings(samples: pl.LazyFrame, plan: Plan) -> list[str]:
     """One warning for each buffer that held flows back, with the worst of them."""
     samplers = [each.id for each in plan.samplers if each.kind == "tcp_info"]
     series = [*BUFFERS, "tcp_info.busy_time"]
@@ -33,6 +33,7 @@ def warnings(samples: pl.DataFrame, plan: Plan) -> list[str]:
         )
         .group_by(pl.col("flow", "series").cast(pl.String))
         .agg(pl.col("value").max())
+        .collect(engine="streaming")
     )
     busy = dict(last.filter(pl.col("series") == "tcp_info.busy_time").select("flow", "value").iter_rows())
     found = []

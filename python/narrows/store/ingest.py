@@ -22,12 +22,14 @@ from narrows.errors import NarrowsError
 from narrows.plan.model import Plan
 from narrows.store import (
     agent_result,
+    cca_shares,
     conservation,
     flow_tap,
     flow_tap_tables,
     fragments,
     host_limits,
     manifest,
+    parquet,
     queue_table,
     schema,
     sources,
@@ -176,7 +178,7 @@ def _tables(
         derived = tap_tables.derive(run_id, plan, data, result.epoch_monotonic_ns, result.end_ns, spans)
         flows, sojourn, packets = derived.flows, derived.sojourn, derived.packets
         samples.append(derived.samples)
-        metrics.append(derived.metrics)
+        metrics += [derived.metrics, cca_shares.figures(run_id, plan, spans, derived.samples)]
         rows["queue"] = queue_table.write(
             directory / "queue.parquet", run_id, plan.hops, data.packets, result.epoch_monotonic_ns
         )
@@ -205,7 +207,7 @@ def _tables(
     for name, table in tables.items():
         schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
         rows[name] = table.height
-    limits = host_limits.warnings(tables["samples"], plan)
+    limits = host_limits.warnings(parquet.scan(directory / "samples.parquet"), plan)
     return rows, packets, [*parsed.warnings, *warnings, *limits]
 
 

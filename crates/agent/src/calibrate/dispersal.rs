@@ -56,6 +56,12 @@ impl Dispersal {
         self.standing = self.needed - 1;
     }
 
+    /// Measures anew once a queue has stood again.
+    pub fn restart(&mut self, bytes: usize) {
+        self.was_burst(bytes);
+        self.standing = 0;
+    }
+
     /// What passed before the queue stood, less what the rate alone would have passed in that time.
     pub fn burst_bytes(&self, bps: f64) -> u64 {
         let elapsed_ns = (self.first_ns - self.began_ns.unwrap_or(self.first_ns)) as f64;

@@ -7,11 +7,14 @@ iperf3 itself counts the time of the measured intervals from zero again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from narrows.errors import StoreError
+from narrows.plan.model import Plan
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape, read_json
 from narrows.store.tap import flow_label
@@ -25,6 +28,11 @@ BIDIR = "_bidir_reverse"
 
 WRITTEN_AT_ONCE = 0.5
 """A sender that took less than this share of the receiver's time filled its buffer; the rest went later."""
+
+ON_ITS_WAY = 0.05
+"""Without a tap: more than this share of the datagrams not yet there at the end leaves the loss open."""
+CONTRADICTED = 0.01
+"""A loss that differs by more from the tap's, while datagrams were on their way, is only of the first."""
 
 SHAPE = "the JSON of iperf3 3.7 to 3.18"
 SUMS = ("sum_sent", "sum_received", "sum")
@@ -73,6 +81,16 @@ class Report:
         return sent, received, end.get(f"sum{way.suffix}") or {}
 
 
+@dataclass(frozen=True)
+class Tapped:
+    """What the tap saw of the test's datagrams in one direction, at all its hops."""
+
+    arrived: int
+    dropped: int
+    sees_all: bool
+    """Whether nothing in the path loses packets but the queues that are tapped."""
+
+
 def report_of(text: str, *, client_sends: str, where: str) -> Report:
     """The report, if the text is one. `client_sends` is the direction of what the client sends."""
     remedy = "run iperf3 with --json, or see its stderr in raw/"
@@ -99,9 +117,16 @@ def report_of(text: str, *, client_sends: str, where: str) -> Report:
 
 
 def parse(
-    text: str, item: str, *, start_ns: int | None, client_sends: str = "up", where: str = "iperf3"
+    text: str,
+    item: str,
+    *,
+    start_ns: int | None,
+    client_sends: str = "up",
+    where: str = "iperf3",
+    tapped: Mapping[str, Tapped] | None = None,
 ) -> Parsed:
-    """`client_sends` is the direction of what the client sends; `start_ns` when the item started.
+    """`client_sends` is the direction of what the client sends; `start_ns` when the item started; `tapped` by
+    direction, of UDP.
 
     iperf3's intervals count from the first connection's start, which is later than `start_ns` by the control
     connection's round trips; the stamps of the series carry that error (a few round trips).
@@ -110,12 +135,12 @@ def parse(
     parsed = Parsed()
     with known_shape(where, SHAPE):
         for way in report.ways:
-            _figures(parsed, report, way, item)
+            _figures(parsed, report, way, item, (tapped or {}).get(way.direction))
         add_intervals(parsed, report, item, start_ns)
     return parsed
 
 
-def _figures(parsed: Parsed, report: Report, way: Way, item: str) -> None:
+def _figures(parsed: Parsed, report: Report, way: Way, item: str, tapped: Tapped | None) -> None:
     sent, received, udp = report.sums(way)
     parsed.figure("iperf3_goodput_bps", received.get("bits_per_second"), "bit/s", way.direction)
     parsed.figure("iperf3_sent_bps", _sent_bps(parsed, report, way, item), "bit/s", way.direction)
@@ -124,7 +149,7 @@ def _figures(parsed: Parsed, report: Report, way: Way, item: str) -> None:
         # Of one datagram there is no variation.
         jitter = udp.get("jitter_ms") if (udp.get("packets") or 0) > 1 else None
         parsed.figure("iperf3_jitter_ms", jitter, "ms", way.direction)
-        parsed.figure("iperf3_loss_ratio", _loss(parsed, report, way, item), "1", way.direction)
+        parsed.figure("iperf3_loss_ratio", _loss(parsed, report, way, item, tapped), "1", way.direction)
 
 
 def _sent_bps(parsed: Parsed, report: Report, way: Way, item: str) -> float | None:
@@ -144,8 +169,11 @@ def _sent_bps(parsed: Parsed, report: Report, way: Way, item: str) -> float | No
     return float(rate)
 
 
-def _loss(parsed: Parsed, report: Report, way: Way, item: str) -> float | None:
+def _loss(parsed: Parsed, report: Report, way: Way, item: str, tapped: Tapped | None) -> float | None:
     """The share of datagrams that were lost.
+
+    A client that receives counts until the test's time is over. What stands in a queue then is not counted
+    as lost, and what was dropped behind the last datagram that came is not known to it.
 
     Where the receiver's intervals are there, it is of those that were not omitted. Where only its sum is
     (an upload), iperf3 counts the losses of the omitted time too, and not its datagrams: these are added.
@@ -165,7 +193,51 @@ def _loss(parsed: Parsed, report: Report, way: Way, item: str) -> float | None:
             f"{item}: iperf3 says that {lost} of {of} datagrams were lost: its loss is not known"
         )
         return None
-    return float(lost / of)
+    loss = float(lost / of)
+    sent = report.sums(way)[0].get("packets") or 0
+    rest = (sent - of) / sent if sent and not any(one.get("omitted") for one in sums) else 0.0
+    if not _says_all(loss, rest, tapped):
+        told = (
+            f"the tap saw {tapped.dropped} of {tapped.arrived} dropped"
+            if tapped
+            else "there is no tap to ask"
+        )
+        parsed.warnings.append(
+            f"{item}: iperf3 counted {of} of the {sent} datagrams sent, and {lost} of those as lost "
+            f"({loss:.3g}); the others were on their way when its time was over, and {told}: "
+            "its loss is not known"
+        )
+        return None
+    return loss
+
+
+def _says_all(loss: float, rest: float, tapped: Tapped | None) -> bool:
+    """Whether the loss of those counted is that of all; `rest` is the share that was not counted."""
+    if rest <= CONTRADICTED:
+        return True
+    if tapped is None or not tapped.arrived:
+        return rest <= ON_ITS_WAY
+    more = tapped.dropped / tapped.arrived - loss
+    return more <= CONTRADICTED and (not tapped.sees_all or more >= -CONTRADICTED)
+
+
+def tapped_datagrams(flows: pl.DataFrame, plan: Plan, item: str) -> dict[str, Tapped]:
+    """What the tap saw of an item's datagrams, by direction. Fragments are not datagrams: then nothing."""
+    mine = flows.filter(
+        (pl.col("item").cast(pl.String) == item) & (pl.col("protocol").cast(pl.String) == "udp")
+    )
+    found = {}
+    for way in ("down", "up"):
+        rows = mine.filter(pl.col("direction").cast(pl.String) == way)
+        is_counted = rows["arrived_packets"].null_count() == 0 and rows["sport"].null_count() == 0
+        if not rows.height or not is_counted:
+            continue
+        by_hop = rows.group_by("hop").agg(pl.col("arrived_packets").sum())
+        arrived = max(by_hop["arrived_packets"].to_list())  # the first hop's: behind it some are missing
+        link = getattr(plan.link, way)
+        loses = [link.loss_percent, *(change.loss_percent for change in link.changes)]
+        found[way] = Tapped(arrived, int(rows["dropped_packets"].sum()), not any(loses))
+    return found
 
 
 def intervals(report: Report) -> Iterator[tuple[float, dict[str, Any], bool]]:
@@ -234,5 +306,10 @@ def add_intervals(parsed: Parsed, report: Report, item: str, start_ns: int | Non
 def read(ran: CommandRun) -> Parsed:
     """Of a command that ran."""
     return parse(
-        ran.stdout(), ran.item.id, start_ns=ran.start_ns, client_sends=ran.direction, where=ran.where
+        ran.stdout(),
+        ran.item.id,
+        start_ns=ran.start_ns,
+        client_sends=ran.direction,
+        where=ran.where,
+        tapped=tapped_datagrams(ran.flows, ran.plan, ran.item.id),
     )
