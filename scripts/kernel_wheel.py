@@ -3,7 +3,8 @@
     python scripts/kernel_wheel.py build/narrows-kernel
 
 It holds the kernel, the iproute2 that goes with it, the whole configuration, our C files, patches and
-training, the exact versions of both sources, and a written offer. It builds nothing: `narrows kernel build` comes before.
+training, the exact versions of both sources, and a written offer. It builds nothing: `narrows kernel build`
+comes before.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def made_of() -> str:
 
 
 def packaged() -> KernelImage | None:
-    """The kernel of the package `narrows-kernel`, None without it. KernelError if it is of another narrows."""
+    """The kernel of the package `narrows-kernel`, None without. KernelError for one of another narrows."""
     try:
         directory = Path(str(importlib.resources.files("narrows_kernel")))
     except ModuleNotFoundError:
@@ -170,8 +170,8 @@ def unreadable(path: Path) -> KernelError:
 
 
 def find() -> KernelImage:
-    """The kernel to run: `$NARROWS_KERNEL` (a build's directory), else the newest build of today's recipe, else
-    the one of the package narrows-kernel."""
+    """The kernel to run: `$NARROWS_KERNEL` (a build's directory), else the newest build of today's recipe,
+    else the one of the package narrows-kernel."""
     if chosen := os.environ.get("NARROWS_KERNEL"):
         return load(Path(chosen).expanduser().absolute())
     ready = packaged()
