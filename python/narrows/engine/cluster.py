@@ -266,7 +266,7 @@ def connect(address: str, jobs: int | None) -> tuple[Client, Callable[[], None]]
     if address == "local":
         cluster = LocalCluster(
             n_workers=jobs or len(os.sched_getaffinity(0)), threads_per_worker=1, processes=True,
-            memory_limit=None, dashboard_address=None, silence_logs=50,
+            memory_limit=None, dashboard_address=":0", silence_logs=50,
         )  # fmt: skip
         client = Client(cluster, set_as_default=False)
 
