@@ -21,7 +21,6 @@ from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.report.table_many import many_flow_rows
 from narrows.runs.observed import Observed, pooled
 
-
 CCA_SHARE = "cca_share"
 """The metric of ordinary flows (docs/data.md)."""
 

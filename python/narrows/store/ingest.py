@@ -21,8 +21,8 @@ from narrows.engine.types import Finished, RunFacts, RunFault
 from narrows.errors import NarrowsError
 from narrows.plan.model import Plan
 from narrows.store import (
-    cca_shares,
     agent_result,
+    cca_shares,
     conservation,
     flow_tap,
     flow_tap_tables,
