@@ -218,7 +218,7 @@ def test_labels_stand_in_the_order_of_their_numbers_and_are_shown_as_they_were_w
         ("8ms", "50ms", "1.024s"),
         ("off", "1x", "9x"),
     ):
-        assert sorted(reversed(labels), key=lambda text: rank("axis", text)) == list(labels)
+        assert sorted(set(labels), key=lambda text: rank("axis", text)) == list(labels)
     assert sorted(["my10", "my9", "codel", "pfifo"], key=lambda text: rank("queue", text)) == [
         "pfifo", "codel", "my9", "my10",
     ]  # fmt: skip
