@@ -78,15 +78,20 @@ class SshEngine:
         ]
         if bad:
             raise _refusal(bad)
-        for host in self.hosts.hosts:
-            path = self._connections.put_agent(host, self._agent, self._agent_id)
-            left = self._connections.undo(host, path, self._sudo(host))
-            if left:
-                raise EngineError(
-                    f"{host.role} ({host.host}): cannot put back what a run borrowed: {'; '.join(left)}",
-                    remedy=f"on {host.host}: look at ip netns and ip addr; a reboot forgets it all",
-                )
+        with ThreadPoolExecutor(len(self.hosts.hosts)) as pool:
+            self._paths = dict(pool.map(self._put_right, self.hosts.hosts))
         self._answers = self._ask()
+
+    def _put_right(self, host: Host) -> tuple[str, str]:
+        """Its role, and where it has the agent now."""
+        path = self._connections.put_agent(host, self._agent, self._agent_id)
+        left = self._connections.undo(host, path, self._sudo(host))
+        if left:
+            raise EngineError(
+                f"{host.role} ({host.host}): cannot put back what a run borrowed: {'; '.join(left)}",
+                remedy=f"on {host.host}: look at ip netns and ip addr; a reboot forgets it all",
+            )
+        return host.role, path
 
     def _unfit(self, host: Host) -> list[Check]:
         checks = doctor.judge(host, self._answers[host.role])
@@ -167,7 +172,7 @@ class SshEngine:
         return [Slot(0, None)]
 
     def _start(self, host: Host, part: Part, halves: Path) -> Agent:
-        path = self._connections.put_agent(host, self._agent, self._agent_id)
+        path = self._paths[host.role]
         directory = halves / host.role
         directory.mkdir(parents=True, exist_ok=True)
         words = [*self._sudo(host), path, "remote"]
