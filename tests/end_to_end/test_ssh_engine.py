@@ -140,6 +140,7 @@ def test_hosts_recover_by_themselves_when_narrows_is_killed(as_before: Lab) -> N
     assert until(lambda: not agents())
 
 
+@pytest.mark.slow
 def test_what_agents_left_that_died_with_their_guardians_is_undone_by_the_next_run(as_before: Lab) -> None:
     child = begun(as_before, LONG)
     both = agents()
