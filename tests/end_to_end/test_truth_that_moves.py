@@ -70,3 +70,16 @@ def test_what_a_shaper_counts_and_what_its_bucket_holds_is_no_error_of_the_tools
     tmp_path: Path, link: str
 ) -> None:
     assert abs(bulk_error(summary(tmp_path, link))) < 0.04
+
+
+def test_a_new_rate_of_a_tbf_leaves_the_fifo_inside_its_limit(tmp_path: Path) -> None:
+    text = """
+    link = Link(rate="20 Mbit/s", base_rtt="20 ms", queue=pfifo(limit=100), shaper=tbf(burst="15 KB"))
+    link.at("50 ms", rate="5 Mbit/s")
+    probe = udp_probe(interval="20 ms", duration="100 ms")
+    """
+    (made,) = lab.make([lab.plan(tmp_path, text)], tmp_path / "out")
+    for interface in made.ok().manifest["tc_after"]["router"].values():
+        options = {qdisc["kind"]: qdisc["options"] for qdisc in interface["qdisc"]}
+        assert options["tbf"]["rate"] == 5_000_000 // 8
+        assert options["pfifo"]["limit"] == 100

@@ -427,3 +427,28 @@ def test_a_parameter_that_a_module_does_not_have_is_refused_with_its_name(tmp_pa
     with pytest.raises(SpecError, match=r"tcp_mine\.ko has no parameter 'betta'") as raised:
         lab.plan(tmp_path, text.format("betta=50"))
     assert "beta" in str(raised.value.remedy)
+
+
+@pytest.mark.parametrize(
+    ("queue", "limit"),
+    [
+        ("pfifo(limit=100)", "limit 100"),
+        ('bfifo(limit="77 KB")', "limit 77000"),
+        ("pfifo_head_drop(limit=50)", "limit 50"),
+        ("bfifo(limit=bdp(2))", "limit 100000"),  # 2 × 20 Mbit/s × 20 ms, of the rate it was set up with
+        ("fq_codel(limit=300)", "latency 50ms"),
+    ],
+)
+def test_a_new_rate_of_a_tbf_leaves_the_fifo_inside_its_limit(tmp_path: Path, queue: str, limit: str) -> None:
+    """The kernel gives a FIFO inside a tbf the tbf's limit at each change of it."""
+    plan = plan_of(
+        tmp_path,
+        f'link = Link(rate="20 Mbit/s", base_rtt="20 ms", queue={queue}, shaper=tbf(burst="15 KB"))',
+        'link.at("1 s", rate="5 Mbit/s")',
+        'flow = bulk(duration="2 s")',
+    )
+    told = {" ".join(change.args) for change in plan.changes}
+    assert told == {
+        f"qdisc change dev {dev} root handle 1: tbf rate 5Mbit burst 15000 {limit}"
+        for dev in ("eth0", "eth1")
+    }

@@ -19,7 +19,7 @@ from narrows.plan.qdiscs import COUNT_BYTES, QueueContext, Words, arguments, tex
 from narrows.spec.base import SpecObject
 from narrows.spec.link import Link
 from narrows.spec.parsers import DSCP_NAMES, Bdp
-from narrows.spec.queues import Qdisc, cake, dualpi2, prio
+from narrows.spec.queues import Qdisc, bfifo, cake, dualpi2, pfifo, pfifo_head_drop, prio
 from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, policer, tbf
 from narrows.units import Duration, Rate, Size
 
@@ -361,15 +361,23 @@ def _filters(dev: str, handle: str, direction: DirectionSpec) -> list[tuple[str,
     return [("filter", "add", "dev", dev, "parent", handle, *match, "classid", f"{handle}2")]
 
 
-def rate_change(dev: str, direction: DirectionSpec, where: SpecObject) -> tuple[str, ...]:
-    """The `tc` command that gives a running bottleneck another rate."""
+def rate_change(
+    dev: str, direction: DirectionSpec, where: SpecObject, first: DirectionSpec
+) -> tuple[str, ...]:
+    """The `tc` command that gives a running bottleneck another rate; `first` is what it was set up as."""
     direction.check(where)
     shaper = direction.kind()
     if isinstance(shaper, htb):
         return ("class", "change", *_class(dev), *arguments(shaper_words(direction)))
     if isinstance(shaper, tbf):
-        words = arguments(shaper_words(direction))
-        return ("qdisc", "change", "dev", dev, "root", "handle", "1:", "tbf", *words)
+        # tbf_change makes its limit that of a FIFO inside too (fifo_set_limit), in bytes or in packets
+        # as the FIFO counts: the queue would be another one without its own number. tbf itself ignores it.
+        is_fifo = isinstance(first.queue, pfifo | bfifo | pfifo_head_drop)
+        inner = first.queue_words().get("limit") if is_fifo else None
+        words = shaper_words(direction)
+        if inner is not None:
+            words = {name: word for name, word in words.items() if name != "latency"} | {"limit": inner}
+        return ("qdisc", "change", "dev", dev, "root", "handle", "1:", "tbf", *arguments(words))
     if isinstance(shaper, own_shaper):
         if direction.queue["bandwidth"] is not None:
             where.fail(

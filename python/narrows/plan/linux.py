@@ -209,6 +209,7 @@ def _netem_interfaces(topology: Topology, link: Link, state: LinkState) -> list[
 def changes(topology: Topology, link: Link) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     """The commands of `link.at(…)`, and the same in words."""
     initial = {i.name: p for i, p in _netem_interfaces(topology, link, initial_state(link))}
+    first = directions(link, initial_state(link))
     commands: list[Change] = []
     told = []
     for change, before, state in _states(link):
@@ -216,7 +217,7 @@ def changes(topology: Topology, link: Link) -> tuple[tuple[Change, ...], tuple[s
         router = topology.bottleneck
         for dev, index in _bottlenecks(topology):
             if state.rates[index] != before.rates[index]:
-                args = rate_change(dev, directions(link, state)[index], where=change)
+                args = rate_change(dev, directions(link, state)[index], change, first[index])
                 commands.append(Change(at_ns=at_ns, node=router, tool="tc", args=args))
         old = {i.name: p for i, p in _netem_interfaces(topology, link, before)}
         for i, path in _netem_interfaces(topology, link, state):

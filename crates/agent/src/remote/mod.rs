@@ -148,6 +148,7 @@ fn with_nodes(
         agent: std::env::current_exe().during(|| "finding the agent's own binary".into())?,
         checkout: PathBuf::new(),
         content: PathBuf::new(),
+        guest: false,
     };
     let mut run = Run {
         host_tap: Some(HostTap::start(&plan.hops, nodes, &raw)),
