@@ -81,8 +81,8 @@ def _captures(runs: Sequence[Observed]) -> list[str]:
     shown = " to ".join(dict.fromkeys((stamp(min(times)), stamp(max(times)))))
     return [
         f"Captures (raw/*.pcapng) are stamped with the run's own clock, whose t = 0 is {shown} "
-        "(t0_unix_ns of the manifest). Hosts leave TCP and UDP checksums to a card, which a veth pair has not: "
-        "analysers that check them call them wrong, wherever they are captured. They are not."
+        "(t0_unix_ns of the manifest). Hosts leave TCP and UDP checksums to a card, which a veth pair has "
+        "not: analysers that check them call them wrong, wherever they are captured. They are not."
     ]
 
 

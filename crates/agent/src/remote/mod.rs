@@ -143,7 +143,6 @@ fn with_nodes(
     let raw = run::make_raw(directory)?;
     let clock = Clock::new(sys::mono_ns() + plan.epoch_monotonic_ns);
     let places = Places {
-        guest: false,
         raw: raw.clone(),
         agent: std::env::current_exe().during(|| "finding the agent's own binary".into())?,
         checkout: PathBuf::new(),
