@@ -44,11 +44,14 @@ corescale: kernel ## many flows through one bottleneck, with figures: SIZE=edge|
 claims: kernel ## run the experiments of some claims and judge them: C="c2 r8" SEEDS=0,1
 	./narrows study --claims '$(C)' --seeds '$(SEEDS)'
 
-wheel: setup ## dist/*.whl: narrows for any directory, with agent, kernel recipe, experiments and evidence inside
+wheel: kernel ## dist/*.whl: narrows for any directory, and narrows-kernel, the built kernel with what it was made of
 	rm -rf build dist
 	.venv/bin/pip wheel -q --no-deps --no-build-isolation -w dist .
+	.venv/bin/python scripts/kernel_wheel.py build/narrows-kernel
+	.venv/bin/pip wheel -q --no-deps --no-build-isolation -w dist build/narrows-kernel
 	rm -rf build
 	.venv/bin/python scripts/even_wheel.py dist/*.whl
+	@ls -l dist | awk 'NR > 1 { printf "%5.1f MB  dist/%s\n", $$5 / 1e6, $$9 }'
 
 bench: kernel agent ## speed and memory against their targets and against ns-3; about an hour (ROWS=ns3,flows-1000-reno: only these)
 	@bench/need_ns3.sh

@@ -1,14 +1,15 @@
 """How fast packet logs are read: `narrows paths` beside tcptrace and tshark, on one log of our own.
 
 The log is a capture of headers (96 bytes a packet) at the sender of 20 CUBIC flows at 1 Gbit/s, as pcap,
-because tcptrace reads nothing else. All three are pinned to one core and take turns. What each does differs:
-tcptrace its statistics with RTT samples (-r), tshark the one field of RTT samples, narrows all estimators and
-both tables.
+because tcptrace reads nothing else. All three are pinned to one core and take turns; then narrows reads
+copies of the log with a job a core. What each does differs: tcptrace its statistics with RTT samples (-r),
+tshark the one field of RTT samples, narrows all estimators and both tables.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,9 @@ from narrows.paths import binary
 
 PACKAGES = {"tcptrace": "tcptrace", "tshark": "tshark", "editcap": "wireshark-common"}
 RATIO = 2.0
+LINEAR = 0.8
+"""Of so many times one core's packets a second as there are cores."""
+COPIES = 4
 SECONDS = 6
 EXPERIMENT = f'''"""A log of many packets."""
 from narrows.spec import Link, bfifo, bulk, capture, tap
@@ -100,8 +104,37 @@ def packet_logs(bench: Bench) -> list[Row]:
                 "retransmitted": {"narrows": again, "tcptrace": counted},
                 **{who: [asdict(c) for c in some] for who, some in costs.items()},
             },
-        )
+        ),
+        _over_cores(bench, log, packets),
     ]
+
+
+def _over_cores(bench: Bench, log: Path, packets: int) -> Row:
+    """Packets a second with a job a core beside one job, and whether a packet costs the same CPU time."""
+    cores = min(len(os.sched_getaffinity(0)), COPIES)
+    costs: dict[int, list[Cost]] = {1: [], cores: []}
+    with tempfile.TemporaryDirectory(dir=log.parent) as folder:
+        copies = [Path(folder) / f"{n}.pcap" for n in range(COPIES)]
+        for copy in copies:
+            os.link(log, copy)
+        words = [str(binary.find()), "read", *map(str, copies), "--out", f"{folder}/out", "--again"]
+        for i in range(bench.repeats):
+            for jobs, some in costs.items():
+                bench.say(f"narrows reads {COPIES} logs with {jobs} jobs, {i + 1} of {bench.repeats}")
+                some.append(cost_of(partial(_do, [*words, "--min-duration-ns", "0", "--jobs", str(jobs)])))
+    wall = {jobs: Spread.of([c.wall_s for c in some]) for jobs, some in costs.items()}
+    cpu = {
+        jobs: Spread.of([c.cpu_s * 1e9 / (COPIES * packets) for c in some]) for jobs, some in costs.items()
+    }
+    ratio = wall[1].median / wall[cores].median
+    return Row(
+        f"narrows paths, {cores} jobs / one, packets a second",
+        f"≥ {LINEAR * cores:.1f} ×",
+        f"{ratio:.2f} ×",
+        ratio >= LINEAR * cores if cores > 1 else None,
+        f"{COPIES} copies of the log; ns of CPU time a packet: {cpu[cores].text(0)} and {cpu[1].text(0)}",
+        {str(jobs): [asdict(c) for c in some] for jobs, some in costs.items()},
+    )
 
 
 def _ours_again(out: Path) -> int:

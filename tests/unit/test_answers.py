@@ -9,9 +9,14 @@ from pathlib import Path
 
 import pytest
 from made_up_runs import grid, run
+from test_claims_many_flows import many
+from test_claims_many_flows import plan as many_plan
+from test_claims_many_flows import run as many_run
 
 from narrows.errors import UsageError
+from narrows.figures.conditions import queue_of, rank
 from narrows.figures.side_by_side import MOST_ROWS, draw, side_by_side
+from narrows.figures.style import colour, queue_name, queue_rank
 from narrows.report.answer import answer
 from narrows.report.asked_figure import asked
 from narrows.report.build import build
@@ -190,3 +195,38 @@ def test_every_study_names_a_claim_of_its_own_as_its_headline() -> None:
 
 def test_a_headline_that_was_not_measured_is_not_said(verdicts: list[Verdict]) -> None:
     assert len(study_answer([verdicts[0]], [], "operator")) == 2
+
+
+def test_a_report_of_many_flows_begins_with_what_they_took_and_how_fairly() -> None:
+    runs = []
+    for queue, jain, used in (("pfifo", 0.61, 0.97), ("fq_codel", 0.99, 0.95)):
+        for seed in range(2):
+            made = many_run(seed, many_plan(100e6, {"bbr": 10}), many(jain=jain, utilisation=used))
+            runs.append(replace(made, key={"queue": queue, "seed": str(seed)}))
+    said = answer(runs)
+    assert said is not None
+    assert said.sentences == (
+        "The flows' use of the link was 97 % with pfifo and 95 % with fq_codel.",
+        "Fairness among flows (Jain's index) was 0.61 with pfifo and 0.99 with fq_codel.",
+    )
+
+
+def test_labels_stand_in_the_order_of_their_numbers_and_are_shown_as_they_were_written() -> None:
+    for labels in (
+        ("8", "50", "1024"),
+        ("n8", "n50", "n1024"),
+        ("8ms", "50ms", "1.024s"),
+        ("off", "1x", "9x"),
+    ):
+        assert sorted(set(labels), key=lambda text: rank("axis", text)) == list(labels)
+    assert sorted(["my10", "my9", "codel", "pfifo"], key=lambda text: rank("queue", text)) == [
+        "pfifo", "codel", "my9", "my10",
+    ]  # fmt: skip
+    runs = [run({"queue": label, "seed": "0"}, 100 * M, kind) for label, kind in
+            (("docsis_pie", "pie"), ("pie", "pie"), ("my-fifo", "pfifo"))]  # fmt: skip
+    shown = sorted({queue_of(one) for one in runs}, key=queue_rank)
+    assert [queue_name(queue) for queue in shown] == ["my-fifo", "PIE", "DOCSIS-PIE"]
+    assert [colour(queue) for queue in shown[:2]] == [colour("pfifo"), colour("pie")]
+    assert len({colour(queue) for queue in shown}) == 3
+    # a run without such an axis has the kind that Linux calls it
+    assert queue_name(queue_of(run({"seed": "0"}, 100 * M, "fq_codel"))) == "FQ-CoDel"

@@ -14,11 +14,13 @@ use crate::capture::Recorder;
 use crate::changes::Changes;
 use crate::children::Children;
 use crate::clock::Clock;
+use crate::collect;
 use crate::error::{During, Result, RunError, Stage};
 use crate::moving::MovingShapers;
 use crate::nodes::Nodes;
 use crate::reactor::{Event, Reactor, Token, IN};
 use crate::remote::{self, Controller};
+use crate::run::{SETTLE_STEP_NS, SETTLE_WITHIN_NS};
 use crate::schedule::{Action, Schedule};
 use crate::settle::Settling;
 use crate::status::{self, Interrupt};
@@ -439,8 +441,36 @@ impl<'a> Conductor<'a> {
                 self.dispatch(event);
             }
         }
-        for i in self.plan.traffic.len()..self.slots.len() {
+        let captures = self.plan.traffic.len() + self.plan.samplers.len();
+        for i in self.plan.traffic.len()..captures {
             self.stop(i);
+        }
+        if !failed && captures < self.slots.len() {
+            self.let_arrive(events)?;
+        }
+        for i in captures..self.slots.len() {
+            self.stop(i);
+        }
+        Ok(())
+    }
+
+    /// What the last item still sent (the end of its connections) arrives before captures stop: a capture that
+    /// ends with the items lacks the last packets that the tap has.
+    fn let_arrive(&mut self, events: &mut Vec<Event>) -> Result<()> {
+        let begun = self.reactor.now;
+        let rtt_ns = self.plan.calibration.as_ref().map_or(0, |c| c.rtt_ns);
+        while self.reactor.now - begun < SETTLE_WITHIN_NS {
+            let until = self.reactor.now + rtt_ns + SETTLE_STEP_NS;
+            self.reactor.at(until, Self::special(WAKE, 0));
+            while self.reactor.now < until {
+                self.reactor.wait(events).during(|| "waiting for events".into())?;
+                for event in events.iter().copied() {
+                    self.dispatch(event);
+                }
+            }
+            if collect::queued_packets(self.nodes)? == 0 {
+                break;
+            }
         }
         Ok(())
     }

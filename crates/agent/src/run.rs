@@ -32,8 +32,8 @@ pub struct Run {
 
 /// On a host, calibration may take as long as it needs: the epoch comes after it.
 const HOST_PATIENCE_NS: i64 = 120_000_000_000;
-const SETTLE_STEP_NS: i64 = 10_000_000;
-const SETTLE_WITHIN_NS: i64 = 5_000_000_000;
+pub const SETTLE_STEP_NS: i64 = 10_000_000;
+pub const SETTLE_WITHIN_NS: i64 = 5_000_000_000;
 const HOST_EPOCH_AFTER_NS: i64 = 20_000_000;
 
 pub fn read_plan(dir: &Path) -> Result<Plan> {

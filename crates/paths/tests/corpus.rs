@@ -6,11 +6,15 @@ use std::process::Command;
 use narrows_paths::fuzzing::packet_log;
 
 fn corpus(to: &Path) -> Vec<Vec<u8>> {
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/packet_log.tar.gz");
     std::fs::create_dir_all(to).unwrap();
-    let mut tar = Command::new("tar");
-    tar.arg("-xzf").arg(kept).arg("-C").arg(to);
-    assert!(tar.status().unwrap().success());
+    for archive in ["packet_log.tar.gz", "packet_log.2.tar.gz"] {
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../fuzz/corpus")
+            .join(archive);
+        let mut tar = Command::new("tar");
+        tar.arg("-xzf").arg(kept).arg("-C").arg(to);
+        assert!(tar.status().unwrap().success());
+    }
     let mut files: Vec<_> = std::fs::read_dir(to)
         .unwrap()
         .map(|f| f.unwrap().path())

@@ -14,6 +14,7 @@ from narrows.cli.format import MISSING, cell, duration, key, table
 from narrows.cli.format import console as make_console
 from narrows.engine import layout
 from narrows.plan.model import Plan
+from narrows.store.manifest import stamp
 
 
 def register(app: typer.Typer) -> None:
@@ -49,6 +50,8 @@ def register(app: typer.Typer) -> None:
         console.print(f"key        {key(manifest['key'])}")
         console.print(f"question   {manifest['question']}")
         console.print(f"directory  {path}")
+        if (t0 := manifest.get("t0_unix_ns")) is not None:
+            console.print(f"t = 0      {stamp(t0)} in captures and logs ({t0 // 10**9}.{t0 % 10**9:09d} s)")
         if manifest["engine"] == layout.IMPORTED:
             console.print(f"imported   from {manifest['key']['file']}: samples only, see narrows query")
         else:

@@ -13,13 +13,14 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from narrows.figures.boxes import draw_box, slots
-from narrows.figures.conditions import facet_title, group, rate_text, varying
+from narrows.figures.conditions import facet_title, group, queue_of, rate_text, varying
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import (
     COLUMN_IN,
     DIRECTION,
     MARK_COLOUR,
     PAGE_IN,
+    Queue,
     canvas,
     colour,
     marker,
@@ -59,7 +60,7 @@ def by_rate(
     facets = facets[:MAX_FACETS]
     used = [d for d in directions if any(values_of(r, d).size for r in shown)]
     rates = sorted({r.rate_bps("down") for r in shown})
-    queues = sorted({r.queue for r in shown}, key=queue_rank)
+    queues = sorted({queue_of(r) for r in shown}, key=queue_rank)
     wide = len(rates) * len(queues) > 10
     columns = 1 if wide else len(used)
     panels = [(facet, members, d) for facet, members in facets for d in used]
@@ -97,7 +98,7 @@ def _panel(
     members: Sequence[Observed],
     direction: str,
     rates: Sequence[float],
-    queues: Sequence[str],
+    queues: Sequence[Queue],
     values_of: ValuesOf,
     mark_of: MarkOf | None,
     points: bool,
@@ -116,7 +117,7 @@ def _panel(
                     zorder=1,
                 )
         for offset, queue in zip(offsets, queues, strict=True):
-            parts = [values_of(r, direction) for r in here if r.queue == queue]
+            parts = [values_of(r, direction) for r in here if queue_of(r) == queue]
             if parts:
                 draw_box(
                     axes,
@@ -131,7 +132,7 @@ def _panel(
     axes.set_xlim(-0.55, len(rates) - 0.45)
 
 
-def _legend(figure: object, queues: Sequence[str], mark_label: str) -> None:
+def _legend(figure: object, queues: Sequence[Queue], mark_label: str) -> None:
     handles = [
         Line2D([], [], color=colour(q), marker=marker(q), linestyle="", markersize=4, label=queue_name(q))
         for q in queues

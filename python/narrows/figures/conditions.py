@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from narrows.figures.style import queue_rank
+from narrows.figures.style import Queue, natural, queue_rank
 from narrows.runs.observed import EXPERIMENT, NO_LABEL, Observed, label
 
 REPETITION = "seed"
@@ -29,8 +29,14 @@ def rank(axis: str, text: str) -> Rank:
     if found:
         unit = found.group(2)
         scale = _SCALE.get(unit[:1], 1.0) if len(unit) > 1 else 1.0
-        return (1, float(found.group(1)) * scale, (0, text))
-    return (2, 0.0, queue_rank(text) if axis == "queue" else (0, text))
+        return (1, float(found.group(1)) * scale, (0, natural(text)))
+    return (2, 0.0, queue_rank(text) if axis == "queue" else (0, natural(text)))
+
+
+def queue_of(run: Observed) -> Queue:
+    """The run's queue, under the name of its axis where it has one."""
+    named = label(run, "queue")
+    return Queue(run.queue if named == NO_LABEL else named, run.queue)
 
 
 def labels(runs: Iterable[Observed], axis: str) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from narrows.figures.by_rate import also
-from narrows.figures.conditions import facet_title, fixed, group, loader, rate_text, varying
+from narrows.figures.conditions import facet_title, fixed, group, loader, queue_of, rate_text, varying
 from narrows.figures.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.figures.style import (
     DIRECTION,
@@ -42,14 +42,14 @@ def instantaneous_throughput_figure(
     columns = list(group(shown, extra).items())
     left_out = max(0, len(columns) - MAX_COLUMNS)
     columns = columns[:MAX_COLUMNS]
-    queues = sorted({r.queue for r in shown}, key=queue_rank)
+    queues = sorted({queue_of(r) for r in shown}, key=queue_rank)
     figure, grid = canvas(len(queues), len(columns), row_in=1.15, sharex=True, sharey="col")
     drawn: list[Observed] = []
     with styled():
         for column, (key, members) in enumerate(columns):
             for row, queue in enumerate(queues):
                 axes = grid[row][column]
-                same = [r for r in members if r.queue == queue][:REPETITIONS]
+                same = [r for r in members if queue_of(r) == queue][:REPETITIONS]
                 spread = []
                 for k, run in enumerate(same):
                     series = run.test_throughput_bps(direction)

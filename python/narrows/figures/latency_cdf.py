@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from narrows.figures.conditions import facet_title, group, loader, rate_text, varying
+from narrows.figures.conditions import facet_title, group, loader, queue_of, rate_text, varying
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import (
     DIRECTION,
@@ -108,8 +108,8 @@ def _panel(axes: Axes, members: Sequence[Observed]) -> list[float]:
     """Draws the curves; gives where each begins and ends."""
     ends: list[float] = []
     queues = group(members, ["queue"])
-    for place, ((queue,), same) in enumerate(queues.items()):
-        kind = same[0].queue or queue
+    for place, same in enumerate(queues.values()):
+        kind = queue_of(same[0])
         for phase, style in PHASES.items():
             rtt = pooled(r.probe_rtt_ms(phase) for r in same)
             steps = ecdf(rtt)
@@ -145,7 +145,7 @@ def from_zero(x: Floats, share: Floats) -> tuple[Floats, Floats]:
 
 
 def _legend(figure: object, shown: Sequence[Observed]) -> None:
-    queues = sorted({r.queue for r in shown}, key=queue_rank)
+    queues = sorted({queue_of(r) for r in shown}, key=queue_rank)
     handles = [Line2D([], [], color=colour(q), label=queue_name(q)) for q in queues]
     handles += [Line2D([], [], color="#666666", linestyle=s, label=PHASE_NAME[p]) for p, s in PHASES.items()]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))  # type: ignore[attr-defined]

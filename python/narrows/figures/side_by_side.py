@@ -188,7 +188,7 @@ def _panel(axes: Axes, shown: SideBySide, own: Sequence[Column]) -> None:
     else:
         axes.set_xlim(left=0)
     quantity = own[0].quantity
-    unit = "round trips/min" if quantity.unit == "1/min" else quantity.unit
+    unit = {"1/min": "round trips/min", "1": "index"}.get(quantity.unit, quantity.unit)
     axes.set_xlabel(f"{unit}, {'more' if quantity.more_is_better else 'less'} is better")
     axes.set_title(_capital(quantity.name))
     axes.grid(True, axis="x")

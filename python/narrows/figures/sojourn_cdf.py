@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from narrows.figures.conditions import group, varying
+from narrows.figures.conditions import group, queue_of, varying
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.latency_cdf import MAX_PANELS, LineStyle, panel_title
 from narrows.figures.latency_cdf import _spread as spread_panels
@@ -54,7 +54,7 @@ def sojourn_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
             row[0].set_ylabel("share of packets > x")
         for axes in cells[max(0, len(panels) - columns) : len(panels)]:
             axes.set_xlabel("sojourn time [ms]")
-        queues = sorted({r.queue for r in shown}, key=queue_rank)
+        queues = sorted({queue_of(r) for r in shown}, key=queue_rank)
         handles = [Line2D([], [], color=colour(q), label=queue_name(q)) for q in queues]
         handles += [
             Line2D([], [], color="#666666", linestyle=style, label=f"{DIRECTION[d]} direction")
@@ -91,7 +91,7 @@ def _panel(axes: Axes, members: Sequence[Observed]) -> None:
                 np.concatenate(([FLOOR_MS], x[keep])),
                 np.concatenate(([1.0], above[keep])),
                 where="post",
-                color=colour(same[0].queue),
+                color=colour(queue_of(same[0])),
                 linestyle=style,
                 linewidth=nested_width(place, len(queues)),
             )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from narrows.figures.by_rate import also
-from narrows.figures.conditions import facet_title, fixed, group, loader, varying
+from narrows.figures.conditions import facet_title, fixed, group, loader, queue_of, varying
 from narrows.figures.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.figures.style import DIRECTION, canvas, colour, corner, queue_name, queue_rank, styled
 from narrows.runs.observed import Observed
@@ -27,7 +27,7 @@ def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction
     columns = list(group(shown, extra).items())
     left_out = max(0, len(columns) - MAX_COLUMNS)
     columns = [columns[0], columns[-1]] if len(columns) > MAX_COLUMNS else columns
-    queues = sorted({r.queue for r in shown}, key=queue_rank)
+    queues = sorted({queue_of(r) for r in shown}, key=queue_rank)
     figure, grid = canvas(len(queues), len(columns), row_in=1.15, sharex="col", sharey=True)
     drawn: list[Observed] = []
     ends: list[float] = []
@@ -35,7 +35,7 @@ def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction
         for column, (key, members) in enumerate(columns):
             for row, queue in enumerate(queues):
                 axes = grid[row][column]
-                run = next((r for r in members if r.queue == queue), None)
+                run = next((r for r in members if queue_of(r) == queue), None)
                 if row == 0 and extra:
                     axes.set_title(facet_title(extra, key) + "\n")
                 if column == 0:

@@ -6,7 +6,9 @@ distinction for print in grey. Sizes are inches of a two-column paper.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
@@ -28,6 +30,7 @@ QUEUE_ORDER = (
     "fq_codel",
     "sfq",
     "pie",
+    "docsis_pie",
     "fq_pie",
     "red",
     "choke",
@@ -45,6 +48,7 @@ _COLOURS = {
     "fq_codel": "#0072b2",
     "sfq": "#009e73",
     "pie": "#d55e00",
+    "docsis_pie": "#f0a36b",
     "fq_pie": "#a6761d",
     "red": "#7a1f5c",
     "choke": "#b35806",
@@ -61,6 +65,7 @@ _NAMES = {
     "fq_codel": "FQ-CoDel",
     "sfq": "SFQ",
     "pie": "PIE",
+    "docsis_pie": "DOCSIS-PIE",
     "fq_pie": "FQ-PIE",
     "cake": "CAKE",
     "dualpi2": "DualPI2",
@@ -104,24 +109,47 @@ _RC: Mapping[str, Any] = {
 }
 
 
-def colour(queue: str) -> str:
+@dataclass(frozen=True)
+class Queue:
+    """The queue of some runs: what the person called it, and its kind in Linux, which decides its colour
+    unless the name has one of its own."""
+
+    label: str
+    kind: str
+
+
+def colour(queue: Queue | str) -> str:
     """The qdisc's colour; unknown kinds are dark grey."""
-    return _COLOURS.get(queue, "#333333")
+    return _of(queue, _COLOURS, "#333333")
 
 
-def marker(queue: str) -> str:
+def marker(queue: Queue | str) -> str:
     """The qdisc's marker."""
-    return _MARKERS.get(queue, "o")
+    return _of(queue, _MARKERS, "o")
 
 
-def queue_name(queue: str) -> str:
-    """The qdisc as it is written in text."""
-    return _NAMES.get(queue, queue)
+def _of(queue: Queue | str, table: Mapping[str, str], default: str) -> str:
+    names = (queue.label, queue.kind) if isinstance(queue, Queue) else (queue,)
+    return next((table[name] for name in names if name in table), default)
 
 
-def queue_rank(queue: str) -> tuple[int, str]:
-    """Sort key that keeps qdiscs in one order everywhere."""
-    return (QUEUE_ORDER.index(queue) if queue in QUEUE_ORDER else len(QUEUE_ORDER), queue)
+def queue_name(queue: Queue | str) -> str:
+    """The qdisc as it is written in text; what a person called otherwise, as they wrote it."""
+    label = queue.label if isinstance(queue, Queue) else queue
+    return _NAMES.get(label, label)
+
+
+def queue_rank(queue: Queue | str) -> tuple[int, str]:
+    """Sort key that keeps qdiscs in one order everywhere; those of one kind by their names."""
+    label, kind = (queue.label, queue.kind) if isinstance(queue, Queue) else (queue, queue)
+    known = label if label in QUEUE_ORDER else kind
+    place = QUEUE_ORDER.index(known) if known in QUEUE_ORDER else len(QUEUE_ORDER)
+    return (place, natural(label))
+
+
+def natural(text: str) -> str:
+    """Sort key of a text in which numbers count as numbers: n8 before n50 before n1024."""
+    return re.sub(r"\d+", lambda found: found[0].zfill(20), text)
 
 
 def canvas(

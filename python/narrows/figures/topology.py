@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from narrows.figures.conditions import given, rate_text
+from narrows.figures.conditions import given, queue_of, rate_text
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, run_ids
 from narrows.figures.style import PAGE_IN, canvas, queue_name, queue_rank, styled
 from narrows.runs.observed import Observed, is_background
@@ -175,7 +175,7 @@ def _traffic(runs: Sequence[Observed]) -> list[str]:
 
 def _router(runs: Sequence[Observed]) -> str:
     shapers = sorted({r.link.shaper for r in runs if r.link.shaper})
-    queues = sorted({r.queue for r in runs}, key=queue_rank)
+    queues = sorted({queue_of(r) for r in runs}, key=queue_rank)
     rates = sorted({r.rate_bps() for r in runs if r.link.rate_down_bps})
     ways = "both directions" if any(r.link.shaper_up for r in runs) else "downstream"
     text = [f"bottleneck, {ways} ({' / '.join(shapers) or 'no shaper'})"]

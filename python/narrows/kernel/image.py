@@ -8,8 +8,10 @@ the kernel's and iproute2's versions. Building is `build.py`'s, fetching `source
 from __future__ import annotations
 
 import hashlib
+import importlib.resources
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,6 +101,30 @@ def recipe(own: str = "", speed: bool = True) -> str:
     return digest.hexdigest()[:8]
 
 
+def made_of() -> str:
+    """SHA-256 over all of ours that a kernel is made of, whatever the compiler."""
+    digest = hashlib.sha256()
+    training = {file.name: file for file in sorted(TRAINING.glob("*.[cp]*"))}
+    for name, file in {FRAGMENT.name: FRAGMENT, **sources(), **patches(), **training}.items():
+        digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def packaged() -> KernelImage | None:
+    """The kernel of the package `narrows-kernel`, None without. KernelError for one of another narrows."""
+    try:
+        directory = Path(str(importlib.resources.files("narrows_kernel")))
+    except ModuleNotFoundError:
+        return None
+    image = load(directory)
+    if image.info.get("made_of") != made_of():
+        raise KernelError(
+            f"the package narrows-kernel in {directory} is not of this version of narrows",
+            remedy="pip install both wheels of one release, or pip uninstall narrows-kernel",
+        )
+    return image
+
+
 def load(directory: Path) -> KernelImage:
     """The kernel that was built into `directory`."""
     try:
@@ -144,13 +170,19 @@ def unreadable(path: Path) -> KernelError:
 
 
 def find() -> KernelImage:
-    """The kernel to run: `$NARROWS_KERNEL` (a build's directory), else the newest build of today's recipe."""
+    """The kernel to run: `$NARROWS_KERNEL` (a build's directory), else the newest build of today's recipe,
+    else the one of the package narrows-kernel."""
     if chosen := os.environ.get("NARROWS_KERNEL"):
         return load(Path(chosen).expanduser().absolute())
+    ready = packaged()
+    if ready is not None and shutil.which("gcc") is None:
+        return ready  # without a compiler no recipe can be named, so nothing can be built
     images = built(recipe())
+    if not images and ready is not None:
+        return ready
     if not images:
         raise KernelError(
             f"the kernel under test has not been built (none for this recipe in {cache_dir() / 'kernel'})",
-            remedy="narrows kernel build   (about 8 minutes on two cores, once)",
+            remedy="narrows kernel build (8 minutes on two cores, once), or pip install narrows-kernel",
         )
     return images[0]

@@ -1,6 +1,7 @@
-"""The answer of an experiment in at most three sentences: its conditions side by side, in plain words.
+"""The answer of an experiment in a few sentences: its conditions side by side, in plain words.
 
-A sentence each for throughput, latency under load and RPM, if they were measured. It names all conditions
+A sentence each for throughput, latency under load and RPM, and of many flows for the use of the link and
+fairness, if they were measured. It names all conditions
 where there are few, else the best, the worst and the axis that separates them most. It only words what
 `figures.side_by_side` gathered.
 """
@@ -20,7 +21,7 @@ from narrows.figures.side_by_side import (
     side_by_side,
     with_interval,
 )
-from narrows.runs.headline import WHOLE, Quantity
+from narrows.runs.headline import FAIRNESS, UTILISATION, WHOLE, Quantity
 from narrows.runs.observed import Observed, label
 
 MOST_NAMED = 3
@@ -97,7 +98,7 @@ def _ends(every: SideBySide, columns: Sequence[Column]) -> str:
         share = (most - least) / (high - low)
         if share > max(widest, SEPARATES):
             widest = share
-            short = unit.split()[0]
+            short = (unit.split() or [""])[0]
             way = f", {_DURING[raw.direction]}" if len(columns) > 1 else ""
             separator = (
                 f"what separates the conditions most is {axis} (median {number(least)} {short} with "
@@ -143,6 +144,8 @@ def _subject(column: Column) -> str:
         "throughput": f"{_WAY[column.direction]}throughput",
         "latency under load": f"a round trip {during}",
         "RPM": f"responsiveness {during}",
+        UTILISATION: "the flows' use of the link",
+        FAIRNESS: "fairness among flows (Jain's index)",
     }[column.quantity.name]
 
 
@@ -151,7 +154,7 @@ def _verb(column: Column) -> str:
 
 
 def _unit(quantity: Quantity) -> str:
-    return "RPM" if quantity.name == "RPM" else quantity.unit
+    return "RPM" if quantity.name == "RPM" else "" if quantity.unit == "1" else quantity.unit
 
 
 def _sentence(parts: Sequence[str]) -> str:

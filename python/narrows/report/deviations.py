@@ -12,6 +12,7 @@ from narrows.figures.conditions import rate_text
 from narrows.figures.topology import time_text
 from narrows.runs.observed import Observed
 from narrows.runs.repetitions import SEED, independent, warning
+from narrows.store.manifest import stamp
 
 MOST_NAMED = 4
 """Conditions that are named in one sentence."""
@@ -56,6 +57,7 @@ def deviations(runs: Sequence[Observed]) -> list[str]:
             "load."
         )
     found += _equal(runs)
+    found += _captures(runs)
     found += sorted({f"Warning of a run: {w}" for r in runs for w in r.warnings})
     return found
 
@@ -69,6 +71,19 @@ def _equal(runs: Sequence[Observed]) -> list[str]:
     some = "; ".join(name or "all" for name in named[:MOST_NAMED])
     shown = some + (f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else "")
     return [f"Warning: {warning(groups, shown)}."]
+
+
+def _captures(runs: Sequence[Observed]) -> list[str]:
+    """How a packet of a capture is found in the tables."""
+    times = [t for r in runs if r.plan.captures and (t := r.manifest.get("t0_unix_ns")) is not None]
+    if not times:
+        return []
+    shown = " to ".join(dict.fromkeys((stamp(min(times)), stamp(max(times)))))
+    return [
+        f"Captures (raw/*.pcapng) are stamped with the run's own clock, whose t = 0 is {shown} "
+        "(t0_unix_ns of the manifest). Hosts leave TCP and UDP checksums to a card, which a veth pair has "
+        "not: analysers that check them call them wrong, wherever they are captured. They are not."
+    ]
 
 
 def _virtual(runs: Sequence[Observed]) -> list[str]:

@@ -1,4 +1,5 @@
-"""The three quantities that a person asks of a link first: throughput, latency under load, responsiveness.
+"""The quantities that a person asks of a link first: throughput, latency under load, responsiveness; of many
+flows how much of the link they took, and how fairly.
 
 Each is one number of a run and a direction, None where it was not measured. Pages say them before all else.
 """
@@ -15,6 +16,7 @@ from narrows.runs.observed import DIRECTIONS, Observed
 from narrows.tools import reading, registry
 from narrows.tools.reading import Reading
 
+UTILISATION, FAIRNESS = "utilisation", "fairness among flows"
 WHOLE = ""
 """The direction of a number that is of no direction."""
 
@@ -32,8 +34,8 @@ class Quantity:
 
 
 def quantities(runs: Sequence[Observed]) -> list[Quantity]:
-    """The three, in order. Latency is the probe's where a run has one, else that of the test's own packets:
-    the two are never mixed."""
+    """Those of any run, in order, then those of many flows. Latency is the probe's where a run has one, else
+    that of the test's own packets: the two are never mixed."""
     probed = any(_probe_ms(run, way) is not None for run in runs for way in DIRECTIONS)
     return [
         Quantity("throughput", "Mbit/s", True, "throughput as the test itself reported it", _mbps),
@@ -47,6 +49,10 @@ def quantities(runs: Sequence[Observed]) -> list[Quantity]:
             _probe_ms if probed else _own_ms,
         ),
         Quantity("RPM", "1/min", True, "RPM (round trips per minute) as the test itself reported it", _rpm),
+        Quantity(UTILISATION, "%", True, "utilisation is the flows' goodput over the link's", _used),
+        Quantity(
+            FAIRNESS, "1", True, "fairness is Jain's index of the flows' goodputs after the warm-up", _fair
+        ),
     ]
 
 
@@ -62,6 +68,16 @@ def _probe_ms(run: Observed, direction: str) -> float | None:
 
 def _own_ms(run: Observed, direction: str) -> float | None:
     return run.quantity("test_rtt_p50_ms", direction) if direction in run.tests else None
+
+
+def _used(run: Observed, direction: str) -> float | None:
+    many = run.many if direction == WHOLE else None
+    return None if many is None or many.utilisation is None else 100 * many.utilisation
+
+
+def _fair(run: Observed, direction: str) -> float | None:
+    many = run.many if direction == WHOLE else None
+    return None if many is None else many.jain
 
 
 def _rpm(run: Observed, direction: str) -> float | None:

@@ -15,6 +15,7 @@ from narrows.figures.sojourn_time import sojourn_over_time
 from narrows.figures.style import DIRECTION
 from narrows.report.page import number
 from narrows.runs.observed import Observed
+from narrows.store.manifest import stamp
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ def facts(run: Observed) -> list[tuple[str, str]]:
     if calibration:
         said.append(("calibration", _calibrated(calibration)))
     said.append(("conservation", _conserved(manifest.get("conservation") or [])))
+    if (t0 := manifest.get("t0_unix_ns")) is not None:
+        said.append(("t = 0 in captures", stamp(t0)))
     said.append(("written", str(manifest.get("written_at") or "")))
     return [(name, text) for name, text in said if text]
 

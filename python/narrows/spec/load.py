@@ -272,16 +272,28 @@ def _items_of(value: Any) -> Iterator[Traffic]:
         yield value
 
 
+def _place_name(each: capture, taken: set[str]) -> str:
+    """The name of a capture that has none: its place. An interface of the bottleneck sees both directions,
+    which its name says."""
+    place = each["at"]
+    plain = place.replace(":", "-") if isinstance(place, str) else "capture"
+    plain += "-both" if plain.startswith("bottleneck-") else ""
+    plain = f"capture-{plain}" if plain in taken and plain in ("client", "server") else plain
+    number = 1
+    while (plain if number == 1 else f"{plain}-{number}") in taken:
+        number += 1
+    return plain if number == 1 else f"{plain}-{number}"
+
+
 def _collect_others(names: list[tuple[str, Any]], experiment: Experiment) -> None:
     assigned = {id(value): name for name, value in names}
-    captures = 0
     experiment.expects = tuple(each for each in created if isinstance(each, expect))
     for each in list(created):
         if not isinstance(each, (capture, tap, flow_tap, until_settled, sample, machine, repeat)):
             continue
         if isinstance(each, capture):
-            captures += 1
-            experiment.captures[assigned.get(id(each), f"capture-{captures}")] = each
+            taken = {*assigned.values(), *experiment.items, *experiment.captures}
+            experiment.captures[assigned.get(id(each)) or _place_name(each, taken)] = each
             continue
         kind = type(each).__name__
         if getattr(experiment, kind) is not None:

@@ -57,6 +57,7 @@ def build(
         "question": plan.question,
         "key": {**plan.key, **kernel_axis(facts.engine.kernel)},
         "plan_hash": plan_hash(plan),
+        "t0_unix_ns": t0_unix_ns(plan, result),
         "plan_seed": plan.seed,
         "link": plan.link.model_dump(mode="json"),
         "engine": facts.engine.name,
@@ -95,6 +96,20 @@ def build(
         "warnings": warnings,
         "written_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
+
+
+def t0_unix_ns(plan: Plan, result: AgentResult | None) -> int | None:
+    """When t was 0 by the clock that stamps captures and logs: a guest's is the plan's, a host's its own."""
+    if result is None or result.epoch_monotonic_ns is None:
+        return None
+    return result.wall_epoch_ns or plan.wall_clock_ns + result.epoch_monotonic_ns
+
+
+def stamp(unix_ns: int) -> str:
+    """UTC with nanoseconds, as packet analysers show it."""
+    seconds, rest = divmod(unix_ns, 10**9)
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{rest:09d} UTC"
 
 
 def kernel_axis(kernel: Mapping[str, Any]) -> dict[str, str]:

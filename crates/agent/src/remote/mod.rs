@@ -143,11 +143,11 @@ fn with_nodes(
     let raw = run::make_raw(directory)?;
     let clock = Clock::new(sys::mono_ns() + plan.epoch_monotonic_ns);
     let places = Places {
-        guest: false,
         raw: raw.clone(),
         agent: std::env::current_exe().during(|| "finding the agent's own binary".into())?,
         checkout: PathBuf::new(),
         content: PathBuf::new(),
+        guest: false,
     };
     let mut run = Run {
         host_tap: Some(HostTap::start(&plan.hops, nodes, &raw)),
