@@ -4,6 +4,8 @@ HTB: root 1:, class 1:11, the queue under it as 110:. TBF: root 1:, the
 queue under it. A policer is a filter of a root `prio` of which one band is used, so that its drops are the
 root's. A qdisc that shapes by itself, or with nothing that shapes, is the root. The bands of a `prio` have
 the handles 111:, 112:, …
+
+It is long because set-up, change of rate and summary of each shaper must say the same of it.
 """
 
 from __future__ import annotations
