@@ -1,9 +1,9 @@
 """Shaper and queue of one direction of the bottleneck, as `tc` commands.
 
-HTB: root 1:, class 1:11, the queue under it as 110:. TBF: root 1:, the
-queue under it. A policer is a filter of a root `prio` of which one band is used, so that its drops are the
-root's. A qdisc that shapes by itself, or with nothing that shapes, is the root. The bands of a `prio` have
-the handles 111:, 112:, …
+HTB: root 1:, class 1:11, the queue under it as 110:. TBF: root 1:, the queue under it. A policer is a filter
+of a root `prio` of which one band is used, so that its drops are the root's. A qdisc that shapes by itself,
+or with nothing that shapes, is the root. The bands of a `prio` have the handles 111:, 112:, … The file is
+long because every way of shaping reads the same direction.
 """
 
 from __future__ import annotations
@@ -260,9 +260,8 @@ def shaper_words(direction: DirectionSpec) -> Words:
             words["peakrate"] = shaper["peakrate"].tc()
             words["mtu"] = shaper["mtu"].tc()
         return {**words, **_link_layer(shaper)}
-    if isinstance(shaper, policer):
-        return {"rate": direction.rate.tc(), "burst": str(direction.burst_bytes())}
-    return {}
+    plain = {"rate": direction.rate.tc(), "burst": str(direction.burst_bytes())}
+    return plain if isinstance(shaper, policer) else {}
 
 
 def _said(direction: DirectionSpec) -> tuple[object, ...]:
