@@ -56,6 +56,19 @@ def make_engine(name: str, hosts: Path | None = None) -> Engine:
     raise UsageError(f"no engine {name}", remedy=did_you_mean(name, ENGINES))
 
 
+def on_cluster(engine: str, address: str, jobs: int | None, twice_every: int) -> Engine:
+    """Guests on the workers of a Dask cluster, which is let go when this process ends."""
+    if engine != "uml":
+        raise UsageError(f"--cluster: its workers run guests, not the engine {engine}", remedy="--engine uml")
+    import atexit
+
+    from narrows.engine.cluster import ClusterEngine
+
+    made = ClusterEngine(address, jobs, twice_every)
+    atexit.register(made.close)
+    return made
+
+
 def _terminate(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
@@ -94,6 +107,16 @@ def register(app: typer.Typer) -> None:
                 help="Seconds without progress in virtual time that count as hung (none without a core).",
             ),
         ] = None,
+        cluster: Annotated[
+            str | None,
+            typer.Option(metavar="ADDRESS", help="Guests on a Dask cluster: local, or tcp://HOST:8786."),
+        ] = None,
+        twice_every: Annotated[
+            int,
+            typer.Option(
+                min=0, help="With --cluster: one of so many runs is made twice and compared. 0: none."
+            ),
+        ] = 100,
         summary: Annotated[
             Path | None, typer.Option(metavar="FILE.md", help="Append what expect() found, as Markdown.")
         ] = None,
@@ -110,6 +133,7 @@ def register(app: typer.Typer) -> None:
           narrows run FILE --only 'queue=codel,sfq seed=0'  # spaces: and; commas: or
           narrows run FILE --engine netns                   # this host's kernel, in real time
           narrows run FILE --engine ssh --hosts lab.toml    # three real hosts: docs/machines.md
+          narrows run FILE --cluster tcp://head:8786        # guests on a Dask cluster's workers
 
         Interrupt it at will: the same call goes on, and tries again what failed. With repeat(until=…) it
         repeats each condition until the confidence interval is narrow enough. With expect(…) it ends with
@@ -122,7 +146,9 @@ def register(app: typer.Typer) -> None:
         name, plans = plans_of(file, only)
         if not plans:
             raise UsageError("there is no run to make", where=str(file))
-        chosen = make_engine(engine, hosts)
+        chosen = (
+            make_engine(engine, hosts) if cluster is None else on_cluster(engine, cluster, jobs, twice_every)
+        )
         directory = out or Path("results") / name
         default = Limits()
         limits = Limits(timeout or default.wall_s, stall or default.stall_s)
@@ -153,6 +179,8 @@ def register(app: typer.Typer) -> None:
             else:
                 in_rounds(console, plans, rule, directory, jobs or cores, make)
         _warn_of_equal(console, directory, run_ids)
+        for one in getattr(chosen, "left_out", ()):
+            console.print(f"left out: {one}")
         report_on(console, states, directory)
         judge(console, file, plans, chosen, directory, summary)
 
