@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import lab
+from narrows.runs.load import load
 
 pytestmark = pytest.mark.kernel
 
@@ -21,13 +22,19 @@ capture("client")
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What the command prints, by the capture's place."""
+def cwd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the run is."""
     cwd = tmp_path_factory.mktemp("paths")
     lab.experiment(cwd, TEXT)
-    out = lab.narrows("run", "tiny.py", cwd=cwd).ok().out
-    captures = sorted(Path(cwd / "results/tiny").glob("*/raw/capture-*.pcapng"))
-    assert len(captures) == 2, out
+    lab.narrows("run", "tiny.py", cwd=cwd).ok()
+    return cwd
+
+
+@pytest.fixture(scope="module")
+def rows(cwd: Path) -> dict[str, dict[str, Any]]:
+    """What the command prints, by the capture's place."""
+    captures = sorted(Path(cwd / "results/tiny").glob("*/raw/*.pcapng"))
+    assert len(captures) == 2
     said = lab.narrows("paths", *captures, "--out", "paths", "--format", "json", cwd=cwd).ok().out
     return {row["log"].split()[-1]: row for row in json.loads(said)}
 
@@ -62,3 +69,16 @@ def test_at_the_receiver_base_rtt_is_that_of_the_handshake_and_a_queueing_delay_
     assert row["captured_at"] == "receiver"
     assert row["base_rtt_ms"] == pytest.approx(30, abs=0.1)
     assert row["peak_queue_ms"] is None
+
+
+def test_a_shard_keeps_what_captures_say_and_what_both_ends_know(cwd: Path) -> None:
+    lab.narrows("archive", "results/tiny", "--out", "a.runs.parquet", cwd=cwd).ok()
+    (run,) = load(cwd / "a.runs.parquet")
+    assert run.path_logs is not None
+    sender, receiver = sorted(run.path_logs, key=lambda row: str(row["vantage"]), reverse=True)
+    assert (sender["captured_at"], receiver["captured_at"]) == ("server:eth0", "client:eth0")
+    assert sender["base_rtt_ns"] == pytest.approx(sender["true_base_rtt_ns"], rel=0.01)
+    assert sender["capacity_bps"] == pytest.approx(sender["true_capacity_bps"], rel=0.01)
+    assert sender["true_lost"] == sender["true_drops"] == sender["retransmitted_segments"] > 0
+    assert (sender["true_reordered"], sender["true_policed"]) == (0, 0)
+    assert not {"client", "server", "log"} & set(sender), "what only names it"

@@ -25,7 +25,7 @@ def test_both_hosts_have_connections_of_half_the_base_rtt_and_no_packet_is_in_bo
 ) -> None:
     lab.experiment(tmp_path, TEXT)
     out = lab.narrows("run", "tiny.py", cwd=tmp_path).ok().out
-    logs = sorted((tmp_path / "results/tiny").glob("*/raw/capture-*.pcapng"))
+    logs = sorted((tmp_path / "results/tiny").glob("*/raw/*.pcapng"))
     assert len(logs) == 2, out
     words = ("--out", "paths", "--min-duration", "1 s", "--format", "json")
     said = json.loads(lab.narrows("paths", *logs, *words, cwd=tmp_path).ok().out)

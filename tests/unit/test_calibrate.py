@@ -18,7 +18,7 @@ from narrows.calibrate.readings import TOOL as TOOL_ORIGIN
 from narrows.calibrate.readings import declared
 from narrows.calibrate.rounds import Rounds, condition_of
 from narrows.calibrate.scenario import QUEUES, Settings, plan_scenario, question_of, written
-from narrows.calibrate.tables import answers, by_condition
+from narrows.calibrate.tables import answers, by_condition, decimals
 from narrows.cli.main import build_app
 from narrows.errors import NarrowsError, SpecError
 from narrows.spec import queues
@@ -405,3 +405,10 @@ def test_failed_repetitions_use_up_seeds_and_end_as_not_resolved(tmp_path: Path)
     assert found["codel"].state.value == "resolved"
     assert (found["pfifo"].state.value, found["pfifo"].n) == ("not resolved", 3)
     assert "4 repetitions failed" in found["pfifo"].reason
+
+
+@pytest.mark.parametrize(
+    ("mbps", "shown"), [(47.83, "47.8"), (1.0, "1.0"), (0.9512, "0.951"), (0.0372, "0.0372"), (0.0, "0.0")]
+)
+def test_a_slow_rate_is_shown_with_three_digits_and_not_as_none(mbps: float, shown: str) -> None:
+    assert f"{mbps:.{decimals(mbps)}f}" == shown

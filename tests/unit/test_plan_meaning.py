@@ -26,6 +26,11 @@ def test_a_plan_of_format_1_is_read_as_what_is_planned_today_but_for_what_it_nev
     for plan in (old, new):
         for item in plan["traffic"]:
             item.pop("endpoints", None)  # format 1 did not say the protocol
+    # nor was UDP's segmentation turned off
+    del new["link"]["offloads"]["tx-udp-segmentation"]
+    for step in new["setup"]:
+        if step["tool"] == "ethtool":
+            step["args"] = step["args"][:-2]
     assert old == new
 
 

@@ -4,6 +4,7 @@ cell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -58,7 +59,12 @@ def seeds(one: Summary) -> str | None:
 def amount(one: Summary, value: float) -> str:
     """A reading or a truth itself."""
     shown, unit = (value / 1e6, "Mbit/s") if one.relative else (value, "ms")
-    return f"{signed(shown, 1).removeprefix('+')} {unit}"
+    return f"{signed(shown, decimals(shown) if one.relative else 1).removeprefix('+')} {unit}"
+
+
+def decimals(value: float) -> int:
+    """One; below 1 as many as show three digits that count, so that 37 kbit/s are not 0.0 Mbit/s."""
+    return 1 if abs(value) >= 1 or not value else 2 - math.floor(math.log10(abs(value)))
 
 
 def amounts(one: Summary, values: Sequence[float]) -> str:
@@ -125,11 +131,15 @@ def _names(one: Summary) -> list[Any]:
     return [one.tool, one.metric, one.direction, WHOSE[one.whose]]
 
 
+def _megabytes(count: float) -> float:
+    return round(count / 1e6, decimals(count / 1e6))
+
+
 def cost_rows(found: Calibration) -> Rows:
     """What a test costs."""
     columns = ["tool", "runs", "median MB", "least MB", "most MB"]
     rows = [
-        [r["tool"], r["n"], *(round(r[k] / 1e6, 1) for k in ("median_bytes", "least_bytes", "most_bytes"))]
+        [r["tool"], r["n"], *(_megabytes(r[k]) for k in ("median_bytes", "least_bytes", "most_bytes"))]
         for r in found.costs.iter_rows(named=True)
     ]
     return columns, rows

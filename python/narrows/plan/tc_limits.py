@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from narrows.spec.base import SpecObject
+from narrows.spec.shapers import Shaper, tbf
 from narrows.units import Duration, Rate, Size
 
 U16, U32 = 2**16 - 1, 2**32 - 1
@@ -171,9 +172,25 @@ def check(part: SpecObject, kind: str, frame_bytes: int) -> None:
         _check_early(part, kind)
 
 
-def check_bucket(part: SpecObject, name: str, bucket_bytes: int, rate: Rate) -> None:
-    """Refuse a bucket that takes longer to fill than tc can say. (A rate below what can be calibrated is
-    refused as such, elsewhere.)"""
+def check_buckets(
+    shaper: Shaper, rate: Rate, ceil: Rate, burst_bytes: int | None, cburst_bytes: int | None
+) -> None:
+    """Refuse buckets that take longer to fill than tc can say, and options of tbf that do not go together."""
+    for name, bucket, at in (("burst", burst_bytes, rate), ("cburst", cburst_bytes, ceil)):
+        if bucket is not None:
+            _check_bucket(shaper, name, bucket, at)
+    if isinstance(shaper, tbf) and shaper["latency"] is not None:
+        waits = (rate * shaper["latency"]).bytes + (burst_bytes or 0)
+        if waits > U32:
+            shaper.fail(f"latency: {waits} bytes at {rate}", f"a limit below {U32} bytes")
+    if isinstance(shaper, tbf) and shaper["peakrate"] is not None:
+        if shaper["peakrate"] <= rate:
+            shaper.fail(f"peakrate: {shaper['peakrate']} is not above the rate", f"above {rate}")
+        _check_bucket(shaper, "mtu", shaper["mtu"].bytes, shaper["peakrate"])
+
+
+def _check_bucket(part: SpecObject, name: str, bucket_bytes: int, rate: Rate) -> None:
+    """A rate below what can be calibrated is refused as such, elsewhere."""
     if rate.bps >= 1000 and bucket_bytes * 8 * 10**9 > BUCKET_NS * rate.bps:
         most = BUCKET_NS * rate.bps // (8 * 10**9)
         part.fail(f"{name}: {bucket_bytes} bytes take over 274 s at {rate}", f'at most "{most} B"')

@@ -151,7 +151,7 @@ async fn answer(request: &Request<()>, mut stream: Stream, args: &Args) -> Resul
         .and_then(|path| File::open(&path).ok().map(|file| (path, file)))
         .and_then(|(path, file)| {
             let meta = file.metadata().ok()?;
-            meta.is_file().then(|| (path, file, meta.len()))
+            meta.is_file().then_some((path, file, meta.len()))
         });
     let Some((path, file, size)) = found else {
         return refuse(stream, StatusCode::NOT_FOUND).await;
