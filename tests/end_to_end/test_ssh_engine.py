@@ -32,7 +32,7 @@ sample(qdisc="50 ms")
 '''
 LONG = "100 s"
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.realtime]
 
 
 def argv(lab: Lab, duration: str) -> list[str]:
@@ -140,7 +140,6 @@ def test_hosts_recover_by_themselves_when_narrows_is_killed(as_before: Lab) -> N
     assert until(lambda: not agents())
 
 
-@pytest.mark.slow
 def test_what_agents_left_that_died_with_their_guardians_is_undone_by_the_next_run(as_before: Lab) -> None:
     child = begun(as_before, LONG)
     both = agents()

@@ -32,9 +32,7 @@ INSTANCES = Path("/sys/kernel/tracing/instances")
 SYSCTLS = '{"all": {"net.ipv4.tcp_congestion_control": "reno"}}'
 CONDITIONS = {
     "5 Mbit/s, 20 packets, one CUBIC flow": (5, 20, 1, "cubic"),
-    "10 Mbit/s, 50 packets, one CUBIC flow": (10, 50, 1, "cubic"),
     "10 Mbit/s, 20 packets, four Reno flows": (10, 20, 4, "reno"),
-    "20 Mbit/s, 50 packets, four CUBIC flows": (20, 50, 4, "cubic"),
     "50 Mbit/s, 100 packets, four CUBIC flows": (50, 100, 4, "cubic"),
 }
 
