@@ -63,8 +63,9 @@ def identity() -> tuple[str, str] | str:
     return info.kernel_id, info.agent_id
 
 
-def carry(text: str, limits: Limits) -> Made:
-    """On a worker: one run. The guest is ended as soon as the task is not wanted any more."""
+def carry(text: str, limits: Limits, ours: tuple[str, str]) -> Made:
+    """On a worker: one run, by the kernel and the agent that are asked for or not at all. The guest is ended
+    as soon as the task is not wanted any more."""
     from distributed import get_worker
 
     from narrows.engine.uml import UmlEngine
@@ -83,6 +84,9 @@ def carry(text: str, limits: Limits) -> Made:
             ):
                 stop.set()
 
+    if (theirs := identity()) != ours:
+        why = theirs if isinstance(theirs, str) else "another kernel or agent than where it was asked for"
+        return Made(_failed("worker", f"{worker.address}: {why}"), {}, str(worker.address))
     threading.Thread(target=watch, daemon=True).start()
     try:
         return _carry(UmlEngine(), Plan.from_json(text), limits, stop, str(worker.address))
@@ -144,6 +148,7 @@ class ClusterEngine:
             if theirs != ours:
                 why = theirs if isinstance(theirs, str | Exception) else "another kernel or agent than here"
                 self.left_out.append(f"{address}: {why}")
+                self._bad.add(address)
         if not good:
             told = f": {self.left_out[0]}" if self.left_out else ""
             raise EngineError(
@@ -202,17 +207,24 @@ class ClusterEngine:
         with self._lock:
             there = set(self._client.nthreads())
             bad = self._bad | set(without)
-        # A worker that its nanny started again has a new address, and is looked at when it makes a run.
+        # A worker that came since has an address that nobody looked at: it looks at itself (`carry`).
         allowed = sorted(there - bad)
         if not allowed:
             return _failed("cluster", "there is no worker left that can be used")
         future: Future[Any] = self._client.submit(
-            carry, plan.to_json(), limits, pure=False, retries=0, workers=allowed, allow_other_workers=False
-        )
+            carry, plan.to_json(), limits, (self.info.kernel_id, self.info.agent_id),
+            pure=False, retries=0, workers=allowed, allow_other_workers=False,
+        )  # fmt: skip
         try:
+            looked = began
             while not future.done():
                 if stop.is_set():
                     return replace(_failed("stopped", "interrupted"), wall_s=time.monotonic() - began)
+                if time.monotonic() - looked > LOOK_S:
+                    # Dask waits for a named worker for ever, and one that comes again has another name.
+                    looked = time.monotonic()
+                    if not set(allowed) & set(self._client.nthreads()):
+                        return _failed("cluster", f"gone, before the run was made: {', '.join(allowed)}")
                 time.sleep(LOOK_S / 5)
             made: Made = future.result()
             return made
@@ -226,7 +238,12 @@ class ClusterEngine:
         """Make it again elsewhere; None if both are equal, or if a third says that the first was right."""
         second = self._make(plan, limits, stop, (first.worker,))
         if isinstance(second, Carried):
-            return None if not stop.is_set() else second.error
+            if stop.is_set():
+                return second.error
+            with self._lock:
+                why = second.error.message if second.error else "no word"
+                self.left_out.append(f"the run of {plan_hash(plan)} was not made twice: {why}")
+            return None
         if first.digests() == second.digests():
             return None
         names = sorted(

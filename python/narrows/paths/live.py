@@ -63,8 +63,7 @@ def read_live(
                 try:
                     assert capture.stdout is not None
                     capture.stdout.close()  # the reader's alone: it sees the end
-                    started(name)
-                    said = _until_the_end(capture, duration_s)
+                    said = _until_the_end(capture, duration_s, lambda: started(name))
                     reading, _ = reader.communicate()
                 finally:
                     reader.kill()
@@ -81,9 +80,13 @@ def read_live(
     return outcome_of(lines[-1]), None if dropped is None else int(dropped[1])
 
 
-def _until_the_end(capture: subprocess.Popen[str], duration_s: float | None) -> str:
+def _until_the_end(
+    capture: subprocess.Popen[str], duration_s: float | None, started: Callable[[], None]
+) -> str:
     """What tcpdump says, once it has ended by itself, by the time or by an interrupt."""
     with _interruptible(), suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+        # Who is told may interrupt at once.
+        started()
         capture.wait(duration_s)
     if capture.poll() is None:
         capture.send_signal(signal.SIGINT)
