@@ -22,10 +22,12 @@ probe = udp_probe(interval="10 ms", stop=with_(test))
 '''
 
 
-def summary(directory: Path, link: str, changes: str = "") -> pl.DataFrame:
+def summary(
+    directory: Path, link: str, changes: str = "", *, tools: str = "bulk,ndt7", seeds: str = "1"
+) -> pl.DataFrame:
     scenario, out = directory / "scenario.py", directory / "out"
     scenario.write_text(SCENARIO.format(link=link, changes=changes))
-    call = [lab.NARROWS, "calibrate", scenario, "--tools", "bulk,ndt7", "--seeds", "1", "--out", out]
+    call = [lab.NARROWS, "calibrate", scenario, "--tools", tools, "--seeds", seeds, "--out", out]
     done = subprocess.run(call, capture_output=True, text=True, cwd=directory)
     assert done.returncode == 0, done.stderr
     if changes:
@@ -53,10 +55,14 @@ def test_a_longer_base_rtt_is_no_queue(tmp_path: Path) -> None:
         tmp_path,
         'rate="50 Mbit/s", base_rtt="20 ms", queue=fq_codel()',
         'link.at("500 ms", base_rtt="120 ms")',
+        tools="ndt7",
+        seeds="4",
     )
     shown = found.filter(pl.col("metric") == "NDT7 latency (MinRTT)")
     assert shown.height == 4  # down and up, against its own packets' delay and a third party's
-    assert shown["worst"].abs().max() < 1.0  # of 100 ms more
+    assert shown["bias"].abs().max() < 1.0  # of 100 ms more
+    # Nothing makes longer what a third party met; BBR, which takes 20 ms for the path's, may queue its own.
+    assert shown.filter(pl.col("whose") != "own")["worst"].abs().max() < 1.0
 
 
 @pytest.mark.parametrize(

@@ -84,8 +84,12 @@ def _until_the_end(
     capture: subprocess.Popen[str], duration_s: float | None, started: Callable[[], None]
 ) -> str:
     """What tcpdump says, once it has ended by itself, by the time or by an interrupt."""
+    assert capture.stderr is not None
+    said = ""
     with _interruptible(), suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
-        # Who is told may interrupt at once.
+        # Only then has it a file that it ends well, and who is told may interrupt at once.
+        while "listening on" not in said and (line := capture.stderr.readline()):
+            said += line
         started()
         capture.wait(duration_s)
     if capture.poll() is None:
@@ -94,8 +98,7 @@ def _until_the_end(
         capture.wait(PATIENCE_S)
     if capture.poll() is None:
         capture.kill()
-    assert capture.stderr is not None
-    return capture.stderr.read()
+    return said + capture.stderr.read()
 
 
 @contextmanager

@@ -51,10 +51,16 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
     plan = Plan.read(directory / layout.PLAN)
     raw = directory / layout.RAW
     fault, result = facts.carried.error, None
-    try:
-        result = agent_result.read(raw / layout.RESULT)
-    except NarrowsError as error:
-        fault = fault or _fault("agent", error)
+    links = sorted(path.relative_to(directory).as_posix() for path in raw.rglob("*") if path.is_symlink())
+    if links:
+        # A program of the run made it, and what it leads to may be any file of this user's.
+        what = f"{', '.join(links)}: a link, which is not followed; nothing of raw/ was read"
+        fault = fault or RunFault("store", what)
+    else:
+        try:
+            result = agent_result.read(raw / layout.RESULT)
+        except NarrowsError as error:
+            fault = fault or _fault("agent", error)
     checks: list[conservation.HopChecks] = []
     rows: dict[str, int] = {}
     warnings: list[str] = []
