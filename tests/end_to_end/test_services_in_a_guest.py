@@ -44,7 +44,7 @@ def test_three_services_share_a_link_and_no_packet_is_lost_from_sight(tmp_path: 
     text = LINK.replace("services=2", "services=3") + (
         'v = video(top="1 Mbit/s", cca="bbr", stop="6 s")\n'
         # the page of the video is there first: beside five flows it may take all the time
-        'd = download(cca="reno", connections=5, chunk="50 KB", batches=True,'
+        'd = download(cca="reno", connections=5, chunk="20 KB", batches=True,'
         ' start="3 s", stop="6 s", host=2)\n'
         'p = page(kind="text", loads=1, every="6 s", cca="cubic", host=3)\n'
         'tap("summary")\nsample(tcp_info="500 ms", qdisc=None, link=None)'
