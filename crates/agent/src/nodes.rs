@@ -13,6 +13,8 @@ use crate::{netlink, sys};
 use narrows_plan::HOST;
 
 pub const NETNS_DIR: &str = "/run/netns";
+/// Where agents on real hosts write down what they borrowed, by their process; it is gone with a reboot, as that is.
+pub const LEDGERS: &str = "/run/narrows";
 
 struct Namespace {
     node: String,
@@ -172,11 +174,12 @@ pub fn remove_stale() {
         let pid = name
             .strip_prefix("nrw")
             .and_then(|r| r.split_once('-'))
-            .map(|(pid, _)| pid.to_string());
-        let Some(pid) = pid.filter(|p| p.parse::<u32>().is_ok()) else {
+            .and_then(|(pid, _)| pid.parse::<i32>().ok());
+        let Some(pid) = pid else {
             continue;
         };
-        if !PathBuf::from(format!("/proc/{pid}")).exists() {
+        // Where a ledger names it, interfaces of the host are in it: `undo` knows how they go back.
+        if sys::gone(pid) && !PathBuf::from(format!("{LEDGERS}/{pid}.json")).exists() {
             let _ = sys::umount_detach(&entry.path());
             let _ = fs::remove_file(entry.path());
         }

@@ -115,6 +115,13 @@ pub fn raise_open_files(wanted: u64) -> io::Result<()> {
     }
 }
 
+/// Whether a process runs no more. One that was killed may stay in /proc until its parent looks.
+pub fn gone(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+    state.is_empty() || state.starts_with(['Z', 'X'])
+}
+
 /// Asks the kernel for exact timers (the default slack is 50 µs).
 pub fn exact_timers() {
     // SAFETY: plain system call.
@@ -138,5 +145,26 @@ pub fn read_fd_from_start(fd: &OwnedFd) -> io::Result<Vec<u8>> {
             return Ok(out);
         }
         out.extend_from_slice(&buf[..n]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_that_was_killed_is_gone_before_its_parent_has_looked() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id() as i32;
+        assert!(!gone(pid));
+        child.kill().unwrap();
+        let stat = format!("/proc/{pid}/stat");
+        while std::fs::read_to_string(&stat).is_ok_and(|text| !text.contains(") Z")) {
+            std::thread::yield_now();
+        }
+        assert!(gone(pid));
+        child.wait().unwrap();
+        assert!(gone(pid));
     }
 }

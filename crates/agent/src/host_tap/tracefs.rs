@@ -115,7 +115,7 @@ pub fn remove_own() {
 
 /// Removes the instances of agents that were killed.
 pub fn remove_stale() {
-    remove_of(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+    remove_of(|pid| crate::sys::gone(pid as i32));
 }
 
 fn remove_of(is_chosen: impl Fn(u32) -> bool) {

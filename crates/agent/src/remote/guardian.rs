@@ -15,10 +15,9 @@ use serde_json::json;
 
 use super::lent::Lent;
 use crate::error::{During, Result};
+use crate::nodes::LEDGERS;
 use crate::{host, host_tap, sys};
 
-/// Where borrowed things are written down; it is gone with a reboot, as they are.
-const LEDGERS: &str = "/run/narrows";
 /// Without a sign of life from the agent for so long, the agent is taken for stuck and killed.
 const DEAD_AFTER_MS: i32 = 60_000;
 
@@ -87,11 +86,10 @@ pub fn undo_stale() -> Vec<String> {
     let Ok(entries) = fs::read_dir(LEDGERS) else {
         return Vec::new();
     };
-    let gone = |pid: i32| !Path::new(&format!("/proc/{pid}")).exists();
     let ledgers = entries.flatten().filter_map(|e| fs::read(e.path()).ok());
     ledgers
         .filter_map(|text| serde_json::from_slice::<Borrowed>(&text).ok())
-        .filter(|b| b.home == home() && gone(b.agent) && gone(b.guardian))
+        .filter(|b| b.home == home() && sys::gone(b.agent) && sys::gone(b.guardian))
         .flat_map(|b| b.undo())
         .collect()
 }

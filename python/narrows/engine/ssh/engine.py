@@ -33,6 +33,8 @@ NEEDED_FIRST = ("architecture", "rights", "disk")
 """Without these no agent can be put there."""
 NOT_ASKED = ("qdiscs",)
 """Checks of the doctor's that depend on the plan, and are made for it."""
+LINK_PATIENCE_S = 5.0
+"""A link that was just given back comes up when both ends agree: a card takes seconds for that."""
 
 
 class SshEngine:
@@ -80,7 +82,19 @@ class SshEngine:
             raise _refusal(bad)
         with ThreadPoolExecutor(len(self.hosts.hosts)) as pool:
             self._paths = dict(pool.map(self._put_right, self.hosts.hosts))
+        end = time.monotonic() + LINK_PATIENCE_S
         self._answers = self._ask()
+        while self._is_a_link_down() and time.monotonic() < end:
+            time.sleep(LINK_PATIENCE_S / 10)
+            self._answers = self._ask()
+
+    def _is_a_link_down(self) -> bool:
+        """Whether an interface of the run is down, by itself or because the other end is."""
+        return any(
+            (name, "down") in self._answers[host.role].all("interface")
+            for host in self.hosts.hosts
+            for name in host.interfaces
+        )
 
     def _put_right(self, host: Host) -> tuple[str, str]:
         """Its role, and where it has the agent now."""
