@@ -74,7 +74,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     sshd = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
     assert sshd, "apt-get install openssh-server"
     directory = tmp_path_factory.mktemp("lab")
-    made = Lab(f"nrwt{os.getpid()}-", directory)
+    made = Lab(f"three{os.getpid()}-", directory)
     Path("/run/sshd").mkdir(exist_ok=True)
     run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(directory / "key"))
     servers: list[subprocess.Popen[bytes]] = []
