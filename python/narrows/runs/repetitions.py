@@ -76,11 +76,13 @@ def independent(runs: Sequence[Observed]) -> tuple[list[Observed], list[tuple[Ob
 
 
 def warning(groups: Iterable[Sequence[object]], shown: str) -> str:
-    """What a person should know of some groups, `shown` being their conditions."""
+    """What a person should know of some groups, `shown` being their conditions, in brackets where there is but
+    one."""
     sizes = sorted({len(group) for group in groups})
     count = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    place = shown if shown.startswith("(") else f"({shown})"
     return (
-        f"{count} repetitions are equal to the last digit ({shown}): nothing in them depends on the seed, so "
+        f"{count} repetitions are equal to the last digit {place}: nothing in them depends on the seed, so "
         f"they count as one and have no interval; {REMEDY}"
     )
 
