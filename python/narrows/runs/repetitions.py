@@ -76,8 +76,7 @@ def independent(runs: Sequence[Observed]) -> tuple[list[Observed], list[tuple[Ob
 
 
 def warning(groups: Iterable[Sequence[object]], shown: str) -> str:
-    """What a person should know of some groups, `shown` being their conditions, in brackets where there is but
-    one."""
+    """What a person should know of some groups; `shown`: their conditions (in brackets: the only one)."""
     sizes = sorted({len(group) for group in groups})
     count = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     place = shown if shown.startswith("(") else f"({shown})"
