@@ -204,3 +204,15 @@ def test_a_study_without_any_run_kept_or_made_says_how_to_make_them(
     asked = CliRunner().invoke(build_app(), ["study", "aqm", "--kept"])
     assert "no run of the study aqm is here" in str(asked.exception)
     assert "narrows study aqm" in str(getattr(asked.exception, "remedy", ""))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["local_bottleneck", "path_properties", "operator"])
+def test_a_studys_page_is_drawn_from_the_runs_that_are_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = CliRunner().invoke(build_app(), ["study", name, "--kept"])
+    assert said.exception is None, said.output
+    page = (tmp_path / "results" / name / "report" / "report.html").read_text()
+    assert "The verdicts rest on" in page
