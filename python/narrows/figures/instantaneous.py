@@ -35,7 +35,8 @@ def instantaneous_throughput_figure(
     runs: Sequence[Observed], name: str, title: str, direction: str = "up", conditions: str = ""
 ) -> Result:
     """Rows are qdiscs, columns other axes that differ (at most four)."""
-    shown = [r for r in runs if r.ok and r.test_throughput_bps(direction).t_ns.size]
+    # That there is a tap is known without its series, which are read only for what is drawn.
+    shown = [r for r in runs if r.ok and direction in r.queues and direction in r.shown]
     if not shown:
         return Missing(name, title, f"no run with a tap has a {DIRECTION[direction]} under these conditions")
     extra = varying(shown, besides=("queue",))
@@ -53,6 +54,8 @@ def instantaneous_throughput_figure(
                 spread = []
                 for k, run in enumerate(same):
                     series = run.test_throughput_bps(direction)
+                    if not series.t_ns.size:
+                        continue
                     t = (series.t_ns - series.t_ns[0]) / NS_PER_S
                     axes.plot(
                         t, series.value / 1e6, color=colour(queue), alpha=(0.95, 0.5, 0.3)[k], linewidth=0.6

@@ -69,6 +69,9 @@ class _Lazy(Mapping[str, QueueTruth]):
             raise KeyError(direction)
         return truth
 
+    def __contains__(self, direction: object) -> bool:
+        return direction in self._directions  # without reading its series
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._directions)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import bdtr
 
 from narrows.metrics.statistics.arrays import Values, clean
 
@@ -36,7 +36,7 @@ def quantile_interval(values: Values, p: float = 0.5, confidence: float = 0.95) 
         return None
     tail = (1.0 - confidence) / 2.0
     ranks = np.arange(1, n + 1)
-    below = np.asarray(binom.cdf(ranks - 1, n, p))  # P(X <= rank-1) = P(X < rank)
+    below = np.asarray(bdtr(ranks - 1, n, p))  # P(X <= rank-1) = P(X < rank)
     lower = ranks[below <= tail]
     upper = ranks[1.0 - below <= tail]
     if lower.size == 0 or upper.size == 0:
