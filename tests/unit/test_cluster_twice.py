@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from store_fakes import make_plan
+from typer.testing import CliRunner
 
+from narrows.cli.main import build_app
 from narrows.engine import cluster
 from narrows.engine.cluster import ClusterEngine, Made
 from narrows.engine.types import Carried, Limits, Slot
@@ -26,7 +28,9 @@ class Fake(ClusterEngine):
         self._bad, self.left_out, self._lock = set(), [], threading.Lock()
         self.asked: list[str] = []
 
-    def _make(self, plan: Plan, limits: Limits, stop: Any, without: tuple[str, ...]) -> Made | Carried:
+    def _make(
+        self, plan: Plan, limits: Limits, stop: Any, without: tuple[str, ...], progress: Any = None
+    ) -> Made | Carried:
         free = [name for name in self.made if name not in without and name not in self._bad]
         if not free:
             return cluster._failed("cluster", "there is no worker left that can be used")
@@ -80,3 +84,27 @@ def test_a_cluster_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cluster, "CONNECT_S", 2)
     with pytest.raises(EngineError, match=r"no scheduler at tcp://127\.0\.0\.1:9"):
         cluster.connect("tcp://127.0.0.1:9", None)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "hello"],
+        ["calibrate", "--queue", "cake"],
+        ["study", "prudentia", "--claims", "T9", "--only", "rate=8Mbit pair=bbr"],
+    ],
+)
+def test_whatever_makes_runs_makes_them_on_a_cluster(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str]
+) -> None:
+    asked = []
+
+    def refused(*called: object) -> None:
+        asked.append(called)
+        raise EngineError("no scheduler")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cluster, "ClusterEngine", refused)
+    said = CliRunner().invoke(build_app(), [*words, "--cluster", "tcp://head:8786", "--twice-every", "7"])
+    assert "no scheduler" in str(said.exception)
+    assert asked == [("tcp://head:8786", None, 7)]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,12 +16,23 @@ from rich.console import Console
 
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, key, table
-from narrows.cli.run import _terminate, carry_out, in_rounds, make_engine, report_on
+from narrows.cli.run import (
+    TWICE_EVERY,
+    ClusterOption,
+    TwiceOption,
+    _terminate,
+    carry_out,
+    choose_engine,
+    in_rounds,
+    report_on,
+    say_left_out,
+)
 from narrows.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from narrows.calibrate.calibration import Calibration
     from narrows.calibrate.scenario import Settings
+    from narrows.engine.types import Engine
     from narrows.plan.model import Plan
 
 SCENARIO_HELP = (
@@ -78,6 +91,8 @@ def register(app: typer.Typer) -> None:
             int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
         ] = None,
         engine: Annotated[str, typer.Option(help="uml or netns, as for run.")] = "uml",
+        cluster: ClusterOption = None,
+        twice_every: TwiceOption = TWICE_EVERY,
         out: Annotated[Path | None, typer.Option(help="Default: results/calibrate-<scenario>.")] = None,
         plan: Annotated[bool, typer.Option("--plan", help="List the runs and stop.")] = False,
     ) -> None:
@@ -93,6 +108,7 @@ def register(app: typer.Typer) -> None:
           narrows calibrate aqm --plan                                 # only list the runs
           narrows calibrate my_scenario.py                             # your own, with under_test()
           narrows calibrate --queue cake --tools ndt7,./my_service     # beside a tool of your own
+          narrows calibrate aqm --cluster tcp://head:8786              # guests on a Dask cluster's workers
 
         Interrupt it at will: the same call goes on. docs/calibrate.md says what is compared with what.
         """
@@ -107,11 +123,12 @@ def register(app: typer.Typer) -> None:
         options = changed(options, own=own)
         signal.signal(signal.SIGTERM, _terminate)
         given = [o for o in (queue, rate, rate_up, base_rtt, loss, burst, cross) if o]
+        engine_of_all = cache(lambda: choose_engine(engine, cluster, jobs, twice_every))
         with tempfile.TemporaryDirectory() as aside:
             # only planning leaves nothing behind: the scenario's file lies aside
             place = Path(aside) if plan else None
             for path, directory in _files(scenario or [], options, bool(given), out, place):
-                one(console, path, directory, chosen, vary, seeds, only, jobs, engine, plan)
+                one(console, path, directory, chosen, vary, seeds, only, jobs, engine_of_all, plan)
 
 
 def _files(
@@ -160,7 +177,7 @@ def _beside(directory: Path, aside: Path | None) -> Path:
 
 def one(
     console: Console, path: Path, directory: Path, tools: list[str] | None, vary: bool, seeds: int | None,
-    only: str | None, jobs: int | None, engine: str, plan: bool,
+    only: str | None, jobs: int | None, engine: Callable[[], Engine], plan: bool,
 ) -> None:  # fmt: skip
     """One scenario: run what is missing, compare, report."""
     from narrows.calibrate.calibration import calibration, remember, write_tables
@@ -181,7 +198,7 @@ def one(
     console.print(f"{ready.question}  {most}; scenario: {path}")
     if not plans:
         raise UsageError("there is no run to make", where=str(path))
-    chosen, states = make_engine(engine), []
+    chosen, states = engine(), []
     with FinishPool(cores) as finish:
 
         def make(some: list[Plan], in_order: bool = False) -> None:
@@ -201,6 +218,7 @@ def one(
             built = build(found, directory / "calibration")
         show(console, found)
         console.print(f"report: {built.html}")
+    say_left_out(console, chosen)
     report_on(console, states, directory)
 
 

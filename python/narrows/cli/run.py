@@ -56,17 +56,39 @@ def make_engine(name: str, hosts: Path | None = None) -> Engine:
     raise UsageError(f"no engine {name}", remedy=did_you_mean(name, ENGINES))
 
 
-def on_cluster(engine: str, address: str, jobs: int | None, twice_every: int) -> Engine:
-    """Guests on the workers of a Dask cluster, which is let go when this process ends."""
-    if engine != "uml":
-        raise UsageError(f"--cluster: its workers run guests, not the engine {engine}", remedy="--engine uml")
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Guests on a Dask cluster: local, or tcp://HOST:8786."),
+]
+TwiceOption = Annotated[
+    int,
+    typer.Option(min=0, help="With --cluster: one of so many runs is made twice and compared. 0: none."),
+]
+TWICE_EVERY = 100
+
+
+def choose_engine(
+    name: str, cluster: str | None, jobs: int | None, twice_every: int, hosts: Path | None = None
+) -> Engine:
+    """The engine of that name; with `cluster`, guests on the workers of a Dask cluster, which is let go when
+    this process ends."""
+    if cluster is None:
+        return make_engine(name, hosts)
+    if name != "uml":
+        raise UsageError(f"--cluster: its workers run guests, not the engine {name}", remedy="--engine uml")
     import atexit
 
     from narrows.engine.cluster import ClusterEngine
 
-    made = ClusterEngine(address, jobs, twice_every)
+    made = ClusterEngine(cluster, jobs, twice_every)
     atexit.register(made.close)
     return made
+
+
+def say_left_out(console: Console, engine: Engine) -> None:
+    """Workers of a cluster that were not used, and why."""
+    for one in getattr(engine, "left_out", ()):
+        console.print(f"left out: {one}")
 
 
 def _terminate(_number: int, _frame: object) -> None:
@@ -107,16 +129,8 @@ def register(app: typer.Typer) -> None:
                 help="Seconds without progress in virtual time that count as hung (none without a core).",
             ),
         ] = None,
-        cluster: Annotated[
-            str | None,
-            typer.Option(metavar="ADDRESS", help="Guests on a Dask cluster: local, or tcp://HOST:8786."),
-        ] = None,
-        twice_every: Annotated[
-            int,
-            typer.Option(
-                min=0, help="With --cluster: one of so many runs is made twice and compared. 0: none."
-            ),
-        ] = 100,
+        cluster: ClusterOption = None,
+        twice_every: TwiceOption = TWICE_EVERY,
         summary: Annotated[
             Path | None, typer.Option(metavar="FILE.md", help="Append what expect() found, as Markdown.")
         ] = None,
@@ -146,9 +160,7 @@ def register(app: typer.Typer) -> None:
         name, plans = plans_of(file, only)
         if not plans:
             raise UsageError("there is no run to make", where=str(file))
-        chosen = (
-            make_engine(engine, hosts) if cluster is None else on_cluster(engine, cluster, jobs, twice_every)
-        )
+        chosen = choose_engine(engine, cluster, jobs, twice_every, hosts)
         directory = out or Path("results") / name
         default = Limits()
         limits = Limits(timeout or default.wall_s, stall or default.stall_s)
@@ -179,8 +191,7 @@ def register(app: typer.Typer) -> None:
             else:
                 in_rounds(console, plans, rule, directory, jobs or cores, make)
         _warn_of_equal(console, directory, run_ids)
-        for one in getattr(chosen, "left_out", ()):
-            console.print(f"left out: {one}")
+        say_left_out(console, chosen)
         report_on(console, states, directory)
         judge(console, file, plans, chosen, directory, summary)
 

@@ -15,7 +15,17 @@ from narrows import data
 from narrows.cli.claims import print_verdicts
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, table
-from narrows.cli.run import FAILED, _terminate, carry_out, make_engine
+from narrows.cli.run import (
+    FAILED,
+    TWICE_EVERY,
+    ClusterOption,
+    TwiceOption,
+    _terminate,
+    carry_out,
+    choose_engine,
+    make_engine,
+    say_left_out,
+)
 from narrows.errors import KernelError, UsageError
 
 if TYPE_CHECKING:
@@ -55,6 +65,8 @@ def register(app: typer.Typer) -> None:
         jobs: Annotated[
             int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
         ] = None,
+        cluster: ClusterOption = None,
+        twice_every: TwiceOption = TWICE_EVERY,
         results: Annotated[
             Path, typer.Option(help="Where runs lie, in a directory for each experiment.")
         ] = Path("results"),
@@ -71,6 +83,7 @@ def register(app: typer.Typer) -> None:
           narrows study aqm --quick                    # a small cut of it
           narrows study corescale --claims T5,T7 --size core --seeds 0,1
           narrows study --claims "r8 c2"               # of whichever study they are
+          narrows study aqm --cluster tcp://head:8786  # guests on a Dask cluster's workers
           narrows study corescale --kept               # its page from the runs that are kept; makes none
 
         The last line on standard output is the page that it wrote.
@@ -93,7 +106,7 @@ def register(app: typer.Typer) -> None:
         asked = {one: Asked(of, size, seeded, only, quick) for one, of in named.items()}
         parts = {one: chosen(one, of) for one, of in asked.items()}
         failed = 0
-        engine = _engine(console, plan)
+        engine = _engine(console) if plan else choose_engine("uml", cluster, jobs, twice_every)
         paces = {one: _say(console, one, some, engine, results, jobs) for one, some in parts.items()}
         if plan or engine is None:
             return
@@ -101,18 +114,17 @@ def register(app: typer.Typer) -> None:
             failed += _make(console, some, engine, results, jobs, paces[one])
             page = _show(console, one, asked[one].claims, results, out or results / one / "report")
             typer.echo(str(page))
+        say_left_out(console, engine)
         if failed:
             console.print(f"{counted(failed, 'run')} failed → {AGAIN} tries them again")
             raise typer.Exit(FAILED)
 
 
-def _engine(console: Console, plan_only: bool) -> Engine | None:
-    """The engine; None where only the plan is asked for and there is no kernel yet."""
+def _engine(console: Console) -> Engine | None:
+    """The engine to plan for; None where there is no kernel yet."""
     try:
         return make_engine("uml")
     except KernelError as error:
-        if not plan_only:
-            raise
         console.print(f"{error.message} → {error.remedy}")
         return None
 
@@ -167,7 +179,7 @@ def _say(
     seen = {kind_of(plan) for plan, _ in known}
     unseen = {kind_of(plan): plan for plan in missing if kind_of(plan) not in seen}
     pace = Pace(missing, [*known, *((plan, guess_s(plan)) for plan in unseen.values())])
-    cores = jobs or len(os.sched_getaffinity(0))
+    cores = len(engine.slots(jobs)) if engine else jobs or len(os.sched_getaffinity(0))
     slots = max(1, min(cores, len(missing)))
     console.print(
         f"{name}: {counted(len(parts), 'experiment')}, {counted(len(runs), 'run')}, "

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows.engine import contents, layout
-from narrows.engine.types import Carried, Limits, ProgressSink, RunFault, Slot
+from narrows.engine.types import Carried, Limits, Progress, ProgressSink, RunFault, Slot
 from narrows.errors import EngineError, NarrowsError
 from narrows.plan.model import Content, Plan, plan_hash
 
@@ -33,6 +33,9 @@ CONNECT_S = 15
 DEATHS = 3
 """Workers that may die over one run."""
 LOOK_S = 0.5
+TELL_S = 2.0
+"""How often a worker says how far a run has come: of a thousand, 500 times a second for the scheduler."""
+TOPIC = "narrows"
 ANSWERS_S = 30
 INSTALL = "pip install 'narrows[cluster]', here and on every worker"
 
@@ -89,12 +92,29 @@ def carry(text: str, limits: Limits, ours: tuple[str, str]) -> Made:
         return Made(_failed("worker", f"{worker.address}: {why}"), {}, str(worker.address))
     threading.Thread(target=watch, daemon=True).start()
     try:
-        return _carry(UmlEngine(), Plan.from_json(text), limits, stop, str(worker.address))
+        return _carry(
+            UmlEngine(), Plan.from_json(text), limits, stop, str(worker.address), _teller(worker, str(key))
+        )
     finally:
         over.set()
 
 
-def _carry(engine: UmlEngine, plan: Plan, limits: Limits, stop: threading.Event, address: str) -> Made:
+def _teller(worker: Any, key: str) -> ProgressSink:
+    """On a worker: tells whoever asked how far a run has come, now and then."""
+    told = -TELL_S
+
+    def tell(progress: Progress) -> None:
+        nonlocal told
+        if time.monotonic() - told >= TELL_S:
+            told = time.monotonic()
+            worker.log_event(TOPIC, (key, progress.t_ns, progress.phase, progress.note))
+
+    return tell
+
+
+def _carry(
+    engine: UmlEngine, plan: Plan, limits: Limits, stop: threading.Event, address: str, progress: ProgressSink
+) -> Made:
     with tempfile.TemporaryDirectory(prefix="narrows-run-") as name:
         directory = Path(name)
         (directory / layout.PLAN).write_text(plan.to_json())
@@ -102,9 +122,7 @@ def _carry(engine: UmlEngine, plan: Plan, limits: Limits, stop: threading.Event,
             engine.check([plan])
             for content in contents.missing([plan]):
                 engine.make(content)
-            carried = engine.run(
-                plan, directory, Slot(0, None), limits=limits, stop=stop, progress=lambda _: None
-            )
+            carried = engine.run(plan, directory, Slot(0, None), limits=limits, stop=stop, progress=progress)
         except NarrowsError as error:
             carried = _failed("worker", f"{address}: {error}")
         paths = [*(directory / layout.RAW).glob("*"), directory / layout.CONSOLE]
@@ -135,6 +153,8 @@ class ClusterEngine:
         self.left_out: list[str] = []
         """What is said of workers that are not used."""
         self._good = self._workers()
+        self._sinks: dict[str, ProgressSink] = {}
+        self._client.subscribe_topic(TOPIC, self._hear)
 
     def close(self) -> None:
         """Let go of the cluster; one that is local ends."""
@@ -186,7 +206,7 @@ class ClusterEngine:
     ) -> Carried:
         """One run, on whichever worker is free."""
         (directory / layout.RAW).mkdir(exist_ok=True)
-        made = self._make(plan, limits, stop, ())
+        made = self._make(plan, limits, stop, (), progress)
         if isinstance(made, Carried):
             return made
         if made.carried.error is None and self._is_to_be_made_twice(plan):
@@ -200,8 +220,19 @@ class ClusterEngine:
     def _is_to_be_made_twice(self, plan: Plan) -> bool:
         return bool(self._twice_every) and int(plan_hash(plan), 16) % self._twice_every == 0
 
+    def _hear(self, event: tuple[float, tuple[str, int, str, str]]) -> None:
+        key, t_ns, phase, note = event[1]
+        sink = self._sinks.get(key)
+        if sink is not None:
+            sink(Progress(t_ns, phase, note))
+
     def _make(
-        self, plan: Plan, limits: Limits, stop: threading.Event, without: tuple[str, ...]
+        self,
+        plan: Plan,
+        limits: Limits,
+        stop: threading.Event,
+        without: tuple[str, ...],
+        progress: ProgressSink | None = None,
     ) -> Made | Carried:
         began = time.monotonic()
         with self._lock:
@@ -215,6 +246,8 @@ class ClusterEngine:
             carry, plan.to_json(), limits, (self.info.kernel_id, self.info.agent_id),
             pure=False, retries=0, workers=allowed, allow_other_workers=False,
         )  # fmt: skip
+        if progress is not None:
+            self._sinks[str(future.key)] = progress
         try:
             looked = began
             while not future.done():
@@ -232,6 +265,7 @@ class ClusterEngine:
             why = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no word'}"
             return replace(_failed("cluster", why), wall_s=time.monotonic() - began)
         finally:
+            self._sinks.pop(str(future.key), None)
             future.cancel()
 
     def _compare(self, plan: Plan, limits: Limits, stop: threading.Event, first: Made) -> RunFault | None:
