@@ -140,6 +140,19 @@ def test_hosts_recover_by_themselves_when_narrows_is_killed(as_before: Lab) -> N
     assert until(lambda: not agents())
 
 
+def test_a_link_that_is_cut_costs_the_run_and_the_host_beyond_it_recovers(as_before: Lab) -> None:
+    child = begun(as_before, LONG)
+    as_before.inside("lab", "ip", "link", "set", "to1", "down")
+    try:
+        said = child.communicate(timeout=180)[0]
+        assert child.returncode == 1
+        assert "is gone" in said
+        assert "Traceback" not in said
+        assert until(lambda: not agents())
+    finally:
+        as_before.inside("lab", "ip", "link", "set", "to1", "up")
+
+
 def test_what_agents_left_that_died_with_their_guardians_is_undone_by_the_next_run(as_before: Lab) -> None:
     child = begun(as_before, LONG)
     both = agents()

@@ -57,6 +57,8 @@ class Agent:
     offset_ns: int = 0
     """Its monotonic clock less ours."""
     within_ns: int = 0
+    unwritable: str | None = None
+    """Why a file of its could not be kept here."""
     restored: list[str] | None = None
     closed: bool = False
     ended: bool = False
@@ -172,7 +174,7 @@ class Session:
                 elif line.strip():
                     with console.open("ab") as file:
                         file.write(f"{one.part.role}: ".encode() + line)
-        except (ValueError, OSError, KeyError):
+        except (ValueError, OSError, EOFError, KeyError):
             pass  # a line that was cut off: the end of the connection says it
         one.closed = True
         self._inbox.put((one, {"closed": True}))
@@ -181,13 +183,17 @@ class Session:
         self._heard = time.monotonic()
         if "file" in message:
             name, left = Path(message["file"]).name, int(message["bytes"])
-            with (one.directory / name).open("wb") as file:
-                while left > 0:
-                    data = out.read(min(left, 1 << 20))
-                    if not data:
-                        raise OSError("cut off")
-                    file.write(data)
-                    left -= len(data)
+            try:
+                with (one.directory / name).open("wb") as file:
+                    while left > 0:
+                        data = out.read(min(left, 1 << 20))
+                        if not data:
+                            raise EOFError
+                        file.write(data)
+                        left -= len(data)
+            except OSError as error:  # this disk's, not the connection's
+                one.unwritable = f"{error.strerror}: {one.directory / name}"
+                raise
         elif "restored" in message:
             one.restored = list(message["restored"])
         elif "item" in message:
@@ -242,6 +248,10 @@ class Session:
             self._kept.append((one, message))
 
     def _gone(self, one: Agent) -> RunFault:
+        if one.unwritable is not None:
+            return RunFault(
+                "host", f"what the {one.part.role} measured cannot be kept here: {one.unwritable}"
+            )
         said = (
             one.child.stderr.read().decode(errors="replace").strip().splitlines() if one.child.stderr else []
         )
