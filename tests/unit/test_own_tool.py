@@ -169,3 +169,11 @@ def test_a_tools_own_file_may_be_imported_before_the_words() -> None:
     for first in ("ndt7", "rrul"):
         code = f"import narrows.tools.{first}.spec; from narrows.spec import *; ndt7, ping"
         subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_tool_under_test_that_has_a_name_runs_once(folder: Path) -> None:
+    path = folder.parent / "mine.py"
+    path.write_text(FILE.format(options="") + "test = under_test(mine)\n")
+    with scenario.selected(["my_http_test"]):
+        (plan,) = plan_file(path).plans
+    assert [item.id for item in plan.traffic] == ["test-server", "test"]

@@ -10,8 +10,10 @@ import pytest
 
 import lab
 from narrows.errors import NarrowsError, SpecError, StoreError
+from narrows.plan.build import plan_file
 from narrows.plan.model import Command, Plan
 from narrows.store.parsers.common import Parsed
+from narrows.studies.find import experiments
 from narrows.tools.call import parse as call
 from narrows.tools.download import parse as download
 from narrows.tools.live import parse as live
@@ -148,6 +150,22 @@ def test_pairs_of_two_lists_meet_across_them(tmp_path: Path) -> None:
         ' {"y": bulk(cca="reno", stop="9 s"), "z": bulk(cca="cubic", stop="9 s")})'
     )
     assert [plan.key["pair"] for plan in lab.plans(tmp_path, text)] == ["x", "y", "z", "x+y", "x+z"]
+
+
+def test_services_that_have_names_run_only_as_the_pair_says(tmp_path: Path) -> None:
+    text = LINK + (
+        'every = {"x": bulk(cca="bbr", stop="9 s"), "y": bulk(cca="reno", stop="9 s")}\n'
+        'a, b = pairs({"x": every["x"]}, {"y": every["y"]})'
+    )
+    plans = {plan.key["pair"]: [item.id for item in plan.traffic] for plan in lab.plans(tmp_path, text)}
+    assert plans == {"x": ["a"], "y": ["a"], "x+y": ["a", "b"]}
+
+
+@pytest.mark.parametrize("name", experiments("prudentia"))
+def test_every_trial_of_the_study_is_of_its_pair_alone(name: str) -> None:
+    for plan in plan_file(experiments("prudentia")[name]).plans:
+        ids = {item.id.partition("-")[0] for item in plan.traffic}
+        assert ids == ({"first", "second"} if "+" in plan.key["pair"] else {"first"}), plan.key
 
 
 @pytest.mark.parametrize(

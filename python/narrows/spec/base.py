@@ -22,6 +22,15 @@ Choose = Callable[[Axis], Any]
 _REQUIRED: Any = object()
 created: list[SpecObject] = []
 """Every object made since the loader last emptied this; how it finds objects that are never used."""
+copied: list[SpecObject] = []
+"""Objects that are only patterns for others, such as the services given to pairs(): whatever name holds them,
+they are no part of a run themselves."""
+
+
+def only_copy(item: SpecObject) -> None:
+    """Say that others have been made after this one, which is no part of a run itself."""
+    created.remove(item)
+    copied.append(item)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from narrows.errors import NarrowsError, SpecError, nearest
 from narrows.spec.axis import Axis, created_axes
-from narrows.spec.base import SpecObject, created
+from narrows.spec.base import SpecObject, copied, created
 from narrows.spec.expect import expect
 from narrows.spec.link import Link, is_link
 from narrows.spec.observe import capture, flow_tap, machine, repeat, sample, tap
@@ -72,6 +72,7 @@ def load(path: Path | str) -> Experiment:
     source = _read(Path(path), shown)
     code = _compile(source, shown)
     created.clear()
+    copied.clear()
     created_axes.clear()
     module = _execute(code, Path(path), shown)
     docstring = module.__doc__
@@ -195,7 +196,8 @@ def _check_words(module: types.ModuleType, source: str, shown: str) -> None:
 
 
 def _collect(module: types.ModuleType, shown: str, docstring: str) -> Experiment:
-    names = list(_named(vars(module)))
+    patterns = {id(each) for each in copied}
+    names = [(name, each) for name, each in _named(vars(module)) if id(each) not in patterns]
     links = _distinct([(n, v) for n, v in names if is_link(v)])
     if not links:
         raise SpecError(

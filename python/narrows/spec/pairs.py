@@ -12,7 +12,7 @@ from typing import Any
 
 from narrows.errors import SpecError
 from narrows.spec.axis import Axis, axis
-from narrows.spec.base import created
+from narrows.spec.base import only_copy
 from narrows.spec.traffic import Traffic
 from narrows.spec.where import caller
 
@@ -45,7 +45,7 @@ def pairs(services: Mapping[str, Traffic], against: Mapping[str, Traffic] | None
         label = f"{one}{AND}{other}"
         first[label], second[label] = _at(services[one], 1), _at(others[other], 2)
     for item in alone.values():
-        created.remove(item)  # the axes have their own, each at its nodes
+        only_copy(item)  # the axes have their own, each at its nodes
     return axis(PAIR, first), axis(PAIR, second)
 
 

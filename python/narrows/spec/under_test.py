@@ -16,7 +16,7 @@ from typing import Any
 
 from narrows.errors import SpecError, UsageError, did_you_mean
 from narrows.spec.axis import Axis, axis
-from narrows.spec.base import created
+from narrows.spec.base import only_copy
 from narrows.spec.traffic import Traffic
 from narrows.tools import folder, registry
 
@@ -105,7 +105,7 @@ def under_test(*own: Traffic, start: str = DEFAULT_START) -> Axis:
             raise SpecError(
                 f"under_test: {item!r} is no tool of your own", remedy='under_test(tool("my_service"))'
             )
-        created.remove(item)  # the axis has its own, made with the start of all
+        only_copy(item)  # the axis has its own, made with the start of all
         kind = type(item)
         options = {name: item.values[name] for name in item.given if name != "start"}
         tools[kind.__name__] = UnderTest(kind, options, dict(getattr(kind, "variations", {})))
