@@ -376,7 +376,7 @@ def summarised(
     """What the later parts need to know of a direction; `varying` is what a change can change."""
     packets, in_bytes, memory = direction.limits()
     return LinkDirection(
-        queue=direction.queue.kind(),
+        queue=direction.queue.label(),
         queue_options=direction.queue_words(),
         shaper=direction.shaper_kind(),
         shaper_options=shaper_words(direction),

@@ -210,7 +210,7 @@ class LinkSummary(Strict):
     line_rate_bps: int | None
     """Rate of the edge links (netem on the path node), None where they are unlimited."""
     queue: str
-    """Kind of the downstream qdisc."""
+    """The downstream queue as the experiment calls it: tc's kind of it, or docsis_pie."""
     queue_up: str
     shaper: str | None
     shaper_up: str | None
