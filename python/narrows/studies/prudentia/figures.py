@@ -11,6 +11,7 @@ from narrows.figures.style import canvas, styled
 from narrows.metrics.statistics.arrays import Floats
 from narrows.runs.observed import Observed
 from narrows.runs.pair_shares import Side, Summary
+from narrows.studies.prudentia import curves
 from narrows.studies.prudentia.claims.parts import lengths, pairs, used
 from narrows.studies.prudentia.testbed import TEN
 
@@ -32,10 +33,10 @@ MAPS: dict[str, tuple[str, Cell, float, str, str]] = {
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
     """What the study's page draws, each with its section."""
     return [
-        (SECTION, lambda rate=rate, what=what: heat_map(runs, rate, what))  # type: ignore[misc]
+        (SECTION, lambda rate=rate, what=what: heat_map(runs, rate, what))
         for rate in ("8Mbit", "50Mbit")
         for what in MAPS
-    ]
+    ] + curves.figures(runs)
 
 
 def heat_map(runs: Sequence[Observed], rate: str, what: str) -> Result:

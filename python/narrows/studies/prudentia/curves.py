@@ -1,0 +1,346 @@
+"""Figures 4.3 to 4.10 and Table 4.3: flows, batches, bandwidth and buffers, calls, pages, and trials.
+
+Each is drawn from the same summaries as the claim that it belongs to. A point is a trial, a line or a bar
+the median of trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
+from narrows.figures.style import canvas, styled
+from narrows.runs.observed import Observed
+from narrows.runs.pair_shares import Side, Summary
+from narrows.studies.prudentia.claims import t11, t13, t14, t16, t19, t22
+from narrows.studies.prudentia.claims.parts import figure as figure_of
+from narrows.studies.prudentia.claims.parts import lengths, made_here, met, pair, pairs, readings, used
+from narrows.studies.prudentia.testbed import CALLS, FLOWS, PAGES, RIVALS
+
+SECTION = "What the thesis shows of single mechanisms (Figures 4.3 to 4.10, Table 4.3)"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
+MARKERS = "osD^vPX"
+OTHER_BBR = "the kernel under test has its own BBR; no other was built for it"
+MOST_PAIRS, FEWEST_TRIALS = 12, 3
+MOST_TRIPLES = 12
+
+
+def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
+    """Each figure with its section."""
+    made: list[Callable[[], Result]] = [
+        lambda: by_flows(runs),
+        lambda: batches(runs),
+        lambda: calls(runs),
+        lambda: pages(runs),
+        lambda: bandwidths(runs),
+        lambda: buffers(runs),
+        lambda: Missing("fig4_9b", "Another kernel's BBR (Figure 4.9b)", OTHER_BBR),
+        lambda: spread(runs),
+        lambda: triples(runs),
+    ]
+    return [(SECTION, make) for make in made]
+
+
+def _shares(side: Side) -> list[float]:
+    """Of each trial, in percent."""
+    return [100 * rate / side.fair_mbps for rate in side.rates_mbps] if side.fair_mbps else []
+
+
+def _fair(axes: Axes) -> None:
+    axes.axhline(100, color="#999999", linewidth=0.7, linestyle="--", zorder=1)
+
+
+def _legend(figure: Figure, axes: Axes, title: str) -> None:
+    """One for all panels, over them: bars leave it no place."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, title=title, loc="outside upper right", ncols=min(len(labels), 6))
+
+
+def _finish(name: str, title: str, figure: Figure, told: str, rest: Sequence[Summary]) -> Drawing:
+    ids = used(rest)
+    caption = (
+        f"{told} Points: trials; medians over them; {lengths(rest)}. {count_runs(len(ids))}. {name_runs(ids)}"
+    )
+    return Drawing(name, title, caption, ids, figure)
+
+
+def by_flows(runs: Sequence[Observed]) -> Result:
+    """The share of a single flow beside 1, 2, 4 and 8 flows of BBR."""
+    name, title = "fig4_3", "More flows take more: the share of one flow beside several of BBR (Figure 4.3)"
+    here = pairs(runs, t11.RATE)
+    counts = {"bbr": 1, **{word: count for word, count in FLOWS.items() if word in t11.CONTENDERS}}
+    rest: list[Summary] = []
+    lines: dict[str, dict[int, list[float]]] = {}
+    for rival in ("bbr", "cubic", "reno"):
+        for word, count in counts.items():
+            found = pair(here, rival, word)
+            if found is not None and found[0].share is not None:
+                lines.setdefault(rival, {})[count] = _shares(found[0])
+                rest += [one for one in here if set(one.pair) == {rival, word}]
+    lines = {rival: points for rival, points in lines.items() if len(points) > 1}
+    if not lines:
+        return Missing(name, title, "no flow met several numbers of BBR flows: narrows run t11_flows")
+    figure, grid = canvas(1, 1, row_in=2.0)
+    axes = grid[0][0]
+    with styled():
+        _lines(axes, lines)
+        _fair(axes)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(list(counts.values()), [str(count) for count in counts.values()])
+        axes.set_xlabel("BBR flows of the contender")
+        axes.set_ylabel("share of the single flow [%]")
+        axes.set_ylim(bottom=0)
+        axes.legend(title="the single flow")
+    return _finish(name, title, figure, "8 Mbit/s, drop-tail of 128 packets; dashed: fair.", rest)
+
+
+def _lines(axes: Axes, lines: Mapping[str, Mapping[int, Sequence[float]]]) -> None:
+    for number, (label, points) in enumerate(lines.items()):
+        at = sorted(points)
+        for x in at:
+            axes.plot(
+                [x] * len(points[x]),
+                points[x],
+                MARKERS[number],
+                color=COLOURS[number],
+                markersize=3,
+                alpha=0.5,
+            )
+        axes.plot(at, [np.median(points[x]) for x in at], color=COLOURS[number], label=label)
+
+
+def _bars(axes: Axes, groups: Sequence[str], bars: Mapping[str, Mapping[str, Sequence[float]]]) -> None:
+    """`bars`: label → group → values of trials; a group without values stays empty."""
+    width = 0.8 / max(len(bars), 1)
+    for number, (label, values) in enumerate(bars.items()):
+        at = [place + (number - (len(bars) - 1) / 2) * width for place in range(len(groups))]
+        heights = [float(np.median(values[group])) if values.get(group) else np.nan for group in groups]
+        axes.bar(at, heights, width * 0.92, color=COLOURS[number], label=label, zorder=2)
+        for x, group in zip(at, groups, strict=True):
+            some = values.get(group) or ()
+            axes.plot([x] * len(some), list(some), ".", color="black", markersize=2.5, zorder=3)
+    axes.set_xticks(range(len(groups)), list(groups))
+
+
+def batches(runs: Sequence[Observed]) -> Result:
+    """Shares beside five BBR flows with and without the barrier."""
+    name, title = (
+        "fig4_4",
+        "Batches shape who gets what: shares beside five BBR flows with and without (Figure 4.4)",
+    )
+    rates, services = ("8Mbit", "50Mbit"), ("download", "cubic", "reno")
+    rest: list[Summary] = []
+    panels: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for rate in rates:
+        here = pairs(runs, rate)
+        for contender, label in (("five", "five flows"), ("batches", "five in batches")):
+            for service in services:
+                found = pair(here, service, contender)
+                if found is not None and found[0].share is not None:
+                    panels.setdefault(rate, {}).setdefault(label, {})[service] = _shares(found[0])
+                    rest += [one for one in here if set(one.pair) == {service, contender}]
+    panels = {rate: bars for rate, bars in panels.items() if len(bars) == 2}
+    if not panels:
+        return Missing(
+            name, title, "no service met five flows with and without batches: narrows run t12_batches"
+        )
+    figure, grid = canvas(1, len(panels), sharey=True)
+    with styled():
+        for axes, (rate, bars) in zip(grid[0], panels.items(), strict=True):
+            _bars(axes, [s for s in services if any(s in of for of in bars.values())], bars)
+            _fair(axes)
+            axes.set_title(f"{rate.removesuffix('Mbit')} Mbit/s")
+        _legend(figure, grid[0][0], "beside")
+        grid[0][0].set_ylabel("share of its fair rate [%]")
+    return _finish(name, title, figure, "Dashed: fair.", rest)
+
+
+def calls(runs: Sequence[Observed]) -> Result:
+    """Height, frames a second, freezes and late packets of calls, alone and beside each rival."""
+    name, title = "fig4_5", "What a call gives up beside each rival (Figure 4.5)"
+    reads = {
+        "height [lines]": figure_of("call_height", "down"),
+        "frames a second": figure_of("call_frame_rate", "down"),
+        "freezes a minute": figure_of("call_freezes_per_min", "down"),
+        "packets above 190 ms [%]": lambda trial, n: None if (v := t14.late(trial, n)) is None else 100 * v,
+    }
+    found: dict[str, dict[str, dict[str, list[float]]]] = {what: {} for what in reads}
+    for what, read in reads.items():
+        for call in CALLS:
+            for rival in (None, *RIVALS):
+                values = readings(runs, read, t13.RATE, call, rival)
+                if values:
+                    label = f"at most {int(call.removeprefix('call_').removesuffix('k')) / 1000:g} Mbit/s"
+                    found[what].setdefault(label, {})[rival or "alone"] = values
+    rivals = [
+        r for r in ("alone", *RIVALS) if any(r in bars for of in found.values() for bars in of.values())
+    ]
+    if len(rivals) < 2:
+        return Missing(name, title, "no call met a rival: narrows run t13_calls")
+    figure, grid = canvas(2, 2, row_in=1.5)
+    cells = [axes for row in grid for axes in row]
+    with styled():
+        for axes, (what, bars) in zip(cells, found.items(), strict=True):
+            _bars(axes, rivals, bars)
+            axes.set_ylabel(what)
+        _legend(figure, cells[0], "call")
+    own = run_ids(
+        t.run for t in made_here(runs) if set(t.pair) & set(CALLS) and t.run.key.get("rate") == t13.RATE
+    )
+    caption = (
+        "Two Chromiums over 8 Mbit/s, drop-tail of 128 packets. Late: base RTT and queue together are above "
+        f"190 ms. Points: trials; bars: their median. {count_runs(len(own))}. {name_runs(own)}"
+    )
+    return Drawing(name, title, caption, own, figure)
+
+
+def pages(runs: Sequence[Observed]) -> Result:
+    """Time until 95 % of the visible region is painted, alone and beside each rival."""
+    name, title = "fig4_6", "How long a page takes beside each rival (Figure 4.6)"
+    panels: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for rate in ("8Mbit", "50Mbit"):
+        for page in PAGES:
+            for rival in (None, *RIVALS):
+                values = readings(runs, t16.TIME, rate, page, rival)
+                if values:
+                    panels.setdefault(rate, {}).setdefault(rival or "alone", {})[page] = [
+                        v / 1e3 for v in values
+                    ]
+    panels = {rate: bars for rate, bars in panels.items() if len(bars) > 1}
+    if not panels:
+        return Missing(name, title, "no page was loaded alone and beside a rival: narrows run t16_pages")
+    figure, grid = canvas(1, len(panels))
+    with styled():
+        for axes, (rate, bars) in zip(grid[0], panels.items(), strict=True):
+            _bars(axes, [page for page in PAGES if any(page in of for of in bars.values())], bars)
+            axes.set_title(f"{rate.removesuffix('Mbit')} Mbit/s")
+        _legend(figure, grid[0][0], "beside")
+        grid[0][0].set_ylabel("95 % painted after [s]")
+    own = run_ids(t.run for t in made_here(runs) if set(t.pair) & set(PAGES))
+    caption = (
+        "Each trial is the median of ten loads, 45 s apart, each with a new profile. "
+        f"{count_runs(len(own))}. {name_runs(own)}"
+    )
+    return Drawing(name, title, caption, own, figure)
+
+
+def bandwidths(runs: Sequence[Observed]) -> Result:
+    """Share and rate of a video beside a download over the link's rate."""
+    name, title = "fig4_7", "A video beside a BBR download from 8 to 100 Mbit/s (Figure 4.7)"
+    rest = [one for one in met(pairs(runs)) if set(one.pair) == {"dash", "download"}]
+    sides = {
+        float(dict(one.conditions)["rate"].removesuffix("Mbit")): pair([one], "dash", "download")
+        for one in rest
+    }
+    known = {rate: both[0] for rate, both in sides.items() if both is not None}
+    if len(known) < 2:
+        return Missing(
+            name, title, "the video met the download at fewer than two rates: narrows run t20_bandwidth"
+        )
+    figure, grid = canvas(1, 2)
+    with styled():
+        for axes, read, what in (
+            (grid[0][0], _shares, "the video's share [%]"),
+            (grid[0][1], lambda side: list(side.rates_mbps), "the video's rate [Mbit/s]"),
+        ):
+            _lines(axes, {"dash": {round(rate): read(side) for rate, side in known.items()}})
+            axes.set_xlabel("rate of the link [Mbit/s]")
+            axes.set_ylabel(what)
+            axes.set_ylim(bottom=0)
+        _fair(grid[0][0])
+    return _finish(name, title, figure, "Drop-tail near 4 × BDP at each rate; dashed: fair.", rest)
+
+
+def buffers(runs: Sequence[Observed]) -> Result:
+    """Shares at the usual and at twice the queue."""
+    name, title = "fig4_8", "Twice the buffer (Figure 4.8)"
+    rest: list[Summary] = []
+    bars: dict[str, dict[str, list[float]]] = {}
+    for queue, label in (("usual", "usual queue"), ("double", "twice the queue")):
+        for rate, one, other, _ in t19.WANTED:
+            here = pairs(runs, rate, queue=queue)
+            found = pair(here, one, other)
+            if found is not None and found[0].share is not None:
+                group = f"{one} beside {other}\n{rate.removesuffix('Mbit')} Mbit/s"
+                bars.setdefault(label, {})[group] = _shares(found[0])
+                rest += [each for each in here if set(each.pair) == {one, other}]
+    if len(bars) < 2:
+        return Missing(name, title, "no pair met at both sizes of the queue: narrows run t19_buffer")
+    figure, grid = canvas(1, 1)
+    axes = grid[0][0]
+    with styled():
+        _bars(axes, list(dict.fromkeys(group for of in bars.values() for group in of)), bars)
+        _fair(axes)
+        axes.set_ylabel("share of its fair rate [%]")
+        axes.legend()
+    return _finish(name, title, figure, "Dashed: fair.", rest)
+
+
+def spread(runs: Sequence[Observed]) -> Result:
+    """The rate of a service in each trial of the pairs that vary most."""
+    name, title = "fig4_10", "Which outcomes differ from trial to trial (Figure 4.10)"
+    panels: dict[str, list[tuple[float, str, Side]]] = {}
+    rest: list[Summary] = []
+    for rate in ("8Mbit", "50Mbit"):
+        for one in pairs(runs, rate):
+            side = one.sides[0]
+            if len(one.pair) == 2 and one.n >= FEWEST_TRIALS and side.rate_mbps:
+                width = (max(side.rates_mbps) - min(side.rates_mbps)) / side.rate_mbps
+                panels.setdefault(rate, []).append((width, f"{one.pair[0]} beside {one.pair[1]}", side))
+                rest.append(one)
+    if not panels:
+        return Missing(name, title, f"no pair has {FEWEST_TRIALS} valid trials")
+    figure, grid = canvas(1, len(panels), row_in=2.6)
+    with styled():
+        for axes, (rate, found) in zip(grid[0], panels.items(), strict=True):
+            widest = sorted(found, key=lambda each: -each[0])[:MOST_PAIRS]
+            for row, (_, _, side) in enumerate(widest):
+                axes.plot(
+                    [min(side.rates_mbps), max(side.rates_mbps)], [row, row], color="#bbbbbb", linewidth=1.0
+                )
+                axes.plot(side.rates_mbps, [row] * len(side.rates_mbps), "o", color=COLOURS[0], markersize=3)
+            axes.set_yticks(range(len(widest)), [label for _, label, _ in widest])
+            axes.invert_yaxis()
+            axes.set_xlim(left=0)
+            axes.set_xlabel("rate of the first [Mbit/s]")
+            axes.set_title(f"{rate.removesuffix('Mbit')} Mbit/s")
+    told = f"The pairs of {FEWEST_TRIALS} trials and more whose rates lie widest apart, over their median."
+    return _finish(name, title, figure, told, rest)
+
+
+def triples(runs: Sequence[Observed]) -> Result:
+    """Services of which a is unfair to b, b to c, and a fair to c."""
+    name, title = "table4_3", "Unfairness is not transitive (Table 4.3)"
+    rows: list[list[str]] = []
+    rest: list[Summary] = []
+    for rate in ("8Mbit", "50Mbit"):
+        here = pairs(runs, rate)
+        found = t22.against(here)[1]
+        # The clearest first: where the first two lose most.
+        for a, b, c, *values in sorted(found, key=lambda each: each[3] + each[4] - each[5])[
+            : MOST_TRIPLES // 2
+        ]:
+            rows.append(
+                [
+                    f"{rate.removesuffix('Mbit')} Mbit/s",
+                    a,
+                    b,
+                    c,
+                    *(f"{100 * value:.1f} %" for value in values),
+                ]
+            )
+            rest += [one for one in met(here) if set(one.pair) <= {a, b, c}]
+    if not rows:
+        return Missing(name, title, "no three services that met are such")
+    figure, grid = canvas(1, 1, row_in=0.3 + 0.19 * len(rows))
+    axes = grid[0][0]
+    axes.axis("off")
+    columns = ["link", "a", "b", "c", "b beside a", "c beside b", "c beside a"]
+    axes.table(cellText=rows, colLabels=columns, cellLoc="center", loc="center", bbox=(0.0, 0.0, 1.0, 1.0))  # type: ignore[arg-type]
+    return _finish(
+        name, title, figure, f"Shares of the fair rate; the {len(rows)} clearest of all that are so.", rest
+    )
