@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +14,14 @@ from narrows.runs.pair_shares import summaries
 from narrows.runs.trial import LATE, faults, settled_window, trials
 from narrows.studies.find import claims
 from narrows.studies.prudentia.claims import t09, t11, t14, t22
+from narrows.studies.prudentia.claims.parts import at_one_length, share
 from narrows.studies.prudentia.figures import heat_map
 
 S = 1_000_000_000
 
 
 def key(pair: str, seed: int = 0, **more: str) -> dict[str, str]:
-    return {"rate": "8Mbit", "length": "10s", "pair": pair, "seed": str(seed), **more}
+    return {"rate": "8Mbit", "length": "10s", "pair": pair, "seed": str(seed)} | more
 
 
 def test_rates_are_of_the_middle_three_fifths_of_the_time_that_both_ran(tmp_path: Path) -> None:
@@ -113,11 +115,46 @@ def test_late_packets_are_those_whose_base_rtt_and_queueing_exceed_190_ms(tmp_pa
     assert run.quantity(LATE, "nobody") is None
 
 
+def named(pair: str, **more: str) -> dict[str, str]:
+    """A key in which x and y are two of the study's ten."""
+    return key(pair.replace("x", "bbr").replace("y", "reno"), **more)
+
+
 def made(tmp_path: Path) -> list[Observed]:
-    """x gets half of its share beside y, each is fair to itself."""
+    """bbr gets half of its share beside reno, each is fair to itself."""
     plan = plans(tmp_path)
     rates = {"x": (8.0,), "y": (8.0,), "x+x": (4.0, 4.0), "y+y": (3.9, 4.1), "x+y": (2.0, 6.0)}
-    return [trial(plan[pair], key(pair), rates[pair]) for pair in rates]
+    return [trial(plan[pair], named(pair), rates[pair]) for pair in rates]
+
+
+def test_a_run_that_two_experiments_share_counts_under_the_labels_of_each(tmp_path: Path) -> None:
+    plan = plans(tmp_path)
+    alone = [trial(plan[one], key(one), (8.0,)) for one in "xy"]
+    again = [replace(run, key={**run.key, "queue": "usual"}) for run in alone]
+    both = trial(plan["x+y"], key("x+y"), (2.0, 6.0))
+    assert len(trials([*alone, *again])) == 4
+    (found,) = (one for one in summaries(trials([*again, *alone, both])) if len(one.pair) == 2)
+    assert [side.share for side in found.sides] == [0.5, 1.5]
+
+
+def test_pairs_are_compared_at_one_length(tmp_path: Path) -> None:
+    plan = plans(tmp_path)
+    alone = [
+        trial(plan[one], named(one, length=length), (8.0,)) for one in "xy" for length in ("60s", "180s")
+    ]
+    runs = [*alone, trial(plan["x+y"], named("x+y", length="60s"), (2.0, 6.0))]
+    assert at_one_length(runs, "8Mbit", [("bbr", "reno"), ("bbr", "bbr")]) is None
+    runs.append(trial(plan["x+x"], named("x+x", length="180s"), (4.0, 4.0)))
+    assert at_one_length(runs, "8Mbit", [("bbr", "reno"), ("bbr", "bbr")]) is None
+    runs.append(trial(plan["x+y"], named("x+y", length="180s"), (3.0, 5.0)))
+    found = at_one_length(runs, "8Mbit", [("bbr", "reno"), ("bbr", "bbr")])
+    assert found is not None
+    assert share(found["usual"], "bbr", "reno") == 0.75
+
+
+def test_what_is_not_of_the_ten_is_no_part_of_their_verdict(tmp_path: Path) -> None:
+    other = trial(plans(tmp_path)["x+y"], key("eight+reno"), (7.0, 1.0))
+    assert t09.judge([*made(tmp_path), other]).numbers == t09.judge(made(tmp_path)).numbers
 
 
 def test_claims_judge_trials_and_name_their_length(tmp_path: Path) -> None:

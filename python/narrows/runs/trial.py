@@ -108,9 +108,14 @@ def late_share(run: Observed, item: str) -> float | None:
 
 
 def trials(runs: Iterable[Observed]) -> list[Trial]:
-    """Every good run with an axis `pair`, in a steady order."""
-    found = {run.run_id: run for run in runs if run.ok and PAIR in run.key and not run.kernel_config}
-    return [made for run_id in sorted(found) if (made := _trial(found[run_id])) is not None]
+    """Every good run with an axis `pair`, in a steady order. One that several experiments share counts once
+    under each of the labels that they gave it: each may need it under its own conditions."""
+    found = {
+        (run.run_id, *sorted(run.key.items())): run
+        for run in runs
+        if run.ok and PAIR in run.key and not run.kernel_config
+    }
+    return [made for what in sorted(found) if (made := _trial(found[what])) is not None]
 
 
 def _trial(run: Observed) -> Trial | None:

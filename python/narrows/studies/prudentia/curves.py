@@ -17,8 +17,18 @@ from narrows.figures.style import canvas, styled
 from narrows.runs.observed import Observed
 from narrows.runs.pair_shares import Side, Summary
 from narrows.studies.prudentia.claims import t11, t13, t14, t16, t19, t22
+from narrows.studies.prudentia.claims.parts import (
+    at_one_length,
+    lengths,
+    made_here,
+    met,
+    of_ten,
+    pair,
+    pairs,
+    readings,
+    used,
+)
 from narrows.studies.prudentia.claims.parts import figure as figure_of
-from narrows.studies.prudentia.claims.parts import lengths, made_here, met, pair, pairs, readings, used
 from narrows.studies.prudentia.testbed import CALLS, FLOWS, PAGES, RIVALS
 
 SECTION = "What the thesis shows of single mechanisms (Figures 4.3 to 4.10, Table 4.3)"
@@ -71,17 +81,16 @@ def _finish(name: str, title: str, figure: Figure, told: str, rest: Sequence[Sum
 def by_flows(runs: Sequence[Observed]) -> Result:
     """The share of a single flow beside 1, 2, 4 and 8 flows of BBR."""
     name, title = "fig4_3", "More flows take more: the share of one flow beside several of BBR (Figure 4.3)"
-    here = pairs(runs, t11.RATE)
     counts = {"bbr": 1, **{word: count for word, count in FLOWS.items() if word in t11.CONTENDERS}}
     rest: list[Summary] = []
     lines: dict[str, dict[int, list[float]]] = {}
     for rival in ("bbr", "cubic", "reno"):
+        alike = at_one_length(runs, t11.RATE, [(rival, word) for word in counts])
         for word, count in counts.items():
-            found = pair(here, rival, word)
-            if found is not None and found[0].share is not None:
+            found = pair(alike["usual"], rival, word) if alike is not None else None
+            if alike is not None and found is not None:
                 lines.setdefault(rival, {})[count] = _shares(found[0])
-                rest += [one for one in here if set(one.pair) == {rival, word}]
-    lines = {rival: points for rival, points in lines.items() if len(points) > 1}
+                rest += [one for one in alike["usual"] if set(one.pair) == {rival, word}]
     if not lines:
         return Missing(name, title, "no flow met several numbers of BBR flows: narrows run t11_flows")
     figure, grid = canvas(1, 1, row_in=2.0)
@@ -136,14 +145,13 @@ def batches(runs: Sequence[Observed]) -> Result:
     rest: list[Summary] = []
     panels: dict[str, dict[str, dict[str, list[float]]]] = {}
     for rate in rates:
-        here = pairs(runs, rate)
-        for contender, label in (("five", "five flows"), ("batches", "five in batches")):
-            for service in services:
-                found = pair(here, service, contender)
-                if found is not None and found[0].share is not None:
+        for service in services:
+            alike = at_one_length(runs, rate, [(service, "five"), (service, "batches")])
+            for contender, label in (("five", "five flows"), ("batches", "five in batches")):
+                found = pair(alike["usual"], service, contender) if alike is not None else None
+                if alike is not None and found is not None:
                     panels.setdefault(rate, {}).setdefault(label, {})[service] = _shares(found[0])
-                    rest += [one for one in here if set(one.pair) == {service, contender}]
-    panels = {rate: bars for rate, bars in panels.items() if len(bars) == 2}
+                    rest += [one for one in alike["usual"] if set(one.pair) == {service, contender}]
     if not panels:
         return Missing(
             name, title, "no service met five flows with and without batches: narrows run t12_batches"
@@ -260,14 +268,14 @@ def buffers(runs: Sequence[Observed]) -> Result:
     name, title = "fig4_8", "Twice the buffer (Figure 4.8)"
     rest: list[Summary] = []
     bars: dict[str, dict[str, list[float]]] = {}
-    for queue, label in (("usual", "usual queue"), ("double", "twice the queue")):
-        for rate, one, other, _ in t19.WANTED:
-            here = pairs(runs, rate, queue=queue)
-            found = pair(here, one, other)
-            if found is not None and found[0].share is not None:
+    for rate, one, other, _ in t19.WANTED:
+        alike = at_one_length(runs, rate, [(one, other)], queue=("usual", "double"))
+        for queue, label in (("usual", "usual queue"), ("double", "twice the queue")):
+            found = pair(alike[queue], one, other) if alike is not None else None
+            if alike is not None and found is not None:
                 group = f"{one} beside {other}\n{rate.removesuffix('Mbit')} Mbit/s"
                 bars.setdefault(label, {})[group] = _shares(found[0])
-                rest += [each for each in here if set(each.pair) == {one, other}]
+                rest += [each for each in alike[queue] if set(each.pair) == {one, other}]
     if len(bars) < 2:
         return Missing(name, title, "no pair met at both sizes of the queue: narrows run t19_buffer")
     figure, grid = canvas(1, 1)
@@ -286,7 +294,7 @@ def spread(runs: Sequence[Observed]) -> Result:
     panels: dict[str, list[tuple[float, str, Side]]] = {}
     rest: list[Summary] = []
     for rate in ("8Mbit", "50Mbit"):
-        for one in pairs(runs, rate):
+        for one in of_ten(runs, rate):
             side = one.sides[0]
             if len(one.pair) == 2 and one.n >= FEWEST_TRIALS and side.rate_mbps:
                 width = (max(side.rates_mbps) - min(side.rates_mbps)) / side.rate_mbps
@@ -318,7 +326,7 @@ def triples(runs: Sequence[Observed]) -> Result:
     rows: list[list[str]] = []
     rest: list[Summary] = []
     for rate in ("8Mbit", "50Mbit"):
-        here = pairs(runs, rate)
+        here = of_ten(runs, rate)
         found = t22.against(here)[1]
         # The clearest first: where the first two lose most.
         for a, b, c, *values in sorted(found, key=lambda each: each[3] + each[4] - each[5])[

@@ -13,6 +13,7 @@ import numpy as np
 from narrows.runs.observed import Observed
 from narrows.runs.pair_shares import Side, Summary, summaries
 from narrows.runs.trial import Trial, trials
+from narrows.studies.prudentia.testbed import LENGTHS, TEN
 from narrows.studies.verdict import Number, median_of
 
 FAIR = 0.9
@@ -25,8 +26,8 @@ def made_here(runs: Iterable[Observed]) -> list[Trial]:
 
 
 def pairs(runs: Iterable[Observed], rate: str | None = None, **labels: str) -> list[Summary]:
-    """What came of every pair and of every service alone, of its longest trials. Without a label for it, the
-    queue is the usual one."""
+    """What came of every pair, whichever is named first, and of every service alone, of the longest trials
+    whose shares are known. Without a label for it, the queue is the usual one."""
     wanted = {"queue": "usual", **labels, **({} if rate is None else {"rate": rate})}
     found = []
     for one in summaries(made_here(runs)):
@@ -35,14 +36,37 @@ def pairs(runs: Iterable[Observed], rate: str | None = None, **labels: str) -> l
             found.append(one)
 
     def what(one: Summary) -> tuple[str, ...]:
-        return (dict(one.conditions).get("rate", ""), *one.pair)
+        return (dict(one.conditions).get("rate", ""), *sorted(one.pair))
 
-    def length(one: Summary) -> float:
-        return float(dict(one.conditions).get("length", "0s").removesuffix("s"))
+    def says(one: Summary) -> tuple[bool, float, int]:
+        seconds = float(dict(one.conditions).get("length", "0s").removesuffix("s"))
+        return (all(side.share is not None for side in one.sides), seconds, one.n)
 
     ordered = sorted(found, key=what)
     # The longest that says most: of a pair that was tried at several lengths only one set counts.
-    return [max(same, key=lambda one: (length(one), one.n)) for _, same in groupby(ordered, key=what)]
+    return [max(same, key=says) for _, same in groupby(ordered, key=what)]
+
+
+def of_ten(runs: Iterable[Observed], rate: str) -> list[Summary]:
+    """Pairs of the ten services at a rate, as `pairs` has them; what else met is left out."""
+    return [one for one in pairs(runs, rate) if set(one.pair) <= set(TEN)]
+
+
+def at_one_length(
+    runs: Iterable[Observed],
+    rate: str,
+    wanted: Iterable[tuple[str, str]],
+    *,
+    queue: Iterable[str] = ("usual",),
+) -> dict[str, list[Summary]] | None:
+    """By queue, what came of trials of the greatest length at which all of these pairs met: trials of other
+    lengths are other trials. None where there is no such length."""
+    every, asked, queues = list(runs), list(wanted), list(queue)
+    for length in sorted(LENGTHS, key=lambda label: -float(label.removesuffix("s"))):
+        here = {each: pairs(every, rate, queue=each, length=length) for each in queues}
+        if all(share(here[each], *both) is not None for each in queues for both in asked):
+            return here
+    return None
 
 
 def met(every: Iterable[Summary]) -> list[Summary]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.parts import lengths, losers, met, number, numbers, pairs, used
+from narrows.studies.prudentia.claims.parts import lengths, losers, met, number, numbers, of_ten, used
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 
 COMMON = 0.5
@@ -27,7 +27,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     """The smaller share of each pair, at both rates."""
     every, marks, found, rest = list(runs), {}, [], []
     for rate in ("8Mbit", "50Mbit"):
-        here = pairs(every, rate)
+        here = of_ten(every, rate)
         lost = losers(here)
         if not lost:
             continue

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.parts import left_to_rivals, lengths, met, number, numbers, pairs, used
+from narrows.studies.prudentia.claims.parts import left_to_rivals, lengths, met, number, numbers, of_ten, used
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 
 BBR = ("bbr", "download", "batches", "dash", "hls", "five")
@@ -27,7 +27,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     """Rivals' mean share beside each service, at both rates."""
     every, marks, found, rest = list(runs), {}, [], []
     for rate in ("8Mbit", "50Mbit"):
-        here = pairs(every, rate)
+        here = of_ten(every, rate)
         names = {name for one in met(here) for name in one.pair}
         left = {name: got for name in names if len(got := left_to_rivals(here, name)) >= FEWEST}
         if len(left) < 2:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.parts import lengths, number, numbers, pairs, share, used
+from narrows.studies.prudentia.claims.parts import at_one_length, lengths, number, numbers, share, used
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 
 RATE = "8Mbit"
@@ -22,19 +22,19 @@ CLAIM = Claim(
 
 def judge(runs: Iterable[Observed]) -> Verdict:
     """The share of a rival of one flow beside 1, 2, 4 and 8 flows of BBR."""
-    here = pairs(runs, RATE)
+    every = list(runs)
     marks, found, rest = {}, [], []
     for rival in ("bbr", "cubic", "reno"):
-        got = {name: share(here, rival, name) for name in CONTENDERS}
-        known = [value for value in got.values() if value is not None]
-        if len(known) < len(CONTENDERS):
+        alike = at_one_length(every, RATE, [(rival, name) for name in CONTENDERS])
+        if alike is None:
             continue
-        marks[rival] = all(b < a for a, b in pairwise(known))
+        here = alike["usual"]
+        got = {name: share(here, rival, name) or 0.0 for name in CONTENDERS}
+        marks[rival] = all(b < a for a, b in pairwise(got.values()))
         rest += [one for one in here if set(one.pair) <= {rival, *CONTENDERS}]
         found += [
             number(f"share of {rival} beside {name}", "1", [value], f"at {RATE}")
             for name, value in got.items()
-            if value is not None
         ]
     if not marks:
         return not_measured(CLAIM, "no flow met one, two, four and eight BBR flows at 8 Mbit/s")

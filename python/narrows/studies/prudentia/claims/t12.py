@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.parts import lengths, number, numbers, pairs, share, used
+from narrows.runs.pair_shares import Summary
+from narrows.studies.prudentia.claims.parts import at_one_length, lengths, number, numbers, share, used
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 
 RATE = "50Mbit"
@@ -23,12 +24,15 @@ CLAIM = Claim(
 
 def judge(runs: Iterable[Observed]) -> Verdict:
     """Each service's share beside five flows with and without the barrier."""
-    here = pairs(runs, RATE)
-    marks, found = {}, []
+    every = list(runs)
+    marks, found, rest = {}, [], list[Summary]()
     for name, more_beside_batches in (("download", True), ("cubic", False), ("reno", False)):
-        five, batches = share(here, name, "five"), share(here, name, "batches")
-        if five is None or batches is None:
+        alike = at_one_length(every, RATE, [(name, "five"), (name, "batches")])
+        if alike is None:
             continue
+        here = alike["usual"]
+        five, batches = share(here, name, "five") or 0.0, share(here, name, "batches") or 0.0
+        rest += [one for one in here if set(one.pair) in ({name, "five"}, {name, "batches"})]
         ratio = batches / five if five else float("inf")
         marks[name] = ratio >= DIFFERENT if more_beside_batches else ratio <= 1 / DIFFERENT
         found += [
@@ -37,7 +41,6 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         ]
     if not marks:
         return not_measured(CLAIM, "no service met five BBR flows with and without batches at 50 Mbit/s")
-    rest = [one for one in here if set(one.pair) & {"five", "batches"}]
     yes = ", ".join(name for name, mark in marks.items() if mark) or "none"
     reason = f"different as claimed, by a factor of {DIFFERENT:g} and more: {yes} of {', '.join(marks)}"
     return Verdict(CLAIM, graded(list(marks.values())), reason, numbers(*found), lengths(rest), used(rest))

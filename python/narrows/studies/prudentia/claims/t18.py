@@ -8,7 +8,7 @@ import numpy as np
 
 from narrows.runs.observed import Observed
 from narrows.runs.pair_shares import Summary
-from narrows.studies.prudentia.claims.parts import lengths, number, numbers, pairs, used
+from narrows.studies.prudentia.claims.parts import lengths, number, numbers, of_ten, used
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 
 SEVERAL = ("batches", "five", "hls", "shaka")
@@ -28,7 +28,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     """The loss of each service over its pairs, at both rates."""
     every, marks, found, rest = list(runs), {}, [], list[Summary]()
     for rate in ("8Mbit", "50Mbit"):
-        here = [one for one in pairs(every, rate) if len(one.pair) == 2]
+        here = [one for one in of_ten(every, rate) if len(one.pair) == 2]
         lost: dict[str, list[float]] = {}
         for one in here:
             for side in one.sides:

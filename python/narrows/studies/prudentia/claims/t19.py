@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
 from narrows.runs.pair_shares import Summary
-from narrows.studies.prudentia.claims.parts import lengths, number, numbers, pairs, share, used
+from narrows.studies.prudentia.claims.parts import at_one_length, lengths, number, numbers, share, used
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 
 CHANGED = 0.2
@@ -27,10 +27,11 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     """Shares at the usual and at twice the queue."""
     every, marks, found, rest = list(runs), {}, [], list[Summary]()
     for rate, one, other, way in WANTED:
-        usual, double = (pairs(every, rate, queue=queue) for queue in ("usual", "double"))
-        before, after = share(usual, one, other), share(double, one, other)
-        if before is None or after is None:
+        alike = at_one_length(every, rate, [(one, other)], queue=("usual", "double"))
+        if alike is None:
             continue
+        usual, double = alike["usual"], alike["double"]
+        before, after = share(usual, one, other) or 0.0, share(double, one, other) or 0.0
         rest += [each for each in (*usual, *double) if {one, other} == set(each.pair)]
         marks[f"{one} beside {other} at {rate}"] = way * (after - before) >= CHANGED
         found += [

@@ -7,7 +7,7 @@ from itertools import permutations
 
 from narrows.runs.observed import Observed
 from narrows.runs.pair_shares import Summary
-from narrows.studies.prudentia.claims.parts import FAIR, lengths, met, number, numbers, pairs, share, used
+from narrows.studies.prudentia.claims.parts import FAIR, lengths, met, number, numbers, of_ten, share, used
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 
 CLAIM = Claim(
@@ -41,7 +41,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     """Triples of services that all met, at both rates."""
     every, marks, found, rest, told = list(runs), {}, [], list[Summary](), []
     for rate in ("8Mbit", "50Mbit"):
-        here = pairs(every, rate)
+        here = of_ten(every, rate)
         tried, others = against(here)
         if not tried:
             continue

@@ -8,7 +8,7 @@ import numpy as np
 
 from narrows.runs.observed import Observed
 from narrows.runs.pair_shares import Summary
-from narrows.studies.prudentia.claims.parts import lengths, number, numbers, pairs, used
+from narrows.studies.prudentia.claims.parts import lengths, number, numbers, of_ten, used
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 
 FEWEST = 5
@@ -30,7 +30,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     every, marks, found, rest = list(runs), {}, [], list[Summary]()
     for rate in ("8Mbit", "50Mbit"):
         spread = {}
-        for one in pairs(every, rate):
+        for one in of_ten(every, rate):
             for side in one.sides:
                 if one.n >= FEWEST and len(one.pair) == 2 and side.rate_mbps:
                     low, high = np.quantile(side.rates_mbps, [0.25, 0.75])
