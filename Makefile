@@ -93,7 +93,7 @@ test: lint kernel ## all set-up, style and types, and every test; installs a bro
 	@scripts/setup.sh tests
 	$(PYTHON) -m pytest -q -n $(JOBS) -m "not realtime"
 	cd crates && cargo test --locked --workspace --quiet
-	$(PYTHON) -m pytest -q -m realtime
+	$(PYTHON) -m pytest -q -m realtime tests/twin tests/end_to_end
 
 requirements: setup ## resolve requirements*.in anew, with hashes
 	.venv/bin/pip-compile -q --strip-extras --generate-hashes --no-emit-find-links --no-emit-index-url \

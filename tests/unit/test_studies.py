@@ -207,7 +207,7 @@ def test_a_study_without_any_run_kept_or_made_says_how_to_make_them(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["local_bottleneck", "path_properties", "prudentia"])
+@pytest.mark.parametrize("name", ["local_bottleneck", "prudentia"])
 def test_a_studys_page_is_drawn_from_the_runs_that_are_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
