@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from narrows.figures.by_rate import also
@@ -77,6 +78,9 @@ def instantaneous_throughput_figure(
             axes.set_ylim(0, axes.get_ylim()[1] * 1.05)
         figure.supxlabel(f"time since the {DIRECTION[direction]} began [s]", fontsize=7.5)
         figure.supylabel("throughput [Mbit/s]", fontsize=7.5)
+    if not drawn:
+        plt.close(figure)
+        return Missing(name, title, f"no bin of a {DIRECTION[direction]} lies within its test")
     ids = run_ids(drawn)
     caption = (
         f"Instantaneous {DIRECTION[direction]} throughput of {loader(shown)} at the bottleneck, 10 ms bins "
