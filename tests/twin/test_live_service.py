@@ -74,9 +74,9 @@ def test_a_live_page_is_used_through_the_bottleneck_and_the_host_is_left_as_it_w
     text = (
         'link = Link(rate="20 Mbit/s", base_rtt=None, queue=pfifo(limit=100), services=2,'
         ' sysctls={"all": {"net.ipv4.tcp_congestion_control": "reno"}})\n'
-        f'page = live("http://site.example:{internet}/", recipe=["wait #go", "click #go"], stop="12 s",'
+        f'page = live("http://site.example:{internet}/", recipe=["wait #go", "click #go"], stop="20 s",'
         f' addresses={{"site.example": "{HOST_ADDRESS}"}})\n'
-        'rival = bulk(cca="reno", stop="12 s", host=2)\n'
+        'rival = bulk(cca="reno", stop="20 s", host=2)\n'
     )
     plan = lab.plan(tmp_path, text)
     if lacking := lacking_qdiscs(set(plan.needs.qdiscs), NetnsEngine()._path):
@@ -89,11 +89,13 @@ def test_a_live_page_is_used_through_the_bottleneck_and_the_host_is_left_as_it_w
         error = made.manifest["error"]
         if error is not None and error["stage"] == "calibration":
             raise lab.Refused(error["line"])
+        if error is not None and "never loaded" in error["message"]:
+            return [error["line"]]  # a browser that is slower to start on a busy machine than it is used
         metrics = pl.read_parquet(made.ok().directory / "metrics.parquet")
         figures = dict(zip(metrics["name"].cast(pl.String), metrics["value"], strict=True))
         assert figures["live_http3_share"] == 0
         assert figures["browser_processes_gone"] == 0
-        assert figures["live_bytes"] < 20e6 / 8 * 12
+        assert figures["live_bytes"] < 20e6 / 8 * 20
         # of a browser that took long to start on a busy machine there is little
         return [] if figures["live_bytes"] > 1e6 else [f"only {figures['live_bytes']:.0f} B"]
 

@@ -264,6 +264,24 @@ def test_a_pages_times_are_medians_and_a_load_that_was_not_over_counts_as_endles
         page.parse(said(failed, end), "p")
 
 
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (
+            [{"kind": "opened", "at_ms": EPOCH_MS + 3500.0, "browser": "Chrome/1"}],
+            "browser was up after 3.5 s",
+        ),
+        ([], "browser never came up"),
+    ],
+)
+def test_a_live_page_that_never_loaded_says_how_far_its_browser_came(
+    lines: list[dict[str, Any]], words: str
+) -> None:
+    end = {"kind": "end", "browser": None, "processes_gone": []}
+    with pytest.raises(StoreError, match=words):
+        live.parse(said(*lines, end), "p")
+
+
 def test_a_download_says_its_goodput_and_what_its_batches_waited() -> None:
     def state(received: int, at_ms: float) -> dict[str, Any]:
         return {

@@ -7,6 +7,7 @@ more; a small guest would otherwise get less. Deviations from the defaults are m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from narrows.errors import SpecError
 from narrows.plan.model import Role, Step, Sysctl
@@ -127,10 +128,16 @@ def set_on_hosts(
 def steps(topology: Topology, values: Mapping[str, Mapping[str, str]]) -> list[Step]:
     """One step per setting; IPv6 goes first, so before any interface exists."""
     return [
-        Step(node=node.name, tool="sysctl", args=("-w", f"{name}={value}"))
+        _step(node.name, f"{name}={value}")
         for node in topology.nodes
         for name, value in values[node.name].items()
     ]
+
+
+@lru_cache(maxsize=4096)
+def _step(node: str, setting: str) -> Step:
+    """The plans of a sweep share nearly all of theirs; a study has thousands of plans."""
+    return Step(node=node, tool="sysctl", args=("-w", setting))
 
 
 __all__ = [

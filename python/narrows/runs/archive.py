@@ -16,7 +16,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -230,11 +230,14 @@ def _quantities(row: Mapping[str, Any]) -> Kept:
     )
 
 
+@cache
+def _reader_of(field: str) -> TypeAdapter[Any]:
+    """Made once for each field of `ManyFlows`: making it costs more than reading a run with it."""
+    return TypeAdapter(get_type_hints(ManyFlows)[field])
+
+
 def _many(row: Mapping[str, Any]) -> ManyFlows:
-    types = get_type_hints(ManyFlows)
-    plain = {
-        name: TypeAdapter(types[name]).validate_python(v) for name, v in json.loads(row["many_flows"]).items()
-    }
+    plain = {name: _reader_of(name).validate_python(v) for name, v in json.loads(row["many_flows"]).items()}
     return ManyFlows(
         jain_series=pl.DataFrame(row["jain_series"], schema=JAIN),
         share_series=pl.DataFrame(row.get("share_series") or [], schema=SHARES),

@@ -26,7 +26,11 @@ def parse(told: Told, item: str, *, where: str = "live") -> Parsed:
     with known_shape(where, "what narrows' live client writes"):
         loaded, states = told.of("loaded"), told.of("state")
         if not loaded or not states:
-            raise StoreError("the page never loaded", where=where, remedy="use it longer")
+            opened = told.times(told.of("opened"))
+            how_far = f"was up after {opened[0] / 1e9:.1f} s" if opened else "never came up"
+            raise StoreError(
+                f"the page never loaded: its browser {how_far}", where=where, remedy="use it longer"
+            )
         times = told.times(states)
         last = states[-1]
         parsed.figure("live_load_ms", loaded[0]["after_ms"], "ms")
