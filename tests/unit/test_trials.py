@@ -13,7 +13,7 @@ from narrows.runs.observed import Observed
 from narrows.runs.pair_shares import summaries
 from narrows.runs.trial import LATE, faults, settled_window, trials
 from narrows.studies.find import claims
-from narrows.studies.prudentia.claims import t09, t11, t14, t22
+from narrows.studies.prudentia.claims import t09, t11, t14, t22, t23
 from narrows.studies.prudentia.claims.parts import at_one_length, share
 from narrows.studies.prudentia.figures import heat_map
 
@@ -115,9 +115,9 @@ def test_late_packets_are_those_whose_base_rtt_and_queueing_exceed_190_ms(tmp_pa
     assert run.quantity(LATE, "nobody") is None
 
 
-def named(pair: str, **more: str) -> dict[str, str]:
+def named(pair: str, seed: int = 0, **more: str) -> dict[str, str]:
     """A key in which x and y are two of the study's ten."""
-    return key(pair.replace("x", "bbr").replace("y", "reno"), **more)
+    return key(pair.replace("x", "bbr").replace("y", "reno"), seed, **more)
 
 
 def made(tmp_path: Path) -> list[Observed]:
@@ -150,6 +150,17 @@ def test_pairs_are_compared_at_one_length(tmp_path: Path) -> None:
     found = at_one_length(runs, "8Mbit", [("bbr", "reno"), ("bbr", "bbr")])
     assert found is not None
     assert share(found["usual"], "bbr", "reno") == 0.75
+
+
+def test_how_far_trials_differ_is_asked_of_the_length_of_which_there_are_most(tmp_path: Path) -> None:
+    plan = plans(tmp_path)["x+y"]
+    few = [trial(plan, named("x+y", seed, length="180s"), (1.0, 7.0)) for seed in range(3)]
+    many = [trial(plan, named("x+y", seed, length="60s"), (2.0 + seed, 6.0 - seed)) for seed in range(5)]
+    assert t23.judge(few).verdict == "not measured"
+    verdict = t23.judge([*few, *many])
+    assert verdict.verdict == "holds"
+    assert verdict.conditions == "trials of 60 s"
+    assert {n.value for n in verdict.numbers} == {2.0 / 4.0, 2.0 / 4.0}
 
 
 def test_what_is_not_of_the_ten_is_no_part_of_their_verdict(tmp_path: Path) -> None:

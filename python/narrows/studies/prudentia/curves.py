@@ -22,6 +22,7 @@ from narrows.studies.prudentia.claims.parts import (
     lengths,
     made_here,
     met,
+    most_tried,
     of_ten,
     pair,
     pairs,
@@ -294,9 +295,9 @@ def spread(runs: Sequence[Observed]) -> Result:
     panels: dict[str, list[tuple[float, str, Side]]] = {}
     rest: list[Summary] = []
     for rate in ("8Mbit", "50Mbit"):
-        for one in of_ten(runs, rate):
+        for one in most_tried(runs, rate):
             side = one.sides[0]
-            if len(one.pair) == 2 and one.n >= FEWEST_TRIALS and side.rate_mbps:
+            if one.n >= FEWEST_TRIALS and side.rate_mbps:
                 width = (max(side.rates_mbps) - min(side.rates_mbps)) / side.rate_mbps
                 panels.setdefault(rate, []).append((width, f"{one.pair[0]} beside {one.pair[1]}", side))
                 rest.append(one)

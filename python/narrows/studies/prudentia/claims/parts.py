@@ -61,9 +61,23 @@ def pairs(runs: Iterable[Observed], rate: str | None = None, **labels: str) -> l
     return [max(same, key=says) for _, same in groupby(ordered, key=what)]
 
 
-def of_ten(runs: Iterable[Observed], rate: str) -> list[Summary]:
+def of_ten(runs: Iterable[Observed], rate: str, **labels: str) -> list[Summary]:
     """Pairs of the ten services at a rate, as `pairs` has them; what else met is left out."""
-    return [one for one in pairs(runs, rate) if set(one.pair) <= set(TEN)]
+    return [one for one in pairs(runs, rate, **labels) if set(one.pair) <= set(TEN)]
+
+
+def most_tried(runs: Iterable[Observed], rate: str) -> list[Summary]:
+    """Two of the ten services at a rate: of each pair the length of which there are most trials, for what is
+    asked of the trials themselves; the longest of those."""
+    every = list(runs)
+    labels = {run.key["length"] for run in every if "length" in run.key}
+    found: dict[tuple[str, ...], Summary] = {}
+    for length in sorted(labels, key=lambda label: float(label.removesuffix("s"))):
+        for one in of_ten(every, rate, length=length):
+            both = tuple(sorted(one.pair))
+            if len(both) == 2 and (both not in found or one.n >= found[both].n):
+                found[both] = one
+    return list(found.values())
 
 
 def at_one_length(

@@ -8,7 +8,7 @@ import numpy as np
 
 from narrows.runs.observed import Observed
 from narrows.runs.pair_shares import Summary
-from narrows.studies.prudentia.claims.parts import lengths, number, numbers, of_ten, used
+from narrows.studies.prudentia.claims.parts import lengths, most_tried, number, numbers, used
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 
 FEWEST = 5
@@ -30,12 +30,13 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     every, marks, found, rest = list(runs), {}, [], list[Summary]()
     for rate in ("8Mbit", "50Mbit"):
         spread = {}
-        for one in of_ten(every, rate):
+        enough = [one for one in most_tried(every, rate) if one.n >= FEWEST]
+        rest += enough
+        for one in enough:
             for side in one.sides:
-                if one.n >= FEWEST and len(one.pair) == 2 and side.rate_mbps:
+                if side.rate_mbps:
                     low, high = np.quantile(side.rates_mbps, [0.25, 0.75])
                     spread[side.service, "+".join(one.pair)] = float(high - low) / side.rate_mbps
-                    rest.append(one)
         if not spread:
             continue
         worst = max(spread, key=lambda each: spread[each])
