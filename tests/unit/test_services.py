@@ -221,6 +221,25 @@ def test_a_browser_that_cannot_play_the_top_or_lost_a_process_is_warned_of() -> 
     assert len(parsed.warnings) == 2
 
 
+def test_a_picture_that_stands_still_with_more_in_the_buffer_is_a_browser_that_hangs() -> None:
+    def states(*told: tuple[float, float]) -> list[dict[str, Any]]:
+        return [
+            {"kind": "state", **STATE, "at_ms": 1000.0 * second, "played_s": played, "buffer_s": buffer}
+            for second, (played, buffer) in enumerate(told)
+        ]
+
+    def frozen_ms(*told: tuple[float, float]) -> float:
+        end = {"kind": "end", "state": STATE, "browser": "Chrome/1", "processes_gone": []}
+        return figures(video.parse(said(*states(*told), end), "v"))["video_frozen_ms"]
+
+    assert frozen_ms((0, 8), (0, 8), (1, 8), (2, 8)) == 0  # it had not begun
+    assert frozen_ms((1, 2), (2, 1), (2.5, 0.2), (2.5, 0.1), (2.5, 0.4), (3.5, 4)) == 0  # nothing to show
+    assert frozen_ms((1, 8), (2, 8), (2, 8), (2, 8), (3, 8), (3, 8)) == 2000
+    end = {"kind": "end", "state": STATE, "browser": "Chrome/1", "processes_gone": []}
+    parsed = video.parse(said(*states((1, 8), (1, 8), (1, 8), (1, 8)), end), "v")
+    assert "stood still for 3 s" in parsed.warnings[0]
+
+
 def test_a_player_that_failed_is_an_error_with_its_words() -> None:
     with pytest.raises(StoreError, match="the player failed: no such codec"):
         video.parse(said({"kind": "fault", "message": "no such codec"}, {"kind": "end"}), "v")

@@ -13,7 +13,7 @@ from narrows.runs.observed import Observed
 from narrows.runs.pair_shares import summaries
 from narrows.runs.trial import LATE, faults, settled_window, trials
 from narrows.studies.find import claims
-from narrows.studies.prudentia.claims import t09, t11, t14, t22, t23
+from narrows.studies.prudentia.claims import t09, t11, t14, t20, t22, t23
 from narrows.studies.prudentia.claims.parts import at_one_length, share
 from narrows.studies.prudentia.figures import heat_map
 
@@ -77,6 +77,7 @@ def test_other_conditions_have_other_demands(tmp_path: Path) -> None:
             "11 of 1000 frames",
         ),
         ({("a", None, "video_top_rung_playable"): 0.0}, "highest rung"),
+        ({("b", None, "video_frozen_ms"): 9000.0}, "stood still for 9 s"),
         ({("a", None, "browser_processes_gone"): 1.0}, "processes of the browser died"),
         ({("b", None, "call_cpu_limited_s"): 0.5}, "limited by the processor"),
     ],
@@ -161,6 +162,24 @@ def test_how_far_trials_differ_is_asked_of_the_length_of_which_there_are_most(tm
     assert verdict.verdict == "holds"
     assert verdict.conditions == "trials of 60 s"
     assert {n.value for n in verdict.numbers} == {2.0 / 4.0, 2.0 / 4.0}
+
+
+def test_rates_of_the_link_are_compared_at_one_length(tmp_path: Path) -> None:
+    plan = plans(tmp_path)
+
+    def met(rate: str, length: str, video_mbps: float) -> list[Observed]:
+        labels = {"rate": rate, "length": length, "seed": "0"}
+        return [
+            trial(plan["x"], {**labels, "pair": "dash"}, (4.0,)),
+            trial(plan["y"], {**labels, "pair": "download"}, (8.0,)),
+            trial(plan["x+y"], {**labels, "pair": "dash+download"}, (video_mbps, 8 - video_mbps)),
+        ]
+
+    rates = ("8Mbit", "20Mbit", "30Mbit", "50Mbit")
+    runs = [run for rate in rates for run in met(rate, "60s", 2.0)] + met("8Mbit", "180s", 4.0)
+    assert {number.value for number in t20.judge(runs).numbers} == {0.5}
+    assert t20.judge(runs).conditions == "trials of 60 s"
+    assert t20.judge(met("8Mbit", "180s", 4.0)).verdict == "not measured"
 
 
 def test_what_is_not_of_the_ten_is_no_part_of_their_verdict(tmp_path: Path) -> None:

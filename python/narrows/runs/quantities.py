@@ -36,7 +36,7 @@ FIGURES = (
     # of trials of services
     "tap_dropped", "video_mean_rung_bps", "video_switches", "video_stalls", "video_stalled_ms",
     "video_start_ms", "video_frames", "video_frames_dropped", "video_top_rung_playable",
-    "browser_processes_gone",
+    "video_frozen_ms", "browser_processes_gone",
     "page_load_ms", "page_visual_ms", "page_first_paint_ms", "page_last_byte_ms", "call_height",
     "call_frame_rate", "call_freezes_per_min", "call_cpu_limited_s",
 )  # fmt: skip

@@ -20,6 +20,7 @@ from narrows.plan.model import AtTime, Plan, TrafficItem
 from narrows.runs.observed import Observed, is_background, is_probe
 from narrows.spec.axis import SEED
 from narrows.spec.pairs import AND, PAIR
+from narrows.tools.video.parse import MOST_FROZEN_MS
 
 LEFT_OUT = 0.2
 """Of the time that all services ran, at each end."""
@@ -144,7 +145,8 @@ def _hop(run: Observed) -> str:
 
 
 def faults(run: Observed) -> tuple[str, ...]:
-    """What makes a trial invalid: the player could not play, the processor was short, or a process died."""
+    """What makes a trial invalid: the player could not play or stood still, the processor was short, or a
+    process died."""
     found = []
     for item in foreground(run.plan):
 
@@ -154,6 +156,10 @@ def faults(run: Observed) -> tuple[str, ...]:
         frames, dropped = of("video_frames"), of("video_frames_dropped")
         if frames and dropped is not None and dropped > MOST_FRAMES_DROPPED * frames:
             found.append(f"{item.id}: {dropped:.0f} of {frames:.0f} frames were dropped")
+        if (frozen := of("video_frozen_ms") or 0.0) > MOST_FROZEN_MS:
+            found.append(
+                f"{item.id}: the picture stood still for {frozen / 1000:.0f} s with more in the buffer"
+            )
         if of("video_top_rung_playable") == 0:
             found.append(f"{item.id}: the browser does not believe that it can play the highest rung")
         if of("browser_processes_gone"):

@@ -16,7 +16,7 @@ from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_r
 from narrows.figures.style import canvas, styled
 from narrows.runs.observed import Observed
 from narrows.runs.pair_shares import Side, Summary
-from narrows.studies.prudentia.claims import t11, t13, t14, t16, t19, t22
+from narrows.studies.prudentia.claims import t11, t13, t14, t16, t19, t20, t22
 from narrows.studies.prudentia.claims.parts import (
     at_one_length,
     lengths,
@@ -25,7 +25,6 @@ from narrows.studies.prudentia.claims.parts import (
     most_tried,
     of_ten,
     pair,
-    pairs,
     readings,
     used,
 )
@@ -240,15 +239,17 @@ def pages(runs: Sequence[Observed]) -> Result:
 def bandwidths(runs: Sequence[Observed]) -> Result:
     """Share and rate of a video beside a download over the link's rate."""
     name, title = "fig4_7", "A video beside a BBR download from 8 to 100 Mbit/s (Figure 4.7)"
-    rest = [one for one in met(pairs(runs)) if set(one.pair) == {"dash", "download"}]
+    rest = t20.sweep(runs)
     sides = {
         float(dict(one.conditions)["rate"].removesuffix("Mbit")): pair([one], "dash", "download")
         for one in rest
     }
     known = {rate: both[0] for rate, both in sides.items() if both is not None}
-    if len(known) < 2:
+    if not known:
         return Missing(
-            name, title, "the video met the download at fewer than two rates: narrows run t20_bandwidth"
+            name,
+            title,
+            f"the video met the download at fewer than {t20.FEWEST} rates: narrows run t20_bandwidth",
         )
     figure, grid = canvas(1, 2)
     with styled():

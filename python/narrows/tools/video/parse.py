@@ -2,12 +2,14 @@
 stalls; and what says whether the trial is valid.
 
 Figures are of the whole time that it was watched, but where they say otherwise. A stall is what the element
-calls `waiting` after it has played once, until it plays again.
+calls `waiting` after it has played once, until it plays again. A picture that stands still although there is
+more to show is no stall of the network's: the browser hangs.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
@@ -21,6 +23,12 @@ SERIES = (
     ("played_s", "video_played", "s"),
     ("dropped", "video_frames_dropped", "frames"),
 )
+
+STILL = 0.1
+"""A picture stands still that shows less than this of the time that passes."""
+ENOUGH_S = 1.0
+MOST_FROZEN_MS = 2000.0
+"""States are a second apart, and a player may take one to go on after a stall."""
 
 
 def parse(told: Told, item: str, *, where: str = "video") -> Parsed:
@@ -56,6 +64,19 @@ def parse(told: Told, item: str, *, where: str = "video") -> Parsed:
     return parsed
 
 
+def frozen_ms(states: list[dict[str, Any]]) -> float:
+    """The longest time that the picture stood still, once it had moved, with `ENOUGH_S` or more buffered."""
+    longest = now = 0.0
+    for before, after in pairwise(states):
+        took_ms = after["at_ms"] - before["at_ms"]
+        moved_s = after["played_s"] - before["played_s"]
+        still = 1000 * moved_s < STILL * took_ms and before["played_s"] > 0
+        enough = min(before["buffer_s"] or 0.0, after["buffer_s"] or 0.0) >= ENOUGH_S
+        now = now + took_ms if still and enough else 0.0
+        longest = max(longest, now)
+    return longest
+
+
 def _validity(parsed: Parsed, told: Told, item: str) -> None:
     """What a trial must show to count; judged by who uses it, warned of here."""
     able = told.of("able")
@@ -65,6 +86,12 @@ def _validity(parsed: Parsed, told: Told, item: str) -> None:
         parsed.figure("video_viewport_height", able[0]["height"], "1")
         if not top:
             parsed.warnings.append(f"{item}: the browser does not believe that it can play the highest rung")
+    frozen = frozen_ms(told.of("state"))
+    parsed.figure("video_frozen_ms", frozen, "ms")
+    if frozen > MOST_FROZEN_MS:
+        parsed.warnings.append(
+            f"{item}: the picture stood still for {frozen / 1000:.0f} s with more in the buffer"
+        )
     gone = told.end["processes_gone"]
     parsed.figure("browser_processes_gone", len(gone), "processes")
     if gone:

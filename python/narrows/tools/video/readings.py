@@ -13,6 +13,7 @@ FIGURES: Figures = {
     "video_played_s": "how much was watched",
     "video_frames": "a count of frames",
     "video_frames_dropped": "a check of the trial",
+    "video_frozen_ms": "a check of the trial",
     "video_top_rung_playable": "a check of the trial",
     "video_viewport_height": "a check of the trial",
     "browser_processes_gone": "a check of the trial",

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from narrows.runs.observed import Observed
+from narrows.runs.pair_shares import Summary
 from narrows.studies.prudentia.claims.parts import FAIR, lengths, met, number, numbers, pair, pairs, used
+from narrows.studies.prudentia.testbed import LENGTHS
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 
 FEWEST = 4
@@ -21,11 +23,21 @@ CLAIM = Claim(
 )
 
 
+def sweep(runs: Iterable[Observed]) -> list[Summary]:
+    """The two at each rate, of trials of the greatest length at which they met at enough rates: trials of
+    other lengths are other trials. Nothing where there is no such length."""
+    every = list(runs)
+    for length in sorted(LENGTHS, key=lambda label: -float(label.removesuffix("s"))):
+        found = [one for one in met(pairs(every, length=length)) if set(one.pair) == {"dash", "download"}]
+        if len({dict(one.conditions)["rate"] for one in found}) >= FEWEST:
+            return found
+    return []
+
+
 def judge(runs: Iterable[Observed]) -> Verdict:
     """The video's share and rate at each bandwidth."""
-    here = pairs(runs)
     shares, rates = {}, {}
-    rest = [one for one in met(here) if set(one.pair) == {"dash", "download"}]
+    rest = sweep(runs)
     for one in rest:
         rate = float(dict(one.conditions)["rate"].removesuffix("Mbit"))
         found = pair([one], "dash", "download")
