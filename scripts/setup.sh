@@ -99,7 +99,7 @@ if [ "$(cat "$stamp" 2>/dev/null || true)" != "$wanted" ]; then
     if ! { [ -f "$stamp" ] && .venv/bin/python -c ''; } 2>/dev/null; then
         "$python" -m venv --clear .venv
     fi
-    .venv/bin/pip install -q --no-compile --require-hashes -r requirements.txt -r requirements-dev.txt
+    .venv/bin/pip install -q --require-hashes -r requirements.txt -r requirements-dev.txt
     .venv/bin/pip install -q --no-deps --no-build-isolation -e .
     printf '%s' "$wanted" >"$stamp"
 fi

@@ -35,9 +35,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     both = sorted((CHECKOUT / "dist").glob("*.whl"))
     assert [wheel.name.split("-")[0] for wheel in both] == ["narrows", "narrows_kernel"]
     pip = place / "venv/bin/pip"
-    quick = ("install", "-q", "--no-compile")
-    do(pip, *quick, "--require-hashes", "-r", CHECKOUT / "requirements.txt", cwd=place)
-    do(pip, *quick, "--no-deps", *both, cwd=place)
+    do(pip, "install", "-q", "--require-hashes", "-r", CHECKOUT / "requirements.txt", cwd=place)
+    do(pip, "install", "-q", "--no-deps", *both, cwd=place)
     return place / "venv/bin/narrows"
 
 
