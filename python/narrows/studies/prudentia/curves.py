@@ -34,6 +34,7 @@ from narrows.studies.prudentia.testbed import CALLS, FLOWS, PAGES, RIVALS
 SECTION = "What the thesis shows of single mechanisms (Figures 4.3 to 4.10, Table 4.3)"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
 MARKERS = "osD^vPX"
+Bars = Mapping[str, Mapping[str, Sequence[float]]]
 OTHER_BBR = "the kernel under test has its own BBR; no other was built for it"
 MOST_PAIRS, FEWEST_TRIALS = 12, 3
 MOST_TRIPLES = 12
@@ -122,7 +123,7 @@ def _lines(axes: Axes, lines: Mapping[str, Mapping[int, Sequence[float]]]) -> No
         axes.plot(at, [np.median(points[x]) for x in at], color=COLOURS[number], label=label)
 
 
-def _bars(axes: Axes, groups: Sequence[str], bars: Mapping[str, Mapping[str, Sequence[float]]]) -> None:
+def _bars(axes: Axes, groups: Sequence[str], bars: Bars) -> None:
     """`bars`: label → group → values of trials; a group without values stays empty."""
     width = 0.8 / max(len(bars), 1)
     for number, (label, values) in enumerate(bars.items()):
@@ -133,6 +134,12 @@ def _bars(axes: Axes, groups: Sequence[str], bars: Mapping[str, Mapping[str, Seq
             some = values.get(group) or ()
             axes.plot([x] * len(some), list(some), ".", color="black", markersize=2.5, zorder=3)
     axes.set_xticks(range(len(groups)), list(groups))
+
+
+def with_all_labels(panels: Mapping[str, Bars], order: Sequence[str]) -> dict[str, Bars]:
+    """Every panel with the labels of all, in one order: a label has one colour in a figure."""
+    labels = [label for label in order if any(label in bars for bars in panels.values())]
+    return {name: {label: bars.get(label, {}) for label in labels} for name, bars in panels.items()}
 
 
 def batches(runs: Sequence[Observed]) -> Result:
@@ -158,7 +165,8 @@ def batches(runs: Sequence[Observed]) -> Result:
         )
     figure, grid = canvas(1, len(panels), sharey=True)
     with styled():
-        for axes, (rate, bars) in zip(grid[0], panels.items(), strict=True):
+        same = with_all_labels(panels, ("five flows", "five in batches"))
+        for axes, (rate, bars) in zip(grid[0], same.items(), strict=True):
             _bars(axes, [s for s in services if any(s in of for of in bars.values())], bars)
             _fair(axes)
             axes.set_title(f"{rate.removesuffix('Mbit')} Mbit/s")
@@ -192,7 +200,8 @@ def calls(runs: Sequence[Observed]) -> Result:
     figure, grid = canvas(2, 2, row_in=1.5)
     cells = [axes for row in grid for axes in row]
     with styled():
-        for axes, (what, bars) in zip(cells, found.items(), strict=True):
+        labels = dict.fromkeys(label for bars in found.values() for label in bars)
+        for axes, (what, bars) in zip(cells, with_all_labels(found, list(labels)).items(), strict=True):
             _bars(axes, rivals, bars)
             axes.set_ylabel(what)
         _legend(figure, cells[0], "call")
@@ -223,7 +232,9 @@ def pages(runs: Sequence[Observed]) -> Result:
         return Missing(name, title, "no page was loaded alone and beside a rival: narrows run t16_pages")
     figure, grid = canvas(1, len(panels))
     with styled():
-        for axes, (rate, bars) in zip(grid[0], panels.items(), strict=True):
+        for axes, (rate, bars) in zip(
+            grid[0], with_all_labels(panels, ("alone", *RIVALS)).items(), strict=True
+        ):
             _bars(axes, [page for page in PAGES if any(page in of for of in bars.values())], bars)
             axes.set_title(f"{rate.removesuffix('Mbit')} Mbit/s")
         _legend(figure, grid[0][0], "beside")
