@@ -19,7 +19,7 @@ from study import one
 
 from narrows.plan.build import plan_file
 
-SHORT_S, LONG_S = 6, 18
+SHORT_S, LONG_S = 15, 45
 TRIAL_S, TRIALS, TESTBED_DAYS = 600, 10, 13
 SERVICES = {"flow": 3, "download": 2, "batches": 2, "video": 3}
 """How many of the ten services cost as each kind does."""
