@@ -233,6 +233,7 @@ def test_a_picture_that_stands_still_with_more_in_the_buffer_is_a_browser_that_h
         return figures(video.parse(said(*states(*told), end), "v"))["video_frozen_ms"]
 
     assert frozen_ms((0, 8), (0, 8), (1, 8), (2, 8)) == 0  # it had not begun
+    assert video.frozen_ms(states((1, 8))) is None
     assert frozen_ms((1, 2), (2, 1), (2.5, 0.2), (2.5, 0.1), (2.5, 0.4), (3.5, 4)) == 0  # nothing to show
     assert frozen_ms((1, 8), (2, 8), (2, 8), (2, 8), (3, 8), (3, 8)) == 2000
     end = {"kind": "end", "state": STATE, "browser": "Chrome/1", "processes_gone": []}

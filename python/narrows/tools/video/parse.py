@@ -64,8 +64,11 @@ def parse(told: Told, item: str, *, where: str = "video") -> Parsed:
     return parsed
 
 
-def frozen_ms(states: list[dict[str, Any]]) -> float:
-    """The longest time that the picture stood still, once it had moved, with `ENOUGH_S` or more buffered."""
+def frozen_ms(states: list[dict[str, Any]]) -> float | None:
+    """The longest time that the picture stood still, once it had moved, with `ENOUGH_S` or more buffered.
+    None of fewer than two states."""
+    if len(states) < 2:
+        return None
     longest = now = 0.0
     for before, after in pairwise(states):
         took_ms = after["at_ms"] - before["at_ms"]
@@ -88,7 +91,7 @@ def _validity(parsed: Parsed, told: Told, item: str) -> None:
             parsed.warnings.append(f"{item}: the browser does not believe that it can play the highest rung")
     frozen = frozen_ms(told.of("state"))
     parsed.figure("video_frozen_ms", frozen, "ms")
-    if frozen > MOST_FROZEN_MS:
+    if frozen is not None and frozen > MOST_FROZEN_MS:
         parsed.warnings.append(
             f"{item}: the picture stood still for {frozen / 1000:.0f} s with more in the buffer"
         )
