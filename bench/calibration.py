@@ -26,10 +26,10 @@ from study import one
 from narrows.calibrate.scenario import BUILT_IN, plan_scenario, written
 from narrows.engine import host
 from narrows.plan.model import Plan
-from narrows.runs.any_latency import Delays, latency_values
-from narrows.runs.any_throughput import throughput_values
-from narrows.runs.score import score
-from narrows.runs.scores import SERIES
+from narrows.scoring.any_latency import Delays, latency_values
+from narrows.scoring.any_throughput import throughput_values
+from narrows.scoring.score import score
+from narrows.scoring.scores import SERIES
 
 SAMPLES = 10_000_000
 METRICS_S = 5.0

@@ -12,7 +12,7 @@ import lab
 from narrows.plan.model import Plan
 from narrows.runs.observed import EMPTY, Observed, QueueTruth, Series
 from narrows.runs.quantities import Measured
-from narrows.runs.trial import foreground
+from narrows.runs.settled import foreground
 
 S = 1_000_000_000
 BIN = 10_000_000

@@ -21,7 +21,7 @@ from narrows.runs.capacity import (
     rate_steps,
     slower_hop,
 )
-from narrows.runs.scored_run import load_spans
+from narrows.scoring.scored_run import load_spans
 
 S = 10**9
 NONE = np.zeros(0)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import made_up_runs
 
+from narrows.comparing.repetitions import independent
 from narrows.report.table import summary
-from narrows.runs.repetitions import independent
 
 
 def test_an_interval_is_made_of_runs_that_differ() -> None:

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from narrows.cli.expect_view import markdown
+from narrows.comparing import expectations, named_figure
+from narrows.comparing.expectations import judge
 from narrows.errors import NarrowsError, SpecError
-from narrows.runs import expectations, named_figure
-from narrows.runs.expectations import judge
 from narrows.spec.expect import expect
 from narrows.spec.load import load
 

@@ -14,7 +14,7 @@ from narrows.metrics.rate.capacity import mean_capacity_bps
 from narrows.plan.model import Plan, run_id
 from narrows.plan.moving import followed
 from narrows.runs.capacity import capacity_bps
-from narrows.runs.scored_run import meant
+from narrows.scoring.scored_run import meant
 from narrows.spec.moving_rate import MovingRate, leo, lte_drive, outage, sine, square
 
 MS = 1_000_000

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from made_up_plans import whole
-from narrows.runs.score import score
-from narrows.runs.scored_run import Load, load_spans, own_items, packets
+from narrows.scoring.score import score
+from narrows.scoring.scored_run import Load, load_spans, own_items, packets
 
 LINK_FIELDS = {"rate_down_bps": 10_000_000, "rate_up_bps": 10_000_000, "mtu_bytes": 1500}
 RATES = dict.fromkeys(("down", "up"), ((0, 10000000),))

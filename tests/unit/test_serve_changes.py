@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from narrows.runs.pair_shares import Side, Summary
+from narrows.comparing.pair_shares import Side, Summary
 from narrows.serve import changes
 from narrows.serve.catalog import Entry
 

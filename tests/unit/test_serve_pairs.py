@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from narrows.runs.pair_shares import Side, Summary
+from narrows.comparing.pair_shares import Side, Summary
 from narrows.serve import pairs as maps
 
 

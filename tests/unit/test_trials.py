@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from made_up_trials import plans, trial
 
+from narrows.comparing.pair_shares import summaries
+from narrows.comparing.trials import trials
 from narrows.runs.observed import Observed
-from narrows.runs.pair_shares import summaries
-from narrows.runs.trial import LATE, faults, settled_window, trials
+from narrows.runs.settled import LATE, faults, settled_window
 from narrows.studies.find import claims
 from narrows.studies.prudentia.claims import t09, t11, t14, t20, t22, t23
 from narrows.studies.prudentia.claims.parts import at_one_length, share

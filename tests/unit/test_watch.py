@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import lab
+from narrows.comparing.pair_shares import Side, Summary
 from narrows.errors import StoreError
 from narrows.plan.model import Plan
-from narrows.runs.pair_shares import Side, Summary
 from narrows.watch import iterations
 from narrows.watch.compare import differences
 from narrows.watch.queue import Rule, State, next_set, pair_of, states

@@ -26,12 +26,12 @@ from narrows.calibrate.readings import (
 )
 from narrows.calibrate.readings import TOOL as ANSWER
 from narrows.calibrate.rounds import test_of
+from narrows.comparing.repetitions import equal_runs, warning
 from narrows.errors import StoreError
 from narrows.plan.model import OwnTool
 from narrows.runs.plans import read_plan
-from narrows.runs.repetitions import equal_runs, warning
-from narrows.runs.scored_run import own_items
-from narrows.runs.scores import scores
+from narrows.scoring.scored_run import own_items
+from narrows.scoring.scores import scores
 from narrows.spec.axis import SEED
 from narrows.spec.under_test import TOOL
 from narrows.store.results import Results

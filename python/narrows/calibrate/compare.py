@@ -26,7 +26,7 @@ import polars as pl
 
 from narrows.metrics.statistics.bias import Bias, bias
 from narrows.metrics.statistics.rank_inversions import Inversions, rank_inversions
-from narrows.runs.score import TRUTH
+from narrows.scoring.score import TRUTH
 from narrows.spec.under_test import VARIED
 from narrows.tools.reading import ADDED, CROSS, LATENCY, OWN, RPM, THIRD, THROUGHPUT
 

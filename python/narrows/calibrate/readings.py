@@ -1,7 +1,7 @@
 """What each figure is a reading of: of capacity, of latency under load, or of responsiveness; and for whom.
 
 A reading is a figure of the tool itself (its own output, under its own definition), or a metric of
-`narrows.runs.score` on what was recorded while the tool loaded the link: its own packets at the
+`narrows.scoring.score` on what was recorded while the tool loaded the link: its own packets at the
 bottleneck, the smoothed RTT of its own connections, or a third party's probe. Each is held against a truth of
 the same statistic (a p95 against the p95 of what the queue did). What a figure of a tool reads is declared in
 the tool's `readings.py`. One that nothing declares is no reading, and is named (`undeclared`).

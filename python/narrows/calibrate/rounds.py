@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from narrows.comparing import named_figure
+from narrows.comparing.repetitions import REMEDY, equal_runs
 from narrows.errors import StoreError
 from narrows.metrics.statistics.sequential import Decision, Rule, State, decide
 from narrows.plan.expand import seed_of
 from narrows.plan.model import Plan
-from narrows.runs import named_figure
-from narrows.runs.repetitions import REMEDY, equal_runs
 from narrows.spec.axis import SEED
 from narrows.spec.observe import ci, repeat
 from narrows.store.results import Results

@@ -11,14 +11,14 @@ from narrows.cli.format import counted, key, table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from narrows.runs.expectations import Verdict
+    from narrows.comparing.expectations import Verdict
 
 HEAD = ("", "condition", "mark", "found", "n")
 
 
 def rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
     """A row of words for each verdict."""
-    from narrows.runs.expectations import shown
+    from narrows.comparing.expectations import shown
 
     return [
         [

@@ -206,8 +206,8 @@ def judge(
             raise UsageError("--summary: the experiment expects nothing", remedy='expect("…", below="20 ms")')
         return
     from narrows.cli import expect_view
+    from narrows.comparing.expectations import judge as hold
     from narrows.plan.model import run_id
-    from narrows.runs.expectations import judge as hold
     from narrows.store.results import Results
 
     info, results = engine.info, Results(directory)
@@ -223,7 +223,7 @@ def judge(
 
 def _warn_of_equal(console: Console, directory: Path, run_ids: Sequence[str]) -> None:
     """Say which repetitions are none."""
-    from narrows.runs.repetitions import SEED, equal_runs, warning
+    from narrows.comparing.repetitions import SEED, equal_runs, warning
     from narrows.store.results import Results
 
     results = Results(directory)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from narrows.runs.trial import Trial
+    from narrows.comparing.trials import Trial
 
 HELP = """Services that share a link: list them, check one of your own, see who got what.
 
@@ -83,9 +83,9 @@ def register(app: typer.Typer) -> None:
           narrows run own_service
           narrows service shares results/own_service
         """
+        from narrows.comparing.trials import trials
         from narrows.errors import UsageError
         from narrows.runs.load import load
-        from narrows.runs.trial import trials
 
         every = trials(load(directory))
         if not every:
@@ -98,7 +98,7 @@ def register(app: typer.Typer) -> None:
 
 def show_shares(console: Console, every: Sequence[Trial]) -> None:
     """A table of all pairs, and the trials that do not count."""
-    from narrows.runs.pair_shares import summaries
+    from narrows.comparing.pair_shares import summaries
 
     rows = []
     for one in summaries(every):

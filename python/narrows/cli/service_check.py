@@ -68,7 +68,7 @@ def _plan(folder: Path, seconds: int) -> Plan:
 def _say(console: Console, plan: Plan, run: Path) -> None:
     """Its figures, connections, congestion controls, and warnings."""
     from narrows.engine.layout import read_manifest
-    from narrows.runs.trial import foreground
+    from narrows.runs.settled import foreground
     from narrows.store import parquet
 
     item = foreground(plan)[0].id

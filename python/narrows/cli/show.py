@@ -36,8 +36,8 @@ def register(app: typer.Typer) -> None:
           narrows show 3fa1 --tc                  # also the commands of its set-up
           narrows show 3fa1 --json                # the whole manifest
         """
-        from narrows.runs import repetitions
-        from narrows.runs.repetitions import equal_to
+        from narrows.comparing import repetitions
+        from narrows.comparing.repetitions import equal_to
 
         console = make_console()
         results, run_id = find_run(run, directory)

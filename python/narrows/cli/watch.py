@@ -21,9 +21,9 @@ from narrows.errors import SpecError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from narrows.comparing.pair_shares import Summary
     from narrows.engine.types import Engine
     from narrows.plan.model import Plan
-    from narrows.runs.pair_shares import Summary
     from narrows.watch.iterations import Iteration
     from narrows.watch.queue import Pair, Rule, State
 
@@ -185,10 +185,10 @@ def _states(plans: Sequence[Plan], engine: Engine, iteration: Iteration, rule: R
 
 
 def _found(iteration: Iteration) -> list[Summary]:
+    from narrows.comparing.pair_shares import summaries
+    from narrows.comparing.trials import trials
     from narrows.runs.find import holds_runs
     from narrows.runs.load import load
-    from narrows.runs.pair_shares import summaries
-    from narrows.runs.trial import trials
 
     return summaries(trials(load(iteration.runs))) if holds_runs(iteration.runs) else []
 
@@ -213,7 +213,7 @@ def _compare(console: Console, known: Sequence[Iteration]) -> None:
 
 
 def _interval(side: object) -> str:
-    from narrows.runs.pair_shares import Side
+    from narrows.comparing.pair_shares import Side
 
     assert isinstance(side, Side)
     if side.rate_mbps is None:

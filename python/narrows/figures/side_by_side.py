@@ -14,11 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from narrows.comparing.headline import WHOLE, Quantity, quantities
 from narrows.figures.conditions import facet_title, group, varying
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import PAGE_IN, canvas, styled
 from narrows.metrics.statistics.distribution import Distribution, distribution
-from narrows.runs.headline import WHOLE, Quantity, quantities
 from narrows.runs.observed import DIRECTIONS, Observed
 
 Key = tuple[str, ...]

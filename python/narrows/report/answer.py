@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from narrows.comparing.headline import FAIRNESS, UTILISATION, WHOLE, Quantity
 from narrows.figures.side_by_side import (
     Column,
     Key,
@@ -21,7 +22,6 @@ from narrows.figures.side_by_side import (
     side_by_side,
     with_interval,
 )
-from narrows.runs.headline import FAIRNESS, UTILISATION, WHOLE, Quantity
 from narrows.runs.observed import Observed, label
 
 MOST_NAMED = 3

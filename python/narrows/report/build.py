@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from narrows.comparing.repetitions import independent
 from narrows.figures.conditions import REPETITION, axes, facet_title, given, labels, rank, rate_text
 from narrows.figures.drawing import Drawing, Missing, Result
 from narrows.figures.glitch_figure import glitches_by_rate
@@ -29,7 +30,6 @@ from narrows.report.deviations import deviations
 from narrows.report.page import ANSWER, PageFigure, page
 from narrows.report.table import summary, to_csv
 from narrows.runs.observed import NO_LABEL, Observed, label
-from narrows.runs.repetitions import independent
 
 MOST_LABELS = 4
 """Of one axis that are named above a set of `tc` lines."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from narrows.comparing.repetitions import SEED, independent, warning
 from narrows.figures.conditions import rate_text
 from narrows.figures.topology import time_text
 from narrows.runs.observed import Observed
-from narrows.runs.repetitions import SEED, independent, warning
 from narrows.store.manifest import stamp
 
 MOST_NAMED = 4

@@ -1,2 +1,4 @@
-"""Runs: finding stored runs, loading their tables, and giving them types. Figures, studies and the calibrator
-ask here; metrics never do."""
+"""Runs: finding stored runs, loading their tables, and giving them types.
+
+`scoring`, `comparing`, figures, studies and the calibrator ask here; metrics never do.
+"""

@@ -18,7 +18,7 @@ from narrows.metrics.latency.glitches import Glitches, glitches
 from narrows.metrics.latency.working_latency import working_latency
 from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.metrics.statistics.tail import Tail, upper_tail
-from narrows.runs import queue_numbers, trial
+from narrows.runs import queue_numbers, settled
 from narrows.runs.observed import DIRECTIONS, NS_PER_S, Observed, is_background, is_probe
 from narrows.spec.pairs import PAIR
 
@@ -75,9 +75,9 @@ def _phases(run: Observed) -> Iterable[str]:
 
 
 def _met(run: Observed) -> Iterator[str]:
-    """The services of a trial."""
+    """The services of a settled."""
     if PAIR in run.key:
-        yield from (item.id for item in trial.foreground(run.plan))
+        yield from (item.id for item in settled.foreground(run.plan))
 
 
 def _loads(run: Observed) -> Iterator[str]:
@@ -188,8 +188,8 @@ NUMBERS: dict[str, Number] = {
     "dropped_near_peak_share": Number("1", queue_numbers.places, queue_numbers.dropped_near_peak),
     "largest_10ms_bps": Number("bit/s", queue_numbers.places, queue_numbers.largest_10ms),
     "dropped_at_changes": Number("packets", queue_numbers.places, queue_numbers.dropped_at_changes),
-    trial.RATE: Number("bit/s", _met, trial.settled_rate),
-    trial.LATE: Number("1", _met, trial.late_share),
+    settled.RATE: Number("bit/s", _met, settled.settled_rate),
+    settled.LATE: Number("1", _met, settled.late_share),
 }
 """docs/data.md says in words what each is. Spikes are the glitches that are no lost probe; `test_variation`
 is the coefficient of variation of the test's own 10 ms bins at the bottleneck."""

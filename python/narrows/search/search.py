@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from narrows.comparing import named_figure
 from narrows.errors import UsageError
 from narrows.plan.build import plan_experiment
 from narrows.plan.model import Plan
 from narrows.plan.select import select
-from narrows.runs import named_figure
 from narrows.search.chooser import Chooser, Surface
 from narrows.search.space import Dimension, Place, dimensions
 from narrows.spec.axis import SEED

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from narrows.comparing.pair_shares import summaries
+from narrows.comparing.trials import trials
 from narrows.runs.observed import Observed
-from narrows.runs.pair_shares import summaries
-from narrows.runs.trial import trials
 from narrows.serve.catalog import Entry
 from narrows.watch.compare import Difference, differences
 from narrows.watch.iterations import RUNS, Iteration, changed, there

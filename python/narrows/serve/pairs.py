@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from narrows.comparing.pair_shares import Side, Summary, summaries
+from narrows.comparing.trials import Conditions, trials
 from narrows.runs.observed import Observed
-from narrows.runs.pair_shares import Side, Summary, summaries
-from narrows.runs.trial import Conditions, trials
 from narrows.serve.heat import Cell, Heat, shade
 from narrows.spec.pairs import AND, PAIR
 

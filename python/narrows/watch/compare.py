@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from narrows.runs.pair_shares import Side, Summary
+from narrows.comparing.pair_shares import Side, Summary
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from narrows.comparing.pair_shares import Summary
 from narrows.plan.model import Plan
-from narrows.runs.pair_shares import Summary
 from narrows.spec.axis import SEED
 
 Pair = tuple[tuple[str, str], ...]

@@ -11,8 +11,8 @@ from scipy.ndimage import median_filter
 from narrows.metrics.latency.glitches import glitches
 from narrows.metrics.statistics.arrays import Floats, quantiles
 from narrows.metrics.statistics.columns import first_of_each
-from narrows.runs.any_latency import Delays, latency_values, rpm_values
-from narrows.runs.any_throughput import throughput_values
+from narrows.scoring.any_latency import Delays, latency_values, rpm_values
+from narrows.scoring.any_throughput import throughput_values
 
 MS = 1e6
 

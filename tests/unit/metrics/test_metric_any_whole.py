@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from narrows.metrics.latency.responsiveness import DRAFT_08, DRAFT_09
-from narrows.runs.any_latency import Delays, Value
-from narrows.runs.any_whole import aim_values, rrul_values, stability_values
+from narrows.scoring.any_latency import Delays, Value
+from narrows.scoring.any_whole import aim_values, rrul_values, stability_values
 
 MS, S = 1e6, 1e9
 

@@ -61,9 +61,9 @@ from narrows.metrics.statistics.rank_inversions import rank_inversions
 from narrows.metrics.statistics.sequential import Rule, decide
 from narrows.metrics.statistics.settled import settled_at
 from narrows.metrics.statistics.stability import coefficient_of_variation
-from narrows.runs.any_latency import Delays, latency_values, rpm_values
-from narrows.runs.any_throughput import throughput_values
-from narrows.runs.any_whole import aim_values, rrul_values, stability_values
+from narrows.scoring.any_latency import Delays, latency_values, rpm_values
+from narrows.scoring.any_throughput import throughput_values
+from narrows.scoring.any_whole import aim_values, rrul_values, stability_values
 
 S = 1_000_000_000
 

@@ -12,10 +12,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from narrows.comparing.pair_shares import Side, Summary
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import canvas, styled
 from narrows.runs.observed import Observed
-from narrows.runs.pair_shares import Side, Summary
 from narrows.studies.prudentia.claims import t11, t13, t14, t16, t19, t20, t22
 from narrows.studies.prudentia.claims.parts import (
     at_one_length,

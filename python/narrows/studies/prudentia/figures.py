@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from narrows.comparing.pair_shares import Side, Summary
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs
 from narrows.figures.style import canvas, styled
 from narrows.metrics.statistics.arrays import Floats
 from narrows.runs.observed import Observed
-from narrows.runs.pair_shares import Side, Summary
 from narrows.studies.prudentia import curves
 from narrows.studies.prudentia.claims.parts import lengths, pairs, used
 from narrows.studies.prudentia.testbed import TEN

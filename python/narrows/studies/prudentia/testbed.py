@@ -2,7 +2,7 @@
 
 Every trial is one run: two services, each with a client and a server of its own, 50 ms apart, behind one
 drop-tail queue in packets. The axis `length` is how long they run; rates are of its middle three fifths
-(`narrows.runs.trial`), as the thesis drops the first and the last two of ten minutes.
+(`narrows.runs.settled`), as the thesis drops the first and the last two of ten minutes.
 """
 
 from __future__ import annotations

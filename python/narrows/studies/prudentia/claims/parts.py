@@ -10,9 +10,9 @@ from itertools import groupby
 
 import numpy as np
 
+from narrows.comparing.pair_shares import Side, Summary, summaries
+from narrows.comparing.trials import Trial, trials
 from narrows.runs.observed import Observed
-from narrows.runs.pair_shares import Side, Summary, summaries
-from narrows.runs.trial import Trial, trials
 from narrows.studies.prudentia.testbed import LENGTHS, TEN
 from narrows.studies.verdict import Number, median_of
 

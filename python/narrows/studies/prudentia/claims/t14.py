@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from narrows.comparing.trials import Trial
 from narrows.runs.observed import Observed
-from narrows.runs.trial import LATE, Trial
+from narrows.runs.settled import LATE
 from narrows.studies.prudentia.claims.parts import made_here, number, numbers, readings
 from narrows.studies.prudentia.testbed import CALLS
 from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from narrows.comparing.pair_shares import Summary
 from narrows.runs.observed import Observed
-from narrows.runs.pair_shares import Summary
 from narrows.studies.prudentia.claims.parts import at_one_length, lengths, number, numbers, share, used
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 

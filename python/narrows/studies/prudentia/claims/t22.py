@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import permutations
 
+from narrows.comparing.pair_shares import Summary
 from narrows.runs.observed import Observed
-from narrows.runs.pair_shares import Summary
 from narrows.studies.prudentia.claims.parts import FAIR, lengths, met, number, numbers, of_ten, share, used
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 

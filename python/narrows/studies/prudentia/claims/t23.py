@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from narrows.comparing.pair_shares import Summary
 from narrows.runs.observed import Observed
-from narrows.runs.pair_shares import Summary
 from narrows.studies.prudentia.claims.parts import lengths, most_tried, number, numbers, used
 from narrows.studies.verdict import Claim, Verdict, graded, not_measured
 

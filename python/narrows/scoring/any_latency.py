@@ -6,8 +6,8 @@ definition asks for a sampling law (Cloudflare: a ping every 400 ms; freezes: a 
 is thinned to it, and a series that is sparser is taken as it is; the version says so. A metric that a series
 cannot give has no row. Versions name the source whose formula it is.
 
-Not here: what needs two series at once (`narrows.runs.score` pairs foreign and self for RPM), and
-throughput (`narrows.runs.any_throughput`).
+Not here: what needs two series at once (`narrows.scoring.score` pairs foreign and self for RPM), and
+throughput (`narrows.scoring.any_throughput`).
 
 Unit: delays come in ns and are given in ms; a lost probe is NaN.
 """

@@ -1,6 +1,6 @@
 """Figures of a whole test that need more than one series: AIM scores, RRUL's summary, the draft's stability.
 
-As in `narrows.runs.any_latency` the definitions are kept and the samples are given, whichever tool loaded
+As in `narrows.scoring.any_latency` the definitions are kept and the samples are given, whichever tool loaded
 the link:
 
 - AIM (`narrows.metrics.latency.aim`) of a probe's round trips before the load and under both loads, and of
@@ -28,7 +28,7 @@ from narrows.metrics.latency.responsiveness_stability import Confidence, assess,
 from narrows.metrics.latency.rrul import NS_PER_S, PING, TCP_DOWN, TCP_UP, rrul
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.metrics.statistics.columns import aligned, ascending
-from narrows.runs.any_latency import NS_PER_MS, Delays, Value
+from narrows.scoring.any_latency import NS_PER_MS, Delays, Value
 
 CLOUDFLARE_PING_NS = 400_000_000
 STEP_NS = 200_000_000

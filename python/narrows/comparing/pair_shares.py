@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from narrows.comparing.trials import Conditions, Trial, Use, demands
 from narrows.metrics.fairness.max_min import max_min_rates
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.metrics.statistics.interval import quantile_interval
-from narrows.runs.trial import Conditions, Trial, Use, demands
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,12 @@ from narrows.metrics.rate.utilisation import (
 )
 from narrows.metrics.statistics.arrays import Floats, ascends
 from narrows.plan.model import Plan
-from narrows.runs.any_latency import Delays, Value, latency_values, rpm_values
-from narrows.runs.any_throughput import request_values, throughput_values
-from narrows.runs.any_whole import aim_values, rrul_values, stability_values
 from narrows.runs.capacity import base_delay_ns, could_carry, counted_bytes, goodput_of, rate_steps
 from narrows.runs.observed import DIRECTIONS, is_probe
-from narrows.runs.scored_run import (
+from narrows.scoring.any_latency import Delays, Value, latency_values, rpm_values
+from narrows.scoring.any_throughput import request_values, throughput_values
+from narrows.scoring.any_whole import aim_values, rrul_values, stability_values
+from narrows.scoring.scored_run import (
     DATA_BYTES,
     Integers,
     Load,

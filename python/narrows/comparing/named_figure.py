@@ -12,7 +12,7 @@ import polars as pl
 
 from narrows.errors import StoreError, did_you_mean
 from narrows.plan.model import Command, Plan, TcpBulk
-from narrows.runs.scores import scores
+from narrows.scoring.scores import scores
 from narrows.store.results import Results
 
 ALIASES = {"throughput": "throughput_mean", "latency": "latency_p50"}

@@ -22,7 +22,7 @@ from narrows.metrics.rate.request_percentile import request_percentile_bps
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.columns import aligned, ascending
 from narrows.metrics.statistics.stability import coefficient_of_variation
-from narrows.runs.any_latency import Value
+from narrows.scoring.any_latency import Value
 
 NS_PER_S = 1e9
 MANY = 1_000_000

@@ -17,10 +17,10 @@ from pathlib import Path
 import polars as pl
 
 import narrows.metrics
-import narrows.runs
+import narrows.scoring
 from narrows.plan.model import Plan
 from narrows.runs.plans import read_plan
-from narrows.runs.score import A_DELAY, SCORE, score
+from narrows.scoring.score import A_DELAY, SCORE, score
 from narrows.store import parquet
 from narrows.store.results import Results
 
@@ -123,4 +123,4 @@ def _sources() -> Iterable[Path]:
     """The metrics, and what puts them together."""
     yield from Path(narrows.metrics.__path__[0]).rglob("*.py")
     for part in SCORED_BY:
-        yield Path(narrows.runs.__path__[0]) / f"{part}.py"
+        yield Path(narrows.scoring.__path__[0]) / f"{part}.py"

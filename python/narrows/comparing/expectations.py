@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from narrows.comparing import named_figure
 from narrows.errors import StoreError
 from narrows.plan.model import Plan
 from narrows.plan.select import select_keys
-from narrows.runs import named_figure
 from narrows.spec.axis import SEED
 from narrows.spec.expect import Bound, expect
 from narrows.store.results import Results

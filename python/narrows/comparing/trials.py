@@ -1,0 +1,111 @@
+"""Trials: runs in which services met on one link, or one was alone, and what each of them got.
+
+The axis `pair` of a run says who met (`narrows.spec.pairs`). What each got of the link is a number of the run
+(`narrows.runs.settled`). Nothing is read from files here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from narrows.metrics.fairness.max_min import max_min_shares
+from narrows.runs.observed import Observed
+from narrows.runs.settled import RATE, faults, foreground
+from narrows.spec.axis import SEED
+from narrows.spec.pairs import AND, PAIR
+
+Conditions = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Use:
+    """One service in one trial."""
+
+    service: str
+    item: str
+    rate_bps: float | None
+    loss: float | None
+    """Its packets dropped at the bottleneck over those that arrived there, downstream."""
+    delay_ms: float | None
+    """Median time that its packets stood in the queue."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run, seen as a trial."""
+
+    run: Observed
+    uses: tuple[Use, ...]
+    utilisation: float | None
+
+    @property
+    def pair(self) -> tuple[str, ...]:
+        """Who met."""
+        return tuple(use.service for use in self.uses)
+
+    @property
+    def conditions(self) -> Conditions:
+        """The run's labels but for who met and the repetition."""
+        return tuple(sorted((k, v) for k, v in self.run.key.items() if k not in (PAIR, SEED)))
+
+    def faults(self) -> tuple[str, ...]:
+        """Why it does not count; nothing where it does."""
+        return faults(self.run)
+
+
+def trials(runs: Iterable[Observed]) -> list[Trial]:
+    """Every good run with an axis `pair`, in a steady order. One that several experiments share counts once
+    under each of the labels that they gave it: each may need it under its own conditions."""
+    found = {
+        (run.run_id, *sorted(run.key.items())): run
+        for run in runs
+        if run.ok and PAIR in run.key and not run.kernel_config
+    }
+    return [made for what in sorted(found) if (made := _trial(found[what])) is not None]
+
+
+def _trial(run: Observed) -> Trial | None:
+    names = run.key[PAIR].split(AND)
+    items = [item.id for item in foreground(run.plan)]
+    if len(items) != len(names):
+        return None
+    uses = tuple(_use(run, name, item) for name, item in zip(names, items, strict=True))
+    rates = [use.rate_bps for use in uses if use.rate_bps is not None]
+    rate = run.configured_bps("down")
+    whole = sum(rates) / rate if len(rates) == len(uses) and rate else None
+    return Trial(run, uses, whole)
+
+
+def _use(run: Observed, name: str, item: str) -> Use:
+    def of(figure: str) -> float | None:
+        return run.figure(f"{_hop(run)}/{item}", figure)
+
+    arrived, dropped = of("tap_arrived"), of("tap_dropped")
+    loss = dropped / arrived if arrived and dropped is not None else None
+    return Use(name, item, run.quantity(RATE, item), loss, of("sojourn_p50_ms"))
+
+
+def _hop(run: Observed) -> str:
+    return run.plan.hops[0].hop if run.plan.hops else ""
+
+
+def demands(every: Sequence[Trial]) -> dict[tuple[Conditions, str], float]:
+    """The most that each service takes alone: the median over its valid trials alone, in bit/s."""
+    rates = defaultdict(list)
+    for trial in every:
+        if len(trial.uses) == 1 and not trial.faults() and trial.uses[0].rate_bps is not None:
+            rates[trial.conditions, trial.uses[0].service].append(trial.uses[0].rate_bps)
+    return {what: float(np.median(known)) for what, known in rates.items()}
+
+
+def shares(trial: Trial, alone: Mapping[tuple[Conditions, str], float]) -> tuple[float | None, ...]:
+    """What share of its max-min fair rate each service got; None where one of them was never alone."""
+    rate = trial.run.configured_bps("down")
+    if not rate:
+        return (None,) * len(trial.uses)
+    wanted = [alone.get((trial.conditions, use.service)) for use in trial.uses]
+    return max_min_shares(rate, wanted, [use.rate_bps for use in trial.uses])
