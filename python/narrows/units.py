@@ -18,6 +18,12 @@ from narrows.errors import UnitError, nearest
 NS_PER_S = 1_000_000_000
 BITS_PER_BYTE = 8
 
+ENDINGS = {
+    "_bps": "bit/s", "_bytes": "bytes", "_ms": "ms", "_us": "us", "_ns": "ns", "_s": "s", "_min": "1/min",
+    "_per_minute": "1/min", "_ratio": "1", "_share": "1",
+}  # fmt: skip
+"""What the end of a figure's name says of its unit, in every column and file."""
+
 _TEXT = re.compile(
     r"\s*(?P<number>[+-]?(?:\d[\d.,_]*(?:e[+-]?\d+)?|\.\d+|nan|inf(?:inity)?))\s*(?P<unit>\S.*?)?\s*",
     re.IGNORECASE,
@@ -321,3 +327,8 @@ class Duration(Quantity):
 def bdp(rate: object, base_rtt: object) -> Size:
     """Bandwidth-delay product: rate × base RTT, in bytes."""
     return Rate.parse(rate) * Duration.parse(base_rtt)
+
+
+def unit_of_name(name: str) -> str:
+    """The unit of a figure by the end of its name (`ENDINGS`); empty: a count of something."""
+    return next((unit for end, unit in ENDINGS.items() if name.endswith(end)), "")

@@ -14,6 +14,7 @@ from narrows.comparing.expectations import judge
 from narrows.errors import NarrowsError, SpecError
 from narrows.spec.expect import expect
 from narrows.spec.load import load
+from narrows.store.results import Results
 
 FILE = '''"""Is it quick?"""
 from narrows.spec import Link, bulk, codel, expect
@@ -110,3 +111,22 @@ def test_the_summary_says_first_whether_all_hold(monkeypatch: pytest.MonkeyPatch
     text = markdown("quick", "Is it quick?", found)
     assert text.splitlines()[0] == "## quick: 1 pass mark fails"
     assert "| FAILS | queue=pfifo | x_ms below 20 ms, each run | 90 ms | 2/2 |" in text
+
+
+def test_a_share_is_asked_of_an_item_or_of_the_service_that_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rows = [
+        {"run_id": "r", "item": item, "called": called, "is_probe": called == "ping", "direction": "down",
+         "figure": "share", "value": value, "unit": "1"}
+        for item, called, value in (("first", "video", 0.4), ("second", "bbr", 1.6), ("p", "ping", 0.1))
+    ]  # fmt: skip
+    monkeypatch.setattr(named_figure, "load", lambda _: [])
+    monkeypatch.setattr(named_figure.items, "frame", lambda _: pl.DataFrame(rows))
+    (tmp_path / "results").mkdir()
+    results = Results(tmp_path / "results")
+    for source in ("first", "video"):
+        found = named_figure.rows(results, "share", source=source)
+        assert found["value"].to_list() == [0.4]
+    with pytest.raises(NarrowsError, match="share is not one figure per run: first down, second down"):
+        named_figure.rows(results, "share")

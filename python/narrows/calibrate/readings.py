@@ -21,7 +21,18 @@ from narrows.runs.capacity import payload_of_ip
 from narrows.store import own_tools
 from narrows.store.items import sending_direction
 from narrows.tools import registry
-from narrows.tools.reading import ADDED, IP, IP_OF_1250, LATENCY, PAYLOAD, RPM, THROUGHPUT, UNITS, Reading
+from narrows.tools.reading import (
+    ADDED,
+    IP,
+    IP_OF_1250,
+    LATENCY,
+    PAYLOAD,
+    RPM,
+    THROUGHPUT,
+    UNITS,
+    Figure,
+    Reading,
+)
 
 TOOL, OWN_PACKETS, OWN_RTT, PROBE = (
     "the tool's answer",
@@ -34,15 +45,15 @@ PACKET_BYTES = {IP: None, IP_OF_1250: 1250}
 ORIGINS = (TOOL, OWN_PACKETS, OWN_RTT, PROBE)
 
 
-def declared() -> dict[str, Reading | str]:
-    """Every figure of the tools that come with narrows: what it reads, or why it is no reading."""
-    found: dict[str, Reading | str] = {}
+def declared() -> dict[str, Reading | Figure]:
+    """What every figure of the tools that come with narrows means."""
+    found: dict[str, Reading | Figure] = {}
     for readings in registry.parts(registry.READINGS):
         found |= readings.FIGURES
     return found
 
 
-def declared_by(tool: OwnTool, directory: Path) -> dict[str, Reading | str]:
+def declared_by(tool: OwnTool, directory: Path) -> dict[str, Reading | Figure]:
     """Those of a person's own tool, as a run keeps it; none where its folder declares none."""
     own = own_tools.kept(tool, directory)
     module = own.part(registry.READINGS)
@@ -54,11 +65,11 @@ def declared_by(tool: OwnTool, directory: Path) -> dict[str, Reading | str]:
             registry.READINGS, "it has no FIGURES", 'FIGURES = {"my_rate_bps": Reading(THROUGHPUT)}'
         )
     for name, meaning in figures.items():
-        if not isinstance(name, str) or not isinstance(meaning, Reading | str):
+        if not isinstance(name, str) or not isinstance(meaning, Reading | Figure):
             raise own.fail(
                 registry.READINGS,
-                f"FIGURES[{name!r}] is {type(meaning).__name__}, neither a Reading nor words",
-                "Reading(THROUGHPUT), or a sentence that says why it is no reading",
+                f"FIGURES[{name!r}] is {type(meaning).__name__}, neither a Reading nor a Figure",
+                'Reading(THROUGHPUT), or Figure("jitter", LESS) of what is no reading',
             )
     return figures
 
@@ -84,7 +95,7 @@ _RATES = {
 
 
 def tool_readings(
-    metrics: pl.DataFrame, run: str, test: str, ways: list[str], figures: Mapping[str, Reading | str]
+    metrics: pl.DataFrame, run: str, test: str, ways: list[str], figures: Mapping[str, Reading | Figure]
 ) -> list[dict[str, Any]]:
     """Readings of one run's own figures; one without a direction is of all that the tool loaded."""
     rows = []
@@ -105,7 +116,7 @@ def tool_readings(
     return rows
 
 
-def undeclared(metrics: pl.DataFrame, test: str, figures: Mapping[str, Reading | str]) -> list[str]:
+def undeclared(metrics: pl.DataFrame, test: str, figures: Mapping[str, Reading | Figure]) -> list[str]:
     """The figures of one run's tool that nothing declares."""
     return [name for name in _own(metrics, test)["name"].unique().sort() if name not in figures]
 

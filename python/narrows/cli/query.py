@@ -5,14 +5,19 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from narrows.cli import format as formats
 from narrows.errors import UsageError
 
-TABLES = "runs, metrics, samples, queue, sojourn, flows, tcp_flows, tcp_events, tcp_samples"
+if TYPE_CHECKING:
+    import polars as pl
+
+    from narrows.store.results import Results
+
+TABLES = "runs, items, metrics, samples, queue, sojourn, flows, tcp_flows, tcp_events, tcp_samples"
 """All of them, written out: the table of their columns takes long to import."""
 
 
@@ -45,6 +50,7 @@ def register(app: typer.Typer) -> None:
           narrows query results/hello "select * from metrics"
           narrows query results/aqm_study "select queue, direction, median(value) from metrics
               join runs using (run_id) where name = 'ndt7_rtt_mean_ms' group by all"
+          narrows query DIR "select called, direction, value from items where figure = 'share'"
           narrows query DIR "select * from samples" --format csv > samples.csv
           narrows query DIR "select * from queue" --format parquet > queue.parquet
 
@@ -58,7 +64,7 @@ def register(app: typer.Typer) -> None:
 
         results = Results(directory).failed() if failed else Results(directory)
         formats.name_unreadable(results.unreadable)
-        with results.asked(sql) as answer:
+        with results.asked(sql, _items(results, sql)) as answer:
             if format is QueryFormat.table:
                 shown = next(answer.batches(ROWS_SHOWN + 1), [])
                 console = formats.console()
@@ -79,3 +85,13 @@ def register(app: typer.Typer) -> None:
                 for piece in pieces(answer.columns, answer.batches()):
                     sys.stdout.write(piece)
                 sys.stdout.flush()
+
+
+def _items(results: Results, sql: str) -> dict[str, pl.DataFrame]:
+    """The table `items`, which is worked out of the others; only of a query that names it."""
+    if "items" not in sql.lower():
+        return {}
+    from narrows.comparing.items import frame
+    from narrows.runs.load import load
+
+    return {"items": frame(load(results.directory))}

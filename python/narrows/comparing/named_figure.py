@@ -1,4 +1,5 @@
-"""Finds a figure of runs by its name: one that a tool or the queue reported, or one that scoring gives.
+"""Finds a figure of runs by its name: one that a tool or the queue reported, one that every item has
+(`narrows.comparing.items`), or one that scoring gives.
 
 Names may end in a direction (`ndt7_throughput_bps_down`), and `throughput` and `latency` are short for what
 scoring calls them. Which rows are meant is decided here, once, for stopping rules and for searches.
@@ -10,8 +11,11 @@ from collections.abc import Callable
 
 import polars as pl
 
+from narrows.comparing import items
+from narrows.comparing.items import WAY_FIGURES
 from narrows.errors import StoreError, did_you_mean
 from narrows.plan.model import Command, Plan, TcpBulk
+from narrows.runs.load import load
 from narrows.scoring.scores import scores
 from narrows.store.results import Results
 
@@ -39,6 +43,8 @@ def rows(
     text = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
     figures = results.metrics().with_columns(text).rename({"name": "figure"})
     known = set(figures["figure"].to_list())
+    if not named(name, known) and named(name, set(WAY_FIGURES)):
+        figures, known = _of_items(results, source), known | set(WAY_FIGURES)
     if not named(name, known):
         scored = scores(results, test or lone_test, workers=workers).rename({"metric": "figure"})
         columns = ["run_id", "source", "direction", "figure", "value", "unit"]
@@ -62,6 +68,18 @@ def rows(
     found = found.filter(~pl.col("run_id").is_in(sorted(results.superseded())))
     _check_one(found, name, where)
     return found
+
+
+def _of_items(results: Results, source: str | None) -> pl.DataFrame:
+    """What all items have. `source` may be an item or what people call it (a service of a pair); without it
+    probes are left out, which load nothing."""
+    table = items.frame([run for run in load(results.directory) if run.ok])
+    if source is None:
+        table = table.filter(~pl.col("is_probe"))
+    elif source not in set(table["item"]):
+        table = table.with_columns(item=pl.col("called"))
+    columns = ["run_id", "item", "direction", "figure", "value", "unit"]
+    return table.select(columns).rename({"item": "source"})
 
 
 def _check_one(found: pl.DataFrame, name: str, where: str | None) -> None:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from narrows.metrics.fairness.max_min import max_min_shares
+from narrows.runs.items import Item, Way, items
 from narrows.runs.observed import Observed
-from narrows.runs.settled import RATE, faults, foreground
+from narrows.runs.settled import faults
 from narrows.spec.axis import SEED
 from narrows.spec.pairs import AND, PAIR
 
@@ -50,7 +51,7 @@ class Trial:
     @property
     def conditions(self) -> Conditions:
         """The run's labels but for who met and the repetition."""
-        return tuple(sorted((k, v) for k, v in self.run.key.items() if k not in (PAIR, SEED)))
+        return conditions(self.run)
 
     def faults(self) -> tuple[str, ...]:
         """Why it does not count; nothing where it does."""
@@ -69,28 +70,25 @@ def trials(runs: Iterable[Observed]) -> list[Trial]:
 
 
 def _trial(run: Observed) -> Trial | None:
-    names = run.key[PAIR].split(AND)
-    items = [item.id for item in foreground(run.plan)]
-    if len(items) != len(names):
+    services = run.key[PAIR].split(AND)
+    met = [item for item in items(run) if not item.is_probe]
+    if len(met) != len(services):
         return None
-    uses = tuple(_use(run, name, item) for name, item in zip(names, items, strict=True))
+    uses = tuple(_use(name, item) for name, item in zip(services, met, strict=True))
     rates = [use.rate_bps for use in uses if use.rate_bps is not None]
     rate = run.configured_bps("down")
     whole = sum(rates) / rate if len(rates) == len(uses) and rate else None
     return Trial(run, uses, whole)
 
 
-def _use(run: Observed, name: str, item: str) -> Use:
-    def of(figure: str) -> float | None:
-        return run.figure(f"{_hop(run)}/{item}", figure)
-
-    arrived, dropped = of("tap_arrived"), of("tap_dropped")
-    loss = dropped / arrived if arrived and dropped is not None else None
-    return Use(name, item, run.quantity(RATE, item), loss, of("sojourn_p50_ms"))
+def _use(service: str, item: Item) -> Use:
+    way = item.ways.get("down", Way())
+    return Use(service, item.name, way.shared_bps, way.loss, way.queueing_p50_ms)
 
 
-def _hop(run: Observed) -> str:
-    return run.plan.hops[0].hop if run.plan.hops else ""
+def conditions(run: Observed) -> Conditions:
+    """The run's labels but for who met and the repetition."""
+    return tuple(sorted((k, v) for k, v in run.key.items() if k not in (PAIR, SEED)))
 
 
 def demands(every: Sequence[Trial]) -> dict[tuple[Conditions, str], float]:

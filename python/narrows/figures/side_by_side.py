@@ -22,6 +22,7 @@ from narrows.metrics.statistics.distribution import Distribution, distribution
 from narrows.runs.observed import DIRECTIONS, Observed
 
 Key = tuple[str, ...]
+MOST_PANELS = 6
 MOST_ROWS = 36
 """Conditions on one sheet; with more, runs that differ in the axes that separate least are one row."""
 MOST_WRITTEN = 16
@@ -121,7 +122,9 @@ def draw(runs: Sequence[Observed], name: str, title: str) -> Result:
     if every is None:
         return Missing(name, title, "no run here has a speed test or a load whose rate is known")
     shown = _fewer(every)
-    panels = list(dict.fromkeys(column.quantity.name for column in shown.columns))
+    panels = list(dict.fromkeys(column.quantity.name for column in shown.columns if column.quantity.drawn))[
+        :MOST_PANELS
+    ]
     rows = len(shown.keys)
     inches = INCHES_A_ROW if rows <= MOST_WRITTEN else INCHES_A_BARE_ROW
     figure, grid = canvas(1, len(panels), PAGE_IN, inches * rows + 0.7, sharey=True)

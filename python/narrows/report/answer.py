@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from narrows.comparing.headline import FAIRNESS, UTILISATION, WHOLE, Quantity
+from narrows.comparing.headline import FAIRNESS, RATE, SHARE, UTILISATION, WHOLE, Quantity
 from narrows.figures.side_by_side import (
     Column,
     Key,
@@ -22,7 +22,9 @@ from narrows.figures.side_by_side import (
     side_by_side,
     with_interval,
 )
+from narrows.report import pairs
 from narrows.runs.observed import Observed, label
+from narrows.spec.pairs import PAIR
 
 MOST_NAMED = 3
 """Conditions that a sentence can name one by one."""
@@ -49,6 +51,8 @@ class Answer:
 
 def answer(runs: Sequence[Observed]) -> Answer | None:
     """What came out, in words; None where no run has a speed test or a load whose rate is known."""
+    if any(PAIR in run.key for run in runs) and (said := pairs.sentences(runs)):
+        return Answer(tuple(said), pairs.note(runs))
     every = side_by_side(runs)
     if every is None:
         return None
@@ -56,7 +60,11 @@ def answer(runs: Sequence[Observed]) -> Answer | None:
     for column in every.columns:
         by_quantity.setdefault(column.quantity.name, []).append(column)
     few = len(every.keys) <= MOST_NAMED
-    said = [(_all if few else _ends)(every, columns) for columns in by_quantity.values()]
+    said = [
+        (_all if few else _ends)(every, columns)
+        for columns in by_quantity.values()
+        if not _is_share(columns[0])
+    ]
     return Answer(tuple(said), _note(every))
 
 
@@ -64,13 +72,29 @@ def _all(every: SideBySide, columns: Sequence[Column]) -> str:
     """Every condition with its number."""
     parts = []
     for column in columns:
-        told = [_of(every, column, key) for key in every.keys if key in column.values]
+        share = _share_of(every, column)
+        told = [_of(every, column, key, share) for key in every.keys if key in column.values]
         parts.append(f"{_subject(column)} {_verb(column)} {_join(told)}")
-    return _sentence(parts)
+    return _sentence(parts, columns[0].quantity.item is not None)
 
 
-def _of(every: SideBySide, column: Column, key: Key) -> str:
+def _is_share(column: Column) -> bool:
+    return column.quantity.item is not None and column.quantity.name.endswith(SHARE)
+
+
+def _share_of(every: SideBySide, rate: Column) -> Column | None:
+    """The share that goes with an item's rate, which is said in brackets."""
+    if rate.quantity.item is None or not rate.quantity.name.endswith(f": {RATE}"):
+        return None
+    shares = (column for column in every.columns if _is_share(column))
+    whose = rate.quantity.item, rate.direction
+    return next((column for column in shares if (column.quantity.item, column.direction) == whose), None)
+
+
+def _of(every: SideBySide, column: Column, key: Key, share: Column | None = None) -> str:
     text = with_interval(column.of(key), _unit(column.quantity))
+    if share is not None and key in share.values:
+        text += f" ({number(share.median(key))} % of its fair rate)"
     return f"{text} with {condition_name(every.axes, key)}" if every.axes else text
 
 
@@ -90,8 +114,8 @@ def _ends(every: SideBySide, columns: Sequence[Column]) -> str:
         best, worst = (ordered[-1], ordered[0]) if more else (ordered[0], ordered[-1])
         parts.append(
             f"{_subject(raw)} {_BEST[more]} with {condition_name(every.axes, best)} "
-            f"({with_interval(column.of(best), unit)}) and {_WORST[more]} with "
-            f"{condition_name(every.axes, worst)} ({with_interval(column.of(worst), unit)})"
+            f"({_bracket(every, column, best, unit)}) and {_WORST[more]} with "
+            f"{condition_name(every.axes, worst)} ({_bracket(every, column, worst, unit)})"
         )
         axis, medians = separating(column, every.axes)[0]
         (least, lowest), (most, highest) = medians[0], medians[-1]
@@ -104,7 +128,13 @@ def _ends(every: SideBySide, columns: Sequence[Column]) -> str:
                 f"what separates the conditions most is {axis} (median {number(least)} {short} with "
                 f"{lowest}, {number(most)} {short} with {highest}{way})"
             )
-    return _sentence([*parts, separator] if separator else parts)
+    return _sentence([*parts, separator] if separator else parts, columns[0].quantity.item is not None)
+
+
+def _bracket(every: SideBySide, column: Column, key: Key, unit: str) -> str:
+    share = _share_of(every, column)
+    of_fair = "" if share is None or key not in share.values else f", {number(share.median(key))} % of fair"
+    return f"{with_interval(column.of(key), unit)}{of_fair}"
 
 
 def _comparable(every: SideBySide, column: Column) -> tuple[Column, str]:
@@ -114,7 +144,11 @@ def _comparable(every: SideBySide, column: Column) -> tuple[Column, str]:
     rates = {run.configured_bps(way) for run in every.runs}
     if quantity.name == "throughput" and len(rates) > 1 and None not in rates:
         return _changed(every, column, _percent), "% of what the link carries"
-    if quantity.unit == "ms" and len({run.link.base_rtt_ns for run in every.runs}) > 1:
+    if (
+        quantity.item is None
+        and quantity.unit == "ms"
+        and len({run.link.base_rtt_ns for run in every.runs}) > 1
+    ):
         return _changed(every, column, _above_base), "ms above the base RTT"
     return column, _unit(quantity)
 
@@ -140,6 +174,9 @@ def _above_base(run: Observed, _direction: str, latency_ms: float) -> float:
 
 def _subject(column: Column) -> str:
     during = _DURING[column.direction]
+    if column.quantity.item is not None:
+        item, _, words = column.quantity.name.partition(": ")
+        return f"{item}'s {_WAY[column.direction]}{words}"
     return {
         "throughput": f"{_WAY[column.direction]}throughput",
         "latency under load": f"a round trip {during}",
@@ -150,16 +187,16 @@ def _subject(column: Column) -> str:
 
 
 def _verb(column: Column) -> str:
-    return "took" if column.quantity.unit == "ms" else "was"
+    return "took" if column.quantity.unit == "ms" and column.quantity.item is None else "was"
 
 
 def _unit(quantity: Quantity) -> str:
     return "RPM" if quantity.name == "RPM" else "" if quantity.unit == "1" else quantity.unit
 
 
-def _sentence(parts: Sequence[str]) -> str:
+def _sentence(parts: Sequence[str], is_name: bool = False) -> str:
     text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{text if is_name else text[:1].upper() + text[1:]}."
 
 
 def _join(parts: Sequence[str]) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
+from narrows.comparing.headline import SCALES
+from narrows.comparing.items import frame
 from narrows.figures.conditions import REPETITION, axes, group
 from narrows.figures.glitch_figure import run_glitches
 from narrows.figures.style import DIRECTION
@@ -50,8 +53,10 @@ def summary(runs: Sequence[Observed], on: Sequence[str] | None = None) -> Table:
     good = [r for r in runs if r.ok]
     by = [a for a in axes(good) if a != REPETITION] if on is None else list(on)
     rows: list[Row] = []
+    of_items = frame(good).filter(~pl.col("is_probe"))
     for key, same in group(good, by).items():
-        rows += [Row(key, *row) for row in (*many_flow_rows(same), *_cca_shares(same))]
+        own = of_items.filter(pl.col("run_id").is_in([run.run_id for run in same]))
+        rows += [Row(key, *row) for row in (*many_flow_rows(same), *_item_rows(own), *_cca_shares(same))]
         for direction, word in DIRECTION.items():
             rows += [row for row in _rows(key, same, direction, word) if row.values.n]
     return Table(tuple(by), tuple(rows))
@@ -72,6 +77,15 @@ def to_csv(table: Table) -> str:
              sure and sure.high, of.iqr, of.p95, of.p99, of.maximum, of.mean, of.std]
         )  # fmt: skip
     return out.getvalue()
+
+
+def _item_rows(table: pl.DataFrame) -> Iterator[tuple[str, str, str, Distribution]]:
+    """What each item got, and what it says of itself (`narrows.comparing.items`)."""
+    what = ["called", "words", "direction", "unit"]
+    for (called, words, direction, unit), rows in table.group_by(what, maintain_order=True):
+        scale, shown = SCALES.get(str(unit), (1.0, str(unit)))
+        way = f", {DIRECTION[str(direction)]}" if direction else ""
+        yield f"{called}: {words}{way}", shown, "runs", distribution([v * scale for v in rows["value"]])
 
 
 def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: str) -> list[Row]:

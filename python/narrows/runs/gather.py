@@ -101,6 +101,7 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
         idle=_idle(plan, manifest),
         warnings=tuple(str(w) for w in manifest.get("warnings") or ()),
         figures=_figures(tables.metrics),
+        units=dict(tables.metrics.select("name", "unit").unique().iter_rows()),
     )
     tests = {} if run.test is None else _tests(tables, run.test.id, speed_test(run.test.tool))
     found = {} if tests else loaders(plan, manifest, tables.metrics, tables.samples)

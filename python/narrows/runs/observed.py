@@ -167,6 +167,8 @@ class Observed:
     warnings: Sequence[str] = ()
     figures: Mapping[tuple[str, str | None, str], float] = field(default_factory=dict)
     """What tools and tap say of the whole run (table `metrics`): source, direction and name → value."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Unit of each of `figures`, by name; a shard keeps none."""
     folder: Path | None = None
     """Where the run's files lie; None of a shard, which has none."""
     read_many: Callable[[], ManyFlows | None] | None = None

@@ -196,6 +196,7 @@ def site(root: Path, hosts: Sequence[str]) -> FastAPI:
         files = [] if entry.is_shard else list(catalog.files(entry, run_id).values())
         return render(
             "run.html.j2", entry=entry, run=one, facts=one_run.facts(one), figures=one_run.figures(one),
+            items=one_run.items(one, catalog.runs(entry)),
             pictures={} if entry.is_shard else one_run.pictures(one), files=files,
             commands=[f"{step.node}$ {step.command()}" for step in one.plan.setup if step.tool == "tc"],
         )  # fmt: skip

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import polars as pl
+
+from narrows.comparing.headline import SCALES
+from narrows.comparing.items import frame
+from narrows.comparing.trials import conditions
 from narrows.figures.drawing import Result
 from narrows.figures.instantaneous import instantaneous_throughput_figure
 from narrows.figures.latency_cdf import latency_cdf
@@ -15,6 +20,7 @@ from narrows.figures.sojourn_time import sojourn_over_time
 from narrows.figures.style import DIRECTION
 from narrows.report.page import number
 from narrows.runs.observed import Observed
+from narrows.spec.pairs import PAIR
 from narrows.store.manifest import stamp
 
 
@@ -26,6 +32,19 @@ class Figure:
     direction: str
     name: str
     value: str
+
+
+def items(run: Observed, others: Sequence[Observed]) -> list[Figure]:
+    """What each of its items got, and what it says of itself. `others`: the runs that it lies among, of which
+    those of services alone say what was fair."""
+    beside = [each for each in others if PAIR in each.key and conditions(each) == conditions(run)]
+    table = frame(list({each.run_id: each for each in (run, *beside)}.values()))
+    found = []
+    for row in table.filter(pl.col("run_id") == run.run_id).iter_rows(named=True):
+        scale, unit = SCALES.get(row["unit"], (1.0, row["unit"]))
+        value = f"{number(row['value'] * scale)} {unit}".rstrip()
+        found.append(Figure(row["called"], row["direction"] or "", row["words"], value))
+    return found
 
 
 def facts(run: Observed) -> list[tuple[str, str]]:

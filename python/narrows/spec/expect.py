@@ -33,7 +33,8 @@ def _of(value: Any) -> float | None:
 
 class expect(SpecObject):
     """`expect("sojourn_p95_ms", below="20 ms", direction="down")`: a figure must be so, or `narrows run` ends
-    with status 3. Figures are those of the tables `metrics` and `score`, as of `ci`; a run without it fails.
+    with status 3. Figures are those of the tables `metrics`, `items` and `score`, as of `ci`; a run without
+    it fails.
 
     With `of="median"` (or `"p95"`) it is that statistic over the repetitions of each condition. `only` keeps
     the mark to some runs: `only="queue=mine"`, as `narrows run --only`.

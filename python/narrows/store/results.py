@@ -6,7 +6,8 @@ Read only. Frames are Polars'; `narrows.store.pandas_frames` makes Pandas' of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -223,11 +224,14 @@ class Results:
             return answer.columns, answer.types, [row for batch in answer.batches() for row in batch]
 
     @contextmanager
-    def asked(self, query: str) -> Iterator[Answer]:
-        """The answer to one question, its rows not yet read: a table may have more than fit into memory."""
+    def asked(self, query: str, derived: Mapping[str, pl.DataFrame] | None = None) -> Iterator[Answer]:
+        """The answer to one question, its rows not yet read: a table may have more than fit into memory.
+        `derived`: tables by name that were worked out of the stored ones."""
         connection = duckdb.connect(":memory:")
         try:
             self._views(connection)
+            for name, frame in (derived or {}).items():
+                _put(connection, name, frame)
             # From here on only our files can be read, and only questions are carried out.
             here = self.directory.resolve()
             allowed = "'" + str(here).replace("'", "''") + "'"
@@ -239,18 +243,13 @@ class Results:
         except duckdb.Error as error:
             raise StoreError(
                 f"the query failed: {str(error).strip()}",
-                remedy=f"tables: runs, {', '.join(schema.TABLES)}; columns: docs/data.md",
+                remedy=f"tables: runs, items, {', '.join(schema.TABLES)}; columns: docs/data.md",
             ) from None
         finally:
             connection.close()
 
     def _views(self, connection: duckdb.DuckDBPyConnection) -> None:
-        runs = self.runs()
-        columns = ", ".join(f'"{name}" {_duckdb_type(dtype)}' for name, dtype in runs.schema.items())
-        connection.execute(f"CREATE TABLE runs ({columns})")
-        if runs.height:
-            marks = ", ".join("?" for _ in runs.columns)
-            connection.executemany(f"INSERT INTO runs VALUES ({marks})", runs.rows())
+        _put(connection, "runs", self.runs())
         for name, table_schema in schema.TABLES.items():
             files = [file.resolve() for file in self._files(name)]
             if files:
@@ -263,6 +262,15 @@ class Results:
                     f'"{column}" {_duckdb_type(dtype)}' for column, dtype in table_schema.items()
                 )
                 connection.execute(f"CREATE TABLE {name} ({empty})")
+
+
+def _put(connection: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> None:
+    """A frame as a table."""
+    with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+        pl.DataFrame(frame).write_parquet(file.name)
+        connection.execute(
+            f"CREATE TABLE {name} AS SELECT * FROM read_parquet({parquet.pattern(Path(file.name))})"
+        )
 
 
 def _values_exist(frame: pl.LazyFrame, equals: dict[str, str]) -> None:

@@ -1,7 +1,8 @@
 """The words in which a tool's `readings.py` declares what its figures mean.
 
-`FIGURES` of a `readings.py` has every figure of the tool: a `Reading`, or the reason why the figure is not
-one. A reading is held against what truly was, of the same statistic:
+`FIGURES` of a `readings.py` has every figure of the tool, the one that matters most first: a `Reading`, or a
+`Figure` that is none. Both say what people call it and whether more of it is better. A reading is also held
+against what truly was, of the same statistic:
 
 - `THROUGHPUT` in bit/s: against the capacity that the cross traffic left, as TCP payload;
 - `LATENCY` in ms, a round-trip time under load, the path's own included: against the delay that the queue
@@ -19,6 +20,22 @@ UNITS = {THROUGHPUT: "bit/s", LATENCY: "ms", ADDED: "ms", RPM: "1/min"}
 PAYLOAD, IP, IP_OF_1250 = LAYERS = "TCP payload", "IP", "IP, packets of 1250 bytes"
 STATISTICS = ("p50", "p90", "p95", "p99", "mean")
 OWN, THIRD, CROSS = PARTIES = "own", "third party", "cross traffic"
+MORE, LESS, CHECK = BETTER = "more", "less", "check"
+"""Which of a figure is better. A check is of the trial, not of the tool: whether its other figures count."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure that is held against no truth. A ValueError says which part of it cannot be."""
+
+    words: str
+    """What people call it, without its unit."""
+    better: str | None = None
+    """None: neither."""
+
+    def __post_init__(self) -> None:
+        if self.better not in (None, *BETTER):
+            raise ValueError(f"better {self.better!r} is none of {', '.join(BETTER)}")
 
 
 @dataclass(frozen=True)
@@ -46,9 +63,14 @@ class Reading:
         if not self.whose or not set(self.whose) <= {OWN, THIRD}:
             raise ValueError(f"whose {self.whose!r} is not of OWN and THIRD, such as whose=(THIRD,)")
 
+    @property
+    def better(self) -> str:
+        """Which of it is better."""
+        return MORE if self.quantity in (THROUGHPUT, RPM) else LESS
 
-Figures = dict[str, Reading | str]
-"""Figure → what it reads, or why it is no reading."""
+
+Figures = dict[str, Reading | Figure]
+"""What each figure means."""
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,15 @@
-"""What the figures of an operator's capacity test read (`narrows.tools.reading`)."""
+"""What the figures of an operator's capacity test mean (`narrows.tools.reading`)."""
 
 from __future__ import annotations
 
-from narrows.tools.reading import THROUGHPUT, Figures, Load, Reading
+from narrows.tools.reading import LESS, MORE, THROUGHPUT, Figure, Figures, Load, Reading
 
 FIGURES: Figures = {
     "capacity_test_throughput_bps": Reading(THROUGHPUT, words="capacity test result"),
-    "capacity_test_advertised_share": "its result as a share of the advertised speed",
-    "capacity_test_retransmits": "what TCP sent again",
-    "capacity_test_retransmission_ratio": "what TCP sent again",
-    "capacity_test_connections": "how many connections there were",
-    "capacity_test_elapsed_s": "how long the test took",
+    "capacity_test_advertised_share": Figure("result as a share of the advertised speed", MORE),
+    "capacity_test_retransmits": Figure("packets sent again", LESS),
+    "capacity_test_retransmission_ratio": Figure("share of packets sent again", LESS),
+    "capacity_test_connections": Figure("connections"),
+    "capacity_test_elapsed_s": Figure("time that the test took"),
 }
 LOAD = Load(("capacity_test_throughput_bps",), steady=True)

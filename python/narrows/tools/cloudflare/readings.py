@@ -1,17 +1,17 @@
-"""What the figures of Cloudflare's client read (`narrows.tools.reading`)."""
+"""What the figures of Cloudflare's client mean (`narrows.tools.reading`)."""
 
 from __future__ import annotations
 
-from narrows.tools.reading import LATENCY, THROUGHPUT, Figures, Load, Reading
+from narrows.tools.reading import LATENCY, LESS, MORE, THROUGHPUT, Figure, Figures, Load, Reading
 
 FIGURES: Figures = {
     "cloudflare_bandwidth_bps": Reading(THROUGHPUT, words="Cloudflare bandwidth"),
     "cloudflare_loaded_latency_ms": Reading(LATENCY, words="Cloudflare loaded latency"),
-    "cloudflare_latency_ms": "before the load",
-    "cloudflare_jitter_ms": "how delays vary",
-    "cloudflare_loaded_jitter_ms": "how delays vary",
-    "cloudflare_streaming_points": "a score",
-    "cloudflare_gaming_points": "a score",
-    "cloudflare_rtc_points": "a score",
+    "cloudflare_latency_ms": Figure("latency before the load", LESS),
+    "cloudflare_jitter_ms": Figure("jitter before the load", LESS),
+    "cloudflare_loaded_jitter_ms": Figure("jitter under load", LESS),
+    "cloudflare_streaming_points": Figure("points for streaming", MORE),
+    "cloudflare_gaming_points": Figure("points for gaming", MORE),
+    "cloudflare_rtc_points": Figure("points for calls", MORE),
 }
 LOAD = Load(("cloudflare_bandwidth_bps",))

@@ -1,14 +1,14 @@
-"""What the figures of iperf3 read (`narrows.tools.reading`)."""
+"""What the figures of iperf3 mean (`narrows.tools.reading`)."""
 
 from __future__ import annotations
 
-from narrows.tools.reading import THROUGHPUT, Figures, Load, Reading
+from narrows.tools.reading import LESS, THROUGHPUT, Figure, Figures, Load, Reading
 
 FIGURES: Figures = {
     "iperf3_goodput_bps": Reading(THROUGHPUT, words="iperf3 goodput"),
-    "iperf3_sent_bps": "what its sender wrote, queued or not",
-    "iperf3_retransmits": "what TCP sent again",
-    "iperf3_jitter_ms": "how delays vary, of UDP",
-    "iperf3_loss_ratio": "loss, of UDP",
+    "iperf3_sent_bps": Figure("rate that its sender wrote, queued or not"),
+    "iperf3_retransmits": Figure("packets sent again", LESS),
+    "iperf3_jitter_ms": Figure("jitter of UDP", LESS),
+    "iperf3_loss_ratio": Figure("loss of UDP", LESS),
 }
 LOAD = Load(("iperf3_goodput_bps",), steady=True)

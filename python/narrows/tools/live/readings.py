@@ -1,17 +1,17 @@
-"""What the figures of a live page read (`narrows.tools.reading`)."""
+"""What the figures of a live page mean (`narrows.tools.reading`)."""
 
 from __future__ import annotations
 
-from narrows.tools.reading import Figures
+from narrows.tools.reading import CHECK, LESS, MORE, Figure, Figures
 
 FIGURES: Figures = {
-    "live_load_ms": "until the load event",
-    "live_bytes": "what came over the network, by the browser's own count",
-    "live_http3_share": "a check of the trial: how much came by QUIC",
-    "live_video_height": "of the picture, not of the link",
-    "live_video_played_s": "how much was watched",
-    "live_video_stalls": "a count of stalls",
-    "live_video_stalled_ms": "time without a picture",
-    "live_video_frames_dropped": "a check of the trial",
-    "browser_processes_gone": "a check of the trial",
+    "live_load_ms": Figure("load time", LESS),
+    "live_bytes": Figure("bytes that came over the network"),
+    "live_video_height": Figure("lines of the picture", MORE),
+    "live_video_played_s": Figure("time watched", MORE),
+    "live_video_stalls": Figure("stalls", LESS),
+    "live_video_stalled_ms": Figure("time without a picture", LESS),
+    "live_http3_share": Figure("share that came by QUIC", CHECK),
+    "live_video_frames_dropped": Figure("frames dropped", CHECK),
+    "browser_processes_gone": Figure("processes of the browser that died", CHECK),
 }

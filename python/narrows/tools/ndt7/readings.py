@@ -1,15 +1,15 @@
-"""What the figures of NDT7 read (`narrows.tools.reading`)."""
+"""What the figures of NDT7 mean (`narrows.tools.reading`)."""
 
 from __future__ import annotations
 
-from narrows.tools.reading import LATENCY, THROUGHPUT, Figures, Reading, SpeedTest
+from narrows.tools.reading import LATENCY, LESS, THROUGHPUT, Figure, Figures, Reading, SpeedTest
 
 FIGURES: Figures = {
     "ndt7_throughput_bps": Reading(THROUGHPUT, words="NDT7 throughput"),
     "ndt7_min_rtt_ms": Reading(LATENCY, words="NDT7 latency (MinRTT)"),
     "ndt7_rtt_mean_ms": Reading(LATENCY, "mean", "NDT7 mean RTT"),
-    "ndt7_elapsed_s": "how long the test took",
-    "ndt7_retransmission_ratio": "what TCP sent again",
+    "ndt7_elapsed_s": Figure("time that the test took"),
+    "ndt7_retransmission_ratio": Figure("share of bytes sent again", LESS),
 }
 SPEED_TEST = SpeedTest(
     rate="ndt7_throughput_bps",

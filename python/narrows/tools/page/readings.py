@@ -1,16 +1,16 @@
-"""What the figures of the page read (`narrows.tools.reading`)."""
+"""What the figures of the page mean (`narrows.tools.reading`)."""
 
 from __future__ import annotations
 
-from narrows.tools.reading import Figures
+from narrows.tools.reading import CHECK, LESS, Figure, Figures
 
 FIGURES: Figures = {
-    "page_load_ms": "until the load event",
-    "page_visual_ms": "until 95 % of the visible region is painted",
-    "page_first_paint_ms": "until the first contentful paint",
-    "page_last_byte_ms": "until the last byte",
-    "page_loads": "a count of loads",
-    "page_loads_failed": "a count of loads",
-    "page_requests": "a count of requests",
-    "page_paints_after_last_byte": "loads whose first paint came after the last byte: a check of the trial",
+    "page_load_ms": Figure("load time", LESS),
+    "page_visual_ms": Figure("time until 95 % of the visible region is painted", LESS),
+    "page_first_paint_ms": Figure("time until the first contentful paint", LESS),
+    "page_last_byte_ms": Figure("time until the last byte", LESS),
+    "page_loads": Figure("loads"),
+    "page_loads_failed": Figure("loads that failed", LESS),
+    "page_requests": Figure("requests"),
+    "page_paints_after_last_byte": Figure("loads whose first paint came after the last byte", CHECK),
 }

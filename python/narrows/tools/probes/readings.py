@@ -1,12 +1,12 @@
-"""What the figures of a probe read (`narrows.tools.reading`): nothing of a load, which it does not make."""
+"""What the figures of a probe mean (`narrows.tools.reading`): nothing of a load, which it does not make."""
 
 from __future__ import annotations
 
-from narrows.tools.reading import Figures
+from narrows.tools.reading import LESS, Figure, Figures
 
 FIGURES: Figures = {
-    "probe_sent": "a count",
-    "probe_received": "a count",
-    "probe_unanswered": "a count",
-    "probe_loss_ratio": "loss",
+    "probe_loss_ratio": Figure("loss", LESS),
+    "probe_sent": Figure("packets sent"),
+    "probe_received": Figure("packets answered"),
+    "probe_unanswered": Figure("packets still on their way at the end"),
 }

@@ -1,20 +1,20 @@
-"""What the figures of the responsiveness test read (`narrows.tools.reading`)."""
+"""What the figures of the responsiveness test mean (`narrows.tools.reading`)."""
 
 from __future__ import annotations
 
-from narrows.tools.reading import RPM, THROUGHPUT, Figures, Load, Reading
+from narrows.tools.reading import LESS, MORE, RPM, THROUGHPUT, Figure, Figures, Load, Reading
 
 FIGURES: Figures = {
     "rpm": Reading(RPM, words="RPM"),
     "rpm_foreign": Reading(RPM, words="RPM, foreign probes"),
     "rpm_loaded": Reading(RPM, words="RPM, self probes"),
     "rpm_goodput_bps": Reading(THROUGHPUT, words="RPM's goodput"),
-    "rpm_connections": "how many connections there were",
-    "rpm_intervals": "how many intervals there were",
-    "rpm_foreign_probes": "how many probes there were",
-    "rpm_self_probes": "how many probes there were",
-    "rpm_goodput_confidence": "the tool's own word on how stable its result is",
-    "rpm_responsiveness_confidence": "the tool's own word on how stable its result is",
-    "rpm_idle_tcp_ms": "before the load",
+    "rpm_connections": Figure("connections"),
+    "rpm_intervals": Figure("intervals"),
+    "rpm_foreign_probes": Figure("foreign probes"),
+    "rpm_self_probes": Figure("self probes"),
+    "rpm_goodput_confidence": Figure("its own confidence in the goodput", MORE),
+    "rpm_responsiveness_confidence": Figure("its own confidence in the responsiveness", MORE),
+    "rpm_idle_tcp_ms": Figure("connection time before the load", LESS),
 }
 LOAD = Load(("rpm_goodput_bps",))

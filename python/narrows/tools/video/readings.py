@@ -1,20 +1,20 @@
-"""What the figures of the video read (`narrows.tools.reading`)."""
+"""What the figures of the video mean (`narrows.tools.reading`)."""
 
 from __future__ import annotations
 
-from narrows.tools.reading import Figures
+from narrows.tools.reading import CHECK, LESS, MORE, Figure, Figures
 
 FIGURES: Figures = {
-    "video_start_ms": "until the first frame",
-    "video_mean_rung_bps": "the bitrate that the player chose, not what the link carried",
-    "video_switches": "a count of changes of the rung",
-    "video_stalls": "a count of stalls",
-    "video_stalled_ms": "time without a picture",
-    "video_played_s": "how much was watched",
-    "video_frames": "a count of frames",
-    "video_frames_dropped": "a check of the trial",
-    "video_frozen_ms": "a check of the trial",
-    "video_top_rung_playable": "a check of the trial",
-    "video_viewport_height": "a check of the trial",
-    "browser_processes_gone": "a check of the trial",
+    "video_mean_rung_bps": Figure("mean bitrate chosen by the player", MORE),
+    "video_stalls": Figure("stalls", LESS),
+    "video_stalled_ms": Figure("time without a picture", LESS),
+    "video_start_ms": Figure("time until the first frame", LESS),
+    "video_switches": Figure("changes of the rung", LESS),
+    "video_played_s": Figure("time watched"),
+    "video_frames": Figure("frames shown"),
+    "video_frames_dropped": Figure("frames dropped", CHECK),
+    "video_frozen_ms": Figure("longest time that the picture stood still with more in the buffer", CHECK),
+    "video_top_rung_playable": Figure("whether the browser believes that it can play the top rung", CHECK),
+    "video_viewport_height": Figure("lines of the window", CHECK),
+    "browser_processes_gone": Figure("processes of the browser that died", CHECK),
 }

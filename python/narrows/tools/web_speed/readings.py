@@ -1,8 +1,8 @@
-"""What the figures of the modelled web speed tests read (`narrows.tools.reading`)."""
+"""What the figures of the modelled web speed tests mean (`narrows.tools.reading`)."""
 
 from __future__ import annotations
 
-from narrows.tools.reading import LATENCY, THROUGHPUT, Figures, Load, Reading
+from narrows.tools.reading import LATENCY, LESS, THROUGHPUT, Figure, Figures, Load, Reading
 
 FIGURES: Figures = {
     "ookla_model_throughput_bps": Reading(THROUGHPUT, words="Ookla model, speed"),
@@ -12,9 +12,9 @@ FIGURES: Figures = {
 }
 for _model in ("ookla", "librespeed"):
     FIGURES |= {
-        f"{_model}_model_latency_ms": "before the load",
-        f"{_model}_model_jitter_ms": "how delays vary",
-        f"{_model}_model_bytes": "a count of bytes",
-        f"{_model}_model_connections": "how many connections there were",
+        f"{_model}_model_latency_ms": Figure("latency before the load", LESS),
+        f"{_model}_model_jitter_ms": Figure("jitter", LESS),
+        f"{_model}_model_bytes": Figure("bytes received"),
+        f"{_model}_model_connections": Figure("connections"),
     }
 LOAD = Load(("ookla_model_throughput_bps", "librespeed_model_throughput_bps"))

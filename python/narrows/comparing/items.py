@@ -1,0 +1,166 @@
+"""The table `items`: what every item of some runs got, its share of a fair rate, and its own figures.
+
+One row is one figure of one item of one run (`SCHEMA`; docs/data.md has the columns). What an item did by
+itself is `narrows.runs.items`; here it is held against what was fair: max-min fair rates of all items that
+loaded the same direction at the same time. An item's demand is the most that it takes alone, where trials of
+it alone are among the runs (`narrows.comparing.trials`), else all that it can get. An item of many flows is
+one item. All that speaks of items reads this: pages, `expect()`, `table.csv`, `service shares`, `query`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from narrows.comparing.trials import Conditions, conditions, demands, trials
+from narrows.metrics.fairness.max_min import max_min_rates
+from narrows.runs.items import Item, Way, items
+from narrows.runs.observed import DIRECTIONS, Observed
+from narrows.spec.pairs import AND, PAIR
+from narrows.tools.reading import LESS, MORE
+
+SCHEMA: dict[str, Any] = {
+    "run_id": pl.String, "item": pl.String, "called": pl.String, "what": pl.String, "is_probe": pl.Boolean,
+    "client": pl.String, "server": pl.String, "endpoints": pl.String, "cca": pl.String,
+    "direction": pl.String, "figure": pl.String, "value": pl.Float64, "unit": pl.String,
+    "words": pl.String, "better": pl.String,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WayFigure:
+    """A figure that every item has, whatever tool it is."""
+
+    unit: str
+    words: str
+    better: str | None = None
+
+
+WAY_FIGURES: dict[str, WayFigure] = {
+    "rate_bps": WayFigure("bit/s", "rate at the bottleneck", MORE),
+    "shared_bps": WayFigure("bit/s", "rate while all shared the link", MORE),
+    "fair_bps": WayFigure("bit/s", "max-min fair rate"),
+    "share": WayFigure("1", "share of its fair rate", MORE),
+    "goodput_bps": WayFigure("bit/s", "goodput, as it says itself", MORE),
+    "loss": WayFigure("1", "loss at the bottleneck", LESS),
+    "marked": WayFigure("1", "share of packets marked"),
+    "queueing_p50_ms": WayFigure("ms", "median time in the queue", LESS),
+    "queueing_p95_ms": WayFigure("ms", "95th percentile of the time in the queue", LESS),
+}
+
+
+@dataclass(frozen=True)
+class Got:
+    """One item of one run in one direction, and what was fair."""
+
+    run: Observed
+    item: Item
+    called: str
+    """What people call it: of a trial the service's name, else the item's."""
+    direction: str
+    way: Way
+    fair_bps: float | None
+    """None: nothing shared that direction with it, or its rate is not known."""
+
+    @property
+    def share(self) -> float | None:
+        """Its rate over its fair rate, while all that loaded the direction did."""
+        if self.fair_bps is None or not self.fair_bps or self.way.shared_bps is None:
+            return None
+        return self.way.shared_bps / self.fair_bps
+
+    def figure(self, name: str) -> float | None:
+        """One of `WAY_FIGURES`."""
+        if name in ("fair_bps", "share"):
+            return self.fair_bps if name == "fair_bps" else self.share
+        value: float | None = getattr(self.way, name)
+        return value
+
+
+def got(runs: Iterable[Observed]) -> list[Got]:
+    """What every item of the good runs got, each way, in the order of runs and items."""
+    good = [run for run in runs if run.ok]
+    alone = demands(trials(good))
+    found = []
+    for run in good:
+        own = items(run)
+        every = list(zip(own, names(run, own), strict=True))
+        for direction in DIRECTIONS:
+            there = [(item, name) for item, name in every if direction in item.ways]
+            fair = _fair(run, direction, [each for each in there if not each[0].is_probe], alone)
+            found += [
+                Got(run, item, name, direction, item.ways[direction], fair.get(item.name))
+                for item, name in there
+            ]
+    return found
+
+
+def names(run: Observed, every: Sequence[Item]) -> list[str]:
+    """What people call each item: the services of a trial by the labels of the axis `pair`."""
+    loads = [item.name for item in every if not item.is_probe]
+    services = run.key.get(PAIR, "").split(AND)
+    called = dict(zip(loads, services, strict=True)) if len(services) == len(loads) else {}
+    labels = [called.get(item.name) or item.name for item in every] if PAIR in run.key else []
+    return labels or [item.name for item in every]
+
+
+def _fair(
+    run: Observed,
+    direction: str,
+    loads: Sequence[tuple[Item, str]],
+    alone: Mapping[tuple[Conditions, str], float],
+) -> dict[str, float]:
+    """Fair rates by item; none where fewer than two share, or the link has no rate."""
+    sharing = [(item, name) for item, name in loads if item.ways[direction].shared_bps is not None]
+    if len(sharing) < 2 or not (capacity := run.configured_bps(direction)):
+        return {}
+    wanted = [alone.get((conditions(run), name), float("inf")) for _, name in sharing]
+    if PAIR in run.key and any(demand == float("inf") for demand in wanted):
+        return {}  # one of a pair whose partner was never tried alone
+    rates = max_min_rates(capacity, wanted)
+    return {item.name: rate for (item, _), rate in zip(sharing, rates, strict=True)}
+
+
+def frame(runs: Sequence[Observed]) -> pl.DataFrame:
+    """The table `items` of the good runs."""
+    rows: list[dict[str, Any]] = []
+    for one in got(runs):
+        head = _head(one.run, one.item, one.called)
+        for name, meaning in WAY_FIGURES.items():
+            value = one.figure(name)
+            if value is not None:
+                rows.append(
+                    head | {"direction": one.direction, "figure": name, "value": value}
+                    | {"unit": meaning.unit, "words": meaning.words, "better": meaning.better}
+                )  # fmt: skip
+    for run in runs:
+        own = items(run)
+        for item, called in zip(own, names(run, own), strict=True):
+            head = _head(run, item, called)
+            rows += [
+                head | {"direction": each.direction, "figure": each.name, "value": each.value}
+                | {"unit": each.unit, "words": each.words, "better": each.better}
+                for each in item.figures
+            ]  # fmt: skip
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def _head(run: Observed, item: Item, called: str) -> dict[str, Any]:
+    return {
+        "run_id": run.run_id,
+        "item": item.name,
+        "called": called,
+        "what": item.what,
+        "is_probe": item.is_probe,
+        "client": item.client,
+        "server": item.server,
+        "endpoints": " ".join(
+            f"{end.protocol}:{end.address}" + (f":{end.port}" if end.port is not None else "")
+            for end in item.endpoints
+        )
+        or None,
+        "cca": ",".join(item.ccas) or None,
+    }

@@ -1,0 +1,324 @@
+"""The items of a run: whatever shared its link, each in the same words, whichever tool it is.
+
+An item is what the experiment calls one: a bulk flow, a speed test, a video, a page, a call, a download, a
+probe, a `command()`, a tool or service of one's own. Its parts and servers in the plan are one item here.
+
+Rates are of the tap at the run's first hop, as its shaper counts bytes. `rate_bps` is over the time that the
+item loaded that way; `shared_bps` over the middle three fifths of the time that all items which load that
+way did (of trials: `narrows.runs.settled`). A way is one of an item's if a tenth of its bytes went there.
+Shares of a fair rate need other runs too: `narrows.comparing.items`. No file is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from narrows.errors import NarrowsError
+from narrows.metrics.statistics.arrays import clean
+from narrows.plan.lowering import CCA
+from narrows.plan.model import Command, Endpoint, OwnTool, Plan, TcpBulk, TrafficItem
+from narrows.runs.observed import DIRECTIONS, Observed, Series, is_background, is_probe
+from narrows.runs.settled import LEFT_OUT, RATE, settled_window
+from narrows.spec.pairs import PAIR
+from narrows.store import own_tools
+from narrows.store.items import endpoints, roles
+from narrows.tools import reading, registry
+from narrows.units import NS_PER_S, unit_of_name
+
+A_WAY = 0.1
+"""Of an item's bytes, at least."""
+BIN_NS = 10_000_000
+Window = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class ItemFigure:
+    """A figure of an item's own: what the tool says of itself."""
+
+    name: str
+    direction: str | None
+    value: float
+    unit: str
+    words: str
+    """What people call it."""
+    better: str | None
+    """`reading.MORE`, `LESS`, `CHECK`, or None: neither."""
+    reads: str | None
+    """What it is held against (`reading.QUANTITIES`); None: nothing."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """What an item did in one direction, at the run's first hop. None: not measured."""
+
+    rate_bps: float | None = None
+    shared_bps: float | None = None
+    """None too where nothing else loaded that way at the time."""
+    goodput_bps: float | None = None
+    """As the item itself says, at the layer that its tool declares."""
+    loss: float | None = None
+    """Its packets that were dropped over those that arrived."""
+    marked: float | None = None
+    """Its packets that were marked over those that left."""
+    queueing_p50_ms: float | None = None
+    queueing_p95_ms: float | None = None
+    """How long its packets stood in the queue."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item of one run."""
+
+    name: str
+    what: str
+    """The word that the experiment used: bulk, video, ndt7, command, …"""
+    is_probe: bool
+    client: str
+    server: str | None
+    """Nodes; of bulk flows the receiver is the client's end. None: the plan names no server."""
+    endpoints: tuple[Endpoint, ...]
+    ccas: tuple[str, ...]
+    """The congestion controls that were asked for; empty where none was."""
+    ways: Mapping[str, Way] = field(default_factory=dict)
+    figures: tuple[ItemFigure, ...] = ()
+
+    @property
+    def main_way(self) -> str | None:
+        """The direction of most of its data; None where it sent nothing, or where that was not seen."""
+        known = [(way.rate_bps or way.goodput_bps or 0.0, name) for name, way in self.ways.items()]
+        return max(known, key=lambda each: each[0])[1] if known else None
+
+
+def items(run: Observed) -> tuple[Item, ...]:
+    """Those of a run, in the order of the plan; none of a run that does not count."""
+    if not run.ok:
+        return ()
+    groups: dict[str, list[TrafficItem]] = {}
+    for part in run.plan.traffic:
+        groups.setdefault(part.item, []).append(part)
+    shared = {way: _shared_window(run, way, groups) for way in DIRECTIONS}
+    return tuple(
+        _item(run, name, parts, shared)
+        for name, parts in groups.items()
+        if any(not is_background(part) for part in parts)
+    )
+
+
+def _item(
+    run: Observed, name: str, parts: Sequence[TrafficItem], shared: Mapping[str, Window | None]
+) -> Item:
+    plan, own = run.plan, [part for part in parts if not is_background(part)]
+    client, server = _ends(plan, own[0])
+    ids = {name, *(part.id for part in parts)}
+    ways = {}
+    for way in DIRECTIONS:
+        if way in _ways(run, own):
+            ways[way] = _way(run, name, own, way, shared[way])
+    return Item(
+        name=name,
+        what=_word(plan, name, own[0]),
+        is_probe=all(is_probe(part) for part in own),
+        client=client,
+        server=server,
+        endpoints=tuple(end for owner, end in endpoints(plan) if owner in ids),
+        ccas=_ccas(plan, own, server),
+        ways=ways,
+        figures=_figures(run, ids),
+    )
+
+
+def _word(plan: Plan, name: str, part: TrafficItem) -> str:
+    whole = next((c for c in plan.composites if c.id == name), None)
+    if whole is not None:
+        return whole.tool
+    if isinstance(part, Command):
+        return part.tool
+    return "bulk" if isinstance(part, TcpBulk) else part.kind
+
+
+def _ends(plan: Plan, part: TrafficItem) -> tuple[str, str | None]:
+    """The node at home and the node that serves it, in the words of the plan's roles."""
+    if isinstance(part, TcpBulk):
+        ends = (part.sender, part.receiver)
+        is_server = [roles(plan).get(node) == "server" for node in ends]
+        return (ends[1], ends[0]) if is_server[0] else ends
+    if isinstance(part, Command):
+        serving = [other.node for other in plan.traffic if isinstance(other, Command) and other.background]
+        mine = [
+            other.node
+            for other in plan.traffic
+            if isinstance(other, Command) and other.background and other.item == part.item
+        ]
+        return part.node, next(iter(mine or serving), None)
+    return part.client, part.server
+
+
+def _ccas(plan: Plan, own: Sequence[TrafficItem], server: str | None) -> tuple[str, ...]:
+    """Those of bulk flows are their own; those of other items are of the nodes that their ends are in."""
+    bulk = {part.cca for part in own if isinstance(part, TcpBulk) and part.cca}
+    nodes = {server, *(part.node for part in own if isinstance(part, Command))}
+    of_nodes = {setting.value for setting in plan.sysctls if setting.name == CCA and setting.node in nodes}
+    return tuple(sorted(bulk or of_nodes))
+
+
+# ---- the tap -----------------------------------------------------------------------------------------------
+
+
+def _hop(run: Observed) -> str:
+    return run.plan.hops[0].hop if run.plan.hops else ""
+
+
+def _tap_sum(run: Observed, parts: Sequence[TrafficItem], way: str, name: str) -> float | None:
+    known = [run.figure(f"{_hop(run)}/{part.id}", name, way) for part in parts]
+    there = [value for value in known if value is not None]
+    return sum(there) if there else None
+
+
+def _ways(run: Observed, own: Sequence[TrafficItem]) -> set[str]:
+    """The directions that the item loaded."""
+    sent = {way: _tap_sum(run, own, way, "tap_departed_bytes") or 0.0 for way in DIRECTIONS}
+    whole = sum(sent.values())
+    if whole:
+        return {way for way, size in sent.items() if size >= A_WAY * whole}
+    # A shard keeps no bytes of items, and not every run has a tap.
+    said = {way for source, way, _ in run.figures if way and source in {own[0].item, *(p.id for p in own)}}
+    met = any(run.quantity(RATE, part.id) is not None for part in own)
+    return said | ({"down"} if met else set())
+
+
+def _way(run: Observed, name: str, own: Sequence[TrafficItem], way: str, shared: Window | None) -> Way:
+    arrived = _tap_sum(run, own, way, "tap_arrived")
+    departed = _tap_sum(run, own, way, "tap_departed")
+    dropped, marked = (_tap_sum(run, own, way, f"tap_{each}") for each in ("dropped", "marked"))
+    most = max(own, key=lambda part: run.figure(f"{_hop(run)}/{part.id}", "tap_departed", way) or 0.0)
+    source = f"{_hop(run)}/{most.id}"
+    return Way(
+        rate_bps=_mean_rate(run, own, way, _window(run, name, own, way)),
+        shared_bps=_shared_rate(run, own, way, shared),
+        goodput_bps=_goodput(run, {name, *(part.id for part in own)}, way),
+        loss=dropped / arrived if arrived and dropped is not None else None,
+        marked=marked / departed if departed and marked is not None else None,
+        queueing_p50_ms=run.figure(source, "sojourn_p50_ms", way),
+        queueing_p95_ms=run.figure(source, "sojourn_p95_ms", way),
+    )
+
+
+def _mean_rate(run: Observed, own: Sequence[TrafficItem], way: str, window: Window | None) -> float | None:
+    """Mean of the tap's bins over a time; of a run whose series are gone, of its bytes over the time."""
+    if window is None or window[1] <= window[0]:
+        return None
+    truth = run.queues.get(way)
+    known = [] if truth is None else [s for p in own if (s := truth.throughput_bps.get(p.id)) is not None]
+    if known:
+        return sum(_mean(series, window) for series in known)
+    size = _tap_sum(run, own, way, "tap_departed_bytes")
+    return None if size is None else size * 8 * NS_PER_S / (window[1] - window[0])
+
+
+def _mean(series: Series, window: Window) -> float:
+    """Over the window and not over the rows: bins in which nothing passed may have none."""
+    bins = max(1, round((window[1] - window[0]) / BIN_NS))
+    return float(clean(series.within(window).value).sum()) / bins
+
+
+def _shared_rate(run: Observed, own: Sequence[TrafficItem], way: str, window: Window | None) -> float | None:
+    if PAIR in run.key and way == "down":
+        known = [run.quantity(RATE, part.id) for part in own]
+        if any(value is not None for value in known):
+            return sum(value for value in known if value is not None)
+    return _mean_rate(run, own, way, window)
+
+
+# ---- when --------------------------------------------------------------------------------------------------
+
+
+def _window(run: Observed, name: str, own: Sequence[TrafficItem], way: str) -> Window | None:
+    """When the item loaded that way: as its tool says of each direction, else while it ran."""
+    test = run.shown.get(way)
+    if test is not None and test.source == name and test.window is not None:
+        return test.window
+    spans: Mapping[str, Mapping[str, Any]] = run.manifest.get("items") or {}
+    known = [spans.get(part.id) or {} for part in own]
+    starts = [span["start_ns"] for span in known if span.get("start_ns") is not None]
+    ends = [span["end_ns"] for span in known if span.get("end_ns") is not None]
+    return (min(starts), max(ends)) if starts and ends else None
+
+
+def _shared_window(run: Observed, way: str, groups: Mapping[str, Sequence[TrafficItem]]) -> Window | None:
+    """When all items that load a direction did so, without the first and the last fifth of it; None where
+    there is one item, or where they were never all there."""
+    loads = {}
+    for name, parts in groups.items():
+        own = [part for part in parts if not is_background(part)]
+        if own and not all(is_probe(part) for part in own) and way in _ways(run, own):
+            loads[name] = _window(run, name, own, way)
+    if PAIR in run.key:
+        return settled_window(run.plan)
+    if len(loads) < 2 or None in loads.values():
+        return None
+    known = [window for window in loads.values() if window is not None]
+    first, last = max(start for start, _ in known), min(end for _, end in known)
+    cut = round(LEFT_OUT * (last - first))
+    return (first + cut, last - cut) if last > first else None
+
+
+# ---- what the item says ------------------------------------------------------------------------------------
+
+
+Declared = dict[str, tuple[int, reading.Reading | reading.Figure]]
+
+
+@cache
+def _declared() -> Declared:
+    """What every figure of the tools that come with narrows means, and its place in its tool's list."""
+    return {
+        name: (place, meaning)
+        for part in registry.parts(registry.READINGS)
+        for place, (name, meaning) in enumerate(part.FIGURES.items())
+    }
+
+
+def _figures(run: Observed, ids: set[str]) -> tuple[ItemFigure, ...]:
+    declared = _declared() | _of_own_tools(run)
+    made = []
+    for (source, way, name), value in run.figures.items():
+        if source not in ids:
+            continue
+        place, meaning = declared.get(name, (len(declared), None))
+        words = (meaning.words if meaning is not None else "") or name.replace("_", " ")
+        better = None if meaning is None else meaning.better
+        reads = meaning.quantity if isinstance(meaning, reading.Reading) else None
+        unit = run.units.get(name) or unit_of_name(name)
+        made.append((place, ItemFigure(name, way, value, unit, words, better, reads)))
+    return tuple(each for _, each in sorted(made, key=lambda each: (each[0], each[1].direction or "")))
+
+
+def _goodput(run: Observed, ids: set[str], way: str) -> float | None:
+    """The first of its figures that reads throughput in that direction."""
+    for figure in _figures(run, ids):
+        if figure.reads == reading.THROUGHPUT and figure.direction == way:
+            return figure.value
+    return None
+
+
+def _of_own_tools(run: Observed) -> Declared:
+    """What the figures of a person's own tools mean, by the copies of their folders that the run keeps. One
+    that cannot be read gives its figures no words; `narrows calibrate` says why."""
+    found: Declared = {}
+    for tool in run.plan.composites:
+        if not isinstance(tool, OwnTool) or run.folder is None:
+            continue
+        try:
+            module = own_tools.kept(tool, run.folder).part(registry.READINGS)
+        except NarrowsError:
+            continue
+        meanings = getattr(module, "FIGURES", {})
+        found |= {
+            name: (place, meaning)
+            for place, (name, meaning) in enumerate(meanings.items())
+            if isinstance(meaning, reading.Reading | reading.Figure)
+        }
+    return found

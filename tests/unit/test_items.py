@@ -1,0 +1,97 @@
+"""The table `items`: every item in the same words, and its share of a fair rate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import made_up_trials
+import polars as pl
+import pytest
+
+import lab
+from narrows.comparing.items import WAY_FIGURES, frame, got
+from narrows.runs.items import items
+from narrows.runs.observed import Observed
+from narrows.tools import reading, registry
+from narrows.units import unit_of_name
+
+
+def value(table: pl.DataFrame, item: str, figure: str) -> float:
+    rows = table.filter((pl.col("item") == item) & (pl.col("figure") == figure))
+    assert rows.height == 1, rows
+    return float(rows["value"][0])
+
+
+def test_a_service_below_its_equal_part_leaves_the_rest_to_its_rival(tmp_path: Path) -> None:
+    plans = made_up_trials.plans(tmp_path)
+    runs = [
+        made_up_trials.trial(plans["x"], {"pair": "x", "seed": "0"}, [2.0]),
+        made_up_trials.trial(plans["y"], {"pair": "y", "seed": "0"}, [8.0]),
+        made_up_trials.trial(plans["x+y"], {"pair": "x+y", "seed": "0"}, [1.0, 7.0]),
+    ]
+    table = frame(runs).filter(pl.col("run_id") == runs[2].run_id)
+    # x alone takes 2 of 8 Mbit/s, so 2 are fair for it and 6 for y.
+    assert value(table, "a", "fair_bps") == pytest.approx(2e6)
+    assert value(table, "a", "share") == pytest.approx(0.5)
+    assert value(table, "b", "share") == pytest.approx(7 / 6)
+    assert set(table["called"]) == {"x", "y"}
+    assert set(table["cca"]) == {"bbr", "reno"}
+    alone = frame(runs[:1])
+    assert "share" not in set(alone["figure"]), "what is alone shares with nobody"
+
+
+def test_a_pair_whose_members_were_never_alone_has_rates_and_no_shares(tmp_path: Path) -> None:
+    plan = made_up_trials.plans(tmp_path)["x+y"]
+    table = frame([made_up_trials.trial(plan, {"pair": "x+y", "seed": "0"}, [1.0, 7.0])])
+    assert value(table, "a", "shared_bps") == pytest.approx(1e6)
+    assert not {"share", "fair_bps"} & set(table["figure"])
+
+
+def test_items_that_are_no_pair_are_held_against_equal_parts_while_all_ran(tmp_path: Path) -> None:
+    text = (
+        'link = Link(rate="8 Mbit/s", base_rtt="50 ms", queue=pfifo(limit=128))\n'
+        'a = bulk(cca="bbr", stop="10 s")\nb = bulk(cca="reno", stop="10 s")\n'
+        'p = icmp_echo(stop="10 s")\n'
+    )
+    plan = lab.plans(tmp_path, text)[0]
+    made = made_up_trials.trial(plan, {"seed": "0"}, [6.0, 2.0], settled_only=True)
+    spans = {name: {"start_ns": 0, "end_ns": 10 * made_up_trials.S} for name in "abp"}
+    figures = {(f"bottleneck/{name}", "down", "tap_departed_bytes"): 1e6 for name in "ab"} | {
+        ("a", "down", "bulk_goodput_bps"): 5.7e6,
+        ("p", None, "probe_loss_ratio"): 0.5,
+    }
+    run = Observed(**{**made.__dict__, "manifest": {"items": spans}, "figures": figures})
+    table = frame([run])
+    # The first and the last fifth, in which both had 99 Mbit/s, are left out of what is shared.
+    assert value(table, "a", "shared_bps") == pytest.approx(6e6)
+    assert value(table, "a", "share") == pytest.approx(1.5)
+    assert value(table, "b", "share") == pytest.approx(0.5)
+    assert value(table, "a", "goodput_bps") == 5.7e6
+    assert value(table, "p", "probe_loss_ratio") == 0.5
+    a, b, probe = items(run)
+    assert (a.what, b.what, probe.what) == ("bulk", "bulk", "icmp_echo")
+    assert [probe.is_probe, a.main_way, probe.main_way] == [True, "down", None]
+    assert [one.called for one in got([run])] == ["a", "b"]
+
+
+def test_a_failed_run_has_no_items(tmp_path: Path) -> None:
+    plan = made_up_trials.plans(tmp_path)["x"]
+    run = Observed("1", "e", "?", {}, "failed", "it broke", plan)
+    assert items(run) == ()
+    assert frame([run]).is_empty()
+
+
+def test_every_figure_of_a_tool_has_words_and_a_unit_that_its_name_does_not_contradict() -> None:
+    for part in registry.parts(registry.READINGS):
+        for name, meaning in part.FIGURES.items():
+            assert meaning.words, f"{part.__name__}: {name} has no words for people"
+            if isinstance(meaning, reading.Reading):
+                said = unit_of_name(name)
+                assert not said or said == reading.UNITS[meaning.quantity], name
+    for name, figure in WAY_FIGURES.items():
+        assert figure.unit == (unit_of_name(name) or "1")
+
+
+def test_a_direction_of_better_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="better 'higher' is none of more, less, check"):
+        reading.Figure("stalls", "higher")
