@@ -45,6 +45,14 @@ PACKET_BYTES = {IP: None, IP_OF_1250: 1250}
 ORIGINS = (TOOL, OWN_PACKETS, OWN_RTT, PROBE)
 
 
+_JOINED = {
+    "rpm": "{}, {}",
+    "throughput_after_omit": "after {1}",
+    "throughput_p90_requests": "{}, {}",
+}
+"""How words and variant of a metric that has variants go together."""
+
+
 def declared() -> dict[str, Reading | Figure]:
     """What every figure of the tools that come with narrows means."""
     found: dict[str, Reading | Figure] = {}
@@ -136,13 +144,7 @@ def score_readings(
         meaning = known.get(row["metric"])
         if origin is None or meaning is None:
             continue
-        words = meaning.words
-        if row["metric"] == "rpm":
-            words = f"RPM, {row['version'].replace('draft-ietf-ippm-responsiveness-', 'draft -')}"
-        elif row["metric"] == "throughput_after_omit":
-            words = f"after {row['version'].split(', ')[1]}"
-        elif row["metric"] == "throughput_p90_requests":
-            words = f"{words}, {row['version'].split('blocks of ')[1].split(' in')[0]}"
+        words = _JOINED.get(row["metric"], "{}").format(meaning.words, row["variant"])
         rows.append(_row(run, row["direction"], origin, meaning, words, row["value"], row["unit"]))
     return rows
 

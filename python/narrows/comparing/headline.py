@@ -44,6 +44,8 @@ class Quantity:
     of: Callable[[Observed, str], float | None]
     item: str | None = None
     """Whose it is; None: the run's."""
+    words: str = ""
+    """Of an item: what it is, without whose."""
     drawn: bool = True
     """Whether the sheet of all conditions has a panel for it."""
 
@@ -115,7 +117,7 @@ def _rate_quantity(called: str, by_run: ByRun) -> Quantity:
         return None if value is None else value / 1e6
 
     source = "rates of items are of the bottleneck's tap, while all of them shared the link"
-    return Quantity(f"{called}: {RATE}", "Mbit/s", True, source, of, called)
+    return Quantity(f"{called}: {RATE}", "Mbit/s", True, source, of, called, RATE)
 
 
 def _share_quantity(called: str, by_run: ByRun) -> Quantity:
@@ -124,7 +126,7 @@ def _share_quantity(called: str, by_run: ByRun) -> Quantity:
         return None if one is None or one.share is None else 100 * one.share
 
     source = "a share is of the max-min fair rate"
-    return Quantity(f"{called}: {SHARE}", "%", True, source, of, called, drawn=False)
+    return Quantity(f"{called}: {SHARE}", "%", True, source, of, called, SHARE, drawn=False)
 
 
 def _own_quantity(called: str, by_run: ByRun, figure: ItemFigure) -> Quantity:
@@ -139,7 +141,8 @@ def _own_quantity(called: str, by_run: ByRun, figure: ItemFigure) -> Quantity:
 
     source = "what an item says of itself is of its whole time"
     more = figure.better == MORE
-    return Quantity(f"{called}: {figure.words}", unit, more, source, of, called, drawn=False)
+    words = figure.words
+    return Quantity(f"{called}: {words}", unit, more, source, of, called, words, drawn=False)
 
 
 def _mbps(run: Observed, direction: str) -> float | None:

@@ -79,12 +79,12 @@ def _all(every: SideBySide, columns: Sequence[Column]) -> str:
 
 
 def _is_share(column: Column) -> bool:
-    return column.quantity.item is not None and column.quantity.name.endswith(SHARE)
+    return column.quantity.words == SHARE
 
 
 def _share_of(every: SideBySide, rate: Column) -> Column | None:
     """The share that goes with an item's rate, which is said in brackets."""
-    if rate.quantity.item is None or not rate.quantity.name.endswith(f": {RATE}"):
+    if rate.quantity.words != RATE:
         return None
     shares = (column for column in every.columns if _is_share(column))
     whose = rate.quantity.item, rate.direction
@@ -175,8 +175,7 @@ def _above_base(run: Observed, _direction: str, latency_ms: float) -> float:
 def _subject(column: Column) -> str:
     during = _DURING[column.direction]
     if column.quantity.item is not None:
-        item, _, words = column.quantity.name.partition(": ")
-        return f"{item}'s {_WAY[column.direction]}{words}"
+        return f"{column.quantity.item}'s {_WAY[column.direction]}{column.quantity.words}"
     return {
         "throughput": f"{_WAY[column.direction]}throughput",
         "latency under load": f"a round trip {during}",

@@ -60,6 +60,8 @@ class Value:
     value: float | None
     unit: str
     n: int
+    variant: str = ""
+    """Which of several versions of one metric it is, in a few words."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +175,8 @@ def _go(foreign: Floats, own: Floats) -> list[Value]:
     found = goresponsiveness(foreign * 3.0, own)
     n = int(np.count_nonzero(~np.isnan(foreign)) + np.count_nonzero(~np.isnan(own)))
     return [
-        Value("rpm", GO_MEAN, found.mean_rpm, "1/min", n),
-        Value("rpm", GO_P90, found.p90_rpm, "1/min", n),
+        Value("rpm", GO_MEAN, found.mean_rpm, "1/min", n, GO_MEAN),
+        Value("rpm", GO_P90, found.p90_rpm, "1/min", n, GO_P90),
     ]
 
 
@@ -182,7 +184,7 @@ def _draft(foreign: Floats, own: Floats, draft: Parameters) -> list[Value]:
     found = responsiveness(foreign, foreign, foreign, own, draft)
     n = found.foreign_probes + found.self_probes
     return [
-        Value("rpm", draft.version, found.rpm, "1/min", n),
+        Value("rpm", draft.version, found.rpm, "1/min", n, f"draft -{draft.number}"),
         Value("rpm_foreign", draft.version, found.foreign_rpm, "1/min", found.foreign_probes),
         Value("rpm_self", draft.version, found.loaded_rpm, "1/min", found.self_probes),
     ]

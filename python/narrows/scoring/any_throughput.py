@@ -92,8 +92,9 @@ def _capacity(t: Floats, size: Floats, which: Floats, window: tuple[int, int]) -
     for omit_s in OMITTED_S:
         found = capacity_test(row.astype(np.float64), begin.astype(np.float64), begin + 1.0, cells, omit_s)
         if found is not None:
-            name = f"iperf3: intervals of 1 s, {omit_s} s omitted"
-            yield Value("throughput_after_omit", name, found.rate_bps, "bit/s", found.intervals)
+            variant = f"{omit_s} s omitted"
+            name = f"iperf3: intervals of 1 s, {variant}"
+            yield Value("throughput_after_omit", name, found.rate_bps, "bit/s", found.intervals, variant)
 
 
 def request_values(t: Floats, size: Floats) -> Iterator[Value]:
@@ -109,5 +110,6 @@ def request_values(t: Floats, size: Floats) -> Iterator[Value]:
         took = np.diff(np.concatenate(([t[0]], done)))
         took, rate = took[took > 0], request * 8.0 * NS_PER_S / took[took > 0]
         value = request_percentile_bps(rate, took / 1e6)
-        name = f"@cloudflare/speedtest 1.14.1, blocks of {request // 1000} kB in turn"
-        yield Value("throughput_p90_requests", name, value, "bit/s", int(rate.size))
+        variant = f"{request // 1000} kB"
+        name = f"@cloudflare/speedtest 1.14.1, blocks of {variant} in turn"
+        yield Value("throughput_p90_requests", name, value, "bit/s", int(rate.size), variant)

@@ -60,6 +60,7 @@ SCORE: dict[str, Any] = {
     "value": pl.Float64(),
     "unit": pl.String(),
     "n": pl.Int64(),
+    "variant": pl.String(),
 }
 NS_OF = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 TRUTH = "truth"

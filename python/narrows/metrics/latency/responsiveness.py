@@ -39,7 +39,8 @@ FOREIGN, SELF = "foreign", "self"
 class Parameters:
     """The draft's parameters, under its names."""
 
-    version: str
+    number: str
+    """Which draft, of two digits."""
     interval_s: float  # ID
     mad: int = 4  # intervals in a moving average, and moving averages in a stability decision
     tmp_percent: int = 95  # what the trimmed mean keeps
@@ -51,13 +52,18 @@ class Parameters:
     ptc: float = 0.05  # share of capacity that probes may take
 
     @property
+    def version(self) -> str:
+        """The draft's name."""
+        return f"draft-ietf-ippm-responsiveness-{self.number}"
+
+    @property
     def interval_ns(self) -> int:
         """Interval duration in ns."""
         return round(self.interval_s * NS_PER_S)
 
 
-DRAFT_08 = Parameters("draft-ietf-ippm-responsiveness-08", interval_s=1.0)
-DRAFT_09 = Parameters("draft-ietf-ippm-responsiveness-09", interval_s=5.0)
+DRAFT_08 = Parameters("08", interval_s=1.0)
+DRAFT_09 = Parameters("09", interval_s=5.0)
 
 
 @dataclass(frozen=True)
