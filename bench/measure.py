@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from narrows.engine import layout
-from narrows.engine.types import Limits, Progress, Slot
+from narrows.engine.types import Limits, Progress, RunRequest, Slot
 from narrows.engine.uml import UmlEngine
 from narrows.plan.model import Plan
 
@@ -110,14 +110,8 @@ def guest(
     directory = Path(tempfile.mkdtemp(prefix="narrows-bench-"))
     try:
         (directory / layout.PLAN).write_text(plan.to_json())
-        carried = engine.run(
-            plan,
-            directory,
-            Slot(0, cpu),
-            limits=Limits(wall_s=1800, stall_s=120),
-            stop=threading.Event(),
-            progress=progress,
-        )
+        limits = Limits(wall_s=1800, stall_s=120)
+        carried = engine.run(RunRequest(plan, directory, Slot(0, cpu), limits, progress=progress))
         if carried.error is not None:
             raise BenchError(f"{plan.experiment}: {carried.error.line()}\n{carried.error.stderr or ''}")
         result = json.loads((directory / layout.RAW / layout.RESULT).read_text())

@@ -12,7 +12,6 @@ import random
 import shutil
 import statistics
 import tempfile
-import threading
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -22,7 +21,7 @@ from measure import BenchError, Cost, Spread, cost_of
 from rows import Bench, Row
 
 from narrows.engine import layout
-from narrows.engine.types import Limits, RunFacts, Slot
+from narrows.engine.types import Limits, RunFacts, RunRequest, Slot
 from narrows.plan.build import plan_file
 from narrows.plan.model import Plan, run_id
 from narrows.spec.named import experiment_file
@@ -61,14 +60,8 @@ def one(bench: Bench, plan: Plan) -> Cost:
     info = bench.engine.info
 
     def work() -> None:
-        carried = bench.engine.run(
-            plan,
-            directory,
-            Slot(0, bench.cpu),
-            limits=Limits(wall_s=1200, stall_s=120),
-            stop=threading.Event(),
-            progress=lambda _: None,
-        )
+        limits = Limits(wall_s=1200, stall_s=120)
+        carried = bench.engine.run(RunRequest(plan, directory, Slot(0, bench.cpu), limits))
         run = run_id(plan, kernel=info.kernel_id, agent=info.agent_id)
         done = ingest(directory, RunFacts(run, info, carried))
         if done.error is not None:

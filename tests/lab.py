@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from typing import Any
 
 from narrows.engine import layout
 from narrows.engine.runner import Runner
-from narrows.engine.types import Carried, Engine, Finished, Limits, RunFacts, Slot
+from narrows.engine.types import Carried, Engine, Finished, Limits, RunFacts, RunRequest, Slot
 from narrows.engine.uml import UmlEngine
 from narrows.plan.build import plan_file
 from narrows.plan.model import Plan, run_id
@@ -126,9 +125,7 @@ def carry(
     engine.check([one])
     if cpu is None:
         cpu = engine.slots(1)[0].cpu
-    carried = engine.run(
-        one, directory, Slot(0, cpu), limits=limits, stop=threading.Event(), progress=lambda _: None
-    )
+    carried = engine.run(RunRequest(one, directory, Slot(0, cpu), limits))
     return Raw(directory, carried)
 
 

@@ -16,7 +16,7 @@ import pytest
 import lab
 from narrows.engine import layout
 from narrows.engine.cluster import ClusterEngine
-from narrows.engine.types import Limits, Progress, Slot
+from narrows.engine.types import Progress, RunRequest
 
 LONG = '''"""Does it last?"""
 from narrows.spec import Link, bulk, pfifo
@@ -86,9 +86,7 @@ def test_runs_come_back_as_if_made_here_and_a_killed_worker_costs_only_its_own(t
         dead = threading.Timer(1.0, lambda: os.kill(min(workers.values()), signal.SIGKILL))
         dead.start()
         heard: list[Progress] = []
-        carried = engine.run(
-            plan, whole, Slot(0, None), limits=Limits(), stop=threading.Event(), progress=heard.append
-        )
+        carried = engine.run(RunRequest(plan, whole, progress=heard.append))
         dead.join()
         assert carried.error is None
         assert (whole / layout.RAW / layout.RESULT).exists()

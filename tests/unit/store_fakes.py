@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from narrows.engine.types import Carried, EngineInfo, Limits, Progress, ProgressSink, RunFault, Slot
+from narrows.engine.types import Carried, EngineInfo, Progress, RunFault, RunRequest, Slot
 from narrows.plan.model import Content, Plan
 
 EPOCH_NS = 3_000_000_000
@@ -250,14 +250,12 @@ class FakeEngine:
     def slots(self, jobs: int | None) -> list[Slot]:
         return [Slot(i, None) for i in range(jobs or self._slots)]
 
-    def run(
-        self, plan: Plan, directory: Path, slot: Slot, *, limits: Limits, stop: threading.Event,
-        progress: ProgressSink,
-    ) -> Carried:  # fmt: skip
+    def run(self, request: RunRequest) -> Carried:
+        plan, directory = request.plan, request.directory
         self.started.append(plan)
-        progress(Progress(0, "traffic", "begins"))
+        request.progress(Progress(0, "traffic", "begins"))
         write_raw(directory / "raw", plan)
-        fault = self._behave(plan, directory, stop) if self._behave else None
+        fault = self._behave(plan, directory, request.stop) if self._behave else None
         return Carried(fault, 0.5, None, 1 << 20, 0.4, {})
 
 

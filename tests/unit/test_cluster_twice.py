@@ -15,9 +15,8 @@ from typer.testing import CliRunner
 from narrows.cli.main import build_app
 from narrows.engine import cluster
 from narrows.engine.cluster import ClusterEngine, Made
-from narrows.engine.types import Carried, Limits, Slot
+from narrows.engine.types import Carried, RunRequest
 from narrows.errors import EngineError
-from narrows.plan.model import Plan
 
 
 class Fake(ClusterEngine):
@@ -28,9 +27,7 @@ class Fake(ClusterEngine):
         self._bad, self.left_out, self._lock = set(), [], threading.Lock()
         self.asked: list[str] = []
 
-    def _make(
-        self, plan: Plan, limits: Limits, stop: Any, without: tuple[str, ...], progress: Any = None
-    ) -> Made | Carried:
+    def _make(self, request: RunRequest, without: tuple[str, ...], progress: Any = None) -> Made | Carried:
         free = [name for name in self.made if name not in without and name not in self._bad]
         if not free:
             return cluster._failed("cluster", "there is no worker left that can be used")
@@ -42,10 +39,7 @@ class Fake(ClusterEngine):
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[[Fake], Carried]:
     def carry(engine: Fake) -> Carried:
-        return engine.run(
-            make_plan(), tmp_path, Slot(0, None), limits=Limits(), stop=threading.Event(),
-            progress=lambda _: None,
-        )  # fmt: skip
+        return engine.run(RunRequest(make_plan(), tmp_path))
 
     return carry
 

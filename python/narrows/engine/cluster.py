@@ -20,7 +20,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows.engine import contents, layout
-from narrows.engine.types import Carried, Limits, Progress, ProgressSink, RunFault, Slot
+from narrows.engine.types import (
+    Carried,
+    Limits,
+    Progress,
+    ProgressSink,
+    RunFault,
+    RunRequest,
+    Slot,
+)
 from narrows.errors import EngineError, NarrowsError
 from narrows.plan.model import Content, Plan, plan_hash
 
@@ -122,7 +130,7 @@ def _carry(
             engine.check([plan])
             for content in contents.missing([plan]):
                 engine.make(content)
-            carried = engine.run(plan, directory, Slot(0, None), limits=limits, stop=stop, progress=progress)
+            carried = engine.run(RunRequest(plan, directory, limits=limits, stop=stop, progress=progress))
         except NarrowsError as error:
             carried = _failed("worker", f"{address}: {error}")
         paths = [*(directory / layout.RAW).glob("*"), directory / layout.CONSOLE]
@@ -194,23 +202,15 @@ class ClusterEngine:
         count = sum(threads.get(address, 0) for address in self._good)
         return [Slot(number, None) for number in range(min(count, jobs or count))]
 
-    def run(
-        self,
-        plan: Plan,
-        directory: Path,
-        slot: Slot,
-        *,
-        limits: Limits,
-        stop: threading.Event,
-        progress: ProgressSink,
-    ) -> Carried:
+    def run(self, request: RunRequest) -> Carried:
         """One run, on whichever worker is free."""
+        plan, directory = request.plan, request.directory
         (directory / layout.RAW).mkdir(exist_ok=True)
-        made = self._make(plan, limits, stop, (), progress)
+        made = self._make(request, (), request.progress)
         if isinstance(made, Carried):
             return made
         if made.carried.error is None and self._is_to_be_made_twice(plan):
-            fault = self._compare(plan, limits, stop, made)
+            fault = self._compare(request, made)
             if fault is not None:
                 return replace(made.carried, error=fault)
         for name, data in made.files.items():
@@ -227,12 +227,7 @@ class ClusterEngine:
             sink(Progress(t_ns, phase, note))
 
     def _make(
-        self,
-        plan: Plan,
-        limits: Limits,
-        stop: threading.Event,
-        without: tuple[str, ...],
-        progress: ProgressSink | None = None,
+        self, request: RunRequest, without: tuple[str, ...], progress: ProgressSink | None = None
     ) -> Made | Carried:
         began = time.monotonic()
         with self._lock:
@@ -243,7 +238,7 @@ class ClusterEngine:
         if not allowed:
             return _failed("cluster", "there is no worker left that can be used")
         future: Future[Any] = self._client.submit(
-            carry, plan.to_json(), limits, (self.info.kernel_id, self.info.agent_id),
+            carry, request.plan.to_json(), request.limits, (self.info.kernel_id, self.info.agent_id),
             pure=False, retries=0, workers=allowed, allow_other_workers=False,
         )  # fmt: skip
         if progress is not None:
@@ -251,7 +246,7 @@ class ClusterEngine:
         try:
             looked = began
             while not future.done():
-                if stop.is_set():
+                if request.stop.is_set():
                     return replace(_failed("stopped", "interrupted"), wall_s=time.monotonic() - began)
                 if time.monotonic() - looked > LOOK_S:
                     # Dask waits for a named worker for ever, and one that comes again has another name.
@@ -268,15 +263,15 @@ class ClusterEngine:
             self._sinks.pop(str(future.key), None)
             future.cancel()
 
-    def _compare(self, plan: Plan, limits: Limits, stop: threading.Event, first: Made) -> RunFault | None:
+    def _compare(self, request: RunRequest, first: Made) -> RunFault | None:
         """Make it again elsewhere; None if both are equal, or if a third says that the first was right."""
-        second = self._make(plan, limits, stop, (first.worker,))
+        second = self._make(request, (first.worker,))
         if isinstance(second, Carried):
-            if stop.is_set():
+            if request.stop.is_set():
                 return second.error
             with self._lock:
                 why = second.error.message if second.error else "no word"
-                self.left_out.append(f"the run of {plan_hash(plan)} was not made twice: {why}")
+                self.left_out.append(f"the run of {plan_hash(request.plan)} was not made twice: {why}")
             return None
         if first.digests() == second.digests():
             return None
@@ -284,7 +279,7 @@ class ClusterEngine:
             name for name in first.digests() | second.digests()
             if first.digests().get(name) != second.digests().get(name)
         )  # fmt: skip
-        third = self._make(plan, limits, stop, (first.worker, second.worker))
+        third = self._make(request, (first.worker, second.worker))
         wrong = None
         if isinstance(third, Made):
             wrong = next((m for m in (first, second) if m.digests() != third.digests()), None)
@@ -294,7 +289,7 @@ class ClusterEngine:
         with self._lock:
             self._bad.add(wrong.worker)
             self.left_out.append(
-                f"{wrong.worker}: its run of {plan_hash(plan)} differs in {', '.join(names)}"
+                f"{wrong.worker}: its run of {plan_hash(request.plan)} differs in {', '.join(names)}"
             )
         return None if wrong is second else RunFault("cluster", f"{told}; {wrong.worker} is left out")
 

@@ -12,11 +12,15 @@ import platform
 import shutil
 import signal
 import subprocess
-import threading
 from pathlib import Path
 
 from narrows.engine import agent_binary, contents, layout, own_tools, process, uplink
-from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, Slot
+from narrows.engine.types import (
+    Carried,
+    EngineInfo,
+    RunRequest,
+    Slot,
+)
 from narrows.engine.uml import PACKAGE, check_tools, fault, guest_path
 from narrows.errors import EngineError
 from narrows.plan.model import Content, Plan, TcpBulk
@@ -135,18 +139,9 @@ class NetnsEngine:
             )
         return [Slot(0, None)]
 
-    def run(
-        self,
-        plan: Plan,
-        directory: Path,
-        slot: Slot,
-        *,
-        limits: Limits,
-        stop: threading.Event,
-        progress: ProgressSink,
-    ) -> Carried:
+    def run(self, request: RunRequest) -> Carried:
         """One run, in about as long as its virtual time."""
-        directory = directory.resolve()
+        plan, directory = request.plan, request.directory.resolve()
         (directory / layout.RAW).mkdir(exist_ok=True)
         own_tools.place(plan, directory)
         contents.place(plan, directory)
@@ -166,9 +161,11 @@ class NetnsEngine:
             stop_signal=signal.SIGTERM,  # it removes its namespaces and its tracefs instance
         )
         with uplink.opened(plan.uplink, self._path):
-            ended = process.carry(job, directory / layout.CONSOLE, limits, stop, progress)
+            ended = process.carry(
+                job, directory / layout.CONSOLE, request.limits, request.stop, request.progress
+            )
         return Carried(
-            error=fault(ended, directory, limits),
+            error=fault(ended, directory, request.limits),
             wall_s=ended.wall_s,
             cpu=None,
             max_rss_bytes=ended.max_rss_bytes,

@@ -12,11 +12,21 @@ import shutil
 import threading
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from narrows.engine import contents, host, layout, outdir
 from narrows.engine.events import Done, Event, Making, Moved, Planned, Reading, Skipped, Started, Stopped
-from narrows.engine.types import Engine, Finish, Limits, RunFacts, RunFault, Slot
+from narrows.engine.types import (
+    Engine,
+    Finish,
+    Limits,
+    Progress,
+    RunFacts,
+    RunFault,
+    RunRequest,
+    Slot,
+)
 from narrows.engine.work import expected_work
 from narrows.errors import EngineError, NarrowsError, PlanError, StoreError
 from narrows.plan.model import Plan, run_id
@@ -188,18 +198,15 @@ class Runner:
     def _keep_failed(self, tmp: Path, todo: Todo, _fault: RunFault) -> None:
         outdir.keep_failed(tmp, self.out, todo.run_id)
 
+    def _moved(self, todo: Todo, slot: Slot, progress: Progress) -> None:
+        self._events.put(Moved(todo.run_id, slot, progress))
+
     def _one(self, todo: Todo, slot: Slot) -> None:
         outdir.check_space(self.out)
         tmp = self._begin(todo)
         self._events.put(Started(todo.run_id, todo.plan, slot))
-        carried = self.engine.run(
-            todo.plan,
-            tmp,
-            slot,
-            limits=self.limits,
-            stop=self.stop,
-            progress=lambda progress: self._events.put(Moved(todo.run_id, slot, progress)),
-        )
+        moved = partial(self._moved, todo, slot)
+        carried = self.engine.run(RunRequest(todo.plan, tmp, slot, self.limits, self.stop, moved))
         if self.stop.is_set() and carried.error is not None:
             shutil.rmtree(tmp, ignore_errors=True)
             self._events.put(Stopped(todo.run_id, slot))

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 import tempfile
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from narrows.engine import layout
-from narrows.engine.types import Carried, Limits
+from narrows.engine.types import (
+    Carried,
+    Limits,
+    RunRequest,
+)
 from narrows.engine.uml import UmlEngine
 from narrows.errors import EngineError
 from narrows.kernel import KernelImage
@@ -29,14 +32,7 @@ def train(image: KernelImage, counts: Path, plans: Sequence[Plan]) -> Iterator[t
         with tempfile.TemporaryDirectory(prefix="narrows-training-") as name:
             directory = Path(name)
             (directory / layout.PLAN).write_text(plan.to_json())
-            carried = engine.run(
-                plan,
-                directory,
-                slot,
-                limits=Limits(wall_s=900),
-                stop=threading.Event(),
-                progress=lambda _: None,
-            )
+            carried = engine.run(RunRequest(plan, directory, slot, Limits(wall_s=900)))
             fault = _fault(carried, directory)
         if fault is not None:
             raise EngineError(

@@ -118,6 +118,22 @@ class Finished:
 
 
 ProgressSink = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One run that an engine is to carry out."""
+
+    plan: Plan
+    directory: Path
+    """Holds plan.json; raw files go to `directory/raw`."""
+    slot: Slot = Slot(0, None)
+    limits: Limits = field(default_factory=Limits)
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Set: the run is to end at once."""
+    progress: ProgressSink = lambda _: None
+
+
 Finish = Callable[[Path, RunFacts], Finished]
 """Turns the raw files in a directory into tables and a manifest (the store's part)."""
 
@@ -146,15 +162,6 @@ class Engine(Protocol):
         """Places for guests; None: as many as make sense here."""
         ...
 
-    def run(
-        self,
-        plan: Plan,
-        directory: Path,
-        slot: Slot,
-        *,
-        limits: Limits,
-        stop: threading.Event,
-        progress: ProgressSink,
-    ) -> Carried:
-        """Run the plan in `directory`, which holds plan.json; raw files go to `directory/raw`."""
+    def run(self, request: RunRequest) -> Carried:
+        """Run the plan in its directory."""
         ...

@@ -10,7 +10,6 @@ import importlib.resources
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -27,7 +26,14 @@ from narrows.engine import (
     own_tools,
     process,
 )
-from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, RunFault, Slot
+from narrows.engine.types import (
+    Carried,
+    EngineInfo,
+    Limits,
+    RunFault,
+    RunRequest,
+    Slot,
+)
 from narrows.errors import EngineError
 from narrows.plan.files import SYSTEM_PATH
 from narrows.plan.model import Command, Content, Plan
@@ -265,30 +271,23 @@ class UmlEngine:
             writable_files=guest_disk.DEVICES,
         )
 
-    def run(
-        self,
-        plan: Plan,
-        directory: Path,
-        slot: Slot,
-        *,
-        limits: Limits,
-        stop: threading.Event,
-        progress: ProgressSink,
-    ) -> Carried:
+    def run(self, request: RunRequest) -> Carried:
         """One guest from boot to power-off."""
-        directory = directory.resolve()
+        plan, directory = request.plan, request.directory.resolve()
         (directory / layout.RAW).mkdir(exist_ok=True)
         modules.place(plan, directory)
         own_tools.place(plan, directory)
         contents.place(plan, directory)
         with guest_disk.private_dir() as private:
-            job = self.job(plan, directory, private, slot.cpu)
-            ended = process.carry(job, directory / layout.CONSOLE, limits, stop, progress)
+            job = self.job(plan, directory, private, request.slot.cpu)
+            ended = process.carry(
+                job, directory / layout.CONSOLE, request.limits, request.stop, request.progress
+            )
         version = landlock.abi()
         return Carried(
-            error=fault(ended, directory, limits),
+            error=fault(ended, directory, request.limits),
             wall_s=ended.wall_s,
-            cpu=slot.cpu,
+            cpu=request.slot.cpu,
             max_rss_bytes=ended.max_rss_bytes,
             cpu_s=ended.cpu_s,
             isolation={
@@ -305,7 +304,6 @@ class UmlEngine:
 
     def shell(self, plan: Plan, directory: Path) -> int:
         """The topology in real time with a shell on this terminal; returns its exit status."""
-        directory = directory.resolve()
         (directory / layout.RAW).mkdir(exist_ok=True)
         modules.place(plan, directory)
         own_tools.place(plan, directory)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,7 +22,13 @@ from narrows.engine.ssh.hosts import Host, Hosts
 from narrows.engine.ssh.merge import merge
 from narrows.engine.ssh.parts import Part, parts_of
 from narrows.engine.ssh.session import Agent, Session, SessionError
-from narrows.engine.types import Carried, EngineInfo, Limits, ProgressSink, RunFault, Slot
+from narrows.engine.types import (
+    Carried,
+    EngineInfo,
+    RunFault,
+    RunRequest,
+    Slot,
+)
 from narrows.errors import EngineError
 from narrows.plan.model import Content, Plan
 
@@ -197,17 +202,9 @@ class SshEngine:
         )  # fmt: skip
         return Agent(part, host.host, child, directory)
 
-    def run(
-        self,
-        plan: Plan,
-        directory: Path,
-        slot: Slot,
-        *,
-        limits: Limits,
-        stop: threading.Event,
-        progress: ProgressSink,
-    ) -> Carried:
+    def run(self, request: RunRequest) -> Carried:
         """One run, in about as long as its virtual time."""
+        plan, directory = request.plan, request.directory
         raw = directory / layout.RAW
         raw.mkdir(exist_ok=True)
         halves = directory / HALVES
@@ -222,7 +219,10 @@ class SshEngine:
             }
             for host, part in zip(self.hosts.hosts, parts_of(plan, self.hosts, macs), strict=True):
                 agents.append(self._start(host, part, halves))
-            session = Session(agents, plan.calibration, limits, stop, progress, directory / layout.CONSOLE)
+            console = directory / layout.CONSOLE
+            session = Session(
+                agents, plan.calibration, request.limits, request.stop, request.progress, console
+            )
             calibration, clocks = session.run()
             assert clocks is not None
             merge(plan, agents, clocks, calibration, raw)
