@@ -1,0 +1,148 @@
+"""What the idle rig must show, and how much time it is given for that before the epoch."""
+
+from __future__ import annotations
+
+from narrows.plan import wire
+from narrows.plan.expand import ResolvedRun
+from narrows.plan.model import Calibration, CalibrationPath, HomeHost, LinkDirection, LinkSummary
+from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
+from narrows.plan.topology import Topology
+from narrows.units import NS_PER_S
+
+EPOCH_NS = 3 * NS_PER_S
+EPOCH_RTTS = 50
+"""The epoch comes later on long paths: calibration exchanges many packets one by one."""
+OTHER_PATH_NS, OTHER_PATH_RTTS = NS_PER_S, 10
+"""What calibration takes for each further sender of a Dumbbell: twenty echoes and their patience."""
+CALIBRATION_NS, CALIBRATION_PACKETS = 2_430_000_000, 100
+"""The usual time before the epoch has room for so many full packets each way, in a queue that stands or else
+paced."""
+SLOW_SLACK = 1.25
+"""What else a slow calibration takes: the queue of the train before, the first packet's way."""
+SHALLOW_S = 0.55
+LOST_ECHOES_NS = 2 * NS_PER_S
+SECOND_TRAIN_NS = NS_PER_S
+RTT_TOLERANCE_NS = 200_000
+NATIVE_RTT_TOLERANCE_NS = 1_000_000
+"""The tolerance of a path to which nothing is added: what a real host's stack and scheduler may take."""
+RTT_TOLERANCE = 0.02
+RATE_TOLERANCE = 0.02
+CALIBRATION_PACKET_BYTES = 200
+"""Upper bound of what the RTT probe's packets take on the wire, for their serialisation time."""
+
+
+def epoch_ns(link: LinkSummary) -> int:
+    """When traffic may first start: long and slow paths, deep buckets and further senders take more time."""
+    return (
+        EPOCH_NS
+        + _up_to_seconds(EPOCH_RTTS * link.base_rtt_ns)
+        + _up_to_seconds(sum(OTHER_PATH_NS + OTHER_PATH_RTTS * rtt for rtt in _other_rtts_ns(link)))
+        + _up_to_seconds(_emptying_ns(link))
+        + _up_to_seconds(_slow_ns(link))
+        + _two_trains_ns(link)
+    )
+
+
+def calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Calibration:
+    """What the idle rig must show. A qdisc counts the Ethernet header, the IP layer does not."""
+    client, server = topology.named("client")[0], topology.named("server")[0]
+    timers = run.machine["timer_latency"]
+    timer_ns = timers[1].ns if timers else 0
+    jitter_ns = link.down.jitter_ns + link.up.jitter_ns
+    serialisation_ns = 0
+    ip_rates: list[int | None] = []
+    at_home: tuple[LinkDirection | None, ...] = (None, None)
+    host: HomeHost | None = None
+    if link.home is not None:
+        at_home, host = (link.home.down, link.home.up), link.home.hosts[0]
+        jitter_ns += host.jitter_ns
+    for direction, before in zip((link.down, link.up), at_home, strict=True):
+        shapers = [
+            (link.line_rate_bps, wire.FRAME),
+            *(
+                (each.rate_bps, each.counted or wire.FRAME)
+                for each in (direction, before)
+                if each is not None
+            ),
+        ]
+        rates = [rate for rate, _ in shapers if rate is not None]
+        at_ip_layer = [
+            rate * link.mtu_bytes // wire.counted_bytes(counted, link.mtu_bytes)
+            for rate, counted in shapers
+            if rate is not None
+        ]
+        ip_rates.append(min(at_ip_layer, default=None))
+        serialisation_ns += sum(CALIBRATION_PACKET_BYTES * 8 * NS_PER_S // rate for rate in rates)
+    # Each direction passes two timers: the shaper's and netem's.
+    least_ns = RTT_TOLERANCE_NS if link.base_rtt_ns else NATIVE_RTT_TOLERANCE_NS
+    tolerance_ns = max(least_ns, int(RTT_TOLERANCE * link.base_rtt_ns))
+    lossy = bool(link.down.loss_percent or link.up.loss_percent or (host and host.loss_percent))
+    rtts = [(node, pair.base_rtt_ns) for pair in link.pairs for node in pair.senders]
+    return Calibration(
+        client=client,
+        server=server,
+        server_address=topology.address(server),
+        client_address=topology.address(client),
+        rtt_ns=rtts[0][1] if rtts else link.base_rtt_ns + (host.delay_ns if host else 0),
+        rtt_tolerance_ns=tolerance_ns + serialisation_ns + jitter_ns + 4 * timer_ns,
+        rate_down_bps=ip_rates[0],
+        rate_up_bps=ip_rates[1],
+        rate_tolerance=RATE_TOLERANCE,
+        # Late timers, loss and jitter may keep the rig under its rate, and so may a shaper that sets its own.
+        rate_is_upper_bound=bool(timer_ns or lossy or jitter_ns or _sets_own_rate(link)),
+        others=tuple(
+            CalibrationPath(server=node, server_address=topology.address(node), rtt_ns=rtt_ns)
+            for node, rtt_ns in rtts[1:]
+        ),
+    )
+
+
+def _sets_own_rate(link: LinkSummary) -> bool:
+    """Whether a shaper follows what arrives."""
+    home = (link.home.down, link.home.up) if link.home is not None else ()
+    return any(way.sets_own_rate for way in (link.down, link.up, *home) if way is not None)
+
+
+def _emptying_ns(link: LinkSummary) -> int:
+    """How long calibration needs to see a deep bucket empty and fill again, both ways, behind the line.
+
+    A line of the rate or less never empties it. Behind an unlimited line the train does, at some three times
+    the rate; the usual time has room for a bucket of `SHALLOW_S`.
+    """
+    span = 0.0
+    for direction in (link.down, link.up):
+        line, rate, burst = link.line_rate_bps, direction.rate_bps, direction.burst_bytes
+        if rate is None or burst is None:
+            continue
+        if line is None:
+            span = max(span, 1.5 * (burst * 8 / rate - SHALLOW_S))
+        elif line > rate:
+            span = max(span, burst * 8 / (line - rate) + burst * 8 / rate)
+    # each way has half of the time, and half as much again to be sure
+    return int(3 * span * NS_PER_S)
+
+
+def _slow_ns(link: LinkSummary) -> int:
+    """What calibration may need beyond the usual: packets that take long, and echoes that are lost."""
+    bits = CALIBRATION_PACKETS * (link.mtu_bytes + ETHERNET_HEADER_BYTES) * 8
+    packets_ns = sum(
+        bits * NS_PER_S // direction.rate_bps for direction in (link.down, link.up) if direction.rate_bps
+    )
+    lossy = link.down.loss_percent or link.up.loss_percent
+    return max(0, int(SLOW_SLACK * packets_ns) + (LOST_ECHOES_NS if lossy else 0) - CALIBRATION_NS)
+
+
+def _two_trains_ns(link: LinkSummary) -> int:
+    """Where a train through one shaper may not tell the rate of two in a row, or a policer holds no queue, a
+    second one is sent."""
+    again = link.home is not None or "policer" in (link.shaper, link.shaper_up)
+    return SECOND_TRAIN_NS if again else 0
+
+
+def _other_rtts_ns(link: LinkSummary) -> list[int]:
+    return [pair.base_rtt_ns for pair in link.pairs for _ in pair.senders][1:]
+
+
+def _up_to_seconds(span_ns: int) -> int:
+    """Whole seconds, rounded down below one second: short paths keep the usual epoch."""
+    return 0 if span_ns < NS_PER_S else -(-span_ns // NS_PER_S) * NS_PER_S
