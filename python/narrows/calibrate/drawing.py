@@ -1,0 +1,54 @@
+"""What the figures of a calibration share: which runs a table is of, its queues, labels of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from narrows.calibrate.calibration import Calibration
+from narrows.figures.style import colour, marker, queue_name, queue_rank
+
+ROW_IN = 0.21
+SMALL = 6.5
+DOT: dict[str, Any] = {"markersize": 5.0, "markeredgewidth": 0}
+KIND = "queue_kind"
+
+
+def percent(x: float, _: object) -> str:
+    """A share with its sign, as a percentage."""
+    return f"{signed(round(100 * x, 3), _)} %" if x else "0"
+
+
+def signed(x: float, _: object) -> str:
+    """A number with its sign."""
+    return f"{x:+g}".replace("-", "−") if x else "0"
+
+
+def runs_of(table: pl.DataFrame) -> tuple[str, ...]:
+    """The runs that a table is of."""
+    return tuple(table["run_id"].unique().sort().to_list())
+
+
+def kinds_of(found: Calibration, table: pl.DataFrame) -> pl.DataFrame:
+    """With the queue of each run, as the plan says it (the axis may be called otherwise, or be absent)."""
+    kinds = found.runs.select("run_id", pl.col("link_queue").alias(KIND))
+    return table.join(kinds, on="run_id")
+
+
+def legend(axes: Axes, kinds: Sequence[str]) -> None:
+    """The queues, below a figure."""
+    handles = [
+        Line2D([], [], color=colour(k), marker=marker(k), linestyle="none", markersize=5, label=queue_name(k))
+        for k in sorted(kinds, key=queue_rank)
+    ]
+    axes.figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=min(len(handles), 8),
+        fontsize=SMALL,
+        handletextpad=0.2,
+    )
