@@ -177,3 +177,11 @@ def test_a_tool_under_test_that_has_a_name_runs_once(folder: Path) -> None:
     with scenario.selected(["my_http_test"]):
         (plan,) = plan_file(path).plans
     assert [item.id for item in plan.traffic] == ["test-server", "test"]
+
+
+def test_every_rust_part_of_a_tool_is_found_from_its_folder() -> None:
+    root = Path(__file__).parents[2]
+    named = {place for places in registry.crates().values() for place in places}
+    assert all((root / place / "Cargo.toml").exists() for place in named)
+    there = {f"crates/tools/{path.name}" for path in (root / "crates/tools").iterdir() if path.is_dir()}
+    assert there <= named, f"no tool's folder names {there - named}"

@@ -1,7 +1,9 @@
 """Tools: one folder for each speed test, probe or service, which says everything about it; nothing else
 names a tool.
 
-- `__init__.py`: `WORDS`, its names in an experiment, where they are not the folder's own;
+- `__init__.py`: `WORDS`, its names in an experiment, where they are not the folder's own; `CRATES`, where its
+  Rust parts lie, for tools whose programs the agent is;
+- `client/`: its programs that are scripts or pages, and the packages of theirs;
 - `spec.py`: its options, a class for each word; `UNDER_TEST`, what `narrows calibrate` runs of it;
 - `lower.py`: `lower(item, item_id, state)`, the items of the plan that it becomes;
 - `parse.py`: `read(ran)`, what its output says, for tools that are commands; `read_parts(composite, parts)`,

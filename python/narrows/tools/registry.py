@@ -35,6 +35,13 @@ def words() -> dict[str, str]:
     return found
 
 
+@cache
+def crates() -> dict[str, tuple[str, ...]]:
+    """Where the Rust parts of each folder's tool lie, below the checkout; tools without any are left out."""
+    packages = {folder: importlib.import_module(f"narrows.tools.{folder}") for folder in folders()}
+    return {name: package.CRATES for name, package in packages.items() if hasattr(package, "CRATES")}
+
+
 def part(folder: str, name: str) -> ModuleType | None:
     """A part of a tool; None where the tool has none."""
     full = f"narrows.tools.{folder}.{name}"

@@ -1,1 +1,3 @@
 """The tool cloudflare."""
+
+CRATES = ("crates/tools/web",)

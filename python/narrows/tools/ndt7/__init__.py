@@ -1,1 +1,3 @@
 """The tool ndt7."""
+
+CRATES = ("crates/tools/ndt7",)

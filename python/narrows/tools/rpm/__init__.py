@@ -1,1 +1,3 @@
 """The tool rpm."""
+
+CRATES = ("crates/tools/rpm",)

@@ -1,1 +1,3 @@
 """The tool udp_capacity."""
+
+CRATES = ("crates/tools/udp_capacity",)

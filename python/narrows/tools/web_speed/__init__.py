@@ -1,1 +1,3 @@
 """The tool web_speed."""
+
+CRATES = ("crates/tools/web",)
