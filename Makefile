@@ -35,7 +35,7 @@ demo: kernel ## a cut of a study, from nothing to a report: two rates, four AQMs
 identify: kernel ## how often is narrows identify right? SIZE=40 CONDITIONS=clean: cases of each, and which
 	$(PYTHON) bench/identify.py --size $(or $(SIZE),40) --conditions $(or $(CONDITIONS),clean)
 
-study: kernel ## a study: runs, figures, verdicts; STUDY=aqm|operator|corescale, SEEDS=0,1,2 chooses the repetitions
+study: kernel ## a study: runs, figures, verdicts; STUDY=aqm|corescale|local_bottleneck|operator|path_properties|prudentia, SEEDS=0,1,2 chooses the repetitions
 	./narrows study $(STUDY) --seeds '$(SEEDS)'
 
 corescale: kernel ## many flows through one bottleneck, with figures: SIZE=edge|middle|core|core-5000 MIX=reno,cubic,bbr

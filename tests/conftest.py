@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tomllib
+from collections.abc import Generator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 from narrows.engine import cores
+
+DECLARED_SKIPS = tomllib.loads(Path(__file__).with_name("declared_skips.toml").read_text())["skip"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -24,6 +30,46 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("root"):
             item.add_marker(pytest.mark.skip(reason="needs root on this host"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A program that is missing is a failure: `scripts/setup.sh tests` installs all of them."""
+    wanted = {program for marker in item.iter_markers("needs") for program in marker.args}
+    if missing := sorted(program for program in wanted if shutil.which(program) is None):
+        pytest.fail(f"{', '.join(missing)} not on PATH: scripts/setup.sh tests", pytrace=False)
+
+
+def is_declared(test: str, reason: str) -> bool:
+    """Whether a test may be skipped for this reason."""
+    return any(
+        reason.startswith(skip["reason"]) and any(fnmatch(test, pattern) for pattern in skip["tests"])
+        for skip in DECLARED_SKIPS
+    )
+
+
+def fail_undeclared_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """A skip that declared_skips.toml does not have becomes a failure."""
+    if report.outcome != "skipped" or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = reason.removeprefix("Skipped: ")
+    if not is_declared(report.nodeid, reason):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and tests/declared_skips.toml does not say that it may be: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    fail_undeclared_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    fail_undeclared_skip(report)
+    return report
 
 
 @pytest.fixture(scope="session")

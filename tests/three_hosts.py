@@ -70,7 +70,7 @@ class Lab:
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     if os.geteuid() != 0:
-        pytest.skip("makes network namespaces")
+        pytest.skip("needs root on this host: makes network namespaces")
     sshd = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
     assert sshd, "apt-get install openssh-server"
     directory = tmp_path_factory.mktemp("lab")

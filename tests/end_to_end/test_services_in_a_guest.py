@@ -7,7 +7,6 @@ Needs Chromium, nginx, ffmpeg and Node.js. The video's ladder is made once, as i
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -18,14 +17,11 @@ import narrows
 from narrows.runs.load import load
 
 PLAYERS = Path(narrows.__file__).parent / "tools/video/client"
-NEEDED = ("chromium", "nginx", "ffmpeg", "node", "npm")
 
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.slow,
-    pytest.mark.skipif(
-        any(shutil.which(name) is None for name in NEEDED), reason=f"needs {', '.join(NEEDED)}"
-    ),
+    pytest.mark.needs("chromium", "nginx", "ffmpeg", "node", "npm"),
 ]
 LINK = 'link = Link(rate="8 Mbit/s", base_rtt="50 ms", queue=pfifo(limit=128), services=2)\n'
 FIGURES = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import subprocess
 import urllib.request
@@ -13,7 +12,7 @@ import pytest
 
 import lab
 
-pytestmark = [pytest.mark.kernel, pytest.mark.slow]
+pytestmark = [pytest.mark.kernel, pytest.mark.slow, pytest.mark.needs("chromium")]
 
 EXPERIMENT = '''"""Which queue keeps the delay low?"""
 from narrows.spec import *
@@ -27,10 +26,7 @@ capture()
 
 
 def browser(*words: str | Path) -> str:
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("no chromium on this host: scripts/setup.sh tests installs it")
-    call = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *words]
+    call = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", *words]
     return subprocess.run(call, capture_output=True, text=True, check=True, timeout=120).stdout
 
 

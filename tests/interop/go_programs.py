@@ -21,7 +21,7 @@ WITHIN_S = 900
 
 
 def place(program: str) -> Path:
-    """The directory of a program; the test is skipped, with the reason, where it cannot be had."""
+    """The directory of a program; the test is skipped where there is neither it nor `go`."""
     found = shutil.which(program)
     if found is not None:
         return Path(found).parent
@@ -38,7 +38,7 @@ def place(program: str) -> Path:
 def _build(package: str, target: Path) -> None:
     """As `go install`, which also asks for the list of versions; a mirror need not have that."""
     if shutil.which("go") is None:
-        pytest.skip(f"neither {target.name} nor go, which would build it, is on PATH")
+        pytest.skip(f"go is not on PATH, which would build {target.name}, nor is it")
     path, _, version = package.rpartition("@")
     host, owner, repository, *inside = path.split("/")
     module = f"{host}/{owner}/{repository}@{version}"
@@ -49,15 +49,15 @@ def _build(package: str, target: Path) -> None:
 
 
 def _go(words: list[str], directory: Path) -> str:
-    """What it printed, or the test is skipped."""
+    """What it printed."""
     command = f"go {' '.join(words)}"
     try:
         done = subprocess.run(
             ["go", *words], cwd=directory, capture_output=True, text=True, timeout=WITHIN_S, check=False
         )
     except subprocess.TimeoutExpired:
-        pytest.skip(f"{command} took more than {WITHIN_S} s")
+        pytest.fail(f"{command} took more than {WITHIN_S} s")
     if done.returncode != 0:
         said = " ".join((done.stdout + done.stderr).split())[-400:]
-        pytest.skip(f"{command} failed (GOPROXY, GOSUMDB and the like are passed on): {said}")
+        pytest.fail(f"{command} failed (GOPROXY, GOSUMDB and the like are passed on): {said}")
     return done.stdout

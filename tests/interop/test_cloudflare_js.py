@@ -7,7 +7,6 @@ Needs node and npm; the package is installed from the lock file if it is not the
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -19,12 +18,7 @@ import narrows
 
 CLIENT = Path(narrows.__file__).parent / "tools/cloudflare/client"
 
-pytestmark = [
-    pytest.mark.kernel,
-    pytest.mark.skipif(
-        shutil.which("node") is None or shutil.which("npm") is None, reason="node and npm are not installed"
-    ),
-]
+pytestmark = [pytest.mark.kernel, pytest.mark.needs("node", "npm")]
 
 
 def run(tmp_path: Path, options: str) -> tuple[pl.DataFrame, dict[str, object]]:
@@ -63,7 +57,7 @@ def test_cloudflares_own_client_reads_the_link(tmp_path: Path, tls: bool) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@pytest.mark.needs("chromium")
 def test_chromium_reads_the_link_as_node_does(tmp_path: Path) -> None:
     metrics, report = run(tmp_path, 'client="chromium", time_limit="300 s"')
     assert "Chrome" in str(report["client"])

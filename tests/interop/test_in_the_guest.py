@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -22,9 +21,7 @@ RATE_BPS = 20e6
 LINK = 'link = Link(rate="20 Mbit/s", base_rtt="10 ms", queue=fq_codel())\n'
 CLIENT = Path(narrows.__file__).parent / "tools/ndt7/client"
 PAIRS = [("ndt7-client", "narrows"), ("narrows", "ndt-server"), ("ndt7-client", "ndt-server")]
-JS = pytest.mark.skipif(
-    shutil.which("node") is None or shutil.which("npm") is None, reason="node and npm are not installed"
-)
+JS = pytest.mark.needs("node", "npm")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ Loopback: nothing here looks at how fast anything was.
 
 import dataclasses
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +21,7 @@ from narrows.metrics.latency.rpm_variants import probe_table
 from narrows.tools.rpm import parse as rpm
 
 HERE = Path(__file__).parent
-NODE = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+NODE = pytest.mark.needs("node")
 
 
 @contextmanager
@@ -71,7 +70,7 @@ def test_nodes_http2_client_gets_all_that_the_draft_asks_for_from_our_server() -
     assert (found["unknown"]["status"], found["wrong"]["status"]) == (404, 405)
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@pytest.mark.needs("curl")
 @pytest.mark.parametrize(("option", "version"), [("--http2", "2"), ("--http1.1", "1.1")])
 def test_curl_gets_the_small_object_over_either_http(option: str, version: str) -> None:
     """Cloudflare's mach times the idle path with HTTP/1.1, and loads it with HTTP/2."""
@@ -89,7 +88,7 @@ def test_curl_gets_the_small_object_over_either_http(option: str, version: str) 
 
 @pytest.mark.slow
 @NODE
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+@pytest.mark.needs("openssl")
 def test_our_client_tests_nodes_http2_server_both_ways(tmp_path: Path) -> None:
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     request = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]

@@ -4,7 +4,6 @@ the host is left as it was.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -18,15 +17,12 @@ import lab
 from narrows.engine.netns import NetnsEngine, lacking_qdiscs
 from narrows.plan.uplink import HOST_ADDRESS
 
-NEEDED = ("chromium", "node", "nft")
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.root,
     pytest.mark.slow,
     pytest.mark.realtime,
-    pytest.mark.skipif(
-        any(shutil.which(name) is None for name in NEEDED), reason=f"needs {', '.join(NEEDED)}"
-    ),
+    pytest.mark.needs("chromium", "node", "nft"),
 ]
 PAGE = b'<h1>A page</h1><button id="go" onclick="fetch(\'/big\').then((r) => r.arrayBuffer())">go</button>'
 BIG = 100 << 20

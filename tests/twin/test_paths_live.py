@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,11 +17,7 @@ from narrows.paths import tables
 from narrows.paths.live import read_live
 from narrows.paths.read import Settings
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.skipif(os.geteuid() != 0, reason="a capture needs root"),
-    pytest.mark.skipif(not shutil.which("tcpdump"), reason="no tcpdump"),
-]
+pytestmark = [pytest.mark.root, pytest.mark.needs("tcpdump")]
 BYTES = 400_000
 
 

@@ -14,9 +14,12 @@ import typer.main
 from narrows.cli import query
 from narrows.cli.main import build_app
 from narrows.store.schema import TABLES
+from narrows.studies.find import studies
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "kernel/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+STUDIES = sorted((ROOT / "python/narrows/studies").glob("*/README.md"))
+DOCUMENTS = [ROOT / "README.md", ROOT / "kernel/README.md", *sorted((ROOT / "docs").glob("*.md")), *STUDIES]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
 IN_BLOCK = re.compile(r"^\s*(?:\./)?narrows [a-z]")
 INLINE = re.compile(r"`(?:\./)?(narrows [a-z][^`…]*)`")
 MAKE = re.compile(r"(?:`|^ {4})make ([a-z][a-z-]*)", re.MULTILINE)
@@ -80,7 +83,7 @@ def fault(words: list[str]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_call_in_a_document_can_be_parsed(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     for words in calls(text):
@@ -88,6 +91,30 @@ def test_every_call_in_a_document_can_be_parsed(document: Path) -> None:
     for words in mentions(text):
         found = fault(words)
         assert found is None or NOT_WHOLE.search(found), f"narrows {shlex.join(words)}: {found}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_in_a_document_leads_to_a_file_and_a_heading_of_it(document: Path) -> None:
+    for link in LINK.findall(document.read_text(encoding="utf-8")):
+        if "://" in link:
+            continue
+        name, _, heading = link.partition("#")
+        target = document.parent / name if name else document
+        assert target.exists(), link
+        if heading:
+            assert heading in anchors(target), link
+
+
+def anchors(document: Path) -> set[str]:
+    """The addresses of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_a_studys_page_is_short_and_each_study_has_one() -> None:
+    assert {page.parent.name for page in STUDIES} == set(studies())
+    for page in STUDIES:
+        assert len(page.read_text(encoding="utf-8").splitlines()) <= 150, page
 
 
 def test_the_documents_were_found_and_a_wrong_call_is_noticed() -> None:

@@ -224,7 +224,6 @@ def test_the_netns_engine_makes_one_run_at_a_time(as_root: NetnsEngine) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_this_kernels_missing_qdiscs_are_found_by_trying() -> None:
     path = uml.guest_path(None)
     lacking = lacking_qdiscs({("pfifo", "limit", "100"), ("no_such_qdisc",)}, path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -23,14 +22,6 @@ from narrows.paths.read import Settings, read
 
 ANY_LENGTH = Settings(min_duration_ns=0)
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "paths.md"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _core() -> None:
-    try:
-        binary.find()
-    except EngineError as error:
-        pytest.skip(str(error))
 
 
 def _download() -> Download:
@@ -328,9 +319,8 @@ def test_the_ends_of_a_path_are_compared_and_calls_that_make_no_sense_are_refuse
         assert message in str(refused.exception), words
 
 
+@pytest.mark.needs("tcpdump")
 def test_an_interface_that_cannot_be_captured_is_one_line(tmp_path: Path) -> None:
-    if not shutil.which("tcpdump"):
-        pytest.skip("no tcpdump")
     with pytest.raises(EngineError, match="no_such0 cannot be captured"):
         read_live("no_such0", tmp_path, ANY_LENGTH, duration_s=5)
     assert list(tmp_path.glob("connections/*")) == []

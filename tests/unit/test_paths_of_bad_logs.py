@@ -12,22 +12,13 @@ from typing import Any
 import pytest
 from made_up_captures import MS, MSS, Download, write_pcap
 
-from narrows.errors import EngineError
-from narrows.paths import binary, tables
+from narrows.paths import tables
 from narrows.paths.read import Outcome, Settings, core, outcome_of, read
 
 ANY_LENGTH = Settings(min_duration_ns=0)
 HEADER, RECORD = 24, 16
 ETHERNET, IP = 14, 20
 Packets = list[tuple[int, bytes]]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _core() -> None:
-    try:
-        binary.find()
-    except EngineError as error:
-        pytest.skip(str(error))
 
 
 def whole(first: int = 0) -> Download:

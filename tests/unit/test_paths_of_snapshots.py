@@ -15,21 +15,12 @@ import pytest
 from typer.testing import CliRunner
 
 from narrows.cli.main import build_app
-from narrows.errors import EngineError
-from narrows.paths import binary, tables
+from narrows.paths import tables
 from narrows.paths.read import read
 
 NO_RTT = 0xFFFFFFFF
 START = "2026-03-01T12:00:00.250000001+02:00"
 START_NS = 1_772_359_200_250_000_001
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _core() -> None:
-    try:
-        binary.find()
-    except EngineError as error:
-        pytest.skip(str(error))
 
 
 def measurement(n: int) -> dict[str, Any]:

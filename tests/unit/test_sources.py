@@ -6,16 +6,12 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 import narrows
 from narrows.metrics.latency import aim, cloudflare
 from narrows.metrics.rate import request_percentile
 
 CLIENT = Path(narrows.__file__).parent / "tools/cloudflare/client"
 MAP = CLIENT / "node_modules/@cloudflare/speedtest/dist/speedtest.js.map"
-
-pytestmark = pytest.mark.skipif(not MAP.exists(), reason=f"cd {CLIENT} && npm ci")
 
 
 def source(name: str) -> str:
