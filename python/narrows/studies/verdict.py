@@ -76,6 +76,7 @@ class Verdict:
     conditions: str = ""
     run_ids: tuple[str, ...] = ()
     cause: str = ""
+    """What the runs' own numbers say of the why; what holds whatever they show is in the study's README."""
 
     def __post_init__(self) -> None:
         if self.verdict not in ("not measured", "not testable here") and not self.numbers:

@@ -46,10 +46,6 @@ def judge_calm(claim: Claim, chosen: list[Observed], conditions: str) -> Verdict
         _telling(numbers),
         conditions,
         ids(chosen),
-        "A single flow fills whatever queue its own window allows: at 100 Mbit/s a full pfifo of 100 "
-        "packets is 12 ms, at 900 Mbit/s 1.3 ms."
-        if failed
-        else "",
     )
 
 

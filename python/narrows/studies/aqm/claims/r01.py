@@ -74,11 +74,8 @@ def judge(runs: Iterable[Observed]) -> Verdict:
 
 
 def _cause(chosen: list[Observed]) -> str:
-    depth_us = 1600 * 8 / HIGH_RATE_MBPS
-    parts = [
-        f"Hypothesis: a bucket of 1600 bytes holds {depth_us:.0f} µs of an 800 Mbit/s class; tokens that "
-        f"come while its timer is later than that are lost. With exact timers nothing is."
-    ]
+    """What the model of a late timer gives for the spans of the runs."""
+    parts = []
     spans = {(t.min_ns, t.max_ns) for r in chosen if (t := r.plan.machine.timer_latency) is not None}
     share = largest_goodput_bps(1.0) * 1.0
     for low, high in sorted(spans):

@@ -41,7 +41,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     if not passed:
         return not_measured(CLAIM, "no run with burst shaping and without cross traffic")
     parts = where(good, burst=(*PARTS, "off"), cross=("no",), exact_timers=False)
-    cause, of_parts = _cause(parts)
+    of_parts = _of_parts(parts)
     reason = (
         f"{sum(passed)} of {len(passed)} conditions use at least {MIN_UTILISATION:.0%} of what is possible"
     )
@@ -55,21 +55,16 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         (*lowest, *of_parts),
         "burst shaping, no cross traffic",
         ids([*chosen, *parts]),
-        cause,
+        "; ".join(map(str, of_parts)),
     )
 
 
-def _cause(parts: list[Observed]) -> tuple[str, list[Number]]:
-    text = (
-        "Hypothesis: a class without a parent has nobody to borrow from, so ceil above the rate does "
-        "nothing; the burst of 15 KB keeps the tokens that come while a timer is late (150 µs at 800 Mbit/s)."
-    )
+def _of_parts(parts: list[Observed]) -> list[Number]:
+    """What ceil does alone, and the bucket alone."""
     numbers = []
     for (timer, burst, rate), same in by(parts, "timer", "burst", "rate_mbps").items():
         words = f"{rate:g} Mbit/s, burst {burst}, timers {timer}, down, all qdiscs"
         number = median_of("utilisation", "1", utilisations(same, "down"), words)
         if number is not None:
             numbers.append(number)
-    if numbers:
-        text += " Measured: " + "; ".join(str(n) for n in numbers) + "."
-    return text, numbers
+    return numbers

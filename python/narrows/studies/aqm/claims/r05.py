@@ -7,20 +7,18 @@ from collections.abc import Iterable
 import numpy as np
 
 from narrows.runs.observed import Observed
-from narrows.studies.aqm.claims.evidence import by, rates_mbps, usable, where
+from narrows.studies.aqm.claims.evidence import by, rates_mbps
+from narrows.studies.aqm.claims.under_cross import loaded_and_calm, verdict
 from narrows.studies.verdict import (
     Claim,
     Number,
     Verdict,
-    graded,
-    ids,
     median_of,
     not_measured,
     std_of,
     yes_of,
 )
 
-RATE_MBPS = 900
 MAX_SHARE_OF_UNLOADED = 0.8  # throughput drops: median under cross traffic over median without
 MIN_STD_RATIO = 10  # varies far more: the paper's is 138 / 1.51 = 91
 STD_FLOOR_MBPS = 0.1  # a repetition-free standard deviation of 0 would make any ratio infinite
@@ -38,9 +36,7 @@ CLAIM = Claim(
 def judge(runs: Iterable[Observed]) -> Verdict:
     """In the direction of the cross flow, per qdisc: lower median, and a far larger deviation over
     repetitions."""
-    good = where(usable(runs), rate_mbps=RATE_MBPS)
-    loaded = where(good, burst=("text", "listing"), cross=("up", "down"))
-    calm = where(good, burst=("off",), cross=("no",))
+    loaded, calm = loaded_and_calm(runs, "off")
     numbers: list[Number] = []
     dropped: dict[str, bool] = {}
     varied: dict[str, bool] = {}
@@ -52,13 +48,13 @@ def judge(runs: Iterable[Observed]) -> Verdict:
             continue
         words = f"900 Mbit/s, {queue}, {direction}load"
         with_both = f"{words}, burst {burst}, cross {cross}"
-        found = (
+        of_condition = (
             median_of("throughput", "Mbit/s", now, with_both),
             median_of("throughput", "Mbit/s", before, f"{words}, without both"),
             std_of("std over repetitions", "Mbit/s", now, with_both),
             std_of("std over repetitions", "Mbit/s", before, f"{words}, without both"),
         )
-        numbers += [n for n in found if n is not None]
+        numbers += [n for n in of_condition if n is not None]
         name = f"{queue} ({burst}, cross {cross})"
         dropped[name] = bool(np.median(now) <= MAX_SHARE_OF_UNLOADED * np.median(before))
         ratio = float(np.std(now, ddof=1)) / max(float(np.std(before, ddof=1)), STD_FLOOR_MBPS)
@@ -73,30 +69,15 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         f"throughput drops to {MAX_SHARE_OF_UNLOADED:.0%} or less for {yes_of(dropped)}; its deviation grows "
         f"at least {MIN_STD_RATIO}-fold for {yes_of(varied)}"
     )
-    return Verdict(
-        CLAIM,
-        graded([*dropped.values(), *varied.values()]),
-        reason,
-        tuple(numbers),
-        "900 Mbit/s, the direction of the cross flow",
-        ids([*loaded, *calm]),
-        _cause(loaded),
-    )
+    return verdict(CLAIM, (dropped, varied), reason, numbers, [*loaded, *calm], _cause(loaded))
 
 
 def _cause(loaded: list[Observed]) -> str:
-    text = (
-        "A fair queue gives test and cross flow half each, so it should lower throughput and not its "
-        "repeatability. "
-        "Hypothesis: the paper's 138 Mbit/s is not spread over repetitions of one test, but two levels "
-        "pooled, such as "
-        "downloads and uploads with a cross flow in one direction only. Virtual time has none of a "
-        "testbed's noise, so repetitions without load hardly differ here."
-    )
+    """How far downloads and uploads of FQ-CoDel vary when they are pooled, as the paper may have done."""
     pooled = []
     for (cross, queue), same in by(loaded, "cross", "queue").items():
         both = np.concatenate([rates_mbps(same, "down"), rates_mbps(same, "up")])
         number = std_of("std of downloads and uploads pooled", "Mbit/s", both, f"{queue}, cross {cross}")
         if number is not None and queue == "fq_codel":
             pooled.append(str(number))
-    return text + (" Measured: " + "; ".join(pooled) + "." if pooled else "")
+    return "; ".join(pooled)

@@ -8,10 +8,10 @@ import numpy as np
 
 from narrows.metrics.statistics.tail import pooled_bin_quantile
 from narrows.runs.observed import DIRECTIONS, Observed
-from narrows.studies.aqm.claims.evidence import by, median_rtts_ms, tails, usable, where
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, yes_of
+from narrows.studies.aqm.claims.evidence import by, median_rtts_ms, tails
+from narrows.studies.aqm.claims.under_cross import loaded_and_calm, verdict
+from narrows.studies.verdict import Claim, Number, Verdict, median_of, not_measured, yes_of
 
-RATE_MBPS = 900
 MIN_RISE_MS = 1  # clearly: median RTT of the test with cross traffic minus without
 PAPER_LOW_MS = 6
 PAPER_HIGH_MS = 9  # "about 7 to 8 ms"
@@ -28,9 +28,7 @@ CLAIM = Claim(
 
 def judge(runs: Iterable[Observed]) -> Verdict:
     """RTT of the test in the direction of the cross flow, with it and without it."""
-    good = where(usable(runs), rate_mbps=RATE_MBPS)
-    loaded = where(good, burst=("text", "listing"), cross=("up", "down"))
-    calm = where(good, burst=("off", "text", "listing"), cross=("no",))
+    loaded, calm = loaded_and_calm(runs, "off", "text", "listing")
     numbers: list[Number] = []
     rises: dict[str, bool] = {}
     levels: dict[str, bool] = {}
@@ -61,26 +59,14 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         f"is {PAPER_LOW_MS} to {PAPER_HIGH_MS} ms for {yes_of(levels)}; "
         f"differs by AQM {MIN_SPREAD_BETWEEN_QUEUES}-fold for {yes_of(differ)}"
     )
-    return Verdict(
-        CLAIM,
-        graded([*rises.values(), *levels.values(), *differ.values()]),
-        reason,
-        tuple(numbers),
-        "900 Mbit/s, the direction of the cross flow",
-        ids([*loaded, *calm]),
-        _cause(loaded),
-    )
+    return verdict(CLAIM, (rises, levels, differ), reason, numbers, [*loaded, *calm], _cause(loaded))
 
 
 def _cause(loaded: list[Observed]) -> str:
-    text = (
-        "A full pfifo of 100 packets is 1.35 ms at 900 Mbit/s and SFQ's 127 are 1.71 ms, so more than that "
-        "cannot stand "
-        "in this queue; in the paper it must have stood elsewhere (a network card's ring, a host)."
-    )
-    found = []
+    """How much of the RTT stood in each queue."""
+    stood = []
     for (queue,), same in by(loaded, "queue").items():
         p99 = pooled_bin_quantile(tails(same, "sojourn_ms", *DIRECTIONS), 0.99)
         if p99 is not None and np.isfinite(p99):
-            found.append(f"{queue} {p99:.3g} ms")
-    return text + (f" p99 of the sojourn time, all packets: {', '.join(found)}." if found else "")
+            stood.append(f"{queue} {p99:.3g} ms")
+    return f"p99 of the sojourn time, all packets: {', '.join(stood)}." if stood else ""

@@ -39,6 +39,4 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         tuple(s.number for s in found),
         "100 Mbit/s, burst shaping, CUBIC cross flow in the upload direction",
         ids(chosen),
-        "A fair queue serves the test's packets in turn with the cross flow's, whatever their windows do; "
-        "a shared queue gives each flow its share of the arrivals, which moves with the two windows.",
     )

@@ -34,6 +34,4 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         tuple(s.number for s in found),
         "900 Mbit/s, burst shaping, CUBIC cross flow in the upload direction",
         ids(chosen),
-        "Hypothesis where a fair queue stays steady here: the paper's router lacked processor time at 900 "
-        "Mbit/s, which virtual time does not; its qdisc then did not decide who was served.",
     )

@@ -77,8 +77,6 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         tuple(sorted(numbers, key=lambda n: (n.name, -abs(n.value)))[:18]),
         "conditions that differ in base RTT only",
         ids(used),
-        "Hypothesis where throughput changes: with a longer round trip a queue of fixed size is a smaller "
-        "share of the bandwidth-delay product, and one CUBIC flow recovers more slowly from each loss.",
     )
 
 

@@ -61,12 +61,6 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         tuple(numbers),
         "100 Mbit/s, base RTT 500 µs",
         ids([*chosen, *late]),
-        "CAKE and FQ-PIE schedule flows in turn, so the test has a steady share whatever is beside it, "
-        "and its own packets wait for its own queue alone. PIE and DualPI2's classic queue are shared: "
-        "the share moves with the windows, and a queue of 15 ms (their target) stands for all. In mixed "
-        "traffic CAKE's tins (diffserv4) give the background flow (CS1) the least. DualPI2's coupling "
-        "balances windows, not rates: at a base RTT of 500 µs the L4S flow's round trip is a fraction of "
-        "the classic flows' (whose queue alone is 15 ms), and it takes what they leave of the link.",
     )
 
 

@@ -15,7 +15,7 @@ from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.case import Case, thesis_cases
-from narrows.studies.verdict import MOVED, Number, Verdict, Word, median_of
+from narrows.studies.verdict import MOVED, Claim, Number, Verdict, Word, graded, ids, median_of
 
 Cases = dict[Case, list[Observed]]
 ValueOf = Callable[[ManyFlows], float | None]
@@ -141,6 +141,28 @@ def without(
         word = weaker.get(word, word)
         reason += f"; not measured: {', '.join(missing)}"
     return dataclasses.replace(verdict, verdict=word, reason=reason)
+
+
+def scaled_verdict(
+    claim: Claim,
+    chosen: Cases,
+    parts: Sequence[bool],
+    reason: str,
+    numbers: Iterable[Number],
+    cause: str = "",
+    needed: Sequence[str] = ("edge", "core"),
+) -> Verdict:
+    """A verdict from conditions that settle by Jain's index."""
+    verdict = Verdict(
+        claim,
+        graded(parts),
+        reason,
+        (*numbers, *moved(chosen, lambda m: m.jain_settled)),
+        lengths(chosen),
+        ids(runs_of(chosen)),
+        cause,
+    )
+    return without(verdict, chosen, needed)
 
 
 def repetitions(chosen: Cases) -> str:

@@ -15,15 +15,12 @@ from narrows.studies.corescale.claims.many import (
     Cases,
     by_scale,
     cases,
-    lengths,
     medians,
-    moved,
     of_scale,
-    runs_of,
+    scaled_verdict,
     spread,
-    without,
 )
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.studies.verdict import Claim, Verdict, not_measured
 
 MIN_RATIO_ON_LOSSES = 1.3  # largest over smallest C of the conditions; the thesis': 3.95 / 1.78 = 2.2
 MAX_RATIO_ON_HALVINGS = 1.2  # the thesis': 1.47 / 1.34 = 1.1
@@ -62,16 +59,9 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         f"on halvings {max(on_halvings) / min(on_halvings):.2f} (claimed: it does not; mark "
         f"{MAX_RATIO_ON_HALVINGS:g})"
     )
-    verdict = Verdict(
-        CLAIM,
-        graded(parts),
-        reason,
-        (*losses.values(), *halvings.values(), *moved(chosen, lambda m: m.jain_settled)),
-        lengths(chosen),
-        ids(runs_of(chosen)),
-        _cause(chosen),
+    return scaled_verdict(
+        CLAIM, chosen, parts, reason, (*losses.values(), *halvings.values()), _cause(chosen)
     )
-    return without(verdict, chosen, ("edge", "core"))
 
 
 def _full_queue(many: ManyFlows, on: str) -> float | None:

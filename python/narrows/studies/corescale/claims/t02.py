@@ -8,15 +8,12 @@ from narrows.runs.observed import Observed
 from narrows.studies.corescale.claims.many import (
     by_scale,
     cases,
-    lengths,
     medians,
-    moved,
     of_scale,
-    runs_of,
-    without,
+    scaled_verdict,
 )
 from narrows.studies.corescale.claims.t01 import MIN_FLOWS
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.studies.verdict import Claim, Verdict, not_measured
 
 MAX_GOOD_ERROR = 0.10
 MIN_BAD_ERROR = 0.45
@@ -50,19 +47,4 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     parts += [value <= MAX_GOOD_ERROR for value in of_scale(losses, "edge")]
     parts += [value >= MIN_BAD_ERROR for value in of_scale(losses, "core")]
     scales = by_scale(chosen, {"on losses": losses, "on halvings": halvings})
-    cause = (
-        "Hypothesis: the error of a fit is how much flows differ from one law. Where all flows have the same "
-        "RTT and the "
-        "same share, one constant fits them on any count that is about the same for all, so the error on "
-        "losses grows only if flows lose differently often for the same rate."
-    )
-    verdict = Verdict(
-        CLAIM,
-        graded(parts) if parts else "not measured",
-        "; ".join(scales),
-        (*losses.values(), *halvings.values(), *moved(chosen, lambda m: m.jain_settled)),
-        lengths(chosen),
-        ids(runs_of(chosen)),
-        cause,
-    )
-    return without(verdict, chosen, ("edge", "core"))
+    return scaled_verdict(CLAIM, chosen, parts, "; ".join(scales), (*losses.values(), *halvings.values()))

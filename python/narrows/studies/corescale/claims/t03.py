@@ -13,14 +13,11 @@ from narrows.runs.observed import Observed
 from narrows.studies.corescale.claims.many import (
     by_scale,
     cases,
-    lengths,
     medians,
-    moved,
     of_scale,
-    runs_of,
-    without,
+    scaled_verdict,
 )
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.studies.verdict import Claim, Verdict, not_measured
 
 EDGE_RATIO = (1.2, 2.2)  # "about 1.7"
 CORE_RATIO = (6.0, 9.0)
@@ -68,12 +65,10 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         "burstiness of a flow's drops": bursts,
         "of all drops of the queue": queue,
     }
-    verdict = Verdict(
+    return scaled_verdict(
         CLAIM,
-        graded(parts) if parts else "not measured",
+        chosen,
+        parts,
         "; ".join(by_scale(chosen, told)),
-        (*ratio.values(), *bursts.values(), *queue.values(), *moved(chosen, lambda m: m.jain_settled)),
-        lengths(chosen),
-        ids(runs_of(chosen)),
+        (*ratio.values(), *bursts.values(), *queue.values()),
     )
-    return without(verdict, chosen, ("edge", "core"))

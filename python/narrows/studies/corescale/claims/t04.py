@@ -7,15 +7,12 @@ from collections.abc import Iterable
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.claims.many import (
     cases,
-    lengths,
     medians,
-    moved,
     of_scale,
-    runs_of,
+    scaled_verdict,
     spread,
-    without,
 )
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.studies.verdict import Claim, Verdict, not_measured
 
 MIN_JAIN = 0.99
 LOSS_BASED = (("reno",), ("cubic",))
@@ -43,12 +40,5 @@ def judge(runs: Iterable[Observed]) -> Verdict:
             f"{cca} at {scale} {spread(of_scale(own, scale))}"
             for scale in dict.fromkeys(case.scale for case in own)
         ]
-    verdict = Verdict(
-        CLAIM,
-        graded(parts),
-        f"Jain's index: {'; '.join(words)}",
-        (*found.values(), *moved(chosen, lambda m: m.jain_settled)),
-        lengths(chosen),
-        ids(runs_of(chosen)),
-    )
-    return without(verdict, chosen)
+    reason = f"Jain's index: {'; '.join(words)}"
+    return scaled_verdict(CLAIM, chosen, parts, reason, found.values(), needed=("core",))

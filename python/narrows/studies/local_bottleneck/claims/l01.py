@@ -7,13 +7,15 @@ from collections.abc import Iterable
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.parts import (
     CCAS,
+    Evidence,
     goodput_mbps,
     induced_ms,
     median,
+    not_so,
     number,
     tested,
 )
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.studies.verdict import Claim, Verdict, not_measured
 
 KEPT = 0.90  # of the remote throughput: the local queue is set to 95 %
 CUT = 0.5  # of the remote induced latency is left at most
@@ -30,9 +32,8 @@ CLAIM = Claim(
 def judge(runs: Iterable[Observed]) -> Verdict:
     """For each profile: throughput kept, latency cut with each CCA, and by more milliseconds with CUBIC."""
     every = list(runs)
-    numbers: list[Number] = []
-    marks: dict[str, bool] = {}
-    used: list[Observed] = []
+    evidence = Evidence()
+    marks = evidence.marks
     for profile in PROFILES:
         cuts: dict[str, float] = {}
         for cca in CCAS:
@@ -42,12 +43,12 @@ def judge(runs: Iterable[Observed]) -> Verdict:
             if None in (*rate.values(), *added.values()):
                 continue
             for h, some in both.items():
-                used += some
                 of = f"{profile}, {cca}, {h}"
-                made = number("ICMP's induced RTT", "ms", some, induced_ms, of)
-                numbers += [
-                    n for n in (made, number("goodput", "Mbit/s", some, goodput_mbps("down"), of)) if n
-                ]
+                evidence.add(
+                    some,
+                    number("ICMP's induced RTT", "ms", some, induced_ms, of),
+                    number("goodput", "Mbit/s", some, goodput_mbps("down"), of),
+                )
             marks[f"{profile}, {cca}: throughput kept"] = rate["local"] >= KEPT * rate["remote"]  # type: ignore[operator]
             marks[f"{profile}, {cca}: latency cut"] = added["local"] <= CUT * added["remote"]  # type: ignore[operator]
             cuts[cca] = added["remote"] - added["local"]  # type: ignore[operator]
@@ -55,13 +56,9 @@ def judge(runs: Iterable[Observed]) -> Verdict:
             marks[f"{profile}: more with CUBIC"] = cuts["cubic"] > cuts["bbr"]
     if not marks:
         return not_measured(CLAIM, "no downloads with both bottlenecks")
-    failed = [name for name, mark in marks.items() if not mark]
-    return Verdict(
+    return evidence.verdict(
         CLAIM,
-        graded(list(marks.values())),
         f"kept is {KEPT:.0%} of the remote goodput, cut is to {CUT:.0%} of the remote latency at most. "
-        + (f"Not so: {'; '.join(failed)}" if failed else "All are so"),
-        tuple(numbers),
+        + not_so(marks),
         ", ".join(PROFILES),
-        ids(used),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from narrows.runs.observed import Observed
-from narrows.studies.local_bottleneck.claims.parts import median, number, tested
+from narrows.studies.local_bottleneck.claims.parts import median, number, tested, yes_or_no
 from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 FULL_MS = 0.9 * 400  # 500 KB at 10 Mbit/s are 400 ms
@@ -61,7 +61,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     return Verdict(
         CLAIM,
         graded(list(marks.values())),
-        "; ".join(f"{name}: {'yes' if mark else 'no'}" for name, mark in marks.items()),
+        yes_or_no(marks),
         tuple(numbers),
         "FTTC 30/10, upload",
         ids(used),

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
-from narrows.studies.local_bottleneck.claims.parts import CCAS, apart, induced_ms, median, number, tested
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.studies.local_bottleneck.claims.parts import (
+    CCAS,
+    Evidence,
+    apart,
+    induced_ms,
+    median,
+    not_so,
+    number,
+    tested,
+)
+from narrows.studies.verdict import Claim, Verdict, not_measured
 
 EQUAL = 1.2
 APART = 3.0
@@ -24,9 +33,8 @@ CLAIM = Claim(
 def judge(runs: Iterable[Observed]) -> Verdict:
     """Fastest over slowest download of four, and the induced latency of 4 and 64."""
     every = list(runs)
-    numbers: list[Number] = []
-    marks: dict[str, bool] = {}
-    used: list[Observed] = []
+    evidence = Evidence()
+    marks = evidence.marks
     for flows in ("4", "64"):
         for cca in CCAS:
             both = {
@@ -39,25 +47,22 @@ def judge(runs: Iterable[Observed]) -> Verdict:
                 continue
             marks[f"{flows} flows, {cca}: latency cut"] = local <= CUT * remote
             for h, some in both.items():
-                used += some
                 of = f"FTTC 30/10, {flows} flows, {cca}, {h}"
                 spread = median(some, apart)
-                made = (number("fastest over slowest download", "1", some, apart, of),
-                        number("ICMP's induced RTT", "ms", some, induced_ms, of))  # fmt: skip
-                numbers += [n for n in made if n]
+                evidence.add(
+                    some,
+                    number("fastest over slowest download", "1", some, apart, of),
+                    number("ICMP's induced RTT", "ms", some, induced_ms, of),
+                )
                 if flows == "4" and spread is not None:
                     equal = h == "local"
                     name = f"{cca}: {'local shares equal' if equal else 'remote shares apart'}"
                     marks[name] = spread <= EQUAL if equal else spread >= APART
     if not marks:
         return not_measured(CLAIM, "no RRUL with both bottlenecks")
-    failed = [name for name, mark in marks.items() if not mark]
-    return Verdict(
+    return evidence.verdict(
         CLAIM,
-        graded(list(marks.values())),
         f"equal is within {EQUAL:g}, apart is {APART:g} and more, cut is to {CUT:.0%} at most. "
-        + (f"Not so: {'; '.join(failed)}" if failed else "All are so"),
-        tuple(numbers),
+        + not_so(marks),
         "FTTC 30/10",
-        ids(used),
     )

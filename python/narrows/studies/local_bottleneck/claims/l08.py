@@ -8,13 +8,15 @@ from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.parts import (
     CCAS,
     CLASSES,
+    Evidence,
     class_rate_mbps,
     median,
+    not_so,
     number,
     tcp_rtt_ms,
     tested,
 )
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.studies.verdict import Claim, Verdict, not_measured
 
 MORE = 1.1
 """A class that is told apart has a tenth more."""
@@ -31,10 +33,9 @@ CLAIM = Claim(
 def judge(runs: Iterable[Observed]) -> Verdict:
     """Rates and RTTs of the uploads by class. What decides is CAKE's default, as in the paper."""
     every = list(runs)
-    numbers: list[Number] = []
-    marks: dict[str, bool] = {}
+    evidence = Evidence()
+    marks = evidence.marks
     beside: dict[str, bool] = {}
-    used: list[Observed] = []
     for cca in CCAS:
         for home in ("local", "diffserv4", "remote"):
             some = tested(every, "classes", profile="fttc-30-10", cca=cca, home=home)
@@ -42,12 +43,13 @@ def judge(runs: Iterable[Observed]) -> Verdict:
             rtt = {c: median(some, tcp_rtt_ms(f"test.up-{c}")) for c in CLASSES}
             if None in (*rate.values(), *rtt.values()):
                 continue
-            used += some
             for c in CLASSES:
                 of = f"{cca}, {home}"
-                made = (number(f"{c} upload", "Mbit/s", some, class_rate_mbps(c, "up"), of),
-                        number(f"{c} RTT", "ms", some, tcp_rtt_ms(f"test.up-{c}"), of))  # fmt: skip
-                numbers += [n for n in made if n]
+                evidence.add(
+                    some,
+                    number(f"{c} upload", "Mbit/s", some, class_rate_mbps(c, "up"), of),
+                    number(f"{c} RTT", "ms", some, tcp_rtt_ms(f"test.up-{c}"), of),
+                )
             if home == "remote":
                 ratio = max(rtt.values()) / min(rtt.values())  # type: ignore[operator,type-var]
                 marks[f"{cca}: the FIFO's RTTs are alike"] = ratio <= MORE
@@ -59,15 +61,8 @@ def judge(runs: Iterable[Observed]) -> Verdict:
             into[f"{cca}, {home}: BK less rate than BE"] = rate["BK"] * MORE <= rate["BE"]  # type: ignore[operator]
     if not marks:
         return not_measured(CLAIM, "no RRUL with classes")
-    failed = [name for name, mark in {**marks, **beside}.items() if not mark]
-    return Verdict(
+    return evidence.verdict(
         CLAIM,
-        graded(list(marks.values())),
-        f"more is a factor of {MORE:g}. " + (f"Not so: {'; '.join(failed)}" if failed else "All are so"),
-        tuple(numbers),
+        f"more is a factor of {MORE:g}. " + not_so({**marks, **beside}),
         "FTTC 30/10, uploads",
-        ids(used),
-        "To CAKE a flow that takes all it can is no voice: Voice is served first up to a quarter of the "
-        "rate, and what is above that waits. EF is in Voice, CS5 in best effort (diffserv3) or in Voice too "
-        "(diffserv4, where both share that quarter), so neither gets more than best effort.",
     )

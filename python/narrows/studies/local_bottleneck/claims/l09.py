@@ -7,13 +7,15 @@ from collections.abc import Iterable
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.parts import (
     CCAS,
+    Evidence,
     class_rate_mbps,
     median,
     number,
     tcp_rtt_ms,
     tested,
+    yes_or_no,
 )
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.studies.verdict import Claim, Verdict, not_measured
 
 MORE = 1.5
 WANTED_MS = {"bbr": (50.0, 150.0), "cubic": (100.0, 400.0)}
@@ -29,10 +31,9 @@ CLAIM = Claim(
 def judge(runs: Iterable[Observed]) -> Verdict:
     """CS5 over BE in the uploads, and CS5's RTT. pfifo_fast decides; strict priority stands beside it."""
     every = list(runs)
-    numbers: list[Number] = []
-    marks: dict[str, bool] = {}
+    evidence = Evidence()
+    marks = evidence.marks
     beside: dict[str, bool] = {}
-    used: list[Observed] = []
     for isp in ("pfifo_fast", "prio_cs5"):
         for cca in CCAS:
             some = [
@@ -44,26 +45,20 @@ def judge(runs: Iterable[Observed]) -> Verdict:
             rtt = median(some, tcp_rtt_ms("test.up-CS5"))
             if more is None or less is None or rtt is None:
                 continue
-            used += some
-            for c in ("CS5", "BE"):
-                made = number(f"{c} upload", "Mbit/s", some, class_rate_mbps(c, "up"), f"{isp}, {cca}")
-                numbers += [made] if made else []
-            made = number("CS5 RTT", "ms", some, tcp_rtt_ms("test.up-CS5"), f"{isp}, {cca}")
-            numbers += [made] if made else []
+            of = f"{isp}, {cca}"
+            evidence.add(
+                some,
+                *(number(f"{c} upload", "Mbit/s", some, class_rate_mbps(c, "up"), of) for c in ("CS5", "BE")),
+                number("CS5 RTT", "ms", some, tcp_rtt_ms("test.up-CS5"), of),
+            )
             low, high = WANTED_MS[cca]
             into = marks if isp == "pfifo_fast" else beside
             into[f"{isp}, {cca}: CS5 gets more"] = more >= MORE * less
             into[f"{isp}, {cca}: RTT {low:g} to {high:g} ms"] = low <= rtt <= high
     if not marks:
         return not_measured(CLAIM, "no RRUL through pfifo_fast")
-    so = {**marks, **beside}
-    return Verdict(
+    return evidence.verdict(
         CLAIM,
-        graded(list(marks.values())),
-        f"more is a factor of {MORE:g}. " + "; ".join(f"{n}: {'yes' if m else 'no'}" for n, m in so.items()),
-        tuple(numbers),
+        f"more is a factor of {MORE:g}. " + yes_or_no({**marks, **beside}),
         "FTTC 30/10, uploads, no local queue",
-        ids(used),
-        "Linux' pfifo_fast chooses its band by four bits of the old TOS byte, in which CS5, EF, CS1 and CS0 "
-        "are alike: to RRUL's classes it is a FIFO. The paper's ISP has another scheduler.",
     )

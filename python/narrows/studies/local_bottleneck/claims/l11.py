@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.parts import (
     CCAS,
+    Evidence,
     goodput_mbps,
     isp_sojourn_ms,
     median,
     number,
     tested,
 )
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.studies.verdict import Claim, Verdict, not_measured
 
 KEPT_MS = 20.0
 ROUTERS = ("remote", "local", "half", "autorate")
@@ -31,31 +32,28 @@ CLAIM = Claim(
 def judge(runs: Iterable[Observed]) -> Verdict:
     """Is the ISP's queue within 20 ms (p95) with a local queue at fixed rates, and with CAKE's autorate?"""
     every = list(runs)
-    numbers: list[Number] = []
-    marks: dict[str, bool] = {}
-    used: list[Observed] = []
+    evidence = Evidence()
+    marks = evidence.marks
     for profile in PROFILES:
         for cca in CCAS:
             for home in ROUTERS:
                 some = tested(every, "down", profile=profile, cca=cca, home=home)
-                found, of = median(some, P95), f"{profile}, {cca}, {home}"
-                if found is None:
+                sojourn_ms, of = median(some, P95), f"{profile}, {cca}, {home}"
+                if sojourn_ms is None:
                     continue
-                used += some
-                made = (number("sojourn at the ISP, p95", "ms", some, P95, of),
-                        number("goodput", "Mbit/s", some, goodput_mbps("down"), of))  # fmt: skip
-                numbers += [n for n in made if n]
+                evidence.add(
+                    some,
+                    number("sojourn at the ISP, p95", "ms", some, P95, of),
+                    number("goodput", "Mbit/s", some, goodput_mbps("down"), of),
+                )
                 if home != "remote":
-                    marks[of] = found <= KEPT_MS
+                    marks[of] = sojourn_ms <= KEPT_MS
     if not marks:
         return not_measured(CLAIM, "no moving rates with a local queue")
     kept = [name for name, mark in marks.items() if mark]
-    return Verdict(
+    return evidence.verdict(
         CLAIM,
-        graded(list(marks.values())),
         f"the bottleneck stays at home (p95 at the ISP within {KEPT_MS:g} ms) in {len(kept)} of {len(marks)} "
         f"cases: {'; '.join(kept) or 'none'}",
-        tuple(numbers),
         "synthetic LTE and low Earth orbit",
-        ids(used),
     )

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
-from narrows.studies.local_bottleneck.claims.parts import CCAS, chosen, median, number, tcp_rtt_ms
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.studies.local_bottleneck.claims.parts import (
+    CCAS,
+    Evidence,
+    chosen,
+    median,
+    not_so,
+    number,
+    tcp_rtt_ms,
+)
+from narrows.studies.verdict import Claim, Verdict, not_measured
 
 ALIKE = 1.2
 ITEMS = tuple(f"upload-{n}" for n in range(4))
@@ -35,32 +43,28 @@ def _spread(found: list[float | None]) -> float | None:
 def judge(runs: Iterable[Observed]) -> Verdict:
     """Highest over lowest of four uploads, in rate and in RTT: a FIFO has the latter alone alike."""
     every = list(runs)
-    numbers: list[Number] = []
-    marks: dict[str, bool] = {}
-    used: list[Observed] = []
+    evidence = Evidence()
+    marks = evidence.marks
     for cca in CCAS:
         for home in ("remote", "local"):
             some = [r for r in chosen(every, cca=cca, home=home) if _rates(r) is not None]
             rates, rtts = median(some, _rates), median(some, _rtts)
             if rates is None or rtts is None:
                 continue
-            used += some
             of = f"FTTC 30/10, {cca}, {home}"
-            made = (number("highest over lowest rate", "1", some, _rates, of),
-                    number("highest over lowest RTT", "1", some, _rtts, of))  # fmt: skip
-            numbers += [n for n in made if n]
+            evidence.add(
+                some,
+                number("highest over lowest rate", "1", some, _rates, of),
+                number("highest over lowest RTT", "1", some, _rtts, of),
+            )
             if home == "remote":
                 marks[f"{cca}: the FIFO's RTTs alike, rates not"] = rtts <= ALIKE < rates
             else:
                 marks[f"{cca}: the local queue's rates alike"] = rates <= ALIKE
     if not marks:
         return not_measured(CLAIM, "no four uploads")
-    failed = [name for name, mark in marks.items() if not mark]
-    return Verdict(
+    return evidence.verdict(
         CLAIM,
-        graded(list(marks.values())),
-        f"alike is within {ALIKE:g}. " + (f"Not so: {'; '.join(failed)}" if failed else "All are so"),
-        tuple(numbers),
+        f"alike is within {ALIKE:g}. " + not_so(marks),
         "FTTC 30/10",
-        ids(used),
     )

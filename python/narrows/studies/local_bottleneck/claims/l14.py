@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
-from narrows.studies.local_bottleneck.claims.parts import CCAS, median, number, tcp_rtt_ms, tested
+from narrows.studies.local_bottleneck.claims.parts import CCAS, median, number, tcp_rtt_ms, tested, yes_or_no
 from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 ALIKE = 1.3
@@ -50,7 +50,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     return Verdict(
         CLAIM,
         graded(list(marks.values())),
-        "; ".join(f"{name}: {'yes' if mark else 'no'}" for name, mark in marks.items()),
+        yes_or_no(marks),
         tuple(numbers),
         "FTTH at a fifth of its rates, FWA 30/3",
         ids(used),

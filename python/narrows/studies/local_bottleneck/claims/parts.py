@@ -6,19 +6,51 @@ other, at both places. The tap sees every packet; TCP_INFO a few of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.runs.observed import NO_LABEL, Observed
 from narrows.runs.quantities import under
-from narrows.studies.verdict import Number, median_of
+from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of
 
 S = 1_000_000_000
 LOADED_RTT = {0.05: "loaded_rtt_p5_ms", 0.5: "loaded_rtt_p50_ms", 0.95: "loaded_rtt_p95_ms"}
 CLASSES = ("CS5", "EF", "BE", "BK")
 CCAS = ("cubic", "bbr")
+
+
+@dataclass
+class Evidence:
+    """What a claim rests on, as it is collected."""
+
+    numbers: list[Number] = field(default_factory=list)
+    marks: dict[str, bool] = field(default_factory=dict)
+    """By the words of each part of the claim, whether it is so."""
+    used: list[Observed] = field(default_factory=list)
+
+    def add(self, runs: Sequence[Observed], *numbers: Number | None) -> None:
+        """Runs, and those of their numbers that there are."""
+        self.used += runs
+        self.numbers += [each for each in numbers if each is not None]
+
+    def verdict(self, claim: Claim, reason: str, conditions: str) -> Verdict:
+        return Verdict(
+            claim, graded(list(self.marks.values())), reason, tuple(self.numbers), conditions, ids(self.used)
+        )
+
+
+def not_so(marks: Mapping[str, bool]) -> str:
+    """`Not so: a; b`: the parts that failed."""
+    failed = [name for name, mark in marks.items() if not mark]
+    return f"Not so: {'; '.join(failed)}" if failed else "All are so"
+
+
+def yes_or_no(marks: Mapping[str, bool]) -> str:
+    """`a: yes; b: no`."""
+    return "; ".join(f"{name}: {'yes' if mark else 'no'}" for name, mark in marks.items())
 
 
 def chosen(runs: Iterable[Observed], **labels: str) -> list[Observed]:

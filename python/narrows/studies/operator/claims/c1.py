@@ -53,11 +53,6 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         tuple(sorted(numbers, key=lambda n: n.value)),
         "ramp of 3 s left out, 10 s measured, 10 Mbit/s",
         ids(chosen),
-        "A single connection is not short of capacity by nature: at a base RTT of 20 ms it fills the link "
-        "at 10 Mbit/s through every buffer and AQM here, with random loss too. It stays under 80 % only "
-        "where distance and loss meet (80 ms and 0.1 %), whatever the queue: after each loss the window "
-        "takes many round trips to come back. The slides tell neither the path, the loss nor the CCA of "
-        "the gateways.",
     )
 
 

@@ -72,14 +72,6 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         tuple(numbers),
         f"base RTT 15 ms, {SETTLING_S:g} s of ramp left out",
         ids(chosen),
-        "What is saved is the old buffer's doing, not PIE's: PIE brings latency to base RTT plus its "
-        "target of 10 "
-        "ms whatever the buffer was; a drop-tail buffer is full in the steady state of the test, so "
-        "loaded latency "
-        "is base RTT plus its depth. The slides give neither; a buffer of 35 ms and a base RTT of 15 ms "
-        "are chosen "
-        "here because they give 50 ms. Linux' PIE with the settings of RFC 8034, not a cable modem: "
-        "deviations in docs/spec.md.",
     )
 
 

@@ -83,10 +83,4 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         tuple(numbers),
         "20 Mbit/s, base RTT 20 ms, one tool at a time",
         ids(chosen),
-        "Alone, a test that leaves its ramp out fills the link under every queue, so its reading cannot "
-        "tell them "
-        "apart. Beside other traffic the queue decides who gets what, and the reading follows the queue: "
-        "it is a "
-        "share, not a capacity. Retransmissions change without any change of capacity: a queue that drops"
-        " early, or marks, makes more, or none, of them.",
     )

@@ -53,12 +53,6 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         tuple(sorted(numbers, key=lambda n: n.value)),
         "20 Mbit/s, a FIFO of 50 ms",
         ids(chosen),
-        "What counts is the ramp, and the distance. At 20 ms slow start is over before it matters, "
-        "whatever the "
-        "queue, and CUBIC keeps any of them busy. At 80 ms a short test that omits nothing reads its "
-        "own ramp, and "
-        "a queue that drops early makes one connection leave slow start early and lose more of the "
-        "link at each reduction.",
     )
 
 

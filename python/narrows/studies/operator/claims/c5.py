@@ -84,10 +84,6 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         tuple(numbers),
         "20 Mbit/s, base RTT 20 ms",
         ids(chosen),
-        "UDP at a rate above the link's is not kept back by its competitors: a shared queue gives it the "
-        "link and the other flow next to nothing, a fair queue gives it a share as it would TCP, and a "
-        "fifth of what it sends is lost. A third party waits no longer for it than for TCP. A rate search "
-        "(RFC 9097) would lose less, and is not judged here.",
     )
 
 

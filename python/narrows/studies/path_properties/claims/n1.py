@@ -36,7 +36,4 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         (*found.values(), *low.values()),
         "CUBIC for 15 s, 20 Mbit/s",
         ids([one.run for one in captures]),
-        "Where packets overtake each other (jitter of 3 ms), the minimum is the path at its fastest: less "
-        "than its mean. The handshake alone meets an empty queue, so where the queue never drains the 1st "
-        "percentile is not the base RTT, but the least queue.",
     )

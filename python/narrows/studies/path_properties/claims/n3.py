@@ -38,6 +38,4 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         (*found.values(), *value.values(), *truth.values()),
         "CUBIC for 15 s, 20 Mbit/s; a receiver that acknowledges every second segment",
         ids([one.run for one in captures]),
-        "The median moves in steps of what most ACKs cover. Random loss of acknowledgements leaves it where "
-        "it was, while the mean grows; a filter that thins all of them alike shows.",
     )

@@ -102,8 +102,4 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         numbers,
         f"{POPULATIONS} made-up populations each; one AS in ten has proxies, for 60 % of its sessions",
         ids([one.run for one in captures]),
-        "What decides is whether devices keep to their range: by definition two fifths of a class lie "
-        "outside its 20th to 80th percentile, and where those are more than 10 KB away, honest ASs pass the "
-        "10 % too. A real proxy is found only where its system offers another window than the device: Linux "
-        "begins with 64 KB whatever its buffers are, as most phones nearly do.",
     )

@@ -73,6 +73,4 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         numbers,
         f"{POPULATIONS} made-up populations each; delays log-normal, median 80 ms, third quartile 200 ms",
         (),
-        "Delays spread far more than busy hours add: whether a pair shows a delay depends on how many "
-        "sessions it has, so that few pairs show one says little about the others.",
     )

@@ -40,6 +40,4 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         (*found.values(), *varied.values()),
         "CUBIC for 15 s, 20 Mbit/s; truth: the plan's rate, as payload of full packets",
         ids([one.run for one in captures]),
-        "Where losses keep the queue empty there is no capacity to be had. A bucket lets more than the rate "
-        "pass for a moment, and windows that begin with one show that.",
     )
