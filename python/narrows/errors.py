@@ -61,10 +61,6 @@ class EngineError(NarrowsError):
     """An engine cannot carry out a plan on this machine."""
 
 
-class RunError(NarrowsError):
-    """One run failed. `where` is its id."""
-
-
 class StoreError(NarrowsError):
     """A result directory cannot be read or written."""
 

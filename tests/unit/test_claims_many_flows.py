@@ -18,7 +18,7 @@ from narrows.metrics.queue.burstiness import Burstiness, FlowBurstiness
 from narrows.metrics.queue.first_drain import Drain
 from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
-from narrows.studies.corescale.case import thesis_case, thesis_cases
+from narrows.studies.corescale.case import thesis_cases
 from narrows.studies.corescale.claims import t01, t03, t04, t05, t06, t07, t08
 from narrows.studies.corescale.claims.many import lengths
 
@@ -92,11 +92,9 @@ def share(number: int, rate: float, mix: dict[str, int], cca: str, part: float) 
 
 
 def test_a_condition_is_read_from_the_plan() -> None:
-    case = thesis_case(run(1, plan(10e9, {"reno": 500, "bbr": 500}, rtt_ms=100), many()))
-    assert case is not None
+    (case,) = thesis_cases([run(1, plan(10e9, {"reno": 500, "bbr": 500}, rtt_ms=100), many())])
     assert (case.scale, case.flows, case.rtt, case.is_thesis) == ("core", 1000, "100 ms", True)
-    other = thesis_case(run(1, plan(100e6, {"bbr": 2}, buffer=0.25, spread_ns=0, tso="on"), many()))
-    assert other is not None
+    (other,) = thesis_cases([run(1, plan(100e6, {"bbr": 2}, buffer=0.25, spread_ns=0, tso="on"), many())])
     assert (other.buffer, other.start, other.offloads, other.is_thesis) == (0.25, "together", "on", False)
     assert other.words() == "edge, 2 bbr, 20 ms, bfifo, buffer × 0.25, starts together, offloads on"
 

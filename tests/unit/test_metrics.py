@@ -12,10 +12,7 @@ from narrows.metrics.fairness.jain import jain_index
 from narrows.metrics.latency.glitches import glitches
 from narrows.metrics.latency.jitter import jitter
 from narrows.metrics.latency.working_latency import working_latency
-from narrows.metrics.queue.sojourn import sojourn
 from narrows.metrics.rate.instantaneous_throughput import instantaneous_throughput
-from narrows.metrics.rate.ndt7 import ndt7, rate_bps
-from narrows.metrics.rate.retransmissions import retransmission_ratio
 from narrows.metrics.rate.utilisation import largest_goodput_bps, utilisation
 from narrows.metrics.statistics.arrays import clean
 from narrows.metrics.statistics.bootstrap import std_interval
@@ -198,67 +195,10 @@ def test_full_packets_can_carry_95_6_percent_of_a_shapers_rate_as_payload() -> N
     assert utilisation(None, 96e6) is None
 
 
-def test_sojourn_counts_departed_packets_only_and_drops_apart() -> None:
-    queue = pl.DataFrame(
-        {
-            "event": ["depart", "depart", "drop", "mark", "depart"],
-            "sojourn_ns": [1_000_000, 3_000_000, 99_000_000, 5_000_000, 5_000_000],
-        }
-    )
-    s = sojourn(queue)
-    # departed: 1, 3, 5 ms (the last with a mark); 1 of 4 settled packets dropped; 1 of 3 departures marked
-    assert (s.sojourn_ms.n, s.sojourn_ms.median) == (3, 3.0)
-    assert s.drop_share == 0.25
-    assert s.mark_share == pytest.approx(1 / 3)
-
-
-def test_sojourn_of_an_empty_queue_has_no_shares() -> None:
-    empty = sojourn(pl.DataFrame(schema={"event": pl.String, "sojourn_ns": pl.Int64}))
-    assert empty.drop_share is None
-    assert empty.mark_share is None
-    assert empty.sojourn_ms.n == 0
-
-
-def test_retransmission_ratio_is_none_without_counters() -> None:
-    assert retransmission_ratio(5, 100) == 0.05
-    assert retransmission_ratio(0, 100) == 0.0
-    assert retransmission_ratio(None, 100) is None
-    assert retransmission_ratio(0, 0) is None
-
-
 def test_jitter_is_the_mean_step_and_a_lost_probe_breaks_the_chain() -> None:
     # |2-1| = 1, |5-2| = 3: mean 2. With the middle lost there is no step left.
     assert jitter([1.0, 2.0, 5.0]) == 2.0
     assert jitter([1.0, None, 5.0]) is None
-
-
-def test_ndt7_download_is_the_clients_bytes_over_its_elapsed_time() -> None:
-    client = [
-        {"AppInfo": {"ElapsedTime": 5_000_000, "NumBytes": 10}},
-        {"AppInfo": {"ElapsedTime": 10_000_000, "NumBytes": 125_000_000}},
-    ]
-    server = [
-        {"TCPInfo": {"RTT": 2000, "MinRTT": 500, "BytesRetrans": 1, "BytesSent": 100}},
-        {"TCPInfo": {"RTT": 4000, "MinRTT": 400, "BytesRetrans": 2, "BytesSent": 200}},
-    ]
-    result = ndt7("down", receiver=client, sender=server)
-    # 125 MB in 10 s = 100 Mbit/s; RTTs 2 and 4 ms; last MinRTT 0.4 ms; 2 of 200 bytes retransmitted
-    assert result.rate_bps == 100e6
-    assert (result.rtt_ms.median, result.min_rtt_ms) == (3.0, 0.4)
-    assert result.retransmission_ratio == 0.01
-
-
-def test_ndt7_upload_is_the_servers_received_bytes() -> None:
-    server = [{"TCPInfo": {"BytesReceived": 12_500_000, "ElapsedTime": 10_000_000}}]
-    assert ndt7("up", receiver=server, sender=[]).rate_bps == 10e6
-
-
-def test_ndt7_without_messages_says_nothing() -> None:
-    nothing = ndt7("down", receiver=[], sender=[])
-    assert nothing.rate_bps is None
-    assert nothing.min_rtt_ms is None
-    assert nothing.rtt_ms.n == 0
-    assert rate_bps(10, 0) is None
 
 
 def test_lost_probes_are_no_glitches_where_only_delay_is_asked_for() -> None:

@@ -14,7 +14,7 @@ from narrows.metrics.fairness.shares import Share
 from narrows.runs.many_flows import Settled
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.by_flows import draw
-from narrows.studies.corescale.case import thesis_case, thesis_cases
+from narrows.studies.corescale.case import thesis_cases
 from narrows.studies.corescale.chapter3 import FIGURES
 from narrows.studies.corescale.fairness_by_buffer import buffer_in_bdp, fairness_by_buffer
 from narrows.studies.corescale.fairness_by_occupancy import fairness_by_occupancy
@@ -31,8 +31,7 @@ QUEUE = next(figure for figure in FIGURES if figure.name == "chapter3_queue")
     [(100e6, 200, 1, 1.2), (100e6, 100, 0.25, 0.6), (10e9, 20, 1, 15)],
 )
 def test_the_buffer_in_units_of_the_bdp(rate: float, rtt_ms: int, buffer: float, bdp: float) -> None:
-    case = thesis_case(run(1, plan(rate, {"bbr": 10}, rtt_ms=rtt_ms, buffer=buffer), many()))
-    assert case is not None
+    (case,) = thesis_cases([run(1, plan(rate, {"bbr": 10}, rtt_ms=rtt_ms, buffer=buffer), many())])
     assert buffer_in_bdp(case) == pytest.approx(bdp)
 
 

@@ -54,7 +54,6 @@ def test_the_thresholds_are_those_of_the_package() -> None:
         return float(found)
 
     assert default("loadedLatencyMaxPoints") == cloudflare.LAST_POINTS
-    assert default("loadedRequestMinDuration") == cloudflare.LOADING_MS
     assert default("bandwidthPercentile") == request_percentile.PERCENTILE
     assert default("bandwidthMinRequestDuration") == request_percentile.AT_LEAST_MS
 

@@ -60,10 +60,6 @@ class Calibration:
     left_out: tuple[tuple[str, str], ...] = ()
     """Tools and what of them no table has, with the reason."""
 
-    def swept(self) -> tuple[str, ...]:
-        """The axes that have more than one label."""
-        return tuple(axis for axis in self.axes if self.runs[axis].n_unique() > 1)
-
 
 def remember(directory: Path, item: str) -> None:
     """Write which traffic item is the tool under test."""

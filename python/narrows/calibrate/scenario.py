@@ -29,7 +29,6 @@ from narrows.tools.probes.spec import udp_probe
 DEFAULT_SEEDS = 3
 PROBE = "probe"
 FILE = "scenario.py"
-ALL_QUEUES = ("pfifo", "codel", "fq_codel", "sfq", "pie", "fq_pie", "red", "cake", "dualpi2")
 AQMS = ("pfifo", "codel", "fq_codel", "pie", "fq_pie", "red", "cake", "dualpi2")
 NEEDED: Mapping[str, str] = {
     "bfifo": 'limit="1 BDP"',

@@ -25,11 +25,6 @@ def time_text(ns: float) -> str:
     return f"{ns:g} ns"
 
 
-def bytes_text(size: float) -> str:
-    """ "15 kB"."""
-    return f"{size / 1000:g} kB" if size >= 1000 else f"{size:g} B"
-
-
 def topology(runs: Sequence[Observed], name: str, title: str) -> Result:
     """One drawing of all runs: where settings differ between runs, their range is written."""
     if not runs:

@@ -13,9 +13,6 @@ from narrows.plan.topology import Topology
 from narrows.spec.home import Home
 from narrows.units import Duration
 
-LONGEST_NAME = 15
-"""IFNAMSIZ, without the closing NUL."""
-
 
 def ifb(topology: Topology, link: Home) -> str | None:
     """The name of the IFB; None where there is no ingress queue."""

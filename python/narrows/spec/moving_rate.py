@@ -24,7 +24,6 @@ MOST_BPS = 10 * 10**9
 """The fastest that the lab's links are checked at."""
 ROUNDED_BPS = 1000
 """Generated rates are whole kbit/s, so that no machine's last bit of a logarithm matters."""
-STEP_MS = 20
 
 Step = tuple[int, int]
 """A time in nanoseconds and the rate from then on in bit/s."""

@@ -18,22 +18,21 @@ import narrows.metrics
 from narrows.metrics.fairness.fairness_over_time import delivered_per_window, jain_over_time
 from narrows.metrics.fairness.jain import jain_index
 from narrows.metrics.fairness.losses_per_halving import losses_per_halving
-from narrows.metrics.fairness.mathis import mathis, predicted_bps
+from narrows.metrics.fairness.mathis import mathis
 from narrows.metrics.fairness.shares import shares
 from narrows.metrics.fairness.synchronisation import synchronisation
 from narrows.metrics.fairness.time_to_fairness import time_to_fairness_ns
 from narrows.metrics.latency.aim import aim_scores, points
-from narrows.metrics.latency.cloudflare import last_median, loaded_latency
+from narrows.metrics.latency.cloudflare import last_median
 from narrows.metrics.latency.freezes import freezes
 from narrows.metrics.latency.glitches import glitches
 from narrows.metrics.latency.goresponsiveness import goresponsiveness
 from narrows.metrics.latency.high_delay_share import high_delay_share
 from narrows.metrics.latency.ipdv import ipdv, ipdv_range
 from narrows.metrics.latency.jitter import jitter
-from narrows.metrics.latency.ndt7_loaded_latency import ndt7_loaded_latency
-from narrows.metrics.latency.pdv import pdv, pdv_quantile
+from narrows.metrics.latency.pdv import pdv_quantile
 from narrows.metrics.latency.responsiveness import responsiveness, trimmed_mean
-from narrows.metrics.latency.responsiveness_stability import first_stable, is_stable, is_stable_go
+from narrows.metrics.latency.responsiveness_stability import first_stable, is_stable_go
 from narrows.metrics.latency.rfc3550_jitter import rfc3550_jitter
 from narrows.metrics.latency.rpm_variants import rpm_variants
 from narrows.metrics.latency.rrul import rrul
@@ -41,14 +40,10 @@ from narrows.metrics.latency.udp_capacity_feedback import delay_range_per_feedba
 from narrows.metrics.latency.working_latency import working_latency
 from narrows.metrics.queue.burstiness import burstiness, burstiness_of_flows
 from narrows.metrics.queue.first_drain import first_drain
-from narrows.metrics.queue.occupancy import occupancy
-from narrows.metrics.queue.sojourn import sojourn
 from narrows.metrics.rate.best_sub_interval import best_sub_interval
 from narrows.metrics.rate.capacity_test import capacity_test
 from narrows.metrics.rate.instantaneous_throughput import instantaneous_throughput
-from narrows.metrics.rate.ndt7 import ndt7
 from narrows.metrics.rate.request_percentile import request_percentile_bps
-from narrows.metrics.rate.retransmissions import retransmission_ratio
 from narrows.metrics.rate.utilisation import largest_goodput_bps, utilisation
 from narrows.metrics.statistics.bias import bias
 from narrows.metrics.statistics.bootstrap import std_interval
@@ -93,12 +88,6 @@ def pings(x: list[Any]) -> pl.DataFrame:
     return ping.with_columns(pl.lit("ping").alias("kind"), pl.lit("ICMP").alias("name"))
 
 
-def departures(x: list[Any]) -> pl.DataFrame:
-    """A queue's rows of these sojourn times."""
-    frame = pl.DataFrame({"sojourn_ns": pl.Series(x, dtype=pl.Float64)})
-    return frame.with_columns(pl.lit("depart").alias("event"))
-
-
 METRICS: dict[str, Callable[[list[Any]], object]] = {
     "any_latency": lambda x: [v for v in latency_values(delays(x)) if v.metric != "loss_ratio"] or None,
     "any_latency.rpm_values": lambda x: rpm_values(delays(x), delays(x)) or None,
@@ -113,8 +102,7 @@ METRICS: dict[str, Callable[[list[Any]], object]] = {
     "burstiness": burstiness,
     "burstiness.burstiness_of_flows": lambda x: burstiness_of_flows(x, [1.0] * len(x), 1),
     "capacity_test": lambda x: capacity_test(x, x, [None if v is None else v + 1 for v in x], x, 0.0),
-    "cloudflare.last_median": last_median,
-    "cloudflare.loaded_latency": lambda x: loaded_latency(x, x, x, x).latency_ms,
+    "cloudflare": last_median,
     "distribution": lambda x: distribution(x).iqr,  # one sample has a median, beside its n, and no spread
     "first_drain": lambda x: first_drain(x, x, x, 10, S).drained_ns,
     "freezes": freezes,
@@ -128,16 +116,12 @@ METRICS: dict[str, Callable[[list[Any]], object]] = {
     "jitter": jitter,
     "losses_per_halving": lambda x: losses_per_halving(x, x),
     "mathis": lambda x: mathis(x, x, x, x, 1448),
-    "ndt7_loaded_latency": lambda x: ndt7_loaded_latency(x, x),
-    "occupancy": lambda x: occupancy(x, x, 0, 1000),
-    "pdv": pdv,
-    "pdv.pdv_quantile": pdv_quantile,
+    "pdv": pdv_quantile,
     "rank_inversions": lambda x: rank_inversions(x, x),
     "request_percentile": lambda x: request_percentile_bps(x, x),
     "responsiveness": lambda x: responsiveness(x, x, x, x).rpm,
     "responsiveness.trimmed_mean": trimmed_mean,
     "responsiveness_stability": first_stable,
-    "responsiveness_stability.is_stable": is_stable,
     "responsiveness_stability.is_stable_go": is_stable_go,
     "rfc3550_jitter": lambda x: rfc3550_jitter(x, x),
     "rpm_variants": lambda x: rpm_variants(probe_table(x), S).draft_09.rpm,
@@ -145,7 +129,6 @@ METRICS: dict[str, Callable[[list[Any]], object]] = {
     "rrul": lambda x: rrul(pings(x)).ping_avg,
     "sequential": lambda x: decide(x, Rule(2, 5, absolute=1.0)).estimate,
     "settled": lambda x: settled_at(x, x, 10),
-    "sojourn": lambda x: sojourn(departures(x)).sojourn_ms.std,
     "stability": coefficient_of_variation,
     "synchronisation": lambda x: synchronisation(x, x, 10, 10, 0, 1000),
     "time_to_fairness": lambda x: time_to_fairness_ns(x, x, 0),
@@ -163,8 +146,6 @@ ELSEWHERE = {
     "jain": "of one allocation it is 1 by its definition: below",
     "max_min": "of demands, where a missing one is no share: test_metric_max_min",
     "mathis_choices": "of a table of flows: test_metric_mathis_choices",
-    "ndt7": "of counters, of which one is enough: below",
-    "retransmissions": "of counters: below",
     "shares": "a missing amount is an error, because it would move all others: below",
     "utilisation": "of single figures: below",
     # compositions of the above, on stored tables
@@ -211,7 +192,6 @@ def test_an_infinite_sample_is_refused_by_every_metric(name: str) -> None:
         "burstiness",
         "first_drain",
         "freezes",
-        "occupancy",
         "settled",
         "time_to_fairness",
         "udp_capacity_feedback",
@@ -293,13 +273,7 @@ def test_an_outage_has_no_glitches_per_minute_and_its_losses_are_told() -> None:
 
 @pytest.mark.parametrize("missing", [None, math.nan])
 def test_a_missing_counter_gives_no_ratio_and_no_rate(missing: Any) -> None:
-    assert retransmission_ratio(missing, 100) is None
-    assert retransmission_ratio(1, missing) is None
     assert utilisation(missing, 1e6) is None
-    # the last message that has the counter counts
-    good, bad = ({"AppInfo": {"NumBytes": n, "ElapsedTime": 1_000_000}} for n in (1000, missing))
-    assert ndt7("down", [good, bad], []).rate_bps == 8000.0
-    assert ndt7("down", [bad], []).rate_bps is None
     assert points("latency", missing) is None
     assert aim_scores(20.0, missing, 30.0, 1.0, 1e6) == {"streaming": None, "gaming": None, "rtc": None}
 
@@ -307,10 +281,8 @@ def test_a_missing_counter_gives_no_ratio_and_no_rate(missing: Any) -> None:
 def test_an_infinite_figure_is_refused() -> None:
     endless = math.inf
     for call in (
-        lambda: retransmission_ratio(1, endless),  # type: ignore[arg-type]
         lambda: utilisation(endless, 1e6),
         lambda: points("download", endless),
-        lambda: ndt7("down", [{"AppInfo": {"NumBytes": endless, "ElapsedTime": 1}}], []),
     ):
         with pytest.raises(ValueError, match="infinite"):
             call()
@@ -319,8 +291,6 @@ def test_an_infinite_figure_is_refused() -> None:
             largest_goodput_bps(nonsense)
         with pytest.raises(ValueError, match="above zero"):
             utilisation(1.0, nonsense)
-        with pytest.raises(ValueError, match="above zero"):
-            predicted_bps(1.0, nonsense, 0.01, 1448)
 
 
 def test_a_counter_that_is_not_a_number_is_missing_and_not_zero() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from narrows.metrics.latency.goresponsiveness import DRAFT_TRIM_PERCENT, goresponsiveness
+from narrows.metrics.latency.goresponsiveness import goresponsiveness
 from narrows.metrics.latency.responsiveness import (
     DRAFT_08,
     DRAFT_09,
@@ -17,7 +17,6 @@ from narrows.metrics.latency.responsiveness_stability import (
     Confidence,
     assess,
     first_stable,
-    is_stable,
     is_stable_go,
     moving_average_goodput_bps,
 )
@@ -78,7 +77,7 @@ def test_goresponsiveness_takes_the_p90_without_interpolation_over_thirds() -> N
     assert go.p90_rpm == pytest.approx(4000.0)
     # trimmed as the draft asks: self keeps int(9.5) = 9: mean(1..9) = 5. foreign keeps int(5.7) = 5:
     # (30 + 40) / 5 = 14
-    meant = goresponsiveness([30.0, 60.0], [float(k) for k in range(1, 11)], DRAFT_TRIM_PERCENT)
+    meant = goresponsiveness([30.0, 60.0], [float(k) for k in range(1, 11)], 95)
     assert meant.mean_rpm == pytest.approx(60000 / 9.5)
 
 
@@ -89,7 +88,7 @@ def test_goresponsiveness_keeps_the_twentieth_that_it_says_it_trims() -> None:
     foreign, own = [30.0, *[60.0] * 39], [float(k) for k in range(1, 41)]
     go = goresponsiveness(foreign, own)
     assert go.mean_rpm == pytest.approx(60000 / 8.25)
-    meant = goresponsiveness(foreign, own, DRAFT_TRIM_PERCENT)
+    meant = goresponsiveness(foreign, own, 95)
     assert meant.mean_rpm == pytest.approx(60000 / ((19.5 + 2250 / 114) / 2))
     # 19 self probes: int(0.95) = 0, nothing is left to average
     assert goresponsiveness(foreign, own[:19]).mean_rpm is None
@@ -140,7 +139,7 @@ def test_a_constant_goodput_is_stable_at_interval_6_in_the_draft_and_4_in_goresp
 
 def test_the_draft_compares_with_the_current_value_and_goresponsiveness_with_the_mean() -> None:
     # 100, 100, 100, 112: population standard deviation 12 sqrt(3)/4 = 5.196; 5 % of 112 = 5.6, of 103 = 5.15
-    assert is_stable([100.0, 100.0, 100.0, 112.0], DRAFT_08) is True
+    assert first_stable([100.0, 100.0, 100.0, 112.0], DRAFT_08) == 3
     assert is_stable_go([100.0, 100.0, 100.0, 112.0, 112.0]) is False
 
 

@@ -55,10 +55,3 @@ def mathis(
     c = float(np.dot(rate, x) / np.dot(x, x))
     error = float(np.median(np.abs(rate - c * x) / rate))
     return Mathis(c, error, int(rate.size), int(usable.size - rate.size))
-
-
-def predicted_bps(c: float, rtt_s: float, p: float, mss_bytes: float) -> float:
-    """What the model says of a flow."""
-    if not all(0 < x < np.inf for x in (rtt_s, p, mss_bytes)):
-        raise ValueError(f"RTT {rtt_s} s, p {p}, MSS {mss_bytes} bytes: each must be above zero")
-    return 8.0 * mss_bytes * c / (rtt_s * float(np.sqrt(p)))

@@ -26,11 +26,6 @@ class Share:
     fair_share: float
     flows: int
 
-    @property
-    def fair_shares(self) -> float:
-        """Share over fair share: 1 is fair."""
-        return self.share / self.fair_share
-
 
 def shares(labels: Iterable[str], delivered: Values) -> dict[str, Share] | None:
     """Share of each label, in order of name; None with fewer than two flows or if nothing was delivered."""

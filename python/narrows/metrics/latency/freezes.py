@@ -39,11 +39,6 @@ class Freezes:
     observed_ms: float
     frames: int
 
-    @property
-    def frozen_share(self) -> float | None:
-        """Share of the time from the first to the last frame."""
-        return self.frozen_ms / self.observed_ms if self.observed_ms > 0 else None
-
 
 def freezes(rendered_ms: Values, variant: str = "libwebrtc") -> Freezes | None:
     """Of the times at which frames were rendered, ascending; None where no gap can be judged."""

@@ -30,7 +30,6 @@ from narrows.metrics.statistics.columns import sample
 MS_PER_MINUTE = 60_000.0
 ROUND_TRIPS = 3  # of a foreign probe: tcp, tls, http
 TRIM_PERCENT = 5  # of the samples that it keeps
-DRAFT_TRIM_PERCENT = 95
 PERCENTILE = 90
 
 

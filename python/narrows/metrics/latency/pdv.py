@@ -10,16 +10,10 @@ Unit: that of the delays. Source: RFC 5481; ITU-T Y.1540 (there "two-point", aga
 
 from __future__ import annotations
 
-from narrows.metrics.statistics.arrays import Floats, Values, quantiles
+from narrows.metrics.statistics.arrays import Values, quantiles
 from narrows.metrics.statistics.columns import sample
 
 QUANTILE = 0.999
-
-
-def pdv(delay: Values) -> Floats | None:
-    """PDV of each packet that arrived; None with fewer than two."""
-    x = sample(delay)
-    return None if x is None else x - x.min()
 
 
 def pdv_quantile(delay: Values, p: float = QUANTILE) -> float | None:

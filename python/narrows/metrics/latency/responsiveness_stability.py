@@ -65,14 +65,6 @@ def moving_average_goodput_bps(interval_bytes: Values, parameters: Parameters = 
     return total / (parameters.mad * parameters.interval_s)
 
 
-def is_stable(values: Values, parameters: Parameters = DRAFT_09) -> bool | None:
-    """Whether the last MAD values are; None with fewer than MAD."""
-    x = raw(values)[-parameters.mad :]
-    if x.size < parameters.mad:
-        return None
-    return bool(not np.isnan(x).any() and np.std(x) < parameters.sdt * x[-1])
-
-
 def is_stable_go(interval_means: Values, mad: int = 4, sdt_percent: float = 5.0) -> bool | None:
     """goresponsiveness, when the last interval given has just ended: standard deviation of the means of the
     MAD intervals before it <= SDT of their mean."""

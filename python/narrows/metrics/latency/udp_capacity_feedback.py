@@ -27,7 +27,6 @@ FEEDBACK_NS = 50_000_000
 LOWER_MS = 30.0
 UPPER_MS = 90.0
 UDPST_TOLERATED = 10
-RFC9097_TOLERATED = 0
 
 
 def delay_range_per_feedback(

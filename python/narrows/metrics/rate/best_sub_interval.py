@@ -18,7 +18,6 @@ import numpy as np
 
 from narrows.metrics.statistics.arrays import Values
 from narrows.metrics.statistics.columns import aligned
-from narrows.metrics.statistics.distribution import Distribution, distribution
 
 SUB_INTERVAL_NS = 1_000_000_000
 NS_PER_S = 1e9
@@ -53,13 +52,3 @@ def best_sub_interval(
     rates = np.bincount(index, weights=size[inside], minlength=count) * 8.0 * NS_PER_S / sub_interval_ns
     best = int(np.argmax(rates))
     return BestSubInterval(float(rates[best]), float(np.mean(rates)), best, int(count))
-
-
-def delay_variation_in(
-    received_ns: Values, delay: Values, best: BestSubInterval, start_ns: int, length_ns: int = SUB_INTERVAL_NS
-) -> Distribution:
-    """Delay minus the smallest delay of the whole test, of the packets of that sub-interval."""
-    t, d = aligned(received_ns=received_ns, delay=delay)
-    low = start_ns + best.index * length_ns
-    inside = (t >= low) & (t < low + length_ns)
-    return distribution(d[inside] - d.min()) if inside.any() else Distribution(n=0)

@@ -33,12 +33,6 @@ class CapacityTest:
     intervals: int
     retransmits: int | None
 
-    def share_of(self, advertised_bps: float) -> float:
-        """Share of the advertised speed."""
-        if advertised_bps <= 0:
-            raise ValueError(f"advertised speed {advertised_bps} bit/s: it must be above zero")
-        return self.rate_bps / advertised_bps
-
 
 def capacity_test(
     connection: Values,

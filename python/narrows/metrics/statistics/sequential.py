@@ -26,7 +26,6 @@ from enum import Enum
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Values, clean
-from narrows.metrics.statistics.columns import raw
 from narrows.metrics.statistics.interval import Interval, quantile_interval
 
 
@@ -108,16 +107,3 @@ def decide(values: Values, rule: Rule) -> Decision:
         within = f"{n} of at least {rule.at_least} values; {within}"
         return Decision(State.CONTINUE, n, estimate, interval, reach, bound, within)
     return Decision(State.RESOLVED if reach <= bound else stop, n, estimate, interval, reach, bound, within)
-
-
-def replay(values: Values, rule: Rule) -> Decision:
-    """The first decision to stop when the values come in their order; the last one if none stops."""
-    x = raw(values)
-    decision = decide([], rule)
-    for end in range(1, int(x.size) + 1):
-        if np.isnan(x[end - 1]):
-            continue
-        decision = decide(x[:end], rule)
-        if decision.state is not State.CONTINUE:
-            break
-    return decision

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from narrows.runs.flow_case import DROP_TAIL, FlowCase, flow_case, flow_cases
+from narrows.runs.flow_case import DROP_TAIL, FlowCase, flow_cases
 from narrows.runs.observed import Observed
 
 SCALES = {100_000_000: "edge", 1_000_000_000: "middle", 10_000_000_000: "core"}
@@ -48,12 +48,6 @@ class Case(FlowCase):
         if self.buffer is not None and abs(self.buffer - 1) >= SAME_BUFFER:
             extra.append(f"buffer × {self.buffer:g}")
         return ", ".join([self.scale, self.mixed(), self.rtt, *extra, *self.besides_words()])
-
-
-def thesis_case(run: Observed) -> Case | None:
-    """The condition of a run; None if it has no bulk flows with a CCA of their own, or no rate."""
-    found = flow_case(run)
-    return None if found is None else _of(found)
 
 
 def thesis_cases(runs: Iterable[Observed]) -> dict[Case, list[Observed]]:

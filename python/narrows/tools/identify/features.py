@@ -27,7 +27,6 @@ LAW_RUN = 6
 LAW_MOST = 24
 INTERVALS_S = (0.02, 0.5)
 COLLIDED, OVERLOADED = 0.7, 0.85
-CODE_POINTS = 64
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ BAND_0, BAND_2 = {4, 5}, {2, 3}
 FIFO, HEAD_DROP, PFIFO_FAST, PRIO = "FIFO", "head-drop FIFO", "pfifo_fast", "strict priority"
 CODEL, FQ_CODEL, SFQ, PIE, FQ_PIE = "CoDel", "FQ-CoDel", "SFQ", "PIE", "FQ-PIE"
 CAKE, DUALPI2, POLICER = "CAKE", "DualPI2", "policer"
-DISCIPLINES = (FIFO, HEAD_DROP, PFIFO_FAST, PRIO, CODEL, FQ_CODEL, SFQ, PIE, FQ_PIE, CAKE, DUALPI2, POLICER)
 
 
 @dataclass(frozen=True)
