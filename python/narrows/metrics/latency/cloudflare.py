@@ -4,8 +4,8 @@ Definition (@cloudflare/speedtest 1.14.1, #extractLoadedLatencies, getLatency): 
 during transfers, one 400 ms after the other. A transfer size counts as loading if the shortest of its
 requests took at least 250 ms. The pings of the sizes that count are put together in ascending order of SIZE
 (JavaScript orders integer keys), the last 20 are kept, and the loaded latency is their median. Sizes are
-mostly requested in ascending order, so "the last 20" is nearly "the latest 20", and on a fast link it is the largest
-download alone: the start of the queue's growth is forgotten.
+mostly requested in ascending order, so "the last 20" is nearly "the latest 20", and on a fast link it is the
+largest download alone: the start of the queue's growth is forgotten.
 
 Bandwidth: `narrows.metrics.rate.request_percentile`. Unloaded jitter: `narrows.metrics.latency.jitter`.
 Scores: `narrows.metrics.latency.aim`.
