@@ -12,11 +12,14 @@ from narrows.runs.plans import plan_of
 SIDE: dict[str, Any] = {
     "queue": "bfifo", "queue_options": {}, "shaper": None, "shaper_options": {}, "rate_bps": None,
     "ceil_bps": None, "burst_bytes": None, "cburst_bytes": None, "delay_ns": 0, "jitter_ns": 0,
-    "loss_percent": 0.0,
+    "loss_percent": 0.0, "peak_rate_bps": None, "counted": None, "sets_own_rate": False,
+    "limit_packets": None, "limit_bytes": None, "memory_limit_bytes": None, "splits_super_packets": False,
+    "changes": [],
 }  # fmt: skip
 LINK: dict[str, Any] = {
     "rate_down_bps": None, "rate_up_bps": None, "base_rtt_ns": 0, "mtu_bytes": 1500, "line_rate_bps": None,
     "queue": "bfifo", "queue_up": "bfifo", "shaper": None, "shaper_up": None, "changes": [], "pairs": [],
+    "offloads": {},
 }  # fmt: skip
 START = {"start": {"at_ns": 0}, "stop": None}
 ITEMS: dict[str, dict[str, Any]] = {
@@ -34,12 +37,14 @@ ITEMS: dict[str, dict[str, Any]] = {
     } | START,
     "command": {
         "tool": "command", "node": "client", "argv": ["true"], "env": {}, "stop_signal": "INT",
-        "ok_exits": [0], "background": False, "ready": None,
+        "ok_exits": [0], "background": False, "ready": None, "endpoints": [], "programs": [], "files": [],
+        "memory_bytes": 0,
     } | START,
 }  # fmt: skip
 PLAN: dict[str, Any] = {
-    "format": 1, "experiment": "made_up", "question": "?", "key": {}, "seed": 0, "wall_clock_ns": 0,
-    "epoch_monotonic_ns": 1, "limit_ns": 1, "nodes": [], "setup": [], "changes": [], "hops": [],
+    "format": 2, "experiment": "made_up", "question": "?", "key": {}, "seed": 0, "wall_clock_ns": 0,
+    "epoch_monotonic_ns": 1, "limit_ns": 1, "nodes": [], "sysctls": [], "setup": [], "changes": [],
+    "needs": {"qdiscs": [], "default_ccas": []}, "hops": [],
     "traffic": [], "composites": [], "samplers": [], "captures": [],
     "calibration": {
         "client": "client", "server": "server", "server_address": "10.0.2.1", "client_address": "10.0.1.1",
@@ -50,12 +55,12 @@ PLAN: dict[str, Any] = {
 
 
 def whole(fields: Mapping[str, Any]) -> Plan:
-    """A plan of format 1 with these fields; numbers may be floats where a plan has whole ones."""
+    """A plan with these fields; numbers may be floats where a plan has whole ones."""
     link = LINK | fields.get("link", {})
     sides = {way: SIDE | link.get(way, {}) for way in ("down", "up")}
     machine = {"memory_bytes": 2**29, "timer_latency": None} | fields.get("machine", {})
     traffic = [_item(item) for item in fields.get("traffic", [])]
-    composites = [{"tool": "x", "options": {}} | one for one in fields.get("composites", [])]
+    composites = [{"tool": "x", "options": {}, "in_turn": {}} | one for one in fields.get("composites", [])]
     made = fields | {"link": link | sides, "machine": machine, "traffic": traffic, "composites": composites}
     return plan_of(json.dumps(_plain(PLAN | made)), "a test")
 
@@ -63,7 +68,11 @@ def whole(fields: Mapping[str, Any]) -> Plan:
 def _item(item: Mapping[str, Any]) -> dict[str, Any]:
     """Of the item's kind; what another kind has, as a test's helper may give it to all, is left out."""
     known = ITEMS[item["kind"]]
-    return known | {k: v for k, v in item.items() if k in known or k in ("id", "kind")}
+    return (
+        {"item": item["id"]}
+        | known
+        | {k: v for k, v in item.items() if k in known or k in ("id", "item", "kind")}
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -27,7 +27,10 @@ def plan_dict(
     one = {
         "queue": queue, "queue_options": {}, "shaper": "htb", "shaper_options": {}, "rate_bps": rate,
         "ceil_bps": rate, "burst_bytes": 15140, "cburst_bytes": 15140, "delay_ns": 5_000_000, "jitter_ns": 0,
-        "loss_percent": 0.0,
+        "loss_percent": 0.0, "peak_rate_bps": None,
+        "counted": {"of": "frame", "overhead_bytes": 0, "mpu_bytes": 0, "cells": "none"},
+        "sets_own_rate": False, "limit_packets": None, "limit_bytes": None, "memory_limit_bytes": None,
+        "splits_super_packets": False, "changes": [],
     }  # fmt: skip
 
     def ip(node: str, *lines: str) -> list[dict[str, Any]]:
@@ -75,7 +78,7 @@ def plan_dict(
         )
         setup += tc("path", f"qdisc add dev {iface} root handle 1: netem delay 5ms limit 100000")
     plan: dict[str, Any] = {
-        "format": 1,
+        "format": 2,
         "experiment": "fake",
         "question": "Does the store keep what it is given?",
         "key": {"queue": queue, "seed": str(seed)},
@@ -88,8 +91,10 @@ def plan_dict(
         "link": {
             "rate_down_bps": rate, "rate_up_bps": rate, "base_rtt_ns": 10_000_000, "mtu_bytes": 1500,
             "line_rate_bps": None, "queue": queue, "queue_up": queue, "shaper": "htb", "shaper_up": "htb",
-            "down": one, "up": one, "changes": [],
+            "down": one, "up": one, "changes": [], "offloads": {"tso": False, "gso": False, "gro": False},
         },
+        "sysctls": [],
+        "needs": {"qdiscs": [["htb"], [queue], ["netem", "delay", "5ms"]], "default_ccas": []},
         "setup": setup,
         "changes": [],
         "hops": [
@@ -105,11 +110,11 @@ def plan_dict(
             "rate_tolerance": 0.02, "rate_is_upper_bound": False,
         },
         "traffic": [
-            {"id": "cross", "kind": "tcp_bulk", "sender": "server", "receiver": "client",
+            {"id": "cross", "item": "cross", "kind": "tcp_bulk", "sender": "server", "receiver": "client",
              "receiver_address": "10.0.0.1", "port": 5201, "flows": 1, "cca": "cubic", "dscp": 0,
              "ecn": False, "bytes": None, "start_spread_ns": 0, "sample_interval_ns": None,
              "start": {"at_ns": 0}, "stop": {"at_ns": end_ns}},
-            {"id": "probe", "kind": "udp_probe", "client": "client", "server": "server",
+            {"id": "probe", "item": "probe", "kind": "udp_probe", "client": "client", "server": "server",
              "server_address": "10.0.2.1", "port": 5301, "interval_ns": 10_000_000, "payload_bytes": 64,
              "dscp": 0, "start": {"at_ns": 0}, "stop": {"at_ns": end_ns}},
         ],

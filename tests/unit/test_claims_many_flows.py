@@ -36,14 +36,14 @@ def plan(
         }
         for cca, count in mix.items()
     ]  # fmt: skip
-    switches = ["tso", other.get("tso", "off"), "gso", "off", "gro", "off"]
+    offloads = {"tso": other.get("tso") == "on", "gso": False, "gro": False}
+    limit = int(BUFFERS[rate] * buffer)
     return {
         **({"seed": other["seed"]} if "seed" in other else {}),
         "traffic": items,
-        "setup": [{"node": "router", "tool": "ethtool", "args": ["-K", "eth0", *switches]}],
         "link": {
             "rate_down_bps": rate, "mtu_bytes": 1500, "base_rtt_ns": rtt_ms * 1_000_000, "queue": "bfifo",
-            "down": {"queue_options": {"limit": str(int(BUFFERS[rate] * buffer))}},
+            "down": {"queue_options": {"limit": str(limit)}, "limit_bytes": limit}, "offloads": offloads,
             "pairs": [{"name": "a", "senders": ["sender1"], "base_rtt_ns": rtt_ms * 1_000_000}],
         },
     }  # fmt: skip
@@ -248,9 +248,9 @@ def test_the_path_and_the_hosts_settings_are_conditions() -> None:
         (case,) = thesis_cases([run(1, made, many())])
         return case.words().removeprefix("edge, 10 cubic, 20 ms"), case.is_thesis
 
-    ecn = {"node": "sender1", "tool": "sysctl", "args": ["-w", "net.ipv4.tcp_ecn=1"]}
+    ecn = {"node": "sender1", "name": "net.ipv4.tcp_ecn", "value": "1"}
     assert told() == ("", True)
-    assert told(setup=[ecn]) == (", bfifo, tcp_ecn=1", False)
+    assert told(sysctls=[ecn]) == (", bfifo, tcp_ecn=1", False)
     lossy = {"up": {"loss_percent": 1.0, "jitter_ns": 500_000}}
     assert told(link=lossy) == (", bfifo, loss 1 %, jitter 0.5 ms", False)
     jumbo = {"mtu_bytes": 9000, "line_rate_bps": 10**9}

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
+
+from narrows.plan import model
+from narrows.runs import archive
+from narrows.runs.archive import SUFFIX
 from narrows.runs.find import runs_below
 from narrows.studies.ledger import judge_all, to_ledger
 
@@ -17,6 +22,17 @@ def test_the_ledger_says_what_the_kept_runs_show() -> None:
     verdicts = judge_all(runs)
     assert sum(verdict.verdict != "not measured" for verdict in verdicts) >= 8
     assert to_ledger(verdicts, runs, "evidence", written) == written, REMEDY
+
+
+def test_what_is_kept_is_of_todays_formats_and_small() -> None:
+    """A change of a format converts what is kept (scripts/convert_evidence.py)."""
+    shards = sorted((ROOT / "evidence").glob(f"*/*{SUFFIX}"))
+    assert shards
+    assert sum(shard.stat().st_size for shard in shards) < 5e6
+    for shard in shards:
+        frame = pl.read_parquet(shard, columns=["format", "plan"])
+        assert set(frame["format"]) == {archive.FORMAT}, shard
+        assert set(frame["plan"].str.json_path_match("$.format")) == {str(model.FORMAT)}, shard
 
 
 def test_the_ledger_is_a_page_of_at_most_150_lines() -> None:

@@ -1,16 +1,15 @@
-"""What a plan carries for its readers, and plans of the earlier format."""
+"""What a plan carries for its readers."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from test_plan import GOLDEN, plans_of
 
+from narrows.errors import PlanError
 from narrows.plan.model import Command, Counted, Endpoint, Plan, run_id
-from narrows.store.items import FlowItems
 
 HEAD = '"""Meaning?"""\nfrom narrows.spec import *\n'
 
@@ -20,28 +19,13 @@ def one(folder: Path, *lines: str) -> Plan:
     return plan
 
 
-def test_a_plan_of_format_1_is_read_as_what_is_planned_today_but_for_what_it_never_knew() -> None:
-    old = Plan.read(GOLDEN / "plan_example_format_1.json").to_dict()
-    new: dict[str, Any] = json.loads((GOLDEN / "plan_example.json").read_text())
-    for plan in (old, new):
-        for item in plan["traffic"]:
-            item.pop("endpoints", None)  # format 1 did not say the protocol
-    # nor was UDP's segmentation turned off
-    del new["link"]["offloads"]["tx-udp-segmentation"]
-    for step in new["setup"]:
-        if step["tool"] == "ethtool":
-            step["args"] = step["args"][:-2]
-    assert old == new
-
-
-def test_a_flow_is_found_the_same_in_a_plan_of_format_1() -> None:
-    old = FlowItems(Plan.read(GOLDEN / "plan_example_format_1.json"))
-    new = FlowItems(Plan.read(GOLDEN / "plan_example.json"))
-    for port in (80, 5001, 5201, 5202, 5301, 4043, 8080, 9):
-        for protocol in ("tcp", "udp"):
-            args = (protocol, "10.0.0.1", 40000, "10.0.2.1", port, 5 * 10**9, 6 * 10**9)
-            if new.find(*args) is not None:
-                assert old.find(*args) == new.find(*args), (port, protocol)
+def test_a_plan_of_an_earlier_format_names_the_narrows_that_reads_it(tmp_path: Path) -> None:
+    old = json.loads((GOLDEN / "plan_example.json").read_text()) | {"format": 1, "shape": "of that time"}
+    (tmp_path / "plan.json").write_text(json.dumps(old))
+    with pytest.raises(PlanError) as refused:
+        Plan.read(tmp_path / "plan.json")
+    assert "plan of format 1, this narrows reads format 2" in str(refused.value)
+    assert "commit 6f961c5" in str(refused.value)
 
 
 def test_changes_are_carried_as_states_of_each_direction(tmp_path: Path) -> None:

@@ -179,7 +179,10 @@ def behind(number: int, mix: dict[str, int], queue: str, cca: str, share: float,
     made = plan(100e6, mix, **other)
     made["link"] |= {"queue": queue, "up": {"loss_percent": other.get("loss_percent", 0.0)}}
     if queue != "bfifo":
-        made["link"]["down"] = {"queue_options": {"limit": "1000", "flows": other.get("queues", "1024")}}
+        made["link"]["down"] = {
+            "limit_packets": 1000,
+            "queue_options": {"limit": "1000", "flows": other.get("queues", "1024")},
+        }
     return run(number, made, many(shares={cca: Share(share, 0.5, mix[cca])}))
 
 

@@ -1,8 +1,8 @@
 """The shape of `plan.json`: one run, flat, every default written out (docs/formats.md).
 
-The agent reads the same JSON with `deny_unknown_fields`; a field added here is added there. This module knows
-nothing of how a plan is made or carried out. All models are frozen and refuse unknown keys. The file is long
-because the whole shape stands in one place, where it can be read beside the agent's.
+The agent reads the same JSON with `deny_unknown_fields`; a field added here is added there (crates/plan), or
+tests/unit/test_one_schema.py fails. This module knows nothing of how a plan is made or carried out. All models
+are frozen and refuse unknown keys.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from pydantic import (
 )
 
 from narrows.errors import PlanError
-from narrows.plan.upgrade import EARLIER_FORMATS, upgraded
 
 FORMAT = 2
 RUN_ID_HEX_DIGITS = 16
+LAST_READ_BY = {1: "commit 6f961c5 (2026-11-28)"}
+"""Earlier formats, and the last narrows that read each."""
 NAMES = ("experiment", "question", "key")
 """Parts of a plan that only name it: they change nothing of what happens."""
 
@@ -645,30 +646,23 @@ class Plan(Strict):
 
     @classmethod
     def from_json(cls, text: str | bytes, *, where: str | None = None) -> Plan:
-        """Read `plan.json`; unknown or missing keys are errors. A plan of an earlier format is upgraded."""
+        """Read `plan.json`; unknown or missing keys are errors."""
         try:
-            return cls._of_any_format(text)
+            return cls.model_validate_json(text)
         except ValidationError as error:
             first = error.errors()[0]
             at = ".".join(str(part) for part in first["loc"])
+            if at == "format" and first["input"] in LAST_READ_BY:
+                raise PlanError(
+                    f"plan of format {first['input']}, this narrows reads format {FORMAT}",
+                    where=where,
+                    remedy=f"read it with narrows as of {LAST_READ_BY[first['input']]}, or run it again",
+                ) from None
             raise PlanError(
                 f"not a plan of this version of narrows: {at or 'document'}: {first['msg']}",
                 where=where,
                 remedy="run the experiment again; plans are only ever written by narrows",
             ) from None
-
-    @classmethod
-    def _of_any_format(cls, text: str | bytes) -> Plan:
-        try:
-            return cls.model_validate_json(text)
-        except ValidationError:
-            try:
-                data = json.loads(text)
-            except ValueError:
-                data = None
-            if not isinstance(data, dict) or data.get("format") not in EARLIER_FORMATS:
-                raise
-        return cls.model_validate_json(json.dumps(upgraded(data)))
 
     @classmethod
     def read(cls, path: Path) -> Plan:

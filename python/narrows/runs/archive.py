@@ -7,7 +7,8 @@ another day are another shard, and readers take all of them (`narrows.runs.find`
 docs/data.md has its columns. The rows of single flows are not kept, and shares over time, which only a figure
 draws, have four digits; all that is judged has every digit.
 
-Formats 1, with the rows of single flows and without quantities, and 2, without packet logs, are still read.
+What is kept is always of today's format: a change of it, or of the plan's, converts what is kept in the same
+commit (`scripts/convert_evidence.py`).
 """
 
 from __future__ import annotations
@@ -84,7 +85,12 @@ def write(runs: Iterable[Observed], path: Path) -> int:
             "no good run with a speed test, a probe, a flow tap or a capture, so nothing to keep",
             remedy="narrows list shows which runs there are; flow_tap() in an experiment records many flows",
         )
-    frame = pl.DataFrame(rows, schema=SCHEMA).sort("condition", "seed", "run_id")
+    write_frame(pl.DataFrame(rows, schema=SCHEMA).sort("condition", "seed", "run_id"), path)
+    return len(rows)
+
+
+def write_frame(frame: pl.DataFrame, path: Path) -> None:
+    """A shard's rows in a new file; StoreError if the file is there already."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     frame.write_parquet(new, compression="zstd", compression_level=22, row_group_size=4096)
     try:
@@ -97,7 +103,6 @@ def write(runs: Iterable[Observed], path: Path) -> int:
         ) from None
     finally:
         new.unlink()
-    return frame.height
 
 
 def read(path: Path) -> list[Observed]:
@@ -111,14 +116,12 @@ def read(path: Path) -> list[Observed]:
             where=str(path),
             remedy="narrows archive makes one",
         ) from error
-    if formats - set(range(1, FORMAT + 1)):
+    if formats != {FORMAT}:
         raise StoreError(
-            f"shard of format {max(formats)}, this narrows reads 1 to {FORMAT}",
+            f"shard of format {', '.join(map(str, sorted(formats)))}, this narrows reads format {FORMAT}",
             where=str(path),
             remedy="use the narrows that wrote it",
         )
-    if formats == {1}:
-        frame = _of_format_1(frame)
     return [_observed(row, str(path)) for row in frame.iter_rows(named=True)]
 
 
@@ -205,7 +208,7 @@ def _observed(row: Mapping[str, Any], where: str) -> Observed:
         manifest=json.loads(row["manifest"]),
         figures={(f["source"], f["direction"], f["name"]): f["value"] for f in row["figures"]},
         read_many=None if row["many_flows"] is None else lambda: _many(row),
-        path_logs=None if row.get("path_logs") is None else json.loads(row["path_logs"]),
+        path_logs=None if row["path_logs"] is None else json.loads(row["path_logs"]),
         read_quantities=lambda: _quantities(row),
     )
 
@@ -240,17 +243,6 @@ def _many(row: Mapping[str, Any]) -> ManyFlows:
     plain = {name: _reader_of(name).validate_python(v) for name, v in json.loads(row["many_flows"]).items()}
     return ManyFlows(
         jain_series=pl.DataFrame(row["jain_series"], schema=JAIN),
-        share_series=pl.DataFrame(row.get("share_series") or [], schema=SHARES),
+        share_series=pl.DataFrame(row["share_series"], schema=SHARES),
         **plain,
     )
-
-
-def _of_format_1(frame: pl.DataFrame) -> pl.DataFrame:
-    """Its rows of single flows told only how many flows and drops there were."""
-    rows = []
-    for row in frame.iter_rows(named=True):
-        dropped = [flow["dropped"] for flow in row["flows"]]
-        told = {"flows": len(dropped), "drops": None if None in dropped else sum(dropped)}
-        plain = json.dumps(json.loads(row["many_flows"]) | told)
-        rows.append(row | {"many_flows": plain, "figures": [], "quantities": [], "tails": []})
-    return pl.DataFrame(rows, infer_schema_length=None).drop("flows")

@@ -20,7 +20,10 @@ def item(
 
 
 def plan(*traffic: dict[str, Any], parts: dict[str, list[str]] | None = None, pairs: Any = ()) -> Plan:
-    composites = [{"id": name, "parts": of} for name, of in (parts or {}).items()]
+    composites = [
+        {"id": name, "parts": of, "in_turn": {part.rpartition(".")[2]: part for part in of}}
+        for name, of in (parts or {}).items()
+    ]
     return whole({"traffic": list(traffic), "composites": composites, "link": {"pairs": pairs}})
 
 
