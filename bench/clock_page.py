@@ -1,7 +1,7 @@
 """What programs cost whose clocks are read without a system call, and with one: each in one run, in turns.
 
-Traps are entries of programs into the guest's kernel, as that counts them itself. Both they and the wall time are
-of the seconds between two looks, so a browser's start is left out.
+Traps are entries of programs into the guest's kernel, as that counts them itself. Both they and the wall time
+are of the seconds between two looks, so a browser's start is left out.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Programs that read the clock without a system call see the times that they see with one, and so do packets."""
+"""Programs that read the clock without a system call see the times that they see with one; so do packets."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,14 +37,14 @@ def needs(*programs: str) -> pytest.MarkDecorator:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder() -> Iterator[Path]:
     """Where a guest sees it; /tmp is a guest's own."""
     if str(lab.CHECKOUT).startswith("/tmp/"):
         pytest.skip("a guest has a /tmp of its own, so it cannot see this checkout")
-    place = lab.CHECKOUT / "results" / ".tests" / tmp_path.name
-    place.mkdir(parents=True, exist_ok=True)
-    yield place
-    shutil.rmtree(place)
+    places = lab.CHECKOUT / "results" / ".tests"
+    places.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=places) as place:
+        yield Path(place)
 
 
 def built(build: str, folder: Path) -> Path:

@@ -28,6 +28,7 @@ static long long ns(int clock)
 static void every_clock(const char *when)
 {
 	struct timespec t;
+	struct timezone zone = {7, 7};
 	struct timeval v;
 
 	printf("%s", when);
@@ -38,6 +39,8 @@ static void every_clock(const char *when)
 		clock_getres(clocks[i], &t);
 		printf(" %lld.%09ld", (long long)t.tv_sec, t.tv_nsec);
 	}
+	gettimeofday(&v, &zone);
+	printf(" %lld.%06ld %d %d", (long long)v.tv_sec, (long)v.tv_usec, zone.tz_minuteswest, zone.tz_dsttime);
 	gettimeofday(&v, NULL);
 	printf(" %lld.%06ld %lld %d\n", (long long)v.tv_sec, (long)v.tv_usec, (long long)time(NULL),
 	       clock_gettime(77, &t));

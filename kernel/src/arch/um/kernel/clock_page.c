@@ -30,6 +30,7 @@
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
+#include <linux/time.h>
 #include <linux/time-internal.h>
 #include <linux/timekeeper_internal.h>
 #include <kern_util.h>
@@ -77,6 +78,8 @@ void clock_page_open(struct stub_clock *clock)
 	clock->calls = 0;
 	clock->resolution = hrtimer_resolution;
 	clock->coarse_resolution = TICK_NSEC;
+	clock->minuteswest = sys_tz.tz_minuteswest;
+	clock->dsttime = sys_tz.tz_dsttime;
 	memcpy(clock->base, base, sizeof(base));
 }
 

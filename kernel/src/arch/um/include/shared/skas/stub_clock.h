@@ -9,13 +9,13 @@
 #define STUB_CLOCKS 12 /* CLOCK_REALTIME to CLOCK_TAI */
 
 struct stub_clock {
-	unsigned long now; /* of the clocksource, all reads counted */
-	unsigned long
-		until; /* something happens then: from there on the kernel is called; 0: always */
+	unsigned long now;   /* of the clocksource, all reads counted */
+	unsigned long until; /* the kernel is called from there on; 0: always */
 	unsigned long price; /* of the last read */
 	unsigned long calls; /* that were answered here since the kernel was left */
 	unsigned long resolution;
 	unsigned long coarse_resolution;
+	int minuteswest, dsttime; /* what gettimeofday() calls the time zone */
 	long base[STUB_CLOCKS]; /* by clockid_t: that clock when `now` is 0; the coarse ones' time */
 };
 
