@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import clock_page
 import drops
 import packet_logs
 import rows
@@ -42,7 +43,7 @@ NS3_SECONDS = (4, 10)
 FLOWS = tuple(scale.cases())
 CORESCALE = ("steady", "linear", "full")
 ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, *CORESCALE, "study", "metrics", "drops", "packet-logs",
-        "calibration", "services")  # fmt: skip
+        "calibration", "services", "clock-page")  # fmt: skip
 GROUPS = {"flows": FLOWS, "all": ROWS}
 
 
@@ -130,6 +131,7 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> Iterator[tuple[str
         ("packet-logs", lambda: packet_logs.packet_logs(bench)),
         ("calibration", lambda: [calibration.cost(bench)]),
         ("services", lambda: services.services(bench)),
+        ("clock-page", lambda: clock_page.clock_page(bench)),
     ]
     for name, row in work:
         if name not in chosen.rows:

@@ -129,6 +129,26 @@ def carry(
     return Raw(directory, carried)
 
 
+class WithWord(UmlEngine):
+    """A guest with more words on its kernel's command line."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self.words = words.split()
+
+    def argv(self, *arguments: Any, **named: Any) -> tuple[str, ...]:
+        words = super().argv(*arguments, **named)
+        at = words.index("--")
+        return (*words[:at], *self.words, *words[at:])
+
+
+def files(raw: Raw) -> dict[str, bytes]:
+    """All that the guest left, the packets at the bottleneck, captures and counters among it."""
+    found = {path.name: path.read_bytes() for path in sorted(raw.ok().raw.iterdir()) if path.is_file()}
+    assert found["tap.bin"]
+    return found
+
+
 def facts(one: Plan, raw: Raw, engine: Engine) -> RunFacts:
     """What the store is told of a run beside its raw files."""
     info = engine.info

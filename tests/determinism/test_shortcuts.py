@@ -4,7 +4,6 @@ whose kernel was built without them."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,7 @@ SHORTCUTS = {
     "skb_prefetch.on=0": "/sys/module/skb_prefetch/parameters/on",
     "forward_cache.on=0": "/sys/module/forward_cache/parameters/on",
     "run_ahead.on=0": "/sys/module/run_ahead/parameters/on",
+    "clock_page.on=0": "/sys/module/clock_page/parameters/on",
 }
 """The word for the kernel that switches one off, and where the guest sees that it is."""
 
@@ -90,26 +90,6 @@ at_server = capture("server")
 """
 
 
-class WithWord(UmlEngine):
-    """A guest with more words on its kernel's command line."""
-
-    def __init__(self, words: str) -> None:
-        super().__init__()
-        self.words = words.split()
-
-    def argv(self, *arguments: Any, **named: Any) -> tuple[str, ...]:
-        words = super().argv(*arguments, **named)
-        at = words.index("--")
-        return (*words[:at], *self.words, *words[at:])
-
-
-def files(raw: lab.Raw) -> dict[str, bytes]:
-    """All that the guest left, the packets at the bottleneck, captures and counters among it."""
-    found = {path.name: path.read_bytes() for path in sorted(raw.ok().raw.iterdir()) if path.is_file()}
-    assert found["tap.bin"]
-    return found
-
-
 TRAFFIC = pytest.mark.parametrize(
     "traffic",
     [LONG_QUEUE, ROUTING, RUN_AHEAD, AQM_AHEAD, CAKE_AHEAD, TIES],
@@ -120,9 +100,9 @@ TRAFFIC = pytest.mark.parametrize(
 @TRAFFIC
 def test_no_byte_changes_without_a_shortcut(tmp_path: Path, traffic: str) -> None:
     plan = lab.plan(tmp_path, traffic)
-    usual = files(lab.carry(plan, tmp_path / "usual"))
+    usual = lab.files(lab.carry(plan, tmp_path / "usual"))
     for word in SHORTCUTS:
-        without = files(lab.carry(plan, tmp_path / word, engine=WithWord(word)))
+        without = lab.files(lab.carry(plan, tmp_path / word, engine=lab.WithWord(word)))
         assert usual.keys() == without.keys()
         assert not [name for name in usual if usual[name] != without[name]], word
 
@@ -133,8 +113,8 @@ def test_no_byte_changes_in_a_kernel_that_was_built_without_them(tmp_path: Path,
     if not built:
         pytest.skip("narrows kernel build --without-speed makes the kernel that this compares with")
     plan = lab.plan(tmp_path, traffic)
-    usual = files(lab.carry(plan, tmp_path / "usual"))
-    without = files(lab.carry(plan, tmp_path / "without", engine=UmlEngine(built[0])))
+    usual = lab.files(lab.carry(plan, tmp_path / "usual"))
+    without = lab.files(lab.carry(plan, tmp_path / "without", engine=UmlEngine(built[0])))
     assert usual.keys() == without.keys()
     assert not [name for name in usual if usual[name] != without[name]]
 
@@ -158,6 +138,6 @@ def test_it_runs_ahead_where_it_may(tmp_path: Path) -> None:
 def test_the_words_switch_the_shortcuts_off(tmp_path: Path) -> None:
     looks = f'seen = command(node="client", argv=["cat", {", ".join(map(repr, SHORTCUTS.values()))}])\n'
     plan = lab.plan(tmp_path, lab.SMALL + looks)
-    assert lab.carry(plan, tmp_path / "usual").ok().bytes_of("seen.stdout") == b"Y\nY\nY\nY\n"
-    off = lab.carry(plan, tmp_path / "off", engine=WithWord(" ".join(SHORTCUTS)))
-    assert off.ok().bytes_of("seen.stdout") == b"N\nN\nN\nN\n"
+    assert lab.carry(plan, tmp_path / "usual").ok().bytes_of("seen.stdout") == b"Y\n" * len(SHORTCUTS)
+    off = lab.carry(plan, tmp_path / "off", engine=lab.WithWord(" ".join(SHORTCUTS)))
+    assert off.ok().bytes_of("seen.stdout") == b"N\n" * len(SHORTCUTS)

@@ -4,8 +4,8 @@
 //!
 //! Such a program is held (SIGSTOP) until a packet comes to its node or leaves it, and for no more than `HOLD_NS`, less
 //! at first: what it polls for it still sees at the instant at which it comes, and a time that it waits for it sees
-//! at most so much late. Only a program is held that has not slept for a while, in a node that sends nothing but answers
-//! (ACKs); one that sends at times it reads off the clock is left alone.
+//! at most so much late. Only a program is held that has not slept for a while, not even for a microsecond, in a node that
+//! sends nothing but answers (ACKs); one that sends at times it reads off the clock is left alone.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -81,6 +81,8 @@ pub struct Polling {
     state: State,
     /// When it was last seen busy, and what its node had sent and received by then.
     seen: Option<(i64, Counters)>,
+    /// How often it had slept by then.
+    slept: Option<u64>,
     base: Counters,
     hold_ns: i64,
     /// Timers of an earlier state are none of this one's.
@@ -154,6 +156,7 @@ impl Polling {
             packets: None,
             state: State::Free,
             seen: None,
+            slept: None,
             base: Counters::default(),
             hold_ns: FIRST_HOLD_NS,
             generation: 0,
@@ -166,6 +169,13 @@ impl Polling {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
         stat.rsplit_once(") ")
             .is_some_and(|(_, rest)| rest.starts_with('R'))
+    }
+
+    /// How often its first thread has gone to sleep. To be stopped counts too.
+    fn times_slept(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid)).ok()?;
+        let (_, rest) = status.split_once("\nvoluntary_ctxt_switches:")?;
+        rest.lines().next()?.trim().parse().ok()
     }
 
     /// Whether the event was one of these.
@@ -195,9 +205,11 @@ impl Polling {
             return Ok(());
         }
         let (now, counters) = (cx.reactor.now, self.counters(cx)?);
+        let slept = self.times_slept();
+        let has_slept = std::mem::replace(&mut self.slept, slept) != slept;
         let before = self.seen.replace((now, counters));
         match before {
-            Some((then, had)) if now - then < 2 * BUSY_NS && had.only_answered(&counters, 0) => {
+            Some((then, had)) if now - then < 2 * BUSY_NS && !has_slept && had.only_answered(&counters, 0) => {
                 self.base = counters;
                 self.hold(cx)
             }
