@@ -42,6 +42,7 @@ pub struct Aggregate {
     pub unseen_bytes: u64,
     pub copies: u64,
     pub keep_alives: u64,
+    pub window_probes: u64,
     notes: Notes,
 }
 
@@ -104,6 +105,7 @@ impl Aggregate {
             unseen_bytes: far.unseen_bytes,
             copies: connection.copies,
             keep_alives: both(|h| h.keep_alives),
+            window_probes: both(|h| h.window_probes),
             notes: Notes {
                 no_syn: client.syn.is_none() || server.syn.is_none(),
                 one_sided: far.packets == 0 || near.packets == 0,
@@ -145,6 +147,7 @@ impl Aggregate {
         self.unseen_bytes += other.unseen_bytes;
         self.copies += other.copies;
         self.keep_alives += other.keep_alives;
+        self.window_probes += other.window_probes;
         let (a, b) = (&mut self.notes, other.notes);
         a.no_syn |= b.no_syn;
         a.one_sided |= b.one_sided;

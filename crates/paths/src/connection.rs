@@ -97,8 +97,9 @@ impl Connection {
     }
 
     /// Whether a SYN of `side` with this sequence number begins another connection of the same ends.
-    pub fn is_reused_by(&self, side: usize, segment: &Segment) -> bool {
-        let opens = segment.has(flag::SYN) && !segment.has(flag::ACK);
+    pub fn is_reused_by(&self, t_ns: i64, side: usize, segment: &Segment) -> bool {
+        // One that is older than what was seen is the connection's own, whose record comes late.
+        let opens = segment.has(flag::SYN) && !segment.has(flag::ACK) && t_ns >= self.last_ns;
         opens && (self.is_closed() || self.halves[side].packets > 1) && !self.halves[side].is_isn(segment.seq)
     }
 
@@ -142,7 +143,7 @@ impl Connection {
         if segment.payload_len > 0 || fin {
             // Data in a SYN (Fast Open) begins behind the SYN's own number.
             let seq = segment.seq.wrapping_add(u32::from(flags & flag::SYN != 0));
-            mine.on_data(Data {
+            let new = mine.on_data(Data {
                 t_ns,
                 seq,
                 bytes: segment.payload_len,
@@ -151,9 +152,11 @@ impl Connection {
                 round_trip_ns: round_trip,
                 probes: self.windows_closed[1 - side],
             });
-            if segment.payload_len > 0 {
-                theirs.active.request(t_ns);
+            if new {
+                theirs.active.request(t_ns, round_trip);
             }
+        } else if flags & flag::SYN == 0 {
+            mine.on_empty(segment.seq, self.windows_closed[1 - side]);
         }
         if flags & flag::ACK == 0 {
             return None;

@@ -47,6 +47,7 @@ struct Sums {
     unseen_bytes: u64,
     copies: u64,
     keep_alives: u64,
+    window_probes: u64,
 }
 
 impl Sums {
@@ -61,6 +62,7 @@ impl Sums {
             unseen_bytes: a.unseen_bytes,
             copies: a.copies,
             keep_alives: a.keep_alives,
+            window_probes: a.window_probes,
         }
     }
 }
@@ -178,7 +180,8 @@ macro_rules! columns {
             "long_segments", Int, "segments longer than a wire carries (before segmentation, or after receive offload)", |r| int(r.sums.long_segments);
             "unseen_bytes", Int, "payload of the sender that was acknowledged and is not in the log", |r| int(r.sums.unseen_bytes);
             "copies", Int, "packets that came twice in the log and were used once", |r| int(r.sums.copies);
-            "keep_alives", Int, "keep-alives of both ends", |r| int(r.sums.keep_alives);
+            "keep_alives", Int, "keep-alives of both ends, with a byte or none", |r| int(r.sums.keep_alives);
+            "window_probes", Int, "probes of a closed window, of both ends, with a byte or none", |r| int(r.sums.window_probes);
             "notes", Text, "what stands in the way of estimators, as words with commas", |r| Value::Text(r.p.notes.clone());
         )
     };
