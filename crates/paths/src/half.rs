@@ -6,6 +6,7 @@ mod disorder;
 
 use std::collections::VecDeque;
 
+use crate::copies::Copies;
 use crate::distribution::Durations;
 use crate::estimators::ack_aggregation::AckAggregation;
 use crate::estimators::active_throughput::ActiveThroughput;
@@ -123,7 +124,7 @@ pub struct Half {
     pub reordering: Reordering,
     /// Windows that this end offers.
     pub window: InitialWindow,
-    fingerprints: [u64; 4],
+    pub copies: Copies,
 }
 
 /// One segment as this direction sees it.
@@ -141,15 +142,16 @@ pub struct Data {
 }
 
 impl Half {
-    /// Whether this very packet was just seen: the log was taken at two interfaces, or a bridge.
+    /// Whether data of this number is new.
     #[inline]
-    pub fn is_copy(&mut self, fingerprint: u64) -> bool {
-        if self.fingerprints.contains(&fingerprint) {
-            return true;
-        }
-        self.fingerprints.rotate_right(1);
-        self.fingerprints[0] = fingerprint;
-        false
+    pub fn is_ahead(&self, seq: u32) -> bool {
+        self.sent_end.is_none_or(|end| diff(seq, end) >= 0)
+    }
+
+    /// Whether an ACK of this number acknowledges something new.
+    #[inline]
+    pub fn is_news(&self, ack: u32) -> bool {
+        self.acked_end.is_none_or(|end| diff(ack, end) > 0)
     }
 
     /// This end's SYN (or SYN-ACK).

@@ -308,3 +308,89 @@ fn a_segment_larger_than_the_hole_fills_it_and_repeats_the_rest() {
         assert_eq!((p.retransmitted, p.reordered_before), (again.len() as u64, 0));
     }
 }
+
+/// Every packet twice, the second time so much later, with `change` made to it; both with `before` made to them.
+fn twice(lag: i64, before: &dyn Fn(usize, &mut Vec<u8>), change: &dyn Fn(&mut Vec<u8>)) -> Download {
+    let (mut d, _) = download();
+    let packets = std::mem::take(&mut d.packets);
+    for (i, (t, mut packet)) in packets.into_iter().enumerate() {
+        before(i, &mut packet);
+        let mut copy = packet.clone();
+        change(&mut copy);
+        d.packets.extend([(t, packet), (t + lag, copy)]);
+    }
+    d
+}
+
+fn is_read_once(d: &Download, by: &str) {
+    let (a, p) = only(d);
+    assert_eq!(a.copies, d.packets.len() as u64 / 2, "{by}");
+    assert_eq!(a.copies_by.words().as_deref(), Some(by));
+    assert_eq!((p.retransmitted, p.payload_bytes), (0, 200_000));
+    assert_eq!((p.base.min_ns, p.rtt_samples), (Some(RTT), 201));
+}
+
+#[test]
+fn copies_are_known_by_identification_ttl_timestamp_or_time() {
+    let next_router = |p: &mut Vec<u8>| p[8] -= 1;
+    let no_id = |_: usize, p: &mut Vec<u8>| p[4..6].fill(0);
+    for lag in [5000, 3 * MS, 10 * MS, 60 * MS] {
+        let (a, p) = only(&twice(lag, &|_, _| (), &next_router));
+        assert_eq!(
+            (a.copies, p.retransmitted, p.base.min_ns),
+            (404, 0, Some(RTT)),
+            "{lag}"
+        );
+        // A router's two interfaces, of hosts that write no identification.
+        is_read_once(&twice(lag, &no_id, &next_router), "ttl");
+    }
+    // A port mirror: nothing but time.
+    is_read_once(&twice(5000, &no_id, &|_| ()), "time");
+    is_read_once(&twice(2 * MS, &no_id, &|_| ()), "time");
+    // One identification for all packets tells nothing.
+    is_read_once(
+        &twice(5000, &|_, p| p[4..6].copy_from_slice(&[0, 1]), &|_| ()),
+        "time",
+    );
+}
+
+#[test]
+fn what_is_sent_again_with_a_constant_identification_is_no_copy() {
+    let (mut d, asked) = download();
+    let seq = d.data(2 * S, MSS);
+    for later in [1, 3, 7] {
+        d.again(2 * S + later * S, seq, MSS);
+    }
+    d.put(
+        9050 * MS,
+        Tcp::new(CLIENT, SERVER, ISN.0 + 1 + asked, d.next, ACK, 0),
+    );
+    for (_, packet) in &mut d.packets {
+        packet[4..6].copy_from_slice(&[0, 1]);
+    }
+    let (a, p) = only(&d);
+    assert_eq!((a.copies, p.retransmitted), (0, 3));
+}
+
+#[test]
+fn a_fast_retransmission_and_acks_that_repeat_are_no_copies() {
+    for id in [None, Some([0, 0])] {
+        let mut d = Download::open(0, RTT, 0);
+        let lost = d.data(S, MSS);
+        for i in 1..10 {
+            d.data(S + i * MS, MSS);
+        }
+        for i in 1..10 {
+            d.ack(S + RTT + i * MS / 4, lost, &[]); // three a millisecond, word for word
+        }
+        d.again(S + RTT + 3 * MS, lost, MSS);
+        d.ack(S + 2 * RTT + 3 * MS, d.next, &[]);
+        for (_, packet) in &mut d.packets {
+            if let Some(id) = id {
+                packet[4..6].copy_from_slice(&id);
+            }
+        }
+        let (a, p) = only(&d);
+        assert_eq!((a.copies, p.retransmitted), (0, 1), "{id:?}");
+    }
+}
