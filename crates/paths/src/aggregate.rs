@@ -1,6 +1,7 @@
 //! What one connection, or a session's connections, add up to, and the properties that follow from it.
 
 use crate::connection::Connection;
+use crate::copies::Evidence;
 use crate::distribution::{Durations, ERROR};
 use crate::estimators::ack_aggregation::AckAggregation;
 use crate::estimators::active_throughput::ActiveThroughput;
@@ -41,7 +42,9 @@ pub struct Aggregate {
     pub long_segments: u64,
     pub unseen_bytes: u64,
     pub copies: u64,
+    pub copies_by: Evidence,
     pub keep_alives: u64,
+    pub window_probes: u64,
     notes: Notes,
 }
 
@@ -103,7 +106,9 @@ impl Aggregate {
             long_segments,
             unseen_bytes: far.unseen_bytes,
             copies: connection.copies,
+            copies_by: connection.copies_by,
             keep_alives: both(|h| h.keep_alives),
+            window_probes: both(|h| h.window_probes),
             notes: Notes {
                 no_syn: client.syn.is_none() || server.syn.is_none(),
                 one_sided: far.packets == 0 || near.packets == 0,
@@ -144,7 +149,9 @@ impl Aggregate {
         self.long_segments += other.long_segments;
         self.unseen_bytes += other.unseen_bytes;
         self.copies += other.copies;
+        self.copies_by.merge(other.copies_by);
         self.keep_alives += other.keep_alives;
+        self.window_probes += other.window_probes;
         let (a, b) = (&mut self.notes, other.notes);
         a.no_syn |= b.no_syn;
         a.one_sided |= b.one_sided;

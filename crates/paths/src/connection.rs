@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::copies::{Evidence, Known};
 use crate::estimators::vantage::{vantage, Vantage};
 use crate::half::{Acked, Data, Half};
 use crate::headers::{flag, Segment};
@@ -63,6 +64,7 @@ pub struct Connection {
     /// The side of the client: who opened it or, where the log has no SYN, who has the higher port.
     pub client: usize,
     pub copies: u64,
+    pub copies_by: Evidence,
     pub backwards: u64,
     fins: [bool; 2],
     reset: bool,
@@ -84,6 +86,7 @@ impl Connection {
             last_ns: t_ns,
             client,
             copies: 0,
+            copies_by: Evidence::default(),
             backwards: 0,
             fins: [false; 2],
             reset: false,
@@ -97,8 +100,9 @@ impl Connection {
     }
 
     /// Whether a SYN of `side` with this sequence number begins another connection of the same ends.
-    pub fn is_reused_by(&self, side: usize, segment: &Segment) -> bool {
-        let opens = segment.has(flag::SYN) && !segment.has(flag::ACK);
+    pub fn is_reused_by(&self, t_ns: i64, side: usize, segment: &Segment) -> bool {
+        // One that is older than what was seen is the connection's own, whose record comes late.
+        let opens = segment.has(flag::SYN) && !segment.has(flag::ACK) && t_ns >= self.last_ns;
         opens && (self.is_closed() || self.halves[side].packets > 1) && !self.halves[side].is_isn(segment.seq)
     }
 
@@ -112,11 +116,19 @@ impl Connection {
         let round_trip = self.round_trip_ns();
         let [low, high] = &mut self.halves;
         let (mine, theirs) = if side == 0 { (low, high) } else { (high, low) };
-        if let Some(fingerprint) = fingerprint(segment) {
-            if mine.is_copy(fingerprint) {
-                self.copies += 1;
-                return None;
-            }
+        let known = Known {
+            advances: if segment.payload_len > 0 {
+                mine.is_ahead(segment.seq)
+            } else {
+                segment.flags & (flag::SYN | flag::FIN | flag::RST) == 0 && theirs.is_news(segment.ack)
+            },
+            round_trip_ns: round_trip,
+            doubled: self.copies > 0,
+        };
+        if let Some(by) = mine.copies.see(t_ns, segment, known) {
+            self.copies += 1;
+            self.copies_by.add(by);
+            return None;
         }
         mine.packets += 1;
         if segment.ecn == 3 {
@@ -142,7 +154,7 @@ impl Connection {
         if segment.payload_len > 0 || fin {
             // Data in a SYN (Fast Open) begins behind the SYN's own number.
             let seq = segment.seq.wrapping_add(u32::from(flags & flag::SYN != 0));
-            mine.on_data(Data {
+            let new = mine.on_data(Data {
                 t_ns,
                 seq,
                 bytes: segment.payload_len,
@@ -151,9 +163,11 @@ impl Connection {
                 round_trip_ns: round_trip,
                 probes: self.windows_closed[1 - side],
             });
-            if segment.payload_len > 0 {
-                theirs.active.request(t_ns);
+            if new {
+                theirs.active.request(t_ns, round_trip);
             }
+        } else if flags & flag::SYN == 0 {
+            mine.on_empty(segment.seq, self.windows_closed[1 - side]);
         }
         if flags & flag::ACK == 0 {
             return None;
@@ -175,13 +189,4 @@ impl Connection {
         let sender = self.sender();
         vantage(&self.halves[sender].rtt, &self.halves[1 - sender].rtt)
     }
-}
-
-/// What tells a packet from all others of its direction, or None where nothing does.
-#[inline]
-fn fingerprint(segment: &Segment) -> Option<u64> {
-    // IPv4's identification counts packets up. Where it is 0, and in IPv6, a bare ACK may be repeated word for word.
-    let id = segment.ip_id.filter(|id| *id != 0)?;
-    let seq = u64::from(segment.seq) ^ (u64::from(segment.ack) << 16);
-    Some((u64::from(id) << 48) ^ seq.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(segment.payload_len) ^ 1)
 }

@@ -74,7 +74,7 @@ impl Flows {
             if segment.flags & crate::headers::flag::SYN != 0
                 && self.slots[at as usize]
                     .as_ref()
-                    .is_some_and(|c| c.is_reused_by(side, segment))
+                    .is_some_and(|c| c.is_reused_by(t_ns, side, segment))
             {
                 self.finish(at, sink);
                 slot = None;

@@ -6,6 +6,7 @@ mod disorder;
 
 use std::collections::VecDeque;
 
+use crate::copies::Copies;
 use crate::distribution::Durations;
 use crate::estimators::ack_aggregation::AckAggregation;
 use crate::estimators::active_throughput::ActiveThroughput;
@@ -24,7 +25,7 @@ const OUTSTANDING: usize = 1 << 15;
 /// The same as long as the other end has not been heard: the log may hold one direction only.
 const UNHEARD: usize = 256;
 /// Holes in the sequence that are remembered.
-const HOLES: usize = 64;
+const HOLES: usize = 1024;
 /// A sequence number further than this from the expected one is not of this connection.
 const FAR: i32 = 1 << 29;
 
@@ -52,6 +53,8 @@ struct Hole {
     seq: u32,
     end: u32,
     t_ns: i64,
+    /// The data before and behind it is of one active period.
+    within: bool,
 }
 
 /// What one ACK told.
@@ -70,6 +73,8 @@ pub struct Half {
     pub syn: Option<Syn>,
     pub window_scale: Option<u8>,
     isn: Option<u32>,
+    /// The number of an earlier SYN, whose answer may yet come.
+    former_isn: Option<u32>,
     /// The timestamp of a SYN that was sent again: whether an answer is to that one.
     resent_syn: Option<u32>,
     fin_end: Option<u32>,
@@ -78,6 +83,11 @@ pub struct Half {
     acked_end: Option<u32>,
     sent: VecDeque<Sent>,
     holes: VecDeque<Hole>,
+    /// Data, or an ACK, that is far from all before: it begins what goes on behind a long gap in the log, or is foreign.
+    astray: Option<Data>,
+    astray_ack: Option<u32>,
+    /// The end of a probe of the closed window, which may or may not be accepted.
+    probe_end: Option<u32>,
     last_sack: [(u32, u32); 4],
     sacked_to: Option<u32>,
     newest_tsval: Option<u32>,
@@ -94,6 +104,7 @@ pub struct Half {
     pub long_segments: u64,
     pub ce_marked: u64,
     pub keep_alives: u64,
+    pub window_probes: u64,
     /// Bytes that an ACK covers and the log does not hold.
     pub unseen_bytes: u64,
     /// Segments that were not tracked, as too many were outstanding.
@@ -113,7 +124,7 @@ pub struct Half {
     pub reordering: Reordering,
     /// Windows that this end offers.
     pub window: InitialWindow,
-    fingerprints: [u64; 4],
+    pub copies: Copies,
 }
 
 /// One segment as this direction sees it.
@@ -131,15 +142,16 @@ pub struct Data {
 }
 
 impl Half {
-    /// Whether this very packet was just seen: the log was taken at two interfaces, or a bridge.
+    /// Whether data of this number is new.
     #[inline]
-    pub fn is_copy(&mut self, fingerprint: u64) -> bool {
-        if self.fingerprints.contains(&fingerprint) {
-            return true;
-        }
-        self.fingerprints.rotate_right(1);
-        self.fingerprints[0] = fingerprint;
-        false
+    pub fn is_ahead(&self, seq: u32) -> bool {
+        self.sent_end.is_none_or(|end| diff(seq, end) >= 0)
+    }
+
+    /// Whether an ACK of this number acknowledges something new.
+    #[inline]
+    pub fn is_news(&self, ack: u32) -> bool {
+        self.acked_end.is_none_or(|end| diff(ack, end) > 0)
     }
 
     /// This end's SYN (or SYN-ACK).
@@ -153,28 +165,39 @@ impl Half {
             }
             return;
         }
+        if self.isn.is_some() && self.data_segments > 0 {
+            self.out_of_window += 1;
+            return;
+        }
+        self.former_isn = self.isn;
         self.syn = Some(Syn {
             mss: options.mss,
             timestamps: options.timestamps.is_some(),
             options_cut: options.cut,
         });
         self.window_scale = options.window_scale;
-        self.isn = Some(seq);
-        let end = seq.wrapping_add(1);
-        if self.sent_end.is_none() {
-            self.acked_end = Some(seq);
-            self.sent_end = Some(end);
-            self.sent.push_back(Sent {
-                seq,
-                end,
-                t_ns,
-                outstanding: 1,
-                again: false,
-                sacked: false,
-                late: false,
-            });
+        if self.sent_end.is_none() || self.isn.is_some() {
+            self.begin(t_ns, seq, false);
         }
-        self.last_t_ns = t_ns;
+        self.isn = Some(seq);
+        self.last_t_ns = self.last_t_ns.max(t_ns);
+    }
+
+    /// This direction begins, or begins again, with a SYN of this number.
+    fn begin(&mut self, t_ns: i64, isn: u32, again: bool) {
+        self.go_on_from(isn);
+        let end = isn.wrapping_add(1);
+        self.sent_end = Some(end);
+        self.resent_syn = None;
+        self.sent.push_back(Sent {
+            seq: isn,
+            end,
+            t_ns,
+            outstanding: 1,
+            again,
+            sacked: false,
+            late: false,
+        });
     }
 
     pub fn is_isn(&self, seq: u32) -> bool {
@@ -193,7 +216,9 @@ impl Half {
     /// Counts the time up to `t_ns` as spent with data outstanding, if there is any.
     #[inline]
     fn pass(&mut self, t_ns: i64) {
-        if self.outstanding() > 0 {
+        // A FIN that nobody answers is no data.
+        let fin = u32::from(self.fin_end.is_some() && self.fin_end == self.sent_end);
+        if self.outstanding() > fin {
             self.outstanding_ns = self.outstanding_ns.saturating_add((t_ns - self.last_t_ns).max(0));
         }
         self.last_t_ns = t_ns;
@@ -203,9 +228,25 @@ impl Half {
         self.outstanding_ns
     }
 
-    /// A segment with payload or FIN.
+    /// A segment without payload and flags. At one before the end, where all is acknowledged, it wants nothing but an answer.
     #[inline]
-    pub fn on_data(&mut self, data: Data) {
+    pub fn on_empty(&mut self, seq: u32, probes: bool) {
+        if self.sent_end == Some(seq.wrapping_add(1)) && self.acked_end == self.sent_end {
+            self.on_question(probes);
+        }
+    }
+
+    fn on_question(&mut self, probes: bool) {
+        if probes {
+            self.window_probes += 1;
+        } else {
+            self.keep_alives += 1;
+        }
+    }
+
+    /// A segment with payload or FIN. Whether it holds payload that is new.
+    #[inline]
+    pub fn on_data(&mut self, data: Data) -> bool {
         let Data {
             t_ns,
             seq,
@@ -222,14 +263,20 @@ impl Half {
         };
         let ahead = diff(seq, sent_end);
         if !(-FAR..=FAR).contains(&ahead) {
-            self.out_of_window += 1;
-            return;
+            return self.on_far_data(data, end);
         }
-        // A keep-alive repeats the last acknowledged byte, or sends none, at one before the end.
-        if ahead == -1 && bytes <= 1 && self.acked_end == Some(sent_end) {
-            self.keep_alives += 1;
-            return;
+        // A keep-alive repeats the last acknowledged byte; a probe sends the next one into a closed window.
+        if bytes == 1
+            && self.acked_end == Some(sent_end)
+            && (ahead == -1 || (ahead == 0 && data.probes))
+            && !fin
+        {
+            self.probe_end = (ahead == 0).then_some(end).or(self.probe_end);
+            self.on_question(data.probes);
+            return false;
         }
+        let before = self.active.bytes;
+        self.astray = None;
         self.pass(t_ns);
         if bytes > 0 {
             self.data_segments += 1;
@@ -240,11 +287,13 @@ impl Half {
         }
         if ahead >= 0 {
             let idle = self.outstanding() == 0;
-            if ahead > 0 {
+            // What was sent before the log began is none of its holes.
+            if ahead > 0 && (self.isn.is_some() || self.data_segments > u64::from(bytes > 0)) {
                 self.open_hole(Hole {
                     seq: sent_end,
                     end: seq,
                     t_ns,
+                    within: self.active.goes_on(t_ns, idle, self.last_rtt_ns),
                 });
             }
             self.sent_end = Some(end);
@@ -276,6 +325,7 @@ impl Half {
         {
             self.newest_tsval = data.tsval;
         }
+        self.active.bytes > before
     }
 
     fn track(&mut self, segment: Sent) {
@@ -297,20 +347,34 @@ impl Half {
             self.sent_end = Some(ack);
             return Acked::default();
         };
-        let newly = diff(ack, acked_end);
-        let sent_end = self.sent_end.unwrap_or(acked_end);
-        if !(-FAR..=FAR).contains(&newly) {
-            self.out_of_window += 1;
-            return Acked::default();
+        if self.data_segments == 0 && self.former_isn == Some(ack.wrapping_sub(1)) {
+            return self.on_ack_of_former(t_ns, ack, options);
         }
+        let newly = diff(ack, acked_end);
+        if !(-FAR..=FAR).contains(&newly) {
+            return self.on_far_ack(t_ns, ack, options);
+        }
+        let mut sent_end = self.sent_end.unwrap_or(acked_end);
         self.pass(t_ns);
         let mut told = Acked::default();
         if newly > 0 {
+            let (mut ambiguous, mut fetched) = (false, true);
+            if diff(ack, sent_end) > 0 && self.probe_end == Some(sent_end.wrapping_add(1)) {
+                // The probe's byte was accepted, of whichever probe.
+                sent_end = sent_end.wrapping_add(1);
+                self.sent_end = Some(sent_end);
+                self.active.bytes += 1;
+                ambiguous = true;
+            }
             let unseen = diff(ack, sent_end);
             if unseen > 0 {
                 // The log misses what this acknowledges. No sample, and the estimators go on from here.
-                self.unseen_bytes += unseen as u64;
+                fetched = self
+                    .active
+                    .goes_on(t_ns, self.outstanding() == 0, self.last_rtt_ns);
+                self.miss(unseen as u32, fetched);
                 self.sent_end = Some(ack);
+                ambiguous = true;
             }
             if self.isn == Some(acked_end) && self.resent_syn.is_some() {
                 let answered = options.timestamps.map(|(_, tsecr)| tsecr) == self.resent_syn;
@@ -318,13 +382,15 @@ impl Half {
                     first.again = false;
                 }
             }
-            told.rtt_ns = self.take_acked(t_ns, ack, unseen > 0);
+            told.rtt_ns = self.take_acked(t_ns, ack, ambiguous);
             self.acked_end = Some(ack);
             let controls = u32::from(self.isn == Some(acked_end)) + u32::from(self.fin_end == Some(ack));
             told.bytes = (newly as u32).saturating_sub(controls);
             self.acked_bytes += u64::from(told.bytes);
             self.forget_holes(ack);
-            self.active.acked(t_ns);
+            if told.bytes > 0 && fetched {
+                self.active.acked(t_ns);
+            }
         }
         if options.sack_blocks > 0 {
             self.burst.hole();
@@ -361,9 +427,8 @@ impl Half {
 
     /// Removes what `ack` covers; the RTT sample that this gives.
     #[inline]
-    fn take_acked(&mut self, t_ns: i64, ack: u32, unseen: bool) -> Option<i64> {
+    fn take_acked(&mut self, t_ns: i64, ack: u32, mut ambiguous: bool) -> Option<i64> {
         let mut latest: Option<i64> = None;
-        let mut ambiguous = unseen;
         while let Some(first) = self.sent.front_mut() {
             if diff(first.seq, ack) >= 0 {
                 break;

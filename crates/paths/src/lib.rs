@@ -8,6 +8,7 @@ pub mod aggregate;
 mod buffer;
 pub mod connection;
 pub mod container;
+pub mod copies;
 pub mod counts;
 pub mod distribution;
 pub mod ends;

@@ -2,6 +2,7 @@
 
 use crate::aggregate::{Aggregate, Properties};
 use crate::connection::Connection;
+use crate::copies::Evidence;
 use crate::half::Acked;
 use crate::sessions::Session;
 use crate::table::{Column, Kind, Value};
@@ -46,7 +47,9 @@ struct Sums {
     long_segments: u64,
     unseen_bytes: u64,
     copies: u64,
+    copies_by: Evidence,
     keep_alives: u64,
+    window_probes: u64,
 }
 
 impl Sums {
@@ -60,7 +63,9 @@ impl Sums {
             long_segments: a.long_segments,
             unseen_bytes: a.unseen_bytes,
             copies: a.copies,
+            copies_by: a.copies_by,
             keep_alives: a.keep_alives,
+            window_probes: a.window_probes,
         }
     }
 }
@@ -178,7 +183,9 @@ macro_rules! columns {
             "long_segments", Int, "segments longer than a wire carries (before segmentation, or after receive offload)", |r| int(r.sums.long_segments);
             "unseen_bytes", Int, "payload of the sender that was acknowledged and is not in the log", |r| int(r.sums.unseen_bytes);
             "copies", Int, "packets that came twice in the log and were used once", |r| int(r.sums.copies);
-            "keep_alives", Int, "keep-alives of both ends", |r| int(r.sums.keep_alives);
+            "copies_known_by", Text, "what showed that: identification, ttl, timestamp, time (words with commas)", |r| Value::Text(r.sums.copies_by.words());
+            "keep_alives", Int, "keep-alives of both ends, with a byte or none", |r| int(r.sums.keep_alives);
+            "window_probes", Int, "probes of a closed window, of both ends, with a byte or none", |r| int(r.sums.window_probes);
             "notes", Text, "what stands in the way of estimators, as words with commas", |r| Value::Text(r.p.notes.clone());
         )
     };

@@ -284,9 +284,15 @@ fn keep_alives_and_probes_of_a_closed_window_are_no_losses() {
     let p = properties(&d);
     assert_eq!((p.retransmitted, p.rtt_samples), (0, 3));
     assert_eq!(
-        follow(&d.packets).connections[0].1.keep_alives,
-        1,
-        "one with a byte, one without sequence space"
+        p.payload_bytes,
+        4 * MSS as u64 + 1,
+        "the probe's byte was accepted"
+    );
+    let a = &follow(&d.packets).connections[0].1;
+    assert_eq!(
+        (a.keep_alives, a.window_probes, a.unseen_bytes),
+        (2, 1, 0),
+        "a keep-alive with a byte, one without"
     );
 }
 

@@ -184,3 +184,66 @@ fn both_ends_together_tell_what_was_lost_and_reordered_between_them() {
         "{other}"
     );
 }
+
+/// Ten segments, 25 ms on the way, and what `change` makes of the receiver's log.
+fn ends_of(name: &str, change: &dyn Fn(&mut Vec<(i64, Vec<u8>)>)) -> ends::Between {
+    let mut d = Download::open(0, RTT, 0);
+    for i in 0..100 {
+        d.data(1000 * MS + i * MS, MSS);
+    }
+    // Every tenth is lost.
+    let mut received: Vec<_> = d
+        .packets
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| i % 10 != 7)
+        .map(|(_, (t, data))| (t + 25 * MS, data.clone()))
+        .collect();
+    change(&mut received);
+    let folder = std::env::temp_dir().join(format!("narrows-paths-ends-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let [a, b] = ["a", "b"].map(|n| folder.join(n).display().to_string());
+    std::fs::write(&a, pcap(101, 1, false, &d.packets, 96)).unwrap();
+    std::fs::write(&b, pcap(101, 1, false, &received, 96)).unwrap();
+    let both = ends::compare(&a, &b);
+    std::fs::remove_dir_all(&folder).unwrap();
+    both.unwrap()
+}
+
+#[test]
+fn what_lies_outside_the_receivers_log_is_not_lost() {
+    // It holds what arrives of segments 25 to 74. Lost are 34, 44, 54 and 64; and 74, but nothing comes behind it.
+    let both = ends_of("short", &|received| {
+        received.retain(|(t, _)| (1050 * MS..1100 * MS).contains(t));
+    });
+    assert_eq!(
+        (both.sent, both.lost, both.outside, both.unmatched),
+        (49, 4, 51, 0)
+    );
+    let both = ends_of("whole", &|_| ());
+    assert_eq!((both.sent, both.lost, both.outside), (100, 10, 0));
+    assert_eq!(both.same_by, "ports, identification");
+}
+
+#[test]
+fn a_nat_may_change_ports_and_identifications() {
+    let ports = |data: &mut Vec<u8>| data[22..24].copy_from_slice(&51_000u16.to_be_bytes());
+    let id = |data: &mut Vec<u8>| data[4] ^= 0x55;
+    let ways: [(&str, &dyn Fn(&mut Vec<u8>)); 3] = [
+        ("identification", &ports),
+        ("ports", &id),
+        ("nothing more", &|data| {
+            ports(data);
+            id(data);
+        }),
+    ];
+    for (by, change) in ways {
+        let both = ends_of(&by.replace(' ', "-"), &|received| {
+            for (_, data) in received {
+                change(data);
+            }
+        });
+        assert_eq!((both.lost, both.unmatched, both.same_by), (10, 0, by));
+        assert_eq!((both.least_delay_ns, both.reordered), (Some(25 * MS), 0));
+    }
+}

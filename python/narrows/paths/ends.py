@@ -15,20 +15,24 @@ from narrows.paths import binary
 class Between:
     """What happened to the data segments of the address that sent most payload. Times are in nanoseconds.
 
-    `unmatched`: only the receiver's log has them. `reordered`: arrived after one that was sent later (RFC
-    4737). `least_delay_ns`: the one-way delay and how far the two clocks are apart. `delay_variation_p99_ns`:
-    the 99th percentile less the least. `jitter_ns`: mean absolute difference of the delays of segments that
-    arrive one after another (RFC 5481).
+    `sent`: within the time that both logs cover; the rest of the sender's is `outside`. `unmatched`: only
+    the receiver's log has them. `reordered`: arrived after one that was sent later (RFC 4737).
+    `least_delay_ns`: the one-way delay and how far the two clocks are apart. `delay_variation_p99_ns`: the
+    99th percentile less the least. `jitter_ns`: mean absolute difference of the delays of segments that
+    arrive one after another (RFC 5481). `same_by`: what the same segments agree in beside sequence number,
+    length and timestamp; without ports or identification a NAT changed them.
     """
 
     sent: int
     arrived: int
     lost: int
+    outside: int
     unmatched: int
     reordered: int
     least_delay_ns: int | None
     delay_variation_p99_ns: int | None
     jitter_ns: int | None
+    same_by: str
 
 
 def compare(sender: str | Path, receiver: str | Path) -> Between:

@@ -2,18 +2,23 @@
 //!
 //! Source: Philip 2025, section 5.7, where the client reports both: bytes of all chunks, and the time that fetching each
 //! took, so that pauses with a full video buffer do not count. In a log, an active period begins with the request that
-//! the data answers (the last payload of the other direction since the period before) or, without one, with the data,
-//! and ends with the last ACK that acknowledged something new, or the last data where no ACKs are in the log. A pause is
-//! a time with nothing outstanding that is longer than 3 RTTs and than 200 ms.
+//! the data answers or, without one, with the data, and ends with the last ACK of new payload (not of a FIN), or the last
+//! data where no ACKs are in the log. The request is the last payload of the other direction before the data, with all
+//! that came before it without a pause: what the client said earlier (a WINDOW_UPDATE, its part of TLS) asked for nothing.
+//! A pause is a time with nothing outstanding that is longer than 3 RTTs and than 200 ms. Payload that was acknowledged
+//! in a period and is not in the log counts as delivered in it.
 //!
 //! NULL: no payload; or no time passed. Unit: bit/s of payload, each byte counted once.
 
 #[derive(Debug, Clone, Default)]
 pub struct ActiveThroughput {
     pub bytes: u64,
+    /// Acknowledged within periods, and not in the log.
+    unseen: u64,
     closed: Vec<(i64, i64)>,
     current: Option<(i64, i64)>,
-    request: Option<i64>,
+    /// First and last payload of what the other direction said last.
+    request: Option<(i64, i64)>,
     /// More periods than are kept: the time is unknown.
     overflow: bool,
 }
@@ -22,31 +27,44 @@ const PAUSE_NS: i64 = 200_000_000;
 const PERIODS: usize = 16_384;
 
 impl ActiveThroughput {
-    /// Payload of the other direction.
+    /// New payload of the other direction.
     #[inline]
-    pub fn request(&mut self, t_ns: i64) {
-        if self.request.is_none() {
-            self.request = Some(t_ns);
+    pub fn request(&mut self, t_ns: i64, rtt_ns: Option<i64>) {
+        match &mut self.request {
+            Some((_, last)) if t_ns - *last <= pause(rtt_ns) => *last = t_ns,
+            request => *request = Some((t_ns, t_ns)),
         }
+    }
+
+    /// Whether data now is of the period that runs. `idle`: nothing was outstanding.
+    #[inline]
+    pub fn goes_on(&self, t_ns: i64, idle: bool, rtt_ns: Option<i64>) -> bool {
+        self.current
+            .is_some_and(|(_, end)| !idle || t_ns - end <= pause(rtt_ns))
+    }
+
+    /// Payload that an ACK within a period covers and that is not in the log.
+    pub fn unseen(&mut self, bytes: u32) {
+        self.unseen += u64::from(bytes);
     }
 
     /// New payload is sent. `idle`: nothing was outstanding.
     #[inline]
     pub fn data(&mut self, t_ns: i64, bytes: u32, idle: bool, rtt_ns: Option<i64>) {
         self.bytes += u64::from(bytes);
-        let pause = rtt_ns.map_or(PAUSE_NS, |rtt| PAUSE_NS.max(3 * rtt));
+        let goes_on = self.goes_on(t_ns, idle, rtt_ns);
         match &mut self.current {
-            Some((_, end)) if !idle || t_ns - *end <= pause => *end = t_ns.max(*end),
+            Some((_, end)) if goes_on => *end = t_ns.max(*end),
             _ => {
                 self.close();
-                let begin = self.request.filter(|r| *r <= t_ns).unwrap_or(t_ns);
+                let begin = self.request.map_or(t_ns, |(begin, _)| begin.min(t_ns));
                 self.current = Some((begin, t_ns));
             }
         }
         self.request = None;
     }
 
-    /// Something new was acknowledged.
+    /// New payload was acknowledged.
     #[inline]
     pub fn acked(&mut self, t_ns: i64) {
         if let Some((_, end)) = &mut self.current {
@@ -68,6 +86,7 @@ impl ActiveThroughput {
     pub fn merge(&mut self, other: &ActiveThroughput) {
         self.close();
         self.bytes += other.bytes;
+        self.unseen += other.unseen;
         self.overflow |= other.overflow;
         self.closed
             .extend(other.closed.iter().chain(other.current.iter()).copied());
@@ -93,8 +112,12 @@ impl ActiveThroughput {
 
     pub fn bps(&self) -> Option<f64> {
         let active = self.active_ns().filter(|ns| *ns > 0)?;
-        Some(self.bytes as f64 * 8e9 / active as f64)
+        Some((self.bytes + self.unseen) as f64 * 8e9 / active as f64)
     }
+}
+
+fn pause(rtt_ns: Option<i64>) -> i64 {
+    rtt_ns.map_or(PAUSE_NS, |rtt| PAUSE_NS.max(rtt.saturating_mul(3)))
 }
 
 fn union(mut periods: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
@@ -122,7 +145,8 @@ mod tests {
         a.acked(50 * MS);
         a.data(100 * MS, 1000, true, Some(50 * MS)); // 50 ms idle: the same period
         a.acked(150 * MS);
-        a.request(990 * MS);
+        a.request(500 * MS, Some(50 * MS)); // nobody answers this
+        a.request(990 * MS, Some(50 * MS));
         a.data(1000 * MS, 1000, true, Some(50 * MS)); // 850 ms idle: another, from its request
         a.data(1900 * MS, 1000, false, Some(50 * MS)); // data was outstanding all the time: still the same
         a.acked(1990 * MS);

@@ -1,48 +1,84 @@
-//! What comes out of order: late and repeated data, holes in the sequence, SACK blocks.
+//! What comes out of order: late and repeated data, holes in the sequence, numbers far from all before, SACK blocks.
 
-use super::{diff, Data, Half, Hole, Sent, HOLES, OUTSTANDING};
+use super::{diff, Acked, Data, Half, Hole, Sent, FAR, HOLES, OUTSTANDING};
 use crate::estimators::policing::Lost;
 use crate::estimators::reordering::fills_late;
 use crate::headers::Options;
 
 impl Half {
-    /// A segment that begins before the end of what was sent: late, or sent again.
+    /// A segment that begins before the end of what was sent: late, or sent again. It may fill holes, in part or several
+    /// at once, repeat what is around them, and add something at the end.
     #[cold]
     pub(super) fn on_old(&mut self, data: Data, end: u32, sent_end: u32) {
         let Data { t_ns, seq, bytes, .. } = data;
-        if let Some(at) = self
-            .holes
-            .iter()
-            .position(|h| diff(seq, h.seq) >= 0 && diff(end, h.end) <= 0)
-        {
-            let hole = self.holes[at];
-            self.holes.remove(at);
-            if diff(end, hole.end) < 0 {
-                self.holes.insert(at, Hole { seq: end, ..hole });
-            }
-            if diff(hole.seq, seq) < 0 {
-                self.holes.insert(at, Hole { end: seq, ..hole });
-            }
-            let late = fills_late(
-                t_ns - hole.t_ns,
-                data.tsval,
-                self.newest_tsval,
-                data.round_trip_ns,
-            );
-            if late {
-                self.reordering.before += 1;
-            } else {
+        let (filled, late) = self.fill_holes(data, end);
+        let beyond = if diff(end, sent_end) > 0 {
+            end.wrapping_sub(sent_end)
+        } else {
+            0
+        };
+        if late {
+            self.reordering.before += 1;
+        } else {
+            let needless = filled == 0 && self.acked_end.is_some_and(|a| diff(end, a) <= 0);
+            self.mark_again(seq, end, needless);
+            if bytes > 0 {
                 self.losses
-                    .retransmission(seq, bytes, false, sent_end, self.last_rtt_ns);
+                    .retransmission(seq, bytes, needless, sent_end, self.last_rtt_ns);
             }
-            self.active.data(t_ns, bytes, false, self.last_rtt_ns);
-            let at = self.sent.partition_point(|s| diff(s.seq, seq) < 0);
-            if self.sent.len() < OUTSTANDING && self.acked_end.is_none_or(|a| diff(end, a) > 0) {
+        }
+        if beyond > 0 {
+            // It repeats some and adds some (a probe of the tail, or repacketised).
+            self.track(Sent {
+                seq: sent_end,
+                end,
+                t_ns,
+                outstanding: 0,
+                again: true,
+                sacked: false,
+                late: false,
+            });
+            self.sent_end = Some(end);
+        }
+        let new = (filled + beyond).min(bytes);
+        if new > 0 {
+            self.active.data(t_ns, new, false, self.last_rtt_ns);
+        }
+    }
+
+    /// Closes what the segment fills of holes: how many bytes, and whether it was reordered and not sent again.
+    fn fill_holes(&mut self, data: Data, end: u32) -> (u32, bool) {
+        let Data { t_ns, seq, .. } = data;
+        let (mut filled, mut late) = (0, false);
+        let mut at = self.holes.partition_point(|h| diff(h.end, seq) <= 0);
+        while let Some(hole) = self.holes.get(at).copied().filter(|h| diff(h.seq, end) < 0) {
+            let from = if diff(seq, hole.seq) > 0 { seq } else { hole.seq };
+            let to = if diff(end, hole.end) < 0 { end } else { hole.end };
+            self.holes.remove(at);
+            if diff(to, hole.end) < 0 {
+                self.holes.insert(at, Hole { seq: to, ..hole });
+            }
+            if diff(hole.seq, from) < 0 {
+                self.holes.insert(at, Hole { end: from, ..hole });
+                at += 1;
+            }
+            // What is more than the hole was packed anew.
+            late = from == seq
+                && to == end
+                && fills_late(
+                    t_ns - hole.t_ns,
+                    data.tsval,
+                    self.newest_tsval,
+                    data.round_trip_ns,
+                );
+            filled += to.wrapping_sub(from);
+            if self.sent.len() < OUTSTANDING && self.acked_end.is_none_or(|a| diff(to, a) > 0) {
+                let place = self.sent.partition_point(|s| diff(s.seq, from) < 0);
                 self.sent.insert(
-                    at,
+                    place,
                     Sent {
-                        seq,
-                        end,
+                        seq: from,
+                        end: to,
                         t_ns,
                         outstanding: 0,
                         again: !late,
@@ -51,9 +87,12 @@ impl Half {
                     },
                 );
             }
-            return;
         }
-        let needless = self.acked_end.is_some_and(|a| diff(end, a) <= 0);
+        (filled, late)
+    }
+
+    /// What is outstanding of a segment that was sent again.
+    fn mark_again(&mut self, seq: u32, end: u32, needless: bool) {
         let from = self.sent.partition_point(|s| diff(s.end, seq) <= 0);
         for segment in self
             .sent
@@ -74,37 +113,103 @@ impl Half {
             }
             segment.again = true;
         }
-        self.losses
-            .retransmission(seq, bytes, needless, sent_end, self.last_rtt_ns);
-        let beyond = diff(end, sent_end);
-        if beyond > 0 {
-            // It repeats some and adds some (a probe of the tail, or repacketised).
-            self.track(Sent {
-                seq: sent_end,
-                end,
-                t_ns,
-                outstanding: 0,
-                again: true,
-                sacked: false,
-                late: false,
-            });
-            self.sent_end = Some(end);
-            self.active
-                .data(t_ns, (beyond as u32).min(bytes), false, self.last_rtt_ns);
+    }
+
+    /// Data far from all before. Two segments that follow each other, or a segment and an ACK, show that this direction
+    /// goes on there, behind more than the log holds. A single one is foreign.
+    #[cold]
+    pub(super) fn on_far_data(&mut self, data: Data, end: u32) -> bool {
+        let follows = |from: u32| (0..=FAR).contains(&diff(end, from));
+        if let Some(ack) = self.astray_ack.take_if(|ack| follows(*ack)) {
+            self.jump_to(ack);
+        } else if let Some(first) = self.astray.take_if(|first| follows(first.seq)) {
+            self.jump(first);
+        } else {
+            self.astray = Some(data);
+            self.out_of_window += 1;
+            return false;
+        }
+        self.on_data(data)
+    }
+
+    /// Goes on at a segment that was taken for a foreign one.
+    fn jump(&mut self, first: Data) {
+        self.jump_to(first.seq);
+        self.on_data(first);
+    }
+
+    /// Goes on at a number far away. How often 4 GiB passed meanwhile cannot be known: what is missing is the least.
+    fn jump_to(&mut self, seq: u32) {
+        let missed = seq.wrapping_sub(self.sent_end.unwrap_or(seq));
+        self.go_on_from(seq);
+        self.miss(missed, false);
+        self.out_of_window -= 1;
+    }
+
+    /// Forgets all numbers before this one.
+    pub(super) fn go_on_from(&mut self, seq: u32) {
+        self.sent.clear();
+        self.holes.clear();
+        (self.sacked_to, self.last_sack) = (None, [(0, 0); 4]);
+        (self.astray, self.astray_ack) = (None, None);
+        (self.fin_end, self.probe_end) = (None, None);
+        (self.acked_end, self.sent_end) = (Some(seq), Some(seq));
+    }
+
+    /// An ACK far from all before: of data that was taken for foreign, or, with another one behind it, of data that
+    /// the log misses.
+    #[cold]
+    pub(super) fn on_far_ack(&mut self, t_ns: i64, ack: u32, options: &Options) -> Acked {
+        let near = |from: u32| (0..=FAR).contains(&diff(ack, from));
+        if let Some(first) = self.astray.take_if(|first| near(first.seq)) {
+            self.jump(first);
+        } else if let Some(before) = self.astray_ack.take_if(|before| near(*before)) {
+            self.jump_to(before);
+        } else {
+            self.astray_ack = Some(ack);
+            self.out_of_window += 1;
+            return Acked::default();
+        }
+        self.on_ack(t_ns, ack, options)
+    }
+
+    /// The other end answers a SYN that a later one had replaced here.
+    #[cold]
+    pub(super) fn on_ack_of_former(&mut self, t_ns: i64, ack: u32, options: &Options) -> Acked {
+        let isn = ack.wrapping_sub(1);
+        self.former_isn = None;
+        self.begin(t_ns, isn, true);
+        self.isn = Some(isn);
+        self.on_ack(t_ns, ack, options)
+    }
+
+    /// Payload that was acknowledged and is not in the log.
+    pub(super) fn miss(&mut self, bytes: u32, within: bool) {
+        self.unseen_bytes += u64::from(bytes);
+        if within {
+            self.active.unseen(bytes);
         }
     }
 
     pub(super) fn open_hole(&mut self, hole: Hole) {
         if self.holes.len() >= HOLES {
             self.holes.pop_front();
+            self.untracked += 1;
         }
         self.holes.push_back(hole);
     }
 
-    #[cold]
+    /// What `ack` covers of holes arrived, and the log does not hold it.
+    #[inline]
     pub(super) fn forget_holes(&mut self, ack: u32) {
-        while self.holes.front().is_some_and(|h| diff(h.end, ack) <= 0) {
-            self.holes.pop_front();
+        while let Some(hole) = self.holes.front_mut().filter(|h| diff(h.seq, ack) < 0) {
+            let (seq, within) = (hole.seq, hole.within);
+            let to = if diff(hole.end, ack) > 0 { ack } else { hole.end };
+            hole.seq = to;
+            if hole.seq == hole.end {
+                self.holes.pop_front();
+            }
+            self.miss(to.wrapping_sub(seq), within);
         }
     }
 
