@@ -1,8 +1,8 @@
 """The shape of `plan.json`: one run, flat, every default written out (docs/formats.md).
 
 The agent reads the same JSON with `deny_unknown_fields`; a field added here is added there (crates/plan), or
-tests/unit/test_one_schema.py fails. This module knows nothing of how a plan is made or carried out. All models
-are frozen and refuse unknown keys.
+tests/unit/test_one_schema.py fails. This module knows nothing of how a plan is made or carried out. All
+models are frozen and refuse unknown keys.
 """
 
 from __future__ import annotations
