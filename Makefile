@@ -84,7 +84,7 @@ lint: setup ## check style, types, layers, shell scripts and the kernel's C; cha
 	git ls-files -z 'kernel/src/*.[ch]' | xargs -0 .venv/bin/clang-format --dry-run --Werror
 	.venv/bin/cppcheck --quiet --enable=warning,portability --std=c11 --platform=unix64 --error-exitcode=1 \
 	    --library=kernel/cppcheck.cfg --suppress=arithOperationsOnVoidPointer kernel/src
-	cd crates && cargo fmt --all --check && cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	cd crates && cargo fmt --all --check && cargo clippy --locked --all-targets --quiet -- -D warnings
 
 test-fast: setup ## tests that need no kernel and no root; under a minute
 	$(PYTHON) -m pytest -q -n $(JOBS) -m "not kernel and not root and not slow"
@@ -92,7 +92,7 @@ test-fast: setup ## tests that need no kernel and no root; under a minute
 test: lint kernel ## all set-up, style and types, and every test; installs a browser where there is none
 	@scripts/setup.sh tests
 	$(PYTHON) -m pytest -q -n $(JOBS) -m "not realtime"
-	cd crates && cargo test --locked --workspace --quiet
+	cd crates && cargo test --locked --quiet
 	$(PYTHON) -m pytest -q -m realtime tests/twin tests/end_to_end
 
 requirements: setup ## resolve requirements*.in anew, with hashes

@@ -48,7 +48,7 @@ def grid(tmp_path: Path) -> Plans:
 
 
 def test_the_golden_plan_has_not_changed() -> None:
-    """After a wanted change: narrows plan tests/golden/plan_example.py --json | python -m json.tool, and look
+    """After a wanted change: narrows plan tests/golden/plan_example.py --json | python tests/golden/as_lines.py; look
     at the difference. Every stored run of before then has another id."""
     (plan,) = plan_file(GOLDEN / "plan_example.py").plans
     wanted = json.loads((GOLDEN / "plan_example.json").read_text())
