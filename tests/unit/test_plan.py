@@ -48,8 +48,8 @@ def grid(tmp_path: Path) -> Plans:
 
 
 def test_the_golden_plan_has_not_changed() -> None:
-    """After a wanted change: narrows plan tests/golden/plan_example.py --json | python tests/golden/as_lines.py; look
-    at the difference. Every stored run of before then has another id."""
+    """After a wanted change, and a look at the difference: narrows plan tests/golden/plan_example.py --json |
+    python tests/golden/as_lines.py. Every stored run of before then has another id."""
     (plan,) = plan_file(GOLDEN / "plan_example.py").plans
     wanted = json.loads((GOLDEN / "plan_example.json").read_text())
     assert plan.to_dict() == wanted
