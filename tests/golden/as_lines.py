@@ -1,4 +1,4 @@
-"""Rewrites a plan from standard input with a line for each step, item and node, so that differences are read."""
+"""Rewrites a plan from standard input, a line for each step, item and node: differences can be read."""
 
 import json
 import sys
