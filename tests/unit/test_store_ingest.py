@@ -1,5 +1,4 @@
-"""From raw files to tables and a verdict: what makes a run count, and what makes it fail. It is long
-because each way of failing has its own raw files."""
+"""From raw files to tables and a verdict: what makes a run count, and what makes it fail."""
 
 from __future__ import annotations
 
