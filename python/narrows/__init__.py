@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
-
     from narrows.store.pandas_frames import PandasResults
     from narrows.store.results import Results
 
@@ -36,10 +33,3 @@ def open(directory: str | Path, frames: Literal["polars", "pandas"] = "polars") 
     from narrows.errors import UsageError, did_you_mean
 
     raise UsageError(f"frames={frames!r}", remedy=did_you_mean(str(frames), ("polars", "pandas")))
-
-
-def to_pandas(frame: polars.DataFrame) -> pandas.DataFrame:
-    """A Polars frame, such as what was made of the tables, as Pandas' frame; without PyArrow."""
-    from narrows.store.pandas_frames import to_pandas as convert
-
-    return convert(frame)

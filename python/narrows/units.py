@@ -15,7 +15,14 @@ from typing import ClassVar, Self
 
 from narrows.errors import UnitError, nearest
 
+NS_PER_US = 1_000
+NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
+NS_PER_MIN = 60 * NS_PER_S
+NS_PER_H = 60 * NS_PER_MIN
+US_PER_MS = 1_000
+US_PER_S = 1_000_000
+MS_PER_MINUTE = 60_000
 BITS_PER_BYTE = 8
 
 ENDINGS = {

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import lab
+from narrows.units import NS_PER_MS
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
-NS_PER_MS = 1_000_000
 QUEUES = (
     "pfifo(limit=200)",
     'bfifo(limit="300 KB")',

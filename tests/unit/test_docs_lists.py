@@ -11,7 +11,7 @@ from narrows.studies.find import studies
 ROOT = Path(__file__).parents[2]
 ARCHITECTURE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
 ROOMS = {path.parent.name for path in (ROOT / "python/narrows").glob("*/__init__.py")}
-FREE = ("units", "data", "errors")
+FREE = ("units", "headers", "data", "errors")
 """Modules that all may import stand below the floors."""
 
 

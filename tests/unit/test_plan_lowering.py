@@ -1,5 +1,4 @@
-"""Lowering: which commands, ports, times and expectations an experiment becomes. It is long because a plan
-has many parts, and each is looked at once."""
+"""Lowering: which commands, ports, times and expectations an experiment becomes."""
 
 from __future__ import annotations
 

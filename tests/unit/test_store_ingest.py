@@ -1,9 +1,9 @@
-"""From raw files to tables and a verdict: what makes a run count, and what makes it fail. It is long
-because each way of failing has its own raw files."""
+"""From raw files to tables and a verdict: what makes a run count, and what makes it fail."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -313,15 +313,14 @@ def test_tables_hold_whole_runs_only(results: Results) -> None:
     assert results.samples(source="probe", series="rtt")["value"].to_list() == [10.1e6, None, 10.1e6, None]
 
 
-def test_a_frame_becomes_pandas_without_another_package(results: Results) -> None:
-    """`.to_pandas()` is what a person tries first; Polars' own wants PyArrow."""
-    import pandas
-
-    frame = results.metrics()
-    for made in (frame.to_pandas(), results.runs().to_pandas(), narrows.to_pandas(frame.filter(name="no"))):
-        assert isinstance(made, pandas.DataFrame)
-    assert frame.to_pandas()["value"].to_list() == pytest.approx(frame["value"].to_list(), nan_ok=True)
-    assert repr(narrows.open(results.directory, frames="pandas")).startswith("<results as Pandas frames, in ")
+def test_without_pandas_a_frame_of_it_is_refused_in_one_line(
+    results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, "narrows.store.pandas_frames", raising=False)
+    with pytest.raises(NarrowsError, match=r"Pandas frames: .*pyarrow") as refused:
+        narrows.open(results.directory, frames="pandas")
+    assert "pip install 'narrows[pandas]'" in str(refused.value.remedy)
 
 
 def test_pandas_frames_hold_what_polars_frames_do_and_missing_stays_missing(results: Results) -> None:
@@ -336,7 +335,8 @@ def test_pandas_frames_hold_what_polars_frames_do_and_missing_stays_missing(resu
             values = [None if gone else value for gone, value in zip(missing, theirs[column], strict=True)]
             assert values == ours[column].to_list(), (name, column)
     queue = pandas.queue(event="arrive")
-    assert queue["t_ns"].dtype == "int64"
+    assert queue["t_ns"].dtype == "Int64"
+    assert repr(pandas).startswith("<results as Pandas frames, in ")
     assert queue["sojourn_ns"].dtype == "Int64"  # all missing, and still whole numbers
     assert pandas.sql("select count(*) as n from runs")["n"].to_list() == [3]
     with pytest.raises(NarrowsError, match="frames='panda'"):

@@ -1,5 +1,4 @@
-//! Estimators on connections whose truth is written into the test. It is long because each estimator has its own
-//! connections, packet by packet; what they share is in `common`.
+//! Estimators on connections whose truth is written into the test. What they share is in `common`.
 
 mod common;
 

@@ -29,8 +29,8 @@ from narrows.metrics.statistics.rank_inversions import Inversions, rank_inversio
 from narrows.scoring.score import TRUTH
 from narrows.spec.under_test import VARIED
 from narrows.tools.reading import ADDED, CROSS, LATENCY, OWN, RPM, THIRD, THROUGHPUT
+from narrows.units import MS_PER_MINUTE
 
-MS_PER_MINUTE = 60_000.0
 FLOORS = {THROUGHPUT: 0.01, LATENCY: 0.5, ADDED: 0.5, RPM: 0.5}
 """Differences of condition below this are no difference: share of the median for rates, ms for the others."""
 STATISTICS = ("p50", "p90", "p95", "p99", "mean")

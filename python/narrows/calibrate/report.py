@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from narrows.calibrate import by_test
 from narrows.calibrate.calibration import Calibration
@@ -20,6 +16,8 @@ from narrows.calibrate.tables import answers, by_condition, cost_rows, in_order,
 from narrows.engine import layout
 from narrows.figures.drawing import Missing
 from narrows.plan.model import Plan
+from narrows.report.build import Built, draw
+from narrows.report.environment import environment
 from narrows.report.page import PageFigure
 
 NOTES = (
@@ -36,74 +34,48 @@ NOTES = (
 )
 
 
-@dataclass(frozen=True)
-class Built:
-    """What was written, and which figures the runs could not give."""
-
-    html: Path
-    figures: tuple[Path, ...]
-    missing: tuple[Missing, ...]
-
-
 def build(found: Calibration, out: Path, progress: Callable[[str], None] | None = None) -> Built:
     """Write OUT/calibration.html and OUT/figures/*."""
-    files: list[Path] = []
-    drawn: list[PageFigure] = []
-    missing: list[Missing] = []
-    for section, make in figures(found):
-        result = make()
-        if progress is not None:
-            progress(result.name)
-        if isinstance(result, Missing):
-            missing.append(result)
-            continue
-        written, png = result.save(out / "figures")
-        files += written
-        image = base64.b64encode(png).decode("ascii")
-        result.close()
-        drawn.append(PageFigure(section, result.name, result.title, result.caption, result.run_ids, image))
+    drawn = draw(figures(found), out / "figures", progress)
     html = out / "calibration.html"
-    html.write_text(_page(found, drawn, missing), encoding="utf-8")
-    return Built(html, tuple(files), tuple(missing))
+    html.write_text(_page(found, drawn.figures, drawn.missing), encoding="utf-8")
+    return Built(html, drawn.files, drawn.missing)
 
 
-def _page(found: Calibration, drawn: list[PageFigure], missing: list[Missing]) -> str:
-    environment = Environment(
-        loader=PackageLoader("narrows.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+def _page(found: Calibration, drawn: tuple[PageFigure, ...], missing: tuple[Missing, ...]) -> str:
     sections = list(dict.fromkeys(f.section for f in drawn))
     every = as_frame(in_order(found.summaries))
-    return environment.get_template("calibration.html.j2").render(
-        name=found.directory.resolve().name,
-        question=found.question,
-        runs=found.runs.height,
-        failed=found.failed.select("run_id", "tool", "error").rows(),
-        tools=found.tools,
-        about=by_test.heading(found),
-        note=by_test.note(found),
-        lines=by_test.lines(found),
-        link=link(found),
-        short=in_short(found),
-        several=found.table["condition"].n_unique() > 1,
-        sections=[(s, [f for f in drawn if f.section == s]) for s in sections],
-        missing=missing,
-        answers=answers(found),
-        by_condition=by_condition(found),
-        left_out=found.left_out,
-        parameters=parameter_rows(found),
-        costs=cost_rows(found),
-        every=(every.columns, [[_cell(v) for v in row] for row in every.rows()]),
-        inversions=_pairs(found),
-        scenario=_scenario(found),
-        commands=_commands(found),
-        notes=NOTES,
-        kernels=found.runs["kernel_id"].unique().sort().to_list(),
-        keys=found.runs.select("run_id", "tool", *found.axes, "seed").sort("tool", "run_id").rows(),
-        key_names=["run_id", "tool", *found.axes, "seed"],
+    return (
+        environment()
+        .get_template("calibration.html.j2")
+        .render(
+            name=found.directory.resolve().name,
+            question=found.question,
+            runs=found.runs.height,
+            failed=found.failed.select("run_id", "tool", "error").rows(),
+            tools=found.tools,
+            about=by_test.heading(found),
+            note=by_test.note(found),
+            lines=by_test.lines(found),
+            link=link(found),
+            short=in_short(found),
+            several=found.table["condition"].n_unique() > 1,
+            sections=[(s, [f for f in drawn if f.section == s]) for s in sections],
+            missing=missing,
+            answers=answers(found),
+            by_condition=by_condition(found),
+            left_out=found.left_out,
+            parameters=parameter_rows(found),
+            costs=cost_rows(found),
+            every=(every.columns, [[_cell(v) for v in row] for row in every.rows()]),
+            inversions=_pairs(found),
+            scenario=_scenario(found),
+            commands=_commands(found),
+            notes=NOTES,
+            kernels=found.runs["kernel_id"].unique().sort().to_list(),
+            keys=found.runs.select("run_id", "tool", *found.axes, "seed").sort("tool", "run_id").rows(),
+            key_names=["run_id", "tool", *found.axes, "seed"],
+        )
     )
 
 

@@ -9,8 +9,7 @@ import typer
 
 from narrows.cli.format import Format
 from narrows.errors import UsageError
-
-NS_PER_S = 1e9
+from narrows.units import NS_PER_S
 
 
 def register(app: typer.Typer) -> None:

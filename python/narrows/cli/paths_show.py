@@ -11,6 +11,7 @@ import typer
 
 from narrows.cli import format as formats
 from narrows.cli.format import Format
+from narrows.units import NS_PER_MS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from narrows.paths.read import Outcome
 
 SHOWN = 20
-NS_PER_MS = 1e6
 
 
 def tell(outcome: Outcome) -> None:

@@ -26,10 +26,10 @@ from narrows.figures.style import (
 )
 from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.runs.observed import Observed
+from narrows.units import NS_PER_S
 
 REPETITIONS = 3
 MAX_COLUMNS = 4
-NS_PER_S = 1e9
 
 
 def instantaneous_throughput_figure(

@@ -18,13 +18,14 @@ import polars as pl
 
 from narrows.engine import layout
 from narrows.errors import StoreError
-from narrows.flent.file import NS_PER_S, FlentFile, stamp
+from narrows.flent.file import FlentFile, stamp
 from narrows.flent.naming import WAYS, Naming, name
 from narrows.flent.rates import Flow, data_flows
 from narrows.metrics.fairness.jain import jain_index
 from narrows.metrics.statistics.arrays import Floats
 from narrows.plan.model import Plan
 from narrows.store.results import Results
+from narrows.units import NS_PER_S
 
 STEP_S = 0.2
 """Flent's own."""

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from narrows.errors import StoreError
+from narrows.units import NS_PER_S
 
 VERSION = 4
 SUFFIX = ".flent.gz"
 OLD_VERSIONS = (1, 2, 3)
-NS_PER_S = 1_000_000_000
 REMEDY = "a whole data file of Flent 2.x (.flent.gz), which Flent writes where it runs a test"
 
 

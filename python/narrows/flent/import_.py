@@ -19,8 +19,9 @@ import polars as pl
 
 from narrows.engine import layout
 from narrows.errors import StoreError
-from narrows.flent.file import NS_PER_S, FlentFile, read, unix_s
+from narrows.flent.file import FlentFile, read, unix_s
 from narrows.store import schema
+from narrows.units import NS_PER_S
 
 _RUN_ID_DIGITS = 16
 _NO_SERIES = {"t", "dur", "seq", "val", "lost"}

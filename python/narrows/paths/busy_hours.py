@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from narrows.errors import UsageError
+from narrows.units import NS_PER_H, NS_PER_MS
 
 WINDOW_H = 3
 SHIFTS_MS = tuple(range(10, 101, 10))
 LEAST_QUIET = 500
 ALPHA = 0.05
 PERCENTILES = tuple(range(5, 96, 5))
-NS_PER_MS = 1_000_000
-NS_PER_H = 3_600 * 1_000_000_000
 NEEDED = ("start_ns", "utc_offset_h", "country", "network", "peak_queueing_delay_ns")
 
 

@@ -16,6 +16,7 @@ import polars as pl
 from scipy import stats
 
 from narrows.errors import StoreError
+from narrows.headers import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES
 from narrows.spec.path_profile import PROPERTIES, Correlation, PathProfile, Property, cholesky
 
 LEAST = 20
@@ -23,7 +24,7 @@ LEAST = 20
 LEVELS = (0.0, 0.01, *(n / 50 for n in range(1, 50)), 0.99, 1.0)
 CONFIDENCE = 0.95
 
-HEADERS_BYTES = 14 + 20 + 32
+HEADERS_BYTES = ETHERNET_HEADER_BYTES + TCP_IPV4_HEADERS_BYTES
 """Ethernet, IPv4 and TCP with timestamps: the core's capacity is of payload, a shaper's rate of frames."""
 
 OF: dict[str, pl.Expr] = {

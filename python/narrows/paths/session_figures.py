@@ -17,10 +17,10 @@ from narrows.figures.drawing import Drawing, Missing, Result
 from narrows.figures.style import canvas, panel_columns, styled
 from narrows.paths.busy_hours import busy_quiet_ratios
 from narrows.paths.groups import LEAST, cdf
+from narrows.units import NS_PER_MS
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#a6761d")
 MOST = len(COLOURS)
-NS_PER_MS = 1e6
 EDGES_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 
 

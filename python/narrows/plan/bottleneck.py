@@ -2,8 +2,7 @@
 
 HTB: root 1:, class 1:11, the queue under it as 110:. TBF: root 1:, the queue under it. A policer is a filter
 of a root `prio` of which one band is used, so that its drops are the root's. A qdisc that shapes by itself,
-or with nothing that shapes, is the root. The bands of a `prio` have the handles 111:, 112:, … The file is
-long because every way of shaping reads the same direction.
+or with nothing that shapes, is the root. The bands of a `prio` have the handles 111:, 112:, …
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from narrows.headers import ETHERNET_HEADER_BYTES
 from narrows.plan import wire
 from narrows.plan.expand import ResolvedRun
 from narrows.plan.model import Calibration, CalibrationPath, HomeHost, LinkDirection, LinkSummary
-from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
 from narrows.plan.topology import Topology
 from narrows.units import NS_PER_S
 

@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from narrows.errors import PlanError
+from narrows.headers import ETHERNET_HEADER_BYTES
 from narrows.plan.model import Command, LinkSummary, Plan, TcpBulk, TrafficItem
-from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
+from narrows.units import NS_PER_S
 
 MIB = 1024 * 1024
-NS_PER_S = 1_000_000_000
 BASE_BYTES = 48 * MIB
 """The kernel, the agent, page tables, and what a few sockets need."""
 FLOW_BYTES = 24 * 1024

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from narrows.headers import ETHERNET_HEADER_BYTES
 from narrows.plan import home, linux
 from narrows.plan.bottleneck import DirectionSpec, shaper_words
 from narrows.plan.model import CapacityStep, MovingRates, MovingShaper, RateStep
-from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
 from narrows.plan.topology import Topology
 from narrows.spec.home import Home
 from narrows.spec.link import Link

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from narrows.headers import ETHERNET_HEADER_BYTES
 from narrows.plan import tc_limits
 from narrows.spec.parsers import Bdp
 from narrows.spec.queues import Qdisc, bfifo, cake, choke, dualpi2, own_qdisc, red
 from narrows.units import Duration, Rate, Size
 
-ETHERNET_HEADER_BYTES = 14
 """What a qdisc counts on top of the IP packet (qdisc_pkt_len without a frame check sequence)."""
 
 Words = dict[str, str]

@@ -6,8 +6,8 @@ for IP packets of a length is the shaper's rate × that length / what the shaper
 
 from __future__ import annotations
 
+from narrows.headers import ETHERNET_HEADER_BYTES
 from narrows.plan.model import Counted
-from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
 
 FRAME = Counted(of="frame", overhead_bytes=0, mpu_bytes=0, cells="none")
 """What is counted where nothing else is asked for: the packet with its Ethernet header."""

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from narrows.figures.drawing import Missing
 from narrows.report.answer import Answer
+from narrows.report.environment import environment
 from narrows.report.table import Table
 from narrows.runs.observed import Observed
 
@@ -84,17 +83,11 @@ def page(
     conditions: Sequence[tuple[str, Sequence[str]]],
 ) -> str:
     """The page as text; the same runs always give the same page."""
-    environment = Environment(
-        loader=PackageLoader("narrows.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = number
+    pages = environment()
+    pages.filters["number"] = number
     sections = [name for name in dict.fromkeys(f.section for f in figures) if name != ANSWER]
     kernels = sorted({_kernel(r) for r in runs})
-    return environment.get_template("report.html.j2").render(
+    return pages.get_template("report.html.j2").render(
         name=name,
         asked=_asked(runs),
         good=[r for r in runs if r.ok],

@@ -35,6 +35,7 @@ from narrows.runs.observed import Observed
 from narrows.runs.plans import plan_of
 from narrows.runs.quantities import FIGURES, Kept, numbers, tails
 from narrows.spec.axis import SEED
+from narrows.units import NS_PER_MS
 
 SUFFIX = ".runs.parquet"
 FORMAT = 3
@@ -44,7 +45,6 @@ MANIFEST = (
     "written_at",
 )  # fmt: skip
 """What is kept of a manifest."""
-NS_PER_MS = 1e6
 _TAIL: dict[str, Any] = {
     "name": pl.String,
     "of": pl.String,

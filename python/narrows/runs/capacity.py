@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from narrows.headers import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES
 from narrows.metrics.rate.bucket import bucket_levels
 from narrows.metrics.rate.capacity import mean_capacity_bps
-from narrows.metrics.rate.utilisation import TCP_IPV4_HEADERS_BYTES, largest_goodput_bps
+from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.metrics.statistics.arrays import Floats
 from narrows.plan import wire
 from narrows.plan.model import HOME_HOP, ISP_HOP, Counted, LinkDirection, Plan
-from narrows.plan.qdiscs import ETHERNET_HEADER_BYTES
 
 Window = tuple[int, int]
 Steps = tuple[tuple[int, int], ...]

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from narrows.headers import ETHERNET_HEADER_BYTES, ETHERNET_MTU
 from narrows.plan.model import AtTime, LinkSummary, Plan, TcpBulk
 from narrows.plan.sysctls import asked_for
 from narrows.runs.observed import Observed
@@ -18,8 +19,6 @@ from narrows.units import Rate, Size
 
 SEGMENTATION = ("tso", "gso", "gro")
 DROP_TAIL = ("bfifo", "pfifo")
-ETHERNET_MTU = 1500
-ETHERNET_HEADER_BYTES = 14
 TOGETHER_NS = 1_000_000_000
 EXACT = "exact"
 Options = tuple[tuple[str, str], ...]

@@ -31,9 +31,7 @@ from narrows.runs.observed import (
 )
 from narrows.runs.quantities import measured
 from narrows.tools import reading
-
-NS_PER_MS = 1e6
-US_PER_MS = 1e3
+from narrows.units import NS_PER_MS, US_PER_MS
 
 
 @dataclass(frozen=True)

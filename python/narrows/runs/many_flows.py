@@ -38,9 +38,8 @@ from narrows.metrics.queue.burstiness import Burstiness, FlowBurstiness, burstin
 from narrows.metrics.queue.first_drain import Drain, first_drain
 from narrows.metrics.rate.utilisation import largest_goodput_bps, utilisation
 from narrows.metrics.statistics.settled import TOLERANCE, settled_at
+from narrows.units import NS_PER_S
 
-NS_PER_S = 1e9
-US_PER_S = 1e6
 LAST_PART = 0.25
 LAST_PART_MOST_NS = 20 * 60 * 10**9
 FAIRNESS_WINDOW_NS = 10 * 10**9

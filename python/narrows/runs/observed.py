@@ -21,8 +21,8 @@ from narrows.plan.model import Command, IcmpEcho, LinkSummary, Plan, TcpBulk, Tr
 from narrows.runs.capacity import capacity_bps, goodput_of
 from narrows.runs.many_flows import ManyFlows
 from narrows.tools import reading, registry
+from narrows.units import NS_PER_S
 
-NS_PER_S = 1e9
 DIRECTIONS = ("down", "up")
 ONE_PACKET_BURSTS = range(1, 2000)  # bytes: what tc sets where nobody asks for a burst
 NO_LABEL = "-"

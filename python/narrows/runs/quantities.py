@@ -19,8 +19,9 @@ from narrows.metrics.latency.working_latency import working_latency
 from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.metrics.statistics.tail import Tail, upper_tail
 from narrows.runs import queue_numbers, settled
-from narrows.runs.observed import DIRECTIONS, NS_PER_S, Observed, is_background, is_probe
+from narrows.runs.observed import DIRECTIONS, Observed, is_background, is_probe
 from narrows.spec.pairs import PAIR
+from narrows.units import NS_PER_S
 
 SETTLING_NS = 1_000_000_000
 """The first second of a test's bins is its slow start."""

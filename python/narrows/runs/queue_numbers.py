@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from narrows.metrics.statistics.arrays import clean
-from narrows.runs.observed import NS_PER_S, Observed, QueueTruth, is_background, is_probe
+from narrows.runs.observed import Observed, QueueTruth, is_background, is_probe
+from narrows.units import NS_PER_S
 
 LOADED_AFTER_S = 3.0
 DRAIN_S = (9.5, 11.5)

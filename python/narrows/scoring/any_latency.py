@@ -37,8 +37,8 @@ from narrows.metrics.latency.working_latency import working_latency
 from narrows.metrics.statistics.arrays import Floats, all_finite, ascends, clean, quantiles
 from narrows.metrics.statistics.columns import aligned, ascending, first_of_each, raw
 from narrows.metrics.statistics.interquartile_mean import interquartile_mean
+from narrows.units import NS_PER_MS
 
-NS_PER_MS = 1e6
 CLOUDFLARE_PING_NS = 400_000_000
 FRAME_NS = 33_333_333  # 30 frames/s
 MIN_SAMPLES = 2

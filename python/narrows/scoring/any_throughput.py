@@ -23,8 +23,8 @@ from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.columns import aligned, ascending
 from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.scoring.any_latency import Value
+from narrows.units import NS_PER_S
 
-NS_PER_S = 1e9
 MANY = 1_000_000
 INTERVAL_NS = 1_000_000_000
 OMITTED_S = (0, 1, 2, 3, 5)

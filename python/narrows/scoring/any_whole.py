@@ -25,10 +25,11 @@ from narrows.metrics.latency.cloudflare import LAST_POINTS, last_median
 from narrows.metrics.latency.jitter import jitter
 from narrows.metrics.latency.responsiveness import DRAFT_08, DRAFT_09, FOREIGN, SELF, Parameters
 from narrows.metrics.latency.responsiveness_stability import Confidence, assess, is_stable_go
-from narrows.metrics.latency.rrul import NS_PER_S, PING, TCP_DOWN, TCP_UP, rrul
+from narrows.metrics.latency.rrul import PING, TCP_DOWN, TCP_UP, rrul
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.metrics.statistics.columns import aligned, ascending
-from narrows.scoring.any_latency import NS_PER_MS, Delays, Value
+from narrows.scoring.any_latency import Delays, Value
+from narrows.units import NS_PER_MS, NS_PER_S
 
 CLOUDFLARE_PING_NS = 400_000_000
 STEP_NS = 200_000_000

@@ -27,10 +27,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from narrows.metrics.rate.utilisation import (
-    ETHERNET_HEADER_BYTES,
-    TCP_IPV4_HEADERS_BYTES,
-)
+from narrows.headers import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES, UDP_IPV4_HEADERS_BYTES
 from narrows.metrics.statistics.arrays import Floats, ascends
 from narrows.plan.model import Plan
 from narrows.runs.capacity import base_delay_ns, could_carry, counted_bytes, goodput_of, rate_steps
@@ -64,7 +61,6 @@ SCORE: dict[str, Any] = {
 }
 NS_OF = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 TRUTH = "truth"
-UDP_IPV4_HEADERS_BYTES = 28
 A_DELAY = ("rtt", "owd", "latency", "delay", "loaded_ping")
 NOT_A_DELAY = ("min_rtt", "rttvar", "rcv_rtt", "elapsed", "duration", "delay_variation")
 SOJOURN_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}

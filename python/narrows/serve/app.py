@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import FileResponse, HTMLResponse
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from narrows.errors import NarrowsError
@@ -23,6 +23,7 @@ from narrows.figures.conditions import axes, given
 from narrows.figures.drawing import Missing
 from narrows.report.answer import answer
 from narrows.report.build import build
+from narrows.report.environment import REPORT, environment
 from narrows.report.page import number
 from narrows.report.table import summary, to_csv
 from narrows.runs.find import once
@@ -268,14 +269,6 @@ class _Drawn:
 
 
 def _environment() -> Environment:
-    environment = Environment(
-        loader=ChoiceLoader(
-            [PackageLoader("narrows.serve", "templates"), PackageLoader("narrows.report", "templates")]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = number
-    return environment
+    pages = environment(ChoiceLoader([PackageLoader("narrows.serve", "templates"), REPORT]))
+    pages.filters["number"] = number
+    return pages

@@ -20,6 +20,7 @@ from statistics import NormalDist
 from typing import Any
 
 from narrows.errors import SpecError, did_you_mean, nearest
+from narrows.headers import FULL_FRAME_BYTES
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.link import Link
@@ -30,7 +31,7 @@ from narrows.units import NS_PER_S, Duration, Rate, Size
 FORMAT = 1
 SUFFIX = ".profile"
 COMES_WITH = Path(__file__).parent / "path_profiles"
-LEAST_QUEUE_BYTES = 2 * 1514
+LEAST_QUEUE_BYTES = 2 * FULL_FRAME_BYTES
 """A queue of less than two full frames could not take the frames of one delayed ACK's answer."""
 RTT_STEP_NS = 10_000
 """Drawn delays and rates are rounded, so that no machine's last bit of a logarithm matters."""

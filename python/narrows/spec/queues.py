@@ -2,7 +2,7 @@
 
 Only names, types and defaults; how each is said to `tc` is in `narrows.plan.qdiscs`. An option whose default
 is None is left out and then absent (as with `ce_threshold`) or the kernel's own. DualPI2's defaults are the
-kernel's (RFC 9332), because Debian 12's tc cannot set them. The file is long because Linux has so many.
+kernel's (RFC 9332), because Debian 12's tc cannot set them.
 """
 
 from __future__ import annotations

@@ -15,10 +15,9 @@ from typing import NoReturn
 from narrows.errors import SpecError, UnitError, nearest
 from narrows.spec.moving_rate import MovingRate, Step, Time, made
 from narrows.spec.where import caller
-from narrows.units import NS_PER_S, Duration, Rate
+from narrows.units import NS_PER_MS, NS_PER_S, Duration, Rate
 
 OPPORTUNITY_BITS = 1504 * 8
-NS_PER_MS = 1_000_000
 TIMES = {"time": None, "time_s": NS_PER_S, "time_ms": NS_PER_MS, "t_ns": 1}
 RATES = {"rate": None, "rate_bps": 1, "rate_kbps": 10**3, "rate_mbps": 10**6}
 """What a CSV's columns may be called, and their units; in `time` and `rate` each cell has its own."""

@@ -1,18 +1,30 @@
 """The same answers as Pandas frames: `narrows.open(DIR, frames="pandas")`.
 
-Missing stays missing: integers with gaps are Pandas' own nullable ones, never floats, and text is NA. Nothing
-is computed here, and no other module needs Pandas.
+Missing stays missing: integers are Pandas' own nullable ones, never floats, and text is NA. Nothing is
+computed here, and no other module needs Pandas, which is the extra `pandas` (with PyArrow).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import pandas
 import polars as pl
 
+from narrows.errors import UsageError
+
+try:
+    import pandas
+    import pyarrow
+except ImportError as error:
+    raise UsageError(
+        f"Pandas frames: {error}", remedy="pip install 'narrows[pandas]', or take Polars frames"
+    ) from None
+
 from narrows.store.results import Results
+
+NULLABLE = {
+    getattr(pyarrow, name.lower())(): getattr(pandas, f"{name}Dtype")()
+    for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+} | {pyarrow.bool_(): pandas.BooleanDtype()}
+"""Pandas' own types that can be missing."""
 
 
 class PandasResults:
@@ -58,30 +70,5 @@ class PandasResults:
 
 
 def to_pandas(frame: pl.DataFrame) -> pandas.DataFrame:
-    """Column by column, without a library between the two."""
-    return pandas.DataFrame({column.name: _column(column) for column in frame}, columns=frame.columns)
-
-
-def _column(column: pl.Series) -> Any:
-    kind = column.dtype
-    if isinstance(kind, pl.Categorical | pl.Enum):
-        return _labels(column.cast(pl.String))
-    if kind == pl.String:
-        return pandas.array(column.to_list(), dtype="string")
-    if kind.is_float():
-        return column.to_numpy()  # NULL is NaN, which no table holds otherwise
-    missing = column.is_null().to_numpy()
-    if kind == pl.Boolean:
-        return pandas.arrays.BooleanArray(column.fill_null(False).to_numpy(writable=True), missing)
-    if kind.is_integer() and kind != pl.Int128:
-        values = column.fill_null(0).to_numpy(writable=True)
-        return pandas.arrays.IntegerArray(values, missing) if missing.any() else values
-    return pandas.Series(column.to_list(), dtype=object)
-
-
-def _labels(column: pl.Series) -> pandas.Categorical:
-    """Few distinct texts in many rows."""
-    distinct = column.unique().drop_nulls().sort()
-    code_of = dict(zip(distinct, range(len(distinct)), strict=True))
-    codes = column.replace_strict(code_of, default=None, return_dtype=pl.Int32).fill_null(-1)
-    return pandas.Categorical.from_codes(np.asarray(codes.to_numpy()), categories=distinct.to_list())
+    """Through Arrow."""
+    return frame.to_arrow().to_pandas(types_mapper=NULLABLE.get)

@@ -18,7 +18,6 @@ import polars as pl
 from narrows.engine import layout
 from narrows.errors import StoreError, did_you_mean
 from narrows.store import parquet, schema
-from narrows.store.frames import Frame
 
 RUN_COLUMNS: dict[str, Any] = {
     "run_id": pl.String(),
@@ -165,7 +164,7 @@ class Results:
         types = RUN_COLUMNS | {name: pl.String() for name in names.values()}
         frame = pl.DataFrame(rows, schema={name: types[name] for name in order})
         # run_id as in the tables, to join on it
-        return Frame(frame.with_columns(pl.col("run_id").cast(schema.LABEL)))
+        return frame.with_columns(pl.col("run_id").cast(schema.LABEL))
 
     def table(self, name: str) -> pl.LazyFrame:
         """A table of all whole runs (of `failed()`: of what there is of failed ones), not yet read."""
@@ -211,12 +210,12 @@ class Results:
         found = frame.filter(*wanted).collect()
         if not found.height:
             _values_exist(frame, equals)
-        return Frame(found)
+        return found
 
     def sql(self, query: str) -> pl.DataFrame:
         """The answer to a query over the tables of docs/data.md as views (DuckDB)."""
         columns, types, rows = self.query(query)
-        return Frame(_to_frame(columns, types, rows))
+        return _to_frame(columns, types, rows)
 
     def query(self, query: str) -> tuple[list[str], list[str], list[tuple[Any, ...]]]:
         """Column names, DuckDB's type names, and all rows. The files cannot be changed by a query."""

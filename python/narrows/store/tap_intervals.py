@@ -16,8 +16,8 @@ from narrows.plan.model import Hop
 from narrows.store import schema, tap
 from narrows.store.items import FlowItems
 from narrows.store.queue_table import leaving_ns
+from narrows.units import NS_PER_MS
 
-NS_PER_MS = 1e6
 PACKETS_SCALE = 1000.0
 
 

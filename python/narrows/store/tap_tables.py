@@ -18,9 +18,9 @@ from narrows.store import bins, schema, tap
 from narrows.store.items import FlowItems, Span
 from narrows.store.queue_table import arrival_ns, leaving_ns
 from narrows.store.tap_intervals import LeanHop
+from narrows.units import NS_PER_MS
 
 MAX_FLOWS_WITH_SERIES = 256
-NS_PER_MS = 1e6
 
 
 @dataclass(frozen=True)

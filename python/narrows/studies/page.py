@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import PackageLoader
 from jinja2 import PrefixLoader as Prefixes
 
 from narrows.figures.drawing import Result
 from narrows.figures.side_by_side import draw as side_by_side
 from narrows.report.build import Built, draw
 from narrows.report.deviations import deviations
+from narrows.report.environment import environment
 from narrows.report.page import ANSWER, number
 from narrows.runs.observed import Observed
 from narrows.studies.find import claims, experiments, study
@@ -127,26 +128,22 @@ def build(
     headline = study(name).headline_figure
     first = [f for f in drawn.figures if f.section == ANSWER or f.name == headline] or [*drawn.figures[:1]]
     others = [f for f in drawn.figures if f not in first]
-    environment = Environment(
-        loader=Prefixes(
+    pages = environment(
+        Prefixes(
             {
                 "study": PackageLoader("narrows.studies", "templates"),
                 "report": PackageLoader("narrows.report", "templates"),
             }
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        )
     )
-    environment.filters |= {"number": number, "written": written, "sentence": sentence, "deciding": deciding}
+    pages.filters |= {"number": number, "written": written, "sentence": sentence, "deciding": deciding}
     known = experiments(name)
     counts = Counter(run.experiment for run in runs if run.ok)
     sections = list(dict.fromkeys(figure.section for figure in others))
     html = out / "report.html"
     out.mkdir(parents=True, exist_ok=True)
     html.write_text(
-        environment.get_template("study/study.html.j2").render(
+        pages.get_template("study/study.html.j2").render(
             name=name,
             study=study(name),
             answer=answer(verdicts, runs, name),

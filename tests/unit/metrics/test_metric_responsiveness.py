@@ -20,8 +20,7 @@ from narrows.metrics.latency.responsiveness_stability import (
     is_stable_go,
     moving_average_goodput_bps,
 )
-
-NS_PER_S = 1_000_000_000
+from narrows.units import NS_PER_S
 
 
 def probes(seconds: int, self_ms: list[float]) -> pl.DataFrame:

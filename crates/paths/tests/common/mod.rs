@@ -1,5 +1,4 @@
-//! Builds packets, connections and logs for the tests, by hand and byte by byte. It is long because there is a
-//! builder for each link layer, container and protocol that the tests need.
+//! Builds packets, connections and logs for the tests, by hand and byte by byte.
 #![allow(dead_code)] // each test uses a part
 
 use narrows_paths::aggregate::Aggregate;

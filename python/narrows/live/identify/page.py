@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from narrows.live.identify import answers
 from narrows.live.identify.pictures import pictures
+from narrows.report.environment import environment
 from narrows.tools.identify.records import Report
 from narrows.tools.identify.verdict import Verdict
 
@@ -17,19 +16,16 @@ WAYS = {"down": "Download", "up": "Upload"}
 
 def page(report: Report, found: list[Verdict], title: str) -> str:
     """The page's text."""
-    environment = Environment(
-        loader=PackageLoader("narrows.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     megabytes = sum(phase.ip_bytes for phase in report.phases) / 1e6
-    return environment.get_template("identify.html.j2").render(
-        title=title,
-        subtitle=f"narrows identify, {report.mode} mode: {report.elapsed_s:.0f} s, {megabytes:.1f} MB",
-        ways=[_way(report, verdict) for verdict in found],
-        notes=report.notes,
+    return (
+        environment()
+        .get_template("identify.html.j2")
+        .render(
+            title=title,
+            subtitle=f"narrows identify, {report.mode} mode: {report.elapsed_s:.0f} s, {megabytes:.1f} MB",
+            ways=[_way(report, verdict) for verdict in found],
+            notes=report.notes,
+        )
     )
 
 

@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 
 from narrows.engine import agent_binary
 from narrows.errors import EngineError, StoreError
+from narrows.headers import ETHERNET_MTU, TCP_IPV4_HEADERS_BYTES
 from narrows.live.tune import system
 
 PORTS = {"udp": 24601, "iperf3": 5201}
 FLOWS = 4
 UDP_PACKET_BYTES = 1250
-TCP_PACKET_BYTES, TCP_HEADER_BYTES = 1500, 52
 """At the IP layer; the header with timestamps."""
 PING_EVERY_S = 0.05
 LOOK_EVERY_S = 0.1
@@ -71,7 +71,7 @@ class Server:
     @property
     def packet_bytes(self) -> int:
         """Bytes of IP of a packet of the load."""
-        return TCP_PACKET_BYTES if self.tool == "iperf3" else UDP_PACKET_BYTES
+        return ETHERNET_MTU if self.tool == "iperf3" else UDP_PACKET_BYTES
 
     @property
     def remedy(self) -> str:
@@ -95,7 +95,7 @@ class Server:
         """What the client's output says, at the IP layer. KeyError, StoreError: it says nothing."""
         if self.tool == "iperf3":
             payload = float(json.loads(text)["end"]["sum_received"]["bits_per_second"])
-            return payload * TCP_PACKET_BYTES / (TCP_PACKET_BYTES - TCP_HEADER_BYTES)
+            return payload * ETHERNET_MTU / (ETHERNET_MTU - TCP_IPV4_HEADERS_BYTES)
         # Slow to import, and not needed with iperf3.
         from narrows.tools.udp_capacity.parse import parse
 

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from narrows.headers import ETHERNET_MTU
 from narrows.live.tune import journal, measure, refuse, setting, system
 from narrows.live.tune.journal import Journal
 from narrows.live.tune.measure import Echoes, Measured
@@ -143,7 +144,7 @@ def _measured(wish: Wish, say: Say, looked_at: tuple[str, ...], what: str) -> Me
 
 def _worked_out(wish: Wish, before: Measured | None) -> Tuned:
     if wish.rates is not None:
-        (down, up), packet_bytes = wish.rates, measure.TCP_PACKET_BYTES
+        (down, up), packet_bytes = wish.rates, ETHERNET_MTU
     else:
         assert before is not None  # the command line asks for a server or for both rates
         assert wish.server is not None

@@ -27,12 +27,11 @@ from scipy.ndimage import median_filter
 
 from narrows.metrics.statistics.arrays import Floats, Values
 from narrows.metrics.statistics.columns import raw
+from narrows.units import MS_PER_MINUTE
 
 BooleanArray = NDArray[np.bool_]
 THRESHOLD_MS = 20.0
 WINDOW_MS = 1000.0
-NS_PER_MS = 1e6
-MS_PER_MINUTE = 60_000.0
 MIN_RECEIVED = 2
 
 

@@ -26,8 +26,8 @@ import numpy as np
 
 from narrows.metrics.statistics.arrays import Floats, Values, partitioned
 from narrows.metrics.statistics.columns import sample
+from narrows.units import MS_PER_MINUTE
 
-MS_PER_MINUTE = 60_000.0
 ROUND_TRIPS = 3  # of a foreign probe: tcp, tls, http
 TRIM_PERCENT = 5  # of the samples that it keeps
 PERCENTILE = 90

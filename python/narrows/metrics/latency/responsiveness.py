@@ -29,9 +29,8 @@ import polars as pl
 
 from narrows.metrics.statistics.arrays import Values, clean, partitioned
 from narrows.metrics.statistics.columns import raw
+from narrows.units import MS_PER_MINUTE, NS_PER_S
 
-MS_PER_MINUTE = 60_000.0
-NS_PER_S = 1_000_000_000
 FOREIGN, SELF = "foreign", "self"
 
 

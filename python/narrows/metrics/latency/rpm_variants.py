@@ -25,8 +25,8 @@ from narrows.metrics.latency.responsiveness import (
     Responsiveness,
     responsiveness_of,
 )
+from narrows.units import NS_PER_MS
 
-NS_PER_MS = 1e6
 PARTS = ("tcp", "tls", "http")
 GO_INTERVAL_NS = DRAFT_08.interval_ns
 GO_WINDOW_NS = DRAFT_08.mad * GO_INTERVAL_NS

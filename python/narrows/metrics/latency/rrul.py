@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from narrows.metrics.statistics.distribution import Distribution, distribution
+from narrows.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
 DELAY_S = 5.0
 LENGTH_S = 60.0
 TCP_DOWN, TCP_UP, PING = "tcp_down", "tcp_up", "ping"

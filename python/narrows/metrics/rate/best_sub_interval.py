@@ -18,9 +18,9 @@ import numpy as np
 
 from narrows.metrics.statistics.arrays import Values
 from narrows.metrics.statistics.columns import aligned
+from narrows.units import NS_PER_S
 
 SUB_INTERVAL_NS = 1_000_000_000
-NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)

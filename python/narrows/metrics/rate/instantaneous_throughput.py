@@ -15,9 +15,9 @@ import numpy as np
 
 from narrows.metrics.statistics.arrays import Floats, Values
 from narrows.metrics.statistics.columns import aligned
+from narrows.units import NS_PER_S
 
 BIN_NS = 10_000_000
-NS_PER_S = 1e9
 
 
 def instantaneous_throughput(

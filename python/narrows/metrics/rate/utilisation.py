@@ -14,18 +14,13 @@ from __future__ import annotations
 
 import math
 
+from narrows.headers import ETHERNET_HEADER_BYTES, ETHERNET_MTU, TCP_IPV4_HEADERS_BYTES
 from narrows.metrics.statistics.arrays import clean
-
-IPV4_HEADER_BYTES = 20
-TCP_HEADER_BYTES = 20
-TCP_TIMESTAMPS_BYTES = 12
-ETHERNET_HEADER_BYTES = 14
-TCP_IPV4_HEADERS_BYTES = IPV4_HEADER_BYTES + TCP_HEADER_BYTES + TCP_TIMESTAMPS_BYTES
 
 
 def largest_goodput_bps(
     rate_bps: float,
-    mtu_bytes: int = 1500,
+    mtu_bytes: int = ETHERNET_MTU,
     headers_bytes: int = TCP_IPV4_HEADERS_BYTES,
     shaper_overhead_bytes: int = ETHERNET_HEADER_BYTES,
 ) -> float:

@@ -4,8 +4,7 @@ draw it alike."""
 from __future__ import annotations
 
 from narrows.studies.path_properties.seen import Estimate, Seen, ratio, relative
-
-NS_PER_MS = 1e6
+from narrows.units import NS_PER_MS
 
 base_rtt = relative("base_rtt_ns", "true_base_rtt_ns")
 base_rtt_p01 = relative("base_rtt_p01_ns", "true_base_rtt_ns")

@@ -13,11 +13,10 @@ import polars as pl
 
 from narrows.metrics.statistics.arrays import Floats
 from narrows.paths.proxies import WINDOWS_KB
+from narrows.units import NS_PER_H, NS_PER_MS
 
 DELAY_MEDIAN_MS, DELAY_SPREAD = 80.0, 1.358
 BUSY_H, QUIET_H = (18, 21), (3, 6)
-NS_PER_MS = 1_000_000
-NS_PER_H = 3_600_000_000_000
 IN_RANGE = 2 / 3
 
 

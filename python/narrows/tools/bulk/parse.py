@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from narrows.store.parsers.common import Parsed, read_csv
+from narrows.units import US_PER_MS
 
-US_PER_MS = 1e3
 _COUNTS = (
     "bytes_sent", "bytes_received", "bytes_acked", "bytes_retrans", "segs_out", "segs_retrans", "min_rtt_us",
 )  # fmt: skip

@@ -13,8 +13,7 @@ from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape
 from narrows.tools.services.parse import Told, of_run
-
-NS_PER_MIN = 60e9
+from narrows.units import NS_PER_MIN
 
 
 def parse(told: Told, item: str, *, where: str = "call") -> Parsed:

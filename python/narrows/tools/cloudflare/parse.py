@@ -13,8 +13,8 @@ from typing import Any
 from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape, read_json
+from narrows.units import NS_PER_MS
 
-NS_PER_MS = 1_000_000
 _FIGURES = (
     ("download", "cloudflare_bandwidth_bps", "bit/s", "down"),
     ("upload", "cloudflare_bandwidth_bps", "bit/s", "up"),

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from narrows.headers import UDP_IPV4_HEADERS_BYTES
+
 FORMAT = 1
-IP_UDP_BYTES = 28
 RECORD = np.dtype(
     [("flow", "<u2"), ("tos", "u1"), ("pad", "u1"), ("number", "<u4"), ("sent", "<i8"), ("arrived", "<i8")]
 )
@@ -174,6 +175,6 @@ def _flow(records: Any, asked: dict[str, Any], sent: int, seconds: float, zero: 
         delay_s=delay_s,
         tos=tos,
         asked_tos=tuple(asked["tos"]),
-        bytes=int(asked["bytes"]) + IP_UDP_BYTES,
+        bytes=int(asked["bytes"]) + UDP_IPV4_HEADERS_BYTES,
         rate_bps=float(asked["rate_bps"]),
     )

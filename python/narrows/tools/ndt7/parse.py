@@ -19,12 +19,10 @@ from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape, strict_json
 from narrows.store.parsers.tcp_info import has_value, kernel_name, unit
 from narrows.store.tap import flow_label
+from narrows.units import NS_PER_US, US_PER_MS, US_PER_S
 
 DIRECTIONS = {"download": "down", "upload": "up"}
 ORIGINS = ("client", "server")
-NS_PER_US = 1000
-US_PER_MS = 1e3
-US_PER_S = 1e6
 SHORTEST_US = 25_000
 """The protocol's shortest distance of measurements. The last message of a test can follow closer; the
 bytes of one write over a few microseconds are no rate, so such a message counts with the next."""
@@ -146,7 +144,7 @@ def _figures(parsed: Parsed, direction: str, client: list[Message], server: list
     else:
         received, elapsed = last(server, "TCPInfo", "BytesReceived"), last(server, "TCPInfo", "ElapsedTime")
     if received is not None and elapsed:
-        parsed.figure("ndt7_throughput_bps", received * 8 * US_PER_S / elapsed, "bit/s", direction)
+        parsed.figure("ndt7_throughput_bps", received * 8.0 * US_PER_S / elapsed, "bit/s", direction)
         parsed.figure("ndt7_elapsed_s", elapsed / US_PER_S, "s", direction)
     else:
         parsed.warnings.append(
@@ -185,7 +183,7 @@ def _series(parsed: Parsed, source: str, direction: str, chosen: list[Message], 
             points.setdefault(("app_info.elapsed_time", "us"), []).append((at, time_us))
             since = before or (0, 0)
             if time_us - since[1] >= SHORTEST_US:
-                rate = (bytes_ - since[0]) * 8 * US_PER_S / (time_us - since[1])
+                rate = (bytes_ - since[0]) * 8.0 * US_PER_S / (time_us - since[1])
                 points.setdefault(("throughput", "bit/s"), []).append((at, rate))
                 before = (bytes_, time_us)
     if untimed:

@@ -14,13 +14,13 @@ from typing import Any
 from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed
+from narrows.units import NS_PER_MS
 
 DIRECTIONS = {"download": "down", "upload": "up", "both": None}
 IDLE = "idle"
 MAD = 4
 """The draft's moving average distance, in intervals; the client has no other."""
 CONFIDENCE = {"low": 0.0, "medium": 1.0, "high": 2.0}
-NS_PER_MS = 1e6
 Line = dict[str, Any]
 
 

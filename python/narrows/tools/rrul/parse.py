@@ -15,8 +15,8 @@ import polars as pl
 
 from narrows.plan.model import Composite
 from narrows.store.parsers.common import Parsed
+from narrows.units import NS_PER_MS
 
-NS_PER_MS = 1e6
 TCP_DIRECTIONS = ("down", "up")
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import strict_json
-
-NS_PER_MS = 1_000_000
+from narrows.units import NS_PER_MS
 
 
 @dataclass(frozen=True)

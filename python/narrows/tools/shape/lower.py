@@ -8,8 +8,7 @@ from narrows.plan.model import Command, TrafficItem
 from narrows.spec.home import Home
 from narrows.spec.queues import cake
 from narrows.spec.traffic import Traffic
-
-NS_PER_MS = 1_000_000
+from narrows.units import NS_PER_MS
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:

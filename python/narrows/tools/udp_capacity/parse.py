@@ -12,9 +12,9 @@ from typing import Any
 from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape, read_json
+from narrows.units import US_PER_MS
 
 DIRECTIONS = {"download": "down", "upload": "up"}
-US_PER_MS = 1e3
 
 
 def parse(text: str, item: str, *, epoch_ns: int, where: str = "udp_capacity") -> Parsed:

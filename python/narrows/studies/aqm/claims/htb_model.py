@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-FRAME_BYTES = 1514
+from narrows.headers import FULL_FRAME_BYTES
+
 ROUNDS = 20_000
 SEED = 1
 
@@ -18,7 +19,7 @@ SEED = 1
 def late_timer_rate_bps(rate_bps: float, burst_bytes: float, low_s: float, high_s: float) -> float:
     """Rate (in the shaper's bytes) of a backlogged class whose timers are late by low_s to high_s."""
     depth_s = burst_bytes * 8 / rate_bps
-    frame_s = FRAME_BYTES * 8 / rate_bps
+    frame_s = FULL_FRAME_BYTES * 8 / rate_bps
     late = np.random.Generator(np.random.PCG64(SEED)).uniform(low_s, high_s, ROUNDS)
     tokens, now, frames = 0.0, 0.0, 0
     for delay in late:
@@ -28,4 +29,4 @@ def late_timer_rate_bps(rate_bps: float, burst_bytes: float, low_s: float, high_
         elapsed = -tokens + float(delay)
         now += elapsed
         tokens = min(depth_s, tokens + elapsed)
-    return frames * FRAME_BYTES * 8 / now
+    return frames * FULL_FRAME_BYTES * 8 / now

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from narrows.headers import FULL_FRAME_BYTES
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.observed import Observed
 from narrows.studies.aqm.claims.evidence import by, rates_mbps, usable, utilisations, where
-from narrows.studies.aqm.claims.htb_model import FRAME_BYTES, late_timer_rate_bps
+from narrows.studies.aqm.claims.htb_model import late_timer_rate_bps
 from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, worst_of
 
 HIGH_RATE_MBPS = 800
@@ -81,7 +82,7 @@ def _cause(chosen: list[Observed]) -> str:
     for low, high in sorted(spans):
         rate = late_timer_rate_bps(HIGH_RATE_MBPS * 1e6, 1600, low / 1e9, high / 1e9) * share / 1e6
         parts.append(
-            f"The bucket alone, with timers {low / 1e3:g} to {high / 1e3:g} µs late and {FRAME_BYTES}-byte "
-            f"frames, gives at least {rate:.0f} Mbit/s of payload."
+            f"The bucket alone, with timers {low / 1e3:g} to {high / 1e3:g} µs late and "
+            f"{FULL_FRAME_BYTES}-byte frames, gives at least {rate:.0f} Mbit/s of payload."
         )
     return " ".join(parts)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from narrows.metrics.queue.first_drain import DRAINED
 from narrows.runs.many_flows import ManyFlows
 from narrows.studies.corescale.claims.many import Cases, spread
-
-NS_PER_S = 1e9
+from narrows.units import NS_PER_S
 
 
 def by_drain(chosen: Cases, name: str, value_of: Callable[[ManyFlows], float | None]) -> str:

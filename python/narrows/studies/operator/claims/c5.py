@@ -7,13 +7,13 @@ from itertools import combinations
 
 import numpy as np
 
+from narrows.headers import TCP_IPV4_HEADERS_BYTES, UDP_IPV4_HEADERS_BYTES
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.observed import Observed
 from narrows.studies.operator.claims.cases import by_key, known, loaded_rtt_ms, reading_bps, runs_of
 from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
 
 FULL = 0.95  # of the largest payload rate that the shaper allows
-UDP_HEADERS_BYTES = 28
 SAME_BANDWIDTH = 1.05  # largest over smallest reading between the queues
 DIFFERENT_RPM = 2.0
 CLEAR_MS = 2.0  # two queues' loaded latency differs
@@ -90,9 +90,8 @@ def judge(runs: Iterable[Observed]) -> Verdict:
 def _filled(run: Observed, tool: str) -> float | None:
     reading, mtu = reading_bps(run), run.link.mtu_bytes
     rate = run.rate_bps("down")
-    possible = (
-        largest_goodput_bps(rate, mtu, UDP_HEADERS_BYTES) if tool == "udp" else largest_goodput_bps(rate, mtu)
-    )
+    headers = UDP_IPV4_HEADERS_BYTES if tool == "udp" else TCP_IPV4_HEADERS_BYTES
+    possible = largest_goodput_bps(rate, mtu, headers)
     return None if reading is None else reading / possible
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from narrows.studies.path_properties.claims.within import Within
-from narrows.studies.path_properties.estimates import NS_PER_MS, jitter_ms
+from narrows.studies.path_properties.estimates import jitter_ms
 from narrows.studies.path_properties.seen import Seen
 from narrows.studies.verdict import Claim
+from narrows.units import NS_PER_MS
 
 NEAR = 0.25
 NEAR_MS = 0.25
