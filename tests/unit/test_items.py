@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import made_up_trials
@@ -60,7 +61,7 @@ def test_items_that_are_no_pair_are_held_against_equal_parts_while_all_ran(tmp_p
         ("a", "down", "bulk_goodput_bps"): 5.7e6,
         ("p", None, "probe_loss_ratio"): 0.5,
     }
-    run = Observed(**{**made.__dict__, "manifest": {"items": spans}, "figures": figures})
+    run = dataclasses.replace(made, manifest={"items": spans}, figures=figures)
     table = frame([run])
     # The first and the last fifth, in which both had 99 Mbit/s, are left out of what is shared.
     assert value(table, "a", "shared_bps") == pytest.approx(6e6)

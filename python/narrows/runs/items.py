@@ -94,8 +94,13 @@ class Item:
 
 def items(run: Observed) -> tuple[Item, ...]:
     """Those of a run, in the order of the plan; none of a run that does not count."""
-    if not run.ok:
-        return ()
+    if "items" not in run.kept:
+        run.kept["items"] = _items(run) if run.ok else ()
+    every: tuple[Item, ...] = run.kept["items"]
+    return every
+
+
+def _items(run: Observed) -> tuple[Item, ...]:
     groups: dict[str, list[TrafficItem]] = {}
     for part in run.plan.traffic:
         groups.setdefault(part.item, []).append(part)
@@ -184,7 +189,8 @@ def _ways(run: Observed, own: Sequence[TrafficItem]) -> set[str]:
     if whole:
         return {way for way, size in sent.items() if size >= A_WAY * whole}
     # A shard keeps no bytes of items, and not every run has a tap.
-    said = {way for source, way, _ in run.figures if way and source in {own[0].item, *(p.id for p in own)}}
+    names = {own[0].item, *(part.id for part in own)}
+    said = {way for source, way, _ in run.figures if way and source in names}
     met = any(run.quantity(RATE, part.id) is not None for part in own)
     return said | ({"down"} if met else set())
 

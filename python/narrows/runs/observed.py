@@ -180,6 +180,9 @@ class Observed:
     read_quantities: Callable[[], Quantities] | None = None
     """Gives single numbers (narrows.runs.quantities), worked out of the series or read of a shard."""
 
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was worked out of the run once and is asked for again (`narrows.runs.items`)."""
+
     @cached_property
     def quantities(self) -> Quantities:
         """Single numbers of the run, which a shard keeps too."""
