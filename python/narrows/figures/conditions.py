@@ -25,11 +25,11 @@ def rank(axis: str, text: str) -> Rank:
     """Sort key of a label: "off" and "no" first, then by size, then in the order of qdiscs or letters."""
     if text in _FIRST:
         return (0, float(_FIRST[text]), (0, ""))
-    found = _NUMBER.match(text)
-    if found:
-        unit = found.group(2)
+    match = _NUMBER.match(text)
+    if match:
+        unit = match.group(2)
         scale = _SCALE.get(unit[:1], 1.0) if len(unit) > 1 else 1.0
-        return (1, float(found.group(1)) * scale, (0, natural(text)))
+        return (1, float(match.group(1)) * scale, (0, natural(text)))
     return (2, 0.0, queue_rank(text) if axis == "queue" else (0, natural(text)))
 
 
@@ -67,12 +67,12 @@ def varying(runs: Sequence[Observed], besides: Sequence[str] = ()) -> list[str]:
 
 def group(runs: Iterable[Observed], by: Sequence[str]) -> dict[tuple[str, ...], list[Observed]]:
     """Runs by their labels on some axes, groups in order."""
-    found: dict[tuple[str, ...], list[Observed]] = defaultdict(list)
+    runs_of: dict[tuple[str, ...], list[Observed]] = defaultdict(list)
     for run in runs:
-        found[tuple(label(run, axis) for axis in by)].append(run)
-    ordered = sorted(found, key=lambda key: [rank(axis, text) for axis, text in zip(by, key, strict=True)])
+        runs_of[tuple(label(run, axis) for axis in by)].append(run)
+    ordered = sorted(runs_of, key=lambda key: [rank(axis, text) for axis, text in zip(by, key, strict=True)])
     return {
-        key: sorted(found[key], key=lambda r: (rank(REPETITION, label(r, REPETITION)), r.run_id))
+        key: sorted(runs_of[key], key=lambda r: (rank(REPETITION, label(r, REPETITION)), r.run_id))
         for key in ordered
     }
 

@@ -47,8 +47,8 @@ def fairness_over_time(
     caption = (
         f"Jain's index of what all flows delivered {WINDOW}; short windows read as less fair than long ones."
     )
-    found = cases_of(runs) if cases is None else cases
-    return _over_time(found, name, title, jain, lambda case: "Jain's index", 1.04, caption, first)
+    by_case = cases_of(runs) if cases is None else cases
+    return _over_time(by_case, name, title, jain, lambda case: "Jain's index", 1.04, caption, first)
 
 
 def shares_over_time(
@@ -61,9 +61,9 @@ def shares_over_time(
         return own.select("t_ns", (100 * pl.col("share")).alias("value"))
 
     caption = f"The CCA's share of what all flows delivered {WINDOW}."
-    found = cases_of(runs) if cases is None else cases
+    by_case = cases_of(runs) if cases is None else cases
     return _over_time(
-        found, name, title, share, lambda case: f"share of {_drawn(case).upper()} (%)", 104, caption, first
+        by_case, name, title, share, lambda case: f"share of {_drawn(case).upper()} (%)", 104, caption, first
     )
 
 
@@ -86,18 +86,18 @@ def _over_time(
     caption: str,
     first: First,
 ) -> Result:
-    found: dict[FlowCase, dict[str, pl.DataFrame]] = {}
+    lines_of: dict[FlowCase, dict[str, pl.DataFrame]] = {}
     for case, same in cases:
         for run in same:
             series = None if run.many is None else series_of(case, run.many).drop_nulls("value")
             if series is not None and series.height > 1:
-                found.setdefault(case, {})[run.run_id] = series
-    if not found:
+                lines_of.setdefault(case, {})[run.run_id] = series
+    if not lines_of:
         return Missing(name, title, "no run here has such a series of what its flows delivered")
     # Where there are more than places, usual conditions come first, and of these those that moved most.
-    chosen = sorted(found, key=lambda case: (not first(case), -max(map(_moved, found[case].values()))))
-    panels = [(case, lines) for case, lines in found.items() if case in chosen[:MAX_PANELS]]
-    left_out = len(found) - len(panels)
+    chosen = sorted(lines_of, key=lambda case: (not first(case), -max(map(_moved, lines_of[case].values()))))
+    panels = [(case, lines) for case, lines in lines_of.items() if case in chosen[:MAX_PANELS]]
+    left_out = len(lines_of) - len(panels)
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     wide = PAGE_IN if columns > 1 else PAGE_IN * 0.6

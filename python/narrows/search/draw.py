@@ -29,15 +29,15 @@ def draw(search: Search) -> Figure:
             known = [p for p in search.points if p.values[index] is not None]
             places = [p.place for p in known]
             values = [float(v) for p in known if (v := p.values[index]) is not None]
-            found = breaks(places, values)
+            changes = breaks(places, values)
             for column, pair in enumerate(pairs):
                 panel = axes[row][column]
                 name = f"{metric} ({search.units.get(metric, '')})"
                 if len(search.dimensions) == 1:
-                    _curve(panel, search, index, places, values, found)
+                    _curve(panel, search, index, places, values, changes)
                     panel.set_ylabel(name)
                 else:
-                    drawn = _map(panel, search, index, pair, places, values, found)
+                    drawn = _map(panel, search, index, pair, places, values, changes)
                     figure.colorbar(drawn, ax=panel, label=name)
     return figure
 
@@ -56,7 +56,7 @@ def _curve(
     metric: int,
     places: Sequence[Place],
     values: Sequence[float],
-    found: Sequence[Break],
+    changes: Sequence[Break],
 ) -> None:
     order = sorted(range(len(places)), key=lambda i: places[i])
     x = [places[i][0] for i in order]
@@ -66,7 +66,7 @@ def _curve(
     high = [float(known[i].highest[metric] or 0.0) for i in order]
     panel.fill_between(x, low, high, alpha=0.2, linewidth=0)
     panel.plot(x, y, marker="o", markersize=3.5, linewidth=1.2)
-    for one in found:
+    for one in changes:
         panel.axvspan(*sorted((places[one.first][0], places[one.second][0])), color="tab:red", alpha=0.2)
     panel.set_ylim(bottom=min(0.0, *y) if y else 0.0)
     _ticks(panel, search.dimensions[0])
@@ -79,7 +79,7 @@ def _map(
     pair: tuple[int, int],
     places: Sequence[Place],
     values: Sequence[float],
-    found: Sequence[Break],
+    changes: Sequence[Break],
 ) -> Any:
     """Over two axes the surface; over more the points alone, whose other axes differ."""
     a, b = pair
@@ -92,7 +92,7 @@ def _map(
         panel.scatter(x, y, s=8, color="white", edgecolors="black", linewidths=0.5)
     else:
         drawn = panel.scatter(x, y, c=values, s=14)
-    for one in found:
+    for one in changes:
         ends = (one.first, one.second)
         panel.plot([x[i] for i in ends], [y[i] for i in ends], color="tab:red", linewidth=2)
     _ticks(panel, search.dimensions[a], search.dimensions[b])

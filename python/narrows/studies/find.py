@@ -21,11 +21,11 @@ SPELLED = re.compile(r"([A-Za-z]+)0*([0-9]+)")
 @cache
 def studies() -> dict[str, Study]:
     """Every study by its folder's name, in alphabetical order."""
-    found = {}
+    by_name = {}
     for each in sorted(pkgutil.iter_modules(narrows.studies.__path__), key=lambda m: m.name):
         if each.ispkg and (folder(each.name) / "study.py").exists():
-            found[each.name] = importlib.import_module(f"narrows.studies.{each.name}.study").STUDY
-    return found
+            by_name[each.name] = importlib.import_module(f"narrows.studies.{each.name}.study").STUDY
+    return by_name
 
 
 def study(name: str) -> Study:
@@ -57,8 +57,8 @@ def all_claims() -> dict[str, tuple[str, ModuleType]]:
 
 def natural(text: str) -> tuple[str, int]:
     """Letters, then the number by its value: R2 before R10."""
-    found = SPELLED.fullmatch(text)
-    return (found[1].upper(), int(found[2])) if found else (text.upper(), 0)
+    match = SPELLED.fullmatch(text)
+    return (match[1].upper(), int(match[2])) if match else (text.upper(), 0)
 
 
 def claim_ids(spelled: Iterable[str], known: Iterable[str] | None = None) -> list[str]:
@@ -67,21 +67,21 @@ def claim_ids(spelled: Iterable[str], known: Iterable[str] | None = None) -> lis
     `known` are the ids that may be meant, by default all; `UsageError` at any other.
     """
     ids = {natural(one): one for one in (all_claims() if known is None else known)}
-    found = []
+    asked = []
     for word in (part for words in spelled for part in words.replace(",", " ").split()):
         if natural(word) not in ids:
             raise UsageError(f"no claim {word}", remedy=f"known: {', '.join(ids.values())}")
-        found.append(ids[natural(word)])
-    return found
+        asked.append(ids[natural(word)])
+    return asked
 
 
 def by_study(spelled: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Claims, in any spelling, by the study that they are of."""
-    found: dict[str, tuple[str, ...]] = {}
+    claims_of: dict[str, tuple[str, ...]] = {}
     for claim in claim_ids(spelled):
         name = all_claims()[claim][0]
-        found[name] = (*found.get(name, ()), claim)
-    return found
+        claims_of[name] = (*claims_of.get(name, ()), claim)
+    return claims_of
 
 
 def experiments(name: str) -> dict[str, Path]:

@@ -114,12 +114,12 @@ def server(text: str) -> Server:
     if tool == "iperf3" and shutil.which("iperf3") is None:
         raise EngineError("iperf3 is not installed", remedy="apt-get install iperf3")
     try:
-        found = socket.getaddrinfo(host, int(port), socket.AF_INET, socket.SOCK_DGRAM)[0][4][0]
+        address = socket.getaddrinfo(host, int(port), socket.AF_INET, socket.SOCK_DGRAM)[0][4][0]
     except OSError as error:
         raise EngineError(
             f"--server {text}: {error.strerror}", remedy="an address, or a name that resolves"
         ) from None
-    return Server(tool, str(found), int(port))
+    return Server(tool, str(address), int(port))
 
 
 def measure(at: Server, seconds: int, looked_at: tuple[str, ...] = ()) -> Measured:
@@ -176,18 +176,18 @@ def _why(out: str, said: str) -> str:
 
 def _echoes_while(address: str, work: Callable[[], object]) -> Echoes:
     """ICMP echo beside some work."""
-    found, stop = Echoes(), threading.Event()
-    thread = threading.Thread(target=_ping, args=(address, found, stop), daemon=True)
+    echoes, stop = Echoes(), threading.Event()
+    thread = threading.Thread(target=_ping, args=(address, echoes, stop), daemon=True)
     thread.start()
     try:
         work()
     finally:
         stop.set()
         thread.join()
-    return found
+    return echoes
 
 
-def _ping(address: str, found: Echoes, stop: threading.Event) -> None:
+def _ping(address: str, echoes: Echoes, stop: threading.Event) -> None:
     ident = os.getpid() & 0xFFFF
     sent: dict[int, float] = {}
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as icmp:
@@ -210,8 +210,8 @@ def _ping(address: str, found: Echoes, stop: threading.Event) -> None:
             header = (packet[0] & 0xF) * 4
             kind, _, _, its, seq = struct.unpack_from("!BBHHH", packet, header)
             if kind == 0 and its == ident and seq in sent:
-                found.rtt_ms.append((time.monotonic() - sent.pop(seq)) * 1e3)
-    found.lost += len(sent)
+                echoes.rtt_ms.append((time.monotonic() - sent.pop(seq)) * 1e3)
+    echoes.lost += len(sent)
 
 
 def _echo(ident: int, number: int) -> bytes:

@@ -81,9 +81,9 @@ class Figure:
     """By the number that is drawn, or by Jain's index; None: nothing is said of that."""
 
 
-def draw(figure: Figure, found: Cases) -> Result:
+def draw(figure: Figure, by_case: Cases) -> Result:
     """One figure of all conditions that it wants."""
-    chosen = {case: same for case, same in found.items() if figure.wanted(case)}
+    chosen = {case: same for case, same in by_case.items() if figure.wanted(case)}
     points = {case: _values(figure, same) for case, same in chosen.items()}
     points = {case: values for case, values in points.items() if any(values.values())}
     points, left_out = _few(points)
@@ -184,8 +184,8 @@ def _few(points: dict[Case, Values]) -> tuple[dict[Case, Values], int]:
 def _values(figure: Figure, same: Sequence[Observed]) -> Values:
     made: Values = {}
     for line in figure.lines:
-        found = [line.value_of(run.many) for run in same if run.many is not None]
-        made[line.name] = [value for value in found if value is not None]
+        maybe = [line.value_of(run.many) for run in same if run.many is not None]
+        made[line.name] = [value for value in maybe if value is not None]
     return made
 
 

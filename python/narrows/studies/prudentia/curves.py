@@ -88,9 +88,9 @@ def by_flows(runs: Sequence[Observed]) -> Result:
     for rival in ("bbr", "cubic", "reno"):
         alike = at_one_length(runs, t11.RATE, [(rival, word) for word in counts])
         for word, count in counts.items():
-            found = pair(alike["usual"], rival, word) if alike is not None else None
-            if alike is not None and found is not None:
-                lines.setdefault(rival, {})[count] = _shares(found[0])
+            pair_of = pair(alike["usual"], rival, word) if alike is not None else None
+            if alike is not None and pair_of is not None:
+                lines.setdefault(rival, {})[count] = _shares(pair_of[0])
                 rest += [one for one in alike["usual"] if set(one.pair) == {rival, word}]
     if not lines:
         return Missing(name, title, "no flow met several numbers of BBR flows: narrows run t11_flows")
@@ -155,9 +155,9 @@ def batches(runs: Sequence[Observed]) -> Result:
         for service in services:
             alike = at_one_length(runs, rate, [(service, "five"), (service, "batches")])
             for contender, label in (("five", "five flows"), ("batches", "five in batches")):
-                found = pair(alike["usual"], service, contender) if alike is not None else None
-                if alike is not None and found is not None:
-                    panels.setdefault(rate, {}).setdefault(label, {})[service] = _shares(found[0])
+                pair_of = pair(alike["usual"], service, contender) if alike is not None else None
+                if alike is not None and pair_of is not None:
+                    panels.setdefault(rate, {}).setdefault(label, {})[service] = _shares(pair_of[0])
                     rest += [one for one in alike["usual"] if set(one.pair) == {service, contender}]
     if not panels:
         return Missing(
@@ -184,24 +184,24 @@ def calls(runs: Sequence[Observed]) -> Result:
         "freezes a minute": figure_of("call_freezes_per_min", "down"),
         "packets above 190 ms [%]": lambda trial, n: None if (v := t14.late(trial, n)) is None else 100 * v,
     }
-    found: dict[str, dict[str, dict[str, list[float]]]] = {what: {} for what in reads}
+    values_of: dict[str, dict[str, dict[str, list[float]]]] = {what: {} for what in reads}
     for what, read in reads.items():
         for call in CALLS:
             for rival in (None, *RIVALS):
                 values = readings(runs, read, t13.RATE, call, rival)
                 if values:
                     label = f"at most {int(call.removeprefix('call_').removesuffix('k')) / 1000:g} Mbit/s"
-                    found[what].setdefault(label, {})[rival or "alone"] = values
+                    values_of[what].setdefault(label, {})[rival or "alone"] = values
     rivals = [
-        r for r in ("alone", *RIVALS) if any(r in bars for of in found.values() for bars in of.values())
+        r for r in ("alone", *RIVALS) if any(r in bars for of in values_of.values() for bars in of.values())
     ]
     if len(rivals) < 2:
         return Missing(name, title, "no call met a rival: narrows run t13_calls")
     figure, grid = canvas(2, 2, row_in=1.5)
     cells = [axes for row in grid for axes in row]
     with styled():
-        labels = dict.fromkeys(label for bars in found.values() for label in bars)
-        for axes, (what, bars) in zip(cells, with_all_labels(found, list(labels)).items(), strict=True):
+        labels = dict.fromkeys(label for bars in values_of.values() for label in bars)
+        for axes, (what, bars) in zip(cells, with_all_labels(values_of, list(labels)).items(), strict=True):
             _bars(axes, rivals, bars)
             axes.set_ylabel(what)
         _legend(figure, cells[0], "call")
@@ -284,10 +284,10 @@ def buffers(runs: Sequence[Observed]) -> Result:
     for rate, one, other, _ in t19.WANTED:
         alike = at_one_length(runs, rate, [(one, other)], queue=("usual", "double"))
         for queue, label in (("usual", "usual queue"), ("double", "twice the queue")):
-            found = pair(alike[queue], one, other) if alike is not None else None
-            if alike is not None and found is not None:
+            pair_of = pair(alike[queue], one, other) if alike is not None else None
+            if alike is not None and pair_of is not None:
                 group = f"{one} beside {other}\n{rate.removesuffix('Mbit')} Mbit/s"
-                bars.setdefault(label, {})[group] = _shares(found[0])
+                bars.setdefault(label, {})[group] = _shares(pair_of[0])
                 rest += [each for each in alike[queue] if set(each.pair) == {one, other}]
     if len(bars) < 2:
         return Missing(name, title, "no pair met at both sizes of the queue: narrows run t19_buffer")
@@ -317,8 +317,8 @@ def spread(runs: Sequence[Observed]) -> Result:
         return Missing(name, title, f"no pair has {FEWEST_TRIALS} valid trials")
     figure, grid = canvas(1, len(panels), row_in=2.6)
     with styled():
-        for axes, (rate, found) in zip(grid[0], panels.items(), strict=True):
-            widest = sorted(found, key=lambda each: -each[0])[:MOST_PAIRS]
+        for axes, (rate, pairs) in zip(grid[0], panels.items(), strict=True):
+            widest = sorted(pairs, key=lambda each: -each[0])[:MOST_PAIRS]
             for row, (_, _, side) in enumerate(widest):
                 axes.plot(
                     [min(side.rates_mbps), max(side.rates_mbps)], [row, row], color="#bbbbbb", linewidth=1.0
@@ -340,9 +340,9 @@ def triples(runs: Sequence[Observed]) -> Result:
     rest: list[Summary] = []
     for rate in ("8Mbit", "50Mbit"):
         here = of_ten(runs, rate)
-        found = t22.against(here)[1]
+        triples = t22.against(here)[1]
         # The clearest first: where the first two lose most.
-        for a, b, c, *values in sorted(found, key=lambda each: each[3] + each[4] - each[5])[
+        for a, b, c, *values in sorted(triples, key=lambda each: each[3] + each[4] - each[5])[
             : MOST_TRIPLES // 2
         ]:
             rows.append(

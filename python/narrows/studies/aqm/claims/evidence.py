@@ -58,7 +58,7 @@ PAPER_QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
 
 def usable(runs: Iterable[Observed]) -> list[Observed]:
     """Good runs of the paper's qdiscs on our kernel with a rate and a speed test, each physical plan once."""
-    found: dict[str, Observed] = {}
+    by_plan: dict[str, Observed] = {}
     for run in sorted(runs, key=lambda r: r.run_id):
         if run.queue not in PAPER_QUEUES or run.kernel_config:
             continue
@@ -67,8 +67,8 @@ def usable(runs: Iterable[Observed]) -> list[Observed]:
             and run.link.rate_down_bps
             and any(run.quantity(RESULT, way) is not None for way in DIRECTIONS)
         ):
-            found.setdefault(_physical(run), run)
-    return list(found.values())
+            by_plan.setdefault(_physical(run), run)
+    return list(by_plan.values())
 
 
 def _physical(run: Observed) -> str:
@@ -86,7 +86,7 @@ def where(
     small_rtt: bool = True,
 ) -> list[Observed]:
     """Runs under conditions; None does not ask."""
-    found = []
+    fitting = []
     for run in runs:
         f = facts(run)
         if rate_mbps is not None and f.rate_mbps != rate_mbps:
@@ -99,15 +99,15 @@ def where(
             continue
         if small_rtt and run.link.base_rtt_ns > SMALL_BASE_RTT_NS:
             continue
-        found.append(run)
-    return found
+        fitting.append(run)
+    return fitting
 
 
 def by(runs: Iterable[Observed], *names: str) -> dict[tuple[str | float, ...], list[Observed]]:
     """Runs by some of their facts, in a steady order (qdiscs in theirs)."""
-    found: dict[tuple[str | float, ...], list[Observed]] = defaultdict(list)
+    groups: dict[tuple[str | float, ...], list[Observed]] = defaultdict(list)
     for run in runs:
-        found[tuple(getattr(facts(run), name) for name in names)].append(run)
+        groups[tuple(getattr(facts(run), name) for name in names)].append(run)
 
     def order(key: tuple[str | float, ...]) -> list[tuple[float, tuple[int, str]]]:
         return [
@@ -115,13 +115,13 @@ def by(runs: Iterable[Observed], *names: str) -> dict[tuple[str | float, ...], l
             for n, v in zip(names, key, strict=True)
         ]
 
-    return {key: found[key] for key in sorted(found, key=order)}
+    return {key: groups[key] for key in sorted(groups, key=order)}
 
 
 def _of_each(runs: Iterable[Observed], name: str, direction: str) -> Floats:
     """A number of each run that has it."""
-    found = (run.quantity(name, direction) for run in runs)
-    return np.array([value for value in found if value is not None], dtype=np.float64)
+    maybe = (run.quantity(name, direction) for run in runs)
+    return np.array([value for value in maybe if value is not None], dtype=np.float64)
 
 
 def rates_mbps(runs: Iterable[Observed], direction: str) -> Floats:
@@ -168,5 +168,5 @@ def variations(runs: Iterable[Observed], direction: str) -> Floats:
 
 def tails(runs: Iterable[Observed], name: str, *ofs: str) -> list[Tail]:
     """What is kept of a distribution, of each run that has it."""
-    found = (run.quantities.tail(name, of) for run in runs for of in ofs)
-    return [tail for tail in found if tail is not None]
+    maybe = (run.quantities.tail(name, of) for run in runs for of in ofs)
+    return [tail for tail in maybe if tail is not None]

@@ -24,15 +24,15 @@ SettledOf = Callable[[ManyFlows], Settled | None]
 
 def cases(runs: Iterable[Observed], wanted: Callable[[Case], bool], *, thesis_only: bool = True) -> Cases:
     """Runs by condition; `thesis_only` leaves out other buffers, queues, starts, offloads and mixed RTTs."""
-    found = thesis_cases(runs)
-    plain = {c: r for c, r in found.items() if not thesis_only or (c.is_thesis and len(c.rtts_ms) == 1)}
+    by_case = thesis_cases(runs)
+    plain = {c: r for c, r in by_case.items() if not thesis_only or (c.is_thesis and len(c.rtts_ms) == 1)}
     return {case: same for case, same in plain.items() if wanted(case)}
 
 
 def values(same: Sequence[Observed], value_of: ValueOf) -> list[float]:
     """One value per run, of those that have one."""
-    found = [value_of(run.many) for run in same if run.many is not None]
-    return [value for value in found if value is not None]
+    maybe = [value_of(run.many) for run in same if run.many is not None]
+    return [value for value in maybe if value is not None]
 
 
 def medians(name: str, unit: str, chosen: Cases, value_of: ValueOf) -> dict[Case, Number]:
@@ -54,21 +54,21 @@ def of_scale(numbers: Mapping[Case, Number], scale: str) -> list[float]:
     return [number.value for case, number in numbers.items() if case.scale == scale]
 
 
-def spread(found: Sequence[float]) -> str:
+def spread(of_conditions: Sequence[float]) -> str:
     """ "1.2 to 1.9", "1.2"; "none" of nothing."""
-    if not found:
+    if not of_conditions:
         return "none"
-    low, high = f"{min(found):.3g}", f"{max(found):.3g}"
+    low, high = f"{min(of_conditions):.3g}", f"{max(of_conditions):.3g}"
     return low if low == high else f"{low} to {high}"
 
 
 def by_scale(chosen: Cases, told: Mapping[str, Mapping[Case, Number]]) -> list[str]:
     """`edge: on losses 1.5 to 1.8, on halvings 1.4` of each scale."""
-    found = []
+    lines = []
     for scale in dict.fromkeys(case.scale for case in chosen):
         parts = [f"{name} {spread(of_scale(numbers, scale))}" for name, numbers in told.items()]
-        found.append(f"{scale}: {', '.join(parts)}")
-    return found
+        lines.append(f"{scale}: {', '.join(parts)}")
+    return lines
 
 
 def moves(same: Iterable[Observed], settled_of: SettledOf) -> list[tuple[float, int]]:
@@ -87,15 +87,15 @@ def moved(chosen: Cases, settled_of: SettledOf) -> list[Number]:
     made = []
     for scale in dict.fromkeys(case.scale for case in chosen):
         runs = [run for case, same in chosen.items() if case.scale == scale for run in same]
-        if found := moves(runs, settled_of):
-            worst, over_ns = max(found)
-            share = float(np.mean([value < 0.01 for value, _ in found]))
+        if moved_by := moves(runs, settled_of):
+            worst, over_ns = max(moved_by)
+            share = float(np.mean([value < 0.01 for value, _ in moved_by]))
             made.append(
                 Number(
                     MOVED,
                     "%",
                     100 * worst,
-                    len(found),
+                    len(moved_by),
                     f"{scale}, over the last {over_ns / 1e9:.0f} s; {share:.0%} of runs below 1 %",
                 )
             )

@@ -55,7 +55,7 @@ def yes_or_no(marks: Mapping[str, bool]) -> str:
 
 def chosen(runs: Iterable[Observed], **labels: str) -> list[Observed]:
     """Good runs of a home with these labels, each once, in a steady order."""
-    found = {
+    by_id = {
         run.run_id: run
         for run in runs
         if run.ok
@@ -63,7 +63,7 @@ def chosen(runs: Iterable[Observed], **labels: str) -> list[Observed]:
         and not run.kernel_config
         and all(run.key.get(axis, NO_LABEL) == label for axis, label in labels.items())
     }
-    return [found[run_id] for run_id in sorted(found)]
+    return [by_id[run_id] for run_id in sorted(by_id)]
 
 
 def tested(runs: Iterable[Observed], test: str, /, **labels: str) -> list[Observed]:
@@ -80,8 +80,8 @@ def _test(run: Observed) -> str:
 
 def median(runs: Sequence[Observed], quantity: Callable[[Observed], float | None]) -> float | None:
     """The median over repetitions; None where none has it."""
-    found = values(runs, quantity)
-    return float(np.median(found)) if found.size else None
+    known = values(runs, quantity)
+    return float(np.median(known)) if known.size else None
 
 
 def values(runs: Sequence[Observed], quantity: Callable[[Observed], float | None]) -> Floats:
@@ -100,9 +100,9 @@ def goodput_mbps(direction: str) -> Callable[[Observed], float | None]:
     """What the load carried in a direction."""
 
     def read(run: Observed) -> float | None:
-        found = run.figure("load", "bulk_goodput_bps", direction)
-        found = run.figure("test", "rrul_tcp_sum_bps", direction) if found is None else found
-        return None if found is None else found / 1e6
+        rate_bps = run.figure("load", "bulk_goodput_bps", direction)
+        rate_bps = run.figure("test", "rrul_tcp_sum_bps", direction) if rate_bps is None else rate_bps
+        return None if rate_bps is None else rate_bps / 1e6
 
     return read
 
@@ -120,12 +120,12 @@ def filled(direction: str) -> Callable[[Observed], float | None]:
 
 def flow_rates_mbps(run: Observed, item: str, direction: str) -> Floats:
     """The goodput of each flow of an item."""
-    found = [
+    rates_mbps = [
         value / 1e6
         for (source, way, name), value in run.figures.items()
         if name == "bulk_goodput_bps" and way == direction and source.rpartition("/")[0] == item
     ]
-    return np.array(sorted(found), dtype=np.float64)
+    return np.array(sorted(rates_mbps), dtype=np.float64)
 
 
 def apart(run: Observed) -> float | None:
@@ -138,8 +138,8 @@ def class_rate_mbps(name: str, direction: str) -> Callable[[Observed], float | N
     """The goodput of a class of RRUL."""
 
     def read(run: Observed) -> float | None:
-        found = run.figure(f"test.{direction}-{name}", "bulk_goodput_bps", direction)
-        return None if found is None else found / 1e6
+        rate_bps = run.figure(f"test.{direction}-{name}", "bulk_goodput_bps", direction)
+        return None if rate_bps is None else rate_bps / 1e6
 
     return read
 
@@ -163,8 +163,8 @@ def base_ms(run: Observed) -> float:
 
 def induced_ms(run: Observed) -> float | None:
     """What the load adds to ICMP's RTT, in the median."""
-    found = icmp_ms()(run)
-    return None if found is None else found - base_ms(run)
+    rtt_ms = icmp_ms()(run)
+    return None if rtt_ms is None else rtt_ms - base_ms(run)
 
 
 def tcp_rtt_ms(item: str, percent: int = 50) -> Callable[[Observed], float | None]:

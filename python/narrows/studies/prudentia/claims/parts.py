@@ -43,11 +43,11 @@ def pairs(runs: Iterable[Observed], rate: str | None = None, **labels: str) -> l
     """What came of every pair, whichever is named first, and of every service alone, of the longest trials
     whose shares are known. Without a label for it, the queue is the usual one."""
     wanted = {"queue": "usual", **labels, **({} if rate is None else {"rate": rate})}
-    found = []
+    services = []
     for one in _summed_up(runs):
         told = {"queue": "usual", **dict(one.conditions)}
         if all(told.get(axis) == label for axis, label in wanted.items()):
-            found.append(one)
+            services.append(one)
 
     def what(one: Summary) -> tuple[str, ...]:
         return (dict(one.conditions).get("rate", ""), *sorted(one.pair))
@@ -56,7 +56,7 @@ def pairs(runs: Iterable[Observed], rate: str | None = None, **labels: str) -> l
         seconds = float(dict(one.conditions).get("length", "0s").removesuffix("s"))
         return (all(side.share is not None for side in one.sides), seconds, one.n)
 
-    ordered = sorted(found, key=what)
+    ordered = sorted(services, key=what)
     # The longest that says most: of a pair that was tried at several lengths only one set counts.
     return [max(same, key=says) for _, same in groupby(ordered, key=what)]
 
@@ -71,13 +71,13 @@ def most_tried(runs: Iterable[Observed], rate: str) -> list[Summary]:
     asked of the trials themselves; the longest of those."""
     every = list(runs)
     labels = {run.key["length"] for run in every if "length" in run.key}
-    found: dict[tuple[str, ...], Summary] = {}
+    best: dict[tuple[str, ...], Summary] = {}
     for length in sorted(labels, key=lambda label: float(label.removesuffix("s"))):
         for one in of_ten(every, rate, length=length):
             both = tuple(sorted(one.pair))
-            if len(both) == 2 and (both not in found or one.n >= found[both].n):
-                found[both] = one
-    return list(found.values())
+            if len(both) == 2 and (both not in best or one.n >= best[both].n):
+                best[both] = one
+    return list(best.values())
 
 
 def at_one_length(
@@ -119,8 +119,8 @@ def pair(every: Iterable[Summary], one: str, other: str) -> tuple[Side, Side] | 
 
 def share(every: Iterable[Summary], one: str, other: str) -> float | None:
     """What share of its fair rate a service gets beside another."""
-    found = pair(every, one, other)
-    return None if found is None else found[0].share
+    both = pair(every, one, other)
+    return None if both is None else both[0].share
 
 
 def losers(every: Iterable[Summary]) -> list[float]:
@@ -130,18 +130,18 @@ def losers(every: Iterable[Summary]) -> list[float]:
 
 def left_to_rivals(every: Sequence[Summary], name: str) -> list[float]:
     """The shares that others get beside a service, itself left out."""
-    found = []
+    shares = []
     for one in met(every):
         if name in one.pair and one.pair[0] != one.pair[1]:
             other = one.sides[1 - one.pair.index(name)]
-            found.append(other.share or 0.0)
-    return found
+            shares.append(other.share or 0.0)
+    return shares
 
 
 def lengths(every: Iterable[Summary]) -> str:
     """`trials of 60 s, 180 s`, for the conditions of a verdict."""
-    found = {dict(one.conditions).get("length", "") for one in every} - {""}
-    told = ", ".join(f"{each.removesuffix('s')} s" for each in sorted(found, key=lambda s: float(s[:-1])))
+    lengths_s = {dict(one.conditions).get("length", "") for one in every} - {""}
+    told = ", ".join(f"{each.removesuffix('s')} s" for each in sorted(lengths_s, key=lambda s: float(s[:-1])))
     return f"trials of {told}" if told else "trials"
 
 
@@ -155,9 +155,9 @@ def number(name: str, unit: str, values: Sequence[float], conditions: str) -> Nu
     return median_of(name, unit, np.array(values, dtype=np.float64), conditions)
 
 
-def numbers(*found: Number | None) -> tuple[Number, ...]:
+def numbers(*maybe: Number | None) -> tuple[Number, ...]:
     """Those that there are."""
-    return tuple(each for each in found if each is not None)
+    return tuple(each for each in maybe if each is not None)
 
 
 def readings(
@@ -168,7 +168,7 @@ def readings(
     rival: str | None,
 ) -> list[float]:
     """A number of a service in each of its valid trials beside a rival; None: alone."""
-    found = []
+    values = []
     for trial in made_here(runs):
         if trial.run.key.get("rate") != rate or trial.faults() or service not in trial.pair:
             continue
@@ -176,8 +176,8 @@ def readings(
         if others == ([] if rival is None else [rival]):
             value = of(trial, trial.pair.index(service))
             if value is not None:
-                found.append(value)
-    return found
+                values.append(value)
+    return values
 
 
 def figure(name: str, direction: str | None = None) -> Callable[[Trial, int], float | None]:
