@@ -1,7 +1,7 @@
 """What programs cost whose clocks are read without a system call, and with one: each in one run, in turns.
 
-Traps are entries of programs into the guest's kernel, as that counts them itself. Both they and the wall time
-are of the seconds between two looks, so a browser's start is left out.
+Traps are entries of programs into the guest's kernel, as that counts them itself. They, wall time and CPU
+time are of the seconds between two looks, so a browser's start is left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from measure import BenchError, Spread, guest, wall_per_virtual_s
+from measure import BenchError, Spread, guest, living_cpu_s, wall_per_virtual_s
 from rows import Bench, Row
 
 from narrows.engine import agent_binary, layout
@@ -103,9 +103,19 @@ def h3_get() -> Path:
     return made
 
 
-def once(bench: Bench, engine: UmlEngine, case: Case, made: Plan) -> tuple[float, float, bytes]:
-    """Wall s and traps per virtual second, and what was counted at the bottleneck."""
-    stamps: list[tuple[int, float]] = []
+@dataclass(frozen=True)
+class Cost:
+    """Of one virtual second."""
+
+    wall_s: float
+    cpu_s: float
+    traps: float
+
+
+def once(bench: Bench, engine: UmlEngine, case: Case, made: Plan) -> tuple[Cost, bytes]:
+    """What a run cost, and what was counted at the bottleneck."""
+    walls: list[tuple[int, float]] = []
+    cpus: list[tuple[int, float]] = []
 
     def counted(directory: Path) -> tuple[list[int], bytes]:
         raw = directory / layout.RAW
@@ -113,13 +123,14 @@ def once(bench: Bench, engine: UmlEngine, case: Case, made: Plan) -> tuple[float
         return counts, (raw / layout.TAP).read_bytes()
 
     def look(progress: Progress) -> None:
-        stamps.append((progress.t_ns, time.monotonic()))
+        walls.append((progress.t_ns, time.monotonic()))
+        cpus.append((progress.t_ns, living_cpu_s()))
 
     (begin, end), seen = guest(engine, made, bench.cpu, counted, look)
-    wall_s = wall_per_virtual_s(stamps, case.from_s, case.until_s)
-    if wall_s is None:
+    wall_s, cpu_s = (wall_per_virtual_s(each, case.from_s, case.until_s) for each in (walls, cpus))
+    if wall_s is None or cpu_s is None:
         raise BenchError(f"{case.name}: the guest said nothing of its progress")
-    return wall_s, (end - begin) / (case.until_s - case.from_s), seen
+    return Cost(wall_s, cpu_s, (end - begin) / (case.until_s - case.from_s)), seen
 
 
 def clock_page(bench: Bench) -> list[Row]:
@@ -131,26 +142,25 @@ def row(bench: Bench, case: Case, say: Callable[[str], None]) -> Row:
     """With the page and without, in turns."""
     made = plan(bench, case)
     engines = {"page": bench.engine, "calls": WithWord()}
-    walls: dict[str, list[float]] = {name: [] for name in engines}
-    traps: dict[str, list[float]] = {name: [] for name in engines}
+    costs: dict[str, list[Cost]] = {name: [] for name in engines}
     bytes_seen = set()
     for number in range(bench.repeats):
         for name, engine in engines.items():
             say(f"{case.name}, {name}, {number + 1} of {bench.repeats}")
-            wall_s, trapped, seen = once(bench, engine, case, made)
-            walls[name].append(wall_s)
-            traps[name].append(trapped)
+            cost, seen = once(bench, engine, case, made)
+            costs[name].append(cost)
             bytes_seen.add(seen)
-    page, calls = (Spread.of(walls[name]) for name in engines)
+    page, calls = (Spread.of([cost.wall_s for cost in costs[name]]) for name in engines)
+    cpu, more = (Spread.of([cost.cpu_s for cost in costs[name]]) for name in engines)
+    traps, most = (Spread.of([cost.traps for cost in costs[name]]).median for name in engines)
     aim_s = calls.median / 2 if case.aim_s is None else case.aim_s
     same = len(bytes_seen) == 1
-    counts = {name: Spread.of(each).median for name, each in traps.items()}
     return Row(
         f"{case.name}, {case.rate_mbit} Mbit/s, wall s per virtual s, clocks without system calls",
         f"≤ {aim_s:.2f} s",
         page.text(),
         page.median <= aim_s and same,
-        f"with system calls {calls.text()}; traps per virtual s {counts['page']:.0f} and "
-        f"{counts['calls']:.0f}; " + ("the same bytes at the bottleneck" if same else "NOT the same bytes"),
-        {"page": asdict(page), "calls": asdict(calls), "traps": traps},
+        f"with system calls {calls.text()}; CPU s {cpu.text()} and {more.text()}; traps {traps:.0f} and "
+        f"{most:.0f}; " + ("the same bytes at the bottleneck" if same else "NOT the same bytes"),
+        {name: [asdict(cost) for cost in each] for name, each in costs.items()},
     )

@@ -6,6 +6,7 @@ processes, which outlive their parent by an instant, are counted too.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -97,6 +98,16 @@ def wall_per_virtual_s(stamps: list[tuple[int, float]], from_s: float, until_s: 
 def _children_cpu_s() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
+
+
+def living_cpu_s() -> float:
+    """CPU time (user + system) of all processes below this one that are alive."""
+    ticks = 0
+    for pid in _descendants(os.getpid()):
+        with contextlib.suppress(OSError):  # it has ended
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def guest(

@@ -209,7 +209,9 @@ impl Polling {
         let has_slept = std::mem::replace(&mut self.slept, slept) != slept;
         let before = self.seen.replace((now, counters));
         match before {
-            Some((then, had)) if now - then < 2 * BUSY_NS && !has_slept && had.only_answered(&counters, 0) => {
+            Some((then, had))
+                if now - then < 2 * BUSY_NS && !has_slept && had.only_answered(&counters, 0) =>
+            {
                 self.base = counters;
                 self.hold(cx)
             }
