@@ -1,11 +1,13 @@
 //! What a run is judged by besides its traffic: sysctls, `tc -s -j`, interface counters, tap totals, versions.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::{json, Map, Value};
 
 use crate::error::{During, Result, RunError};
 use crate::nodes::Nodes;
+use crate::result::{HopResult, IpCounters, Object, TapTotals};
 use crate::sample::{link, qdisc};
 use crate::setup;
 use narrows_plan::{Hop, Item, Plan, Step, TapMode};
@@ -13,7 +15,6 @@ use narrows_plan::{Hop, Item, Plan, Step, TapMode};
 const TAP: &str = "/proc/queue_tap";
 /// Of the calling thread's namespace; /proc/net is that of the process.
 const SNMP: &str = "/proc/thread-self/net/snmp";
-const TAP_INTERVAL_NS: i64 = 10_000_000;
 
 /// What shapes TCP and queues; the rest of /proc/sys can be read from the kernel's version.
 const SYSCTLS: &[&str] = &[
@@ -55,8 +56,8 @@ const SYSCTLS: &[&str] = &[
 ];
 
 /// The sysctls of every node that exist there, and all that the plan sets.
-pub fn sysctls(nodes: &Nodes, setup: &[Step]) -> Result<Value> {
-    let mut all = Map::new();
+pub fn sysctls(nodes: &Nodes, setup: &[Step]) -> Result<Object> {
+    let mut all = Object::new();
     for node in nodes.names() {
         nodes.enter(node)?;
         let set = setup
@@ -72,12 +73,12 @@ pub fn sysctls(nodes: &Nodes, setup: &[Step]) -> Result<Value> {
         }
         all.insert(node.to_string(), Value::Object(values));
     }
-    Ok(Value::Object(all))
+    Ok(all)
 }
 
 /// `tc -s -j` of every interface that has a qdisc, by node and interface.
-pub fn tc(nodes: &Nodes) -> Result<Value> {
-    let mut all = Map::new();
+pub fn tc(nodes: &Nodes) -> Result<Object> {
+    let mut all = Object::new();
     for node in nodes.names() {
         nodes.enter(node)?;
         let names = link::interfaces().during(|| format!("listing interfaces of {node}"))?;
@@ -112,7 +113,7 @@ pub fn tc(nodes: &Nodes) -> Result<Value> {
         }
         all.insert(node.to_string(), Value::Object(shown));
     }
-    Ok(Value::Object(all))
+    Ok(all)
 }
 
 /// Splits the answers to `qdisc show` and `class show`, asked in turn for each interface. iproute2 6.1
@@ -163,6 +164,10 @@ fn tc_answers(text: &str, interfaces: usize) -> std::result::Result<Vec<(Value, 
         .collect())
 }
 
+/// How often it is looked whether queues are empty, and for how long, before totals are taken.
+pub const SETTLE_STEP_NS: i64 = 10_000_000;
+pub const SETTLE_WITHIN_NS: i64 = 5_000_000_000;
+
 /// Packets in all queues of all nodes. (A shaper counts its children's: what matters is whether it is none.)
 pub fn queued_packets(nodes: &Nodes) -> Result<u64> {
     let mut all = 0;
@@ -174,8 +179,8 @@ pub fn queued_packets(nodes: &Nodes) -> Result<u64> {
 }
 
 /// Counters of every interface of every node.
-pub fn links(nodes: &Nodes) -> Result<Value> {
-    let mut all = Map::new();
+pub fn links(nodes: &Nodes) -> Result<Object> {
+    let mut all = Object::new();
     for node in nodes.names() {
         nodes.enter(node)?;
         let mut shown = Map::new();
@@ -192,29 +197,29 @@ pub fn links(nodes: &Nodes) -> Result<Value> {
         }
         all.insert(node.to_string(), Value::Object(shown));
     }
-    Ok(Value::Object(all))
+    Ok(all)
 }
 
 /// The IPv4 counters of every node (`Ip:` of /proc/net/snmp), under the kernel's names.
-pub fn ip(nodes: &Nodes) -> Result<Value> {
-    let mut all = Map::new();
+pub fn ip(nodes: &Nodes) -> Result<IpCounters> {
+    let mut all = IpCounters::new();
     for node in nodes.names() {
         nodes.enter(node)?;
         let text = fs::read_to_string(SNMP).during(|| format!("reading {SNMP} of {node}"))?;
         let counters = ip_counters(&text)
             .ok_or_else(|| RunError::internal(format!("{SNMP} has no line Ip:")).node(node))?;
-        all.insert(node.to_string(), Value::Object(counters));
+        all.insert(node.to_string(), counters);
     }
-    Ok(Value::Object(all))
+    Ok(all)
 }
 
 /// A line of names, then a line of values, both beginning with "Ip:".
-fn ip_counters(text: &str) -> Option<Map<String, Value>> {
+fn ip_counters(text: &str) -> Option<BTreeMap<String, i64>> {
     let mut lines = text.lines().filter_map(|l| l.strip_prefix("Ip: "));
     let (names, values) = (lines.next()?, lines.next()?);
     let pairs = names.split_whitespace().zip(values.split_whitespace());
     pairs
-        .map(|(name, value)| Some((name.to_string(), json!(value.parse::<i64>().ok()?))))
+        .map(|(name, value)| Some((name.to_string(), value.parse().ok()?)))
         .collect()
 }
 
@@ -248,15 +253,10 @@ pub fn start_other_taps(nodes: &Nodes, hops: &[Hop], guest: bool) -> Result<()> 
     Ok(())
 }
 
-/// Length of the intervals of the mode `drops`.
-pub fn tap_interval_ns(hop: &Hop) -> i64 {
-    hop.tap_interval_ns.unwrap_or(TAP_INTERVAL_NS)
-}
-
 fn start_tap(nodes: &Nodes, hop: &Hop, number: usize) -> Result<()> {
     nodes.enter(&hop.node)?;
     let command = match hop.tap {
-        TapMode::Drops => format!("add {} {number} {}", hop.iface, tap_interval_ns(hop)),
+        TapMode::Drops => format!("add {} {number} {}", hop.iface, hop.tap_interval_ns),
         _ => format!("add {} {number}", hop.iface),
     };
     fs::write(TAP, &command).map_err(|e| {
@@ -282,7 +282,7 @@ fn tap_line(text: &str, number: usize) -> Option<Vec<u64>> {
 }
 
 /// Flushes the tap and gives `hops` of result.json.
-pub fn hops(hops: &[Hop]) -> Result<Value> {
+pub fn hops(hops: &[Hop]) -> Result<Vec<HopResult>> {
     let tapped = hops.iter().any(|h| h.tap != TapMode::Off);
     let text = match tapped {
         true => {
@@ -301,22 +301,25 @@ pub fn hops(hops: &[Hop]) -> Result<Value> {
                 hop.hop
             )));
         }
-        let totals = line.map(|l| {
-            json!({"arrived_packets": l[1], "arrived_bytes": l[2], "departed_packets": l[3],
-                   "departed_bytes": l[4], "dropped_packets": l[5], "dropped_bytes": l[6],
-                   "marked_packets": l[7], "queued_packets": l[8], "queued_bytes": l[9]})
+        let totals = line.map(|l| TapTotals {
+            arrived_packets: l[1],
+            arrived_bytes: l[2],
+            departed_packets: l[3],
+            departed_bytes: l[4],
+            dropped_packets: l[5],
+            dropped_bytes: l[6],
+            marked_packets: Some(l[7]),
+            queued_packets: l[8],
+            queued_bytes: l[9],
         });
-        out.push(
-            json!({"hop": hop.hop, "direction": hop.direction, "node": hop.node, "iface": hop.iface,
-                        "tap": totals}),
-        );
+        out.push(HopResult::new(hop, totals, None));
     }
-    Ok(Value::Array(out))
+    Ok(out)
 }
 
 /// Versions of the tools that take part, by what they themselves say.
-pub fn tools(plan: &Plan) -> Value {
-    let mut out = Map::new();
+pub fn tools(plan: &Plan) -> Object {
+    let mut out = Object::new();
     let mut ask = |name: &str, flag: &str| {
         if out.contains_key(name) {
             return;
@@ -343,7 +346,7 @@ pub fn tools(plan: &Plan) -> Value {
             ask("nginx", "-v");
         }
     }
-    Value::Object(out)
+    out
 }
 
 #[cfg(test)]
@@ -373,10 +376,7 @@ mod tests {
     fn the_counters_of_ip_are_read_by_name() {
         let text = "Ip: Forwarding InReceives ForwDatagrams\nIp: 1 12 9\nIcmp: InMsgs\nIcmp: 3\n";
         let counters = ip_counters(text).unwrap();
-        assert_eq!(
-            (&counters["InReceives"], &counters["ForwDatagrams"]),
-            (&json!(12), &json!(9))
-        );
+        assert_eq!((counters["InReceives"], counters["ForwDatagrams"]), (12, 9));
         assert!(ip_counters("Icmp: InMsgs\n").is_none());
     }
 

@@ -1,28 +1,27 @@
 //! Carries out the traffic of a run: starts and stops actors as the schedule says, until all has ended.
 //!
 //! The first failure is kept, everything is stopped in order, and what was measured is still written.
-//! It is long because starting, stopping and failing change one state together.
 
 mod outcome;
 mod peers;
+mod slot;
 
 use serde_json::json;
 
-use self::outcome::Slot;
+use self::slot::Slot;
 use crate::actor::{Actor, Cx, EventLog, Places, Progress};
 use crate::capture::Recorder;
 use crate::changes::Changes;
 use crate::children::Children;
 use crate::clock::Clock;
-use crate::collect;
+use crate::collect::{self, SETTLE_STEP_NS, SETTLE_WITHIN_NS};
 use crate::error::{During, Result, RunError, Stage};
 use crate::moving::MovingShapers;
 use crate::nodes::Nodes;
 use crate::reactor::{Event, Reactor, Token, IN};
 use crate::remote::{self, Controller};
-use crate::run::{SETTLE_STEP_NS, SETTLE_WITHIN_NS};
 use crate::schedule::{Action, Schedule};
-use crate::settle::Settling;
+use crate::settle::{Reason, Settling};
 use crate::status::{self, Interrupt};
 use crate::{flow_tap, sample, traffic};
 use narrows_plan::{Item, Plan};
@@ -239,8 +238,8 @@ impl<'a> Conductor<'a> {
             return self.next_settle_tick(self.reactor.now);
         }
         let now = self.reactor.now;
-        settling.end("settled", now);
-        self.log.event(now, "settled", None, settling.report());
+        settling.end(Reason::Settled, now);
+        self.log.event(now, "settled", None, json!(settling.report()));
         items.into_iter().for_each(|i| self.schedule.stop_at(i, now));
     }
 
@@ -257,7 +256,7 @@ impl<'a> Conductor<'a> {
             .event(self.reactor.now, "stop", Some(&self.slots[i].id), json!({}));
         if matches!(self.plan.traffic.get(i), Some(Item::TcpBulk(_))) {
             if let Some(settling) = &mut self.settling {
-                settling.end("limit", self.reactor.now);
+                settling.end(Reason::Limit, self.reactor.now);
             }
             if let Err(e) = flow_tap::flows_stop(self.plan.flow_tap.as_ref()) {
                 self.fail(e);
@@ -458,7 +457,7 @@ impl<'a> Conductor<'a> {
     /// ends with the items lacks the last packets that the tap has.
     fn let_arrive(&mut self, events: &mut Vec<Event>) -> Result<()> {
         let begun = self.reactor.now;
-        let rtt_ns = self.plan.calibration.as_ref().map_or(0, |c| c.rtt_ns);
+        let rtt_ns = self.plan.calibration.rtt_ns;
         while self.reactor.now - begun < SETTLE_WITHIN_NS {
             let until = self.reactor.now + rtt_ns + SETTLE_STEP_NS;
             self.reactor.at(until, Self::special(WAKE, 0));

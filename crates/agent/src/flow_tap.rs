@@ -2,9 +2,8 @@
 //!
 //! It reads no counter: the kernel writes them to a file of the host (docs/formats.md, Flow tap).
 
+use std::collections::BTreeMap;
 use std::fs;
-
-use serde_json::{json, Value};
 
 use crate::clock::Clock;
 use crate::error::{During, Result, RunError};
@@ -66,16 +65,18 @@ pub fn flows_stop(plan: Option<&FlowTap>) -> Result<()> {
 }
 
 /// Writes out what is buffered; gives `flow_tap` of result.json.
-pub fn finish() -> Result<Value> {
+pub fn finish() -> Result<BTreeMap<&'static str, i64>> {
     fs::write(TAP, "flush").during(|| format!("flushing {TAP}"))?;
     let text = fs::read_to_string(TAP).during(|| format!("reading {TAP}"))?;
     totals(&text)
 }
 
-fn totals(text: &str) -> Result<Value> {
+fn totals(text: &str) -> Result<BTreeMap<&'static str, i64>> {
     let words: Option<Vec<i64>> = text.split_whitespace().map(|w| w.parse().ok()).collect();
     match words.as_deref() {
-        Some([open, watched, events, 0]) => Ok(json!({"open": open, "watched": watched, "events": events})),
+        Some([open, watched, events, 0]) => {
+            Ok([("open", *open), ("watched", *watched), ("events", *events)].into())
+        }
         Some([_, _, _, error]) => {
             let e = std::io::Error::from_raw_os_error(error.unsigned_abs() as i32);
             Err(RunError::internal(format!("writing flow_tap.bin failed: {e}")))

@@ -11,11 +11,10 @@ use crate::error::{Result, RunError};
 use crate::machine;
 use crate::modules;
 use crate::nodes::Nodes;
+use crate::result::{write_failure, RunResult};
 use crate::run::{self, Run};
 use crate::status::{self, Interrupt};
 use crate::sys;
-
-pub const RUN_DIR: &str = "/run/narrows";
 
 /// Where a panic leaves its message, once that place is mounted.
 static RAW: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -26,7 +25,7 @@ fn install_panic_hook() {
         status::line(0, "finish", &format!("failed: {}", error.line()));
         if let Ok(raw) = RAW.try_lock() {
             if let Some(raw) = raw.as_deref() {
-                run::write_failure(raw, &error);
+                write_failure(raw, &error);
             }
         }
         machine::power_off();
@@ -39,7 +38,7 @@ pub fn main(dir: &Path) -> ! {
         status::line(0, "finish", &format!("failed: {}", e.line()));
         if let Ok(raw) = RAW.lock() {
             if let Some(raw) = raw.as_deref() {
-                run::write_failure(raw, &e);
+                write_failure(raw, &e);
             }
         }
     }
@@ -48,7 +47,7 @@ pub fn main(dir: &Path) -> ! {
 
 fn carry_out(dir: &Path) -> Result<()> {
     let agent = machine::prepare(dir)?;
-    let run_dir = Path::new(RUN_DIR);
+    let run_dir = Path::new(machine::RUN_DIR);
     let raw = run::make_raw(run_dir)?;
     if let Ok(mut kept) = RAW.lock() {
         *kept = Some(raw.clone());
@@ -70,10 +69,10 @@ fn carry_out(dir: &Path) -> Result<()> {
         },
         guest: true,
         host_tap: None,
-        result: run::empty_result(),
+        result: RunResult::new(),
     };
     let error = run.carry_out(&nodes, &interrupt, clock, None);
-    run::write_result(&raw, &run.result)?;
+    run.result.write(&raw)?;
     let note = error.map_or("ok".to_string(), |e| format!("failed: {}", e.line()));
     status::line(sys::mono_ns() - clock.epoch_mono_ns, "finish", &note);
     Ok(())

@@ -2,7 +2,6 @@
 //!
 //! In real time: how loaded the machine is shows in the results.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -12,6 +11,7 @@ use crate::clock::Clock;
 use crate::error::{During, Result, RunError};
 use crate::host_tap::{self, HostTap};
 use crate::nodes::{self, Nodes};
+use crate::result::{write_failure, RunResult};
 use crate::run::{self, Run};
 use crate::status::{self, Interrupt};
 use crate::sys;
@@ -30,7 +30,7 @@ fn install_panic_hook() {
                 let _ = std::fs::remove_file(path);
             }
             if let Some(raw) = &left.1 {
-                run::write_failure(raw, &RunError::internal(format!("the agent panicked: {info}")));
+                write_failure(raw, &RunError::internal(format!("the agent panicked: {info}")));
             }
         }
     }));
@@ -65,7 +65,7 @@ fn carry_out(dir: &Path) -> Result<Option<RunError>> {
         .during(|| format!("finding {}", dir.display()))?;
     let raw = run::make_raw(&dir)?;
     let failed = |e: RunError| {
-        run::write_failure(&raw, &e);
+        write_failure(&raw, &e);
         Ok(Some(e))
     };
     let plan = match run::read_plan(&dir) {
@@ -98,38 +98,12 @@ fn carry_out(dir: &Path) -> Result<Option<RunError>> {
         plan,
         places,
         guest: false,
-        result: run::empty_result(),
+        result: RunResult::new(),
     };
     let error = run.carry_out(&nodes, &interrupt, clock, None);
     drop(run.host_tap.take());
-    end_processes(&nodes.paths());
+    nodes::end_processes(&nodes.paths());
     nodes.remove();
-    run::write_result(&raw, &run.result)?;
+    run.result.write(&raw)?;
     Ok(error)
-}
-
-/// Ends programs of a run that detached themselves: those still in its namespaces.
-pub fn end_processes(namespaces: &[PathBuf]) {
-    let inodes: Vec<u64> = namespaces
-        .iter()
-        .filter_map(|p| p.metadata().ok())
-        .map(|m| m.ino())
-        .collect();
-    let Ok(processes) = std::fs::read_dir("/proc") else {
-        return;
-    };
-    let own = std::process::id() as i32;
-    for entry in processes.flatten() {
-        let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else {
-            continue;
-        };
-        let inside = entry
-            .path()
-            .join("ns/net")
-            .metadata()
-            .is_ok_and(|m| inodes.contains(&m.ino()));
-        if inside && pid != own {
-            let _ = sys::kill(pid, libc::SIGKILL);
-        }
-    }
 }

@@ -25,6 +25,7 @@ mod moving;
 mod nodes;
 mod reactor;
 mod remote;
+mod result;
 mod run;
 mod run_ahead;
 mod sample;
@@ -69,8 +70,8 @@ pub fn main() -> ExitCode {
         ("guest", [dir, ..]) => guest::main(Path::new(dir)),
         ("shell", [dir, ..]) => shell::main(Path::new(dir)),
         ("host", [dir]) => host::main(Path::new(dir)),
-        ("remote", []) => remote::main(),
-        ("undo", []) => remote::undo(),
+        ("remote", []) => remote::part::main(),
+        ("undo", []) => remote::part::undo(),
         ("version", []) => version(),
         ("ndt7-client", rest) => narrows_ndt7::client_main(rest),
         ("ndt7-server", rest) => narrows_ndt7::server_main(rest),

@@ -8,9 +8,9 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use crate::error::{During, Result, RunError, Stage};
-use crate::guest::RUN_DIR;
 use crate::sys;
 
+pub const RUN_DIR: &str = "/run/narrows";
 const AGENT: &str = "/run/narrows-agent";
 const TOOLS: &str = "/run/narrows-tools";
 pub const CHECKOUT: &str = "/run/narrows-checkout";

@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use crate::error::{During, Result, RunError};
@@ -182,6 +183,32 @@ pub fn remove_stale() {
         if sys::gone(pid) && !PathBuf::from(format!("{LEDGERS}/{pid}.json")).exists() {
             let _ = sys::umount_detach(&entry.path());
             let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Ends programs of a run that detached themselves: those still in its namespaces.
+pub fn end_processes(namespaces: &[PathBuf]) {
+    let inodes: Vec<u64> = namespaces
+        .iter()
+        .filter_map(|p| p.metadata().ok())
+        .map(|m| m.ino())
+        .collect();
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return;
+    };
+    let own = std::process::id() as i32;
+    for entry in processes.flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else {
+            continue;
+        };
+        let inside = entry
+            .path()
+            .join("ns/net")
+            .metadata()
+            .is_ok_and(|m| inodes.contains(&m.ino()));
+        if inside && pid != own {
+            let _ = sys::kill(pid, libc::SIGKILL);
         }
     }
 }

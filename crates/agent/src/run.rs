@@ -4,10 +4,9 @@
 //! host) is not known here.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::{json, Map, Value};
+use serde_json::json;
 
 use crate::actor::{EventLog, Places};
 use crate::clock::Clock;
@@ -17,6 +16,7 @@ use crate::host_tap::HostTap;
 use crate::nodes::Nodes;
 use crate::reactor::Reactor;
 use crate::remote::{self, Controller};
+use crate::result::RunResult;
 use crate::status::Interrupt;
 use crate::{calibrate, collect, flow_tap, run_ahead, setup, status, sys};
 use narrows_plan::Plan;
@@ -27,13 +27,11 @@ pub struct Run {
     pub guest: bool,
     /// On a host: None once it is finished.
     pub host_tap: Option<HostTap>,
-    pub result: Map<String, Value>,
+    pub result: RunResult,
 }
 
 /// On a host, calibration may take as long as it needs: the epoch comes after it.
 const HOST_PATIENCE_NS: i64 = 120_000_000_000;
-pub const SETTLE_STEP_NS: i64 = 10_000_000;
-pub const SETTLE_WITHIN_NS: i64 = 5_000_000_000;
 const HOST_EPOCH_AFTER_NS: i64 = 20_000_000;
 
 pub fn read_plan(dir: &Path) -> Result<Plan> {
@@ -78,11 +76,7 @@ impl Run {
         }
         let outcome = self.stages(nodes, interrupt, clock, controller);
         let error = outcome.err();
-        self.result.insert(
-            "status".into(),
-            json!(if error.is_some() { "failed" } else { "ok" }),
-        );
-        self.result.insert("error".into(), json!(error));
+        self.result.ended(error.as_ref());
         error
     }
 
@@ -99,9 +93,8 @@ impl Run {
         if self.guest {
             run_ahead::start(&self.plan, nodes).map_err(set_up_failed)?;
         }
-        self.result.insert("tools".into(), collect::tools(&self.plan));
-        self.result
-            .insert("sysctls".into(), collect::sysctls(nodes, &self.plan.setup)?);
+        self.result.tools = collect::tools(&self.plan);
+        self.result.sysctls = collect::sysctls(nodes, &self.plan.setup)?;
         log.event(clock.t(), "set up", None, json!({}));
         interrupt.check()?;
         match controller.as_deref_mut() {
@@ -130,15 +123,15 @@ impl Run {
             false => conductor.now() + HOST_PATIENCE_NS,
         };
         if let Err(e) = conductor.early(snapshot_t) {
-            self.result.insert("items".into(), conductor.items());
+            self.result.items = conductor.items();
             return Err(e);
         }
         if self.guest {
             sys::sleep_until(snapshot_t + clock.epoch_mono_ns);
         }
-        self.result.insert("tc_before".into(), collect::tc(nodes)?);
-        self.result.insert("links_before".into(), collect::links(nodes)?);
-        self.result.insert("ip_before".into(), collect::ip(nodes)?);
+        self.result.tc_before = collect::tc(nodes)?;
+        self.result.links_before = collect::links(nodes)?;
+        self.result.ip_before = collect::ip(nodes)?;
         if !self.guest {
             // Only now is it known when traffic can start.
             clock.epoch_mono_ns = match is_part {
@@ -147,24 +140,22 @@ impl Run {
             };
         }
         conductor.set_clock(clock);
-        self.result
-            .insert("epoch_monotonic_ns".into(), json!(clock.epoch_mono_ns));
+        self.result.epoch_monotonic_ns = Some(clock.epoch_mono_ns);
         if !self.guest {
             // A guest's is the plan's.
-            self.result
-                .insert("wall_epoch_ns".into(), json!(clock.wall_of_epoch()));
+            self.result.wall_epoch_ns = Some(clock.wall_of_epoch());
         }
         let outcome = conductor.run();
-        self.result.insert("items".into(), conductor.items());
-        self.result.insert("captures".into(), conductor.captures());
-        self.result.insert("until_settled".into(), conductor.settled());
+        self.result.items = conductor.items();
+        self.result.captures = conductor.captures();
+        self.result.until_settled = conductor.settled();
         let end_ns = clock.t();
         let outcome = match is_part {
             true => conductor.all_have_ended(outcome, interrupt),
             false => outcome,
         };
         drop(conductor);
-        self.result.insert("end_ns".into(), json!(end_ns));
+        self.result.end_ns = Some(end_ns);
         status::line(end_ns, "finish", "");
         if interrupt.check().is_err() {
             self.host_tap = None; // whoever interrupts does not want to wait for it
@@ -176,9 +167,7 @@ impl Run {
     }
 
     fn calibrate(&mut self, nodes: &Nodes, clock: Clock, log: &mut EventLog) -> Result<()> {
-        let Some(plan) = &self.plan.calibration else {
-            return Ok(());
-        };
+        let plan = &self.plan.calibration;
         status::line(clock.t(), "calibration", "");
         let deadline_t = match self.guest {
             true => -SNAPSHOT_BEFORE_NS,
@@ -192,18 +181,18 @@ impl Run {
                 report.problems.push(e.message.clone());
             }
         }
-        self.result.insert("calibration".into(), json!(report));
         log.event(clock.t(), "calibrated", None, json!(report));
+        self.result.calibration = Some(report);
         outcome
     }
 
     /// Waits until nothing is queued any more (or for a few seconds): totals of tap, tc and links then agree.
     fn settle(&mut self, nodes: &Nodes) -> Result<()> {
         let begun = sys::mono_ns();
-        let rtt_ns = self.plan.calibration.as_ref().map_or(0, |c| c.rtt_ns);
-        while sys::mono_ns() - begun < SETTLE_WITHIN_NS {
+        let rtt_ns = self.plan.calibration.rtt_ns;
+        while sys::mono_ns() - begun < collect::SETTLE_WITHIN_NS {
             // What has left a queue is still under way for a while.
-            sys::sleep_until(sys::mono_ns() + rtt_ns + SETTLE_STEP_NS);
+            sys::sleep_until(sys::mono_ns() + rtt_ns + collect::SETTLE_STEP_NS);
             if collect::queued_packets(nodes)? == 0 {
                 return Ok(());
             }
@@ -214,55 +203,20 @@ impl Run {
     fn after(&mut self, nodes: &Nodes, clock: Clock) -> Result<()> {
         self.settle(nodes)?;
         if self.guest {
-            self.result.insert("hops".into(), collect::hops(&self.plan.hops)?);
+            self.result.hops = collect::hops(&self.plan.hops)?;
         }
         if self.plan.flow_tap.is_some() {
-            self.result.insert("flow_tap".into(), flow_tap::finish()?);
+            self.result.flow_tap = Some(flow_tap::finish()?);
         }
         let tc = collect::tc(nodes)?;
         if let Some(tap) = self.host_tap.take() {
             let (hops, said) = tap.finish(&self.plan.hops, nodes, &tc, clock.epoch_mono_ns as u64);
-            self.result.insert("hops".into(), hops);
-            self.result.insert("host_tap".into(), said);
+            self.result.hops = hops;
+            self.result.host_tap = said;
         }
-        self.result.insert("tc_after".into(), tc);
-        self.result.insert("links_after".into(), collect::links(nodes)?);
-        self.result.insert("ip_after".into(), collect::ip(nodes)?);
+        self.result.tc_after = tc;
+        self.result.links_after = collect::links(nodes)?;
+        self.result.ip_after = collect::ip(nodes)?;
         Ok(())
-    }
-}
-
-/// What result.json holds before anything is known.
-pub fn empty_result() -> Map<String, Value> {
-    let value = json!({
-        "format": 1, "status": "failed", "error": null, "kernel": sys::kernel_version(), "tools": {},
-        "epoch_monotonic_ns": null, "end_ns": null, "items": {}, "captures": {}, "calibration": null,
-        "sysctls": {}, "tc_before": {}, "tc_after": {}, "links_before": {}, "links_after": {}, "ip_before": {},
-        "ip_after": {}, "hops": [], "flow_tap": null, "until_settled": null
-    });
-    match value {
-        Value::Object(m) => m,
-        _ => Map::new(),
-    }
-}
-
-/// Writes result.json whole or not at all.
-pub fn write_result(raw: &Path, result: &Map<String, Value>) -> Result<()> {
-    let (path, part) = (raw.join("result.json"), raw.join(".result.json.part"));
-    let what = || format!("writing {}", path.display());
-    let mut file = fs::File::create(&part).during(what)?;
-    let text = serde_json::to_vec_pretty(result).map_err(|e| RunError::internal(e.to_string()))?;
-    file.write_all(&text)
-        .and_then(|()| file.sync_all())
-        .during(what)?;
-    fs::rename(&part, &path).during(what)
-}
-
-/// For a panic, or an error before a run exists: the least result.json there is.
-pub fn write_failure(raw: &Path, error: &RunError) {
-    let mut result = empty_result();
-    result.insert("error".into(), json!(error));
-    if let Err(e) = write_result(raw, &result) {
-        status::line(0, "finish", &e.line());
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use narrows_plan::Item;
+use narrows_plan::{Item, Start, Stop};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -61,27 +61,15 @@ impl Schedule {
         };
         let mut entries = Vec::new();
         for item in items {
-            let s = item.start();
-            let start = match (s.at_ns, &s.after) {
-                (Some(at), None) if s.delay_ns.is_none() => match item.background() && at <= 0 {
-                    true => When::At(at.min(early_ns)),
-                    false => When::At(at),
-                },
-                (None, Some(after)) => When::After(find(item.id(), after)?, s.delay_ns.unwrap_or(0)),
-                _ => {
-                    return Err(format!(
-                        "item '{}': start is either at_ns, or after and delay_ns",
-                        item.id()
-                    ))
-                }
+            let start = match item.start() {
+                Start::At { at_ns } if item.background() && *at_ns <= 0 => When::At(early_ns.min(*at_ns)),
+                Start::At { at_ns } => When::At(*at_ns),
+                Start::After { after, delay_ns } => When::After(find(item.id(), after)?, *delay_ns),
             };
             let stop = match item.stop() {
                 None => Until::Itself,
-                Some(s) => match (s.at_ns, &s.with_item) {
-                    (Some(at), None) => Until::At(at),
-                    (None, Some(with)) => Until::With(find(item.id(), with)?),
-                    _ => return Err(format!("item '{}': stop is either at_ns or with", item.id())),
-                },
+                Some(Stop::At { at_ns }) => Until::At(*at_ns),
+                Some(Stop::With { with }) => Until::With(find(item.id(), with)?),
             };
             let background = item.background();
             let fresh = State::Waiting;
@@ -229,8 +217,9 @@ mod tests {
 
     fn command(id: &str, background: bool, start: &str, stop: &str) -> Item {
         serde_json::from_str(&format!(
-            r#"{{"id":"{id}","kind":"command","tool":"t","node":"n","argv":["x"],"env":{{}},
+            r#"{{"id":"{id}","item":"{id}","kind":"command","tool":"t","node":"n","argv":["x"],"env":{{}},
             "stop_signal":"INT","ok_exits":[0],"background":{background},"ready":null,
+            "endpoints":[],"programs":[],"files":[],"memory_bytes":0,
             "start":{start},"stop":{stop}}}"#
         ))
         .unwrap()

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use narrows_plan::{bulk_items, Item, SettleMetric, UntilSettled};
-use serde_json::{json, Value};
+use serde::Serialize;
 
 /// One quantity: the values of its last window.
 #[derive(Default)]
@@ -79,7 +79,7 @@ pub struct Settling {
     /// By metric and, of shares, CCA.
     series: BTreeMap<(SettleMetric, Option<String>), Series>,
     /// How and when it ended.
-    end: Option<(&'static str, i64)>,
+    end: Option<(Reason, i64)>,
 }
 
 impl Settling {
@@ -158,7 +158,7 @@ impl Settling {
     }
 
     /// The flows are about to be stopped; only the first reason counts.
-    pub fn end(&mut self, reason: &'static str, t_ns: i64) {
+    pub fn end(&mut self, reason: Reason, t_ns: i64) {
         self.end.get_or_insert((reason, t_ns));
     }
 
@@ -172,13 +172,49 @@ impl Settling {
     }
 
     /// `until_settled` of result.json.
-    pub fn report(&self) -> Value {
-        let each = |((metric, of), s): (&(SettleMetric, Option<String>), &Series)| json!({"metric": metric.name(), "of": of, "value": s.last(), "moved": s.moved(self.plan.window_ns)});
-        json!({
-            "reason": self.end.map(|e| e.0), "at_ns": self.end.map(|e| e.1), "samples": self.samples,
-            "metrics": self.series.iter().map(each).collect::<Vec<_>>()
-        })
+    pub fn report(&self) -> Settled {
+        let each = |((metric, of), s): (&(SettleMetric, Option<String>), &Series)| SettledMetric {
+            metric: metric.name(),
+            of: of.clone(),
+            value: s.last(),
+            moved: s.moved(self.plan.window_ns),
+        };
+        Settled {
+            reason: self.end.map(|e| e.0),
+            at_ns: self.end.map(|e| e.1),
+            samples: self.samples,
+            metrics: self.series.iter().map(each).collect(),
+        }
     }
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Reason {
+    Settled,
+    Limit,
+}
+
+/// How the rule ended.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Settled {
+    reason: Option<Reason>,
+    at_ns: Option<i64>,
+    samples: u64,
+    metrics: Vec<SettledMetric>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SettledMetric {
+    metric: &'static str,
+    /// Of shares, the CCA.
+    of: Option<String>,
+    value: Option<f64>,
+    /// Largest less smallest value of the last window over the last value; None: the record is shorter.
+    moved: Option<f64>,
 }
 
 fn since((first, now): (&Option<u64>, &Option<u64>)) -> f64 {
@@ -190,13 +226,15 @@ fn since((first, now): (&Option<u64>, &Option<u64>)) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{json, Value};
+
     use super::*;
 
     const S: i64 = 1_000_000_000;
 
     fn bulk(id: &str, cca: &str, flows: u32) -> Item {
         serde_json::from_value(json!({
-            "kind": "tcp_bulk", "id": id, "sender": "s", "receiver": "r", "receiver_address": "10.0.0.1",
+            "kind": "tcp_bulk", "id": id, "item": id, "sender": "s", "receiver": "r", "receiver_address": "10.0.0.1",
             "port": 1, "flows": flows, "cca": cca, "dscp": 0, "ecn": false, "bytes": null,
             "start_spread_ns": 0, "sample_interval_ns": null, "start": {"at_ns": 0}, "stop": {"at_ns": 9}
         }))
@@ -275,9 +313,9 @@ mod tests {
         let rows: Vec<Vec<u64>> = (5..20).map(|n| vec![100 * n, 100 * n]).collect();
         let rows: Vec<&[u64]> = rows.iter().map(Vec::as_slice).collect();
         assert_eq!(settles_at(&mut rule, &rows), Some(14));
-        rule.end("settled", 14 * S);
-        rule.end("limit", 15 * S);
-        let report = rule.report();
+        rule.end(Reason::Settled, 14 * S);
+        rule.end(Reason::Limit, 15 * S);
+        let report = json!(rule.report());
         assert_eq!(
             (&report["reason"], &report["at_ns"]),
             (&json!("settled"), &json!(14 * S))
@@ -294,7 +332,7 @@ mod tests {
         let mut rule = settling(&[SettleMetric::Jain], 0.01, 1, &[bulk("b", "reno", 2)]);
         sample(&mut rule, 10, &[Some(1_000_000), Some(0)]);
         sample(&mut rule, 11, &[Some(1_000_100), Some(100)]);
-        assert_eq!(rule.report()["metrics"][0]["value"], 1.0);
+        assert_eq!(json!(rule.report())["metrics"][0]["value"], 1.0);
     }
 
     #[test]
@@ -302,7 +340,7 @@ mod tests {
         let mut rule = settling(&[SettleMetric::Jain], 0.01, 1, &[bulk("b", "reno", 2)]);
         sample(&mut rule, 10, &[Some(0), None]);
         sample(&mut rule, 11, &[Some(100), None]);
-        assert_eq!(rule.report()["metrics"][0]["value"], 0.5); // 100² / (2 × 100²)
+        assert_eq!(json!(rule.report())["metrics"][0]["value"], 0.5); // 100² / (2 × 100²)
     }
 
     #[test]
@@ -313,7 +351,7 @@ mod tests {
         let rows: [&[u64]; 4] = [&[0, 0, 0], &[10, 45, 45], &[30, 110, 110], &[42, 179, 179]];
         // From 0.100 to 0.120 the share of BBR moves 17 %, NewReno's 2 %; from 0.120 to 0.105 14 % and 2 %.
         assert_eq!(settles_at(&mut rule, &rows), None);
-        let metrics = rule.report()["metrics"].clone();
+        let metrics = json!(rule.report())["metrics"].clone();
         let moved: Vec<f64> = (0..2).map(|i| metrics[i]["moved"].as_f64().unwrap()).collect();
         assert_eq!(
             (&metrics[0]["of"], &metrics[1]["of"]),
@@ -330,7 +368,7 @@ mod tests {
         let mut rule = settling(&[SettleMetric::Goodput], 0.01, 1, &[bulk("b", "reno", 1)]);
         sample(&mut rule, 10, &[Some(0)]);
         sample(&mut rule, 12, &[Some(1000)]);
-        assert_eq!(rule.report()["metrics"][0]["value"], 4000.0); // 8000 bit in 2 s
+        assert_eq!(json!(rule.report())["metrics"][0]["value"], 4000.0); // 8000 bit in 2 s
     }
 
     #[test]
@@ -346,8 +384,8 @@ mod tests {
     fn a_record_shorter_than_the_window_says_no_movement() {
         let mut rule = settling(&[SettleMetric::Jain], 0.01, 5, &[bulk("b", "reno", 1)]);
         assert_eq!(settles_at(&mut rule, &[&[0], &[1], &[2]]), None);
-        rule.end("limit", 12 * S);
-        assert_eq!(rule.report()["metrics"][0]["moved"], Value::Null);
+        rule.end(Reason::Limit, 12 * S);
+        assert_eq!(json!(rule.report())["metrics"][0]["moved"], Value::Null);
         assert_eq!(rule.note(), None);
     }
 

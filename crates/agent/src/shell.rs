@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::error::{During, Result};
-use crate::guest::RUN_DIR;
+use crate::machine::RUN_DIR;
 use crate::nodes::Nodes;
 use crate::{machine, modules, run, sys};
 

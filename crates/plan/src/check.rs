@@ -49,16 +49,16 @@ impl Plan {
         if let Some(rule) = &self.until_settled {
             rule.check(&self.traffic)?;
         }
-        if let Some(c) = &self.calibration {
-            known(&c.client, "calibration")?;
-            known(&c.server, "calibration")?;
-            for other in &c.others {
-                known(&other.server, "calibration")?;
-            }
-            for (name, rate) in [("rate_down_bps", c.rate_down_bps), ("rate_up_bps", c.rate_up_bps)] {
-                if rate.is_some_and(|r| r.is_nan() || r < 1000.0) {
-                    return Err(format!("calibration: {name} must be at least 1000 bit/s"));
-                }
+        let c = &self.calibration;
+        for node in [&c.client, &c.server]
+            .into_iter()
+            .chain(c.others.iter().map(|o| &o.server))
+        {
+            known(node, "calibration")?;
+        }
+        for (name, rate) in [("rate_down_bps", c.rate_down_bps), ("rate_up_bps", c.rate_up_bps)] {
+            if rate.is_some_and(|r| r < 1000) {
+                return Err(format!("calibration: {name} must be at least 1000 bit/s"));
             }
         }
         let mut ids = HashSet::new();
@@ -148,7 +148,7 @@ fn file_safe(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SettleMetric;
+    use crate::{SettleMetric, Stop};
 
     const MINIMAL: &str = include_str!("../minimal.json");
 
@@ -160,7 +160,7 @@ mod tests {
         Plan::parse(&text(t))
     }
 
-    const BULK: &str = r#"{"id":"b","kind":"tcp_bulk","sender":"a","receiver":"a","receiver_address":"10.0.0.1",
+    const BULK: &str = r#"{"id":"b","item":"b","kind":"tcp_bulk","sender":"a","receiver":"a","receiver_address":"10.0.0.1",
         "port":5201,"flows":2,"cca":null,"dscp":0,"ecn":false,"bytes":null,"start_spread_ns":0,
         "sample_interval_ns":null,"start":{"at_ns":0},"stop":{"at_ns":5}}"#;
 
@@ -171,7 +171,7 @@ mod tests {
             panic!("not a bulk item")
         };
         assert_eq!((b.flows, b.port), (2, 5201));
-        assert_eq!(b.stop.as_ref().unwrap().at_ns, Some(5));
+        assert!(matches!(b.stop, Some(Stop::At { at_ns: 5 })));
     }
 
     #[test]

@@ -3,26 +3,31 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use serde::de::IgnoredAny;
 use serde::Deserialize;
+use serde_json::Value;
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Start {
-    pub at_ns: Option<i64>,
-    pub after: Option<String>,
-    pub delay_ns: Option<i64>,
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "a start is either at_ns, or after and delay_ns"
+)]
+pub enum Start {
+    At { at_ns: i64 },
+    After { after: String, delay_ns: i64 },
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stop {
-    pub at_ns: Option<i64>,
-    #[serde(rename = "with")]
-    pub with_item: Option<String>,
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(untagged, deny_unknown_fields, expecting = "a stop is either at_ns or with")]
+pub enum Stop {
+    At { at_ns: i64 },
+    With { with: String },
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Item {
     TcpBulk(TcpBulk),
@@ -32,10 +37,10 @@ pub enum Item {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TcpBulk {
     pub id: String,
-    #[serde(default)]
     pub item: String,
     pub sender: String,
     pub receiver: String,
@@ -57,6 +62,7 @@ pub struct TcpBulk {
 
 /// How a bulk item's bytes are handed to TCP and taken from it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BulkIo {
     #[default]
@@ -67,10 +73,10 @@ pub enum BulkIo {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UdpProbe {
     pub id: String,
-    #[serde(default)]
     pub item: String,
     pub client: String,
     pub server: String,
@@ -84,10 +90,10 @@ pub struct UdpProbe {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct IcmpEcho {
     pub id: String,
-    #[serde(default)]
     pub item: String,
     pub client: String,
     pub server: String,
@@ -100,10 +106,10 @@ pub struct IcmpEcho {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Command {
     pub id: String,
-    #[serde(default)]
     pub item: String,
     pub tool: String,
     pub node: String,
@@ -113,19 +119,16 @@ pub struct Command {
     pub ok_exits: Vec<i32>,
     pub background: bool,
     pub ready: Option<Ready>,
-    #[serde(default)]
-    pub endpoints: IgnoredAny,
-    #[serde(default)]
-    pub programs: IgnoredAny,
-    #[serde(default)]
-    pub files: IgnoredAny,
-    #[serde(default)]
-    pub memory_bytes: IgnoredAny,
+    pub endpoints: Value,
+    pub programs: Value,
+    pub files: Value,
+    pub memory_bytes: Value,
     pub start: Start,
     pub stop: Option<Stop>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
     pub tcp: String,

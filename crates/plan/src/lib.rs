@@ -1,7 +1,8 @@
 //! The plan of one run: what docs/formats.md calls `plan.json`, as who carries it out needs it.
 //!
-//! Unknown keys are fatal in every part that is acted on. Parts that only narrows' Python side reads (`link`, `key`,
-//! `machine`, `sysctls`, `needs`, `composites`, `contents`, and what a command is to them) are carried as they are. `minimal.json` beside this crate is the smallest plan.
+//! Unknown keys are fatal in every part that is acted on. Parts that only narrows' Python side reads are carried as they
+//! are (`Value`). python/narrows/plan/model.py has the same shape: tests/unit/test_one_schema.py compares.
+//! `minimal.json` beside this crate is the smallest plan.
 
 mod check;
 mod items;
@@ -17,11 +18,12 @@ pub use items::*;
 pub const FORMAT: u32 = 2;
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     pub format: u32,
     pub experiment: String,
-    pub question: Value,
+    pub question: String,
     pub key: Value,
     pub seed: u64,
     pub wall_clock_ns: i64,
@@ -30,28 +32,22 @@ pub struct Plan {
     pub machine: Value,
     pub nodes: Vec<Node>,
     pub link: Value,
-    #[serde(default)]
     pub sysctls: Value,
-    #[serde(default)]
     pub needs: Value,
     pub setup: Vec<Step>,
-    #[serde(default)]
     pub changes: Vec<Change>,
     #[serde(default)]
     pub moving: Option<MovingRates>,
-    #[serde(default)]
     pub hops: Vec<Hop>,
     #[serde(default)]
     pub flow_tap: Option<FlowTap>,
     #[serde(default)]
     pub until_settled: Option<UntilSettled>,
-    pub calibration: Option<Calibration>,
+    pub calibration: Calibration,
     pub traffic: Vec<Item>,
     #[serde(default)]
     pub composites: Value,
-    #[serde(default)]
     pub samplers: Vec<Sampler>,
-    #[serde(default)]
     pub captures: Vec<Capture>,
     #[serde(default)]
     pub contents: Value,
@@ -60,6 +56,7 @@ pub struct Plan {
 }
 
 #[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Node {
     pub name: String,
@@ -70,6 +67,7 @@ pub struct Node {
 pub const HOST: &str = "@host";
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     pub node: String,
@@ -78,6 +76,7 @@ pub struct Step {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     pub at_ns: i64,
@@ -89,6 +88,7 @@ pub struct Change {
 /// A link whose rate is not the same throughout: what the shapers are set to. The truth that they follow is
 /// narrows' Python side's.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MovingRates {
     pub shapers: Vec<MovingShaper>,
@@ -97,6 +97,7 @@ pub struct MovingRates {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MovingShaper {
     pub node: String,
@@ -107,6 +108,7 @@ pub struct MovingShaper {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ShaperKind {
     Htb,
@@ -115,6 +117,7 @@ pub enum ShaperKind {
 
 /// What a shaper is set to from a time on. A bucket of 0 bytes lets one frame pass at a time.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
     pub at_ns: i64,
@@ -123,6 +126,7 @@ pub struct RateStep {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Hop {
     pub hop: String,
@@ -131,11 +135,17 @@ pub struct Hop {
     pub iface: String,
     pub ingress: Vec<String>,
     pub tap: TapMode,
-    #[serde(default)]
-    pub tap_interval_ns: Option<i64>,
+    /// Length of the intervals of the mode `drops`.
+    #[serde(default = "ten_ms")]
+    pub tap_interval_ns: i64,
+}
+
+fn ten_ms() -> i64 {
+    10_000_000
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TapMode {
     Packets,
@@ -145,6 +155,7 @@ pub enum TapMode {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FlowTap {
     pub watch: Vec<FlowWatch>,
@@ -153,6 +164,7 @@ pub struct FlowTap {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FlowWatch {
     pub node: String,
@@ -160,6 +172,7 @@ pub struct FlowWatch {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FlowWindow {
     pub start_ns: i64,
@@ -167,6 +180,7 @@ pub struct FlowWindow {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
     pub client: String,
@@ -175,8 +189,8 @@ pub struct Calibration {
     pub client_address: Ipv4Addr,
     pub rtt_ns: i64,
     pub rtt_tolerance_ns: i64,
-    pub rate_down_bps: Option<f64>,
-    pub rate_up_bps: Option<f64>,
+    pub rate_down_bps: Option<u64>,
+    pub rate_up_bps: Option<u64>,
     pub rate_tolerance: f64,
     pub rate_is_upper_bound: bool,
     #[serde(default)]
@@ -185,6 +199,7 @@ pub struct Calibration {
 
 /// One more server, whose base RTT is checked too.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CalibrationPath {
     pub server: String,
@@ -193,6 +208,7 @@ pub struct CalibrationPath {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Sampler {
     TcpInfo {
@@ -215,6 +231,7 @@ pub enum Sampler {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Capture {
     pub id: String,
@@ -249,6 +266,7 @@ impl Sampler {
 
 /// `until_settled` of the plan.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UntilSettled {
     pub metrics: Vec<SettleMetric>,
@@ -261,6 +279,7 @@ pub struct UntilSettled {
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SettleMetric {
     Jain,

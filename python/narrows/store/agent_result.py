@@ -1,6 +1,7 @@
 """`raw/result.json`, which the agent writes last: its shape, and how it is read.
 
-Fields that a newer agent adds are kept (they go into the manifest), fields that are missing are errors.
+The agent's own is crates/agent/src/result.rs; tests/unit/test_one_schema.py holds the two against each other.
+Fields that another agent adds are kept (they go into the manifest); what may be missing has a default.
 """
 
 from __future__ import annotations
@@ -48,10 +49,17 @@ class CalibrationResult(_Open):
     rtt_min_ns: int | None = None
     rtt_median_ns: int | None = None
     rtt_samples: int | None = None
+    one_way_down_ns: int | None = None
+    one_way_up_ns: int | None = None
     rate_down_bps: float | None = None
     rate_up_bps: float | None = None
+    burst_down_bytes: int | None = None
+    """What passed faster than the rate before a queue stood: the token bucket's depth, roughly."""
+    burst_up_bytes: int | None = None
     ok: bool
     problems: tuple[str, ...] = ()
+    quiet_ns: int | None = None
+    """From this t on nothing of calibration is left in queues, and buckets are full again."""
 
 
 class TapTotals(_Open):
@@ -75,6 +83,11 @@ class HopResult(_Open):
     tap: TapTotals | None
     tap_note: str | None = None
     """Why there is none."""
+
+
+class HostTap(_Open):
+    events: int
+    """Trace events that were read."""
 
 
 class SettledMetric(_Open):
@@ -106,6 +119,8 @@ class AgentResult(_Open):
     """CLOCK_REALTIME at t = 0; None: the plan's, as in a guest."""
     end_ns: int | None = None
     items: dict[str, ItemOutcome] = {}
+    captures: dict[str, Any] = {}
+    """Packets and drops of each."""
     calibration: CalibrationResult | None = None
     sysctls: dict[str, Any] = {}
     tc_before: dict[str, Any] = {}
@@ -116,6 +131,7 @@ class AgentResult(_Open):
     """IPv4 counters by node; empty from an agent that did not look."""
     ip_after: dict[str, dict[str, int]] = {}
     hops: tuple[HopResult, ...] = ()
+    host_tap: HostTap | None = None
     flow_tap: dict[str, int] | None = None
     until_settled: UntilSettled | None = None
 

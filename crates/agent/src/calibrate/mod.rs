@@ -18,6 +18,7 @@ use crate::sys;
 use narrows_plan::{Calibration, CalibrationPath};
 
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
     pub rtt_min_ns: Option<i64>,
     pub rtt_median_ns: Option<i64>,
@@ -136,7 +137,9 @@ pub fn run(
         } else {
             plan.rate_up_bps
         };
-        let Some(expected_bps) = expected else { continue };
+        let Some(expected_bps) = expected.map(|bps| bps as f64) else {
+            continue;
+        };
         let (from, to, address, one_way_ns) = match down {
             true => (&plan.server, &plan.client, plan.client_address, base.down_ns),
             false => (&plan.client, &plan.server, plan.server_address, base.up_ns),
@@ -199,7 +202,7 @@ mod tests {
     fn plan(upper: bool) -> Calibration {
         serde_json::from_value(serde_json::json!({
             "client": "c", "server": "s", "server_address": "10.0.2.1", "client_address": "10.0.0.1",
-            "rtt_ns": 1_000_000, "rtt_tolerance_ns": 100_000, "rate_down_bps": 1e8, "rate_up_bps": null,
+            "rtt_ns": 1_000_000, "rtt_tolerance_ns": 100_000, "rate_down_bps": 100_000_000, "rate_up_bps": null,
             "rate_tolerance": 0.02, "rate_is_upper_bound": upper
         }))
         .unwrap()

@@ -12,8 +12,6 @@
 //! train is paced instead, a little faster than the plan's rate: any queue of one packet or more is then never
 //! empty, and grows by one packet in twenty. A link that is faster passes the train as it was sent, which is too
 //! fast for the plan. A bucket that is deep for so slow an overdrive is emptied by many packets at once.
-//!
-//! It is long because both trains share their path, its deadlines and its sockets.
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

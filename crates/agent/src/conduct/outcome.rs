@@ -1,37 +1,14 @@
 //! What is said of items while they run, and what result.json says of them.
 
-use serde_json::{json, Map, Value};
+use serde_json::json;
 
+use super::slot::Slot;
 use super::Conductor;
-use crate::actor::{Actor, Progress};
+use crate::actor::Progress;
 use crate::error::{RunError, Stage};
-use crate::settle::Settling;
+use crate::result::{ItemOutcome, Object};
+use crate::settle::{Settled, Settling};
 use narrows_plan::Item;
-
-/// An item, sampler or capture, and what became of it.
-pub struct Slot {
-    pub id: String,
-    pub actor: Box<dyn Actor>,
-    pub start_ns: Option<i64>,
-    pub end_ns: Option<i64>,
-    pub stopped: bool,
-    pub failed: bool,
-    pub details: Option<Value>,
-}
-
-impl Slot {
-    pub fn new(id: &str, actor: Box<dyn Actor>) -> Slot {
-        Slot {
-            id: id.to_string(),
-            actor,
-            start_ns: None,
-            end_ns: None,
-            stopped: false,
-            failed: false,
-            details: None,
-        }
-    }
-}
 
 impl Conductor<'_> {
     pub(super) fn note(&self) -> String {
@@ -93,37 +70,33 @@ impl Conductor<'_> {
     }
 
     /// `items` of result.json.
-    pub fn items(&self) -> Value {
-        let mut out = Map::new();
-        for (i, _) in self.plan.traffic.iter().enumerate() {
-            let s = &self.slots[i];
-            let status = match (s.start_ns, s.failed) {
+    pub fn items(&self) -> Vec<(String, ItemOutcome)> {
+        let outcome = |s: &Slot| ItemOutcome {
+            status: match (s.start_ns, s.failed) {
                 (None, _) => "not started",
                 (_, true) => "failed",
                 _ if s.end_ns.is_none() => "failed",
                 _ if s.stopped => "stopped",
                 _ => "ended",
-            };
-            let mut item = Map::new();
-            item.insert("status".into(), json!(status));
-            item.insert("start_ns".into(), json!(s.start_ns));
-            item.insert("end_ns".into(), json!(s.end_ns));
-            item.insert("exit_code".into(), json!(s.actor.exit_code()));
-            item.insert("details".into(), json!(s.details));
-            out.insert(s.id.clone(), Value::Object(item));
-        }
-        Value::Object(out)
+            },
+            start_ns: s.start_ns,
+            end_ns: s.end_ns,
+            exit_code: s.actor.exit_code(),
+            details: s.details.clone(),
+        };
+        let slots = &self.slots[..self.plan.traffic.len()];
+        slots.iter().map(|s| (s.id.clone(), outcome(s))).collect()
     }
 
-    /// `until_settled` of result.json: how the rule ended; null without one.
-    pub fn settled(&self) -> Value {
-        json!(self.settling.as_ref().map(Settling::report))
+    /// `until_settled` of result.json: how the rule ended; None without one.
+    pub fn settled(&self) -> Option<Settled> {
+        self.settling.as_ref().map(Settling::report)
     }
 
     /// `captures` of result.json: packets and drops of each.
-    pub fn captures(&self) -> Value {
+    pub fn captures(&self) -> Object {
         let first = self.slots.len() - self.plan.captures.len();
         let each = |s: &Slot| (s.id.clone(), json!(s.details));
-        Value::Object(self.slots[first..].iter().map(each).collect())
+        self.slots[first..].iter().map(each).collect()
     }
 }

@@ -2,17 +2,19 @@
 
 use serde_json::{json, Value};
 
-use super::pairing::{Count, Queue, Totals};
+use super::intervals::Count;
+use super::pairing::{Queue, Totals};
+use crate::result::{Object, TapTotals};
 use narrows_plan::Hop;
 
 /// The root qdisc of a hop's interface in `tc -s -j`.
-pub fn root<'a>(tc: &'a Value, hop: &Hop) -> Option<&'a Value> {
-    let all = tc[&hop.node][&hop.iface]["qdisc"].as_array()?;
+pub fn root<'a>(tc: &'a Object, hop: &Hop) -> Option<&'a Value> {
+    let all = tc.get(&hop.node)?[&hop.iface]["qdisc"].as_array()?;
     all.iter().find(|q| q["root"] == json!(true))
 }
 
 /// For each name of an interface the only queue under that name that dropped anything.
-pub fn refusers(queues: &[Queue], hops: &[Hop], names: usize, tc: &Value) -> Vec<Option<usize>> {
+pub fn refusers(queues: &[Queue], hops: &[Hop], names: usize, tc: &Object) -> Vec<Option<usize>> {
     let dropped = |q: &Queue| {
         let root = root(tc, &hops[usize::from(q.number)]);
         root.and_then(|r| r["drops"].as_u64())
@@ -60,7 +62,7 @@ pub fn check(totals: &Totals, root: Option<&Value>) -> Result<Totals, String> {
     }
 }
 
-pub fn shown(totals: &Totals) -> Value {
+pub fn shown(totals: &Totals) -> TapTotals {
     let Totals {
         arrived,
         departed,
@@ -68,9 +70,17 @@ pub fn shown(totals: &Totals) -> Value {
         queued,
     } = totals;
     let [a, d, x, q] = [arrived, departed, dropped, queued].map(|c: &Count| (c.packets, c.bytes));
-    json!({"arrived_packets": a.0, "arrived_bytes": a.1, "departed_packets": d.0, "departed_bytes": d.1,
-           "dropped_packets": x.0, "dropped_bytes": x.1, "marked_packets": null, "queued_packets": q.0,
-           "queued_bytes": q.1})
+    TapTotals {
+        arrived_packets: a.0,
+        arrived_bytes: a.1,
+        departed_packets: d.0,
+        departed_bytes: d.1,
+        dropped_packets: x.0,
+        dropped_bytes: x.1,
+        marked_packets: None,
+        queued_packets: q.0,
+        queued_bytes: q.1,
+    }
 }
 
 #[cfg(test)]
@@ -86,8 +96,12 @@ mod tests {
             iface: iface.into(),
             ingress: Vec::new(),
             tap: TapMode::Packets,
-            tap_interval_ns: None,
+            tap_interval_ns: 10_000_000,
         }
+    }
+
+    fn object(value: Value) -> Object {
+        value.as_object().unwrap().clone()
     }
 
     fn qdisc(packets: u64, drops: u64) -> Value {
@@ -110,7 +124,7 @@ mod tests {
 
     #[test]
     fn totals_count_only_if_tc_says_the_same() {
-        let tc = json!({"router": {"eth0": qdisc(7, 2)}});
+        let tc = object(json!({"router": {"eth0": qdisc(7, 2)}}));
         let root = root(&tc, &hop("down", "router", "eth0"));
         assert_eq!(check(&totals(7, 2), root), Ok(totals(7, 2)));
         let why = check(&totals(6, 2), root).unwrap_err();
@@ -136,7 +150,11 @@ mod tests {
             iface,
             interval_ns: None,
         });
-        let tc = |up, gate| json!({"router": {"eth0": qdisc(1, 3), "eth1": qdisc(1, up)}, "gate": {"eth1": qdisc(1, gate)}});
+        let tc = |up, gate| {
+            object(
+                json!({"router": {"eth0": qdisc(1, 3), "eth1": qdisc(1, up)}, "gate": {"eth1": qdisc(1, gate)}}),
+            )
+        };
         assert_eq!(refusers(&queues, &hops, 2, &tc(0, 4)), [Some(0), Some(2)]);
         assert_eq!(refusers(&queues, &hops, 2, &tc(5, 4)), [Some(0), None]);
         assert_eq!(refusers(&queues, &hops, 2, &tc(0, 0)), [Some(0), None]);

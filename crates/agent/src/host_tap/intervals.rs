@@ -2,9 +2,40 @@
 //!
 //! Intervals start at multiples of their length from the run's epoch. It keeps no packet.
 
-use narrows_tap::{Bytes, Levels, Traffic, UNKNOWN_MARKS};
+use narrows_tap::{Backlog, Bytes, Levels, Traffic, UNKNOWN_MARKS};
 
-use super::pairing::Count;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    pub packets: u64,
+    pub bytes: u64,
+}
+
+impl Count {
+    pub fn add(&mut self, bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+    }
+
+    pub fn take(&mut self, bytes: u32) {
+        self.packets -= 1;
+        self.bytes -= u64::from(bytes);
+    }
+
+    pub fn backlog(self) -> Backlog {
+        Backlog {
+            bytes: self.bytes as u32,
+            packets: self.packets as u32,
+        }
+    }
+
+    /// As an interval's record has it.
+    pub fn in_record(self) -> narrows_tap::Count {
+        narrows_tap::Count {
+            packets: self.packets as u32,
+            bytes: self.bytes as u32,
+        }
+    }
+}
 
 #[derive(Clone, Debug)]
 pub struct Intervals {

@@ -17,10 +17,8 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::{json, Value};
-
-use crate::collect;
 use crate::nodes::Nodes;
+use crate::result::{HopResult, HostTapResult, Object};
 use crate::sample::link;
 use narrows_plan::{Hop, TapMode};
 use narrows_tap::{hop_of, Bytes, RECORD_BYTES};
@@ -87,31 +85,30 @@ impl HostTap {
     }
 
     /// Gives `hops` of result.json and the number of events; `tc` is `tc -s` of the idle queues. Removes the instance.
-    pub fn finish(self, hops: &[Hop], nodes: &Nodes, tc: &Value, epoch_ns: u64) -> (Value, Value) {
+    pub fn finish(
+        self,
+        hops: &[Hop],
+        nodes: &Nodes,
+        tc: &Object,
+        epoch_ns: u64,
+    ) -> (Vec<HopResult>, Option<HostTapResult>) {
         let HostTap { raw, state } = self;
         let read = state.and_then(|running| running.read(hops, nodes, tc, epoch_ns, &raw));
-        let (totals, events, why) = match read {
-            Ok((totals, events)) => (totals, json!({ "events": events }), String::new()),
-            Err(why) => (Vec::new(), Value::Null, why),
+        let (mut totals, events, why) = match read {
+            Ok((totals, events)) => (totals, Some(HostTapResult { events }), String::new()),
+            Err(why) => (Vec::new(), None, why),
         };
-        let mut out = Vec::new();
-        for (number, hop) in hops.iter().enumerate() {
-            let found = totals
-                .iter()
-                .find(|(n, _)| usize::from(*n) == number)
-                .map(|(_, t)| t);
-            let (totals, note) = match (hop.tap, found) {
-                (TapMode::Off, _) => (Value::Null, Value::Null),
-                (_, Some(Ok(totals))) => (shown(totals), Value::Null),
-                (_, Some(Err(why))) => (Value::Null, json!(why)),
-                (_, None) => (Value::Null, json!(why)),
+        let mut result = |(number, hop): (usize, &Hop)| {
+            let found = totals.iter().position(|(n, _)| usize::from(*n) == number);
+            let (tap, note) = match (hop.tap, found.map(|at| totals.swap_remove(at).1)) {
+                (TapMode::Off, _) => (None, None),
+                (_, Some(Ok(totals))) => (Some(shown(&totals)), None),
+                (_, Some(Err(why))) => (None, Some(why)),
+                (_, None) => (None, Some(why.clone())),
             };
-            out.push(
-                json!({"hop": hop.hop, "direction": hop.direction, "node": hop.node, "iface": hop.iface,
-                            "tap": totals, "tap_note": note}),
-            );
-        }
-        (Value::Array(out), events)
+            HopResult::new(hop, tap, note)
+        };
+        (hops.iter().enumerate().map(&mut result).collect(), events)
     }
 }
 
@@ -179,7 +176,7 @@ impl Running {
         mut self,
         hops: &[Hop],
         nodes: &Nodes,
-        tc: &Value,
+        tc: &Object,
         epoch_ns: u64,
         raw: &Path,
     ) -> Result<(Vec<(u8, Result<Totals, String>)>, u64), String> {
@@ -198,7 +195,7 @@ impl Running {
                 number: number as u8,
                 ifindex: index_of(nodes, hop)?,
                 iface,
-                interval_ns: (hop.tap == TapMode::Drops).then(|| collect::tap_interval_ns(hop) as u64),
+                interval_ns: (hop.tap == TapMode::Drops).then(|| hop.tap_interval_ns as u64),
             });
         }
         let refusers = refusers(&queues, hops, self.ifaces.len(), tc);

@@ -6,10 +6,10 @@
 
 use std::collections::HashMap;
 
-use narrows_tap::{Backlog, Bytes, Outcome, REASON_OF_SKB, UNKNOWN_FLOW};
+use narrows_tap::{Bytes, Outcome, REASON_OF_SKB, UNKNOWN_FLOW};
 
 use super::events::{Event, What};
-use super::intervals::Intervals;
+use super::intervals::{Count, Intervals};
 
 /// Names in `enum skb_drop_reason` before Linux 7.0 → the number in `enum qdisc_drop_reason`.
 const QDISC_REASONS: [(&str, u16); 9] = [
@@ -33,39 +33,6 @@ pub fn reason_number(reason: u32, names: &HashMap<u64, String>) -> u16 {
         Some((_, number)) => *number,
         None if reason == 0 => 0,
         None => REASON_OF_SKB | (reason as u16 & 0x7fff),
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    pub packets: u64,
-    pub bytes: u64,
-}
-
-impl Count {
-    pub fn add(&mut self, bytes: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(bytes);
-    }
-
-    fn take(&mut self, bytes: u32) {
-        self.packets -= 1;
-        self.bytes -= u64::from(bytes);
-    }
-
-    fn backlog(self) -> Backlog {
-        Backlog {
-            bytes: self.bytes as u32,
-            packets: self.packets as u32,
-        }
-    }
-
-    /// As an interval's record has it.
-    pub fn in_record(self) -> narrows_tap::Count {
-        narrows_tap::Count {
-            packets: self.packets as u32,
-            bytes: self.bytes as u32,
-        }
     }
 }
 

@@ -15,8 +15,8 @@ use serde_json::json;
 
 use super::lent::Lent;
 use crate::error::{During, Result};
-use crate::nodes::LEDGERS;
-use crate::{host, host_tap, sys};
+use crate::nodes::{self, LEDGERS};
+use crate::{host_tap, sys};
 
 /// Without a sign of life from the agent for so long, the agent is taken for stuck and killed.
 const DEAD_AFTER_MS: i32 = 60_000;
@@ -58,7 +58,7 @@ impl Borrowed {
     }
 
     fn undo(&self) -> Vec<String> {
-        host::end_processes(&self.namespaces);
+        nodes::end_processes(&self.namespaces);
         let mut problems: Vec<String> = Vec::new();
         for one in &self.lent {
             let said = one.give_back();

@@ -7,14 +7,15 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use serde_json::{json, Value};
 
-use super::controller::say;
+use super::controller::{say, Controller};
 use crate::calibrate::wait_readable;
 use crate::clock::Clock;
 use crate::error::{During, Result, RunError, Stage};
 use crate::nodes::Nodes;
+use crate::status::Interrupt;
 use crate::sys;
 use crate::traffic::{icmp, sockaddr};
-use narrows_plan::Calibration;
+use narrows_plan::{Calibration, Plan};
 use narrows_wire::stamped::{self, Receiver};
 
 const ECHOES: u16 = 20;
@@ -38,9 +39,27 @@ fn failed(message: impl Into<String>) -> RunError {
     RunError::new(Stage::Calibration, message)
 }
 
+/// Does what it is asked for until the rig has been judged.
+pub fn calibrate(
+    plan: &Plan,
+    nodes: &Nodes,
+    clock: Clock,
+    controller: &mut Controller,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    say(&json!({"set_up": true}));
+    loop {
+        let message = controller.wait_for(&["measure", "calibrated"], interrupt)?;
+        if message.get("calibrated").is_some() {
+            return Ok(());
+        }
+        let found = serve(&message, &plan.calibration, nodes, clock)?;
+        say(&json!({ "measured": found }));
+    }
+}
+
 /// Carries out one request and gives the answer.
-pub fn serve(request: &Value, plan: Option<&Calibration>, nodes: &Nodes, clock: Clock) -> Result<Value> {
-    let plan = plan.ok_or_else(|| failed("the plan has no calibration"))?;
+fn serve(request: &Value, plan: &Calibration, nodes: &Nodes, clock: Clock) -> Result<Value> {
     let down = request["direction"] == "down";
     let (from, to, address, bps) = match down {
         true => (
@@ -51,6 +70,7 @@ pub fn serve(request: &Value, plan: Option<&Calibration>, nodes: &Nodes, clock: 
         ),
         false => (&plan.client, &plan.server, plan.server_address, plan.rate_up_bps),
     };
+    let bps = bps.map(|bps| bps as f64);
     let packets =
         |bps: f64| ((TRAIN_S * bps / 8.0 / PACKET_BYTES as f64) as usize).clamp(PACKETS.0, PACKETS.1);
     match (request["measure"].as_str(), bps) {

@@ -23,7 +23,7 @@ use narrows_plan::{Item, Plan};
 pub const DRAIN_NS: i64 = 3_000_000_000;
 
 pub fn build(item: &Item, plan: &Plan, index: usize) -> Box<dyn Actor> {
-    let base_rtt_ns = plan.calibration.as_ref().map_or(0, |c| c.rtt_ns);
+    let base_rtt_ns = plan.calibration.rtt_ns;
     match item {
         Item::TcpBulk(i) => Box::new(bulk::Bulk::new(
             i.clone(),
