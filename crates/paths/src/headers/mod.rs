@@ -16,6 +16,19 @@ use crate::counts::Counts;
 /// How many headers a packet may nest before it is given up.
 const DEPTH: u8 = 12;
 
+/// The addresses and what identifies the packet, handed on to the segment.
+#[derive(Debug, Clone, Copy)]
+struct Ip {
+    source: u128,
+    target: u128,
+    v6: bool,
+    /// IPv4's identification; None in IPv6.
+    id: Option<u16>,
+    ttl: u8,
+    /// The two ECN bits.
+    ecn: u8,
+}
+
 /// What the next header is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {

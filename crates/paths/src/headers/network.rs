@@ -1,22 +1,9 @@
 //! IPv4 and IPv6 with its extension headers, and what they carry: TCP, or a tunnel to unwrap.
 
-use super::{cut, tcp, tunnel, Next, Rest, Step};
+use super::{cut, tcp, tunnel, Ip, Next, Rest, Step};
 use crate::counts::Counts;
 
 const TCP: u8 = 6;
-
-/// The addresses and what identifies the packet, handed on to the segment.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ip {
-    pub source: u128,
-    pub target: u128,
-    pub v6: bool,
-    /// IPv4's identification; None in IPv6.
-    pub id: Option<u16>,
-    pub ttl: u8,
-    /// The two ECN bits.
-    pub ecn: u8,
-}
 
 pub(super) fn ip<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
     match rest.data.first().map(|b| b >> 4) {

@@ -1,7 +1,6 @@
 //! The TCP header and its options.
 
-use super::network::Ip;
-use super::Rest;
+use super::{Ip, Rest};
 use crate::counts::Counts;
 
 /// Bits of the flags field.

@@ -3,12 +3,12 @@
 use crate::load::{loaded, Load, Path, Uris};
 use crate::session::Requests;
 use crate::stability::{Round, Took};
-use crate::test::Test;
 use narrows_wire::lines::keyed;
 use narrows_wire::random::Random;
 use narrows_wire::sys;
 use serde_json::{json, Value};
 use std::cell::{Cell, RefCell};
+use std::future::Future;
 use std::rc::Rc;
 
 /// Probes under way at once; a path that takes longer gets no more.
@@ -49,8 +49,12 @@ impl Probe {
     }
 }
 
-#[derive(Default)]
+/// What the tasks that probe share: where probes go, on what, and the book of how they ended.
 pub struct Prober {
+    pub path: Rc<Path>,
+    pub uris: Rc<Uris>,
+    pub loads: RefCell<Vec<Rc<Load>>>,
+    pub probes: RefCell<Vec<Probe>>,
     pub gap_ns: Cell<u64>,
     pub launched_foreign: Cell<u64>,
     pub launched_self: Cell<u64>,
@@ -60,126 +64,119 @@ pub struct Prober {
     pub rounds: RefCell<Vec<Round>>,
 }
 
-impl Test {
+impl Prober {
+    pub fn new(path: &Rc<Path>, uris: &Rc<Uris>) -> Prober {
+        Prober {
+            path: path.clone(),
+            uris: uris.clone(),
+            loads: RefCell::default(),
+            probes: RefCell::default(),
+            gap_ns: Cell::default(),
+            launched_foreign: Cell::default(),
+            launched_self: Cell::default(),
+            ended: Cell::default(),
+            tasks: RefCell::default(),
+            rounds: RefCell::default(),
+        }
+    }
+
     /// The task that launches probes: a foreign one, half a gap later one on a load-generating connection.
-    pub fn probe(&self) -> impl std::future::Future<Output = ()> + 'static {
-        let (path, uris) = (self.path.clone(), self.uris.clone());
-        let (loads, probes, prober) = (self.loads.clone(), self.probes.clone(), self.prober.clone());
-        async move {
-            let mut random = Random::new(sys::random_u64());
-            let mut next_ns = sys::monotonic_ns();
-            loop {
-                launch(&path, &uris, &probes, &prober, None);
-                path.exec.sleep_until(next_ns + prober.gap_ns.get() / 2).await;
-                if let Some(on) = any_of(&loads, &mut random) {
-                    launch(&path, &uris, &probes, &prober, Some(on));
-                }
-                next_ns += prober.gap_ns.get();
-                path.exec.sleep_until(next_ns).await;
+    pub async fn probe(self: Rc<Self>) {
+        let mut random = Random::new(sys::random_u64());
+        let mut next_ns = sys::monotonic_ns();
+        loop {
+            self.launch(None);
+            self.path.exec.sleep_until(next_ns + self.gap_ns.get() / 2).await;
+            if let Some(on) = self.any_load(&mut random) {
+                self.launch(Some(on));
             }
+            next_ns += self.gap_ns.get();
+            self.path.exec.sleep_until(next_ns).await;
         }
     }
 
     /// The task that launches goresponsiveness' rounds.
-    pub fn rounds(&self) -> impl std::future::Future<Output = ()> + 'static {
-        let (path, uris) = (self.path.clone(), self.uris.clone());
-        let (loads, probes, prober) = (self.loads.clone(), self.probes.clone(), self.prober.clone());
-        async move {
-            loop {
-                // From now on, as there: a client that was late does not catch up.
-                path.exec
-                    .sleep_until(sys::monotonic_ns() + prober.gap_ns.get())
-                    .await;
-                let (path_of, uris, loads) = (path.clone(), uris.clone(), loads.clone());
-                let (probes, prober_of) = (probes.clone(), prober.clone());
-                let number = prober.rounds.borrow().len();
-                let start_ns = sys::monotonic_ns();
-                prober.rounds.borrow_mut().push(Round {
-                    start_ns,
-                    took_ns: None,
-                });
-                let task = path.exec.spawn(async move {
-                    let foreign = probed(&path_of, &uris, &probes, &prober_of, None).await;
-                    let Some(foreign_ns) = foreign else { return };
-                    let mut random = Random::new(sys::random_u64());
-                    let Some(on) = any_of(&loads, &mut random) else {
-                        return;
-                    };
-                    let own = probed(&path_of, &uris, &probes, &prober_of, Some(on)).await;
-                    let took_ns = own.map(|own_ns| foreign_ns + own_ns);
-                    prober_of.rounds.borrow_mut()[number].took_ns = took_ns;
-                });
-                prober.tasks.borrow_mut().push(task);
-            }
+    pub async fn go_rounds(self: Rc<Self>) {
+        loop {
+            // From now on, as there: a client that was late does not catch up.
+            let start_ns = sys::monotonic_ns() + self.gap_ns.get();
+            self.path.exec.sleep_until(start_ns).await;
+            let number = self.rounds.borrow().len();
+            self.rounds.borrow_mut().push(Round {
+                start_ns: sys::monotonic_ns(),
+                took_ns: None,
+            });
+            let prober = self.clone();
+            self.spawn(async move {
+                let Some(foreign_ns) = prober.probed(None).await else {
+                    return;
+                };
+                let mut random = Random::new(sys::random_u64());
+                let Some(on) = prober.any_load(&mut random) else {
+                    return;
+                };
+                let own_ns = prober.probed(Some(on)).await;
+                prober.rounds.borrow_mut()[number].took_ns = own_ns.map(|own_ns| foreign_ns + own_ns);
+            });
         }
     }
-}
 
-fn increment(counter: &Cell<u64>) {
-    counter.set(counter.get() + 1);
-}
+    /// A load-generating connection that stands, drawn.
+    fn any_load(&self, random: &mut Random) -> Option<On> {
+        let loads = self.loads.borrow();
+        let able: Vec<On> = loads
+            .iter()
+            .filter_map(|load| Some((load.number, load.requests()?)))
+            .collect();
+        (!able.is_empty()).then(|| able[random.next_u64() as usize % able.len()].clone())
+    }
 
-/// A load-generating connection that stands, drawn.
-fn any_of(loads: &RefCell<Vec<Rc<Load>>>, random: &mut Random) -> Option<On> {
-    let able: Vec<On> = loads
-        .borrow()
-        .iter()
-        .filter_map(|load| Some((load.number, load.requests()?)))
-        .collect();
-    (!able.is_empty()).then(|| able[random.next_u64() as usize % able.len()].clone())
+    fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        let task = self.path.exec.spawn(task);
+        self.tasks.borrow_mut().push(task);
+    }
+
+    fn launch(self: &Rc<Self>, on: Option<On>) {
+        let launched = self.launched_foreign.get() + self.launched_self.get();
+        if launched - self.ended.get() < MAX_UNDER_WAY {
+            let prober = self.clone();
+            self.spawn(async move {
+                prober.probed(on).await;
+            });
+        }
+    }
+
+    /// One probe, from its start to its entry in the book; how long it took, if it succeeded.
+    async fn probed(&self, on: Option<On>) -> Option<u64> {
+        increment(match on {
+            Some(_) => &self.launched_self,
+            None => &self.launched_foreign,
+        });
+        let start_ns = sys::monotonic_ns();
+        let result = match &on {
+            None => self.path.foreign(&self.uris.small, start_ns).await,
+            Some((_, requests)) => loaded(requests, &self.uris.small, start_ns).await,
+        };
+        let (outcome, end_ns) = match result {
+            Ok((took, end_ns)) => (Ok(took), end_ns),
+            Err(e) => (Err(e), sys::monotonic_ns()),
+        };
+        increment(&self.ended);
+        let took_ns = outcome.is_ok().then_some(end_ns - start_ns);
+        self.probes.borrow_mut().push(Probe {
+            start_ns,
+            end_ns,
+            foreign: on.is_none(),
+            connection: on.map(|(number, _)| number),
+            outcome,
+        });
+        took_ns
+    }
 }
 
 /// Number of a load-generating connection, and how to ask on it.
 type On = (usize, Requests);
 
-fn launch(
-    path: &Rc<Path>,
-    uris: &Rc<Uris>,
-    probes: &Rc<RefCell<Vec<Probe>>>,
-    prober: &Rc<Prober>,
-    on: Option<On>,
-) {
-    let launched = prober.launched_foreign.get() + prober.launched_self.get();
-    if launched - prober.ended.get() >= MAX_UNDER_WAY {
-        return;
-    }
-    let (path_of, uris, probes, prober_of) = (path.clone(), uris.clone(), probes.clone(), prober.clone());
-    let task = path.exec.spawn(async move {
-        probed(&path_of, &uris, &probes, &prober_of, on).await;
-    });
-    prober.tasks.borrow_mut().push(task);
-}
-
-/// One probe, from its start to its entry in the book; how long it took, if it succeeded.
-async fn probed(
-    path: &Path,
-    uris: &Uris,
-    probes: &RefCell<Vec<Probe>>,
-    prober: &Prober,
-    on: Option<On>,
-) -> Option<u64> {
-    increment(if on.is_some() {
-        &prober.launched_self
-    } else {
-        &prober.launched_foreign
-    });
-    let start_ns = sys::monotonic_ns();
-    let result = match &on {
-        None => path.foreign(&uris.small, start_ns).await,
-        Some((_, requests)) => loaded(requests, &uris.small, start_ns).await,
-    };
-    let (outcome, end_ns) = match result {
-        Ok((took, end_ns)) => (Ok(took), end_ns),
-        Err(e) => (Err(e), sys::monotonic_ns()),
-    };
-    increment(&prober.ended);
-    let took_ns = outcome.is_ok().then_some(end_ns - start_ns);
-    probes.borrow_mut().push(Probe {
-        start_ns,
-        end_ns,
-        foreign: on.is_none(),
-        connection: on.map(|(number, _)| number),
-        outcome,
-    });
-    took_ns
+fn increment(counter: &Cell<u64>) {
+    counter.set(counter.get() + 1);
 }

@@ -7,7 +7,6 @@ use narrows_wire::args::Way;
 use narrows_wire::lines::{keyed, Lines};
 use narrows_wire::sys;
 use serde_json::{json, Value};
-use std::cell::RefCell;
 use std::rc::Rc;
 
 /// The draft's estimate of what one probe of each kind takes.
@@ -17,12 +16,8 @@ const FIRST_GAP_NS: u64 = 100_000_000;
 
 /// One way's test, or one of both ways at once.
 pub struct Test {
-    pub path: Rc<Path>,
-    pub uris: Rc<Uris>,
     ways: Vec<Way>,
-    pub loads: Rc<RefCell<Vec<Rc<Load>>>>,
-    pub probes: Rc<RefCell<Vec<Probe>>>,
-    pub prober: Rc<Prober>,
+    prober: Rc<Prober>,
 }
 
 pub fn test_name(ways: &[Way]) -> &'static str {
@@ -44,22 +39,19 @@ fn confidence(intervals: usize, stable: bool, parameters: &Parameters) -> &'stat
 impl Test {
     pub fn new(path: &Rc<Path>, uris: &Rc<Uris>, ways: Vec<Way>) -> Test {
         Test {
-            path: path.clone(),
-            uris: uris.clone(),
             ways,
-            loads: Rc::default(),
-            probes: Rc::default(),
-            prober: Rc::default(),
+            prober: Rc::new(Prober::new(path, uris)),
         }
     }
 
     fn add(&self, count: usize) {
         for way in &self.ways {
             for _ in 0..count {
-                let mut loads = self.loads.borrow_mut();
-                if loads.iter().filter(|load| load.way == *way).count() < self.path.args.parameters.mnp {
+                let mut loads = self.prober.loads.borrow_mut();
+                if loads.iter().filter(|load| load.way == *way).count() < self.prober.path.args.parameters.mnp
+                {
                     let number = loads.len();
-                    loads.push(Load::start(&self.path, &self.uris, number, *way));
+                    loads.push(Load::start(&self.prober.path, &self.prober.uris, number, *way));
                 }
             }
         }
@@ -67,9 +59,9 @@ impl Test {
 
     /// Figures, and why the test counts as failed if it does.
     pub async fn run(self, out: &mut Lines) -> Result<(Value, Option<String>), String> {
-        let (exec, name) = (self.path.exec.clone(), test_name(&self.ways));
-        let p = self.path.args.parameters;
-        let limit = self.path.args.stage_intervals;
+        let (exec, name) = (self.prober.path.exec.clone(), test_name(&self.ways));
+        let p = self.prober.path.args.parameters;
+        let limit = self.prober.path.args.stage_intervals;
         let start_ns = sys::monotonic_ns();
         out.write(&keyed(
             "begin",
@@ -81,7 +73,7 @@ impl Test {
             .gap_ns
             .set(if go { (1e9 / p.mps) as u64 } else { FIRST_GAP_NS });
         self.add(p.inp);
-        let mut probing = (!go).then(|| exec.spawn(self.probe()));
+        let mut probing = (!go).then(|| exec.spawn(self.prober.clone().probe()));
         let mut written = 0;
         let (mut before, mut goodputs, mut averages) = (vec![0; self.ways.len()], vec![], vec![]);
         let (mut series, mut results): (Vec<f64>, Vec<Rpm>) = (vec![], vec![]);
@@ -101,7 +93,7 @@ impl Test {
             goodputs.push(moved.iter().sum::<u64>() as f64 * 8.0 / seconds);
             averages.push(moving_average(&goodputs, p.mad));
             let mut value = json!({"test": name, "index": i, "start_ns": end_ns - p.interval_ns, "end_ns": end_ns,
-                                   "connections": self.loads.borrow().len(), "goodput_bps": averages[i],
+                                   "connections": self.prober.loads.borrow().len(), "goodput_bps": averages[i],
                                    "stage": if stage_two_from.is_some() { "responsiveness" } else { "goodput" }});
             for (way, bytes) in self.ways.iter().zip(&moved) {
                 value[format!("{}_bytes", way.name())] = json!(bytes);
@@ -113,7 +105,7 @@ impl Test {
                 }
                 if goodput_stable_at.is_some() || i + 1 >= limit {
                     stage_two_from = Some(i + 1);
-                    probing.get_or_insert_with(|| exec.spawn(self.rounds()));
+                    probing.get_or_insert_with(|| exec.spawn(self.prober.clone().go_rounds()));
                 }
             } else {
                 let result = self.responsiveness(end_ns, &p);
@@ -133,7 +125,7 @@ impl Test {
             written += self.write_probes(out, name, written)?;
             out.write(&keyed("interval", sys::monotonic_ns(), value.clone()))?;
             last = value;
-            error = self.loads.borrow().iter().find_map(|load| load.error());
+            error = self.prober.loads.borrow().iter().find_map(|load| load.error());
             if stable_at.is_some() || results.len() >= limit || error.is_some() {
                 break;
             }
@@ -143,8 +135,8 @@ impl Test {
         if let Some(task) = probing {
             exec.abort(task);
         }
-        let cca = self.loads.borrow().iter().find_map(|load| load.cca());
-        for load in self.loads.borrow().iter() {
+        let cca = self.prober.loads.borrow().iter().find_map(|load| load.cca());
+        for load in self.prober.loads.borrow().iter() {
             load.stop(&exec);
         }
         for task in self.prober.tasks.take() {
@@ -152,7 +144,7 @@ impl Test {
         }
         let result = results.last().copied().unwrap_or_default();
         let first = stage_two_from.unwrap_or(goodputs.len());
-        let probes = self.probes.borrow();
+        let probes = self.prober.probes.borrow();
         let count = |foreign: bool, ok: bool| {
             let of = |p: &&Probe| p.foreign == foreign && p.outcome.is_ok() == ok;
             probes.iter().filter(of).count()
@@ -174,19 +166,19 @@ impl Test {
     }
 
     fn bytes(&self, way: Way) -> u64 {
-        let loads = self.loads.borrow();
+        let loads = self.prober.loads.borrow();
         loads.iter().filter(|l| l.way == way).map(|l| l.bytes()).sum()
     }
 
     /// RPM of the probes of the last MAD intervals, by the draft's formula.
     fn responsiveness(&self, end_ns: u64, p: &Parameters) -> Rpm {
-        let probes = self.probes.borrow();
+        let probes = self.prober.probes.borrow();
         let from = end_ns.saturating_sub(p.mad as u64 * p.interval_ns);
         let recent = probes
             .iter()
             .filter(|probe| (from..end_ns).contains(&probe.end_ns))
             .filter_map(|probe| probe.outcome.as_ref().ok());
-        rpm(recent, self.path.tls.is_some(), p.tmp_percent)
+        rpm(recent, self.prober.path.tls.is_some(), p.tmp_percent)
     }
 
     /// Probes take at most their share of the capacity that was seen.
@@ -200,7 +192,7 @@ impl Test {
     }
 
     fn write_probes(&self, out: &mut Lines, name: &str, from: usize) -> Result<usize, String> {
-        let probes = self.probes.borrow();
+        let probes = self.prober.probes.borrow();
         for probe in &probes[from..] {
             out.write(&probe.line(name))?;
         }
