@@ -26,6 +26,8 @@ pub enum Stop {
     With { with: String },
 }
 
+// A plan has a few; the largest kind is also the most frequent one.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]

@@ -195,7 +195,7 @@ impl Running {
                 number: number as u8,
                 ifindex: index_of(nodes, hop)?,
                 iface,
-                interval_ns: (hop.tap == TapMode::Drops).then(|| hop.tap_interval_ns as u64),
+                interval_ns: (hop.tap == TapMode::Drops).then_some(hop.tap_interval_ns as u64),
             });
         }
         let refusers = refusers(&queues, hops, self.ifaces.len(), tc);
