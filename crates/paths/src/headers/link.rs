@@ -66,8 +66,14 @@ pub(super) fn ether_type<'a>(kind: u16, rest: Rest<'a>, counts: &mut Counts) -> 
         0x86dd => super::network::ipv6(rest, counts),
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
             counts.unwrapped("VLAN");
-            match (rest.u16(2), rest.skip(4)) {
-                (Some(inner), Some(left)) => Step::Go(Next::EtherType(inner), left),
+            match (rest.u16(0), rest.u16(2), rest.skip(4)) {
+                // VLAN 0 is a priority and no network.
+                (Some(tag), Some(inner), Some(left)) if tag & 0xfff == 0 => {
+                    Step::Go(Next::EtherType(inner), left)
+                }
+                (Some(tag), Some(inner), Some(left)) => {
+                    Step::Go(Next::EtherType(inner), left.within(u32::from(tag & 0xfff)))
+                }
                 _ => cut("VLAN", counts),
             }
         }

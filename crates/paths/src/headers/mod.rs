@@ -27,11 +27,13 @@ enum Next {
     Mpls,
 }
 
-/// A packet being unwrapped: `data` is what is left of the captured bytes, `len` of the bytes on the wire.
+/// A packet being unwrapped: `data` is what is left of the captured bytes, `len` of the bytes on the wire, `outer` stands
+/// for the networks that it was unwrapped from.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
     data: &'a [u8],
     len: usize,
+    outer: u32,
 }
 
 impl<'a> Rest<'a> {
@@ -40,7 +42,22 @@ impl<'a> Rest<'a> {
         Some(Rest {
             data: self.data.get(n..)?,
             len: self.len.checked_sub(n)?,
+            outer: self.outer,
         })
+    }
+
+    /// The same within a network of its own: a VLAN, a VNI, a tunnel. Both directions must give the same number.
+    #[inline]
+    fn within(self, network: u32) -> Rest<'a> {
+        Rest {
+            outer: (self.outer.rotate_left(5) ^ network).wrapping_mul(0x9e37_79b1),
+            ..self
+        }
+    }
+
+    fn u24(self, at: usize) -> Option<u32> {
+        let bytes = self.data.get(at..at + 3)?;
+        Some(u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]))
     }
 
     #[inline]
@@ -65,6 +82,7 @@ pub fn parse(packet: &Packet<'_>, counts: &mut Counts) -> Option<Segment> {
     let rest = Rest {
         data: packet.data,
         len: packet.len as usize,
+        outer: 0,
     };
     let (mut next, mut rest) = link::first(packet.link_type, rest, counts)?;
     for _ in 0..DEPTH {

@@ -83,6 +83,7 @@ pub(super) fn ipv4<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
         Rest {
             data,
             len: total - header,
+            outer: rest.outer,
         },
         ip,
         counts,
@@ -121,6 +122,7 @@ pub(super) fn ipv6<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
     let mut rest = Rest {
         data: &rest.data[40..],
         len,
+        outer: rest.outer,
     };
     loop {
         let length = match protocol {
@@ -156,7 +158,10 @@ fn payload<'a>(protocol: u8, rest: Rest<'a>, ip: Ip, counts: &mut Counts) -> Ste
             None => Step::No,
         };
     }
-    other(protocol, rest, counts)
+    // The tunnel is of both directions, so of the pair of addresses.
+    let pair = ip.source.wrapping_add(ip.target);
+    let pair = (pair >> 64) as u64 ^ pair as u64;
+    other(protocol, rest.within((pair >> 32) as u32 ^ pair as u32), counts)
 }
 
 #[cold]

@@ -21,10 +21,15 @@ pub(super) fn gre<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
     if version == 1 && flags & 0x0080 != 0 {
         header += 4; // acknowledgement number (PPTP)
     }
-    let Some(left) = rest.skip(header) else {
+    let Some(mut left) = rest.skip(header) else {
         return cut("GRE", counts);
     };
     counts.unwrapped("GRE");
+    // Of NVGRE; PPTP has there the length and the call, which are of one direction.
+    if flags & 0x2000 != 0 && version == 0 {
+        let at = if flags & 0x8000 != 0 { 8 } else { 4 };
+        left = left.within(rest.u24(at).unwrap_or(0));
+    }
     match protocol {
         // PPTP carries PPP.
         0x880b if left.data.len() > 4 => {
@@ -62,7 +67,7 @@ pub(super) fn udp<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
         4789 | 8472 if left.data.first().is_some_and(|flags| flags & 0x08 != 0) => match left.skip(8) {
             Some(inner) => {
                 counts.unwrapped("VXLAN");
-                Step::Go(Next::Ethernet, inner)
+                Step::Go(Next::Ethernet, inner.within(left.u24(4).unwrap_or(0)))
             }
             None => cut("VXLAN", counts),
         },
@@ -88,7 +93,7 @@ fn geneve<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
         return cut("Geneve", counts);
     };
     counts.unwrapped("Geneve");
-    Step::Go(Next::EtherType(kind), inner)
+    Step::Go(Next::EtherType(kind), inner.within(rest.u24(4).unwrap_or(0)))
 }
 
 /// GTP-U version 1, message type 255 (a user's packet), with its optional fields and extension headers.
