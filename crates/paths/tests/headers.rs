@@ -115,6 +115,17 @@ fn every_tag_and_tunnel_is_unwrapped() {
         "MPLS pseudowire",
         false,
     );
+    // Addresses of vendors that begin as IP's versions do, and no control word.
+    for first in [0x02, 0x44, 0x60, 0x00] {
+        let mut inner = ethernet(0x0800, &v4);
+        (inner[0], inner[6]) = (first, first);
+        check(
+            1,
+            &ethernet(0x8847, &be(&[&[0, 1, 1, 64], &inner])),
+            "MPLS pseudowire without a control word",
+            false,
+        );
+    }
     let ppp = v4.len() as u16 + 2;
     check(
         1,

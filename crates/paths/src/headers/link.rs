@@ -251,8 +251,8 @@ pub(super) fn ppp<'a>(rest: Rest<'a>) -> Option<(Next, Rest<'a>)> {
     Some((next, rest.skip(used)?))
 }
 
-/// Labels up to the bottom of the stack. Nothing says what is behind it: the first half byte tells IP, and a
-/// control word or an Ethernet frame (a pseudowire) is what else it can be.
+/// Labels up to the bottom of the stack. Nothing says what is behind it: an IP header whose lengths fit, else an Ethernet
+/// frame (a pseudowire) with a control word before it or none.
 pub(super) fn mpls<'a>(mut rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
     counts.unwrapped("MPLS");
     loop {
@@ -264,10 +264,13 @@ pub(super) fn mpls<'a>(mut rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
             break;
         }
     }
-    match rest.data.first().map(|b| b >> 4) {
-        Some(4) => Step::Go(Next::Ipv4, rest),
-        Some(6) => Step::Go(Next::Ipv6, rest),
-        Some(0) => match rest.skip(4) {
+    let (version, frame) = (rest.data.first().map(|b| b >> 4), rest.looks_like_ethernet());
+    match version {
+        Some(4) if rest.data[0] & 0x0f >= 5 && rest.u16(2).is_some_and(|n| usize::from(n) <= rest.len) => {
+            Step::Go(Next::Ipv4, rest)
+        }
+        Some(6) if !frame => Step::Go(Next::Ipv6, rest),
+        Some(0) if !frame => match rest.skip(4) {
             Some(left) => Step::Go(Next::Ethernet, left),
             None => cut("MPLS", counts),
         },
