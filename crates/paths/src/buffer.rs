@@ -52,6 +52,25 @@ impl<R: Read> Buffer<R> {
         Ok(())
     }
 
+    /// The bytes that are in memory: those that were wanted, and more.
+    #[inline]
+    pub fn held(&self) -> &[u8] {
+        &self.data[self.start..self.end]
+    }
+
+    /// Takes the next `n` bytes, a stretch at a time. Whether there were as many.
+    pub fn skip(&mut self, mut n: usize) -> io::Result<bool> {
+        while n > 0 {
+            let some = self.want(n.min(1 << 16))?.len();
+            if some == 0 {
+                return Ok(false);
+            }
+            self.take(some);
+            n -= some;
+        }
+        Ok(true)
+    }
+
     #[inline]
     pub fn take(&mut self, n: usize) {
         self.start += n;

@@ -13,6 +13,8 @@ pub struct Key {
     pub low: (u128, u16),
     pub high: (u128, u16),
     pub v6: bool,
+    /// The network around them, where connections of equal addresses and ports are in several; else 0.
+    pub outer: u32,
 }
 
 impl Key {
@@ -27,6 +29,7 @@ impl Key {
                     low: source,
                     high: target,
                     v6: segment.v6,
+                    outer: 0,
                 },
                 0,
             )
@@ -36,6 +39,7 @@ impl Key {
                     low: target,
                     high: source,
                     v6: segment.v6,
+                    outer: 0,
                 },
                 1,
             )
@@ -63,6 +67,8 @@ pub struct Connection {
     pub last_ns: i64,
     /// The side of the client: who opened it or, where the log has no SYN, who has the higher port.
     pub client: usize,
+    /// The network around the first packet of each side.
+    pub outer: [Option<u32>; 2],
     pub copies: u64,
     pub copies_by: Evidence,
     pub backwards: u64,
@@ -85,6 +91,7 @@ impl Connection {
             first_ns: t_ns,
             last_ns: t_ns,
             client,
+            outer: [None; 2],
             copies: 0,
             copies_by: Evidence::default(),
             backwards: 0,
@@ -106,6 +113,11 @@ impl Connection {
         opens && (self.is_closed() || self.halves[side].packets > 1) && !self.halves[side].is_isn(segment.seq)
     }
 
+    /// Whether a SYN or its answer is of another connection, of equal addresses and ports in another network.
+    pub fn is_of_another_network(&self, side: usize, segment: &Segment) -> bool {
+        self.outer[side].is_some_and(|outer| outer != segment.outer) && !self.halves[side].is_isn(segment.seq)
+    }
+
     /// One segment that `side` sent. What its ACK told, or None when it told nothing.
     #[inline]
     pub fn on_segment(&mut self, t_ns: i64, side: usize, segment: &Segment) -> Option<Acked> {
@@ -113,6 +125,7 @@ impl Connection {
             self.backwards += 1;
         }
         self.last_ns = self.last_ns.max(t_ns);
+        self.outer[side].get_or_insert(segment.outer);
         let round_trip = self.round_trip_ns();
         let [low, high] = &mut self.halves;
         let (mine, theirs) = if side == 0 { (low, high) } else { (high, low) };

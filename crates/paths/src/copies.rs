@@ -55,14 +55,14 @@ const LONGEST_NS: i64 = 1_000_000_000;
 const TICK_NS: i64 = 20_000_000;
 /// Without any RTT nothing is sent again within this.
 const SOON_NS: i64 = 3_000_000;
-/// Packets that are remembered where none has come twice yet.
-const FEW: usize = 256;
-/// Packets of a log that begins within a connection, of which some must come twice if all do.
-const PROBATION: u32 = 4096;
+/// The first packets of a direction are remembered for as long: where all come twice, so do these.
+const FIRST: usize = 512;
+/// The last packets that are remembered where none has come twice, as of a bridge for a moment.
+const FEW: usize = 8;
 /// Packets of one direction that are remembered at most.
 const MOST: usize = 1 << 20;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     t_ns: i64,
     id: Option<u16>,
@@ -73,13 +73,13 @@ struct Seen {
 #[derive(Debug, Clone, Default)]
 pub struct Copies {
     /// The last few, and where the next one goes.
-    prints: Vec<u64>,
-    seen: Vec<Seen>,
+    few: [(u64, Seen); FEW],
     next: usize,
+    /// The first ones, and when the first of all came.
+    first: Vec<(u64, Seen)>,
+    first_ns: Option<i64>,
     id_varies: bool,
-    /// Packets without a copy so far, in a log that begins within the connection.
-    on_probation: u32,
-    /// All of the last second, where packets come twice or may do so.
+    /// All of the last second, where packets come twice.
     all: Option<Box<All>>,
 }
 
@@ -114,51 +114,48 @@ impl Copies {
                 .find(print)
                 .and_then(|seen| self.judge(seen, now, segment, known));
             if by.is_some() {
-                self.all.get_or_insert_default();
-                self.on_probation = 0;
+                self.keep_all();
                 return by;
             }
         }
-        self.remember(print, now, segment.has(flag::SYN));
+        self.remember(print, now);
         None
     }
 
-    #[inline]
-    fn remember(&mut self, print: u64, now: Seen, syn: bool) {
-        if self.prints.is_empty() && !syn {
-            self.all = Some(Box::default());
-            self.on_probation = PROBATION;
-        }
-        if let Some(all) = &mut self.all {
-            all.remember(print, now);
-            if self.on_probation > 0 {
-                self.on_probation -= 1;
-                if self.on_probation == 0 {
-                    self.all = None;
-                }
+    /// From now on all packets of the last second are remembered, and the first ones are among them.
+    #[cold]
+    fn keep_all(&mut self) {
+        if self.all.is_none() {
+            let all = self.all.insert(Box::default());
+            for (print, seen) in self.first.drain(..).chain(self.few) {
+                all.remember(print, seen);
             }
         }
-        if !self.id_varies {
-            let last = (self.next + self.prints.len().max(1) - 1) % self.prints.len().max(1);
-            self.id_varies = self.seen.get(last).is_some_and(|seen| seen.id != now.id);
+    }
+
+    #[inline]
+    fn remember(&mut self, print: u64, now: Seen) {
+        let first_ns = *self.first_ns.get_or_insert(now.t_ns);
+        if let Some(all) = &mut self.all {
+            all.remember(print, now);
+        } else if self.first.len() < FIRST && (now.t_ns - first_ns).abs() <= LONGEST_NS {
+            self.first.push((print, now));
+        } else if !self.first.is_empty() && now.t_ns - first_ns > LONGEST_NS {
+            self.first = Vec::new();
         }
-        if self.prints.len() < FEW {
-            self.prints.push(print);
-            self.seen.push(now);
-        } else {
-            self.prints[self.next] = print;
-            self.seen[self.next] = now;
-            self.next = (self.next + 1) % FEW;
-        }
+        let last = self.few[(self.next + FEW - 1) % FEW];
+        self.id_varies |= last.0 != 0 && last.1.id != now.id;
+        self.few[self.next] = (print, now);
+        self.next = (self.next + 1) % FEW;
     }
 
     #[inline]
     fn find(&self, print: u64) -> Option<Seen> {
-        if let Some(seen) = self.all.as_ref().and_then(|all| all.seen.get(&print)) {
-            return Some(*seen);
+        let of = |some: &[(u64, Seen)]| some.iter().rfind(|(p, _)| *p == print).map(|(_, seen)| *seen);
+        match &self.all {
+            Some(all) => all.seen.get(&print).copied(),
+            None => of(&self.few).or_else(|| of(&self.first)),
         }
-        let at = self.prints.iter().rposition(|p| *p == print)?;
-        self.seen.get(at).copied()
     }
 
     fn judge(&self, seen: Seen, now: Seen, segment: &Segment, known: Known) -> Option<By> {

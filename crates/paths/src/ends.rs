@@ -10,6 +10,7 @@
 //! receiver's log, by the least and the largest delay seen, is neither lost nor counted as sent, but `outside`.
 
 use std::collections::{HashSet, VecDeque};
+use std::ffi::OsStr;
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -128,8 +129,13 @@ impl Way {
 }
 
 /// Compares the log of the data's sender with that of its receiver.
-pub fn compare(sender: &str, receiver: &str) -> Result<Between> {
-    let (here, there) = (Log::read(sender)?.of_its_busiest(sender)?, Log::read(receiver)?);
+pub fn compare(sender: impl AsRef<OsStr>, receiver: impl AsRef<OsStr>) -> Result<Between> {
+    let (sender_file, receiver_file) = (sender.as_ref(), receiver.as_ref());
+    let (sender, receiver): (&str, &str) = (&sender_file.to_string_lossy(), &receiver_file.to_string_lossy());
+    let (here, there) = (
+        Log::read(sender_file)?.of_its_busiest(sender)?,
+        Log::read(receiver_file)?,
+    );
     let (sent, received) = (&here.segments, &there.segments);
     let enough = (FOUND * sent.len().min(received.len()) as f64) as usize;
     let (mut pairs, mut way) = (WAYS[0].pairs(sent, received), WAYS[0]);
@@ -201,8 +207,9 @@ struct Log {
 }
 
 impl Log {
-    fn read(log: &str) -> Result<Self> {
-        let (reader, _) = input::open(log)?;
+    fn read(file: &OsStr) -> Result<Self> {
+        let (reader, _) = input::open(file)?;
+        let log: &str = &file.to_string_lossy();
         let mut counts = Counts::default();
         let mut found = Log {
             first_ns: i64::MAX,

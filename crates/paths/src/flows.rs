@@ -1,6 +1,6 @@
 //! The table of connections of one log: finds each segment's connection, and ends those that are over.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::aggregate::Aggregate;
 use crate::connection::{Connection, Key};
@@ -33,6 +33,8 @@ pub trait Sink {
 pub struct Flows {
     limits: Limits,
     by_key: FxHashMap<Key, u32>,
+    /// Addresses and ports that connections of several networks (VLANs, tunnels) have.
+    overlapping: FxHashSet<Key>,
     slots: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
     last: Option<(Key, u32)>,
@@ -50,6 +52,7 @@ impl Flows {
         Flows {
             limits,
             by_key: FxHashMap::default(),
+            overlapping: FxHashSet::default(),
             slots: Vec::new(),
             free: Vec::new(),
             last: None,
@@ -65,19 +68,26 @@ impl Flows {
     #[inline]
     pub fn segment(&mut self, t_ns: i64, segment: &Segment, sink: &mut impl Sink) {
         self.now_ns = self.now_ns.max(t_ns);
-        let (key, side) = Key::of(segment);
+        let (mut key, side) = Key::of(segment);
+        if !self.overlapping.is_empty() && self.overlapping.contains(&key) {
+            key.outer = segment.outer;
+        }
         let mut slot = match self.last {
             Some((last, slot)) if last == key => Some(slot),
             _ => self.by_key.get(&key).copied(),
         };
         if let Some(at) = slot {
-            if segment.flags & crate::headers::flag::SYN != 0
-                && self.slots[at as usize]
-                    .as_ref()
-                    .is_some_and(|c| c.is_reused_by(t_ns, side, segment))
-            {
-                self.finish(at, sink);
-                slot = None;
+            if segment.flags & crate::headers::flag::SYN != 0 {
+                if let Some(connection) = self.slots[at as usize].as_deref() {
+                    if key.outer == 0 && connection.is_of_another_network(side, segment) {
+                        self.tell_apart(at, side);
+                        key.outer = segment.outer;
+                        slot = self.by_key.get(&key).copied();
+                    } else if connection.is_reused_by(t_ns, side, segment) {
+                        self.finish(at, sink);
+                        slot = None;
+                    }
+                }
             }
         }
         let slot = slot.unwrap_or_else(|| self.begin(key, t_ns, side, segment, sink));
@@ -94,6 +104,19 @@ impl Flows {
         if self.now_ns.saturating_sub(self.swept_ns) > SWEEP_NS && self.since_sweep > self.by_key.len() {
             self.sweep(sink);
         }
+    }
+
+    /// From now on the network around its packets is part of this connection's key.
+    #[cold]
+    fn tell_apart(&mut self, slot: u32, side: usize) {
+        let Some(connection) = self.slots[slot as usize].as_deref_mut() else {
+            return;
+        };
+        self.overlapping.insert(connection.key);
+        self.by_key.remove(&connection.key);
+        connection.key.outer = connection.outer[side].unwrap_or(0);
+        self.by_key.insert(connection.key, slot);
+        self.last = None;
     }
 
     #[cold]

@@ -1,5 +1,6 @@
 //! Opens a packet log: a file or standard input, plain or compressed (gzip, zstd, xz). It knows nothing of packets.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -11,11 +12,13 @@ pub const STDIN: &str = "-";
 
 /// A reader of the log's plain bytes and the name of its compression ("none", "gzip", "zstd", "xz").
 /// The compression is known by its first bytes, whatever the file is called.
-pub fn open(name: &str) -> Result<(Box<dyn Read + Send>, &'static str)> {
+pub fn open(file: impl AsRef<OsStr>) -> Result<(Box<dyn Read + Send>, &'static str)> {
+    let file = file.as_ref();
+    let name: &str = &file.to_string_lossy();
     let raw: Box<dyn Read + Send> = if name == STDIN {
         Box::new(io::stdin())
     } else {
-        Box::new(open_file(name)?)
+        Box::new(open_file(Path::new(file), name)?)
     };
     let raw = Peeked::new(raw, name)?;
     let head = raw.head();
@@ -29,6 +32,8 @@ pub fn open(name: &str) -> Result<(Box<dyn Read + Send>, &'static str)> {
     let kind = match head {
         [0x1f, 0x8b, ..] => "gzip",
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "zstd",
+        // A frame to be passed over, as indexes are kept in.
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => "zstd",
         [0xfd, b'7', b'z', b'X', b'Z', 0] => "xz",
         _ => "none",
     };
@@ -42,8 +47,7 @@ pub fn open(name: &str) -> Result<(Box<dyn Read + Send>, &'static str)> {
     Ok((plain, kind))
 }
 
-fn open_file(name: &str) -> Result<File> {
-    let path = Path::new(name);
+fn open_file(path: &Path, name: &str) -> Result<File> {
     if path.is_dir() {
         return Err(Error::new(name, "this is a directory", "name the captures in it"));
     }

@@ -1,7 +1,7 @@
 //! narrows-paths: reads packet logs in one pass and writes the properties of the paths that they show, as Parquet.
 //!
 //! The way of a packet: [`input`] (file, compression), [`container`] (pcap, pcapng), [`headers`] (to the TCP segment),
-//! [`flows`] (its connection), [`half`] (RTT samples, losses), [`estimators`] (one property each), [`aggregate`],
+//! [`pieces`] and [`sorting`] (order), [`copies`], [`flows`] (its connection), [`half`] (RTT samples, losses), [`estimators`] (one property each), [`aggregate`],
 //! [`rows`] and [`table`]. It runs nothing and knows nothing of experiments.
 
 pub mod aggregate;
@@ -20,7 +20,9 @@ pub mod half;
 pub mod headers;
 pub mod input;
 pub mod log;
+pub mod pieces;
 pub mod rows;
 pub mod sessions;
 pub mod snapshots;
+pub mod sorting;
 pub mod table;

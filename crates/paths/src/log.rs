@@ -1,8 +1,9 @@
 //! Reads one packet log into its tables: `connections/ID.parquet`, `sessions/ID.parquet`, on request `acks/ID.parquet`,
 //! or, of snapshots, `snapshots/ID.parquet`; and, last, `logs/ID.json`, which says what the log held and that it is done.
 
+use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -10,18 +11,20 @@ use serde::Serialize;
 
 use crate::aggregate::Aggregate;
 use crate::connection::Connection;
-use crate::container::{self, About};
+use crate::container::{About, Reader};
 use crate::counts::Counts;
 use crate::error::{Error, Result};
 use crate::flows::{Flows, Limits, Sink};
 use crate::half::Acked;
-use crate::headers;
+use crate::headers::{self, Segment};
 use crate::input;
+use crate::pieces::Pieces;
 use crate::rows::{
     role, AckRow, ConnectionRow, SessionRow, SnapshotRow, ACKS, CONNECTIONS, SESSIONS, SNAPSHOTS,
 };
 use crate::sessions::{Rules, Service, Session};
 use crate::snapshots;
+use crate::sorting::Sorter;
 use crate::table::Table;
 
 #[derive(Debug, Clone)]
@@ -47,6 +50,8 @@ pub struct Summary {
     pub counts: Counts,
     pub first_ns: Option<i64>,
     pub last_ns: Option<i64>,
+    /// Segments that were put before others that stood before them in the log, and those that came too late for it.
+    pub sorted: u64,
     pub time_went_back: u64,
     pub connections: u64,
     pub connections_evicted: u64,
@@ -56,19 +61,20 @@ pub struct Summary {
     pub snapshots: u64,
 }
 
-/// Reads `name` into tables under `out`. None: this was done before, and nothing was read.
-pub fn read(name: &str, out: &Path, settings: &Settings) -> Result<Option<Summary>> {
-    let Identity { log, id, state } = identity(name, settings);
+/// Reads a log, or pieces of one, into tables under `out`. None: this was done before, and nothing was read.
+pub fn read(files: &[OsString], out: &Path, settings: &Settings) -> Result<Option<Summary>> {
+    let Identity { log, id, state } = identity(files, settings);
+    let name: &str = &files[0].to_string_lossy();
     let done = out.join("logs").join(format!("{id}.json"));
     if !settings.again && name != input::STDIN && is_done(&done, &state) {
         return Ok(None);
     }
-    let (reader, compression) = input::open(name)?;
+    let (reader, compression) = input::open(&files[0])?;
     let mut reader = BufReader::new(reader);
     let begins = reader
         .fill_buf()
         .map_err(|e| Error::new(name, format!("cannot be read: {e}"), "check the file"))?;
-    let is_json = begins.first() == Some(&b'{');
+    let is_json = begins.first() == Some(&b'{') && files.len() == 1;
     for directory in ["connections", "sessions", "acks", "snapshots", "logs"] {
         let wanted = match directory {
             "logs" => true,
@@ -95,42 +101,39 @@ pub fn read(name: &str, out: &Path, settings: &Settings) -> Result<Option<Summar
     if is_json {
         return of_snapshots(reader, name, out, Identity { log, id, state }, compression).map(Some);
     }
-    let table = |directory: &str| -> PathBuf { out.join(directory).join(format!("{id}.parquet")) };
-    let mut sink = Tables {
-        log: log.clone(),
-        connections: Table::create(&table("connections"), CONNECTIONS)?,
-        sessions: Table::create(&table("sessions"), SESSIONS)?,
-        acks: if settings.acks {
-            Some(Table::create(&table("acks"), ACKS)?)
-        } else {
-            None
-        },
-        sessions_written: 0,
-        failed: None,
+    // A log whose packets stand in the order of their times needs no sorting; of one that does not this is found by reading.
+    // What comes from a pipe cannot be read again.
+    let mut sorting = !fs::metadata(&files[0]).is_ok_and(|file| file.is_file());
+    let mut source = Some(Source::of(files, reader)?);
+    let (read, counts, flows, sink) = loop {
+        let mut sink = Tables::create(out, &log, &id, settings.acks)?;
+        let mut flows = Flows::new(settings.limits, settings.rules);
+        let mut counts = Counts::default();
+        let again = || Source::of(files, BufReader::new(input::open(&files[0])?.0));
+        let source = match source.take() {
+            Some(source) => source,
+            None => again()?,
+        };
+        match follow(source, name, sorting, &mut counts, &mut flows, &mut sink) {
+            Ok(Some(read)) => break (read, counts, flows, sink),
+            Ok(None) => sorting = true,
+            Err(error) => {
+                sink.discard();
+                return Err(error);
+            }
+        }
+        sink.discard();
     };
-    let mut flows = Flows::new(settings.limits, settings.rules);
-    let mut counts = Counts::default();
-    let (mut first, mut last, mut back) = (i64::MAX, i64::MIN, 0);
-    let container = container::read(reader, name, &mut counts, &mut |packet, counts| {
-        first = first.min(packet.t_ns);
-        if packet.t_ns < last {
-            back += 1;
-        }
-        last = last.max(packet.t_ns);
-        if let Some(segment) = headers::parse(&packet, counts) {
-            flows.segment(packet.t_ns, &segment, &mut sink);
-        }
-    });
-    let container = match container {
-        Ok(container) => container,
-        Err(error) => {
-            sink.discard();
-            return Err(error);
-        }
-    };
+    let (mut flows, mut sink) = (flows, sink);
     let (connections, short) = flows.close(&mut sink);
     let sessions = sink.sessions_written;
     sink.finish()?;
+    let Read {
+        about: container,
+        first,
+        last,
+        sorter,
+    } = read;
     let any = last != i64::MIN;
     let summary = Summary {
         log,
@@ -141,7 +144,8 @@ pub fn read(name: &str, out: &Path, settings: &Settings) -> Result<Option<Summar
         counts,
         first_ns: any.then_some(first),
         last_ns: any.then_some(last),
-        time_went_back: back,
+        sorted: sorter.sorted,
+        time_went_back: sorter.late,
         connections,
         connections_evicted: flows.evicted,
         sessions,
@@ -150,6 +154,77 @@ pub fn read(name: &str, out: &Path, settings: &Settings) -> Result<Option<Summar
     };
     done_with(&summary, &done)?;
     Ok(Some(summary))
+}
+
+/// Where packets come from.
+enum Source {
+    Log(BufReader<Box<dyn io::Read + Send>>),
+    Pieces(Pieces),
+}
+
+impl Source {
+    fn of(files: &[OsString], reader: BufReader<Box<dyn io::Read + Send>>) -> Result<Self> {
+        if files.len() > 1 {
+            return Ok(Source::Pieces(Pieces::open(files)?));
+        }
+        Ok(Source::Log(reader))
+    }
+}
+
+/// What was read.
+struct Read {
+    about: About,
+    first: i64,
+    last: i64,
+    sorter: Sorter,
+}
+
+/// Hands every segment to its connection. None: they stand out of order, and `sorting` would put them into it.
+fn follow(
+    source: Source,
+    name: &str,
+    sorting: bool,
+    counts: &mut Counts,
+    flows: &mut Flows,
+    sink: &mut Tables,
+) -> Result<Option<Read>> {
+    let mut sorter = Sorter::default();
+    let (mut first, mut last) = (i64::MAX, i64::MIN);
+    let mut hand_on = |t_ns: i64, segment: &Segment| flows.segment(t_ns, segment, sink);
+    let about = match source {
+        Source::Pieces(pieces) => pieces.read(counts, &mut |t_ns, segment| {
+            (first, last) = (first.min(t_ns), last.max(t_ns));
+            if let Some(segment) = segment {
+                sorter.push(t_ns, segment, &mut hand_on);
+            }
+        })?,
+        Source::Log(reader) => {
+            let mut reader = Reader::open(reader, name)?;
+            while let Some(packet) = reader.next(counts)? {
+                let t_ns = packet.t_ns;
+                (first, last) = (first.min(t_ns), last.max(t_ns));
+                let Some(segment) = headers::parse(&packet, counts) else {
+                    continue;
+                };
+                if sorting {
+                    sorter.push(t_ns, segment, &mut hand_on);
+                } else {
+                    if sorter.can_sort(t_ns) {
+                        return Ok(None);
+                    }
+                    hand_on(t_ns, &segment);
+                }
+            }
+            reader.about
+        }
+    };
+    sorter.finish(&mut hand_on);
+    Ok(Some(Read {
+        about,
+        first,
+        last,
+        sorter,
+    }))
 }
 
 /// Writes the summary, which says that the tables are whole.
@@ -162,7 +237,7 @@ fn done_with(summary: &Summary, done: &Path) -> Result<()> {
 
 /// The same of a file of snapshots, which has one table.
 fn of_snapshots(
-    reader: impl Read,
+    reader: impl io::Read,
     name: &str,
     out: &Path,
     identity: Identity,
@@ -201,6 +276,7 @@ fn of_snapshots(
         counts,
         first_ns: None,
         last_ns: None,
+        sorted: 0,
         time_went_back: 0,
         connections,
         connections_evicted: 0,
@@ -222,37 +298,47 @@ struct Identity {
     state: String,
 }
 
-fn identity(name: &str, settings: &Settings) -> Identity {
-    if name == input::STDIN {
+fn identity(files: &[OsString], settings: &Settings) -> Identity {
+    if files == [input::STDIN] {
         let called = settings.stdin_name.as_deref();
         return Identity {
-            log: called.unwrap_or(name).to_owned(),
+            log: called.unwrap_or(input::STDIN).to_owned(),
             id: called.map_or_else(|| "stdin".to_owned(), plain),
             state: signature(settings),
         };
     }
-    let path = Path::new(name);
-    let full = fs::canonicalize(path)
-        .unwrap_or_else(|_| path.to_owned())
-        .display()
-        .to_string();
-    let (size, modified) = fs::metadata(path)
-        .map(|m| {
-            (
-                m.len(),
-                m.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok()),
-            )
-        })
-        .unwrap_or((0, None));
-    let modified_ns = modified.map_or(0, |d| d.as_nanos());
-    let stem = plain(&path.file_name().map(|n| n.to_string_lossy()).unwrap_or_default());
+    let (mut full, mut size, mut modified_ns) = (Vec::new(), 0, 0);
+    for file in files {
+        let path = Path::new(file);
+        full.push(
+            fs::canonicalize(path)
+                .unwrap_or_else(|_| path.to_owned())
+                .into_os_string(),
+        );
+        if let Ok(metadata) = fs::metadata(path) {
+            size += metadata.len();
+            let modified = metadata
+                .modified()
+                .ok()
+                .and_then(|t| t.duration_since(UNIX_EPOCH).ok());
+            modified_ns = modified_ns.max(modified.map_or(0, |d| d.as_nanos()));
+        }
+    }
+    let name = Path::new(&files[0]).file_name().unwrap_or_default();
+    let stem = plain(&name.to_string_lossy());
+    let bytes: Vec<u8> = full.join("\0".as_ref()).into_encoded_bytes();
+    let pieces = if files.len() > 1 {
+        format!(" in {} pieces", files.len())
+    } else {
+        String::new()
+    };
     Identity {
-        id: format!("{stem}-{:08x}", fnv(full.as_bytes()) as u32),
+        id: format!("{stem}-{:08x}", fnv(&bytes) as u32),
         state: format!(
-            "{size} bytes, changed at {modified_ns} ns; {}",
+            "{size} bytes{pieces}, changed at {modified_ns} ns; {}",
             signature(settings)
         ),
-        log: full,
+        log: full[0].to_string_lossy().into_owned(),
     }
 }
 
@@ -307,6 +393,18 @@ struct Tables {
 }
 
 impl Tables {
+    fn create(out: &Path, log: &str, id: &str, acks: bool) -> Result<Self> {
+        let table = |directory: &str| -> PathBuf { out.join(directory).join(format!("{id}.parquet")) };
+        Ok(Tables {
+            log: log.to_owned(),
+            connections: Table::create(&table("connections"), CONNECTIONS)?,
+            sessions: Table::create(&table("sessions"), SESSIONS)?,
+            acks: acks.then(|| Table::create(&table("acks"), ACKS)).transpose()?,
+            sessions_written: 0,
+            failed: None,
+        })
+    }
+
     fn note(&mut self, result: Result<()>) {
         if let Err(error) = result {
             self.failed.get_or_insert(error);

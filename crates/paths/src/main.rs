@@ -1,6 +1,7 @@
 //! The command line of narrows-paths, for `narrows paths`: reads logs, several at once, and tells what became of each
 //! as one JSON object a line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,6 +12,7 @@ use narrows_paths::ends;
 use narrows_paths::error::Error;
 use narrows_paths::flows::Limits;
 use narrows_paths::log::{self, Settings};
+use narrows_paths::pieces;
 use narrows_paths::rows::{ACKS, CONNECTIONS, SESSIONS, SNAPSHOTS};
 use narrows_paths::sessions::{Rules, Service};
 use narrows_paths::table::{Column, Kind};
@@ -19,27 +21,28 @@ use serde_json::json;
 const USAGE: &str =
     "usage: narrows-paths read FILE... --out DIR [--jobs N] [--acks] [--again] [--session-gap-ns N]
            [--min-duration-ns N] [--service port|server|all] [--idle-ns N] [--connections N]
-           [--name NAME_OF_STANDARD_INPUT]
+           [--name NAME_OF_STANDARD_INPUT] [--joined]
        narrows-paths ends SENDERS_FILE RECEIVERS_FILE | columns | version";
 
 struct Call {
-    files: Vec<String>,
+    files: Vec<OsString>,
+    joined: bool,
     out: PathBuf,
     jobs: usize,
     settings: Settings,
 }
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    match args.split_first().map(|(mode, rest)| (mode.as_str(), rest)) {
-        Some(("read", rest)) => match call(rest) {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match args.split_first().map(|(mode, rest)| (mode.to_str(), rest)) {
+        Some((Some("read"), rest)) => match call(rest) {
             Ok(call) => run(&call),
             Err(message) => {
                 eprintln!("error: {message}\n{USAGE}");
                 ExitCode::from(2)
             }
         },
-        Some(("ends", [sender, receiver])) => {
+        Some((Some("ends"), [sender, receiver])) => {
             let said = match ends::compare(sender, receiver) {
                 Ok(between) => json!({"between": between}),
                 Err(error) => said_of(&error),
@@ -47,14 +50,14 @@ fn main() -> ExitCode {
             println!("{said}");
             ExitCode::from(u8::from(said.get("error").is_some()))
         }
-        Some(("columns", [])) => {
+        Some((Some("columns"), [])) => {
             let tables = json!({
                 "connections": columns(CONNECTIONS), "sessions": columns(SESSIONS), "acks": columns(ACKS), "snapshots": columns(SNAPSHOTS),
             });
             println!("{tables}");
             ExitCode::SUCCESS
         }
-        Some(("version", [])) => {
+        Some((Some("version"), [])) => {
             println!(
                 "{}",
                 json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")})
@@ -84,9 +87,10 @@ fn columns<R>(columns: &[Column<R>]) -> serde_json::Value {
         .collect()
 }
 
-fn call(args: &[String]) -> Result<Call, String> {
+fn call(args: &[OsString]) -> Result<Call, String> {
     let mut call = Call {
         files: Vec::new(),
+        joined: false,
         out: PathBuf::new(),
         jobs: 1,
         settings: Settings {
@@ -106,18 +110,28 @@ fn call(args: &[String]) -> Result<Call, String> {
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
-        let mut value = || args.next().ok_or(format!("{arg} needs a value"));
-        let number = |text: &String| {
+        // A file's name may be of any bytes.
+        let Some(option) = arg.to_str().filter(|arg| arg.starts_with("--")) else {
+            call.files.push(arg.clone());
+            continue;
+        };
+        let mut path = || args.next().ok_or(format!("{option} needs a value"));
+        if option == "--out" {
+            call.out = PathBuf::from(path()?);
+            continue;
+        }
+        let mut value = || path().map(|value| value.to_string_lossy().into_owned());
+        let number = |text: String| {
             text.parse::<i64>()
-                .map_err(|_| format!("{arg}: {text} is no whole number"))
+                .map_err(|_| format!("{option}: {text} is no whole number"))
         };
         let settings = &mut call.settings;
-        match arg.as_str() {
-            "--out" => call.out = PathBuf::from(value()?),
+        match option {
+            "--joined" => call.joined = true,
             "--jobs" => call.jobs = number(value()?)?.max(1) as usize,
             "--acks" => settings.acks = true,
             "--again" => settings.again = true,
-            "--name" => settings.stdin_name = Some(value()?.clone()),
+            "--name" => settings.stdin_name = Some(value()?),
             "--session-gap-ns" => settings.rules.gap_ns = number(value()?)?,
             "--min-duration-ns" => settings.rules.min_ns = number(value()?)?,
             "--idle-ns" => settings.limits.idle_ns = number(value()?)?,
@@ -130,8 +144,7 @@ fn call(args: &[String]) -> Result<Call, String> {
                     other => return Err(format!("--service: {other} is none of port, server, all")),
                 }
             }
-            other if other.starts_with("--") => return Err(format!("unknown option {other}")),
-            file => call.files.push(file.to_owned()),
+            other => return Err(format!("unknown option {other}")),
         }
     }
     if call.files.is_empty() {
@@ -143,25 +156,25 @@ fn call(args: &[String]) -> Result<Call, String> {
     Ok(call)
 }
 
-/// Reads every file; one that fails costs itself alone.
+/// Reads every log; one that fails costs itself alone. `files` of what is said are the places of its files on the command line.
 fn run(call: &Call) -> ExitCode {
+    let groups = pieces::groups(&call.files, call.joined);
     let (next, failed, say) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(()));
     thread::scope(|scope| {
-        for _ in 0..call.jobs.min(call.files.len()) {
+        for _ in 0..call.jobs.min(groups.len()) {
             scope.spawn(|| {
-                while let Some(file) = call.files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let said = match log::read(file, &call.out, &call.settings) {
-                        Ok(Some(summary)) => json!({"log": file, "done": summary}),
-                        Ok(None) => {
-                            json!({"log": file, "skipped": "it was read before with the same settings"})
-                        }
+                while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let files: Vec<OsString> = group.iter().map(|at| call.files[*at].clone()).collect();
+                    let mut said = match log::read(&files, &call.out, &call.settings) {
+                        Ok(Some(summary)) => json!({"done": summary}),
+                        Ok(None) => json!({"skipped": "it was read before with the same settings"}),
                         Err(error) => {
                             failed.store(true, Ordering::Relaxed);
-                            let mut said = said_of(&error);
-                            said["log"] = json!(file);
-                            said
+                            said_of(&error)
                         }
                     };
+                    said["log"] = json!(files[0].to_string_lossy());
+                    said["files"] = json!(group);
                     let _one_line = say.lock();
                     println!("{said}");
                 }

@@ -172,3 +172,81 @@ fn damaged_logs_never_panic() {
         let _ = packets(&log);
     }
 }
+
+#[test]
+fn files_behind_each_other_are_read_as_one() {
+    let one = pcap(1, 1000, false, &sample(), 9999);
+    let two = pcap(101, 1, true, &sample(), 9999);
+    let three = pcapng(
+        true,
+        &[Interface {
+            link: 113,
+            resolution: Some(9),
+            offset_s: 0,
+        }],
+        &[(0, 8, vec![3])],
+    );
+    for order in [[&one, &two, &three], [&three, &one, &two]] {
+        let (about, counts, found) = packets(&order.map(|f| f.clone()).concat()).unwrap();
+        assert_eq!((about.files, about.damage, counts.packets), (3, None, 11));
+        for link in [1, 101] {
+            let of: Vec<_> = found.iter().filter(|f| f.1 == link).cloned().collect();
+            let expected: Vec<_> = sample().into_iter().map(|(t, d)| (t, link, d)).collect();
+            assert_eq!(of, expected);
+        }
+        assert!(found.contains(&(8, 113, vec![3])));
+    }
+    // A packet of 2055 is no header.
+    let late = [(0xa1b2_c3d4 * S + 262_146_000, vec![1; 60])];
+    let (about, _, found) = packets(&pcap(1, 1000, false, &late, 9999)).unwrap();
+    assert_eq!((about.files, found.len(), about.damage), (1, 1, None));
+}
+
+#[test]
+fn nanoseconds_where_the_header_says_microseconds_are_refused() {
+    for n in [1, 2, 3, 1000] {
+        let all: Vec<_> = (0..n).map(|i| (i * S / 7 + 5_000_000, vec![1; 60])).collect();
+        let mut log = pcap(1, 1, false, &all, 9999);
+        log[..4].copy_from_slice(&0xa1b2_c3d4u32.to_le_bytes());
+        let error = packets(&log).unwrap_err();
+        assert!(error.message.contains("nanoseconds"), "{error}");
+    }
+    // One that is damaged among many is counted and no reason to refuse all.
+    let all: Vec<_> = (0..1000).map(|i| (i * MS, vec![1; 60])).collect();
+    let mut log = pcap(1, 1000, false, &all, 9999);
+    log[24 + 76 * 500 + 4..24 + 76 * 500 + 8].copy_from_slice(&5_000_000u32.to_le_bytes());
+    let (_, counts, _) = packets(&log).unwrap();
+    assert_eq!(counts.odd["fraction of a second above 1 s"], 1);
+}
+
+#[test]
+fn a_long_block_without_packets_is_passed_over() {
+    let mut log = pcapng(
+        false,
+        &[Interface {
+            link: 1,
+            resolution: None,
+            offset_s: 0,
+        }],
+        &[(0, 5, vec![1; 60])],
+    );
+    let packet = log.split_off(log.len() - 92);
+    let length = 20_000_000u32;
+    log.extend([10u32.to_le_bytes(), length.to_le_bytes()].concat());
+    log.resize(log.len() + length as usize - 12, b'C');
+    log.extend(length.to_le_bytes());
+    let (about, counts, found) = packets(&[log.clone(), packet.clone()].concat()).unwrap();
+    assert_eq!((about.damage, found.len()), (None, 1));
+    assert_eq!(counts.blocks["decryption secrets"], 1);
+    let short = &log[..log.len() - 9];
+    assert!(packets(short)
+        .unwrap()
+        .0
+        .damage
+        .unwrap()
+        .contains("ends within a block"));
+    log.pop();
+    log.push(7);
+    let damage = packets(&[log, packet].concat()).unwrap().0.damage.unwrap();
+    assert!(damage.contains("claims a length of 20000000 bytes"), "{damage}");
+}

@@ -115,6 +115,17 @@ fn every_tag_and_tunnel_is_unwrapped() {
         "MPLS pseudowire",
         false,
     );
+    // Addresses of vendors that begin as IP's versions do, and no control word.
+    for first in [0x02, 0x44, 0x60, 0x00] {
+        let mut inner = ethernet(0x0800, &v4);
+        (inner[0], inner[6]) = (first, first);
+        check(
+            1,
+            &ethernet(0x8847, &be(&[&[0, 1, 1, 64], &inner])),
+            "MPLS pseudowire without a control word",
+            false,
+        );
+    }
     let ppp = v4.len() as u16 + 2;
     check(
         1,
@@ -165,6 +176,145 @@ fn every_tag_and_tunnel_is_unwrapped() {
     );
 }
 
+/// LLC and SNAP before IP.
+const SNAP: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+
+/// Data of 802.11 from a station; with QoS it has two bytes more.
+fn wireless(qos: bool, inner: &[u8]) -> Vec<u8> {
+    let mut out = vec![if qos { 0x88 } else { 0x08 }, 1, 0, 0];
+    out.extend([2; 18]);
+    out.extend([0, 0]);
+    if qos {
+        out.extend([0, 0]);
+    }
+    be(&[&out, &SNAP, inner])
+}
+
+#[test]
+fn what_monitors_mirrors_and_systems_put_around_is_unwrapped() {
+    let v4 = segment().v4();
+    let inner = ethernet(0x0800, &v4);
+    let le = u32::to_le_bytes;
+    let nflog = be(&[
+        &[2, 0, 0, 0, 8, 0, 1, 0, 8, 0, 1, 0],
+        &(v4.len() as u16 + 4).to_le_bytes(),
+        &[9, 0],
+        &v4,
+    ]);
+    let pktap = be(&[&le(108), &le(1), &le(1), &[0; 96], &inner]);
+    for (link, data, what) in [
+        (258, pktap, "PKTAP"),
+        (239, nflog, "NFLOG"),
+        (105, wireless(false, &v4), "802.11"),
+        (
+            127,
+            be(&[&[0, 0, 8, 0, 0, 0, 0, 0], &wireless(true, &v4)]),
+            "radiotap",
+        ),
+        (
+            127,
+            be(&[
+                &[0, 0, 8, 0, 0, 0, 0, 0],
+                &wireless(true, &v4)[..26],
+                &[0, 0],
+                &wireless(true, &v4)[26..],
+            ]),
+            "radiotap, padded",
+        ),
+        (192, be(&[&[0, 0, 8, 0], &le(105), &wireless(false, &v4)]), "PPI"),
+        (204, be(&[&[1, 0xff, 3, 0, 0x21], &v4]), "PPP with its direction"),
+        (51, be(&[&[0x11, 0, 0, 9, 0, 102, 0, 0x21], &v4]), "PPPoE"),
+        (104, be(&[&[15, 0, 8, 0], &v4]), "Cisco HDLC"),
+        (10, be(&[&[0x50; 13], &SNAP, &v4]), "FDDI"),
+        (109, be(&[&[0; 12], &v4]), "enc"),
+    ] {
+        check(link, &data, what, false);
+    }
+}
+
+#[test]
+fn tunnels_and_tags_of_every_day_are_unwrapped() {
+    let (v4, v6) = (segment().v4(), segment().v6());
+    let inner = ethernet(0x0800, &v4);
+    let snap = be(&[&SNAP, &v4]);
+    check(1, &ethernet(snap.len() as u16, &snap), "LLC/SNAP", false);
+    check(1, &ethernet(0x88e7, &be(&[&[0, 0, 0, 5], &inner])), "PBB", false);
+    check(
+        1,
+        &ethernet(0x88e5, &be(&[&[0, 0, 0, 0, 0, 1, 8, 0], &v4])),
+        "MACsec",
+        false,
+    );
+    check(
+        1,
+        &ethernet(0x894f, &be(&[&[0x0f, 0xc2, 1, 1, 0, 0, 0, 0], &v4])),
+        "NSH",
+        false,
+    );
+    let erspan = |sub: &[u8], last: u8| {
+        ipv4(
+            47,
+            &be(&[
+                &[
+                    0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 10, 0, 1, 0, 0, 0, 0, 0, 0, 0, last,
+                ],
+                sub,
+                &inner,
+            ]),
+        )
+    };
+    check(101, &erspan(&[], 0), "ERSPAN III", false);
+    check(101, &erspan(&[0; 8], 1), "ERSPAN III with a subheader", false);
+    let mut ah = segment().v4();
+    let tcp = ah.split_off(20);
+    (ah[9], ah[3]) = (51, ah[3] + 24);
+    check(
+        101,
+        &be(&[&ah, &[6, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1], &[0; 12], &tcp]),
+        "AH",
+        false,
+    );
+    check(
+        101,
+        &udp(1701, &be(&[&[0, 2, 0, 1, 0, 1, 0xff, 3, 0, 0x21], &v4])),
+        "L2TP",
+        false,
+    );
+    check(
+        101,
+        &udp(1701, &be(&[&[0x40, 2, 0, 99, 0, 1, 0, 1, 0, 0x57], &v6])),
+        "L2TP with a length",
+        true,
+    );
+    check(
+        101,
+        &ipv4(115, &be(&[&[0, 0, 0, 7, 1, 2, 3, 4], &inner])),
+        "L2TP 3 with a cookie",
+        false,
+    );
+    check(
+        101,
+        &udp(37008, &be(&[&[1, 0, 0, 1, 10, 1, 9, 0, 1], &inner])),
+        "TZSP",
+        false,
+    );
+    check(
+        101,
+        &udp(4790, &be(&[&[12, 0, 0, 1, 0, 0, 7, 0], &v4])),
+        "VXLAN-GPE",
+        false,
+    );
+    check(
+        101,
+        &udp(14_789, &be(&[&[8, 0, 0, 0, 0, 0, 7, 0], &inner])),
+        "VXLAN on another port",
+        false,
+    );
+    check(101, &udp(6635, &be(&[&[0, 1, 1, 64], &v4])), "MPLS in UDP", false);
+    check(101, &udp(6080, &be(&[&[0, 4, 0, 0], &v4])), "GUE", false);
+    check(101, &udp(3544, &v6), "Teredo", true);
+}
+
 #[test]
 fn what_is_no_tcp_is_counted_by_its_name() {
     let v4 = segment().v4();
@@ -183,6 +333,10 @@ fn what_is_no_tcp_is_counted_by_its_name() {
         (101, fragment, "IPv4 fragment"),
         (101, broken, "TCP header that is not one"),
         (147, v4, "link type 147"),
+        (105, vec![0x80; 40], "802.11 management or control frame"),
+        (105, be(&[&[8, 0x41], &[0; 60]]), "802.11 data, encrypted"),
+        (1, ethernet(0x88e5, &[0x0c; 60]), "MACsec (encrypted)"),
+        (101, udp(1701, &[0xc8, 2, 0, 12]), "L2TP control"),
     ] {
         let (found, counts) = parse(link, &data);
         assert_eq!(found, None, "{reason}");

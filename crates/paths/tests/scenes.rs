@@ -394,3 +394,64 @@ fn a_fast_retransmission_and_acks_that_repeat_are_no_copies() {
         assert_eq!((a.copies, p.retransmitted), (0, 1), "{id:?}");
     }
 }
+
+#[test]
+fn equal_addresses_and_ports_in_two_networks_are_two_connections() {
+    let vlan = |id: u8, p: &[u8]| ethernet(0x8100, &be(&[&[0, id, 8, 0], p]));
+    let vxlan = |vni: u8, p: &[u8]| {
+        let inner = be(&[&[8, 0, 0, 0, 0, 0, vni, 0], &ethernet(0x0800, p)]);
+        ethernet(0x0800, &udp(4789, &inner))
+    };
+    let gre = |end: u8, p: &[u8]| {
+        let mut outer = ipv4(47, &be(&[&[0, 0, 8, 0], p]));
+        // From whoever sent it to the other: the pair is the same.
+        let (from, to) = if p[12..16] == SERVER.0 { (12, 16) } else { (16, 12) };
+        outer[from..from + 4].copy_from_slice(&[192, 0, 2, end]);
+        outer[to..to + 4].copy_from_slice(&[198, 51, 100, 1]);
+        ethernet(0x0800, &outer)
+    };
+    let wraps: [(&str, &dyn Fn(u8, &[u8]) -> Vec<u8>); 3] =
+        [("VLAN", &vlan), ("VXLAN", &vxlan), ("GRE", &gre)];
+    for (name, wrap) in wraps {
+        let mut packets: Vec<_> = Vec::new();
+        for (t, p) in download().0.packets {
+            packets.push((t, wrap(10, &p)));
+            let mut other = p.clone();
+            for at in [24, 28] {
+                let number = u32::from_be_bytes([p[at], p[at + 1], p[at + 2], p[at + 3]]);
+                if at == 24 || p[33] & ACK != 0 {
+                    other[at..at + 4].copy_from_slice(&number.wrapping_add(1_500_000_000).to_be_bytes());
+                }
+            }
+            packets.push((t + MS / 3, wrap(20, &other)));
+        }
+        packets.sort_by_key(|p| p.0);
+        let seen = follow_link(1, &packets);
+        assert_eq!(seen.connections.len(), 2, "{name}");
+        for (_, aggregate) in &seen.connections {
+            let p = aggregate.properties();
+            assert_eq!(
+                (p.payload_bytes, p.base.min_ns, p.notes),
+                (200_000, Some(RTT), None),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_connection_whose_directions_have_tags_of_their_own_is_one() {
+    // As a router on a stick, or a mirror of one port, tags them.
+    let (d, _) = download();
+    let packets: Vec<_> = d
+        .packets
+        .iter()
+        .map(|(t, p)| {
+            let id = if p[12..16] == SERVER.0 { 10 } else { 20 };
+            (*t, ethernet(0x8100, &be(&[&[0, id, 8, 0], p])))
+        })
+        .collect();
+    let seen = follow_link(1, &packets);
+    assert_eq!(seen.connections.len(), 1);
+    assert_eq!(seen.connections[0].1.properties().payload_bytes, 200_000);
+}

@@ -40,6 +40,13 @@ def register(app: typer.Typer) -> None:
         again: Annotated[
             bool, typer.Option("--again", help="Read logs again that were read before.")
         ] = False,
+        joined: Annotated[
+            bool,
+            typer.Option(
+                "--joined",
+                help="All files are pieces of one capture (rotated files are joined by their names).",
+            ),
+        ] = False,
         jobs: Annotated[int, typer.Option(min=1, help="Logs to read at once.")] = 1,
         metadata: Annotated[
             Path | None,
@@ -63,6 +70,7 @@ def register(app: typer.Typer) -> None:
           narrows paths server.pcap --out results/paths
           narrows paths *.pcap.gz --out results/paths --jobs 4 --min-duration '30 s'
           zcat big.pcap.gz | narrows paths - --out results/paths
+          narrows paths eth0.pcap eth1.pcap --joined --out results/paths
           narrows paths --live eth0 --out results/paths --min-duration '5 s'
           narrows paths *.pcap --out results/paths --metadata clients.csv --by network,country
           narrows paths sender.pcap receiver.pcap --ends
@@ -96,6 +104,7 @@ def register(app: typer.Typer) -> None:
             idle_ns=Duration.parse(idle).ns,
             acks=acks,
             again=again,
+            joined=joined,
         )
         if live:
             until = f"for {duration}" if duration else "until Ctrl-C"

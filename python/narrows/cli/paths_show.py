@@ -41,8 +41,10 @@ def tell(outcome: Outcome) -> None:
         )
         _oddities(outcome)
         return
+    pieces = summary["container"]["files"]
+    joined = f" and {formats.counted(pieces - 1, 'other file')}" if pieces > 1 else ""
     typer.echo(
-        f"{outcome.log}: {counts['packets']} packets, {counts['tcp']} of TCP;"
+        f"{outcome.log}{joined}: {counts['packets']} packets, {counts['tcp']} of TCP;"
         f" {formats.counted(summary['connections'], 'connection')},"
         f" {formats.counted(summary['sessions'], 'session')}"
         f" ({summary['sessions_too_short']} too short)",
@@ -56,6 +58,8 @@ def _oddities(outcome: Outcome) -> None:
     counts = outcome.counts
     if outcome.damage:
         typer.echo(f"  damaged: {outcome.damage}", err=True)
+    if outcome.summary and outcome.summary["sorted"]:
+        typer.echo(f"  {outcome.summary['sorted']} stood behind later ones and were sorted", err=True)
     for kind, what in (("not_tcp", "not used"), ("odd", "odd"), ("blocks", "other blocks")):
         if counts[kind]:
             listing = ", ".join(f"{name}: {count}" for name, count in counts[kind].items())

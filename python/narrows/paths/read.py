@@ -9,6 +9,7 @@ settings are not read again; one that cannot be read costs only itself.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from narrows.paths import binary, tables
 
 SERVICES = ("port", "server", "all")
 STDIN = "-"
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+"""What a shell's `<(…)` is called."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Settings:
     of the same session. `min_duration_ns`: shorter sessions are counted and not written (Philip 2025, section
     5.3: two minutes). `service`: what makes servers one service, their "port", their address and port
     ("server"), or "all". `idle_ns`: a connection without packets for this long is over. `connections`: how
-    many are kept at once.
+    many are kept at once. `joined`: all files are pieces of one capture; else those are whose names say so,
+    as of dumpcap's and tcpdump -C's rotated files.
     """
 
     session_gap_ns: int = 30_000_000_000
@@ -40,6 +44,7 @@ class Settings:
     connections: int = 1_000_000
     acks: bool = False
     again: bool = False
+    joined: bool = False
 
     def __post_init__(self) -> None:
         if self.service not in SERVICES:
@@ -54,14 +59,19 @@ class Settings:
             *("--idle-ns", str(self.idle_ns)),
             *("--connections", str(self.connections)),
         ]
-        return given + ["--acks"] * self.acks + ["--again"] * self.again
+        flags = {"--acks": self.acks, "--again": self.again, "--joined": self.joined}
+        return given + [flag for flag, wanted in flags.items() if wanted]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one log: a `summary`, `skipped` when that was done before, or an `error`."""
+    """What became of one log: a `summary`, `skipped` when that was done before, or an `error`.
+
+    `files`: the places, among those that were named, of the files that it is made of.
+    """
 
     log: str
+    files: tuple[int, ...] = (0,)
     summary: dict[str, Any] | None = None
     skipped: bool = False
     error: NarrowsError | None = None
@@ -101,7 +111,8 @@ def read(
     jobs: int = 1,
     progress: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:
-    """Read `logs` (files, or "-" for standard input) into the directory `out`; outcomes in their order.
+    """Read `logs` (files, or "-" for standard input) into the directory `out`; outcomes in their order, one
+    for all pieces of a capture.
 
     Raises EngineError when the core is missing or breaks; a log that cannot be read is an outcome.
     """
@@ -114,18 +125,20 @@ def read(
     # A name that begins with a dash would be an option.
     names = [f"./{name}" if name.startswith("-") and name != STDIN else name for name in names]
     command = [*core(), "read", *names, "--out", str(out), "--jobs", str(max(jobs, 1))]
-    done: dict[str, Outcome] = {}
-    for outcome in _run([*command, *(settings or Settings()).arguments()]):
-        done[outcome.log] = outcome
+    done: list[Outcome] = []
+    inherited = [int(found[1]) for name in names if (found := _DESCRIPTOR.fullmatch(name))]
+    for outcome in _run([*command, *(settings or Settings()).arguments()], inherited):
+        done.append(outcome)
         progress(outcome)
-    missing = [name for name in names if name not in done]
+    told = {place for outcome in done for place in outcome.files}
+    missing = [name for place, name in enumerate(names) if place not in told]
     if missing:
         raise EngineError(
             "narrows-paths ended without a word about it",
             where=missing[0],
             remedy="this is a defect; please report it",
         )
-    return [done[name] for name in names]
+    return sorted(done, key=lambda outcome: outcome.files)
 
 
 def core() -> list[str]:
@@ -133,8 +146,10 @@ def core() -> list[str]:
     return [str(binary.find())]
 
 
-def _run(command: list[str]) -> Iterator[Outcome]:
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+def _run(command: list[str], inherited: list[int]) -> Iterator[Outcome]:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, pass_fds=inherited
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         for line in process.stdout:
@@ -149,12 +164,14 @@ def _run(command: list[str]) -> Iterator[Outcome]:
 def outcome_of(line: str) -> Outcome:
     """What one line of the core says."""
     said: dict[str, Any] = json.loads(line)
+    log, files = said["log"], tuple(said["files"])
     if "error" in said:
         error = said["error"]
         return Outcome(
-            said["log"],
+            log,
+            files,
             error=NarrowsError(
                 error["message"], where=error["where"] or None, remedy=error["remedy"] or None
             ),
         )
-    return Outcome(said["log"], summary=said.get("done"), skipped="skipped" in said)
+    return Outcome(log, files, summary=said.get("done"), skipped="skipped" in said)

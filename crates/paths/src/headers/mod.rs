@@ -4,6 +4,7 @@
 //! read as whole ones. Checksums are not looked at: with offloads those in a log are wrong as a rule.
 
 mod link;
+mod llc;
 mod network;
 mod tcp;
 mod tunnel;
@@ -38,13 +39,16 @@ enum Next {
     Ipv4,
     Ipv6,
     Mpls,
+    Wireless,
 }
 
-/// A packet being unwrapped: `data` is what is left of the captured bytes, `len` of the bytes on the wire.
+/// A packet being unwrapped: `data` is what is left of the captured bytes, `len` of the bytes on the wire, `outer` stands
+/// for the networks that it was unwrapped from.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
     data: &'a [u8],
     len: usize,
+    outer: u32,
 }
 
 impl<'a> Rest<'a> {
@@ -53,7 +57,37 @@ impl<'a> Rest<'a> {
         Some(Rest {
             data: self.data.get(n..)?,
             len: self.len.checked_sub(n)?,
+            outer: self.outer,
         })
+    }
+
+    /// The same within a network of its own: a VLAN, a VNI, a tunnel. Both directions must give the same number.
+    #[inline]
+    fn within(self, network: u32) -> Rest<'a> {
+        Rest {
+            outer: (self.outer.rotate_left(5) ^ network).wrapping_mul(0x9e37_79b1),
+            ..self
+        }
+    }
+
+    fn u32_le(self, at: usize) -> Option<u32> {
+        Some(u32::from_le_bytes(self.data.get(at..at + 4)?.try_into().ok()?))
+    }
+
+    /// Whether an Ethernet frame with IP, or a tag before it, may begin here: what no header says is told by that.
+    fn looks_like_ethernet(self) -> bool {
+        let version = self.data.get(14).map(|byte| byte >> 4);
+        match self.u16(12) {
+            Some(0x0800) => version == Some(4),
+            Some(0x86dd) => version == Some(6),
+            Some(0x8100 | 0x88a8) => true,
+            _ => false,
+        }
+    }
+
+    fn u24(self, at: usize) -> Option<u32> {
+        let bytes = self.data.get(at..at + 3)?;
+        Some(u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]))
     }
 
     #[inline]
@@ -78,6 +112,7 @@ pub fn parse(packet: &Packet<'_>, counts: &mut Counts) -> Option<Segment> {
     let rest = Rest {
         data: packet.data,
         len: packet.len as usize,
+        outer: 0,
     };
     let (mut next, mut rest) = link::first(packet.link_type, rest, counts)?;
     for _ in 0..DEPTH {
@@ -85,6 +120,7 @@ pub fn parse(packet: &Packet<'_>, counts: &mut Counts) -> Option<Segment> {
             Next::Ethernet => link::ethernet(rest, counts),
             Next::EtherType(kind) => link::ether_type(kind, rest, counts),
             Next::Mpls => link::mpls(rest, counts),
+            Next::Wireless => llc::wireless(rest, counts),
             Next::Ip => network::ip(rest, counts),
             Next::Ipv4 => network::ipv4(rest, counts),
             Next::Ipv6 => network::ipv6(rest, counts),

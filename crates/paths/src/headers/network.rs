@@ -70,6 +70,7 @@ pub(super) fn ipv4<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
         Rest {
             data,
             len: total - header,
+            outer: rest.outer,
         },
         ip,
         counts,
@@ -108,6 +109,7 @@ pub(super) fn ipv6<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
     let mut rest = Rest {
         data: &rest.data[40..],
         len,
+        outer: rest.outer,
     };
     loop {
         let length = match protocol {
@@ -143,12 +145,25 @@ fn payload<'a>(protocol: u8, rest: Rest<'a>, ip: Ip, counts: &mut Counts) -> Ste
             None => Step::No,
         };
     }
-    other(protocol, rest, counts)
+    // The tunnel is of both directions, so of the pair of addresses.
+    let pair = ip.source.wrapping_add(ip.target);
+    let pair = (pair >> 64) as u64 ^ pair as u64;
+    let tunnel = rest.within((pair >> 32) as u32 ^ pair as u32);
+    other(protocol, rest, tunnel, ip, counts)
 }
 
 #[cold]
-fn other<'a>(protocol: u8, rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
+fn other<'a>(protocol: u8, whole: Rest<'a>, rest: Rest<'a>, ip: Ip, counts: &mut Counts) -> Step<'a> {
     match protocol {
+        51 => {
+            counts.unwrapped("AH");
+            let (next, words) = (whole.data.first(), whole.data.get(1));
+            match words.and_then(|n| whole.skip((usize::from(*n) + 2) * 4)) {
+                Some(left) => payload(next.copied().unwrap_or(0), left, ip, counts),
+                None => cut("AH", counts),
+            }
+        }
+        115 => tunnel::l2tp3(rest, 4, counts),
         4 => {
             counts.unwrapped("IP in IP");
             Step::Go(Next::Ipv4, rest)

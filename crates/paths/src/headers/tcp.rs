@@ -34,6 +34,8 @@ pub struct Segment {
     pub source_port: u16,
     pub target_port: u16,
     pub v6: bool,
+    /// Stands for VLAN, VNI and the addresses of tunnels that it was unwrapped from; 0: none.
+    pub outer: u32,
     pub ip_id: Option<u16>,
     pub ttl: u8,
     pub ecn: u8,
@@ -76,6 +78,7 @@ pub(super) fn segment(rest: Rest<'_>, ip: Ip, counts: &mut Counts) -> Option<Seg
         source_port: u16::from_be_bytes([head[0], head[1]]),
         target_port: u16::from_be_bytes([head[2], head[3]]),
         v6: ip.v6,
+        outer: rest.outer,
         ip_id: ip.id,
         ttl: ip.ttl,
         ecn: ip.ecn,

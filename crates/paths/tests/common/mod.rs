@@ -338,7 +338,16 @@ pub fn follow(packets: &[(i64, Vec<u8>)]) -> Seen {
     follow_with(packets, usize::MAX, LIMITS, RULES)
 }
 
+/// The same of packets with this link layer.
+pub fn follow_link(link_type: u16, packets: &[(i64, Vec<u8>)]) -> Seen {
+    follow_all(link_type, packets, usize::MAX, LIMITS, RULES)
+}
+
 pub fn follow_with(packets: &[(i64, Vec<u8>)], snap: usize, limits: Limits, rules: Rules) -> Seen {
+    follow_all(101, packets, snap, limits, rules)
+}
+
+fn follow_all(link_type: u16, packets: &[(i64, Vec<u8>)], snap: usize, limits: Limits, rules: Rules) -> Seen {
     let mut counts = Counts::default();
     let mut sink = Collect(Seen::default());
     let mut flows = Flows::new(limits, rules);
@@ -346,7 +355,7 @@ pub fn follow_with(packets: &[(i64, Vec<u8>)], snap: usize, limits: Limits, rule
         let kept = &data[..data.len().min(snap)];
         let packet = Packet {
             t_ns: *t_ns,
-            link_type: 101,
+            link_type,
             len: data.len() as u32,
             data: kept,
         };
