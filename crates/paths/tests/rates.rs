@@ -185,8 +185,13 @@ fn both_ends_together_tell_what_was_lost_and_reordered_between_them() {
     );
 }
 
+/// Packets of a log: when, and their bytes.
+type Packets = Vec<(i64, Vec<u8>)>;
+/// What something on the way makes of a packet.
+type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
+
 /// Ten segments, 25 ms on the way, and what `change` makes of the receiver's log.
-fn ends_of(name: &str, change: &dyn Fn(&mut Vec<(i64, Vec<u8>)>)) -> ends::Between {
+fn ends_of(name: &str, change: &dyn Fn(&mut Packets)) -> ends::Between {
     let mut d = Download::open(0, RTT, 0);
     for i in 0..100 {
         d.data(1000 * MS + i * MS, MSS);
@@ -229,7 +234,7 @@ fn what_lies_outside_the_receivers_log_is_not_lost() {
 fn a_nat_may_change_ports_and_identifications() {
     let ports = |data: &mut Vec<u8>| data[22..24].copy_from_slice(&51_000u16.to_be_bytes());
     let id = |data: &mut Vec<u8>| data[4] ^= 0x55;
-    let ways: [(&str, &dyn Fn(&mut Vec<u8>)); 3] = [
+    let ways: [(&str, Change); 3] = [
         ("identification", &ports),
         ("ports", &id),
         ("nothing more", &|data| {
