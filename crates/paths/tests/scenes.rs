@@ -410,8 +410,8 @@ fn equal_addresses_and_ports_in_two_networks_are_two_connections() {
         outer[to..to + 4].copy_from_slice(&[198, 51, 100, 1]);
         ethernet(0x0800, &outer)
     };
-    let wraps: [(&str, &dyn Fn(u8, &[u8]) -> Vec<u8>); 3] =
-        [("VLAN", &vlan), ("VXLAN", &vxlan), ("GRE", &gre)];
+    type Wrap<'a> = &'a dyn Fn(u8, &[u8]) -> Vec<u8>;
+    let wraps: [(&str, Wrap); 3] = [("VLAN", &vlan), ("VXLAN", &vxlan), ("GRE", &gre)];
     for (name, wrap) in wraps {
         let mut packets: Vec<_> = Vec::new();
         for (t, p) in download().0.packets {
