@@ -15,7 +15,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -116,7 +116,7 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> Iterator[tuple[str
         )
         for name, case in scale.cases(chosen.seconds).items()
     }
-    work: list[tuple[str, Callable[[], list[rows.Row]]]] = [
+    work: list[tuple[str, Callable[[], Iterable[rows.Row]]]] = [
         *(("ns3", partial(rows.against_ns3, bench, s)) for s in NS3_SECONDS),
         ("ndt7", lambda: rows.ndt7(bench)),
         ("boot", lambda: [rows.boot(bench)]),
@@ -131,7 +131,7 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> Iterator[tuple[str
         ("packet-logs", lambda: packet_logs.packet_logs(bench)),
         ("calibration", lambda: [calibration.cost(bench)]),
         ("services", lambda: services.services(bench)),
-        ("clock-page", lambda: clock_page.clock_page(bench)),
+        ("clock-page", partial(clock_page.clock_page, bench)),
     ]
     for name, row in work:
         if name not in chosen.rows:
