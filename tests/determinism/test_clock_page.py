@@ -31,11 +31,6 @@ BUILDS = {
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
 
-def needs(*programs: str) -> pytest.MarkDecorator:
-    missing = [name for name in programs if shutil.which(name) is None]
-    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
-
-
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """Where a guest sees it; /tmp is a guest's own."""
@@ -49,8 +44,8 @@ def folder() -> Iterator[Path]:
 
 def built(build: str, folder: Path) -> Path:
     """The program that reads clocks, made so."""
-    if shutil.which(BUILDS[build][0]) is None:
-        pytest.skip(f"{BUILDS[build][0]} is not installed")
+    if build == "go" and shutil.which("go") is None:
+        pytest.skip("go is not on PATH")
     made = folder / "clocks"
     words = [word.format(made=made) for word in BUILDS[build]]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -101,12 +96,15 @@ TRAFFIC = {
     "call": 'c = call(height=180, stop="4 s")\n',
 }
 NEEDED = {"iperf3": ("iperf3",), "node": ("node", "npm")}
+BROWSER_ATTEMPTS = 3
+"""A run with a browser differs from its own repetition now and then, with the page and without
+(docs/services.md); a page that changed bytes would do so every time."""
 BROWSER = ("chromium", "nginx", "ffmpeg", "node", "npm")
 
 
 @pytest.mark.parametrize(
     "traffic",
-    [pytest.param(name, marks=needs(*NEEDED.get(name, BROWSER))) for name in TRAFFIC],
+    [pytest.param(name, marks=pytest.mark.needs(*NEEDED.get(name, BROWSER))) for name in TRAFFIC],
 )
 def test_no_byte_of_real_programs_changes_without_the_page(tmp_path: Path, traffic: str) -> None:
     for client in (PLAYERS, PLAYERS.parents[1] / "ndt7/client"):
@@ -117,7 +115,12 @@ def test_no_byte_of_real_programs_changes_without_the_page(tmp_path: Path, traff
     engine = UmlEngine()
     for content in plan.contents:
         engine.make(content)
-    page = lab.files(lab.carry(plan, tmp_path / "page"))
-    calls = lab.files(lab.carry(plan, tmp_path / "calls", engine=lab.WithWord(WITHOUT)))
-    assert page.keys() == calls.keys()
-    assert not [name for name in page if page[name] != calls[name]]
+    differing: list[str] = []
+    for attempt in range(1 if NEEDED.get(traffic) else BROWSER_ATTEMPTS):
+        page = lab.files(lab.carry(plan, tmp_path / f"page{attempt}"))
+        calls = lab.files(lab.carry(plan, tmp_path / f"calls{attempt}", engine=lab.WithWord(WITHOUT)))
+        assert page.keys() == calls.keys()
+        differing = [name for name in page if page[name] != calls[name]]
+        if not differing:
+            return
+    assert not differing

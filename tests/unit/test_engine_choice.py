@@ -82,9 +82,12 @@ def test_a_path_with_a_space_is_refused_before_the_kernel_misreads_it(
 
 
 def command(argv: list[str]) -> Plan:
+    programs = [word for word in argv if not word.startswith(("@", "-"))][:1] if argv[0] != "@agent" else []
+    programs += argv[argv.index("--") + 1 :][:1] if "--" in argv else []
     item: dict[str, Any] = {
-        "id": "speed", "kind": "command", "tool": "iperf3", "node": "client", "argv": argv, "env": {},
-        "stop_signal": "INT", "ok_exits": [0], "background": False, "ready": None, "start": {"at_ns": 0},
+        "id": "speed", "item": "speed", "kind": "command", "tool": "iperf3", "node": "client", "argv": argv,
+        "env": {}, "stop_signal": "INT", "ok_exits": [0], "background": False, "ready": None,
+        "endpoints": [], "programs": programs, "files": [], "memory_bytes": 0, "start": {"at_ns": 0},
         "stop": None,
     }  # fmt: skip
     return Plan.from_json(json.dumps(plan_dict() | {"traffic": [item]}))
@@ -143,7 +146,7 @@ def test_more_memory_than_there_is_is_refused_with_both_numbers(engine: UmlEngin
 
 def test_guests_get_one_core_each(engine: UmlEngine) -> None:
     cpus = sorted(os.sched_getaffinity(0))
-    assert [slot.cpu for slot in engine.slots(None)] == cpus
+    assert sorted(slot.cpu for slot in engine.slots(None) if slot.cpu is not None) == cpus
     assert len(engine.slots(1)) == 1
 
 
@@ -174,12 +177,6 @@ def test_another_agent_has_another_id(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch.setenv("NARROWS_AGENT", str(path))
         ids.append(agent_binary.find()[1])
     assert ids[0] == ids[2] != ids[1]
-
-
-def test_the_qdiscs_of_a_plan_are_found_with_their_options() -> None:
-    assert set(make_plan(queue="fq_codel").needs.qdiscs) == {
-        ("htb", "default", "11"), ("fq_codel",), ("netem", "delay", "5ms", "limit", "100000")
-    }  # fmt: skip
 
 
 def test_the_congestion_controls_of_a_plan_are_found() -> None:

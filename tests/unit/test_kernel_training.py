@@ -10,7 +10,7 @@ from store_fakes import make_plan
 
 from narrows.cli.experiment import plans_of
 from narrows.engine import training
-from narrows.engine.types import Carried, RunFault, Slot
+from narrows.engine.types import Carried, RunFault, RunRequest, Slot
 from narrows.engine.uml import UmlEngine
 from narrows.errors import EngineError
 from narrows.kernel import KernelImage
@@ -60,9 +60,11 @@ def test_a_run_that_fails_ends_the_training_and_names_itself(
 def test_a_run_whose_agent_fails_ends_the_training_too(
     image: KernelImage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(_: UmlEngine, __: Any, directory: Path, *___: Any, **____: Any) -> Carried:
-        (directory / "raw").mkdir()
-        (directory / "raw/result.json").write_text('{"status": "failed", "error": {"message": "no tc"}}')
+    def run(_: UmlEngine, request: RunRequest) -> Carried:
+        (request.directory / "raw").mkdir()
+        (request.directory / "raw/result.json").write_text(
+            '{"status": "failed", "error": {"message": "no tc"}}'
+        )
         return Carried(error=None, wall_s=1.0, cpu=0, max_rss_bytes=None, cpu_s=None, isolation={})
 
     monkeypatch.setattr(UmlEngine, "check", lambda *_: None)
