@@ -60,8 +60,7 @@ def draw(
             colour = COLOURS[place % len(COLOURS)]
             mark = MARKS[place // len(COLOURS) % len(MARKS)]
             words = [quantity if several else "", f"{by} {line}" if by else ""]
-            label = ", ".join(word for word in words if word)
-            label = as_written(label)
+            label = as_written(", ".join(word for word in words if word))
             axes.plot(at, medians, mark, linestyle=joined, color=colour, markersize=4, label=label)  # type: ignore[arg-type]
             for spot, text in zip(at, [text for text in ticks if text in own], strict=True):
                 sure = own[text].interval
