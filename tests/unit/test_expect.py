@@ -11,7 +11,7 @@ import pytest
 from narrows.cli.expect_view import markdown
 from narrows.comparing import expectations, named_figure
 from narrows.comparing.expectations import judge
-from narrows.errors import NarrowsError, SpecError
+from narrows.errors import NarrowsError, SpecError, StoreError
 from narrows.spec.expect import expect
 from narrows.spec.load import load
 from narrows.store.results import Results
@@ -130,3 +130,28 @@ def test_a_share_is_asked_of_an_item_or_of_the_service_that_it_is(
         assert found["value"].to_list() == [0.4]
     with pytest.raises(NarrowsError, match="share is not one figure per run: first down, second down"):
         named_figure.rows(results, "share")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"source": "nosuch"}, "no run has bulk_goodput_bps of source nosuch; those that have it: flow"),
+        ({"direction": "up"}, "no run has bulk_goodput_bps of direction up; those that have it: down"),
+    ],
+)
+def test_a_source_or_direction_that_no_run_has_stops_with_the_line(asked: dict[str, str], said: str) -> None:
+    class Some:
+        """Results of one run."""
+
+        def metrics(self) -> pl.DataFrame:
+            row = ("a", "flow", "down", "bulk_goodput_bps", 9e6, "bit/s")
+            columns = ["run_id", "source", "direction", "name", "value", "unit"]
+            return pl.DataFrame([row], schema=columns, orient="row")
+
+        def superseded(self) -> set[str]:
+            return set()
+
+    with pytest.raises(StoreError, match=said) as caught:
+        named_figure.rows(Some(), "bulk_goodput_bps", where="x.py:7", **asked)  # type: ignore[arg-type]
+    assert caught.value.where == "x.py:7"
+    assert named_figure.rows(Some(), "bulk_goodput_bps", source="flow").height == 1  # type: ignore[arg-type]

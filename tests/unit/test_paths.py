@@ -196,6 +196,23 @@ def test_metadata_joins_by_client_and_refuses_what_is_ambiguous(tmp_path: Path) 
         metadata.join(sessions, tmp_path / "missing.csv")
 
 
+def test_metadata_that_knows_no_session_is_refused_and_addresses_may_be_written_in_any_way(
+    tmp_path: Path,
+) -> None:
+    sessions = pl.DataFrame({"client": ["2001:db8::1", "10.0.0.2"], "log": ["/a.pcap", "/a.pcap"]})
+    file = tmp_path / "clients.csv"
+    file.write_text("client, network\n 2001:DB8:0:0:0:0:0:1, wifi\n")
+    assert metadata.join(sessions, file)["network"].to_list() == ["wifi", None]
+    for text, example in (
+        ("client,network\n10.9.9.9,wifi\n", "client 2001:db8::1"),
+        ("log,network\na.pcap,wifi\n", "log /a.pcap"),
+    ):
+        file.write_text(text)
+        with pytest.raises(UsageError, match="no row of it is of any session") as caught:
+            metadata.join(sessions, file)
+        assert example in str(caught.value.remedy)
+
+
 def test_a_session_is_proxied_when_its_window_is_odd_and_its_as_has_many_such() -> None:
     rows = [("Apple", 131_000, 1)] * 8 + [("apple", 1_000_000, 1)] * 2  # AS 1: 20 %
     rows += [("Apple", 131_000, 2)] * 19 + [("Apple", 1_000_000, 2)]  # AS 2: 5 %
@@ -269,6 +286,9 @@ def test_a_cdf_by_group_leaves_out_what_is_unknown_and_groups_that_are_small() -
         groups.cdf(sessions, "network")
 
 
+WIFI = r"wifi $\frac{1$ _x^ %"
+
+
 def test_all_sessions_are_drawn_on_one_page_by_the_columns_of_the_metadata(tmp_path: Path) -> None:
     log, clients, out = tmp_path / "a.pcap", tmp_path / "clients.csv", tmp_path / "out"
     packets = []
@@ -279,7 +299,7 @@ def test_all_sessions_are_drawn_on_one_page_by_the_columns_of_the_metadata(tmp_p
         download.close(1200 * MS)
         packets += download.packets
     write_pcap(log, packets)
-    rows = [f"10.0.3.{n + 1},{'wifi' if n < 21 else 'wired'},Apple,7,SA,3" for n in range(24)]
+    rows = [f"10.0.3.{n + 1},{WIFI if n < 21 else 'wired'},Apple,7,SA,3" for n in range(24)]
     clients.write_text("\n".join(["client,network,device,asn,country,utc_offset_h", *rows]) + "\n")
     words = ["paths", str(log), "--out", str(out), "--min-duration", "1 s", "--metadata", str(clients)]
     done = CliRunner().invoke(build_app(), [*words, "--by", "network"])
@@ -287,7 +307,7 @@ def test_all_sessions_are_drawn_on_one_page_by_the_columns_of_the_metadata(tmp_p
     page = (out / "report.html").read_text()
     assert "What the paths of 24 sessions are like" in page
     assert "sessions of</th><th>n</th>" in page
-    assert "network wifi" in page
+    assert f"network {WIFI}" in page, "a dollar sign begins no formula"
     assert "network wired" not in page, "a group of three"
     assert (out / "figures" / "cdf_base_rtt_ns.png").exists()
     assert "0 sessions have one, and a distribution needs 20" in done.output, "no peak queueing delay"

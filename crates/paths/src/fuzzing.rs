@@ -8,9 +8,10 @@ use crate::container::{self, Packet};
 use crate::counts::Counts;
 use crate::flows::{Flows, Limits, Sink};
 use crate::half::Acked;
-use crate::headers;
+use crate::headers::{self, Segment};
 use crate::sessions::{Rules, Service, Session};
 use crate::snapshots;
+use crate::sorting::Sorter;
 
 struct Check;
 
@@ -65,6 +66,8 @@ pub fn packet_log(log: &[u8]) {
         }
         return;
     }
+    let mut sorter = Sorter::default();
+    let mut follow = |t_ns: i64, segment: &Segment| flows.segment(t_ns, segment, &mut Check);
     // A log that is refused is as good as one that is read.
     let _ = container::read(
         log,
@@ -72,9 +75,10 @@ pub fn packet_log(log: &[u8]) {
         &mut counts,
         &mut |packet: Packet<'_>, counts: &mut Counts| {
             if let Some(segment) = headers::parse(&packet, counts) {
-                flows.segment(packet.t_ns, &segment, &mut Check);
+                sorter.push(packet.t_ns, segment, &mut follow);
             }
         },
     );
+    sorter.finish(&mut follow);
     flows.close(&mut Check);
 }

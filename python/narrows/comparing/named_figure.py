@@ -38,7 +38,7 @@ def rows(
     other supersedes.
 
     `test` names the load that scored figures are of (default: the only one of a run). Raises StoreError of
-    the line `where` when no run has it, or when a run has several.
+    the line `where` when no run has it, of that source and direction, or when a run has several.
     """
     text = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
     figures = results.metrics().with_columns(text).rename({"name": "figure"})
@@ -56,6 +56,15 @@ def rows(
     if direction is None and plain != name and name not in ALIASES:
         direction = name.rpartition("_")[2]
     found = figures.filter(pl.col("figure") == plain)
+    for column, wanted in (("direction", direction), ("source", source)):
+        there = sorted(set(found[column].drop_nulls()))
+        if wanted is not None and wanted not in there:
+            listed = f"; those that have it: {', '.join(there)}" if there else ""
+            raise StoreError(
+                f"no run has {plain} of {column} {wanted}{listed}",
+                where=where,
+                remedy=did_you_mean(wanted, there),
+            )
     if direction is not None:
         found = found.filter(pl.col("direction") == direction)
     if source is not None:

@@ -147,6 +147,11 @@ def queue_rank(queue: Queue | str) -> tuple[int, str]:
     return (place, natural(label))
 
 
+def as_written(text: str) -> str:
+    """A person's text for a figure: a dollar sign begins no formula."""
+    return text.replace("$", r"\$")
+
+
 def natural(text: str) -> str:
     """Sort key of a text in which numbers count as numbers: n8 before n50 before n1024."""
     return re.sub(r"\d+", lambda found: found[0].zfill(20), text)

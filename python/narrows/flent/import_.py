@@ -60,6 +60,8 @@ _BY_KEY = {
     "ipdv_down": Meaning("ipdv", "ns", _MS),
     "loss": Meaning("lost", "packets", 1.0),
 }
+_OF_QDISC = "qdisc"
+"""How Flent's tests call what `tc -s` says: its delay is one of the queue's own, in units of the qdisc."""
 _BY_UNIT = {
     "Mbits/s": Meaning("throughput", "bit/s", 1e6),
     "ms": Meaning("rtt", "ns", _MS),
@@ -149,6 +151,8 @@ def _split(name: str, names: set[str]) -> tuple[str, str | None]:
 
 def _meaning(name: str, key: str | None, unit: str | None) -> Meaning:
     """What is known neither by its key nor by its unit keeps Flent's name of it, or "value", and its unit."""
+    if key == "delay" and name.startswith(_OF_QDISC):
+        return Meaning(key, "1", 1.0)
     if key is not None:
         return _BY_KEY.get(key, Meaning(key, "1", 1.0))
     if unit in _BY_UNIT:
@@ -163,7 +167,9 @@ def _meaning(name: str, key: str | None, unit: str | None) -> Meaning:
 def _direction(name: str, key: str | None) -> str | None:
     if key is not None and key.endswith(("_up", "_down")):
         return key.rpartition("_")[2]
-    if key == "delay":  # irtt's send delay, under the name that D-ITG's has
+    if key == "delay" and not name.startswith(
+        _OF_QDISC
+    ):  # irtt's send delay, under the name that D-ITG's has
         return "up"
     return "down" if "download" in name else "up" if "upload" in name else None
 
