@@ -12,22 +12,13 @@ from typing import Any
 import pytest
 from made_up_captures import MS, MSS, Download, write_pcap
 
-from narrows.errors import EngineError
-from narrows.paths import binary, tables
+from narrows.paths import tables
 from narrows.paths.read import Settings, read
 
 ANY_LENGTH = Settings(min_duration_ns=0)
 JOINED = Settings(min_duration_ns=0, joined=True)
 BURSTS = 60
 SKIPPABLE = b"\x50\x2a\x4d\x18\4\0\0\0abcd"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _core() -> None:
-    try:
-        binary.find()
-    except EngineError as error:
-        pytest.skip(str(error))
 
 
 def _packets() -> list[tuple[int, bytes]]:
