@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from made_up_captures import MS, MSS, Download, write_pcap
 
-from narrows.paths import tables
+from narrows.paths import binary, tables
 from narrows.paths.read import Settings, read
 
 ANY_LENGTH = Settings(min_duration_ns=0)
