@@ -113,10 +113,12 @@ def _fair(
     loads: Sequence[tuple[Item, str]],
     alone: Mapping[tuple[Conditions, str], float],
 ) -> dict[str, float]:
-    """Fair rates by item; none where fewer than two share, or the link has no rate."""
+    """Fair rates by item; none where fewer than two share, or the link has no rate or one that moves."""
     sharing = [(item, name) for item, name in loads if item.ways[direction].shared_bps is not None]
     if len(sharing) < 2 or not (capacity := run.configured_bps(direction)):
         return {}
+    if run.plan.moving is not None and getattr(run.plan.moving, direction):
+        return {}  # the rate moves: what was fair is not one number
     wanted = [alone.get((conditions(run), name), float("inf")) for _, name in sharing]
     if PAIR in run.key and any(demand == float("inf") for demand in wanted):
         return {}  # one of a pair whose partner was never tried alone
