@@ -112,7 +112,7 @@ class Cost:
     traps: float
 
 
-def once(bench: Bench, engine: UmlEngine, case: Case, made: Plan) -> tuple[Cost, bytes]:
+def once(bench: Bench, engine: UmlEngine, case: Case, plan: Plan) -> tuple[Cost, bytes]:
     """What a run cost, and what was counted at the bottleneck."""
     walls: list[tuple[int, float]] = []
     cpus: list[tuple[int, float]] = []
@@ -126,7 +126,7 @@ def once(bench: Bench, engine: UmlEngine, case: Case, made: Plan) -> tuple[Cost,
         walls.append((progress.t_ns, time.monotonic()))
         cpus.append((progress.t_ns, living_cpu_s()))
 
-    (begin, end), seen = guest(engine, made, bench.cpu, counted, look)
+    (begin, end), seen = guest(engine, plan, bench.cpu, counted, look)
     wall_s, cpu_s = (wall_per_virtual_s(each, case.from_s, case.until_s) for each in (walls, cpus))
     if wall_s is None or cpu_s is None:
         raise BenchError(f"{case.name}: the guest said nothing of its progress")

@@ -193,7 +193,7 @@ def _descendants(root: int) -> list[int]:
                 parent[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             except (OSError, IndexError):
                 continue
-    found, level = [], {root}
+    descendants, level = [], {root}
     while level := {pid for pid, above in parent.items() if above in level}:
-        found += sorted(level)
-    return found
+        descendants += sorted(level)
+    return descendants

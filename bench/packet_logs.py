@@ -18,9 +18,12 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+import polars as pl
+from clock_page import h3_get
 from measure import BenchError, Cost, Spread, cost_of
 from rows import Bench, Row
 
+from narrows.engine import agent_binary
 from narrows.paths import binary
 
 PACKAGES = {"tcptrace": "tcptrace", "tshark": "tshark", "editcap": "wireshark-common"}
@@ -34,6 +37,21 @@ from narrows.spec import Link, bfifo, bulk, capture, tap
 link = Link(rate="1 Gbit/s", base_rtt="20 ms", queue=bfifo(limit="2500 KB"))
 flow = bulk(cca="cubic", flows=20, duration="{SECONDS} s")
 capture(at="server", snap="96 B")
+tap("off")
+'''
+QUIC_MBIT, QUIC_SECONDS = 100, 4
+QUIC = '''"""A QUIC download with its secrets."""
+from narrows.spec import Link, bfifo, capture, command, tap
+link = Link(rate="{rate} Mbit/s", base_rtt="20 ms", queue=bfifo(limit="1 BDP"))
+server = command(
+    "{agent} h3-server --listen 10.0.2.1:443 --places /file={file}",
+    node="server", background=True, ready="udp://@server:443", ok_exits=(0, 1),
+)
+client = command(
+    "{get} 10.0.2.1:443 /file {stop}", node="client", time_limit="60 s",
+    env={{"SSLKEYLOGFILE": "@out/keys.txt"}},
+)
+capture("server", snap="2 KB")
 tap("off")
 '''
 
@@ -110,7 +128,56 @@ def packet_logs(bench: Bench) -> list[Row]:
             },
         ),
         _over_cores(bench, log, packets),
+        _of_quic(bench),
     ]
+
+
+def _of_quic(bench: Bench) -> Row:
+    """A QUIC download opened with its secrets, beside tshark with the same key log: by CPU time."""
+    file = bench.build_dir / "zeros.bin"
+    if not file.exists():
+        file.write_bytes(bytes(QUIC_MBIT * QUIC_SECONDS * 125_000))
+    costs: dict[str, list[Cost]] = {"narrows": [], "tshark": []}
+    with tempfile.TemporaryDirectory(dir=bench.build_dir) as folder:
+        experiment = Path(folder) / "quic_log.py"
+        words = {"agent": agent_binary.find()[0], "get": h3_get(), "file": file}
+        experiment.write_text(QUIC.format(**words, rate=QUIC_MBIT, stop=QUIC_SECONDS))
+        _do([sys.executable, "-m", "narrows.cli.main", "run", str(experiment), "--out", f"{folder}/out"])
+        (log,) = Path(folder).glob("out/*/raw/*.pcapng")
+        keys = log.parent / "keys.txt"
+        said: dict[str, str] = {}
+        ours = [
+            str(binary.find()),
+            "read",
+            str(log),
+            "--out",
+            f"{folder}/read",
+            "--again",
+            "--keys",
+            str(keys),
+        ]
+        frames = ["-Y", "quic.frame_type == 2", "-T", "fields", "-e", "quic.ack.largest_acknowledged"]
+        theirs = ["tshark", "-n", "-r", str(log), "-o", f"tls.keylog_file:{keys}", *frames]
+        for i in range(bench.repeats):
+            for who, call in {"narrows": ours, "tshark": theirs}.items():
+                bench.say(f"{who} opens a QUIC download, {i + 1} of {bench.repeats}")
+                pinned = ["taskset", "-c", str(bench.cpu), *call]
+                costs[who].append(cost_of(partial(_keep, said, who, pinned)))
+        (row,) = pl.read_parquet(f"{folder}/read/udp/*.parquet").to_dicts()
+    if not row["opened_packets"] or row["closed_packets"]:
+        raise BenchError(f"{row['closed_packets']} packets of the QUIC download stayed closed")
+    datagrams = row["datagrams"] + row["datagrams_back"]
+    cpu = {who: Spread.of([datagrams / 1e6 / c.cpu_s for c in some]) for who, some in costs.items()}
+    ratio = cpu["narrows"].median / cpu["tshark"].median
+    return Row(
+        "narrows paths / tshark, opened QUIC datagrams a second of CPU time",
+        "≥ 1 ×",
+        f"{ratio:.1f} ×",
+        ratio >= 1,
+        f"{datagrams} datagrams, {row['rtt_samples']} RTT samples; millions a second:"
+        f" {cpu['narrows'].text()} and {cpu['tshark'].text()}",
+        {who: [asdict(c) for c in some] for who, some in costs.items()},
+    )
 
 
 def _over_cores(bench: Bench, log: Path, packets: int) -> Row:

@@ -5,12 +5,10 @@ Not made by the spec on purpose: a changed default of the spec must not change w
 
 from __future__ import annotations
 
+from narrows.plan.items import AtTime, Command, Endpoint, Ready, TcpBulk, TrafficItem, UdpProbe
 from narrows.plan.model import (
-    AtTime,
     Calibration,
-    Command,
     Counted,
-    Endpoint,
     Hop,
     LinkDirection,
     LinkSummary,
@@ -18,13 +16,9 @@ from narrows.plan.model import (
     Needs,
     Node,
     Plan,
-    Ready,
     Step,
     TapMode,
-    TcpBulk,
     Tool,
-    TrafficItem,
-    UdpProbe,
 )
 
 CLIENT, SERVER = "10.0.0.1", "10.0.2.1"

@@ -21,9 +21,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import calls
 import clock_page
 import drops
+import media
 import packet_logs
+import quic
+import reading
 import rows
 import scale
 import services
@@ -42,8 +46,9 @@ RESULTS = HERE / "results.json"
 NS3_SECONDS = (4, 10)
 FLOWS = tuple(scale.cases())
 CORESCALE = ("steady", "linear", "full")
-ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, *CORESCALE, "study", "metrics", "drops", "packet-logs",
-        "calibration", "services", "clock-page")  # fmt: skip
+ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, *CORESCALE, "study", "metrics", "drops", "reading",
+        "packet-logs", "calibration", "services", "calls", "quic",
+        "clock-page", "media")  # fmt: skip
 GROUPS = {"flows": FLOWS, "all": ROWS}
 
 
@@ -128,10 +133,14 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> Iterator[tuple[str
         ("study", lambda: [study.cost(bench, chosen.study_runs)]),
         ("metrics", lambda: calibration.metrics(bench)),
         ("drops", lambda: drops.reading(bench)),
+        ("reading", lambda: reading.reading(bench)),
         ("packet-logs", lambda: packet_logs.packet_logs(bench)),
         ("calibration", lambda: [calibration.cost(bench)]),
         ("services", lambda: services.services(bench)),
+        ("calls", lambda: calls.rows(bench)),
+        ("quic", lambda: [quic.row(bench)]),
         ("clock-page", partial(clock_page.clock_page, bench)),
+        ("media", lambda: [media.row(bench)]),
     ]
     for name, row in work:
         if name not in chosen.rows:

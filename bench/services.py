@@ -76,11 +76,11 @@ def kinds(bench: Bench) -> Iterator[Kind]:
         yield Kind(pair, rate, short - each * SHORT_S, each)
 
 
-def iteration_core_hours(found: list[Kind]) -> float:
+def iteration_core_hours(kinds: list[Kind]) -> float:
     """Of all pairs, both rates, ten trials. A pair of kinds that was not run costs what each does beside a
     flow, less the flow."""
-    cost = {frozenset(kind.pair): kind for kind in found if kind.rate_mbit == 8}
-    at_50 = {frozenset(kind.pair): kind.per_second for kind in found if kind.rate_mbit == 50}
+    cost = {frozenset(kind.pair): kind for kind in kinds if kind.rate_mbit == 8}
+    at_50 = {frozenset(kind.pair): kind.per_second for kind in kinds if kind.rate_mbit == 50}
     factors = {"video": ("flow", "video")}
     total = 0.0
     services = [kind for kind, count in SERVICES.items() for _ in range(count)]

@@ -40,6 +40,10 @@ RTT_MS = 30
 QUEUE = "1.5 MB"
 CALM_FROM_S = 3.0
 """Scores begin here: slow start has another purpose."""
+ADAPTIVE = ("autorate-ingress", "cake-autorate", "narrows")
+"""Contestants that set CAKE's rate by what they see."""
+UNCHANGED = 1e-5
+"""Of a rate: what tc rounds it by."""
 SETTLED_MS, SETTLED_FOR_S = 20.0, 0.5
 REACHED, REACHED_OVER_S = 0.9, 0.2
 NS = 1e9
@@ -89,7 +93,7 @@ repeat({repeats})
 OURS = 'ours = axis("shaper", {name: shape(ways="down") if name == "narrows" else None for name in names})'
 THEIRS = """theirs = axis("shaper", {{name: command(
     ["ip", "netns", "exec", "home", "bash", "{copy}/cake-autorate.sh"], node="home",
-    background=True, ok_exits=(0, 1, 130, 143),
+    background=True, ok_exits=(), depends=["{copy}", "{config}"],
     env={{"CAKE_AUTORATE_SCRIPT_PREFIX": "{copy}", "CAKE_AUTORATE_CONFIG_PREFIX": "{config}"}},
 ) if name == "cake-autorate" else None for name in names}})"""
 LOADS = {
@@ -184,6 +188,23 @@ def experiment(name: str, rate: MovingRate, text: str, args: argparse.Namespace,
     path = folder / f"shapers_{name}.py"
     path.write_text(TEXT.format(rate=text, **found, rtt=RTT_MS, queue=QUEUE, names=names, **values))
     return path
+
+
+def idle(directory: Path, base_kbps: int) -> str | None:
+    """Why a run of an adaptive shaper says nothing of it; None: it acted, or is none. `base_kbps`: what
+    cake-autorate sets before it has measured anything."""
+    plan = json.loads((directory / "plan.json").read_text())
+    shaper, home = plan["key"]["shaper"], plan["link"]["home"]
+    if shaper not in ADAPTIVE:
+        return None
+    after = json.loads((directory / "manifest.json").read_text())["tc_after"]["home"][home["ifb"]]["qdisc"]
+    set_to = next((each["options"].get("bandwidth") for each in after if each["kind"] == "cake"), None)
+    if not isinstance(set_to, int):
+        return f"CAKE has no rate at its end: {set_to}"
+    was = [home["down"]["rate_bps"], *([1000 * base_kbps] if shaper == "cake-autorate" else [])]
+    if any(abs(8 * set_to - each) <= max(8, UNCHANGED * each) for each in was):
+        return f"CAKE's rate is at its end {8 * set_to / 1e6:g} Mbit/s, as before any load: it did not act"
+    return None
 
 
 def scored(directory: Path, rate: MovingRate) -> Score:
@@ -348,17 +369,28 @@ def main() -> int:
         names.remove("cake-autorate")
     elif copy and not (Path(copy) / "cake-autorate.sh").is_file():
         raise UsageError(f"{ENV}={copy} holds no cake-autorate.sh", remedy="the folder of a checkout of it")
+    for what, place in (("--out", args.out), (ENV, Path(copy or "/").resolve())):
+        if "cake-autorate" in names and Path("/tmp") in place.parents:
+            raise UsageError(
+                f"{what} {place} lies below /tmp, which a guest has of its own", remedy="another place"
+            )
     rates = {name: RATES[name] for name in chosen(args.rates, tuple(RATES), "rate")}
     for file in args.trace:
         absolute = str(file.resolve())
         rates[file.stem.replace("-", "_")] = (f"trace({absolute!r})", trace(absolute))
     scores: list[Score] = []
+    failed = False
     for name, (text, rate) in rates.items():
         path = experiment(name, rate, text, args, names)
         command = [str(Path(sys.executable).with_name("narrows")), "run", str(path), "--out", str(args.out)]
         if subprocess.run(command, check=False).returncode:
             console.print(f"{name}: some runs failed; the table is of the others")
+            failed = True
         for directory in runs(args.out, name):
+            if (why := idle(directory, percentiles_kbps(rate)["p50"])) is not None:
+                console.print(f"{name}: run {directory.name} is not judged: {why}")
+                failed = True
+                continue
             score = scored(directory, rate)
             if score.shaper in names and score.mix in args.mixes:
                 scores.append(Score(**(asdict(score) | {"rate": name})))
@@ -371,7 +403,7 @@ def main() -> int:
     pareto(scores, args.out / "shapers.png")
     (args.out / "shapers.json").write_text(json.dumps([asdict(score) for score in scores], indent=1))
     console.print(f"{args.out}/shapers.png, shapers.json")
-    return 0
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ from rows import Bench, Row
 from narrows.engine import layout
 from narrows.engine.types import Limits, RunFacts, RunRequest, Slot
 from narrows.plan.build import plan_file
-from narrows.plan.model import Plan, run_id
+from narrows.plan.identity import run_id
+from narrows.plan.model import Plan
 from narrows.spec.named import experiment_file
 from narrows.store.ingest import ingest
 

@@ -8,8 +8,8 @@ from narrows.spec import Link, bulk, download, pairs, pfifo, sample, tap
 CCAS = ("cubic", "reno", "bbr")
 
 link = Link(rate="10 Mbit/s", base_rtt="50 ms", queue=pfifo(limit=64), services=2)
-quic = {f"quic_{cca}": download(http="3", client="browser", cca=cca, stop="30 s") for cca in CCAS}
+over_quic = {f"quic_{cca}": download(http="3", client="browser", cca=cca, stop="30 s") for cca in CCAS}
 kernel = {cca: bulk(cca=cca, stop="30 s") for cca in CCAS}
-first, second = pairs(quic, kernel)
+first, second = pairs(over_quic, kernel)
 tap(detail="summary")
 sample(tcp_info="5 s", qdisc=None, link=None)

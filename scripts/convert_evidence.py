@@ -15,7 +15,8 @@ from typing import Any
 
 import polars as pl
 
-from narrows.plan.model import Plan, canonical_json
+from narrows.plan.identity import canonical_json
+from narrows.plan.model import Plan
 from narrows.runs import archive
 
 EVIDENCE = Path(__file__).parents[1] / "evidence"

@@ -28,7 +28,7 @@ def even(wheel: Path) -> None:
                 info.compress_type = zipfile.ZIP_DEFLATED
                 runs = entry.external_attr >> 16 & 0o100
                 info.external_attr = (PROGRAM if runs else FILE) << 16
-                new.writestr(info, old.read(entry))
+                new.writestr(info, old.read(entry), compresslevel=9)
         os.replace(made, wheel)
     finally:
         made.unlink(missing_ok=True)

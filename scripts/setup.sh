@@ -38,6 +38,7 @@ install_missing() {
         say "    apt-get install --no-install-recommends $*"
         exit 1
     fi
+    say "Installing them: a minute or two."
     $as_root apt-get update -q
     # shellcheck disable=SC2086  # $as_root is empty or one word
     if ! $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"; then
@@ -72,6 +73,9 @@ fi
 
 # ---- agent, in the background: the rest mostly waits for downloads -----------------------------------------
 
+# Where nothing changed cargo says so in a second.
+[ -x python/narrows/data/bin/narrows-agent ] ||
+    say "Building the programs in Rust, beside what follows: two to four minutes on two cores."
 (cd crates && exec cargo build --release --locked --quiet) &
 agent=$!
 trap 'kill "$agent" 2>/dev/null || true' EXIT
@@ -94,9 +98,9 @@ fi
 stamp=.venv/.narrows-setup
 wanted=$(scripts/environment-id.sh)
 if [ "$(cat "$stamp" 2>/dev/null || true)" != "$wanted" ]; then
-    say "Making the Python environment in .venv"
-    # An environment that was moved or half made is made anew.
-    if ! { [ -f "$stamp" ] && .venv/bin/python -c ''; } 2>/dev/null; then
+    say "Making the Python environment in .venv: about a minute."
+    # An environment that was moved, copied or half made is made anew: its programs name where they were made.
+    if ! { [ -f "$stamp" ] && .venv/bin/python -c '' && grep -qF "$(pwd -P)/.venv/bin/" .venv/bin/pip; } 2>/dev/null; then
         "$python" -m venv --clear .venv
     fi
     .venv/bin/pip install -q --require-hashes -r requirements.txt -r requirements-dev.txt
@@ -107,10 +111,15 @@ fi
 # ---- clients from npm ------------------------------------------------------------------------------------
 
 # Speed tests whose own programs are JavaScript. Without them all others work, and a run that needs one says so.
-for packages in python/narrows/tools/*/*/package.json; do
+# Without uPlot pages have Matplotlib's pictures alone.
+# uPlot draws the time axis of a run; axe-core is for tests alone.
+clients="python/narrows/report/client/package.json"
+[ "${1:-}" != tests ] || clients="$clients tests/client/package.json"
+for packages in python/narrows/tools/*/*/package.json $clients; do
     client=${packages%/package.json}
     installed=$client/node_modules/.package-lock.json
     if [ ! -e "$installed" ] || [ "$client/package-lock.json" -nt "$installed" ]; then
+        say "Installing the packages of $client from npm: some seconds."
         (cd "$client" && npm ci --silent --no-audit --no-fund) ||
             say "warning: its packages could not be installed; later: cd $client && npm ci"
     fi

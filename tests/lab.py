@@ -27,7 +27,8 @@ from narrows.engine.runner import Runner
 from narrows.engine.types import Carried, Engine, Finished, Limits, RunFacts, RunRequest, Slot
 from narrows.engine.uml import UmlEngine
 from narrows.plan.build import plan_file
-from narrows.plan.model import Plan, run_id
+from narrows.plan.identity import run_id
+from narrows.plan.model import Plan
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 NARROWS = Path(sys.executable).with_name("narrows")
@@ -175,11 +176,13 @@ class Refused(Exception):
     """A rig in real time failed its calibration: other work disturbed it, so it has no figures to compare."""
 
 
-def make(many: tuple[Plan, ...] | list[Plan], out: Path, *, engine: Engine | None = None) -> list[Made]:
+def make(
+    many: tuple[Plan, ...] | list[Plan], out: Path, *, engine: Engine | None = None, jobs: int = 1
+) -> list[Made]:
     """Take plans through the real runner and the real store; in the order of the plans."""
     from narrows.store.ingest import ingest
 
-    runner = Runner(engine or UmlEngine(), many, out, ingest, jobs=1, limits=LIMITS)
+    runner = Runner(engine or UmlEngine(), many, out, ingest, jobs=jobs, limits=LIMITS)
     for _ in runner.run():
         pass
     found = []

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from narrows.plan.model import Plan
-from narrows.runs.plans import plan_of
 
 SIDE: dict[str, Any] = {
     "queue": "bfifo", "queue_options": {}, "shaper": None, "shaper_options": {}, "rate_bps": None,
@@ -62,7 +61,7 @@ def whole(fields: Mapping[str, Any]) -> Plan:
     traffic = [_item(item) for item in fields.get("traffic", [])]
     composites = [{"tool": "x", "options": {}, "in_turn": {}} | one for one in fields.get("composites", [])]
     made = fields | {"link": link | sides, "machine": machine, "traffic": traffic, "composites": composites}
-    return plan_of(json.dumps(_plain(PLAN | made)), "a test")
+    return Plan.from_json(json.dumps(_plain(PLAN | made)), where="a test")
 
 
 def _item(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Its server and its client, with their arguments. `@tool` is this folder, as the programs see it."""
 
+from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, client_and_server
-from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
 
 

@@ -126,14 +126,21 @@ def test_a_guest_that_hangs_is_ended_and_leaves_the_others_whole(tmp_path: Path,
     assert guests(tmp_path) == []
 
 
-def test_a_tool_that_is_not_installed_is_named_before_anything_starts(tmp_path: Path) -> None:
+def test_a_tool_that_is_not_installed_fails_its_own_runs_in_a_line_and_the_others_are_made(
+    tmp_path: Path,
+) -> None:
     lab.experiment(tmp_path, sweep('command("no-such-tool --fast")'))
     called = lab.narrows("run", "tiny.py", "--out", "out", cwd=tmp_path).failed(1)
+    (good,) = lab.run_dirs(tmp_path / "out")
+    (failed,) = lab.failed_dirs(tmp_path / "out")
+    assert lab.manifest(good)["key"]["what"] == "good"
+    assert lab.message(failed).startswith("machine: not installed: no-such-tool (for what) → ")
+    (line,) = [line for line in called.out.splitlines() if "no-such-tool" in line]
+    assert "PATH" in line
+    # Where none can be made, nothing starts.
+    called = lab.narrows("run", "tiny.py", "--out", "other", "--only", "what=bad", cwd=tmp_path).failed(1)
     assert "no-such-tool (for what)" in called.err
-    assert "PATH" in called.err
-    assert lab.run_dirs(tmp_path / "out") == []
-    # The others can still be asked for.
-    lab.narrows("run", "tiny.py", "--out", "out", "--only", "what=good", cwd=tmp_path).ok()
+    assert lab.failed_dirs(tmp_path / "other") == []
 
 
 def test_an_iperf3_that_is_missing_names_its_package(tmp_path: Path) -> None:

@@ -74,10 +74,10 @@ def check_idle_rig(made: lab.Made, rtt_ms: int, rate_mbit: int) -> None:
         for round_trip in round_trips_ns(made.directory / "raw" / name):
             assert rtt_ms <= round_trip / NS_PER_MS <= most_ms, name
     told = (made.directory / "raw" / "ping.stdout").read_text()
-    found = re.search(r"3 packets transmitted, 3 received.*min/avg/max/mdev = ([\d.]+)/([\d.]+)", told, re.S)
-    assert found, told
-    assert rtt_ms - 0.001 <= float(found[1]) <= most_ms, told
-    assert rtt_ms - 0.001 <= float(found[2]) <= most_ms, told
+    match = re.search(r"3 packets transmitted, 3 received.*min/avg/max/mdev = ([\d.]+)/([\d.]+)", told, re.S)
+    assert match, told
+    assert rtt_ms - 0.001 <= float(match[1]) <= most_ms, told
+    assert rtt_ms - 0.001 <= float(match[2]) <= most_ms, told
 
 
 @pytest.mark.parametrize(("queue", "shaper"), RIGS)

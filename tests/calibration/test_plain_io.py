@@ -130,6 +130,28 @@ def figures(raw: lab.Raw) -> dict[str, float]:
     }
 
 
+@pytest.mark.parametrize("shaper", ['policer(burst="250 KB")', 'policer(burst="60 KB")'])
+def test_behind_a_policer_a_batch_opens_the_receivers_window_as_a_program_does(
+    tmp_path: Path, shaper: str
+) -> None:
+    """A policer sends a burst on in no time, so that a whole window is there at once: what is not read yet
+    must not keep the receive window where it began (tcp_rcv_space_adjust() leaves it out)."""
+    goodput = {}
+    for io in ("batched", "plain_receiver"):
+        one = lab.plan(
+            tmp_path / io,
+            f"""
+link = Link(rate="50 Mbit/s", base_rtt="40 ms", shaper={shaper})
+flow = bulk(cca="cubic", duration="4 s", io="{io}")
+""",
+        )
+        raw = lab.carry(one, tmp_path / io / "run").ok()
+        assert served_by(raw)[0] == ("kernel" if io == "batched" else "each")
+        with (raw.raw / "flow.flows.csv").open() as file:
+            goodput[io] = sum(int(row["bytes_acked"]) for row in csv.DictReader(file))
+    assert goodput["batched"] == pytest.approx(goodput["plain_receiver"], rel=0.05)
+
+
 @pytest.mark.parametrize("cca", ["reno", "cubic"])
 def test_over_seeds_batches_and_a_plain_program_agree(tmp_path: Path, cca: str) -> None:
     """The whole of both ways, whoever reads; nothing made equal."""

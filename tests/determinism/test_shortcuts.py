@@ -119,6 +119,20 @@ def test_no_byte_changes_in_a_kernel_that_was_built_without_them(tmp_path: Path,
     assert not [name for name in usual if usual[name] != without[name]]
 
 
+@TRAFFIC
+def test_no_byte_changes_by_a_profile(tmp_path: Path, traffic: str) -> None:
+    both = {one.is_profiled: UmlEngine(one) for one in image.built(image.recipe())}
+    if len(both) < 2:
+        pytest.skip("narrows kernel build and narrows kernel build --profiled make what this compares")
+    plan = lab.plan(tmp_path, traffic)
+    plain, profiled = (
+        lab.files(lab.carry(plan, tmp_path / str(is_so), engine=both[is_so])) for is_so in (False, True)
+    )
+    assert both[False].info.kernel_id == both[True].info.kernel_id
+    assert plain.keys() == profiled.keys()
+    assert not [name for name in plain if plain[name] != profiled[name]]
+
+
 def test_it_runs_ahead_where_it_may(tmp_path: Path) -> None:
     looks = 'seen = command(node="router", start="2900 ms", argv=["cat", "/proc/run_ahead"])\n'
     for name, traffic in {"one": RUN_AHEAD, "several": TIES}.items():

@@ -35,7 +35,7 @@ def until(what: Callable[[], bool], seconds: float = 60) -> bool:
 
 def guests_of(parent: int) -> list[int]:
     """Kernels below a process."""
-    found = []
+    guests = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             words, up = (path / "cmdline").read_bytes(), int(path.name)
@@ -44,8 +44,8 @@ def guests_of(parent: int) -> list[int]:
         except (OSError, ValueError):
             continue
         if up == parent and b"/linux\0" in words:
-            found.append(int(path.name))
-    return found
+            guests.append(int(path.name))
+    return guests
 
 
 def begun(tmp_path: Path) -> subprocess.Popen[str]:

@@ -119,9 +119,9 @@ class Run:
     def marks_of_tc(self, word: str) -> int:
         """By the qdisc itself; of CAKE the sum over its tins."""
         parts = [q for shown in self.qdiscs() for q in (shown, *shown.get("tins", ()))]
-        found = [q[word] for q in parts if word in q]
-        assert found, self.qdiscs()
-        return int(sum(found))
+        marks = [q[word] for q in parts if word in q]
+        assert marks, self.qdiscs()
+        return int(sum(marks))
 
     def marks_of_sampler(self) -> tuple[int, int]:
         """The last sample of the qdisc's own count, and what had left with a mark until then, by the tap."""

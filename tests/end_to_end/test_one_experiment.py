@@ -152,7 +152,7 @@ def test_claims_judges_nothing_from_runs_that_are_not_of_its_experiments(whole: 
     for number in range(1, 12):
         assert f"R{number} " in told
     assert "not measured" in told
-    assert "holds" not in told.replace("not measured", "")
+    assert "│ holds" not in told
 
 
 # ---- the report -------------------------------------------------------------------------------------------
@@ -161,7 +161,8 @@ def test_claims_judges_nothing_from_runs_that_are_not_of_its_experiments(whole: 
 def test_the_report_is_one_file_that_loads_nothing_and_every_figure_is_png_and_pdf(whole: Whole) -> None:
     said = whole.call("report", whole.out).ok().text
     html = (whole.out / "report/report.html").read_text()
-    loads = re.findall(r"""(?:src|href|data|poster|action)\s*=\s*["']?([^"'\s>]+)""", html)
+    marked_up = re.sub(r"(?s)(<script\b[^>]*>).*?</script>", r"\1</script>", html)
+    loads = re.findall(r"""(?:src|href|data|poster|action)\s*=\s*["']?([^"'\s>]+)""", marked_up)
     assert loads, "a report without a single figure"
     outside = [x for x in loads if not x.startswith(("data:", "#"))]
     links = re.findall(r"""<a\s[^>]*href=["']([^"']+)""", html)

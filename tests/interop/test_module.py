@@ -9,7 +9,7 @@ import pytest
 
 import lab
 from narrows.plan.build import plan_file
-from narrows.plan.model import run_id
+from narrows.plan.identity import run_id
 
 WINDOW = 8
 MSS_BYTES, RTT_S, DURATION_S = 1448, 0.040, 10

@@ -72,6 +72,7 @@ def lines(kind: str, option: str, said: str) -> list[str]:
         "bfifo": {"limit": "100 KB"},
         "red": {"limit": "400 KB"},
         "choke": {"limit": 1000},
+        "sfq": {"redflowlimit": "100 KB"} if option == "probability" else {},
     }
     words = dict(words_of(getattr(queues, kind)(**given.get(kind, {})), CONTEXT))
     if kind == "cake" and option in ("overhead", "mpu"):

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from narrows.engine.types import Carried, EngineInfo, Progress, RunFault, RunRequest, Slot
-from narrows.plan.model import Content, Plan
+from narrows.engine.types import Carried, EngineInfo, OneKernel, Progress, RunFault, RunRequest, Slot
+from narrows.plan.items import Content
+from narrows.plan.model import Plan
 
 EPOCH_NS = 3_000_000_000
 KERNEL, AGENT = "kernel-under-test", "a" * 64
@@ -235,7 +236,7 @@ def write_raw(raw: Path, plan: Plan, records: list[bytes] | None = None, **chang
 Behaviour = Callable[[Plan, Path, threading.Event], RunFault | None]
 
 
-class FakeEngine:
+class FakeEngine(OneKernel):
     """An engine whose guests only write files. `behave` may break one run or wait for `stop`."""
 
     def __init__(self, behave: Behaviour | None = None, memory_bytes: int = 0, slots: int = 2) -> None:

@@ -13,10 +13,11 @@ from test_claims_many_flows import many
 from test_claims_many_flows import plan as many_plan
 from test_claims_many_flows import run as many_run
 
+from narrows.comparing.conditions import queue_of, queue_rank, rank
+from narrows.comparing.outcome import outcome
 from narrows.errors import UsageError
-from narrows.figures.conditions import queue_of, rank
-from narrows.figures.side_by_side import MOST_ROWS, draw, side_by_side
-from narrows.figures.style import colour, queue_name, queue_rank
+from narrows.figures.side_by_side import MOST_ROWS, draw
+from narrows.figures.style import colour, queue_name
 from narrows.report.answer import answer
 from narrows.report.asked_figure import asked
 from narrows.report.build import build
@@ -94,7 +95,7 @@ def test_rates_that_differ_are_compared_by_what_of_them_is_used() -> None:
 def test_runs_that_load_no_link_have_no_answer_and_no_figure() -> None:
     idle = [run({"queue": "pfifo", "seed": "0"})]
     assert answer(idle) is None
-    assert side_by_side(idle) is None
+    assert outcome(idle) is None
 
 
 def test_a_page_says_its_answer_before_its_tiles_and_its_topology(tmp_path: Path) -> None:
@@ -149,7 +150,7 @@ def test_a_figure_that_cannot_be_drawn_is_refused_with_the_word(words: str, said
 
 def test_more_conditions_than_a_sheet_holds_are_pooled_and_the_caption_says_over_what() -> None:
     runs = grid(rates_mbps=(100, 200, 300, 400, 500), seeds=1)
-    every = side_by_side(runs)
+    every = outcome(runs)
     assert every is not None
     assert len(every.keys) > MOST_ROWS
     drawn = draw(runs, "side_by_side", "Side by side")
@@ -217,6 +218,7 @@ def test_labels_stand_in_the_order_of_their_numbers_and_are_shown_as_they_were_w
         ("n8", "n50", "n1024"),
         ("8ms", "50ms", "1.024s"),
         ("off", "1x", "9x"),
+        ("0.11.9", "0.11.19"),
     ):
         assert sorted(set(labels), key=lambda text: rank("axis", text)) == list(labels)
     assert sorted(["my10", "my9", "codel", "pfifo"], key=lambda text: rank("queue", text)) == [

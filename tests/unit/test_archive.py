@@ -25,6 +25,7 @@ from narrows.runs.load import load
 from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
 from narrows.runs.quantities import NUMBERS, numbers, tails
+from narrows.store import damaged
 from narrows.studies.corescale.claims import t01, t03, t04, t08
 from narrows.studies.ledger import judge_all
 
@@ -158,12 +159,14 @@ def test_what_is_no_shard_is_refused(tmp_path: Path) -> None:
     path, newer = tmp_path / "a.runs.parquet", tmp_path / "b.runs.parquet"
     path.write_text("no")
     with pytest.raises(StoreError, match="cannot be read as a shard"):
-        load(path)
+        archive.read(path)
+    assert load(path) == []
+    assert "cannot be read as a shard" in damaged.left_out(path)[path]
     archive.write(some_runs(), newer)
     for number in (2, 4):
         pl.read_parquet(newer).with_columns(format=pl.lit(number)).write_parquet(newer)
         with pytest.raises(StoreError, match=f"shard of format {number}"):
-            load(newer)
+            archive.read(newer)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 import lab
 from narrows.metrics.rate.bucket import bucket_levels
 from narrows.plan import wire
+from narrows.plan.bottlenecks import idle_queues, line_limits
 from narrows.plan.model import Counted, Plan
 from narrows.runs.capacity import (
     base_delay_ns,
@@ -153,7 +154,50 @@ def test_a_burst_out_of_a_bucket_does_not_hide_the_steady_load_after_it() -> Non
 
 
 def test_a_link_without_a_shaper_has_no_capacity(tmp_path: Path) -> None:
-    free = plan(tmp_path, 'Link(rate="8 Mbit/s", base_rtt="20 ms", shaper=no_shaper())')
+    free = plan(tmp_path, 'Link(base_rtt="20 ms", shaper=no_shaper())')
     assert capacity_bps(free, "down", (0, S)) is None
     assert could_carry(free, "down", [(0, S)], NONE, NONE) is None
     assert slower_hop(free, "down") is None
+
+
+def test_a_line_slower_than_its_shaper_is_what_the_link_can_carry(tmp_path: Path) -> None:
+    slow = plan(
+        tmp_path, 'Link(rate="100 Mbit/s", base_rtt="20 ms", line_rate="80 Mbit/s", queue=fq_codel())'
+    )
+    carried = could_carry(slow, "down", [(0, 10 * S)], NONE, NONE)
+    assert carried is not None
+    assert (carried.bits, carried.of_bucket) == (80e6 * 10, 0)
+    # 80 Mbit/s of frames of 1514 bytes with 1448 of payload.
+    assert possible_goodput_bps(slow, "down", None) == pytest.approx(80e6 * 1448 / 1514)
+    assert line_limits(slow, "down")
+    assert idle_queues(slow) == [
+        f"bottleneck {way}: fq_codel hardly acts: packets wait elsewhere, as the line has 80 Mbit/s and this "
+        "queue is shaped to 100 Mbit/s"
+        for way in ("down", "up")
+    ]
+    bare = plan(tmp_path, 'Link(line_rate="50 Mbit/s", shaper=no_shaper(), queue=pie())')
+    assert capacity_bps(bare, "down", None) == 50e6
+    assert "this queue has no shaper" in idle_queues(bare)[0]
+
+
+@pytest.mark.parametrize(
+    ("link", "idle"),
+    [
+        ('Link(rate="20 Mbit/s", queue=fq_codel())', []),
+        ('Link(rate="1 Gbit/s", line_rate="1 Gbit/s", queue=dualpi2())', []),
+        ('Home(rate="30 Mbit/s", queue=pfifo(), router=home_router(ingress=cake(), egress=cake()))', []),
+        (
+            'Home(rate="30 Mbit/s", queue=pie(), router=home_router(ingress=cake()))',
+            ["isp down: pie hardly acts: packets wait elsewhere, as the home router has 28.5 Mbit/s"],
+        ),
+        (
+            'Home(rate="30 Mbit/s", router=home_router(egress=cake(), egress_rate="40 Mbit/s"))',
+            ["home up: cake hardly acts: packets wait elsewhere, as the link has 30 Mbit/s"],
+        ),
+    ],
+)
+def test_a_queue_that_acts_and_is_not_where_packets_wait_gets_a_line(
+    tmp_path: Path, link: str, idle: list[str]
+) -> None:
+    lines = idle_queues(plan(tmp_path, link))
+    assert [line.startswith(start) for line, start in zip(lines, idle, strict=True)] == [True] * len(idle)

@@ -10,7 +10,8 @@ import pytest
 
 from narrows.errors import SpecError, StoreError
 from narrows.plan.build import plan_file
-from narrows.plan.model import AfterItem, Command, IcmpEcho, Plan, WithItem
+from narrows.plan.items import AfterItem, Command, IcmpEcho, WithItem
+from narrows.plan.model import Plan
 from narrows.store.parsers.common import Parsed
 from narrows.tools.capacity_test import parse as capacity_test
 from narrows.tools.iperf3 import parse as iperf3

@@ -30,9 +30,9 @@ class Fake(ClusterEngine):
     def _make(self, request: RunRequest, without: tuple[str, ...], progress: Any = None) -> Made | Carried:
         free = [name for name in self.made if name not in without and name not in self._bad]
         if not free:
-            return cluster._failed("cluster", "there is no worker left that can be used")
+            return Carried.nothing("cluster", "there is no worker left that can be used")
         self.asked.append(free[0])
-        carried = replace(cluster._failed("x", "y"), error=None)
+        carried = replace(Carried.nothing("x", "y"), error=None)
         return Made(carried, {"raw/result.json": self.made[free[0]]}, free[0])
 
 

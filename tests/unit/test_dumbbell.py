@@ -9,7 +9,8 @@ import pytest
 from narrows.errors import NarrowsError, PlanError, SpecError
 from narrows.plan.build import plan_file
 from narrows.plan.capacity import memory_needed, packets_under_way, tcp_buffer_bytes
-from narrows.plan.model import Plan, TcpBulk
+from narrows.plan.items import TcpBulk
+from narrows.plan.model import Plan
 
 
 def plans_of(folder: Path, *lines: str) -> tuple[Plan, ...]:

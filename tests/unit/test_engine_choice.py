@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 from store_fakes import make_plan, plan_dict
 
+from made_up_plans import whole
 from narrows import kernel
+from narrows.cli.run import make_engine
 from narrows.engine import agent_binary, netns, uml
 from narrows.engine.netns import NetnsEngine, ccas, lacking_ccas, lacking_qdiscs
+from narrows.engine.ssh import parts
 from narrows.engine.uml import UmlEngine
-from narrows.errors import EngineError, NarrowsError
+from narrows.errors import EngineError, KernelError, NarrowsError
 from narrows.plan.model import Plan
 
 
@@ -152,7 +155,7 @@ def test_guests_get_one_core_each(engine: UmlEngine) -> None:
 
 def test_a_missing_agent_is_an_error_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NARROWS_AGENT", raising=False)
-    monkeypatch.setattr(agent_binary, "BUILT", tmp_path / "narrows-agent")
+    monkeypatch.setattr("narrows.data.HERE", tmp_path)
     with pytest.raises(EngineError, match="make agent"):
         agent_binary.find()
     monkeypatch.setenv("NARROWS_AGENT", str(tmp_path / "nothing"))
@@ -197,6 +200,18 @@ def as_root(engine: UmlEngine, monkeypatch: pytest.MonkeyPatch) -> NetnsEngine:
     return NetnsEngine()
 
 
+def test_real_hosts_refuse_a_medium(as_root: NetnsEngine) -> None:
+    medium = {
+        "node": "router", "iface": "eth1", "direction": "down", "model": "lte", "air": 0, "by_demand": False,
+        "splits": True, "overhead_bytes": 5, "ring_bytes": 1, "retries": 0, "grant_turns": 0,
+        "repeat_ns": 1000, "unit_ns": 1000, "turns": "1/1500",
+    }  # fmt: skip
+    plan = Plan.from_json(json.dumps(plan_dict() | {"media": [medium]}))
+    for check in (lambda: as_root.check([plan]), lambda: parts.refuse(plan)):
+        with pytest.raises(EngineError, match="a medium is a device of narrows' own kernel"):
+            check()
+
+
 def test_the_netns_engine_refuses_late_timers(as_root: NetnsEngine) -> None:
     machine = {"memory_bytes": 2**28, "timer_latency": {"min_ns": 0, "max_ns": 5}}
     with pytest.raises(EngineError, match="timer_latency"):
@@ -226,3 +241,16 @@ def test_this_kernels_missing_qdiscs_are_found_by_trying() -> None:
     lacking = lacking_qdiscs({("pfifo", "limit", "100"), ("no_such_qdisc",)}, path)
     assert set(lacking) == {"no_such_qdisc"}
     assert lacking_ccas({"reno", "no_such_cca"}) == {"no_such_cca"}
+
+
+def test_a_program_that_is_missing_is_named_before_a_kernel_that_is_not_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NARROWS_CACHE", str(tmp_path))
+    monkeypatch.delenv("NARROWS_KERNEL", raising=False)
+    monkeypatch.setattr("narrows.kernel.image.packaged", lambda: None)
+    video = {"id": "dash", "kind": "command", "tool": "video", "programs": ["no-such-browser"]}
+    with pytest.raises(EngineError, match=r"not installed: no-such-browser \(for dash\)"):
+        make_engine("uml", plans=[whole({"traffic": [video]})])
+    with pytest.raises(KernelError, match="has not been built"):
+        make_engine("uml", plans=[whole({})])

@@ -10,7 +10,7 @@ from narrows.plan import model
 from narrows.runs import archive
 from narrows.runs.archive import SUFFIX
 from narrows.runs.find import runs_below
-from narrows.studies.ledger import judge_all, to_ledger
+from narrows.studies.ledger import judge_all, measured, to_ledger
 
 ROOT = Path(__file__).parents[2]
 REMEDY = "./narrows claims --results evidence --write docs/claims.md"
@@ -21,7 +21,7 @@ def test_the_ledger_says_what_the_kept_runs_show() -> None:
     written = (ROOT / "docs/claims.md").read_text()
     verdicts = judge_all(runs)
     assert sum(verdict.verdict != "not measured" for verdict in verdicts) >= 8
-    assert to_ledger(verdicts, runs, "evidence", written) == written, REMEDY
+    assert to_ledger(verdicts, measured(verdicts, runs), "evidence", written) == written, REMEDY
 
 
 def test_what_is_kept_is_of_todays_formats_and_small() -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
 
-from narrows.cli.expect_view import markdown
+from narrows.cli.expect_view import as_json, junit, markdown
 from narrows.comparing import expectations, named_figure
 from narrows.comparing.expectations import judge
-from narrows.errors import NarrowsError, SpecError, StoreError
+from narrows.engine.types import RunFault
+from narrows.errors import NarrowsError, SpecError, UsageError
 from narrows.spec.expect import expect
 from narrows.spec.load import load
 from narrows.store.results import Results
@@ -31,15 +35,23 @@ class Keyed:
 
 
 RUNS: Any = {f"{queue[0]}{seed}": Keyed(queue, seed) for queue in ("codel", "pfifo") for seed in (0, 1)}
+COLUMNS = {name: pl.String() for name in ("run_id", "source", "direction", "metric", "unit")} | {
+    "value": pl.Float64()
+}
 VALUES = {"c0": 4.0, "c1": 6.0, "p0": 90.0, "p1": 10.0}
 
 
 def verdicts(
-    monkeypatch: pytest.MonkeyPatch, mark: expect, values: dict[str, float], unit: str = "ms"
+    monkeypatch: pytest.MonkeyPatch,
+    mark: expect,
+    values: dict[str, float],
+    unit: str = "ms",
+    equal: Any = (),
 ) -> Any:
     frame = pl.DataFrame({"run_id": list(values), "value": list(values.values())})
     frame = frame.with_columns(unit=pl.lit(unit))
     monkeypatch.setattr(named_figure, "rows", lambda *_a, **_k: frame)
+    monkeypatch.setattr(expectations, "equal_runs", lambda *_: equal)
     return judge(None, RUNS, [mark])  # type: ignore[arg-type]
 
 
@@ -50,9 +62,20 @@ def test_a_mark_of_each_run_is_decided_by_the_worst(monkeypatch: pytest.MonkeyPa
     assert "90 ms is not below 20 ms" in pfifo.reason
 
 
+def test_equal_repetitions_count_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = expect("x_ms", below="20 ms")
+    codel, pfifo = verdicts(monkeypatch, mark, VALUES | {"c1": 4.0}, equal=[("c0", "c1")])
+    assert [(each.n, each.of) for each in (codel, pfifo)] == [(1, 1), (2, 2)]
+
+
 def test_a_statistic_is_taken_over_the_repetitions_of_a_condition(monkeypatch: pytest.MonkeyPatch) -> None:
     _, pfifo = verdicts(monkeypatch, expect("x_ms", above="49 ms", below="51 ms", of="median"), VALUES)
     assert (pfifo.holds, pfifo.value) == (True, 50.0)
+
+
+def test_a_mark_of_one_source_says_whose(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, _ = verdicts(monkeypatch, expect("x_ms", below="20 ms", source="mine", direction="up"), VALUES)
+    assert first.mark == "x_ms up of mine below 20 ms, each run"
 
 
 def test_only_keeps_a_mark_to_some_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +136,24 @@ def test_the_summary_says_first_whether_all_hold(monkeypatch: pytest.MonkeyPatch
     assert "| FAILS | queue=pfifo | x_ms below 20 ms, each run | 90 ms | 2/2 |" in text
 
 
+def test_other_programs_read_the_same_as_junit_and_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = verdicts(monkeypatch, expect("x_ms", below="20 ms"), VALUES)
+    plan = SimpleNamespace(key={"queue": "sfq", "seed": "0"})
+    lost = SimpleNamespace(run_id="beef", plan=plan, fault=RunFault("traffic", "it <broke>"))
+    suite = ElementTree.fromstring(junit("quick", found, [lost]))  # type: ignore[list-item]
+    bad = [case for case in suite if case.find("failure") is not None]
+    assert [(case.get("classname"), case.get("name")) for case in bad] == [
+        ("quick.queue=pfifo", "x_ms below 20 ms, each run")
+    ]
+    assert (suite.get("failures"), suite.get("errors")) == ("1", "1")
+    assert suite[-1].find("error").get("message") == "it <broke>"  # type: ignore[union-attr]
+    told = json.loads(as_json("quick", "Is it quick?", found, []))
+    assert told["holds"] is False
+    assert [one["figure"] for one in told["marks"]] == ["x_ms"] * len(found)
+    assert all(one["runs"] for one in told["marks"])
+    assert told["failed"] == []
+
+
 def test_a_share_is_asked_of_an_item_or_of_the_service_that_it_is(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -139,7 +180,9 @@ def test_a_share_is_asked_of_an_item_or_of_the_service_that_it_is(
         ({"direction": "up"}, "no run has bulk_goodput_bps of direction up; those that have it: down"),
     ],
 )
-def test_a_source_or_direction_that_no_run_has_stops_with_the_line(asked: dict[str, str], said: str) -> None:
+def test_a_source_or_direction_that_no_run_has_stops_with_the_line(
+    asked: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Some:
         """Results of one run."""
 
@@ -151,7 +194,11 @@ def test_a_source_or_direction_that_no_run_has_stops_with_the_line(asked: dict[s
         def superseded(self) -> set[str]:
             return set()
 
-    with pytest.raises(StoreError, match=said) as caught:
+    with pytest.raises(UsageError, match=said) as caught:
         named_figure.rows(Some(), "bulk_goodput_bps", where="x.py:7", **asked)  # type: ignore[arg-type]
-    assert caught.value.where == "x.py:7"
+    assert (caught.value.where, caught.value.exit_code) == ("x.py:7", 2)
+    monkeypatch.setattr(named_figure, "scores", lambda *_a, **_k: pl.DataFrame(schema=COLUMNS))
+    with pytest.raises(UsageError, match="no run has a figure bulk_goodput_bsp") as caught:
+        named_figure.rows(Some(), "bulk_goodput_bsp", where="x.py:7")  # type: ignore[arg-type]
+    assert str(caught.value.remedy).startswith("did you mean bulk_goodput_bps?")
     assert named_figure.rows(Some(), "bulk_goodput_bps", source="flow").height == 1  # type: ignore[arg-type]

@@ -8,7 +8,8 @@ import pytest
 
 import lab
 from narrows.errors import NarrowsError
-from narrows.plan.model import Plan, TcpBulk
+from narrows.plan.items import TcpBulk
+from narrows.plan.model import Plan
 from narrows.spec.profiles import PROFILES
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "home.md").read_text(encoding="utf-8")

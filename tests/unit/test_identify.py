@@ -15,7 +15,7 @@ from narrows.errors import SpecError, StoreError
 from narrows.live.identify import answers
 from narrows.live.identify.page import page
 from narrows.plan.build import plan_file
-from narrows.plan.model import Command
+from narrows.plan.items import Command
 from narrows.tools.identify import features, parse, records, verdict
 
 MS = 1_000_000
@@ -156,12 +156,107 @@ def test_a_flow_that_exceeds_its_share_waits_alone_where_flows_have_queues() -> 
 def test_two_disciplines_that_only_a_missing_phase_tells_apart_are_not_told() -> None:
     f = judged(fifo_fill(), gentle(BUFFER_MS, 0.2)).features
     assert f.fill is not None
-    by_law = replace(f.fill, law=0.01, law_run=20, interval_s=0.1)
+    by_law = replace(f.fill, law=0.01, law_run=20, interval_s=0.1, delay_s=BUFFER_MS / 2e3)
     either = verdict.judge(replace(f, fill=by_law))
     assert not either.discipline.told
     assert "FQ-CoDel or CAKE" in either.discipline.why
     assert verdict.judge(replace(f, fill=by_law, collided=14)).discipline.value == verdict.FQ_CODEL
     assert verdict.judge(replace(f, fill=by_law, collided=0)).discipline.value == verdict.CAKE
+
+
+def test_a_buffer_of_three_packets_is_no_policer_and_no_aqm() -> None:
+    """Of pfifo(limit=3) at 7 Mbit/s, and pfifo(limit=4) at 20 Mbit/s: what the phases showed in a guest."""
+    f = judged(fifo_fill(), gentle(BUFFER_MS, BUFFER_MS)).features
+    assert f.fill is not None
+    assert f.apart is not None
+
+    def short(packet_ms: float, longest_ms: float, fill_ms: float, gentle_ms: float) -> verdict.Verdict:
+        made = [
+            replace(f.fill, delay_s=at / 1e3, first_delay_s=at / 1e3, spread_s=0.4e-3, law=None)  # type: ignore[type-var]
+            for at in (fill_ms, gentle_ms)
+        ]
+        return verdict.judge(
+            replace(
+                f, packet_s=packet_ms / 1e3, longest_s=longest_ms / 1e3, buffer_s=longest_ms / 1e3,
+                buffer_packets=longest_ms / packet_ms, fill=made[0], gentle=made[1], gentle_all=made[1],
+                overload=0.37, noise_s=0.0, burst_packets=1,
+            )
+        )  # fmt: skip
+
+    seven = short(1.44, 4.31, 4.09, 0.87)
+    assert (seven.policer.value, seven.aqm.value) == ("no", "no")
+    twenty = short(0.51, 2.04, 1.77, 0.81)
+    assert (twenty.policer.value, twenty.aqm.value) == ("no", "no")
+    assert {seven.discipline.value, twenty.discipline.value} <= {None, verdict.FIFO}
+    nothing_held = short(0.51, 0.02, 0.01, 0.02)
+    assert nothing_held.discipline.value == verdict.POLICER
+    one_held = short(0.51, 0.6, 0.5, 0.5)
+    assert not one_held.policer.told
+
+
+def test_a_buffer_shorter_than_the_probes_bursts_tells_neither_rate_nor_aqm_nor_policer() -> None:
+    """Of pfifo_head_drop(limit=5) at 112 Mbit/s, whose drops come at every delay that there is."""
+    f = judged(fifo_fill(), gentle(BUFFER_MS, BUFFER_MS)).features
+    assert f.fill is not None
+    any_delay = replace(f.fill, delay_s=0.41e-3, first_delay_s=0.1e-3, spread_s=0.45e-3, law=None)
+    outrun = replace(
+        f, packet_s=0.09e-3, longest_s=0.45e-3, buffer_s=0.45e-3, buffer_packets=5.0, burst_packets=9,
+        fill=any_delay, gentle=any_delay, gentle_all=any_delay, noise_s=0.0,
+    )  # fmt: skip
+    assert outrun.is_outrun
+    found = verdict.judge(outrun)
+    assert not found.aqm.told
+    assert not found.discipline.told
+    assert "the probe's own bursts of 9 packets" in found.discipline.why
+    assert not replace(outrun, burst_packets=1).is_outrun
+
+
+@pytest.mark.parametrize(
+    ("held", "run", "survivors", "said"),
+    [
+        (8.0, 2, 7, "head"),  # pfifo_head_drop(limit=8) at 18 Mbit/s
+        (8.0, 2, 0, "tail"),  # pfifo(limit=8) at 24 Mbit/s
+        (7.0, 3, 2, "tail"),
+        (3.0, 2, 0, None),  # three in a row are a bufferful
+        (8.0, 2, 4, None),
+    ],
+)
+def test_of_a_short_buffer_the_last_row_of_survivors_tells_head_from_tail(
+    held: float, run: int, survivors: int, said: str | None
+) -> None:
+    f = judged(fifo_fill(), gentle(BUFFER_MS, BUFFER_MS)).features
+    short = replace(
+        f, buffer_packets=held, longest_run=run, survivors=survivors, overload=0.37, burst_packets=1
+    )
+    assert verdict.judge(short).drops_at.value == said
+
+
+def test_packets_that_are_sent_together_are_a_burst() -> None:
+    together = np.sort(np.concatenate([np.arange(0, 0.1, 0.0005) + n * 1e-6 for n in range(7)]))
+    assert features.bursts(together, 0.1e-3) == 7
+    assert features.bursts(np.arange(0, 0.1, 0.0005), 0.5e-3) == 1
+
+
+def test_drops_of_a_full_queue_follow_no_law_however_some_spacings_lie() -> None:
+    """Of bfifo(limit="168 KB") at 61 Mbit/s and 13 ms: 6 of 419 spacings lay on a line to 2.6 %."""
+    f = judged(fifo_fill(), gentle(BUFFER_MS, BUFFER_MS)).features
+    assert f.gentle_all is not None
+    assert f.buffer_s is not None
+    by_chance = replace(f.gentle_all, law=0.026, law_run=6, interval_s=0.057)
+    full = verdict.judge(replace(f, gentle_all=by_chance))
+    assert (full.aqm.value, full.discipline.value) == ("no", verdict.FIFO)
+    early = replace(by_chance, delay_s=f.buffer_s / 4, first_delay_s=f.buffer_s / 8, spread_s=f.buffer_s / 4)
+    assert verdict.judge(replace(f, gentle_all=early)).aqm.value == "yes"
+    below = replace(early, delay_s=0.001)
+    assert verdict.judge(replace(f, gentle_all=below)).aqm.value == "no", "CoDel's target is 5 % of 57 ms"
+
+
+def test_a_code_point_starves_only_where_its_loss_is_no_chance() -> None:
+    """Of 64 code points behind a bucket some lose 8 of 20 where a fifth of all is lost."""
+    assert features.by_chance(8, 20, 0.2) == pytest.approx(0.0321, abs=1e-4)
+    assert features.by_chance(8, 20, 0.2) > features.CHANCE / 64
+    # A band that starves loses all, and a few are enough.
+    assert features.by_chance(3, 3, features.LEAST_LOST) < features.CHANCE / 64
 
 
 def test_without_a_queue_nothing_is_told() -> None:

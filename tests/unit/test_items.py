@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from pathlib import Path
 
 import made_up_trials
+import numpy as np
 import polars as pl
 import pytest
 
 import lab
 from narrows.comparing.items import WAY_FIGURES, frame, got
+from narrows.report.table import summary
 from narrows.runs.items import items
-from narrows.runs.observed import Observed
+from narrows.runs.observed import EMPTY, Observed, Series, SpeedTest
+from narrows.serve.one_run import items as shown_of
 from narrows.tools import reading, registry
 from narrows.units import unit_of_name
 
@@ -46,6 +50,18 @@ def test_a_pair_whose_members_were_never_alone_has_rates_and_no_shares(tmp_path:
     table = frame([made_up_trials.trial(plan, {"pair": "x+y", "seed": "0"}, [1.0, 7.0])])
     assert value(table, "a", "shared_bps") == pytest.approx(1e6)
     assert not {"share", "fair_bps"} & set(table["figure"])
+
+
+def test_two_equal_services_are_told_apart_in_the_table_and_on_the_runs_page(tmp_path: Path) -> None:
+    plan = made_up_trials.plans(tmp_path)["x+x"]
+    run = made_up_trials.trial(plan, {"pair": "x+x", "seed": "0"}, [1.0, 7.0])
+    found = {r.quantity: (r.values.n, r.values.median) for r in summary([run]).rows if "shared" in r.quantity}
+    assert found == {
+        "x: rate while all shared the link, download": (1, pytest.approx(1.0)),
+        "x (2): rate while all shared the link, download": (1, pytest.approx(7.0)),
+    }
+    shown = {each.whose: each.value for each in shown_of(run, None, ()) if each.name == "shared_bps"}
+    assert shown == {"x": pytest.approx(1.0), "x (2)": pytest.approx(7.0)}
 
 
 def test_items_that_are_no_pair_are_held_against_equal_parts_while_all_ran(tmp_path: Path) -> None:
@@ -96,3 +112,43 @@ def test_every_figure_of_a_tool_has_words_and_a_unit_that_its_name_does_not_cont
 def test_a_direction_of_better_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="better 'higher' is none of more, less, check"):
         reading.Figure("stalls", "higher")
+
+
+def test_of_a_home_an_items_rate_and_fair_share_are_of_the_slower_place(tmp_path: Path) -> None:
+    text = (
+        'link = Home(rate="20 Mbit/s", base_rtt="20 ms", queue=bfifo(limit="1 MB"),\n'
+        '            router=home_router(ingress=cake(), share="80 %"))\n'
+        'a = bulk(cca="bbr", stop="10 s")\nb = bulk(cca="reno", stop="10 s")\n'
+    )
+    plan = lab.plans(tmp_path, text)[0]
+    made = made_up_trials.trial(plan, {"seed": "0"}, [14.0, 6.0], settled_only=True)
+    spans = {name: {"start_ns": 0, "end_ns": 10 * made_up_trials.S} for name in "ab"}
+    sizes = {("isp", "a"): 17.5e6, ("isp", "b"): 7.5e6, ("home", "a"): 15e6, ("home", "b"): 5e6}
+    figures = {(f"{hop}/{item}", "down", "tap_departed_bytes"): size for (hop, item), size in sizes.items()}
+    figures |= {("home/a", "down", "tap_arrived"): 1000.0, ("home/a", "down", "tap_dropped"): 110.0}
+    run = replace(made, queues={}, figures=figures, manifest=dict(made.manifest) | {"items": spans})
+    table = frame([run])
+    assert value(table, "a", "rate_bps") == pytest.approx(12e6)
+    assert value(table, "b", "rate_bps") == pytest.approx(4e6)
+    assert value(table, "a", "fair_bps") == pytest.approx(8e6), "half of what the home router lets pass"
+    assert value(table, "a", "loss") == pytest.approx(0.11)
+
+
+def test_what_a_link_is_used_to_is_of_all_that_load_it(tmp_path: Path) -> None:
+    text = (
+        'link = Link(rate="20 Mbit/s", base_rtt="20 ms")\n'
+        'a = bulk(cca="bbr", stop="10 s")\nb = bulk(cca="reno", stop="10 s")\n'
+    )
+    plan = lab.plans(tmp_path, text)[0]
+    made = made_up_trials.trial(plan, {"seed": "0"}, [9.8, 9.8])
+    t_ns = np.arange(0, 10 * made_up_trials.S, 10_000_000, dtype=np.float64)
+    whole = Series(t_ns, np.full(t_ns.size, 19.6e6))
+    truth = made.queues["down"]
+    series = dict(truth.throughput_bps) | {"": whole}
+    tests = {"down": SpeedTest("a", "down", 9.4e6, None, EMPTY, None, (0, 10 * made_up_trials.S))}
+    figures = {(f"bottleneck/{item}", "down", "tap_departed_bytes"): 12e6 for item in "ab"}
+    figures |= {("bottleneck", "down", "sojourn_p99_ms"): 24.0}
+    run = replace(made, queues={"down": replace(truth, throughput_bps=series)}, loads=tests, figures=figures)
+    rows = {row.quantity: row.values.median for row in summary([run]).rows}
+    assert rows["download utilisation"] == pytest.approx(98.0)
+    assert rows["download sojourn p99 of the run"] == 24.0, "the packet's, not its bucket's edge"

@@ -16,7 +16,7 @@ from narrows.cli.kernel import own_lines
 from narrows.cli.main import build_app
 from narrows.errors import KernelError, UsageError
 from narrows.kernel import KernelImage, build, find, image
-from narrows.kernel.build import check_config, lay_in
+from narrows.kernel.build import check_config, lay_in, trouble_in
 from narrows.kernel.prune import unneeded
 
 HZ_100 = "CONFIG_HZ=100\n"
@@ -57,6 +57,25 @@ def put(cache: Path, name: str, at_s: int = 1) -> Path:
 
 def untrained(_: KernelImage, __: Path) -> Iterator[tuple[int, int]]:
     raise AssertionError("nothing is to be built")
+
+
+def test_a_profile_makes_no_other_kernel_and_the_profiled_one_is_used(parts: Path) -> None:
+    recipe = image.recipe()
+    plain = put(parts / "cache", f"{recipe}-7.2", at_s=1)
+    (plain / "info.json").write_text(json.dumps({"id": "7.2", "profiled": False}))
+    assert not image.find().is_profiled
+    assert list(build(1)) == []
+    profiled = put(parts / "cache", f"{recipe}-7.2-profiled", at_s=2**31)
+    (profiled / "info.json").write_text(json.dumps({"id": "7.2", "profiled": True}))
+    os.utime(profiled / "info.json", (2**31, 2**31))
+    assert image.find().is_profiled
+    assert image.find().id == "7.2"
+    assert list(build(1, untrained)) == []
+
+
+def test_a_build_that_does_not_say_was_profiled_unless_nothing_in_it_is_for_speed(parts: Path) -> None:
+    for rooms, is_profiled in ((["lab/0001", "speed/0001"], True), (["lab/0001"], False)):
+        assert KernelImage(parts / "linux", "7.2", None, {"patches": rooms}).is_profiled == is_profiled
 
 
 @pytest.mark.parametrize("speed", [True, False])
@@ -112,7 +131,7 @@ def test_what_is_built_is_not_built_again_and_the_newest_source_of_todays_recipe
     newest = put(parts / "cache", f"{recipe}-7.2", at_s=2)
     put(parts / "cache", "00000000-9.9", at_s=3)  # of another recipe
     (parts / f"cache/kernel/.build-{recipe}-half").mkdir()
-    assert list(build(1, untrained)) == []
+    assert list(build(1)) == []
     assert find().directory == newest
 
 
@@ -132,7 +151,7 @@ def test_configuration_of_one_s_own_is_another_kernel_that_runs_do_not_take_by_t
     theirs = put(parts / "cache", f"{image.recipe(HZ_100)}-7.2", at_s=2)
     assert find().directory == ours
     assert image.built(image.recipe(HZ_100))[0].directory == theirs
-    assert list(build(1, untrained, HZ_100)) == []
+    assert list(build(1, None, HZ_100)) == []
 
 
 def test_a_kernel_without_what_only_makes_it_faster_is_one_that_runs_do_not_take_by_themselves(
@@ -141,18 +160,18 @@ def test_a_kernel_without_what_only_makes_it_faster_is_one_that_runs_do_not_take
     ours = put(parts / "cache", f"{image.recipe()}-7.2", at_s=1)
     put(parts / "cache", f"{image.recipe(speed=False)}-7.2", at_s=2)
     assert find().directory == ours
-    assert list(build(1, untrained, speed=False)) == []
+    assert list(build(1, speed=False)) == []
 
 
 def test_every_option_must_survive_and_one_s_own_replaces_the_fragment_s(parts: Path) -> None:
-    (parts / "fragment").write_text("CONFIG_NET=y\n# CONFIG_SLUB_DEBUG is not set\nCONFIG_HZ=1000\n")
+    ours = "CONFIG_NET=y\n# CONFIG_SLUB_DEBUG is not set\nCONFIG_HZ=1000\n"
     made = parts / ".config"
     made.write_text("CONFIG_NET=y\nCONFIG_HZ=100\n")
-    check_config(made, HZ_100)
+    check_config(made, ours + HZ_100)
     with pytest.raises(KernelError, match="does not take: CONFIG_HZ=1000"):
-        check_config(made)
+        check_config(made, ours)
     with pytest.raises(KernelError, match="does not take: CONFIG_TCP_CONG_MINE=y"):
-        check_config(made, HZ_100 + "CONFIG_TCP_CONG_MINE=y\n")
+        check_config(made, ours + HZ_100 + "CONFIG_TCP_CONG_MINE=y\n")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +203,8 @@ SOURCES = image.sources()
 
 
 def test_every_patch_stands_in_a_room_and_every_c_file_is_laid_in() -> None:
-    assert sorted(image.PATCHES.rglob("*.patch")) == sorted(PATCHES.values())
+    older = {file for level in ((6, 1), (6, 12)) for file in image.patches(False, level).values()}
+    assert sorted(image.PATCHES.rglob("*.patch")) == sorted({*PATCHES.values(), *older})
     assert {file for file in image.SOURCES.rglob("*") if file.is_file()} == set(SOURCES.values())
 
 
@@ -238,3 +258,13 @@ def test_prune_removes_what_nobody_needs_and_nothing_else(
         assert CliRunner().invoke(build_app(), ["kernel", "prune"]).output == "nothing to remove\n"
     left = {path for path in (cache / "kernel").iterdir() if not path.name.startswith(".lock")}
     assert left == {*stay, own, chosen, alive}
+
+
+def test_a_compiler_that_fails_is_quoted_by_its_errors() -> None:
+    said = (
+        "  CC a.o\na.c:4:2: error: implicit declaration of ‘f’\n"
+        + "  CC b.o\n" * 60
+        + "make: *** [a.o] Error 1\n"
+    )
+    assert trouble_in(said) == "a.c:4:2: error: implicit declaration of ‘f’"
+    assert trouble_in("a\nb\n") == "a\nb"

@@ -11,7 +11,8 @@ import pytest
 import lab
 from narrows.errors import NarrowsError
 from narrows.metrics.rate.capacity import mean_capacity_bps
-from narrows.plan.model import Plan, run_id
+from narrows.plan.identity import run_id
+from narrows.plan.model import Plan
 from narrows.plan.moving import followed
 from narrows.runs.capacity import capacity_bps
 from narrows.scoring.scored_run import meant
@@ -149,7 +150,7 @@ def test_a_bad_trace_is_one_clear_line_with_the_traces_own_line(
         ('trace("none.down")', "", "cannot read none.down"),
         ("lte_drive()", ', shaper=tbf(burst="10 KB")', "tbf cannot follow"),
         ("lte_drive()", ', shaper=htb(burst="10 KB")', "htb(burst=…) with a rate that moves"),
-        ("lte_drive()", ', queue=cake(bandwidth="1 Mbit/s")', "does not follow the link's"),
+        ("lte_drive()", ', queue=cake(bandwidth="1 Mbit/s")', "never act beside cake(bandwidth=1 Mbit/s)"),
         ('"5 Mbit/s"', ", queue=cake(bandwidth=lte_drive())", "lte_drive-1 moves, and this rate does not"),
         ('sine("1 Mbit/s", "2 Mbit/s")', "", "would go below 0"),
         ('outage("1 Mbit/s", "5 s", "2 s", every="6 s")', "", "the first one ends at 7 s"),
@@ -195,3 +196,22 @@ def test_of_a_home_a_score_is_of_the_slower_of_two_shapers_in_each_direction(tmp
         {"hop": ["isp", "isp", "home"], "direction": ["down", "up", "down"], "t_ns": [1, 2, 3]}
     )
     assert meant(plan, queue)["t_ns"].to_list() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "mean_bps"),
+    [
+        ("time_s,rate_mbps\n0,1\n1,100\n", 50_500_000),
+        ("\ufefftime_s,rate_mbps\r\n0,10\r\n5,20\r\n", 15_000_000),
+        ("time_s,rate_mbps\n0,0\n2,50\n", 25_000_000),
+    ],
+)
+def test_the_last_rate_of_a_csv_counts_in_its_mean(tmp_path: Path, text: str, mean_bps: int) -> None:
+    (tmp_path / "r.csv").write_text(text, encoding="utf-8")
+    assert planned(tmp_path, 'trace("r.csv")').link.down.rate_bps == mean_bps
+
+
+def test_a_stray_quote_in_a_csv_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text('time_s,rate_mbps\n0,"10\n5,20\n')
+    with pytest.raises(NarrowsError, match=r"r.csv:2: '0,\"10': a quote"):
+        planned(tmp_path, 'trace("r.csv")')

@@ -22,7 +22,7 @@ from narrows.store.agent_result import AgentResult
 SCHEMA = Path(__file__).parents[2] / "crates/schema.json"
 MODELS: dict[str, type[BaseModel]] = {"Plan": Plan, "RunResult": AgentResult}
 FILES = {
-    "Plan": ("python/narrows/plan/model.py", "crates/plan/src"),
+    "Plan": ("python/narrows/plan", "crates/plan/src"),
     "RunResult": ("python/narrows/store/agent_result.py", "crates/agent/src/result.rs"),
 }
 RUST, PYTHON = 1, 0
@@ -160,7 +160,7 @@ def default(types: Json, of: str, name: str) -> None:
     types[of]["properties"][name]["default"] = 7
 
 
-PLAN, RESULT = "python/narrows/plan/model.py", "python/narrows/store/agent_result.py"
+PLAN, RESULT = "python/narrows/plan", "python/narrows/store/agent_result.py"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from narrows.calibrate import scenario
 from narrows.engine import own_tools
 from narrows.errors import NarrowsError, SpecError, StoreError
 from narrows.plan.build import plan_file
-from narrows.plan.model import Command, OwnTool, Plan, run_id
+from narrows.plan.identity import run_id
+from narrows.plan.items import Command, OwnTool
+from narrows.plan.model import Plan
 from narrows.store import own_tools as kept_tools
 from narrows.tools import registry
 
@@ -185,3 +187,18 @@ def test_every_rust_part_of_a_tool_is_found_from_its_folder() -> None:
     assert all((root / place / "Cargo.toml").exists() for place in named)
     there = {f"crates/tools/{path.name}" for path in (root / "crates/tools").iterdir() if path.is_dir()}
     assert there <= named, f"no tool's folder names {there - named}"
+
+
+def test_a_compiled_program_of_the_folder_is_copied_with_it_and_looked_for_nowhere_else(folder: Path) -> None:
+    text = (folder / "lower.py").read_text()
+    (folder / "prog").write_bytes(b"\x7fELF")
+    (folder / "lower.py").write_text(
+        text
+        + "\n_lower = lower\n\ndef lower(item, item_id, state):\n"
+        + "    server, client = _lower(item, item_id, state)\n"
+        + "    own = {'argv': ('@tool/prog',), 'programs': ('@tool/prog',)}\n"
+        + "    return [server, client.model_copy(update=own)]\n"
+    )
+    _, client = planned(folder).traffic
+    assert isinstance(client, Command)
+    assert (client.argv, client.programs) == (("@out/../tools/my_http_test/prog",), ())

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from store_fakes import make_plan
 
-from narrows.engine.made_here import made_here
-from narrows.engine.pace import Pace, Running, kind_of
+from made_up_plans import whole
+from narrows.engine.costs import pace_of, remember, remembered
+from narrows.engine.pace import Pace, Running, guess_s, kind_of
+from narrows.engine.work import expected_work
 from narrows.plan.model import Plan
 
 
@@ -19,6 +20,7 @@ def without_probe(plan: Plan) -> Plan:
 
 BOTH = [make_plan(seed=seed, duration_s=10.0) for seed in range(3)]
 BULK = [without_probe(plan) for plan in BOTH]
+EARLIER = {kind_of(BOTH[0]): (4.0, expected_work(BOTH[0]))}
 
 
 def test_nothing_is_said_before_a_run_is_over_or_has_come_far_enough() -> None:
@@ -70,24 +72,44 @@ def test_when_all_is_done_nothing_is_left() -> None:
 
 
 def test_runs_that_were_made_earlier_tell_the_time_before_any_is_started() -> None:
-    assert Pace(BOTH, [(BOTH[0], 4.0)]).left_s([], slots=2) == pytest.approx(6.0)
+    assert Pace(BOTH, EARLIER).left_s([], slots=2) == pytest.approx(6.0)
 
 
 def test_what_this_call_measures_counts_more_than_what_was_made_earlier() -> None:
-    pace = Pace(BOTH, [(BOTH[0], 4.0)])
+    pace = Pace(BOTH, EARLIER)
     pace.finished(BOTH[0], 10.0)
     assert pace.left_s([], slots=1) == pytest.approx(20.0)
 
 
 def test_runs_of_other_kinds_that_were_made_earlier_are_better_than_none() -> None:
-    assert Pace(BULK, [(BOTH[0], 4.0)]).left_s([], slots=1) is not None
+    assert Pace(BULK, EARLIER).left_s([], slots=1) is not None
 
 
-def test_runs_are_read_with_their_wall_time_from_the_directories_that_are_there(tmp_path: Path) -> None:
-    for name, status in (("a", "ok"), ("b", "failed"), ("c", "ok")):
-        run = tmp_path / "x" / name
-        run.mkdir(parents=True)
-        (run / "manifest.json").write_text(json.dumps({"status": status, "resources": {"wall_s": 2.5}}))
-        (run / "plan.json").write_text("{}" if name == "c" else BOTH[0].to_json())
-    assert made_here(tmp_path) == [(BOTH[0], 2.5)]  # c is of another version: it tells nothing
-    assert made_here(tmp_path / "nowhere") == []
+def test_what_runs_cost_is_remembered_by_kind_and_failed_ones_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NARROWS_CACHE", str(tmp_path))
+    pace, guessed = pace_of(BOTH)
+    assert guessed
+    pace.finished(BOTH[0], 6.0)
+    pace.finished(BOTH[1], 0.1, good=False)
+    remember(pace.measured())
+    assert pace.measured() == {}  # it is added once
+    again, guessed = pace_of(BOTH)
+    assert not guessed
+    assert again.left_s([], slots=1) == pytest.approx(18.0)
+    (tmp_path / "costs.json").write_text("[1]")  # not one of ours: it tells nothing
+    assert remembered() == {}
+
+
+def test_a_browser_is_dear_whatever_the_rate() -> None:
+    """A minute of a video at 8 Mbit/s is 60,000 packets, and takes ten times as long as these."""
+    fields = {
+        "limit_ns": 120 * 10**9,
+        "link": {"rate_down_bps": 8_000_000},
+        "traffic": [
+            {"id": "dash", "kind": "command", "tool": "video", "memory_bytes": 2**30,
+             "stop": {"at_ns": 60 * 10**9}}
+        ],
+    }  # fmt: skip
+    assert guess_s(whole(fields)) == pytest.approx(37.0, rel=0.1)

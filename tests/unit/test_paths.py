@@ -21,7 +21,7 @@ from narrows.paths.live import read_live
 from narrows.paths.read import Settings, read
 
 ANY_LENGTH = Settings(min_duration_ns=0)
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "paths.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "paths-columns.md"
 
 
 def _download() -> Download:
@@ -306,7 +306,7 @@ def test_all_sessions_are_drawn_on_one_page_by_the_columns_of_the_metadata(tmp_p
     assert done.exit_code == 0, done.output
     page = (out / "report.html").read_text()
     assert "What the paths of 24 sessions are like" in page
-    assert "sessions of</th><th>n</th>" in page
+    assert 'sessions of</th><th scope="col">n</th>' in page
     assert f"network {WIFI}" in page, "a dollar sign begins no formula"
     assert "network wired" not in page, "a group of three"
     assert (out / "figures" / "cdf_base_rtt_ns.png").exists()

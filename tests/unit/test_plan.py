@@ -14,7 +14,8 @@ import pytest
 from narrows.errors import NarrowsError, PlanError, SelectError, SpecError
 from narrows.plan.build import Plans, plan_experiment, plan_file
 from narrows.plan.expand import drawn_ns, seed_of
-from narrows.plan.model import Plan, canonical_json, plan_hash, run_id
+from narrows.plan.identity import canonical_json, plan_hash, run_id
+from narrows.plan.model import Plan
 from narrows.plan.select import select
 from narrows.spec.load import keep_labels, load
 from narrows.spec.named import named

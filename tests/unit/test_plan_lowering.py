@@ -9,7 +9,8 @@ import pytest
 import lab
 from narrows.errors import SpecError
 from narrows.plan.build import plan_file
-from narrows.plan.model import AfterItem, AtTime, Command, Plan, TcpBulk, WithItem
+from narrows.plan.items import AfterItem, AtTime, Command, TcpBulk, WithItem
+from narrows.plan.model import Plan
 from narrows.plan.sysctls import asked_for
 from narrows.plan.topology import dumbbell
 
@@ -451,3 +452,63 @@ def test_a_new_rate_of_a_tbf_leaves_the_fifo_inside_its_limit(tmp_path: Path, qu
         f"qdisc change dev {dev} root handle 1: tbf rate 5Mbit burst 15000 {limit}"
         for dev in ("eth0", "eth1")
     }
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        # 20 Mbit/s × 20 ms are 50 KB, and the bucket: tc-tbf(8), tc/q_tbf.c
+        ('shaper=tbf(burst="10 KB", latency="20 ms")', 60_000),
+        ('shaper=tbf(burst="10 KB", limit="50 KB")', 50_000),
+        ('shaper=tbf(burst="10 KB", latency="20 ms", peakrate="21 Mbit/s", mtu="1600 B")', 54_100),
+        ('shaper=tbf(burst="10 KB")', None),
+    ],
+)
+def test_a_tbf_without_a_queue_under_it_holds_what_its_own_limit_or_latency_says(
+    tmp_path: Path, options: str, limit: int | None
+) -> None:
+    plan = plan_of(tmp_path, f'link = Link(rate="20 Mbit/s", base_rtt="20 ms", {options})', FLOW)
+    assert [way.limit_bytes for way in (plan.link.down, plan.link.up)] == [limit, limit]
+    assert plan.link.queue == ("pfifo" if limit is None else "bfifo")
+
+
+@pytest.mark.parametrize(
+    ("options", "ready"),
+    [
+        ('ready="@server:8080"', {"tcp": "10.0.2.1:8080"}),
+        ('ready="udp://@server:4433"', {"udp": "10.0.2.1:4433"}),
+        ('ready_line="it is up"', {"line": "it is up"}),
+    ],
+)
+def test_a_server_is_up_when_it_accepts_is_bound_or_says_so(
+    tmp_path: Path, options: str, ready: dict[str, str]
+) -> None:
+    plan = plan_of(
+        tmp_path,
+        'link = Link(rate="50 Mbit/s")',
+        f'server = command("serve", node="server", background=True, {options})',
+        'get = command("get @server:8080")',
+    )
+    assert plan.to_dict()["traffic"][0]["ready"] == ready
+    with pytest.raises(SpecError, match="say when it is up"):
+        plan_of(
+            tmp_path, 'link = Link(rate="9 Mbit/s")', 'a = command("x", ready="@server:1", ready_line="up")'
+        )
+
+
+def test_iperf3_is_given_its_own_options_and_says_its_mss(tmp_path: Path) -> None:
+    options = 'rate="3 Mbit/s", mss="1000 B", length="4 KB", window="64 KB", duration="3 s"'
+    plan = plan_of(tmp_path, 'link = Link(rate="9 Mbit/s")', f"a = iperf3({options})")
+    server, client = plan.traffic
+    assert isinstance(server, Command)
+    assert isinstance(client, Command)
+    words = " ".join(client.argv)
+    assert " -C cubic -b 3000000 -M 1000 -l 4000 -w 64000 -R" in words
+    assert client.uses is not None
+    assert server.uses == client.uses
+    assert (client.uses.cca, client.uses.mss_bytes) == ("cubic", 1000)
+    with pytest.raises(SpecError, match="mss is of TCP, and udp_rate asks for UDP"):
+        plan_of(
+            tmp_path, 'link = Link(rate="9 Mbit/s")',
+            'a = iperf3(mss="1000 B", udp_rate="1 Mbit/s", duration="3 s")',
+        )  # fmt: skip

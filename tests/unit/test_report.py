@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from made_up_runs import DOWN, grid, run
 
-from narrows.figures.conditions import facet_title, given, group, labels, rate_text, varying
+from narrows.comparing.conditions import facet_title, given, group, labels, rate_text, varying
 from narrows.figures.drawing import Drawing, Missing
 from narrows.figures.instantaneous import instantaneous_throughput_figure
 from narrows.figures.latency_cdf import latency_cdf
@@ -219,14 +219,16 @@ def test_numbers_are_written_without_inventing_zeros() -> None:
     assert (rate_text(1e9), rate_text(150e6), time_text(250_000)) == ("1 Gbit/s", "150 Mbit/s", "250 µs")
 
 
-def test_a_studys_page_says_its_verdicts_first_and_draws_its_own_figures(tmp_path: Path) -> None:
+def test_a_studys_page_counts_its_verdicts_and_draws_its_own_figures(
+    tmp_path: Path,
+) -> None:
     runs = grid(seeds=1)
     verdicts = judge_all(runs, ["R2", "R7", "R10"])
     built = page.build("aqm", runs, verdicts, tmp_path)
     html = built.html.read_text(encoding="utf-8")
     assert len(sorted((tmp_path / "figures").glob("paper_fig*.png"))) == 9
     assert (
-        html.index("one was not measured (R10)") < html.index('id="verdicts"') < html.index('id="paper_fig1"')
+        html.index('id="verdicts"') < html.index("one was not measured (R10)") < html.index('id="paper_fig1"')
     )
     assert all(f'id="{v.claim.id}"' in html for v in verdicts)
     assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!data:|#)[^"']*""", html)

@@ -134,3 +134,18 @@ def test_a_goodput_of_whole_intervals_keeps_its_confidence() -> None:
     figures, warnings = dead([0, 0] + [1_000_000] * 6, rpm=3000.0)
     assert figures["rpm_goodput_confidence"] == 2
     assert warnings == []
+
+
+def test_a_goodput_that_the_link_cannot_have_carried_is_left_out_with_a_warning() -> None:
+    text = line("summary", tests={"upload": FIGURES | {"goodput_bps": 6.06e6}})
+
+    def read(most_bps: float) -> tuple[dict[str, float], list[str]]:
+        parsed = rpm.parse(text, "t", epoch_ns=EPOCH_NS, most_bps={"up": most_bps})
+        return {m.name: m.value for m in parsed.metrics}, parsed.warnings
+
+    # 5 Mbit/s of frames of 1514 bytes carry 4.78 Mbit/s of payload.
+    figures, (warning,) = read(5e6 * 1448 / 1514)
+    assert "rpm_goodput_bps" not in figures
+    assert figures["rpm_goodput_confidence"] == 0
+    assert "its goodput of 6.06 Mbit/s is more than the 4.782 Mbit/s that the link can carry" in warning
+    assert read(6.1e6)[0]["rpm_goodput_bps"] == 6.06e6

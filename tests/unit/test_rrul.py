@@ -9,7 +9,8 @@ import pytest
 
 from narrows.errors import SpecError
 from narrows.plan.build import plan_file
-from narrows.plan.model import AtTime, IcmpEcho, Plan, TcpBulk, UdpProbe
+from narrows.plan.items import AtTime, IcmpEcho, TcpBulk, UdpProbe
+from narrows.plan.model import Plan
 from narrows.store.parsers.common import Parsed
 from narrows.tools.rrul import parse as rrul
 

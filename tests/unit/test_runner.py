@@ -17,7 +17,9 @@ from narrows.engine.runner import Runner
 from narrows.engine.types import Finished, RunFacts, RunFault
 from narrows.engine.work import duration_s, expected_work
 from narrows.errors import EngineError, PlanError, StoreError
-from narrows.plan.model import Plan, plan_hash, run_id
+from narrows.plan.identity import plan_hash, run_id
+from narrows.plan.items import Content
+from narrows.plan.model import Plan
 from narrows.store.ingest import ingest
 
 PLANS = [make_plan(seed=seed) for seed in (1, 2, 3)]
@@ -50,6 +52,60 @@ def test_all_missing_runs_are_made_and_nothing_else_is_left(tmp_path: Path) -> N
     assert all(layout.is_whole(tmp_path / id_of(p)) for p in PLANS)
     kinds = [type(e) for e in events]
     assert kinds.count(Started) == kinds.count(Reading) == kinds.count(Done) == 3
+
+
+class Lacking(FakeEngine):
+    """A machine on which some plans cannot be made."""
+
+    def __init__(self, *seeds: int) -> None:
+        super().__init__()
+        self.seeds = seeds
+
+    def check(self, plans: list[Plan]) -> None:
+        lacks = [str(plan.seed) for plan in plans if plan.seed in self.seeds]
+        if lacks:
+            raise EngineError(f"not installed: {', '.join(lacks)}", remedy="install it")
+
+
+def test_what_one_run_lacks_is_no_other_runs_affair(tmp_path: Path) -> None:
+    engine = Lacking(2)
+    events = all_of(Runner(engine, PLANS, tmp_path, ingest))
+    assert [plan.seed for plan in engine.started] == [1, 3]
+    (failed,) = [event for event in events if isinstance(event, Done) and event.status == "failed"]
+    assert failed.plan.seed == 2
+    assert failed.fault is not None
+    assert failed.fault.line() == "machine: not installed: 2 → install it"
+    assert (tmp_path / layout.FAILED / id_of(PLANS[1]) / layout.MANIFEST).exists()
+    # It is there now.
+    assert {type(event) for event in all_of(Runner(FakeEngine(), PLANS, tmp_path, ingest))} >= {Done}
+    assert not (tmp_path / layout.FAILED / id_of(PLANS[1])).exists()
+
+
+def test_where_no_run_can_be_made_nothing_begins(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="not installed: 1, 2, 3"):
+        all_of(Runner(Lacking(1, 2, 3), PLANS, tmp_path, ingest))
+    assert entries(tmp_path) == []
+
+
+class CannotMake(FakeEngine):
+    """Content of services cannot be made here."""
+
+    def make(self, content: Content) -> None:
+        raise EngineError(f"{content.about} cannot be made")
+
+
+def test_content_that_cannot_be_made_is_missing_to_who_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NARROWS_CACHE", str(tmp_path.parent / "cache"))
+    served = Content(id="0" * 16, about="a film", commands=(("true",),), programs=())
+    plans = [PLANS[0], PLANS[1].model_copy(update={"contents": (served,)})]
+    engine = CannotMake()
+    events = all_of(Runner(engine, plans, tmp_path, ingest))
+    assert [plan.seed for plan in engine.started] == [1]
+    (failed,) = [event for event in events if isinstance(event, Done) and event.status == "failed"]
+    assert failed.fault is not None
+    assert "a film cannot be made" in failed.fault.message
 
 
 def test_a_second_call_does_nothing(tmp_path: Path) -> None:
@@ -313,3 +369,9 @@ def test_the_line_of_a_failed_tc_has_its_reason_and_that_of_a_program_its_last_w
     assert fault.line().endswith('(tc class add dev eth0): Illegal "overhead"')
     traced = RunFault("run", "exit status 1", command="python3 x.py", stderr="Traceback\nValueError: 3")
     assert traced.line().endswith("ValueError: 3")
+    python = 'Traceback\n  File "/a/x.py", line 7, in <module>\n    f()\nValueError: 3'
+    assert RunFault("run", "exit status 1", stderr=python).line().endswith(": /a/x.py:7: ValueError: 3")
+    node = (
+        'file:///a/run.mjs:1\nthrow new Error("boom")\n      ^\n\nError: boom\n    at …\n\nNode.js v20.20.2'
+    )
+    assert RunFault("run", "exit status 1", stderr=node).line().endswith(": /a/run.mjs:1: Error: boom")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 from collections.abc import Iterator
@@ -13,9 +14,12 @@ from fastapi.testclient import TestClient
 import lab
 from narrows import data
 from narrows.cli.serve import _listen
+from narrows.engine import layout
+from narrows.engine.outdir import locked
 from narrows.errors import UsageError
 from narrows.serve.app import site
 from narrows.serve.catalog import Catalog
+from narrows.serve.listing import told
 
 KEPT = max((data.at("evidence") / "operator").glob("*.runs.parquet"))
 SHARD = f"operator~{KEPT.name}"
@@ -73,12 +77,68 @@ def test_nothing_can_be_changed_and_another_sites_page_cannot_ask(client: TestCl
     assert client.get("/", headers={"host": "elsewhere.example"}).status_code == 400
 
 
-def test_no_page_needs_a_script_or_anything_from_elsewhere(client: TestClient) -> None:
+def test_scripts_are_the_sites_own_files_and_nothing_comes_from_elsewhere(client: TestClient) -> None:
     for path in ("/", f"/r/{SHARD}", "/r/nothing"):
         answer = client.get(path)
-        assert "default-src 'none'" in answer.headers["content-security-policy"]
-        assert "<script" not in answer.text
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'; script-src 'self'; connect-src 'self'" in policy
+        assert set(re.findall(r"<script[^>]*>", answer.text)) == {'<script src="/static/site.js" defer>'}
         assert not re.search(r"(src|href)=\"(https?:)?//", answer.text)
+
+
+def test_headers_are_those_of_the_page_and_without_its_body(client: TestClient) -> None:
+    for path in ("/", f"/r/{SHARD}", "/static/site.js", "/events", "/r/nothing"):
+        answer = client.head(path)
+        assert answer.status_code == (404 if path == "/r/nothing" else 200)
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert answer.content == b""
+
+
+def test_what_runs_and_what_has_only_failed_is_listed_however_deep_it_lies(tmp_path: Path) -> None:
+    busy, sad = tmp_path / "watch/mine/1/runs", tmp_path / "sad"
+    (busy / f"{layout.TMP_PREFIX}0123456789abcdef-1").mkdir(parents=True)
+    failed = sad / layout.FAILED / "0123456789abcdef"
+    failed.mkdir(parents=True)
+    said = {"run_id": failed.name, "status": "failed", "written_at": "2026-01-01T00:00:00", "engine": "uml"}
+    said |= {"plan_hash": "a", "key": {"queue": "<i>odd</i>"}, "error": {"line": "it broke"}}
+    (failed / layout.MANIFEST).write_text(json.dumps(said))
+    (failed / layout.PLAN).write_text("{}")
+    catalog = Catalog(tmp_path)
+    entries = catalog.entries()
+    assert set(entries) == {"watch~mine~1~runs", "sad"}
+    with locked(busy):
+        assert told(catalog, entries["watch~mine~1~runs"]).states == (("running", "running: 1 at work"),)
+    assert told(catalog, entries["sad"]).states == (("failed", "1 failed"),)
+    with TestClient(site(tmp_path, HOSTS), base_url="http://localhost") as client:
+        page = client.get("/r/sad?queue=<i>odd</i>").text
+        assert "it broke" in page
+        assert "<i>odd" not in page
+        assert client.get("/r/sad?queue=fq_codel").status_code == 404
+
+
+def test_pages_of_calibrations_and_captures_are_listed_and_shown_and_other_files_are_not(
+    tmp_path: Path,
+) -> None:
+    made = "<h1>What limited {}?</h1><footer>Written by <code>narrows {}</code>. End.</footer>"
+    files = {
+        "cal/calibration/calibration.html": made.format("a &amp; b", "calibrate"),
+        "deep/cap/report.html": made.format("whom", "paths"),
+        "other/report.html": made.format("c", "report"),
+        "strange/report.html": "<h1>d</h1>",
+    }
+    for name, text in files.items():
+        path = tmp_path / "results" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    client = TestClient(site(tmp_path / "results", ["testserver"]))
+    shown = re.findall(r'href="(/page/[^"]+)">([^<]+)<', client.get("/").text)
+    assert shown == [
+        ("/page/cal~calibration~calibration.html", "What limited a &amp; b?"),
+        ("/page/deep~cap~report.html", "What limited whom?"),
+    ]
+    assert "Written by" in client.get(shown[-1][0]).text
+    for away in ("other~report.html", "strange~report.html", "..~results~deep~cap~report.html"):
+        assert client.get(f"/page/{away}").status_code == 404
 
 
 def test_a_link_out_of_the_root_is_no_directory_of_results(tmp_path: Path) -> None:

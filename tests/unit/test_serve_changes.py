@@ -33,7 +33,7 @@ def test_each_iteration_stands_beside_the_one_before_the_newest_first(
         return [Summary((), ("reno",), (side,), None, 6, ())]
 
     monkeypatch.setattr(changes, "summaries", shares)
-    newest, oldest = changes.steps(known, lambda one: [])
+    newest, oldest = changes.steps(known, [[], [], []])
     assert (newest.after.number, newest.versions, newest.found[0].word) == (3, (), "not changed")
     assert (oldest.after.number, oldest.versions, oldest.found[0].word) == (2, ("kernel: a → b",), "changed")
 

@@ -11,7 +11,8 @@ import pytest
 import lab
 from narrows.errors import NarrowsError, SpecError, StoreError
 from narrows.plan.build import plan_file
-from narrows.plan.model import Command, Plan
+from narrows.plan.items import Command
+from narrows.plan.model import Plan
 from narrows.store.parsers.common import Parsed
 from narrows.studies.find import experiments
 from narrows.tools.call import parse as call
@@ -125,7 +126,7 @@ def test_a_ladder_ends_at_its_top_and_leaves_out_what_is_near_it() -> None:
         ('video(flows=2, stop="9 s")', "dash.js fetches over one connection"),
         ('download(batches=True, stop="9 s")', "are of chunks"),
         ('page(duration="9 s")', "loads × every"),
-        ('call(cca="bbr", stop="9 s")', "the browser's own"),
+        ('call(cca="bbr", stop="9 s")', "the program's own"),
         ('video(player="vlc", stop="9 s")', "player"),
     ],
 )
@@ -325,19 +326,26 @@ def test_a_download_says_its_goodput_and_what_its_batches_waited() -> None:
 
 def test_a_call_says_height_frames_and_freezes() -> None:
     def state(at_ms: float, height: int, freezes: int) -> dict[str, Any]:
-        got = {"height": height, "frame_rate": 30.0, "bytes": 1, "lost": 2, "freezes": freezes}
+        got = {
+            "height": height,
+            "frame_rate": 30.0,
+            "decoded": 0.03 * at_ms,
+            "bytes": 1,
+            "lost": 2,
+            "freezes": freezes,
+        }
         sent = {"target_bps": 1e6, "limited_s": {"cpu": 0.0, "none": 2.0}}
         return {"kind": "state", "at_ms": at_ms, "received": got, "sent": sent}
 
     connected = {"kind": "connection", "state": "connected"}
     end = {"kind": "end", "state": None, "browser": "Chrome/1"}
     states = [state(2_000.0, 360, 0), state(3_000.0, 720, 0), state(32_000.0, 720, 2)]
-    found = figures(call.parse(said(connected, *states, end), "c"))
+    found = figures(call.parse(said(connected, *states, end), None, "c"))
     assert (found["call_height"], found["call_frame_rate"]) == (720, 30.0)
     assert found["call_freezes_per_min"] == pytest.approx(4.0)  # 2 in 30 s
     assert found["call_cpu_limited_s"] == 0.0
     with pytest.raises(StoreError, match="never connected"):
-        call.parse(said(*states, end), "c")
+        call.parse(said(*states, end), None, "c")
 
 
 def test_a_camera_and_pages_are_made_from_a_seed(tmp_path: Path) -> None:
@@ -362,7 +370,7 @@ def test_content_that_cannot_be_made_is_one_error_and_leaves_nothing(
     broken = of("a broken thing", (("truncate", "-s", "5", "x"), ("ls", "/no/such/place")), ("ls",))
     with pytest.raises(NarrowsError, match=r"the content a broken thing cannot be made: ls: .*No such file"):
         contents.make(broken, "/usr/bin:/bin")
-    assert [path.name for path in (tmp_path / "content").iterdir()] == [".lock"]
+    assert [path.name for path in (tmp_path / "content").iterdir()] == [f".lock-{broken.id}"]
     whole = of("five bytes", (("truncate", "-s", "5", "x"),), ("truncate",))
     contents.make(whole, "/usr/bin:/bin")
     made = json.loads((tmp_path / "content" / whole.id / "content.json").read_text())

@@ -15,7 +15,8 @@ from store_fakes import AGENT, KERNEL, default_records, make_plan, packet_record
 import narrows
 from narrows.engine.types import Carried, EngineInfo, Finished, RunFacts, RunFault
 from narrows.errors import NarrowsError, StoreError
-from narrows.plan.model import Plan, run_id
+from narrows.plan.identity import run_id
+from narrows.plan.model import Plan
 from narrows.store import tap
 from narrows.store.ingest import ingest
 from narrows.store.results import Results
@@ -121,9 +122,21 @@ def test_what_a_router_receives_and_does_not_forward_is_counted_as_that(tmp_path
     assert finished.error is None
     checks = json.loads((directory / "manifest.json").read_text())["conservation"][0]["checks"]
     assert checks[-1]["note"] == (
-        "4 received and not forwarded, by the node's own count (multicast and the like)"
+        "4 received and not forwarded, by the node's own counts (multicast, answers, probes and the like)"
     )
     assert checks[-1]["left"] == checks[-1]["right"]
+
+
+@pytest.mark.parametrize(("sent", "is_ok"), [(4, True), (3, False)])
+def test_what_the_router_sends_itself_is_counted_as_that(tmp_path: Path, sent: int, is_ok: bool) -> None:
+    def change(result: Any) -> None:
+        multicast(-4, forwarded=7)(result)  # four packets more left than came in
+        result["ip_after"]["router"]["InReceives"] += 4
+        result["ip_before"]["router"]["OutRequests"] = 10
+        result["ip_after"]["router"]["OutRequests"] = 10 + sent
+
+    _, finished = ingested(tmp_path, edit=lambda raw: edited(raw / "result.json", change))
+    assert (finished.error is None) == is_ok, finished.error
 
 
 def test_a_packet_that_the_router_forwarded_and_no_queue_saw_fails_the_run(tmp_path: Path) -> None:
@@ -413,6 +426,21 @@ def test_records_of_other_hops_are_not_mixed_in(tmp_path: Path) -> None:
     directory, _ = ingested(tmp_path, records=default_records())
     flows = pl.read_parquet(directory / "flows.parquet")
     assert flows.filter(pl.col("direction") == "up")["departed_bytes"].to_list() == [66]
+
+
+def test_a_flow_has_its_item_at_every_hop_that_meets_it(tmp_path: Path) -> None:
+    """The tap writes a flow's ends once, at the hop that meets it first (flow_of in queue_tap.c)."""
+    records = default_records()
+    # The way up meets flow 1 of the way down, as a home's second router does.
+    records.append(packet_record(1, 6_000_000, 100))
+    records = [each for each in records if not (each[0] == 1 and each[1] == 1)]
+    directory, finished = ingested(tmp_path, records=records)
+    assert finished.error is None
+    flows = pl.read_parquet(directory / "flows.parquet").filter(pl.col("flow") == 1)
+    assert flows["item"].cast(pl.String).to_list() == ["cross", "cross"]
+    assert flows["label"].unique().to_list() == ["tcp 10.0.2.1:40000>10.0.0.1:5201"]
+    metrics = pl.read_parquet(directory / "metrics.parquet").with_columns(pl.col("source").cast(pl.String))
+    assert metrics.filter((pl.col("source") == "bottleneck/cross") & (pl.col("direction") == "up")).height
 
 
 LIMIT = {"stage": "limit", "node": None, "item": "cross", "command": None, "message": "still running",

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from store_fakes import make_plan
 from test_store_ingest import ingested
 
 import narrows
@@ -73,15 +74,16 @@ def test_a_path_is_literal_whatever_signs_it_has(tmp_path: Path, name: str) -> N
     assert results.sql("select count(*) as n from metrics")["n"].to_list() == [once]
 
 
-def test_a_table_that_was_cut_off_is_one_line_with_the_run_and_the_remedy(tmp_path: Path) -> None:
+def test_a_run_whose_table_was_cut_off_is_named_and_left_out(tmp_path: Path) -> None:
     directory, _ = ingested(tmp_path)
-    for content in (b"", b"PAR1"):
+    kept, _ = ingested(tmp_path, make_plan(seed=2))
+    whole = (directory / "metrics.parquet").read_bytes()
+    for content in (b"", b"PAR1", whole[: len(whole) // 2]):
         (directory / "metrics.parquet").write_bytes(content)
-        with pytest.raises(StoreError, match=directory.name) as raised:
-            Results(tmp_path).metrics()
-        assert "metrics.parquet" in str(raised.value.where)
-        with pytest.raises(StoreError, match=directory.name):
-            Results(tmp_path).sql("select * from metrics")
+        results = Results(tmp_path)
+        assert results.damaged == {directory: "metrics.parquet: cut off, or no Parquet at all"}
+        assert results.metrics()["run_id"].unique().to_list() == [kept.name]
+        assert results.sql("select distinct run_id from runs")["run_id"].to_list() == [kept.name]
 
 
 def test_a_run_whose_manifest_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -89,7 +91,7 @@ def test_a_run_whose_manifest_cannot_be_read_is_named(tmp_path: Path) -> None:
     (directory / "manifest.json").write_text("{")
     results = Results(tmp_path)
     assert results.run_ids == []
-    assert results.unreadable == (directory,)
+    assert results.damaged == {directory: "its manifest cannot be read"}
 
 
 def test_frames_join_on_the_run_and_misspelt_values_are_errors(tmp_path: Path) -> None:

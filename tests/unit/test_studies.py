@@ -179,16 +179,17 @@ def test_nothing_outside_the_studies_knows_a_paper_a_figures_number_or_a_scale()
 def test_a_study_says_what_there_is_to_do_and_how_long_it_takes_before_there_is_a_kernel(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def none(_: str) -> None:
+    def none(_: str, **__: object) -> None:
         raise KernelError("the kernel has not been built", remedy="narrows kernel build")
 
     monkeypatch.setattr("narrows.cli.study.make_engine", none)
+    monkeypatch.setenv("NARROWS_CACHE", str(tmp_path / "cache"))  # where nothing is remembered
     asked = ["study", "--claims", "r08 c2", "--seeds", "0", "--plan", "--results", str(tmp_path)]
     said = CliRunner().invoke(build_app(), asked)
     assert said.exit_code == 0, said.output
     assert "aqm: 1 experiment, 8 runs, 0 there already, 8 to make" in said.output
     assert "operator: 1 experiment, 8 runs, 0 there already, 8 to make" in said.output
-    assert "of this machine (a rough guess: none such was made here yet)" in said.output
+    assert "of this machine (a rough guess: a kind of them was never made here)" in said.output
 
 
 def test_without_a_name_the_studies_are_listed() -> None:

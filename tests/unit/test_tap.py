@@ -10,6 +10,7 @@ import pytest
 from store_fakes import EPOCH_NS, default_records, flow_record, make_plan, packet_record
 
 from narrows.errors import StoreError
+from narrows.runs.gather import _histogram
 from narrows.store import bins, queue_table, reasons, tap, tap_tables
 
 MS = 1_000_000
@@ -254,3 +255,10 @@ def test_a_tap_that_saw_no_headers_has_null_flows_and_no_marks(tmp_path: Path) -
     series = set(tables.samples.filter(direction="down")["series"].cast(pl.String))
     assert "drops_10ms" in series
     assert "marks_10ms" not in series
+
+
+def test_a_packet_that_did_not_wait_waited_zero_milliseconds() -> None:
+    rows = pl.DataFrame({"lower_ns": [0, 1, 1000], "upper_ns": [1, 2, 1016], "packets": [5, 1, 1]})
+    edges, packets = _histogram(rows)
+    assert edges.tolist() == [0.0, 1e-6, 1016e-6]
+    assert packets.tolist() == [5, 1, 1]

@@ -33,7 +33,7 @@ SHAPER = 'link = Link(rate="10 Mbit/s", base_rtt="20 ms", shaper={})\nflow = bul
         (QUEUE.format("fq(buckets=1)"), "buckets: tc takes no 1.*from 2 to 262144"),
         (QUEUE.format("hhf(hh_limit=5000)"), "hh_limit: tc takes no 5000"),
         (QUEUE.format('hhf(quantum="1 MB", non_hh_weight=5000)'), "quantum × non_hh_weight is 5000000000"),
-        (QUEUE.format('fq_pie(ecn_prob="12.5 %")'), "tc takes whole percents, not 12.5 %"),
+        (QUEUE.format('fq_pie(ecn_prob="12.5 %", ecn=True)'), "tc takes whole percents, not 12.5 %"),
         (QUEUE.format('codel(interval="5000 s")'), "interval: tc takes no .*to 4294"),
         (QUEUE.format('fq_codel(quantum="2 MB")'), "quantum: tc takes no 2 MB.*to 1 MiB"),
     ],

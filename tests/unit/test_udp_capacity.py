@@ -11,7 +11,7 @@ import pytest
 
 from narrows.errors import SpecError, StoreError
 from narrows.plan.build import plan_file
-from narrows.plan.model import Command
+from narrows.plan.items import Command
 from narrows.tools.udp_capacity import parse as udp_capacity
 
 S = 1_000_000_000

@@ -8,7 +8,8 @@ import pytest
 
 from narrows.errors import SpecError
 from narrows.plan.build import plan_file
-from narrows.plan.model import AtTime, Plan, TcpBulk
+from narrows.plan.items import AtTime, TcpBulk
+from narrows.plan.model import Plan
 
 S = 1_000_000_000
 LINK = 'link = Dumbbell(rate="20 Mbit/s", queue=bfifo(limit="60 KB"), pairs=[pair("20 ms")])'

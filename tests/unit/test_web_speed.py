@@ -11,7 +11,7 @@ import pytest
 
 from narrows.errors import SpecError, StoreError
 from narrows.plan.build import plan_file
-from narrows.plan.model import Command
+from narrows.plan.items import Command
 from narrows.store.parsers.common import Parsed
 from narrows.tools.cloudflare import parse as cloudflare
 from narrows.tools.web_speed import parse as web_speed

@@ -64,6 +64,10 @@ pub trait Actor {
     fn waits_for(&self, _: &mut Cx) -> Option<String> {
         None
     }
+    /// Why it does not count as started yet; None: it does, or nothing is known.
+    fn lacks(&self) -> Option<&str> {
+        None
+    }
     /// Bytes that each of its TCP flows has had acknowledged so far; None: not connected yet.
     fn acknowledged(&self) -> Vec<Option<u64>> {
         Vec::new()

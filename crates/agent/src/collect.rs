@@ -55,7 +55,7 @@ const SYSCTLS: &[&str] = &[
     "net.ipv4.tcp_wmem",
 ];
 
-/// The sysctls of every node that exist there, and all that the plan sets.
+/// The sysctls of every node that exist there, and all that the plan sets, which are as they were set.
 pub fn sysctls(nodes: &Nodes, setup: &[Step]) -> Result<Object> {
     let mut all = Object::new();
     for node in nodes.names() {
@@ -71,7 +71,31 @@ pub fn sysctls(nodes: &Nodes, setup: &[Step]) -> Result<Object> {
                 values.insert(key.to_string(), json!(v.trim().replace('\t', " ")));
             }
         }
+        setup::read_back(setup.iter().filter(|s| s.node == node), &values)?;
         all.insert(node.to_string(), Value::Object(values));
+    }
+    Ok(all)
+}
+
+/// What the kernel keeps of qdiscs, classes and filters, by node and interface.
+pub fn kept(nodes: &Nodes) -> Result<Object> {
+    let mut all = Object::new();
+    for node in nodes.names() {
+        nodes.enter(node)?;
+        let names = link::interfaces().during(|| format!("listing interfaces of {node}"))?;
+        let kept = qdisc::kept().during(|| format!("reading back the qdiscs of {node}"))?;
+        let mut shown = Map::new();
+        for each in names {
+            let own: Vec<_> = kept
+                .iter()
+                .filter(|(i, _)| *i == each.index)
+                .map(|(_, k)| k)
+                .collect();
+            if !own.is_empty() {
+                shown.insert(each.name, json!({"mtu": each.mtu, "tc": own}));
+            }
+        }
+        all.insert(node.to_string(), Value::Object(shown));
     }
     Ok(all)
 }

@@ -67,6 +67,25 @@ pub fn run(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether the features of `-K`'s words are still as they ask.
+pub fn check(args: &[String]) -> Result<(), String> {
+    let (iface, pairs) = parse(args)?;
+    let dev = Device::open(iface)?;
+    for (name, on) in pairs {
+        let kept = dev
+            .get(name)
+            .map_err(|e| format!("{iface}: reading {name}: {e}"))?;
+        if kept != on {
+            return Err(format!(
+                "{iface}: {name}: asked {}, the kernel kept {}: another offload that it needs is off",
+                on_off(on),
+                on_off(kept)
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// All features of an interface as the kernel keeps them: two words for each 32, what can be set and what is asked for.
 pub fn features(iface: &str) -> Result<Vec<u32>, String> {
     let dev = Device::open(iface)?;
@@ -84,6 +103,10 @@ pub fn restore(iface: &str, saved: &[u32]) -> Result<(), String> {
     Device::open(iface)?
         .ioctl(&mut set)
         .map_err(|e| format!("{iface}: setting its offloads again: {e}"))
+}
+
+fn is_lro(name: &str) -> bool {
+    matches!(name, "lro" | "large-receive-offload")
 }
 
 fn on_off(on: bool) -> &'static str {
@@ -119,35 +142,44 @@ impl Device {
     }
 
     fn set(&self, name: &str, on: bool) -> Result<(), String> {
-        if let Some((get, set)) = legacy(name) {
-            let mut value = [get, 0];
-            self.ioctl(&mut value)?;
-            if (value[1] != 0) == on {
-                return Ok(());
-            }
-            self.ioctl(&mut [set, on as u32])?;
-            self.ioctl(&mut value)?;
-            return if (value[1] != 0) == on {
-                Ok(())
-            } else {
-                Err("the device keeps its value".into())
-            };
+        if self.get(name)? == on {
+            return Ok(());
         }
-        if name == "lro" || name == "large-receive-offload" {
+        if let Some((_, set)) = legacy(name) {
+            self.ioctl(&mut [set, on as u32])?;
+        } else if is_lro(name) {
             let mut value = [ETHTOOL_GFLAGS, 0];
             self.ioctl(&mut value)?;
-            let wanted = if on {
-                value[1] | FLAG_LRO
-            } else {
-                value[1] & !FLAG_LRO
-            };
-            return if wanted == value[1] {
-                Ok(())
-            } else {
-                self.ioctl(&mut [ETHTOOL_SFLAGS, wanted])
-            };
+            let others = value[1] & !FLAG_LRO;
+            self.ioctl(&mut [ETHTOOL_SFLAGS, if on { others | FLAG_LRO } else { others }])?;
+        } else {
+            let (block, mask) = self.bit(name)?;
+            let blocks = self.count()?.div_ceil(32);
+            let mut set = vec![0u32; 2 + blocks * 2];
+            set[..2].copy_from_slice(&[ETHTOOL_SFEATURES, blocks as u32]);
+            set[2 + block * 2] = mask;
+            set[3 + block * 2] = if on { mask } else { 0 };
+            self.ioctl(&mut set)?;
         }
-        self.set_by_full_name(name, on)
+        match self.get(name)? == on {
+            true => Ok(()),
+            false => Err("the device keeps its value".into()),
+        }
+    }
+
+    fn get(&self, name: &str) -> Result<bool, String> {
+        if let Some((get, _)) = legacy(name) {
+            let mut value = [get, 0];
+            self.ioctl(&mut value)?;
+            return Ok(value[1] != 0);
+        }
+        if is_lro(name) {
+            let mut value = [ETHTOOL_GFLAGS, 0];
+            self.ioctl(&mut value)?;
+            return Ok(value[1] & FLAG_LRO != 0);
+        }
+        let (block, mask) = self.bit(name)?;
+        Ok(self.features()?[block * 4 + 2] & mask != 0)
     }
 
     /// Number of features there are.
@@ -166,7 +198,8 @@ impl Device {
         Ok(get.split_off(2))
     }
 
-    fn set_by_full_name(&self, name: &str, on: bool) -> Result<(), String> {
+    /// Where a feature is by its full name: its block of 32, and its bit there.
+    fn bit(&self, name: &str) -> Result<(usize, u32), String> {
         let count = self.count()?;
         let mut strings = vec![0u32; 3 + count * 8];
         strings[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_FEATURES, count as u32]);
@@ -176,19 +209,7 @@ impl Device {
             .chunks(32)
             .position(|c| netlink::text(c.split(|b| *b == 0).next().unwrap_or(c)) == name)
             .ok_or("no such feature")?;
-        let blocks = count.div_ceil(32);
-        let (block, mask) = (bit / 32, 1u32 << (bit % 32));
-        let mut set = vec![0u32; 2 + blocks * 2];
-        set[..2].copy_from_slice(&[ETHTOOL_SFEATURES, blocks as u32]);
-        set[2 + block * 2] = mask;
-        set[3 + block * 2] = if on { mask } else { 0 };
-        self.ioctl(&mut set)?;
-        let active = self.features()?[block * 4 + 2] & mask != 0;
-        if active == on {
-            Ok(())
-        } else {
-            Err("the device keeps its value".into())
-        }
+        Ok((bit / 32, 1 << (bit % 32)))
     }
 }
 

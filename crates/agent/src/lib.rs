@@ -20,6 +20,7 @@ mod guest;
 mod host;
 mod host_tap;
 mod machine;
+mod media;
 mod modules;
 mod moving;
 mod nodes;
@@ -43,7 +44,7 @@ use std::process::ExitCode;
 use narrows_wire::netlink;
 
 const USAGE: &str =
-    "usage: narrows-agent guest DIR | host DIR | remote | undo | shell DIR | ndt7-client ... | ndt7-server ... | certified ... | rpm-client ... | rpm-server ... | web-speed-client ... | web-speed-server ... | udp-capacity ... | h3-server ... | identify-server ... | identify-client ... | shape ... | version";
+    "usage: narrows-agent guest DIR | host DIR | remote | undo | shell DIR | ndt7-client ... | ndt7-server ... | certified ... | rpm-client ... | rpm-server ... | web-speed-client ... | web-speed-server ... | udp-capacity ... | h3-server ... | quic-server ... | quic-client ... | identify-server ... | identify-client ... | shape ... | version";
 
 fn version() -> ExitCode {
     let info = serde_json::json!({
@@ -79,6 +80,8 @@ pub fn main() -> ExitCode {
         ("shape", rest) => narrows_shape::main(rest),
         ("udp-capacity", rest) => narrows_udp_capacity::main(rest),
         ("h3-server", rest) => narrows_h3::server_main(rest),
+        ("quic-server", rest) => narrows_quic::server_main(rest),
+        ("quic-client", rest) => narrows_quic::client_main(rest),
         ("identify-server", rest) => narrows_identify::server_main(rest),
         ("identify-client", rest) => narrows_identify::client_main(rest),
         ("web-speed-client", rest) => narrows_web::client_main(rest),

@@ -92,9 +92,18 @@ pub fn prepare(dir: &Path) -> Result<PathBuf> {
 /// TCP's memory limit is one for all nodes and follows the guest's small memory; each node stands for a host
 /// that has plenty. At the default a hundred flows are under "memory pressure", which shrinks their buffers and
 /// wakes receivers for every packet. What TCP counts is not what is there: bulk flows send the zero page.
+/// The largest buffers follow the memory that the kernel's image leaves, which a profile changes: nodes begin with those of a
+/// host with 4 GB, as the plan pins them for hosts.
 fn tcp_memory() -> Result<()> {
     const PAGES: u64 = (64 << 30) / 4096;
-    fs::write("/proc/sys/net/ipv4/tcp_mem", format!("{PAGES} {PAGES} {PAGES}")).during(|| "tcp_mem".into())
+    for (name, value) in [
+        ("tcp_mem", format!("{PAGES} {PAGES} {PAGES}")),
+        ("tcp_rmem", "4096 131072 33554432".into()),
+        ("tcp_wmem", "4096 16384 4194304".into()),
+    ] {
+        fs::write(format!("/proc/sys/net/ipv4/{name}"), value).during(|| name.into())?;
+    }
+    Ok(())
 }
 
 /// The agent, the tools, the checkout and contents may lie where a tmpfs is about to hide them: binds them below /run first.

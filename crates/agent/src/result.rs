@@ -40,6 +40,8 @@ pub struct RunResult {
     pub captures: Object,
     pub calibration: Option<calibrate::Report>,
     pub sysctls: Object,
+    /// What the kernel keeps of what was set up, by node and interface.
+    pub kept: Object,
     pub tc_before: Object,
     pub tc_after: Object,
     pub links_before: Object,
@@ -49,6 +51,9 @@ pub struct RunResult {
     pub hops: Vec<HopResult>,
     pub host_tap: Option<HostTapResult>,
     pub flow_tap: Option<BTreeMap<&'static str, i64>>,
+    /// Of each medium of the plan, in its order; absent where there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<MediumTotals>,
     pub until_settled: Option<Settled>,
 }
 
@@ -99,6 +104,21 @@ pub struct TapTotals {
     pub queued_bytes: u64,
 }
 
+/// What a medium was given from the start of its schedule on, and what became of it.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MediumTotals {
+    pub direction: String,
+    pub entered_packets: i64,
+    pub entered_bytes: i64,
+    pub arrived_packets: i64,
+    pub arrived_bytes: i64,
+    pub lost_packets: i64,
+    pub lost_bytes: i64,
+    pub held_packets: i64,
+    pub turns: i64,
+}
+
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HostTapResult {
@@ -142,6 +162,7 @@ impl RunResult {
             captures: Object::new(),
             calibration: None,
             sysctls: Object::new(),
+            kept: Object::new(),
             tc_before: Object::new(),
             tc_after: Object::new(),
             links_before: Object::new(),
@@ -151,6 +172,7 @@ impl RunResult {
             hops: Vec::new(),
             host_tap: None,
             flow_tap: None,
+            media: Vec::new(),
             until_settled: None,
         }
     }

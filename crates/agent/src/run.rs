@@ -18,7 +18,7 @@ use crate::reactor::Reactor;
 use crate::remote::{self, Controller};
 use crate::result::RunResult;
 use crate::status::Interrupt;
-use crate::{calibrate, collect, flow_tap, run_ahead, setup, status, sys};
+use crate::{calibrate, collect, flow_tap, media, run_ahead, setup, status, sys};
 use narrows_plan::Plan;
 
 pub struct Run {
@@ -93,6 +93,8 @@ impl Run {
         if self.guest {
             run_ahead::start(&self.plan, nodes).map_err(set_up_failed)?;
         }
+        media::set_up(&self.plan.media, nodes, self.guest)?;
+        self.result.kept = collect::kept(nodes)?;
         self.result.tools = collect::tools(&self.plan);
         self.result.sysctls = collect::sysctls(nodes, &self.plan.setup)?;
         log.event(clock.t(), "set up", None, json!({}));
@@ -104,6 +106,7 @@ impl Run {
         }
         interrupt.check()?;
 
+        media::start(&self.plan.media, clock)?;
         if let Some(tap) = &self.plan.flow_tap {
             flow_tap::start(nodes, tap, clock)?;
         }
@@ -205,6 +208,7 @@ impl Run {
         if self.guest {
             self.result.hops = collect::hops(&self.plan.hops)?;
         }
+        self.result.media = media::finish(&self.plan.media)?;
         if self.plan.flow_tap.is_some() {
             self.result.flow_tap = Some(flow_tap::finish()?);
         }

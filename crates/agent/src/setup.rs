@@ -2,11 +2,13 @@
 //!
 //! The first failing step ends it, reported with its node, its whole command and what the tool said.
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
 use crate::error::{During, Result, RunError, Stage};
 use crate::nodes::Nodes;
+use crate::result::Object;
 use crate::{ethtool, sys};
 use narrows_plan::Step;
 
@@ -174,6 +176,35 @@ fn sysctl(args: &[String]) -> std::result::Result<(), String> {
             .split_once('=')
             .ok_or_else(|| format!("'{pair}' is not KEY=VALUE"))?;
         std::fs::write(sysctl_path(key), value).map_err(|e| format!("writing {key} = {value}: {e}"))?;
+    }
+    Ok(())
+}
+
+/// After the whole set-up: each sysctl and each offload has the value it was last set to. A step may change what another one
+/// set, as `sg off` does with `tso on`. The thread is in the steps' node, whose sysctls were read as `values`.
+pub fn read_back<'a>(steps: impl Iterator<Item = &'a Step>, values: &Object) -> Result<()> {
+    let other = |s: &Step, message| {
+        let e = RunError::new(Stage::Setup, message).node(&s.node);
+        e.command(command_text(&s.tool, &s.args))
+    };
+    let mut last = BTreeMap::new();
+    for s in steps {
+        match s.tool.as_str() {
+            "sysctl" => last.extend(
+                s.args
+                    .iter()
+                    .filter_map(|a| a.split_once('='))
+                    .map(|(k, v)| (k, (v, s))),
+            ),
+            "ethtool" => ethtool::check(&s.args).map_err(|m| other(s, m))?,
+            _ => {}
+        }
+    }
+    for (key, (asked, s)) in last {
+        let kept = values.get(key).and_then(|v| v.as_str()).unwrap_or("nothing");
+        if !kept.split_whitespace().eq(asked.split_whitespace()) {
+            return Err(other(s, format!("{key}: asked {asked}, the kernel kept {kept}")));
+        }
     }
     Ok(())
 }

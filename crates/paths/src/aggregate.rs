@@ -9,6 +9,7 @@ use crate::estimators::base_rtt::{base_rtt, BaseRtt};
 use crate::estimators::burst::Burst;
 use crate::estimators::capacity::Capacity;
 use crate::estimators::jitter::Jitter;
+use crate::estimators::limits::{Limited, UNKNOWN};
 use crate::estimators::losses::Losses;
 use crate::estimators::mss::mss;
 use crate::estimators::policing::{Policed, Policing};
@@ -25,6 +26,7 @@ pub struct Aggregate {
     capacity: Capacity,
     jitter: Jitter,
     losses: Losses,
+    limited: Limited,
     policing: Policing,
     burst: Burst,
     reordered_before: u64,
@@ -90,7 +92,8 @@ impl Aggregate {
             capacity: far.capacity.clone(),
             jitter: far.jitter,
             losses: far.losses.clone(),
-            policing: far.policing.clone(),
+            limited: limited(connection),
+            policing: far.policing.settled(far.rtt.min(), &far.burst),
             burst: far.burst.clone(),
             reordered_before: far.reordering.before,
             reordered_behind: far.reordering.behind,
@@ -132,6 +135,7 @@ impl Aggregate {
         self.capacity.merge(&other.capacity);
         self.jitter.merge(&other.jitter);
         self.losses.merge(&other.losses);
+        self.limited.add(&other.limited);
         self.policing.merge(&other.policing);
         self.burst.merge(&other.burst);
         self.reordered_before += other.reordered_before;
@@ -168,10 +172,17 @@ impl Aggregate {
         let vantage = vantage(&self.far, &self.near);
         let base = base_rtt(&self.far, &self.near, vantage);
         let queueing = queueing_delay(&self.far, base.min_ns, vantage);
-        let policed = match vantage {
+        let mut policed = match vantage {
             Vantage::Receiver => Policed::default(),
             _ => self.policing.judge(self.losses.rtt_before(), self.far.min()),
         };
+        let let_pass = |bps: f64| {
+            let ns = self.active.active_ns().unwrap_or(0);
+            1.01 * bps * ns as f64 / 8e9 + self.burst.bytes(Some(bps)).unwrap_or(0) as f64
+        };
+        policed.rate_bps = policed
+            .rate_bps
+            .filter(|bps| let_pass(*bps) >= self.acked_bytes as f64);
         let rate = policed
             .rate_bps
             .or(self.capacity.bps())
@@ -205,6 +216,7 @@ impl Aggregate {
             needless: self.losses.needless,
             loss_events: self.losses.events,
             low_rtt: self.losses.at_low_rtt(self.far.min(), queueing.peak_ns),
+            limited: self.limited,
             policed: policed.policed,
             policed_rate_bps: policed.rate_bps,
             burst_bytes: self.burst.bytes(rate),
@@ -230,6 +242,30 @@ impl Aggregate {
         let said: Vec<&str> = words.iter().filter(|w| w.0).map(|w| w.1).collect();
         (!said.is_empty()).then(|| said.join(","))
     }
+}
+
+/// What limited the sender of a connection, by intervals; None: the log was not taken there.
+pub fn limits(connection: &Connection) -> Option<Vec<Limited>> {
+    let far = &connection.halves[connection.sender()];
+    (connection.vantage() == Vantage::Sender).then(|| {
+        let settled = far.policing.settled(far.rtt.min(), &far.burst);
+        let policed = settled.judge(far.losses.rtt_before(), far.rtt.min());
+        far.limits.judge(policed.policed == Some(true))
+    })
+}
+
+fn limited(connection: &Connection) -> Limited {
+    let mut sum = Limited::default();
+    match limits(connection) {
+        Some(intervals) => intervals.iter().for_each(|each| sum.add(each)),
+        None => {
+            sum.ns[UNKNOWN] = connection.halves[connection.sender()]
+                .active
+                .active_ns()
+                .unwrap_or(0)
+        }
+    }
+    sum
 }
 
 fn mss_of(connection: &Connection, sender: usize) -> (Option<u32>, Option<&'static str>) {
@@ -267,6 +303,7 @@ pub struct Properties {
     pub loss_events: u64,
     /// Loss events with a low RTT, and their lost segments.
     pub low_rtt: Option<(u64, u64)>,
+    pub limited: Limited,
     pub policed: Option<bool>,
     pub policed_rate_bps: Option<f64>,
     pub burst_bytes: Option<u64>,

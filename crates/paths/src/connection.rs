@@ -23,27 +23,19 @@ impl Key {
     pub fn of(segment: &Segment) -> (Key, usize) {
         let source = (segment.source, segment.source_port);
         let target = (segment.target, segment.target_port);
-        if source <= target {
-            (
-                Key {
-                    low: source,
-                    high: target,
-                    v6: segment.v6,
-                    outer: 0,
-                },
-                0,
-            )
+        Key::of_ends(source, target, segment.v6, 0)
+    }
+
+    /// The same of two ends within a network.
+    #[inline]
+    pub fn of_ends(source: (u128, u16), target: (u128, u16), v6: bool, outer: u32) -> (Key, usize) {
+        let side = usize::from(source > target);
+        let (low, high) = if side == 0 {
+            (source, target)
         } else {
-            (
-                Key {
-                    low: target,
-                    high: source,
-                    v6: segment.v6,
-                    outer: 0,
-                },
-                1,
-            )
-        }
+            (target, source)
+        };
+        (Key { low, high, v6, outer }, side)
     }
 
     pub fn end(&self, side: usize) -> (IpAddr, u16) {
@@ -185,6 +177,14 @@ impl Connection {
         if flags & flag::ACK == 0 {
             return None;
         }
+        let known = |half: &Half| half.syn.is_some_and(|syn| !syn.options_cut);
+        // RFC 7323: windows are scaled only when both ends sent the option, and none in a SYN is.
+        let shift =
+            (known(mine) && known(theirs)).then_some(match (mine.window_scale, theirs.window_scale) {
+                (Some(mine), Some(_)) if flags & flag::SYN == 0 => mine,
+                _ => 0,
+            });
+        theirs.on_window(segment.ack, segment.window, shift);
         Some(theirs.on_ack(t_ns, segment.ack, &segment.options))
     }
 

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What was met in one log. Every packet is counted in `packets` and in exactly one of `tcp` and `not_tcp`.
+/// What was met in one log. Every packet is counted in `packets` and in exactly one of `tcp`, `udp` and `not_tcp`.
 #[derive(Debug, Default, Serialize, PartialEq)]
 pub struct Counts {
     /// Packets in the container.
     pub packets: u64,
     /// Packets that are TCP segments and were given to the estimators.
     pub tcp: u64,
-    /// Packets that were not used, by the reason.
+    /// Packets that are UDP datagrams and belong to a conversation.
+    pub udp: u64,
+    /// Packets that are neither, or cannot be read, by the reason.
     pub not_tcp: BTreeMap<String, u64>,
     /// Packets that were used and have something odd about them, by what it is.
     pub odd: BTreeMap<String, u64>,
@@ -19,6 +21,9 @@ pub struct Counts {
     pub unwrapped: BTreeMap<String, u64>,
     /// Blocks of the container that hold no packet or could not be read, by name.
     pub blocks: BTreeMap<String, u64>,
+    /// Key logs that the container holds and nobody has taken yet.
+    #[serde(skip)]
+    pub secrets: Vec<String>,
 }
 
 impl Counts {

@@ -8,10 +8,14 @@ use crate::container::{self, Packet};
 use crate::counts::Counts;
 use crate::flows::{Flows, Limits, Sink};
 use crate::half::Acked;
-use crate::headers::{self, Segment};
+use crate::headers::{self, Unit};
 use crate::sessions::{Rules, Service, Session};
 use crate::snapshots;
 use crate::sorting::Sorter;
+use crate::table::Value;
+use crate::udp::quic::keys::KeyLog;
+use crate::udp::{self, Conversation, Conversations, Second};
+use crate::udp_rows::{UdpRow, UDP};
 
 struct Check;
 
@@ -24,6 +28,10 @@ impl Check {
         assert!(
             queue.is_none() || p.rtt_samples >= 100,
             "a 99th percentile of fewer than 100 samples"
+        );
+        assert!(
+            p.limited.ns.iter().all(|ns| *ns >= 0),
+            "a negative time of a cause"
         );
         assert!(p.ack_aggregation.is_none_or(|x| x.is_finite() && x > 0.0));
     }
@@ -39,6 +47,23 @@ impl Sink for Check {
     }
     fn ack(&mut self, _: &Connection, _: usize, _: i64, acked: Acked, _: bool) {
         assert!(acked.rtt_ns.is_none_or(|rtt| rtt >= 0), "a negative RTT");
+    }
+}
+
+impl udp::Sink for Check {
+    fn conversation(&mut self, conversation: &Conversation) {
+        let row = UdpRow::new("log", conversation);
+        for column in UDP {
+            if let Value::Int(Some(value)) = (column.get)(&row) {
+                assert!(value >= 0 || column.name == "start_ns", "{} below 0", column.name);
+            }
+        }
+        for stream in &conversation.streams {
+            assert!(stream.clock().is_none_or(|clock| clock.jitter_ns.is_finite()));
+        }
+    }
+    fn second(&mut self, _: u64, _: bool, second: &Second) {
+        assert!(second.longest_gap_ns >= 0);
     }
 }
 
@@ -67,18 +92,28 @@ pub fn packet_log(log: &[u8]) {
         return;
     }
     let mut sorter = Sorter::default();
-    let mut follow = |t_ns: i64, segment: &Segment| flows.segment(t_ns, segment, &mut Check);
+    let mut conversations = Conversations::new(4, 10_000_000_000, KeyLog::default(), true);
+    let mut follow = |t_ns: i64, unit: &Unit| match unit {
+        Unit::Segment(segment) => flows.segment(t_ns, segment, &mut Check),
+        Unit::Datagram(datagram) => conversations.datagram(t_ns, datagram, &mut Check),
+        Unit::Secrets(text) => conversations.add_keys(text),
+    };
     // A log that is refused is as good as one that is read.
     let _ = container::read(
         log,
         "log",
         &mut counts,
         &mut |packet: Packet<'_>, counts: &mut Counts| {
-            if let Some(segment) = headers::parse(&packet, counts) {
-                sorter.push(packet.t_ns, segment, &mut follow);
+            let unit = headers::unwrap(&packet, counts);
+            for text in counts.secrets.drain(..) {
+                follow(packet.t_ns, &Unit::Secrets(text));
+            }
+            if let Some(unit) = unit {
+                sorter.push(packet.t_ns, unit, &mut follow);
             }
         },
     );
     sorter.finish(&mut follow);
     flows.close(&mut Check);
+    conversations.close(&mut Check);
 }

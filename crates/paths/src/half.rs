@@ -14,6 +14,7 @@ use crate::estimators::burst::Burst;
 use crate::estimators::capacity::Capacity;
 use crate::estimators::initial_window::InitialWindow;
 use crate::estimators::jitter::Jitter;
+use crate::estimators::limits::{Limits, Now};
 use crate::estimators::losses::Losses;
 use crate::estimators::mss::{Largest, Syn, JUMBO};
 use crate::estimators::policing::Policing;
@@ -42,6 +43,8 @@ struct Sent {
     t_ns: i64,
     /// Bytes that were outstanding with it.
     outstanding: u32,
+    /// Payload that had been sent before it, and before it was sent again last.
+    before: u64,
     again: bool,
     sacked: bool,
     /// It came late to the capture: its reordering is counted.
@@ -93,8 +96,14 @@ pub struct Half {
     newest_tsval: Option<u32>,
     heard: bool,
     last_rtt_ns: Option<i64>,
+    /// The less of the last two: one of them may have waited for a delayed acknowledgement.
+    low_rtt_ns: Option<i64>,
     last_t_ns: i64,
     outstanding_ns: i64,
+    /// Payload of all segments, also those sent again.
+    sent_bytes: u64,
+    /// The end of what the other end's window lets pass; None: the window's scale is not known.
+    offered_end: Option<u32>,
     /// When the last of the outstanding data was acknowledged.
     all_acked_ns: i64,
 
@@ -118,6 +127,7 @@ pub struct Half {
     pub active: ActiveThroughput,
     pub capacity: Capacity,
     pub jitter: Jitter,
+    pub limits: Limits,
     pub losses: Losses,
     pub policing: Policing,
     pub burst: Burst,
@@ -194,6 +204,7 @@ impl Half {
             end,
             t_ns,
             outstanding: 1,
+            before: self.sent_bytes,
             again,
             sacked: false,
             late: false,
@@ -286,7 +297,8 @@ impl Half {
             }
         }
         if ahead >= 0 {
-            let idle = self.outstanding() == 0;
+            let left = self.outstanding();
+            let idle = left == 0;
             // What was sent before the log began is none of its holes.
             if ahead > 0 && (self.isn.is_some() || self.data_segments > u64::from(bytes > 0)) {
                 self.open_hole(Hole {
@@ -302,6 +314,7 @@ impl Half {
                 end,
                 t_ns,
                 outstanding: self.outstanding(),
+                before: self.sent_bytes,
                 again: data.probes,
                 sacked: false,
                 late: false,
@@ -311,11 +324,16 @@ impl Half {
                 if idle && (paused || self.active.bytes == 0) {
                     self.burst.pause();
                 }
+                let goes_on = idle && self.active.goes_on(t_ns, idle, self.last_rtt_ns);
                 self.active.data(t_ns, bytes, idle, self.last_rtt_ns);
+                let from = self.active.began_ns().filter(|_| idle && !goes_on);
+                self.limits.before_data(t_ns, from, left);
+                self.limits.data(self.now(t_ns), bytes);
             }
         } else {
             self.on_old(data, end, sent_end);
         }
+        self.sent_bytes += u64::from(bytes);
         if fin {
             self.fin_end = Some(end);
         }
@@ -326,6 +344,38 @@ impl Half {
             self.newest_tsval = data.tsval;
         }
         self.active.bytes > before
+    }
+
+    /// The payload of a full segment.
+    #[inline]
+    fn full_bytes(&self) -> u32 {
+        let syn = self
+            .syn
+            .and_then(|syn| Some(u32::from(syn.mss?).saturating_sub(12 * u32::from(syn.timestamps))));
+        self.largest.bytes.min(syn.unwrap_or(1460))
+    }
+
+    #[inline]
+    fn now(&self, t_ns: i64) -> Now {
+        Now {
+            t_ns,
+            outstanding: self.outstanding(),
+            room: self
+                .offered_end
+                .zip(self.sent_end)
+                .map(|(offered, sent)| i64::from(diff(offered, sent))),
+            recovery: self.losses.recovery(self.acked_end),
+            base_rtt_ns: self.rtt.min(),
+            mss: self.full_bytes(),
+        }
+    }
+
+    /// The window that the other end offers with an ACK; the shift is None where it is not known.
+    #[inline]
+    pub fn on_window(&mut self, ack: u32, window: u16, shift: Option<u8>) {
+        if self.acked_end.is_none_or(|acked| diff(ack, acked) >= 0) {
+            self.offered_end = shift.map(|shift| ack.wrapping_add(u32::from(window) << shift));
+        }
     }
 
     fn track(&mut self, segment: Sent) {
@@ -405,6 +455,7 @@ impl Half {
         if let Some(rtt) = told.rtt_ns {
             self.rtt.add(rtt);
             self.jitter.sample(rtt);
+            self.low_rtt_ns = Some(self.last_rtt_ns.map_or(rtt, |last| last.min(rtt)));
             self.last_rtt_ns = Some(rtt);
         }
         if newly > 0 {
@@ -422,6 +473,7 @@ impl Half {
                 told.outstanding > 0,
             );
         }
+        self.limits.ack(self.now(t_ns), told.bytes, told.rtt_ns);
         told
     }
 

@@ -1,6 +1,6 @@
 //! narrows-paths: reads packet logs in one pass and writes the properties of the paths that they show, as Parquet.
 //!
-//! The way of a packet: [`input`] (file, compression), [`container`] (pcap, pcapng), [`headers`] (to the TCP segment),
+//! The way of a packet: [`input`] (file, compression), [`container`] (pcap, pcapng), [`headers`] (to the TCP segment, or the UDP datagram, which goes to [`udp`]),
 //! [`pieces`] and [`sorting`] (order), [`copies`], [`flows`] (its connection), [`half`] (RTT samples, losses), [`estimators`] (one property each), [`aggregate`],
 //! [`rows`] and [`table`]. It runs nothing and knows nothing of experiments.
 
@@ -26,3 +26,5 @@ pub mod sessions;
 pub mod snapshots;
 pub mod sorting;
 pub mod table;
+pub mod udp;
+pub mod udp_rows;

@@ -9,23 +9,27 @@ use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
 
-use crate::aggregate::Aggregate;
+use crate::aggregate::{limits, Aggregate};
 use crate::connection::Connection;
 use crate::container::{About, Reader};
 use crate::counts::Counts;
 use crate::error::{Error, Result};
 use crate::flows::{Flows, Limits, Sink};
 use crate::half::Acked;
-use crate::headers::{self, Segment};
+use crate::headers::{self, Unit};
 use crate::input;
 use crate::pieces::Pieces;
 use crate::rows::{
-    role, AckRow, ConnectionRow, SessionRow, SnapshotRow, ACKS, CONNECTIONS, SESSIONS, SNAPSHOTS,
+    role, AckRow, ConnectionRow, LimitRow, SessionRow, SnapshotRow, ACKS, CONNECTIONS, LIMITS, SESSIONS,
+    SNAPSHOTS,
 };
 use crate::sessions::{Rules, Service, Session};
 use crate::snapshots;
 use crate::sorting::Sorter;
 use crate::table::Table;
+use crate::udp::quic::keys::KeyLog;
+use crate::udp::{self, Conversation, Conversations, Second};
+use crate::udp_rows::{RtpRow, SecondRow, UdpRow, RTP, UDP, UDP_SECONDS};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -37,6 +41,10 @@ pub struct Settings {
     pub again: bool,
     /// What standard input is called in the tables; None: "-".
     pub stdin_name: Option<String>,
+    /// Secrets of QUIC connections, as NSS's key log has them.
+    pub keys: KeyLog,
+    /// Write a qlog of each connection that they open.
+    pub qlog: bool,
 }
 
 /// What is said of one log.
@@ -55,11 +63,26 @@ pub struct Summary {
     pub time_went_back: u64,
     pub connections: u64,
     pub connections_evicted: u64,
+    /// Conversations of UDP, and those that were ended early.
+    pub conversations: u64,
+    pub conversations_evicted: u64,
     pub sessions: u64,
     pub sessions_too_short: u64,
     /// Snapshots of TCP_INFO, where the file holds these in place of packets.
     pub snapshots: u64,
 }
+
+/// Every table that a log may have, by its directory.
+const TABLES: [&str; 8] = [
+    "connections",
+    "sessions",
+    "limits",
+    "acks",
+    "udp",
+    "udp_seconds",
+    "rtp",
+    "snapshots",
+];
 
 /// Reads a log, or pieces of one, into tables under `out`. None: this was done before, and nothing was read.
 pub fn read(files: &[OsString], out: &Path, settings: &Settings) -> Result<Option<Summary>> {
@@ -75,11 +98,12 @@ pub fn read(files: &[OsString], out: &Path, settings: &Settings) -> Result<Optio
         .fill_buf()
         .map_err(|e| Error::new(name, format!("cannot be read: {e}"), "check the file"))?;
     let is_json = begins.first() == Some(&b'{') && files.len() == 1;
-    for directory in ["connections", "sessions", "acks", "snapshots", "logs"] {
+    for directory in TABLES.into_iter().chain(["logs", "qlog"]) {
         let wanted = match directory {
             "logs" => true,
             "snapshots" => is_json,
             "acks" => settings.acks && !is_json,
+            "qlog" => settings.qlog && !is_json,
             _ => !is_json,
         };
         if wanted {
@@ -88,8 +112,7 @@ pub fn read(files: &[OsString], out: &Path, settings: &Settings) -> Result<Optio
         }
     }
     // What is there of an older reading goes, its summary first: it says that the tables are whole.
-    let tables =
-        ["connections", "sessions", "acks", "snapshots"].map(|d| out.join(d).join(format!("{id}.parquet")));
+    let tables = TABLES.map(|d| out.join(d).join(format!("{id}.parquet")));
     for file in [&done].into_iter().chain(&tables) {
         match fs::remove_file(file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -105,17 +128,17 @@ pub fn read(files: &[OsString], out: &Path, settings: &Settings) -> Result<Optio
     // What comes from a pipe cannot be read again.
     let mut sorting = !fs::metadata(&files[0]).is_ok_and(|file| file.is_file());
     let mut source = Some(Source::of(files, reader)?);
-    let (read, counts, flows, sink) = loop {
-        let mut sink = Tables::create(out, &log, &id, settings.acks)?;
-        let mut flows = Flows::new(settings.limits, settings.rules);
+    let (read, counts, all, sink) = loop {
+        let mut sink = Tables::create(out, &log, &id, settings)?;
+        let mut all = All::new(settings);
         let mut counts = Counts::default();
         let again = || Source::of(files, BufReader::new(input::open(&files[0])?.0));
         let source = match source.take() {
             Some(source) => source,
             None => again()?,
         };
-        match follow(source, name, sorting, &mut counts, &mut flows, &mut sink) {
-            Ok(Some(read)) => break (read, counts, flows, sink),
+        match follow(source, name, sorting, &mut counts, &mut all, &mut sink) {
+            Ok(Some(read)) => break (read, counts, all, sink),
             Ok(None) => sorting = true,
             Err(error) => {
                 sink.discard();
@@ -124,8 +147,9 @@ pub fn read(files: &[OsString], out: &Path, settings: &Settings) -> Result<Optio
         }
         sink.discard();
     };
-    let (mut flows, mut sink) = (flows, sink);
-    let (connections, short) = flows.close(&mut sink);
+    let (mut all, mut sink) = (all, sink);
+    let (connections, short) = all.flows.close(&mut sink);
+    let conversations = all.conversations.close(&mut sink);
     let sessions = sink.sessions_written;
     sink.finish()?;
     let Read {
@@ -147,7 +171,9 @@ pub fn read(files: &[OsString], out: &Path, settings: &Settings) -> Result<Optio
         sorted: sorter.sorted,
         time_went_back: sorter.late,
         connections,
-        connections_evicted: flows.evicted,
+        connections_evicted: all.flows.evicted,
+        conversations,
+        conversations_evicted: all.conversations.evicted,
         sessions,
         sessions_too_short: short,
         snapshots: 0,
@@ -176,26 +202,55 @@ struct Read {
     about: About,
     first: i64,
     last: i64,
-    sorter: Sorter,
+    sorter: Sorter<Unit>,
 }
 
-/// Hands every segment to its connection. None: they stand out of order, and `sorting` would put them into it.
+/// What is kept of the log while it is read.
+struct All {
+    flows: Flows,
+    conversations: Conversations,
+}
+
+impl All {
+    fn new(settings: &Settings) -> Self {
+        let Limits { connections, idle_ns } = settings.limits;
+        let keys = settings.keys.clone();
+        All {
+            flows: Flows::new(settings.limits, settings.rules),
+            conversations: Conversations::new(connections, idle_ns, keys, settings.qlog),
+        }
+    }
+
+    #[inline]
+    fn unit(&mut self, t_ns: i64, unit: &Unit, sink: &mut Tables) {
+        match unit {
+            Unit::Segment(segment) => self.flows.segment(t_ns, segment, sink),
+            Unit::Datagram(datagram) => self.conversations.datagram(t_ns, datagram, sink),
+            Unit::Secrets(text) => self.conversations.add_keys(text),
+        }
+    }
+}
+
+/// Hands every segment to its connection, and every datagram to its conversation. None: they stand out of order, and `sorting` would put them into it.
 fn follow(
     source: Source,
     name: &str,
     sorting: bool,
     counts: &mut Counts,
-    flows: &mut Flows,
+    all: &mut All,
     sink: &mut Tables,
 ) -> Result<Option<Read>> {
     let mut sorter = Sorter::default();
     let (mut first, mut last) = (i64::MAX, i64::MIN);
-    let mut hand_on = |t_ns: i64, segment: &Segment| flows.segment(t_ns, segment, sink);
+    let mut hand_on = |t_ns: i64, unit: &Unit| all.unit(t_ns, unit, sink);
     let about = match source {
-        Source::Pieces(pieces) => pieces.read(counts, &mut |t_ns, segment| {
+        Source::Pieces(pieces) => pieces.read(counts, &mut |t_ns, unit, counts| {
             (first, last) = (first.min(t_ns), last.max(t_ns));
-            if let Some(segment) = segment {
-                sorter.push(t_ns, segment, &mut hand_on);
+            for text in counts.secrets.drain(..) {
+                hand_on(t_ns, &Unit::Secrets(text));
+            }
+            if let Some(unit) = unit {
+                sorter.push(t_ns, unit, &mut hand_on);
             }
         })?,
         Source::Log(reader) => {
@@ -203,16 +258,18 @@ fn follow(
             while let Some(packet) = reader.next(counts)? {
                 let t_ns = packet.t_ns;
                 (first, last) = (first.min(t_ns), last.max(t_ns));
-                let Some(segment) = headers::parse(&packet, counts) else {
-                    continue;
-                };
+                let unit = headers::unwrap(&packet, counts);
+                for text in counts.secrets.drain(..) {
+                    hand_on(t_ns, &Unit::Secrets(text));
+                }
+                let Some(unit) = unit else { continue };
                 if sorting {
-                    sorter.push(t_ns, segment, &mut hand_on);
+                    sorter.push(t_ns, unit, &mut hand_on);
                 } else {
                     if sorter.can_sort(t_ns) {
                         return Ok(None);
                     }
-                    hand_on(t_ns, &segment);
+                    hand_on(t_ns, &unit);
                 }
             }
             reader.about
@@ -280,6 +337,8 @@ fn of_snapshots(
         time_went_back: 0,
         connections,
         connections_evicted: 0,
+        conversations: 0,
+        conversations_evicted: 0,
         sessions: 0,
         sessions_too_short: 0,
         snapshots: count,
@@ -373,13 +432,15 @@ fn signature(s: &Settings) -> String {
         Service::All => "all",
     };
     format!(
-        "narrows-paths {}; session gap {} ns, least {} ns, service {service}; idle {} ns; {} connections; acks {}",
+        "narrows-paths {}; session gap {} ns, least {} ns, service {service}; idle {} ns; {} connections; acks {}; {} secrets, qlog {}",
         env!("CARGO_PKG_VERSION"),
         s.rules.gap_ns,
         s.rules.min_ns,
         s.limits.idle_ns,
         s.limits.connections,
         s.acks,
+        s.keys.signature(),
+        s.qlog,
     )
 }
 
@@ -387,19 +448,33 @@ struct Tables {
     log: String,
     connections: Table<ConnectionRow>,
     sessions: Table<SessionRow>,
+    limits: Table<LimitRow>,
     acks: Option<Table<AckRow>>,
+    udp: Table<UdpRow>,
+    seconds: Table<SecondRow>,
+    rtp: Table<RtpRow>,
+    /// Where qlogs go, and what they begin with.
+    qlog: Option<PathBuf>,
     sessions_written: u64,
     failed: Option<Error>,
 }
 
 impl Tables {
-    fn create(out: &Path, log: &str, id: &str, acks: bool) -> Result<Self> {
+    fn create(out: &Path, log: &str, id: &str, settings: &Settings) -> Result<Self> {
         let table = |directory: &str| -> PathBuf { out.join(directory).join(format!("{id}.parquet")) };
         Ok(Tables {
             log: log.to_owned(),
             connections: Table::create(&table("connections"), CONNECTIONS)?,
             sessions: Table::create(&table("sessions"), SESSIONS)?,
-            acks: acks.then(|| Table::create(&table("acks"), ACKS)).transpose()?,
+            limits: Table::create(&table("limits"), LIMITS)?,
+            acks: settings
+                .acks
+                .then(|| Table::create(&table("acks"), ACKS))
+                .transpose()?,
+            udp: Table::create(&table("udp"), UDP)?,
+            seconds: Table::create(&table("udp_seconds"), UDP_SECONDS)?,
+            rtp: Table::create(&table("rtp"), RTP)?,
+            qlog: settings.qlog.then(|| out.join("qlog").join(id)),
             sessions_written: 0,
             failed: None,
         })
@@ -417,6 +492,10 @@ impl Tables {
         }
         self.connections.finish()?;
         self.sessions.finish()?;
+        self.limits.finish()?;
+        self.udp.finish()?;
+        self.seconds.finish()?;
+        self.rtp.finish()?;
         self.acks.map_or(Ok(()), Table::finish)
     }
 
@@ -424,6 +503,10 @@ impl Tables {
     fn discard(self) {
         self.connections.discard();
         self.sessions.discard();
+        self.limits.discard();
+        self.udp.discard();
+        self.seconds.discard();
+        self.rtp.discard();
         if let Some(acks) = self.acks {
             acks.discard();
         }
@@ -435,6 +518,20 @@ impl Sink for Tables {
         let row = ConnectionRow::new(&self.log, connection, aggregate);
         let result = self.connections.push(row);
         self.note(result);
+        let sender = connection.sender();
+        let Some(start_ns) = connection.halves[sender].limits.start_ns() else {
+            return;
+        };
+        for limited in limits(connection).unwrap_or_default() {
+            let result = self.limits.push(LimitRow {
+                log: self.log.clone(),
+                connection: connection.number,
+                sender: role(connection, sender),
+                start_ns,
+                limited,
+            });
+            self.note(result);
+        }
     }
 
     fn session(&mut self, session: &Session) {
@@ -456,6 +553,38 @@ impl Sink for Tables {
             has_sack,
         };
         let result = acks.push(row);
+        self.note(result);
+    }
+}
+
+impl udp::Sink for Tables {
+    fn conversation(&mut self, conversation: &Conversation) {
+        let result = self.udp.push(UdpRow::new(&self.log, conversation));
+        self.note(result);
+        for stream in conversation.streams.iter().filter(|s| s.is_rtp()) {
+            let result = self.rtp.push(RtpRow::new(&self.log, conversation, stream));
+            self.note(result);
+        }
+        let opened = conversation.quic.as_ref().filter(|quic| quic.has_secrets);
+        let qlog = opened.and_then(|quic| {
+            let group = quic.first_target.map(|cid| cid.hex()).unwrap_or_default();
+            quic.qlog.as_ref()?.text(&self.log, &group)
+        });
+        if let (Some(place), Some(text)) = (&self.qlog, qlog) {
+            let mut file = place.clone().into_os_string();
+            file.push(format!("-{}.sqlog", conversation.number));
+            let result = fs::write(&file, text).map_err(|e| Error::write(Path::new(&file), e));
+            self.note(result);
+        }
+    }
+
+    fn second(&mut self, conversation: u64, is_client: bool, second: &Second) {
+        let result = self.seconds.push(SecondRow {
+            log: self.log.clone(),
+            conversation,
+            is_client,
+            second: *second,
+        });
         self.note(result);
     }
 }

@@ -13,15 +13,17 @@ use narrows_paths::error::Error;
 use narrows_paths::flows::Limits;
 use narrows_paths::log::{self, Settings};
 use narrows_paths::pieces;
-use narrows_paths::rows::{ACKS, CONNECTIONS, SESSIONS, SNAPSHOTS};
+use narrows_paths::rows::{ACKS, CONNECTIONS, LIMITS, SESSIONS, SNAPSHOTS};
 use narrows_paths::sessions::{Rules, Service};
 use narrows_paths::table::{Column, Kind};
+use narrows_paths::udp::quic::keys::KeyLog;
+use narrows_paths::udp_rows::{RTP, UDP, UDP_SECONDS};
 use serde_json::json;
 
 const USAGE: &str =
     "usage: narrows-paths read FILE... --out DIR [--jobs N] [--acks] [--again] [--session-gap-ns N]
            [--min-duration-ns N] [--service port|server|all] [--idle-ns N] [--connections N]
-           [--name NAME_OF_STANDARD_INPUT] [--joined]
+           [--name NAME_OF_STANDARD_INPUT] [--joined] [--keys KEY_LOG] [--qlog]
        narrows-paths ends SENDERS_FILE RECEIVERS_FILE | columns | version";
 
 struct Call {
@@ -52,7 +54,8 @@ fn main() -> ExitCode {
         }
         Some((Some("columns"), [])) => {
             let tables = json!({
-                "connections": columns(CONNECTIONS), "sessions": columns(SESSIONS), "acks": columns(ACKS), "snapshots": columns(SNAPSHOTS),
+                "connections": columns(CONNECTIONS), "sessions": columns(SESSIONS), "limits": columns(LIMITS), "acks": columns(ACKS), "snapshots": columns(SNAPSHOTS),
+                "udp": columns(UDP), "udp_seconds": columns(UDP_SECONDS), "rtp": columns(RTP),
             });
             println!("{tables}");
             ExitCode::SUCCESS
@@ -106,6 +109,8 @@ fn call(args: &[OsString]) -> Result<Call, String> {
             acks: false,
             again: false,
             stdin_name: None,
+            keys: KeyLog::default(),
+            qlog: false,
         },
     };
     let mut args = args.iter();
@@ -120,6 +125,18 @@ fn call(args: &[OsString]) -> Result<Call, String> {
             call.out = PathBuf::from(path()?);
             continue;
         }
+        if option == "--keys" {
+            let file = PathBuf::from(path()?);
+            let text = std::fs::read(&file).map_err(|e| format!("--keys {}: {e}", file.display()))?;
+            call.settings.keys.add(&String::from_utf8_lossy(&text));
+            if call.settings.keys.is_empty() {
+                return Err(format!(
+                    "--keys {}: it holds no secret of TLS 1.3",
+                    file.display()
+                ));
+            }
+            continue;
+        }
         let mut value = || path().map(|value| value.to_string_lossy().into_owned());
         let number = |text: String| {
             text.parse::<i64>()
@@ -130,6 +147,7 @@ fn call(args: &[OsString]) -> Result<Call, String> {
             "--joined" => call.joined = true,
             "--jobs" => call.jobs = number(value()?)?.max(1) as usize,
             "--acks" => settings.acks = true,
+            "--qlog" => settings.qlog = true,
             "--again" => settings.again = true,
             "--name" => settings.stdin_name = Some(value()?),
             "--session-gap-ns" => settings.rules.gap_ns = number(value()?)?,

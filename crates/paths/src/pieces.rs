@@ -9,7 +9,7 @@ use std::io::Read;
 use crate::container::{About, Reader};
 use crate::counts::Counts;
 use crate::error::{Error, Result};
-use crate::headers::{self, Segment};
+use crate::headers::{self, Unit};
 use crate::input;
 
 /// A piece is opened when the others are this near to its first packet, so that few are open at once.
@@ -28,7 +28,7 @@ pub struct Pieces {
 struct Piece {
     name: String,
     reader: Reader<Input>,
-    next: (i64, Option<Segment>),
+    next: (i64, Option<Unit>),
 }
 
 impl Pieces {
@@ -63,8 +63,12 @@ impl Pieces {
         Ok(pieces)
     }
 
-    /// Hands over the time of each packet of all pieces, and its segment if it is one of TCP.
-    pub fn read(mut self, counts: &mut Counts, sink: &mut impl FnMut(i64, Option<Segment>)) -> Result<About> {
+    /// Hands over the time of each packet of all pieces, and what it carries of TCP or UDP.
+    pub fn read(
+        mut self,
+        counts: &mut Counts,
+        sink: &mut impl FnMut(i64, Option<Unit>, &mut Counts),
+    ) -> Result<About> {
         loop {
             let earliest = self.open.iter().map(|piece| piece.next.0).min();
             if let Some((t_ns, name)) = self.waiting.front() {
@@ -86,8 +90,8 @@ impl Pieces {
             let Some(at) = (0..self.open.len()).min_by_key(|at| self.open[*at].next.0) else {
                 break;
             };
-            let (t_ns, segment) = self.open[at].next;
-            sink(t_ns, segment);
+            let (t_ns, unit) = (self.open[at].next.0, self.open[at].next.1.take());
+            sink(t_ns, unit, counts);
             if !self.open[at].advance(counts)? {
                 let piece = self.open.remove(at);
                 self.end(piece);
@@ -118,7 +122,7 @@ impl Piece {
         let Some(packet) = self.reader.next(counts)? else {
             return Ok(false);
         };
-        self.next = (packet.t_ns, headers::parse(&packet, counts));
+        self.next = (packet.t_ns, headers::unwrap(&packet, counts));
         Ok(true)
     }
 }

@@ -1,8 +1,9 @@
-//! The columns of the three tables: connections, sessions, and ACKs. A column's text here is what the manual prints.
+//! The columns of the tables: connections, sessions, limits, ACKs and snapshots. A column's text here is what the manual prints.
 
 use crate::aggregate::{Aggregate, Properties};
 use crate::connection::Connection;
 use crate::copies::Evidence;
+use crate::estimators::limits::{self, Limited};
 use crate::half::Acked;
 use crate::sessions::Session;
 use crate::table::{Column, Kind, Value};
@@ -126,11 +127,11 @@ impl SessionRow {
     }
 }
 
-fn int(value: impl TryInto<i64>) -> Value {
+pub(crate) fn int(value: impl TryInto<i64>) -> Value {
     Value::Int(value.try_into().ok())
 }
 
-fn text(value: &str) -> Value {
+pub(crate) fn text(value: &str) -> Value {
     Value::Text(Some(value.to_owned()))
 }
 
@@ -174,8 +175,17 @@ macro_rules! columns {
             "loss_events", Int, "recoveries: first retransmissions, one for all that had been sent by then", |r| int(r.p.loss_events);
             "loss_events_low_rtt", Int, "of these, the ones before which the RTT was below the middle of its range, so that no full queue explains them", |r| Value::Int(r.p.low_rtt.map(|v| v.0 as i64));
             "lost_segments_low_rtt", Int, "segments that were sent again, and not in vain, in the recoveries of these", |r| Value::Int(r.p.low_rtt.map(|v| v.1 as i64));
-            "policed", Int, "1 when losses look like a policer's, else 0: no queue stood, and they come only above one rate", |r| r.p.policed.map_or(Value::Int(None), |p| Value::Int(Some(i64::from(p))));
-            "policed_rate_bps", Float, "the policer's rate, of payload", |r| Value::Float(r.p.policed_rate_bps);
+            "limited_by", Text, "what limited the sender for most of its active time: application, receiver, buffer, queue, policer, loss, window or unknown", |r| Value::Text(r.p.limited.cause().map(str::to_owned));
+            "application_limited_share", Float, "share of active time that was limited by the application: nothing to send while data was asked for, or less than the path would have taken", |r| Value::Float(r.p.limited.share(limits::APPLICATION));
+            "receiver_limited_share", Float, "share of active time that was limited by the receiver's window, which had no room for a full segment", |r| Value::Float(r.p.limited.share(limits::RECEIVER));
+            "buffer_limited_share", Float, "share of active time that was limited by the sender's buffer: what is written follows ACKs at once, and then nothing is left", |r| Value::Float(r.p.limited.share(limits::BUFFER));
+            "queue_limited_share", Float, "share of active time that was limited by the path: the congestion window, with a queue that stood", |r| Value::Float(r.p.limited.share(limits::QUEUE));
+            "policer_limited_share", Float, "share of active time that was limited by a policer: losses, and a window cut by them", |r| Value::Float(r.p.limited.share(limits::POLICER));
+            "loss_limited_share", Float, "share of active time that was limited by losses that no queue explains: recoveries, and a window cut by them, while no queue stood", |r| Value::Float(r.p.limited.share(limits::LOSS));
+            "window_limited_share", Float, "share of active time that was limited by the congestion window, with neither queue nor loss before: it was still growing, or paces so", |r| Value::Float(r.p.limited.share(limits::WINDOW));
+            "unknown_limited_share", Float, "share of active time of which the cause cannot be told (a log not taken at the sender, or no SYN)", |r| Value::Float(r.p.limited.share(limits::UNKNOWN));
+            "policed", Int, "1 when losses look like a policer's: no queue stood, and they come only above one rate; 0 when a queue stood or they come at any flight; else NULL", |r| r.p.policed.map_or(Value::Int(None), |p| Value::Int(Some(i64::from(p))));
+            "policed_rate_bps", Float, "the policer's rate, of payload; NULL unless it is known to 3 %", |r| Value::Float(r.p.policed_rate_bps);
             "burst_bytes", Int, "payload that passed at once after a pause, beyond what the policer's rate or the capacity allows", |r| Value::Int(r.p.burst_bytes.and_then(|v| i64::try_from(v).ok()));
             "reordered_before", Int, "segments of the sender that were reordered before the capture", |r| int(r.p.reordered_before);
             "reordered_behind", Int, "segments of the sender that were reordered behind the capture, as SACKs show", |r| int(r.p.reordered_behind);
@@ -194,6 +204,8 @@ macro_rules! columns {
     };
 }
 
+pub(crate) use columns;
+
 pub static CONNECTIONS: &[Column<ConnectionRow>] = columns!(ConnectionRow;
     "log", Text, "the packet log: its full path, or - for standard input", |r| text(&r.log);
     "connection", Int, "number of the connection within the log, by its first packet", |r| int(r.number);
@@ -204,6 +216,34 @@ pub static CONNECTIONS: &[Column<ConnectionRow>] = columns!(ConnectionRow;
     "sender", Text, "who sent more payload, client or server; the properties are of this direction", |r| text(r.sender);
     "start_ns", Int, "first packet, nanoseconds since 1970", |r| int(r.first_ns);
     "duration_ns", Int, "first to last packet", |r| int(r.last_ns - r.first_ns);
+);
+
+/// What limited a connection within one interval.
+pub struct LimitRow {
+    pub log: String,
+    pub connection: u64,
+    pub sender: &'static str,
+    pub start_ns: i64,
+    pub limited: Limited,
+}
+
+pub static LIMITS: &[Column<LimitRow>] = columns!(@list LimitRow;
+    "log", Text, "the packet log: its full path, or - for standard input", |r| text(&r.log);
+    "connection", Int, "number of the connection within the log", |r| int(r.connection);
+    "sender", Text, "who sent more payload; the interval is of its data", |r| text(r.sender);
+    "t_ns", Int, "when the interval begins, ns since 1970; the first begins with the request or the first payload", |r| int(r.start_ns + r.limited.at_ns);
+    "length_ns", Int, "how long it is: a second, or more in connections of more than 4096 s", |r| int(r.limited.length_ns);
+    "active_ns", Int, "active time within it, which the others add up to", |r| int(r.limited.active_ns());
+    "acked_bytes", Int, "payload that was acknowledged in it", |r| int(r.limited.acked);
+    "limited_by", Text, "what limited the sender for most of it", |r| Value::Text(r.limited.cause().map(str::to_owned));
+    "application_ns", Int, "of it, limited by the application", |r| int(r.limited.ns[limits::APPLICATION]);
+    "receiver_ns", Int, "of it, limited by the receiver", |r| int(r.limited.ns[limits::RECEIVER]);
+    "buffer_ns", Int, "of it, limited by the buffer", |r| int(r.limited.ns[limits::BUFFER]);
+    "queue_ns", Int, "of it, limited by the queue", |r| int(r.limited.ns[limits::QUEUE]);
+    "policer_ns", Int, "of it, limited by the policer", |r| int(r.limited.ns[limits::POLICER]);
+    "loss_ns", Int, "of it, limited by the loss", |r| int(r.limited.ns[limits::LOSS]);
+    "window_ns", Int, "of it, limited by the window", |r| int(r.limited.ns[limits::WINDOW]);
+    "unknown_ns", Int, "of it, the cause cannot be told", |r| int(r.limited.ns[limits::UNKNOWN]);
 );
 
 pub static SESSIONS: &[Column<SessionRow>] = columns!(SessionRow;
@@ -277,7 +317,7 @@ pub struct SnapshotRow {
     pub p: crate::snapshots::Properties,
 }
 
-fn maybe(value: Option<u64>) -> Value {
+pub(crate) fn maybe(value: Option<u64>) -> Value {
     Value::Int(value.and_then(|v| i64::try_from(v).ok()))
 }
 

@@ -1,9 +1,7 @@
-//! Puts segments into the order of their times, as far as a few milliseconds allow: captures of several queues or
+//! Puts segments and datagrams into the order of their times, as far as a few milliseconds allow: captures of several queues or
 //! interfaces hold them in the order in which they were fetched. It holds what is younger than the window.
 
 use std::collections::VecDeque;
-
-use crate::headers::Segment;
 
 /// Segments that come later than this behind a younger one stay where they are, and count as times that went back.
 const WINDOW_NS: i64 = 10_000_000;
@@ -11,8 +9,8 @@ const WINDOW_NS: i64 = 10_000_000;
 const MOST: usize = 1 << 16;
 
 #[derive(Debug)]
-pub struct Sorter {
-    held: VecDeque<(i64, Segment)>,
+pub struct Sorter<T> {
+    held: VecDeque<(i64, T)>,
     newest_ns: i64,
     /// The time of the last one that was handed on.
     passed_ns: i64,
@@ -21,7 +19,7 @@ pub struct Sorter {
     pub late: u64,
 }
 
-impl Default for Sorter {
+impl<T> Default for Sorter<T> {
     fn default() -> Self {
         Sorter {
             held: VecDeque::new(),
@@ -33,22 +31,22 @@ impl Default for Sorter {
     }
 }
 
-impl Sorter {
-    /// Takes a segment, and hands on all for which nothing earlier can come.
+impl<T> Sorter<T> {
+    /// Takes one, and hands on all for which nothing earlier can come.
     #[inline]
-    pub fn push(&mut self, t_ns: i64, segment: Segment, sink: &mut impl FnMut(i64, &Segment)) {
+    pub fn push(&mut self, t_ns: i64, unit: T, sink: &mut impl FnMut(i64, &T)) {
         if t_ns >= self.newest_ns {
             self.newest_ns = t_ns;
-            self.held.push_back((t_ns, segment));
+            self.held.push_back((t_ns, unit));
         } else {
-            self.insert(t_ns, segment, sink);
+            self.insert(t_ns, unit, sink);
         }
-        while let Some((t_ns, segment)) = self.held.front() {
+        while let Some((t_ns, unit)) = self.held.front() {
             if self.newest_ns.saturating_sub(*t_ns) <= WINDOW_NS && self.held.len() <= MOST {
                 break;
             }
             self.passed_ns = *t_ns;
-            sink(*t_ns, segment);
+            sink(*t_ns, unit);
             self.held.pop_front();
         }
     }
@@ -63,22 +61,22 @@ impl Sorter {
     }
 
     #[cold]
-    fn insert(&mut self, t_ns: i64, segment: Segment, sink: &mut impl FnMut(i64, &Segment)) {
+    fn insert(&mut self, t_ns: i64, unit: T, sink: &mut impl FnMut(i64, &T)) {
         if t_ns < self.passed_ns {
             self.late += 1;
-            return sink(t_ns, &segment);
+            return sink(t_ns, &unit);
         }
         let at = self.held.partition_point(|(held, _)| *held <= t_ns);
         if at < self.held.len() {
             self.sorted += 1;
         }
-        self.held.insert(at, (t_ns, segment));
+        self.held.insert(at, (t_ns, unit));
     }
 
     /// Hands on all that is left.
-    pub fn finish(&mut self, sink: &mut impl FnMut(i64, &Segment)) {
-        for (t_ns, segment) in self.held.drain(..) {
-            sink(t_ns, &segment);
+    pub fn finish(&mut self, sink: &mut impl FnMut(i64, &T)) {
+        for (t_ns, unit) in self.held.drain(..) {
+            sink(t_ns, &unit);
         }
     }
 }

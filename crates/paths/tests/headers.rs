@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
-use narrows_paths::headers::Segment;
+use narrows_paths::headers::{unwrap, Segment, Unit};
 
 fn segment() -> Tcp {
     let mut tcp = Tcp::new(CLIENT, SERVER, 7, 9, ACK, 100);
@@ -326,8 +326,6 @@ fn what_is_no_tcp_is_counted_by_its_name() {
         (1, ethernet(0x0806, &[0; 28]), "ARP"),
         (1, ethernet(0x1234, &[0; 28]), "EtherType 0x1234"),
         (1, ethernet(38, &[0; 38]), "IEEE 802.3 frame"),
-        (101, udp(443, &[0; 20]), "UDP port 443 (QUIC)"),
-        (101, udp(53, &[0; 20]), "UDP"),
         (101, ipv4(1, &[0; 8]), "ICMP"),
         (101, ipv4(99, &[0; 8]), "IP protocol 99"),
         (101, fragment, "IPv4 fragment"),
@@ -341,6 +339,36 @@ fn what_is_no_tcp_is_counted_by_its_name() {
         let (found, counts) = parse(link, &data);
         assert_eq!(found, None, "{reason}");
         assert_eq!(counts.not_tcp.get(reason), Some(&1), "{reason}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_datagram_is_read_through_tunnels_as_a_segment_is() {
+    let inner = udp(53, &[5; 20]);
+    for (link, data) in [
+        (101, inner.clone()),
+        (1, ethernet(0x0800, &inner)),
+        (101, ipv4(47, &be(&[&[0, 0, 8, 0], &inner]))),
+        (
+            101,
+            udp(4789, &be(&[&[8, 0, 0, 0, 0, 0, 7, 0], &ethernet(0x0800, &inner)])),
+        ),
+    ] {
+        let packet = narrows_paths::container::Packet {
+            t_ns: 0,
+            link_type: link,
+            len: data.len() as u32,
+            data: &data,
+        };
+        let mut counts = narrows_paths::counts::Counts::default();
+        let Some(Unit::Datagram(found)) = unwrap(&packet, &mut counts) else {
+            panic!("{counts:?}");
+        };
+        assert_eq!(
+            (found.target_port, found.len, &found.payload[..]),
+            (53, 20, &[5; 20][..])
+        );
+        assert_eq!((counts.udp, counts.not_tcp.len()), (1, 0));
     }
 }
 

@@ -40,6 +40,9 @@ impl Plan {
         for m in self.moving.iter().flat_map(|m| &m.shapers) {
             known(&m.node, "a moving shaper")?;
         }
+        for m in &self.media {
+            known(&m.node, "a medium")?;
+        }
         for h in &self.hops {
             known(&h.node, &format!("hop '{}'", h.hop))?;
         }

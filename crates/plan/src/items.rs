@@ -125,6 +125,8 @@ pub struct Command {
     pub programs: Value,
     pub files: Value,
     pub memory_bytes: Value,
+    #[serde(default)]
+    pub uses: Value,
     pub start: Start,
     pub stop: Option<Stop>,
 }
@@ -133,7 +135,12 @@ pub struct Command {
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Ready {
-    pub tcp: String,
+    #[serde(default)]
+    pub tcp: Option<String>,
+    #[serde(default)]
+    pub udp: Option<String>,
+    #[serde(default)]
+    pub line: Option<String>,
 }
 
 impl Item {

@@ -35,9 +35,13 @@ pub struct Plan {
     pub sysctls: Value,
     pub needs: Value,
     pub setup: Vec<Step>,
+    #[serde(default)]
+    pub asked: Value,
     pub changes: Vec<Change>,
     #[serde(default)]
     pub moving: Option<MovingRates>,
+    #[serde(default)]
+    pub media: Vec<Medium>,
     pub hops: Vec<Hop>,
     #[serde(default)]
     pub flow_tap: Option<FlowTap>,
@@ -123,6 +127,27 @@ pub struct RateStep {
     pub at_ns: i64,
     pub rate_bps: u64,
     pub burst_bytes: u64,
+}
+
+/// An interface that serves its queue at the turns of a schedule: what is below IP there.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Medium {
+    pub node: String,
+    pub iface: String,
+    pub direction: String,
+    pub model: String,
+    pub air: u32,
+    pub by_demand: bool,
+    pub splits: bool,
+    pub overhead_bytes: i64,
+    pub ring_bytes: u32,
+    pub retries: u32,
+    pub grant_turns: u32,
+    pub repeat_ns: u64,
+    pub unit_ns: u64,
+    pub turns: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -27,10 +27,10 @@ class Line:
     text: str
 
 
-def heading(found: Calibration) -> str:
+def heading(calibration: Calibration) -> str:
     """What the lines are about, and in which order they stand."""
     queues = (
-        found.runs["queue" if "queue" in found.axes else "link_queue"]
+        calibration.runs["queue" if "queue" in calibration.axes else "link_queue"]
         .drop_nulls()
         .unique(maintain_order=True)
         .to_list()
@@ -39,11 +39,11 @@ def heading(found: Calibration) -> str:
     return f"How far off is each speed test{behind}? Best first:"
 
 
-def note(found: Calibration) -> str:
+def note(calibration: Calibration) -> str:
     """How to read the lines."""
-    truths = {s.whose for s in of_tools(found) if not s.relative}
+    truths = {s.whose for s in of_tools(calibration) if not s.relative}
     met = "what other traffic's packets met" if THIRD in truths else "what the test's own packets met"
-    few = any(s.bias.median_interval is None for s in of_tools(found))
+    few = any(s.bias.median_interval is None for s in of_tools(calibration))
     sure = (
         "95 % interval in brackets, where there are six runs or more" if few else "95 % interval in brackets"
     )
@@ -54,11 +54,11 @@ def note(found: Calibration) -> str:
     )
 
 
-def lines(found: Calibration) -> list[Line]:
+def lines(calibration: Calibration) -> list[Line]:
     """A line for each test that answered, best first; then those that did not, with the reason."""
     rank = _declared_order()
     by_tool: dict[str, list[Summary]] = {}
-    for one in of_tools(found):
+    for one in of_tools(calibration):
         if VARIED not in one.tool:
             by_tool.setdefault(one.tool, []).append(one)
     rates = {tool: _first([s for s in some if s.relative], rank) for tool, some in by_tool.items()}
@@ -66,7 +66,7 @@ def lines(found: Calibration) -> list[Line]:
     place = {tool: _place(tool, rates) + _place(tool, delays) for tool in by_tool}
     ordered = sorted(by_tool, key=lambda tool: (place[tool], _furthest(rates[tool]), tool))
     said = [Line(tool, _text(rates[tool], delays[tool])) for tool in ordered]
-    return said + [Line(tool, reason) for tool, reason in found.left_out if tool not in by_tool]
+    return said + [Line(tool, reason) for tool, reason in calibration.left_out if tool not in by_tool]
 
 
 def _declared_order() -> dict[str, int]:

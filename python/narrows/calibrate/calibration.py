@@ -28,7 +28,7 @@ from narrows.calibrate.readings import TOOL as ANSWER
 from narrows.calibrate.rounds import test_of
 from narrows.comparing.repetitions import equal_runs, warning
 from narrows.errors import StoreError
-from narrows.plan.model import OwnTool
+from narrows.plan.items import OwnTool
 from narrows.runs.plans import read_plan
 from narrows.scoring.scored_run import own_items
 from narrows.scoring.scores import scores
@@ -187,18 +187,18 @@ def _counted_once(results: Results, equal: list[tuple[str, ...]]) -> list[tuple[
     ]
 
 
-def write_tables(found: Calibration, out: Path) -> list[Path]:
+def write_tables(calibration: Calibration, out: Path) -> list[Path]:
     """Every table as Parquet and CSV."""
     out.mkdir(parents=True, exist_ok=True)
     tables = {
-        "summary": compare.as_frame(found.summaries),
-        "readings": found.table.select(
-            "run_id", *found.axes, TOOL, SEED, "direction", "origin", "quantity", "metric", "statistic",
+        "summary": compare.as_frame(calibration.summaries),
+        "readings": calibration.table.select(
+            "run_id", *calibration.axes, TOOL, SEED, "direction", "origin", "quantity", "metric", "statistic",
             "value", "unit", "whose", "seen", "truth", "error",
         ),
-        "parameters": found.parameters,
-        "costs": found.costs,
-        "score": found.scores,
+        "parameters": calibration.parameters,
+        "costs": calibration.costs,
+        "score": calibration.scores,
     }  # fmt: skip
     written = []
     for name, frame in tables.items():

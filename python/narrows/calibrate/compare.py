@@ -299,10 +299,10 @@ SUMMARY: dict[str, Any] = {
 }  # fmt: skip
 
 
-def as_frame(found: Sequence[Summary]) -> pl.DataFrame:
+def as_frame(summaries: Sequence[Summary]) -> pl.DataFrame:
     """The summaries as one table; units: bit/s for throughput, ms for the others, shares of 1."""
     rows = []
-    for s in found:
+    for s in summaries:
         b, i = s.bias, s.inversions
         interval = b.median_interval
         rows.append(

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from narrows.calibrate.calibration import Calibration
-from narrows.figures.style import colour, marker, queue_name, queue_rank
+from narrows.comparing.conditions import queue_rank
+from narrows.figures.style import colour, marker, queue_name
 
 ROW_IN = 0.21
 SMALL = 6.5
@@ -33,9 +34,9 @@ def runs_of(table: pl.DataFrame) -> tuple[str, ...]:
     return tuple(table["run_id"].unique().sort().to_list())
 
 
-def kinds_of(found: Calibration, table: pl.DataFrame) -> pl.DataFrame:
+def kinds_of(calibration: Calibration, table: pl.DataFrame) -> pl.DataFrame:
     """With the queue of each run, as the plan says it (the axis may be called otherwise, or be absent)."""
-    kinds = found.runs.select("run_id", pl.col("link_queue").alias(KIND))
+    kinds = calibration.runs.select("run_id", pl.col("link_queue").alias(KIND))
     return table.join(kinds, on="run_id")
 
 

@@ -15,8 +15,9 @@ from narrows.calibrate.compare import cells
 from narrows.calibrate.drawing import DOT, KIND, ROW_IN, kinds_of, legend, percent, runs_of, signed
 from narrows.calibrate.readings import OWN_PACKETS, OWN_RTT, PROBE
 from narrows.calibrate.readings import TOOL as ANSWER
+from narrows.comparing.conditions import queue_rank
 from narrows.figures.drawing import Drawing, Missing, Result, name_runs
-from narrows.figures.style import PAGE_IN, canvas, colour, marker, queue_rank, styled
+from narrows.figures.style import PAGE_IN, canvas, colour, marker, styled
 from narrows.tools.reading import OWN, THIRD, THROUGHPUT
 
 LINEAR_MS = 1.0
@@ -29,11 +30,12 @@ SAMPLES_WORDS = {
 }
 
 
-def bias_of_rates(found: Calibration) -> Result:
+def bias_of_rates(calibration: Calibration) -> Result:
     """Relative error of each tool's own throughput, by queue."""
     name, title = "bias_throughput", "Error of each speed test's throughput, by queue"
     table = kinds_of(
-        found, found.table.filter((pl.col("origin") == ANSWER) & (pl.col("quantity") == THROUGHPUT))
+        calibration,
+        calibration.table.filter((pl.col("origin") == ANSWER) & (pl.col("quantity") == THROUGHPUT)),
     )
     if table.is_empty():
         return Missing(name, title, "no tool gave a throughput")
@@ -44,13 +46,13 @@ def bias_of_rates(found: Calibration) -> Result:
     ))  # fmt: skip
 
 
-def bias_of_delays(found: Calibration, whose: str) -> Result:
+def bias_of_delays(calibration: Calibration, whose: str) -> Result:
     """Error of each tool's own latency or responsiveness, by queue."""
     words = WHOSE_WORDS[whose]
     name = f"bias_latency_{'own' if whose == OWN else 'third_party'}"
     title = f"Error of each speed test's latency under load, by queue, against what {words} met"
     chosen = (pl.col("origin") == ANSWER) & (pl.col("quantity") != THROUGHPUT) & (pl.col("whose") == whose)
-    table = kinds_of(found, found.table.filter(chosen))
+    table = kinds_of(calibration, calibration.table.filter(chosen))
     if table.is_empty():
         return Missing(name, title, "no tool gave a latency under load")
     return _bias_figure(name, title, table, False, (
@@ -71,12 +73,12 @@ def _bias_figure(name: str, title: str, table: pl.DataFrame, relative: bool, cap
     return Drawing(name, title, f"{caption} {name_runs(runs)}", runs, figure)
 
 
-def one_trace(found: Calibration, origin: str) -> Result:
+def one_trace(calibration: Calibration, origin: str) -> Result:
     """Every definition on the same samples: what is left is the definition."""
     slug = {PROBE: "probe", OWN_RTT: "own_rtt", OWN_PACKETS: "own_packets"}[origin]
     name, title = f"one_trace_{slug}", f"Every metric on the same traces: {SAMPLES_WORDS[origin]}"
-    chosen = found.table.filter((pl.col("origin") == origin) & (pl.col("whose") != OWN))
-    table = kinds_of(found, chosen).with_columns(tool=pl.lit("all"), direction=pl.lit("both"))
+    chosen = calibration.table.filter((pl.col("origin") == origin) & (pl.col("whose") != OWN))
+    table = kinds_of(calibration, chosen).with_columns(tool=pl.lit("all"), direction=pl.lit("both"))
     if table.is_empty():
         return Missing(name, title, "nothing was recorded that these metrics can be computed on")
     rates = origin == OWN_PACKETS

@@ -20,25 +20,25 @@ from narrows.figures.style import COLUMN_IN, PAGE_IN, canvas, styled
 from narrows.tools.reading import OWN, RPM, THIRD, THROUGHPUT
 
 
-def figures(found: Calibration) -> Iterator[tuple[str, Callable[[], Result]]]:
+def figures(calibration: Calibration) -> Iterator[tuple[str, Callable[[], Result]]]:
     """Section and maker of each figure."""
-    yield "Throughput", lambda: bias_of_rates(found)
-    yield "Latency under load", lambda: bias_of_delays(found, THIRD)
-    yield "Latency under load", lambda: bias_of_delays(found, OWN)
-    yield "Truth against reading", lambda: truth_against_reading(found, THROUGHPUT)
-    yield "Truth against reading", lambda: truth_against_reading(found, "latency")
-    yield "One trace, every metric", lambda: one_trace(found, PROBE)
-    yield "One trace, every metric", lambda: one_trace(found, OWN_RTT)
-    yield "One trace, every metric", lambda: one_trace(found, OWN_PACKETS)
-    yield "Rank inversions", lambda: inversion_matrix(found)
-    yield "The tool's own parameters", lambda: parameters(found)
-    yield "Cost", lambda: cost(found)
+    yield "Throughput", lambda: bias_of_rates(calibration)
+    yield "Latency under load", lambda: bias_of_delays(calibration, THIRD)
+    yield "Latency under load", lambda: bias_of_delays(calibration, OWN)
+    yield "Truth against reading", lambda: truth_against_reading(calibration, THROUGHPUT)
+    yield "Truth against reading", lambda: truth_against_reading(calibration, "latency")
+    yield "One trace, every metric", lambda: one_trace(calibration, PROBE)
+    yield "One trace, every metric", lambda: one_trace(calibration, OWN_RTT)
+    yield "One trace, every metric", lambda: one_trace(calibration, OWN_PACKETS)
+    yield "Rank inversions", lambda: inversion_matrix(calibration)
+    yield "The tool's own parameters", lambda: parameters(calibration)
+    yield "Cost", lambda: cost(calibration)
 
 
-def parameters(found: Calibration) -> Result:
+def parameters(calibration: Calibration) -> Result:
     """How far the tools' own answers move with their own parameters."""
     name, title = "parameters", "How far an answer moves with the tool's own parameters"
-    rows = found.parameters.filter((pl.col("origin") == ANSWER) & pl.col("median").is_not_null())
+    rows = calibration.parameters.filter((pl.col("origin") == ANSWER) & pl.col("median").is_not_null())
     if rows.is_empty():
         return Missing(name, title, "no variations were run; --vary runs them")
     rows = rows.sort("quantity", "usual", "variation", "metric", "direction")
@@ -66,7 +66,7 @@ def parameters(found: Calibration) -> Result:
         panel.set_xlabel("change of the answer against the tool's usual parameters, same condition and seed")
         panel.grid(True, axis="x")
         panel.grid(False, axis="y")
-    runs = runs_of(found.table.filter(pl.col("origin") == ANSWER))
+    runs = runs_of(calibration.table.filter(pl.col("origin") == ANSWER))
     return Drawing(
         name, title,
         "Median of the pairs of runs, line from 5 % to 95 %. Blue: throughput, orange: latency, purple: "
@@ -75,10 +75,10 @@ def parameters(found: Calibration) -> Result:
     )  # fmt: skip
 
 
-def cost(found: Calibration) -> Result:
+def cost(calibration: Calibration) -> Result:
     """Bytes per test."""
     name, title = "cost", "What one test costs"
-    table = found.costs
+    table = calibration.costs
     if table.is_empty():
         return Missing(name, title, "no packets were recorded")
     figure, axes = canvas(1, 1, COLUMN_IN, 0.4 + 0.16 * table.height)
@@ -100,7 +100,7 @@ def cost(found: Calibration) -> Result:
         panel.set_xlabel("MB through the bottleneck, both directions")
         panel.grid(True, axis="x")
         panel.grid(False, axis="y")
-    runs = runs_of(found.table)
+    runs = runs_of(calibration.table)
     return Drawing(
         name, title, f"Bar: median over all runs, line: least to most. {name_runs(runs)}", runs, figure
     )

@@ -20,10 +20,10 @@ from narrows.tools.reading import OWN, THROUGHPUT
 MATRIX_MOST = 40
 
 
-def inversion_matrix(found: Calibration) -> Result:
+def inversion_matrix(calibration: Calibration) -> Result:
     """Which pairs of conditions the tools' own answers order the wrong way."""
     name, title = "inversions", "Pairs of conditions that the speed tests order the wrong way"
-    judged = [s for s in of_tools(found) if s.inversions is not None and s.whose != OWN]
+    judged = [s for s in of_tools(calibration) if s.inversions is not None and s.whose != OWN]
     if not judged:
         return Missing(name, title, "the truths of all conditions are alike, so there is no right order")
     if not orders(judged):
@@ -33,7 +33,7 @@ def inversion_matrix(found: Calibration) -> Result:
         ("latency", [s for s in judged if s.quantity != THROUGHPUT]),
     ]
     kinds = [(words, part) for words, part in kinds if part]
-    labels = {words: _conditions(found, part) for words, part in kinds}
+    labels = {words: _conditions(calibration, part) for words, part in kinds}
     side = max(len(each) for each in labels.values())
     if side > MATRIX_MOST:
         return Missing(name, title, f"{side} conditions are too many for a matrix; the table has the pairs")
@@ -45,7 +45,7 @@ def inversion_matrix(found: Calibration) -> Result:
             axes.set_title(f"{words}: {answers}", fontsize=SMALL)
         figure.supxlabel("truly less", fontsize=7.5)
         figure.supylabel("truly more", fontsize=7.5)
-    runs = runs_of(found.table.filter(pl.col("origin") == ANSWER))
+    runs = runs_of(calibration.table.filter(pl.col("origin") == ANSWER))
     caption = (
         "Each cell is a pair of conditions: its row truly has more capacity left (or a longer queue delay "
         "of a third "
@@ -55,12 +55,12 @@ def inversion_matrix(found: Calibration) -> Result:
     return Drawing(name, title, caption, runs, figure)
 
 
-def _conditions(found: Calibration, part: Sequence[Summary]) -> list[str]:
+def _conditions(calibration: Calibration, part: Sequence[Summary]) -> list[str]:
     quantity = {s.quantity for s in part}
     whose = {s.whose for s in part}
     chosen = (pl.col("origin") == ANSWER) & pl.col("quantity").is_in(quantity) & pl.col("whose").is_in(whose)
     order = (
-        found.table.filter(chosen)
+        calibration.table.filter(chosen)
         .group_by("condition")
         .agg(pl.col("truth").median())
         .sort("truth", "condition")

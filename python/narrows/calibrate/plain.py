@@ -24,29 +24,30 @@ FOR_AN_INTERVAL = 6  # values: fewer give no 95 % interval of a median
 SHOWN_LABELS = 6
 
 
-def link(found: Calibration) -> list[tuple[str, str]]:
+def link(calibration: Calibration) -> list[tuple[str, str]]:
     """What was the same in all runs or swept: rate, base RTT, queue, and the scenario's other axes."""
-    runs = found.runs
+    runs = calibration.runs
     down, up = (_texts(runs, f"rate_{way}_bps", _rate) for way in ("down", "up"))
     facts = [("rate", down if down == up else f"{down} down, {up} up")]
     facts.append(("base RTT", _texts(runs, "base_rtt_ns", lambda ns: str(Duration(int(ns))))))
-    facts.append(("queue", _texts(runs, queue_column(found), str)))
-    if found.changes:
-        facts.append(("changes", "; ".join(found.changes)))
+    facts.append(("queue", _texts(runs, queue_column(calibration), str)))
+    if calibration.changes:
+        facts.append(("changes", "; ".join(calibration.changes)))
     said = {"rate", "rate_up", "base_rtt", "queue"}
-    facts += [(axis.replace("key_", ""), _texts(runs, axis, str)) for axis in found.axes if axis not in said]
+    axes = [axis for axis in calibration.axes if axis not in said]
+    facts += [(axis.replace("key_", ""), _texts(runs, axis, str)) for axis in axes]
     seeds = runs[SEED].n_unique()
     return [*facts, ("seeds", str(seeds))]
 
 
-def queue_column(found: Calibration) -> str:
+def queue_column(calibration: Calibration) -> str:
     """Queues as the person wrote them, where they are an axis; else what Linux calls them."""
-    return "queue" if "queue" in found.axes else "link_queue"
+    return "queue" if "queue" in calibration.axes else "link_queue"
 
 
-def in_short(found: Calibration) -> list[tuple[str, str]]:
+def in_short(calibration: Calibration) -> list[tuple[str, str]]:
     """Heading and sentence of each thing that there is to say."""
-    mine = of_tools(found)
+    mine = of_tools(calibration)
     rates = [s for s in mine if s.relative]
     said = []
     if rates:
@@ -62,7 +63,7 @@ def in_short(found: Calibration) -> list[tuple[str, str]]:
     judged = [s for s in mine if s.inversions is not None]
     if judged:
         said.append(("Order", _order(inverted, judged)))
-    return [*said, ("How sure", _sure(found))]
+    return [*said, ("How sure", _sure(calibration))]
 
 
 def _throughput(rates: Sequence[Summary]) -> str:
@@ -129,8 +130,8 @@ def _order(inverted: Sequence[Summary], judged: Sequence[Summary]) -> str:
     )
 
 
-def _sure(found: Calibration) -> str:
-    seeds = found.runs[SEED].n_unique()
+def _sure(calibration: Calibration) -> str:
+    seeds = calibration.runs[SEED].n_unique()
     if seeds == 1:
         return (
             "Each test ran once on each link, so nothing is known of how far another run would differ: the "

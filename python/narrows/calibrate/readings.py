@@ -16,7 +16,8 @@ from typing import Any
 import polars as pl
 
 from narrows.errors import StoreError
-from narrows.plan.model import OwnTool, Plan
+from narrows.plan.items import OwnTool
+from narrows.plan.model import Plan
 from narrows.runs.capacity import payload_of_ip
 from narrows.store import own_tools
 from narrows.store.items import sending_direction

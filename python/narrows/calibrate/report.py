@@ -34,47 +34,49 @@ NOTES = (
 )
 
 
-def build(found: Calibration, out: Path, progress: Callable[[str], None] | None = None) -> Built:
+def build(calibration: Calibration, out: Path, progress: Callable[[str], None] | None = None) -> Built:
     """Write OUT/calibration.html and OUT/figures/*."""
-    drawn = draw(figures(found), out / "figures", progress)
+    drawn = draw(figures(calibration), out / "figures", progress)
     html = out / "calibration.html"
-    html.write_text(_page(found, drawn.figures, drawn.missing), encoding="utf-8")
+    html.write_text(_page(calibration, drawn.figures, drawn.missing), encoding="utf-8")
     return Built(html, drawn.files, drawn.missing)
 
 
-def _page(found: Calibration, drawn: tuple[PageFigure, ...], missing: tuple[Missing, ...]) -> str:
+def _page(calibration: Calibration, drawn: tuple[PageFigure, ...], missing: tuple[Missing, ...]) -> str:
     sections = list(dict.fromkeys(f.section for f in drawn))
-    every = as_frame(in_order(found.summaries))
+    every = as_frame(in_order(calibration.summaries))
     return (
         environment()
         .get_template("calibration.html.j2")
         .render(
-            name=found.directory.resolve().name,
-            question=found.question,
-            runs=found.runs.height,
-            failed=found.failed.select("run_id", "tool", "error").rows(),
-            tools=found.tools,
-            about=by_test.heading(found),
-            note=by_test.note(found),
-            lines=by_test.lines(found),
-            link=link(found),
-            short=in_short(found),
-            several=found.table["condition"].n_unique() > 1,
+            name=calibration.directory.resolve().name,
+            question=calibration.question,
+            runs=calibration.runs.height,
+            failed=calibration.failed.select("run_id", "tool", "error").rows(),
+            tools=calibration.tools,
+            about=by_test.heading(calibration),
+            note=by_test.note(calibration),
+            lines=by_test.lines(calibration),
+            link=link(calibration),
+            short=in_short(calibration),
+            several=calibration.table["condition"].n_unique() > 1,
             sections=[(s, [f for f in drawn if f.section == s]) for s in sections],
             missing=missing,
-            answers=answers(found),
-            by_condition=by_condition(found),
-            left_out=found.left_out,
-            parameters=parameter_rows(found),
-            costs=cost_rows(found),
+            answers=answers(calibration),
+            by_condition=by_condition(calibration),
+            left_out=calibration.left_out,
+            parameters=parameter_rows(calibration),
+            costs=cost_rows(calibration),
             every=(every.columns, [[_cell(v) for v in row] for row in every.rows()]),
-            inversions=_pairs(found),
-            scenario=_scenario(found),
-            commands=_commands(found),
+            inversions=_pairs(calibration),
+            scenario=_scenario(calibration),
+            commands=_commands(calibration),
             notes=NOTES,
-            kernels=found.runs["kernel_id"].unique().sort().to_list(),
-            keys=found.runs.select("run_id", "tool", *found.axes, "seed").sort("tool", "run_id").rows(),
-            key_names=["run_id", "tool", *found.axes, "seed"],
+            kernels=calibration.runs["kernel_id"].unique().sort().to_list(),
+            keys=calibration.runs.select("run_id", "tool", *calibration.axes, "seed")
+            .sort("tool", "run_id")
+            .rows(),
+            key_names=["run_id", "tool", *calibration.axes, "seed"],
         )
     )
 
@@ -83,28 +85,28 @@ def _cell(value: Any) -> Any:
     return f"{value:.5g}" if isinstance(value, float) else value
 
 
-def _pairs(found: Calibration) -> list[tuple[str, str, str, str, str]]:
+def _pairs(calibration: Calibration) -> list[tuple[str, str, str, str, str]]:
     """Every inverted pair of the tools' own answers."""
     return [
         (s.tool, f"{s.metric}, {s.direction}", s.whose, less, more)
-        for s in in_order(found.summaries)
+        for s in in_order(calibration.summaries)
         if s.origin == "the tool's answer" and s.inversions is not None
         for less, more in s.inversions.which
     ]
 
 
-def _scenario(found: Calibration) -> str | None:
-    path = found.directory / "scenario.py"
+def _scenario(calibration: Calibration) -> str | None:
+    path = calibration.directory / "scenario.py"
     return path.read_text(encoding="utf-8") if path.exists() else None
 
 
-def _commands(found: Calibration) -> list[tuple[str, list[str]]]:
+def _commands(calibration: Calibration) -> list[tuple[str, list[str]]]:
     """The exact tc lines, once for each set of conditions that has its own."""
     seen: dict[tuple[str, ...], str] = {}
     once = (
-        found.runs.unique(list(found.axes), maintain_order=True, keep="first")
-        if found.axes
-        else found.runs.head(1)
+        calibration.runs.unique(list(calibration.axes), maintain_order=True, keep="first")
+        if calibration.axes
+        else calibration.runs.head(1)
     )
     for row in once.iter_rows(named=True):
         plan = Plan.read(Path(row["directory"]) / layout.PLAN).to_dict()
@@ -113,5 +115,5 @@ def _commands(found: Calibration) -> list[tuple[str, list[str]]]:
             for step in plan["setup"]
             if step["tool"] == "tc"
         )
-        seen.setdefault(lines, " ".join(f"{axis}={row[axis]}" for axis in found.axes) or "all runs")
+        seen.setdefault(lines, " ".join(f"{axis}={row[axis]}" for axis in calibration.axes) or "all runs")
     return [(words, list(lines)) for lines, words in seen.items()]

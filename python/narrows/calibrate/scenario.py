@@ -202,10 +202,10 @@ def _burst(value: str) -> str:
 def _cross(value: str) -> str:
     if value == NO:
         return "None"
-    found = CROSS.fullmatch(value)
-    if found is None:
+    cross = CROSS.fullmatch(value)
+    if cross is None:
         raise UsageError(f"--cross: {value!r} is no cross traffic", remedy="no, cubic-down, bbr-up, …")
-    return f'bulk(direction="{found["way"]}", cca="{found["cca"]}", start="1 s", stop=with_(test))'
+    return f'bulk(direction="{cross["way"]}", cca="{cross["cca"]}", start="1 s", stop=with_(test))'
 
 
 @dataclass(frozen=True)
@@ -234,6 +234,12 @@ def plan_scenario(path: Path, tools: Sequence[str] | None, varied: bool, seeds: 
         if seeds is not None:
             experiment.repeat = repeat(n=seeds)
         plans = plan_experiment(experiment).plans
+    for hop in plans[0].hops if plans else ():
+        if hop.tap != "packets":
+            raise UsageError(
+                f'{path}: tap("{hop.tap}") keeps no packets, and what truly was is worked out of them',
+                remedy='leave tap(…) out, or tap("packets")',
+            )
     found = experiment.repeat
     rule = found if found is not None and found["until"] is not None else None
     return Ready(experiment.name, experiment.question, item, plans, rule)

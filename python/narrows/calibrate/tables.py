@@ -84,9 +84,9 @@ def inverted(one: Summary) -> str | None:
     return None if one.inversions is None else f"{one.inversions.inverted} of {one.inversions.pairs}"
 
 
-def of_tools(found: Calibration) -> list[Summary]:
+def of_tools(calibration: Calibration) -> list[Summary]:
     """The tools' own answers, in order."""
-    return in_order(s for s in found.summaries if s.origin == TOOL_ORIGIN)
+    return in_order(s for s in calibration.summaries if s.origin == TOOL_ORIGIN)
 
 
 def in_order(summaries: Iterable[Summary]) -> list[Summary]:
@@ -96,10 +96,10 @@ def in_order(summaries: Iterable[Summary]) -> list[Summary]:
     )
 
 
-def answers(found: Calibration) -> Rows:
+def answers(calibration: Calibration) -> Rows:
     """Each tool's own answers against the truth; of one condition the amounts, of several how they range."""
-    head, mine = ["tool", "answer", "load", "against"], of_tools(found)
-    if found.table["condition"].n_unique() == 1:
+    head, mine = ["tool", "answer", "load", "against"], of_tools(calibration)
+    if calibration.table["condition"].n_unique() == 1:
         return [*head, "runs", "reading", "truth", "error", "seeds"], [
             [*_names(s), s.bias.n, amount(s, s.seen), amount(s, s.truth), error(s), seeds(s)] for s in mine
         ]
@@ -117,12 +117,12 @@ def answers(found: Calibration) -> Rows:
     ]  # fmt: skip
 
 
-def by_condition(found: Calibration) -> Rows:
+def by_condition(calibration: Calibration) -> Rows:
     """Each tool's own answers under each condition: the reading beside the truth and the error."""
     columns = ["tool", "answer", "load", "against", "condition", "runs", "reading", "truth", "error"]
     return columns, [
         [*_names(s), c.condition, c.n, amount(s, c.seen), amount(s, c.truth), in_unit(s, c.error)]
-        for s in of_tools(found)
+        for s in of_tools(calibration)
         for c in s.conditions
     ]
 
@@ -135,25 +135,26 @@ def _megabytes(count: float) -> float:
     return round(count / 1e6, decimals(count / 1e6))
 
 
-def cost_rows(found: Calibration) -> Rows:
+def cost_rows(calibration: Calibration) -> Rows:
     """What a test costs."""
     columns = ["tool", "runs", "median MB", "least MB", "most MB"]
     rows = [
         [r["tool"], r["n"], *(_megabytes(r[k]) for k in ("median_bytes", "least_bytes", "most_bytes"))]
-        for r in found.costs.iter_rows(named=True)
+        for r in calibration.costs.iter_rows(named=True)
     ]
     return columns, rows
 
 
-def parameter_rows(found: Calibration) -> Rows:
+def parameter_rows(calibration: Calibration) -> Rows:
     """How far the tools' own answers move with their own parameters."""
     columns = ["tool", "changed", "answer", "load", "pairs", "median", "5 % to 95 % of pairs"]
+    ordered = calibration.parameters.sort("usual", "variation", "metric", "direction")
     rows = [
         [
             r["usual"], r["variation"], r["metric"], r["direction"], r["n"], rate(r["median"]),
             f"{rate(r['p5'])} to {rate(r['p95'])}",
         ]
-        for r in found.parameters.sort("usual", "variation", "metric", "direction").iter_rows(named=True)
+        for r in ordered.iter_rows(named=True)
         if r["origin"] == TOOL_ORIGIN and r["median"] is not None
     ]  # fmt: skip
     return columns, rows

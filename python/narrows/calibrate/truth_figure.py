@@ -12,15 +12,16 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.drawing import DOT, KIND, SMALL, kinds_of, legend, runs_of
 from narrows.calibrate.readings import TOOL as ANSWER
+from narrows.comparing.conditions import queue_rank
 from narrows.figures.drawing import Drawing, Missing, Result, name_runs
-from narrows.figures.style import COLUMN_IN, PAGE_IN, canvas, colour, marker, queue_rank, styled
+from narrows.figures.style import COLUMN_IN, PAGE_IN, canvas, colour, marker, styled
 from narrows.tools.reading import THIRD, THROUGHPUT
 
 TITLE_LETTERS = 25
 NARROW = 4.0  # highest over lowest value of an axis: below it a logarithmic one has no ticks to read
 
 
-def truth_against_reading(found: Calibration, quantity: str) -> Result:
+def truth_against_reading(calibration: Calibration, quantity: str) -> Result:
     """Every run: what was, and what the tool said."""
     name = f"truth_{'throughput' if quantity == THROUGHPUT else 'latency'}"
     title = f"Truth against reading: {quantity}"
@@ -30,7 +31,7 @@ def truth_against_reading(found: Calibration, quantity: str) -> Result:
         if rates
         else (pl.col("quantity") != THROUGHPUT) & (pl.col("whose") == THIRD)
     )
-    table = kinds_of(found, found.table.filter((pl.col("origin") == ANSWER) & wanted))
+    table = kinds_of(calibration, calibration.table.filter((pl.col("origin") == ANSWER) & wanted))
     panels = table.select("tool", "metric").unique(maintain_order=True).sort("tool", "metric").rows()
     if not panels:
         return Missing(name, title, f"no tool gave a {quantity}")

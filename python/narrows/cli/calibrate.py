@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -123,7 +122,13 @@ def register(app: typer.Typer) -> None:
         options = changed(options, own=own)
         signal.signal(signal.SIGTERM, _terminate)
         given = [o for o in (queue, rate, rate_up, base_rtt, loss, burst, cross) if o]
-        engine_of_all = cache(lambda: choose_engine(engine, cluster, jobs, twice_every))
+        engines: list[Engine] = []
+
+        def engine_of_all(plans: Sequence[Plan]) -> Engine:
+            if not engines:
+                engines.append(choose_engine(engine, cluster, jobs, twice_every, plans=plans))
+            return engines[0]
+
         with tempfile.TemporaryDirectory() as aside:
             # only planning leaves nothing behind: the scenario's file lies aside
             place = Path(aside) if plan else None
@@ -142,7 +147,7 @@ def _files(
             "options of a link go without a scenario",
             remedy="edit the scenario's file, or leave out its name",
         )
-    found: list[tuple[Path, Path]] = []
+    files: list[tuple[Path, Path]] = []
     for name in names:
         directory = Path("results") / f"calibrate-{Path(name).stem}"
         if out is not None:
@@ -150,14 +155,14 @@ def _files(
         if name in BUILT_IN:
             settings = replace(BUILT_IN[name].settings, own=options.own)
             file = written(settings, BUILT_IN[name].question, _beside(directory, aside))
-            found.append((file, directory))
+            files.append((file, directory))
         elif Path(name).suffix == ".py":
             if options.own:
                 raise UsageError(
                     f"a folder of your own is named in {name}, not in --tools",
                     remedy='test = under_test(tool("my_service")), and --tools my_service',
                 )
-            found.append((Path(name), directory))
+            files.append((Path(name), directory))
         else:
             raise UsageError(f"there is no scenario {name}", remedy=did_you_mean(name, BUILT_IN))
     if not names:
@@ -167,8 +172,8 @@ def _files(
             )
         directory = out or Path("results") / f"calibrate-{options.name()}"
         file = written(options, question_of(options), _beside(directory, aside))
-        found.append((file, directory))
-    return found
+        files.append((file, directory))
+    return files
 
 
 def _beside(directory: Path, aside: Path | None) -> Path:
@@ -177,7 +182,7 @@ def _beside(directory: Path, aside: Path | None) -> Path:
 
 def one(
     console: Console, path: Path, directory: Path, tools: list[str] | None, vary: bool, seeds: int | None,
-    only: str | None, jobs: int | None, engine: Callable[[], Engine], plan: bool,
+    only: str | None, jobs: int | None, engine: Callable[[Sequence[Plan]], Engine], plan: bool,
 ) -> None:  # fmt: skip
     """One scenario: run what is missing, compare, report."""
     from narrows.calibrate.calibration import calibration, remember, write_tables
@@ -198,7 +203,7 @@ def one(
     console.print(f"{ready.question}  {most}; scenario: {path}")
     if not plans:
         raise UsageError("there is no run to make", where=str(path))
-    chosen, states = engine(), []
+    chosen, states = engine(plans), []
     with FinishPool(cores) as finish:
 
         def make(some: list[Plan], in_order: bool = False) -> None:
@@ -222,25 +227,25 @@ def one(
     report_on(console, states, directory)
 
 
-def show(console: Console, found: Calibration) -> None:
+def show(console: Console, calibration: Calibration) -> None:
     """A line a test, best first; each tool's own answers, what they cost, and what that is in plain words."""
     from narrows.calibrate import by_test
     from narrows.calibrate.plain import in_short, link
     from narrows.calibrate.tables import answers, cost_rows
 
-    console.print(by_test.heading(found), soft_wrap=True)
-    for number, line in enumerate(by_test.lines(found), start=1):
+    console.print(by_test.heading(calibration), soft_wrap=True)
+    for number, line in enumerate(by_test.lines(calibration), start=1):
         console.print(f"{number}. {line.tool}: {line.text}", soft_wrap=True)
-    console.print(by_test.note(found), soft_wrap=True)
+    console.print(by_test.note(calibration), soft_wrap=True)
     console.print()
-    columns, rows = answers(found)
+    columns, rows = answers(calibration)
     console.print(table(columns, rows))
-    for tool, reason in found.left_out:
+    for tool, reason in calibration.left_out:
         console.print(f"not in the table: {tool}: {reason}", soft_wrap=True)
     console.print()
-    columns, rows = cost_rows(found)
+    columns, rows = cost_rows(calibration)
     console.print(table(columns, rows))
     console.print()
-    console.print(", ".join(f"{name} {text}" for name, text in link(found)))
-    for heading, sentence in in_short(found):
+    console.print(", ".join(f"{name} {text}" for name, text in link(calibration)))
+    for heading, sentence in in_short(calibration):
         console.print(f"{heading}: {sentence}")

@@ -32,6 +32,7 @@ COLOURS = {
     "holds in part": "yellow",
     "does not hold here": "red",
     "not testable here": "blue",
+    "not judged": "bright_black",
     "not measured": "bright_black",
 }
 NUMBERS_IN_TABLE = 4
@@ -67,11 +68,8 @@ def register(app: typer.Typer) -> None:
           narrows claims C2 c03 --format md       # two, with all their numbers
           narrows claims --results results        # only from the runs that were made here
         """
-        from narrows.runs.find import runs_below
-        from narrows.studies.find import claim_ids
-        from narrows.studies.ledger import judge_all, measured, to_json, to_ledger, to_markdown
+        from narrows.studies.judged import judged
 
-        wanted = claim_ids(only or [])
         remedy = "narrows study aqm makes one; --results DIR names another"
         kept = EVIDENCE if EVIDENCE.is_dir() else data.at("evidence")
         roots = [root for root in (kept, RESULTS) if root.exists()] if results is None else results
@@ -80,20 +78,22 @@ def register(app: typer.Typer) -> None:
         for root in roots:
             if not root.exists():
                 raise UsageError("no such directory of results", where=str(root), remedy=remedy)
-        runs = runs_below(roots)
-        verdicts = judge_all(runs, wanted)
+        found = judged(roots, only or ())
         if write is not None:
+            from narrows.studies.ledger import to_ledger
+
             old = write.read_text(encoding="utf-8") if write.exists() else ""
-            write.write_text(to_ledger(verdicts, runs, ", ".join(map(str, roots)), old), encoding="utf-8")
-        if form is Format.json:
-            typer.echo(to_json(verdicts), nl=False)
-            return
-        if form is Format.md:
-            typer.echo(to_markdown(verdicts), nl=False)
+            ledger = to_ledger(found.verdicts, found.measured, ", ".join(map(str, roots)), old)
+            write.write_text(ledger, encoding="utf-8")
+        if form is not Format.table:
+            from narrows.studies.ledger import to_json, to_markdown
+
+            write_out = to_json if form is Format.json else to_markdown
+            typer.echo(write_out(found.verdicts), nl=False)
             return
         console = Console(highlight=False)
-        print_verdicts(console, verdicts)
-        told = [f"runs of {name}: {words}" for name, words in measured(verdicts, runs).items()]
+        print_verdicts(console, found.verdicts)
+        told = [f"runs of {name}: {words}" for name, words in found.measured.items()]
         console.print("\n".join(told or ["no run decides any of these"]))
 
 

@@ -36,8 +36,8 @@ def rule_of(file: Path) -> repeat | None:
     file = experiment_file(file)
     if file.suffix == ".json":
         return None
-    found = load(file).repeat
-    return found if found is not None and found["until"] is not None else None
+    rule = load(file).repeat
+    return rule if rule is not None and rule["until"] is not None else None
 
 
 def _read_plans(file: Path) -> list[Plan]:

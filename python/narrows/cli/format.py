@@ -68,14 +68,20 @@ def cell(value: Any) -> str:
     return str(value)
 
 
-def name_unreadable(directories: Sequence[Path]) -> None:
-    """Say on stderr which runs are left out because their manifest cannot be read."""
-    for path in directories:
+def name_damaged(found: Mapping[Path, str]) -> None:
+    """Say on stderr which runs, and shards of runs, are left out because they cannot be read."""
+    shards = {path for path in found if path.suffix == ".parquet"}
+    for path, why in found.items():
         typer.echo(
-            f"warning: {path}: its manifest cannot be read, so the run is left out\n"
-            f"  → remove the directory, and narrows run makes it again",
-            err=True,
+            f"warning: {path}: {why}; the {'shard' if path in shards else 'run'} is left out", err=True
         )
+    remedies = {
+        "run": "remove the directory, and narrows run makes the run again",
+        "shard": "bring it again from where it came, or remove it",
+    }
+    for word, count in (("run", len(found) - len(shards)), ("shard", len(shards))):
+        if count:
+            typer.echo(f"  → {counted(count, word)} left out: {remedies[word]}", err=True)
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
@@ -136,3 +142,10 @@ def csv_pieces(columns: Sequence[str], batches: Batches) -> Iterator[str]:
         text.seek(0)
         text.truncate()
     yield text.getvalue()
+
+
+def about(seconds: float) -> str:
+    """A guess, without digits that it does not have: `20 s`, `35 min`, `3.5 h`."""
+    if seconds < 60:
+        return f"{max(10, 10 * round(seconds / 10))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

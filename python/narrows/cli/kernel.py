@@ -1,9 +1,11 @@
-"""`narrows kernel build | info | prune`: the kernel under test."""
+"""`narrows kernel build | list | info | prune | selftest`: the kernel under test."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -14,22 +16,33 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from narrows import kernel
+from narrows.cli import format as formats
 from narrows.cli.experiment import plans_of
+from narrows.cli.kernel_selftest import selftest
 from narrows.engine.training import train
-from narrows.errors import UsageError
+from narrows.errors import KernelError, UsageError
 from narrows.kernel.build import options
-from narrows.kernel.image import TRAINING, built, recipe
+from narrows.kernel.image import TRAINING, built, is_of_today, recipe, whole_builds
 
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="Build the kernel under test, or tell which one is used.")
     group.command("build")(build)
+    group.command("list")(list_kernels)
     group.command("info")(info)
     group.command("prune")(prune)
+    group.command("selftest")(selftest)
     app.add_typer(group, name="kernel")
 
 
 def build(
+    version: Annotated[
+        str | None, typer.Argument(metavar="[VERSION]", help="Another version beside it: 6.12.")
+    ] = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(help="Another beside it, of a source tree or git tree; an edited tree is another."),
+    ] = None,
     jobs: int = typer.Option(len(os.sched_getaffinity(0)), min=1, help="Compilers to run at once."),
     config: Annotated[
         Path | None,
@@ -37,6 +50,12 @@ def build(
             help="Lines of configuration of your own (CONFIG_…=…): another kernel, beside this one."
         ),
     ] = None,
+    profiled: Annotated[
+        bool,
+        typer.Option(
+            "--profiled", help="Lay it out by a profile of its own traffic: faster, the same bytes."
+        ),
+    ] = False,
     without_speed: Annotated[
         bool,
         typer.Option(
@@ -50,34 +69,106 @@ def build(
     \b
       narrows kernel build                    # does nothing when it is there
       narrows kernel build --jobs 1
+      narrows kernel build 6.12               # for machine(kernel="6.12") in an experiment
+      narrows kernel build --tree ../linux    # for machine(kernel="tree:../linux")
+      narrows kernel build --profiled         # for many runs of many packets: make bench, study corescale
       narrows kernel build --config hz100.config   # says how runs choose it
       narrows kernel build --without-speed    # without kernel/patches/speed, to show that they change nothing
 
     Fetches, patches, configures and compiles it.
 
-    It is compiled twice: the first kernel counts where it goes while it carries packets for some seconds
-    (kernel/training/), the second is laid out by these counts and spends an eighth less on a packet.
+    --profiled compiles it twice: a kernel that counts where it goes while it carries packets for some seconds
+    (kernel/training/), and one that is laid out by these counts and spends an eighth less on a packet. Runs
+    have the same bytes and ids with either; the one that was built last is used.
 
     The source is the distribution's own package, from whichever of its suites has it, or the tarball or
     tree that LINUX_SRC names (IPROUTE2_SRC for iproute2). The cache is NARROWS_CACHE, else ~/.cache/narrows.
     """
+    named = _named(version, tree)
+    if named is not None and (config is not None or profiled or without_speed):
+        raise UsageError(
+            "--config, --profiled and --without-speed are of the kernel in use",
+            remedy="leave them out, or VERSION and --tree",
+        )
+    if profiled and without_speed:
+        raise UsageError("--profiled and --without-speed exclude each other", remedy="leave one out")
     own = "" if config is None else own_lines(config)
+    training = _training if profiled else None
+    show_build(jobs, training, own, not without_speed, named)
+    if named is not None:
+        image = kernel.named(named)
+        lacks = image.info.get("without") or ()
+        typer.echo(f"kernel {image.info['release']} ({image.id}) at {image.path}")
+        if lacks:
+            typer.echo(f"of this version there is no {', '.join(lacks)}")
+        typer.echo(f'chosen by machine(kernel="{version or f"tree:{tree}"}") in an experiment')
+        return
+    beside = bool(own) or without_speed
+    image = built(recipe(own, not without_speed))[0] if beside else kernel.find()
+    typer.echo(f"kernel {image.info['release']} ({image.id}) at {image.path}")
+    if beside:
+        typer.echo(f"chosen by NARROWS_KERNEL={image.directory}")
+
+
+def show_build(
+    jobs: int,
+    training: kernel.Training | None = None,
+    own: str = "",
+    speed: bool = True,
+    named: str | None = None,
+) -> None:
+    """Build it (`kernel.build`) and show how far it is."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task, stage = bar.add_task("kernel", total=None), ""
-        for step in kernel.build(jobs, _training, own, speed=not without_speed):
+        for step in kernel.build(jobs, training, own, speed, named):
             if step.stage != stage:
                 stage = step.stage
                 bar.reset(task, total=step.total or None, description=stage)
                 if not console.is_terminal:
                     console.print(stage)
             bar.update(task, completed=step.done)
-    beside = bool(own) or without_speed
-    image = built(recipe(own, not without_speed))[0] if beside else kernel.find()
-    typer.echo(f"kernel {image.info['release']} ({image.id}) at {image.path}")
-    if beside:
-        typer.echo(f"chosen by NARROWS_KERNEL={image.directory}")
+
+
+def _named(version: str | None, tree: Path | None) -> str | None:
+    if version is not None and tree is not None:
+        raise UsageError("VERSION and --tree name two kernels", remedy="build one after the other")
+    if tree is not None:
+        return f"tree:{tree.expanduser().resolve()}"
+    if version is not None and not re.fullmatch(r"\d+\.\d+", version):
+        raise UsageError(
+            f"{version} is no version of Linux", remedy="such as 6.12; --tree DIR for a source tree"
+        )
+    return version
+
+
+def list_kernels() -> None:
+    """Which kernels are built, newest first, with what an experiment calls each.
+
+    \b
+      narrows kernel list
+    """
+    images = whole_builds()
+    if not images:
+        typer.echo("none: narrows kernel build makes the one under test")
+        return
+    with contextlib.suppress(KernelError):
+        typer.echo(f"in use: {kernel.find().id}")
+    rows = []
+    for image in images:
+        name = str(image.info.get("named", ""))
+        kind = "tree:" if name.startswith("tree:") else ""
+        source = str(image.info.get("source", ""))
+        called = name if kind else ".".join(source.split(".")[:2])
+        why = "" if is_of_today(image) else "of an older narrows"
+        if len(image.info.get("own_config") or ()):
+            why = "with configuration of its own"
+        lacks = ", ".join(image.info.get("without") or ())
+        rows.append(
+            (called, image.info.get("release"), image.id, why or (f"without {lacks}" if lacks else ""))
+        )
+    formats.console().print(formats.table(("kernel=", "release", "id", ""), rows))
 
 
 def prune(
@@ -139,6 +230,9 @@ def _training(image: kernel.KernelImage, counts: Path) -> Iterator[tuple[int, in
 
 
 def info(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[KERNEL]", help='As machine(kernel="…") has it: 6.12, tree:DIR.')
+    ] = None,
     as_json: bool = typer.Option(False, "--json", help="As JSON."),
     tree: bool = typer.Option(False, "--tree", help="Only the tree that modules are built against."),
 ) -> None:
@@ -147,8 +241,9 @@ def info(
     \b
       narrows kernel info
       narrows kernel info --tree              # where modules of your own are built against it
+      narrows kernel info 6.12 --tree         # the same of another
     """
-    image = kernel.find()
+    image = kernel.find() if name is None else kernel.named(name)
     if tree:
         typer.echo(image.tree)
         return

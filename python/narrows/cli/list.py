@@ -34,7 +34,6 @@ def register(app: typer.Typer) -> None:
 
         console = formats.console()
         results = Results(directory)
-        formats.name_unreadable(results.unreadable)
         runs = results.runs()
         if runs.height:
             fixed = ("virtual_s", "wall_s", "error")
@@ -46,7 +45,6 @@ def register(app: typer.Typer) -> None:
         for path in sorted(directory.iterdir()):
             if path.is_dir() and not path.name.startswith("."):
                 below = Results(path)
-                formats.name_unreadable(below.unreadable)
                 inner = below.runs()
                 if inner.height:
                     ok = inner.filter(status="ok").height

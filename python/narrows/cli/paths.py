@@ -47,6 +47,13 @@ def register(app: typer.Typer) -> None:
                 help="All files are pieces of one capture (rotated files are joined by their names).",
             ),
         ] = False,
+        keys: Annotated[
+            Path | None,
+            typer.Option(metavar="FILE", help="Key log (SSLKEYLOGFILE) that opens QUIC's packets."),
+        ] = None,
+        qlog: Annotated[
+            bool, typer.Option("--qlog", help="Write a qlog of each QUIC connection that was opened.")
+        ] = False,
         jobs: Annotated[int, typer.Option(min=1, help="Logs to read at once.")] = 1,
         metadata: Annotated[
             Path | None,
@@ -55,6 +62,9 @@ def register(app: typer.Typer) -> None:
         by: Annotated[
             str, typer.Option(help="Columns that sessions are grouped by on the page: network,country.")
         ] = "",
+        page: Annotated[
+            bool, typer.Option("--page", help="Write DIR/report.html, also without --metadata and --by.")
+        ] = False,
         devices: Annotated[
             Path | None,
             typer.Option(help="CSV of device, p20_bytes, p80_bytes (else those that come with narrows)."),
@@ -63,14 +73,18 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Read packet logs: base RTT, queueing delay, ACK aggregation and more, by connection and session.
 
-        A capture of one of our runs is shown beside the truth that the run recorded. With --metadata or --by
-        all sessions of DIR are drawn on one page, DIR/report.html.
+        What limited whom is said last. UDP, QUIC and RTP are read by conversation; --keys opens QUIC.
+
+        A capture of one of our runs is shown beside the truth that the run recorded. With --page, --metadata
+        or --by all of DIR is drawn on one page, DIR/report.html.
 
         \b
           narrows paths server.pcap --out results/paths
+          narrows paths server.pcap --out results/paths --page
           narrows paths *.pcap.gz --out results/paths --jobs 4 --min-duration '30 s'
           zcat big.pcap.gz | narrows paths - --out results/paths
           narrows paths eth0.pcap eth1.pcap --joined --out results/paths
+          narrows paths quic.pcapng --keys keys.txt --qlog --out results/paths
           narrows paths --live eth0 --out results/paths --min-duration '5 s'
           narrows paths *.pcap --out results/paths --metadata clients.csv --by network,country
           narrows paths sender.pcap receiver.pcap --ends
@@ -105,6 +119,8 @@ def register(app: typer.Typer) -> None:
             acks=acks,
             again=again,
             joined=joined,
+            keys=keys,
+            qlog=qlog,
         )
         if live:
             until = f"for {duration}" if duration else "until Ctrl-C"
@@ -127,8 +143,13 @@ def register(app: typer.Typer) -> None:
         read_now = [outcome.name for outcome in outcomes if outcome.error is None]
         if read_now:
             show.connections(out, read_now, format)
+            if format is Format.table and any(outcome.has_datagrams for outcome in outcomes):
+                show.conversations(out, read_now)
+            if keys is not None or qlog:
+                show.closed(out, read_now)
+            show.limited(out, read_now)
             typer.echo(f"tables: {out}", err=True)
-        if metadata is not None or by:
+        if page or metadata is not None or by:
             groups = [word.strip() for word in by.split(",") if word.strip()]
             show.sessions(out, metadata, devices, groups)
         if len(read_now) < len(outcomes):

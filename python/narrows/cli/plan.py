@@ -14,19 +14,9 @@ from rich.table import Table
 from narrows.cli.experiment import EXPERIMENT_HELP
 from narrows.cli.format import table as rows_table
 from narrows.plan.build import Plans, plan_file
-from narrows.plan.model import (
-    AfterItem,
-    AtTime,
-    Command,
-    LinkDirection,
-    Plan,
-    Start,
-    Stop,
-    TcpBulk,
-    TrafficItem,
-    WithItem,
-    canonical_json,
-)
+from narrows.plan.identity import canonical_json
+from narrows.plan.items import AfterItem, AtTime, Command, Start, Stop, TcpBulk, TrafficItem, WithItem
+from narrows.plan.model import LinkDirection, Plan
 from narrows.plan.select import select_keys
 from narrows.spec.axis import SEED
 from narrows.spec.named import experiment_file, named, question
@@ -115,7 +105,7 @@ def _drawn(plans: Sequence[Plan]) -> list[str]:
 def _describe(plan: Plan) -> dict[str, str]:
     link = plan.link
     latency = plan.machine.timer_latency
-    made = {
+    describe = {
         "rate": _both(_rate(link.rate_down_bps), _rate(link.rate_up_bps)),
         "shaper": _both(_shaper(link.down), _shaper(link.up)),
         "queue": _both(_queue(link.down), _queue(link.up)),
@@ -133,15 +123,15 @@ def _describe(plan: Plan) -> dict[str, str]:
     }
     if link.home is not None:
         for name, queue in (("home egress", link.home.up), ("home ingress", link.home.down)):
-            made[name] = "no queue" if queue is None else f"{_queue(queue)} at {_rate(queue.rate_bps)}"
-    made["tap"] = plan.hops[0].tap if plan.hops else "off"
+            describe[name] = "no queue" if queue is None else f"{_queue(queue)} at {_rate(queue.rate_bps)}"
+    describe["tap"] = plan.hops[0].tap if plan.hops else "off"
     if plan.until_settled is not None:
         rule = plan.until_settled
-        made["flows end"] = (
+        describe["flows end"] = (
             f"when {', '.join(rule.metrics)} moved less than {100 * rule.within:g} % in "
             f"{Duration(rule.window_ns)}, not before {Duration(rule.not_before_ns)}"
         )
-    return made
+    return describe
 
 
 def _both(down: str, up: str) -> str:
@@ -220,7 +210,7 @@ def _distinct(plans: Sequence[Plan]) -> list[tuple[str, Plan]]:
         content = canonical_json([data[part] for part in ("setup", "changes", "captures", "machine")])
         content += canonical_json([{**i, "start": 0, "stop": 0} for i in data["traffic"]])
         groups.setdefault(content, []).append(each)
-    made = []
+    distinct = []
     for group in groups.values():
         first = group[0]
         labels = []
@@ -228,8 +218,8 @@ def _distinct(plans: Sequence[Plan]) -> list[tuple[str, Plan]]:
             values = list(dict.fromkeys(each.key[axis] for each in group))
             shown = values[0] if len(values) == 1 else f"{values[0]}…{values[-1]}"
             labels.append(f"{axis}={shown}")
-        made.append((" ".join(labels), first))
-    return made
+        distinct.append((" ".join(labels), first))
+    return distinct
 
 
 def _print_commands(console: Console, plan: Plan) -> None:

@@ -40,6 +40,11 @@ def register(app: typer.Typer) -> None:
         ] = None,
         note: Annotated[str, typer.Option(help="What the paths are, in words; kept in the file.")] = "",
         again: Annotated[bool, typer.Option("--again", help="Write over a file that is there.")] = False,
+        medium: Annotated[
+            Path | None,
+            typer.Option(metavar="FILE", help="A trace of a link: model it, and judge the model."),
+        ] = None,
+        seed: Annotated[int | None, typer.Option(help="Of what --medium draws.", show_default="1")] = None,
         format: Annotated[Format, typer.Option(help="How to print it.")] = Format.table,
     ) -> None:
         """Fit the joint distribution of what narrows paths measured: which values go together.
@@ -52,7 +57,22 @@ def register(app: typer.Typer) -> None:
           narrows profile video-wifi                       # one of them, with its sources
           narrows profile results/paths                    # of these packet logs
           narrows profile results/paths --only network=wifi --out experiments/home-wifi.profile
+          narrows profile --medium drive.down --out like-drive.csv   # docs/links.md
         """
+        if medium is not None:
+            from narrows.cli.profile_medium import profile_medium
+
+            if what is not None:
+                raise UsageError(f"{what} and --medium are two things to model", remedy="give one of them")
+            for option, given in (("--of", of != "sessions"), ("--only", only is not None), ("--note", note)):
+                if given:
+                    raise UsageError(
+                        f"{option} is of packet logs, and --medium of a trace", remedy="leave it out"
+                    )
+            profile_medium(medium, out, 1 if seed is None else seed, again, format)
+            return
+        if seed is not None:
+            raise UsageError("--seed is of what --medium draws", remedy="leave it out, or give --medium")
         from narrows.spec import path_profile
 
         if what is None:
@@ -117,13 +137,13 @@ def _rows(directory: Path, of: str, only: str | None) -> pl.DataFrame:
     return rows
 
 
-def _show(made: PathProfile, format: Format) -> None:
+def _show(path_profile: PathProfile, format: Format) -> None:
     """The distributions, then what goes together, each with how sure it is."""
     from narrows.paths.profile import error_of, interval
     from narrows.spec.path_profile import PROPERTIES
 
     rows: list[list[Any]] = []
-    for name, each in made.properties.items():
+    for name, each in path_profile.properties.items():
         scale, unit = next((s for end, s in SCALES.items() if name.endswith(end)), (1.0, ""))
         error = None if each.known is None else round(100 * error_of(each.known).share, 1)
         values = [float(f"{each.at(share) / scale:.4g}") for share in SHOWN]
@@ -134,13 +154,13 @@ def _show(made: PathProfile, format: Format) -> None:
     if format is not Format.table:
         formats.show(console, format, [*headings, "error_points", "becomes", "source"], rows)
         return
-    console.print(f"{made.name}: {made.what}")
+    console.print(f"{path_profile.name}: {path_profile.what}")
     console.print(formats.table([*headings, "error_points", "becomes"], [row[:-1] for row in rows]))
     for source in dict.fromkeys(row[-1] for row in rows):
         of_it = ", ".join(row[0] for row in rows if row[-1] == source)
         console.print(f"{of_it}: {source}")
     pairs = []
-    for pair in sorted(made.correlations, key=lambda pair: -abs(pair.value)):
+    for pair in sorted(path_profile.correlations, key=lambda pair: -abs(pair.value)):
         bounds = interval(pair)
         low, high = bounds if bounds else (None, None)
         pairs.append([pair.first, pair.second, pair.value, low, high, pair.known])

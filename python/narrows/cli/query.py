@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from narrows.store.results import Results
 
-TABLES = "runs, items, metrics, samples, queue, sojourn, flows, tcp_flows, tcp_events, tcp_samples"
+TABLES = "runs, items, metrics, samples, queue, sojourn, flows, tcp_flows, tcp_events, tcp_samples, media"
 """All of them, written out: the table of their columns takes long to import."""
 
 
@@ -60,10 +60,16 @@ def register(app: typer.Typer) -> None:
 
         --failed: what was measured until a run failed. Only this reads it; no other command counts it.
         """
+        from narrows.engine import layout
         from narrows.store.results import Results
 
         results = Results(directory).failed() if failed else Results(directory)
-        formats.name_unreadable(results.unreadable)
+        if directory.is_dir() and not failed and not any(directory.glob(f"*/{layout.MANIFEST}")):
+            raise UsageError(
+                "there is no run in this directory",
+                where=str(directory),
+                remedy="narrows list shows where runs are; of a shard narrows report writes table.csv",
+            )
         with results.asked(sql, _items(results, sql)) as answer:
             if format is QueryFormat.table:
                 shown = next(answer.batches(ROWS_SHOWN + 1), [])

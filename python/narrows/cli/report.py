@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from narrows.cli.answer_view import say_answer
 from narrows.cli.format import counted
 from narrows.errors import UsageError
 
@@ -37,14 +38,15 @@ def register(app: typer.Typer) -> None:
           narrows report mine.runs.parquet        # of a shard, or of all shards of a directory
 
         One self-contained HTML file that begins with its answer, and beside it every figure as PNG and PDF
-        and the table as CSV.
+        and the table as CSV. It ends with the same answer in at most twelve lines and the page's path.
         """
         # Matplotlib takes half a second to import: only this command pays for it.
         from narrows.report.build import build
         from narrows.runs.find import holds_runs, imported_below, runs_below
 
         console = Console(stderr=True, highlight=False)
-        runs = runs_below([directory])
+        with console.status("reading") as status:
+            runs = runs_below([directory], lambda number: status.update(f"reading: {number} runs"))
         imported = imported_below([directory])
         if imported and not runs:
             raise UsageError(
@@ -74,4 +76,5 @@ def register(app: typer.Typer) -> None:
             f"{counted(good, 'run')}, {len(runs) - good} failed; "
             f"{len(built.figures) // 3} figures as PNG and PDF; not drawn: {len(built.missing)}"
         )
+        say_answer(console, built.answer)
         typer.echo(str(built.html))

@@ -6,21 +6,26 @@ import contextlib
 import os
 import signal
 import time
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from narrows.cli.answer_view import say_of_runs
 from narrows.cli.experiment import EXPERIMENT_HELP, expects_of, plans_of, rule_of
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, duration, key, table
-from narrows.errors import UsageError, did_you_mean
+from narrows.errors import KernelError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from narrows.cli.run_view import State
+    from narrows.comparing.expectations import Verdict
+    from narrows.engine.events import Done
     from narrows.engine.pace import Pace
     from narrows.engine.runner import Runner
     from narrows.engine.types import Engine
@@ -33,8 +38,9 @@ UNEXPECTED = 3
 FAILED = 1
 
 
-def make_engine(name: str, hosts: Path | None = None) -> Engine:
-    """The engine of that name; `hosts` is the file of engine ssh."""
+def make_engine(name: str, hosts: Path | None = None, plans: Sequence[Plan] = ()) -> Engine:
+    """The engine of that name; `hosts` is the file of engine ssh. Programs of `plans` that are not installed
+    are named before a kernel that is not built: nobody waits for that to hear of them."""
     if (name == "ssh") != (hosts is not None):
         raise UsageError(
             "--engine ssh needs --hosts" if name == "ssh" else "--hosts is of --engine ssh alone",
@@ -46,9 +52,14 @@ def make_engine(name: str, hosts: Path | None = None) -> Engine:
 
         return SshEngine(read(hosts))
     if name == "uml":
-        from narrows.engine.uml import UmlEngine
+        from narrows.engine.refused import refused
+        from narrows.engine.uml import UmlEngine, check_tools, guest_path
 
-        return UmlEngine()
+        try:
+            return UmlEngine()
+        except KernelError:
+            refused(partial(check_tools, path=guest_path(None)), plans)
+            raise
     if name == "netns":
         from narrows.engine.netns import NetnsEngine
 
@@ -68,12 +79,17 @@ TWICE_EVERY = 100
 
 
 def choose_engine(
-    name: str, cluster: str | None, jobs: int | None, twice_every: int, hosts: Path | None = None
+    name: str,
+    cluster: str | None,
+    jobs: int | None,
+    twice_every: int,
+    hosts: Path | None = None,
+    plans: Sequence[Plan] = (),
 ) -> Engine:
     """The engine of that name; with `cluster`, guests on the workers of a Dask cluster, which is let go when
     this process ends."""
     if cluster is None:
-        return make_engine(name, hosts)
+        return make_engine(name, hosts, plans)
     if name != "uml":
         raise UsageError(f"--cluster: its workers run guests, not the engine {name}", remedy="--engine uml")
     import atexit
@@ -89,6 +105,17 @@ def say_left_out(console: Console, engine: Engine) -> None:
     """Workers of a cluster that were not used, and why."""
     for one in getattr(engine, "left_out", ()):
         console.print(f"left out: {one}")
+
+
+def say_unknown_imports(console: Console, plans: Sequence[Plan]) -> None:
+    """One line of the items whose programs read what no run's id covers."""
+    from narrows.plan.files import unknown_imports
+
+    if names := unknown_imports(plans):
+        console.print(
+            f"note: {', '.join(names)}: what a Python, Node or other script imports is not looked into, so a "
+            "changed module makes no new run; depends=[…] of a command names files and folders that count"
+        )
 
 
 def _terminate(_number: int, _frame: object) -> None:
@@ -134,6 +161,12 @@ def register(app: typer.Typer) -> None:
         summary: Annotated[
             Path | None, typer.Option(metavar="FILE.md", help="Append what expect() found, as Markdown.")
         ] = None,
+        junit: Annotated[
+            Path | None, typer.Option(metavar="FILE.xml", help="Write what expect() found, as JUnit XML.")
+        ] = None,
+        json: Annotated[
+            Path | None, typer.Option(metavar="FILE.json", help="Write what expect() found, as JSON.")
+        ] = None,
         fresh: Annotated[
             bool,
             typer.Option("--fresh", help="Make all runs, also those that are there or beside."),
@@ -150,8 +183,9 @@ def register(app: typer.Typer) -> None:
           narrows run FILE --cluster tcp://head:8786        # guests on a Dask cluster's workers
 
         Interrupt it at will: the same call goes on, and tries again what failed. With repeat(until=…) it
-        repeats each condition until the confidence interval is narrow enough. With expect(…) it ends with
-        status 3 if a pass mark does not hold; 1 if a run failed.
+        repeats each condition until the confidence interval is narrow enough. It ends with who got what, in
+        at most twelve lines. With expect(…) it ends with status 3 if a pass mark does not hold; 1 if a run
+        failed.
         """
         from narrows.engine.runner import Runner
         from narrows.engine.types import Limits
@@ -160,7 +194,8 @@ def register(app: typer.Typer) -> None:
         name, plans = plans_of(file, only)
         if not plans:
             raise UsageError("there is no run to make", where=str(file))
-        chosen = choose_engine(engine, cluster, jobs, twice_every, hosts)
+        say_unknown_imports(console, plans)
+        chosen = choose_engine(engine, cluster, jobs, twice_every, hosts, plans)
         directory = out or Path("results") / name
         default = Limits()
         limits = Limits(timeout or default.wall_s, stall or default.stall_s)
@@ -192,31 +227,61 @@ def register(app: typer.Typer) -> None:
                 in_rounds(console, plans, rule, directory, jobs or cores, make)
         _warn_of_equal(console, directory, run_ids)
         say_left_out(console, chosen)
-        report_on(console, states, directory)
-        judge(console, file, plans, chosen, directory, summary)
+        written = Written(summary, junit, json)
+        failed = [one for state in states for one in state.failed]
+        if failed:
+            written.write(plans[0], [], failed)
+        report_on(console, states, directory, run_ids)
+        judge(console, file, plans, chosen, directory, written)
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files that are to hold what came of the pass marks."""
+
+    summary: Path | None = None
+    junit: Path | None = None
+    json: Path | None = None
+
+    def refuse(self) -> None:
+        """Where the experiment has no marks."""
+        for name, path in vars(self).items():
+            if path is not None:
+                remedy = 'expect("…", below="20 ms")'
+                raise UsageError(f"--{name}: the experiment expects nothing", remedy=remedy)
+
+    def write(self, plan: Plan, verdicts: Sequence[Verdict], failed: Sequence[Done]) -> None:
+        """All that are asked for; the summary says nothing of marks where runs failed."""
+        from narrows.cli import expect_view
+
+        name, question = plan.experiment, plan.question
+        if self.summary is not None and not failed:
+            expect_view.append(self.summary, expect_view.markdown(name, question, verdicts))
+        if self.junit is not None:
+            self.junit.write_text(expect_view.junit(name, verdicts, failed), encoding="utf-8")
+        if self.json is not None:
+            self.json.write_text(expect_view.as_json(name, question, verdicts, failed), encoding="utf-8")
 
 
 def judge(
-    console: Console, file: Path, plans: list[Plan], engine: Engine, directory: Path, summary: Path | None
+    console: Console, file: Path, plans: list[Plan], engine: Engine, directory: Path, written: Written
 ) -> None:
     """Hold the runs against the experiment's pass marks; exit status 3 if one does not hold."""
     marks = expects_of(file)
     if not marks:
-        if summary is not None:
-            raise UsageError("--summary: the experiment expects nothing", remedy='expect("…", below="20 ms")')
+        written.refuse()
         return
     from narrows.cli import expect_view
     from narrows.comparing.expectations import judge as hold
-    from narrows.plan.model import run_id
+    from narrows.engine.types import run_id_on
     from narrows.store.results import Results
 
-    info, results = engine.info, Results(directory)
-    runs = {run_id(plan, kernel=info.kernel_id, agent=info.agent_id): plan for plan in plans}
+    results = Results(directory)
+    runs = {run_id_on(engine, plan): plan for plan in plans}
     if rule_of(file) is not None:  # only so many repetitions were made as the rule asked for
         runs = {run: plan for run, plan in runs.items() if (directory / run).is_dir()}
     verdicts = hold(results, runs, marks)
-    if summary is not None:
-        expect_view.append(summary, expect_view.markdown(plans[0].experiment, plans[0].question, verdicts))
+    written.write(plans[0], verdicts, [])
     if not expect_view.show(console, verdicts):
         raise typer.Exit(UNEXPECTED)
 
@@ -270,16 +335,21 @@ def carry_out(
     is that of all runs of a call with several runners; the time left is then that of all of them."""
     from narrows.cli.run_view import LiveView, PlainView, State, View
     from narrows.engine import layout
+    from narrows.engine.costs import pace_of, remember
     from narrows.engine.events import Planned, Skipped
     from narrows.engine.pace import Pace
 
+    is_ours = runner.engine.info.name == "uml"  # others are in real time, or somewhere else
     with contextlib.closing(runner.run()) as events:
         try:
             head = [next(events)]
             for _ in range(head[0].skipped + head[0].reused if isinstance(head[0], Planned) else 0):
                 head.append(next(events))
             there = {event.run_id for event in head if isinstance(event, Skipped)}
-            state = State(pace or Pace(plan for run, plan in runner.plans.items() if run not in there))
+            if pace is None:
+                to_do = [plan for run, plan in runner.plans.items() if run not in there]
+                pace = pace_of(to_do)[0] if is_ours else Pace(to_do)
+            state = State(pace)
             view: View = (LiveView if console.is_terminal else PlainView)(console, state)
             with view:
                 for event in head:
@@ -295,11 +365,16 @@ def carry_out(
                 f"  → {again} (with the same options) goes on from here"
             )
             raise typer.Exit(INTERRUPTED) from None
+        finally:
+            if pace is not None and is_ours:
+                remember(pace.measured())
     return state
 
 
-def report_on(console: Console, states: Sequence[State], directory: Path) -> None:
-    """What became of all runs, of all rounds together; exit status 1 if any failed."""
+def report_on(
+    console: Console, states: Sequence[State], directory: Path, run_ids: Sequence[str] = ()
+) -> None:
+    """What became of all runs, of all rounds together, and what they came to; status 1 if any failed."""
     failed = [one for state in states for one in state.failed]
     if any(state.planned is not None and state.planned.to_do for state in states):
         made, took_s = sum(state.ok for state in states), time.monotonic() - states[0].started
@@ -308,6 +383,7 @@ def report_on(console: Console, states: Sequence[State], directory: Path) -> Non
             f"{made} made, {len(failed)} failed in {duration(took_s)}; "
             f"{virtual_s:.0f} s virtual in {wall_s:.0f} s of guests' wall time"
         )
+    say_of_runs(console, directory, run_ids)
     console.print(f"results: {directory}")
     if failed:
         first = failed[0]

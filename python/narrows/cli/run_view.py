@@ -71,7 +71,8 @@ class State:
                 guest.phase, guest.note = "reading results", ""
         elif isinstance(event, Done):
             guest = self.guests.pop(event.slot.number, None)
-            self.pace.finished(event.plan, time.monotonic() - guest.started if guest else event.wall_s)
+            busy_s = time.monotonic() - guest.started if guest else event.wall_s
+            self.pace.finished(event.plan, busy_s, good=event.fault is None)
             self.virtual_s += event.virtual_s or 0.0
             self.wall_s += event.wall_s
             if event.fault is None:

@@ -92,12 +92,12 @@ def _share(text: str | None) -> float | None:
     if text is None:
         return None
     try:
-        found: float = percent(text)
+        share: float = percent(text)
     except (Wrong, UnitError) as error:
         raise UsageError(f"--tolerance: {error.message}", remedy=error.remedy) from None
-    if not found:
+    if not share:
         raise UsageError("--tolerance: nothing is known exactly", remedy="such as '5 %'")
-    return found / 100
+    return share / 100
 
 
 def _maker(console: Console, directory: Path, engine: str, jobs: int, again: str) -> Make:

@@ -39,9 +39,10 @@ def register(app: typer.Typer) -> None:
           narrows serve results/prudentia
           narrows serve results --host 0.0.0.0 --name lab.example.net
 
-        A page for each directory of results: its answer, maps of each quantity over two axes, whose cells
-        open their runs; a page for each run with its series, the queue and its files; the ledger.
-        It needs no script, changes nothing, and shows new runs when a page is loaded again. Ctrl-C ends it.
+        A page for each directory of results: its answer, its runs by conditions, maps of each quantity over
+        two axes, whose cells open their runs; a page for each run with its series on one time axis, down to
+        single packets, and its files; the ledger. What runs appears by itself. It changes nothing, loads
+        nothing from elsewhere, and without scripts its pages have pictures instead. Ctrl-C ends it.
         """
         import uvicorn
 
@@ -59,7 +60,10 @@ def register(app: typer.Typer) -> None:
         console.print(f"{directory} at http://{address}:{shown[1]}  (Ctrl-C ends it)")
         if host not in LOOPBACK:
             console.print("everybody who reaches this address can read all of it")
-        config = uvicorn.Config(site(directory, hosts), log_level="warning", access_log=False)
+        config = uvicorn.Config(
+            site(directory, hosts), log_level="warning", access_log=False,
+            timeout_graceful_shutdown=1,  # pages that wait for news would keep it alive
+        )  # fmt: skip
         uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -69,6 +73,7 @@ def _listen(host: str, port: int) -> socket.socket:
         made = socket.socket(family[0], socket.SOCK_STREAM)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(family[4])
+        made.listen()  # whoever calls the address as soon as it is said waits, and is not refused
     except OSError as error:
         raise UsageError(
             f"cannot listen on {host} port {port}: {error.strerror or error}",

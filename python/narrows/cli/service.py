@@ -33,12 +33,13 @@ def register(app: typer.Typer) -> None:
 
     @service.command("list")
     def list_() -> None:
-        """The services that come with narrows, with their options.
+        """The services that come with narrows, with their options; programs of calls.
 
         \b
           narrows service list
         """
         from narrows.tools import registry
+        from narrows.tools.call import program as call_programs
         from narrows.tools.services.spec import Service
 
         console = make_console()
@@ -52,6 +53,13 @@ def register(app: typer.Typer) -> None:
                 )
         rows.append(["bulk", "Long TCP flows of any congestion control: the plainest service.", "cca, flows"])
         console.print(table(["service", "what it is", "options of its own"], rows))
+        programs = []
+        for one in call_programs.every():
+            codecs = ", ".join(one.codecs) if one.kind == "ends" else ""
+            programs.append([one.name, one.program, one.kind, codecs, one.control])
+        heads = ["program of calls", "version", "kind", "codecs", "congestion control"]
+        console.print(table(heads, programs))
+        console.print("of your own: docs/calls.md")
         console.print("a service of your own is a folder: docs/services.md, narrows service check FOLDER")
 
     @service.command()
@@ -66,8 +74,8 @@ def register(app: typer.Typer) -> None:
           narrows service check experiments/my_feed
 
         What is wrong in the folder is one line with file and line number. What it did is printed: its
-        figures, its rate at the bottleneck, how many connections carried it, and the congestion control that
-        its server used.
+        figures, its rate at the bottleneck, how many connections carried it, and what the kernel says of the
+        sockets through which it sent: congestion control, ECN, MSS, limit of pacing.
         """
         from narrows.cli.service_check import check as carry_out
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import typer
@@ -30,6 +31,13 @@ sample(tcp_info="500 ms", qdisc=None, link=None)
 '''
 
 
+MOST_REFUSED = 3
+NO_PACKET = "no packet of it passed the bottleneck: does its client go to state.server_address?"
+NOTHING_CAME = "no packet came in"
+"""What the proof of conservation says of such a run."""
+_REFUSED = re.compile(r"\[(?:error|crit|alert|emerg)\]")
+
+
 def check(console: Console, folder: Path, seconds: int, results: Path) -> None:
     """Plan, run, and say what came of it; exit status 1 if it does not work."""
     from narrows.engine import layout
@@ -44,10 +52,18 @@ def check(console: Console, folder: Path, seconds: int, results: Path) -> None:
         runner = Runner(engine, [plan], directory, finish, jobs=1, reuse=False)
         state = carry_out(console, runner, directory, f"narrows service check {folder}")
     if state.failed:
+        fault = state.failed[0].fault
+        if fault is not None and NOTHING_CAME in fault.message:
+            console.print(NO_PACKET)
         console.print(f"it does not work → narrows show {state.failed[0].run_id} --dir {directory}")
         raise typer.Exit(FAILED)
     (run_id,) = runner.plans
     _say(console, plan, layout.run_dir(directory, run_id))
+    if refused := _refused(plan, layout.run_dir(directory, run_id)):
+        for line in refused[:MOST_REFUSED]:
+            console.print(f"its server refused: {line}", markup=False)
+        console.print("it does not work: what its client asks for is not there")
+        raise typer.Exit(FAILED)
 
 
 def _plan(folder: Path, seconds: int) -> Plan:
@@ -88,25 +104,41 @@ def _say(console: Console, plan: Plan, run: Path) -> None:
         rate = 8 * carried / seconds / 1e6
         console.print(f"{mine.height} connections carried {carried} bytes down: {rate:.2f} Mbit/s on average")
     if not mine.height:
-        console.print("no packet of it passed the bottleneck: does its client go to state.server_address?")
+        console.print(NO_PACKET)
     if others.height:
         told = ", ".join(sorted(set(others["label"].drop_nulls())))
         console.print(
             f"{others.height} flows belong to nothing; its client's endpoints must name them: {told}"
         )
-    ccas = _ccas(run, plan)
-    console.print(f"congestion control of its server's connections: {', '.join(ccas) or 'none was seen'}")
+    for line in _sockets(read_manifest(run) or {}, plan):
+        console.print(line)
     for warning in (read_manifest(run) or {}).get("warnings", []):
         console.print(f"warning: {warning}")
     console.print(f"the run: {run}")
 
 
-def _ccas(run: Path, plan: Plan) -> list[str]:
-    """What the kernel says of the sockets of the server's node."""
-    servers = [node.name for node in plan.nodes if node.role == "server"]
-    file = run / "raw" / f"tcp-{servers[0]}.csv"
-    if not file.exists():
-        return []
-    lines = file.read_text().splitlines()
-    column = lines[0].split(",").index("cca")
-    return sorted({line.split(",")[column] for line in lines[1:]} - {""})
+def _sockets(manifest: dict[str, Any], plan: Plan) -> list[str]:
+    """What the kernel says of the sockets through which it sent."""
+    sockets = manifest.get("sockets") or {}
+    lines = []
+    for part in plan.traffic:
+        for kind in sockets.get(part.id, ()):
+            limit, sent = (
+                kind["max_pacing_bps"],
+                f"{kind['bytes']} bytes over {kind['connections']} connections",
+            )
+            ecn = {True: "with ECN", False: "no ECN", None: "ECN not seen"}[kind["ecn"]]
+            lines.append(
+                f"{part.id} sent {sent}: {kind['cca']}, {ecn}, MSS {kind['mss_bytes']} bytes, "
+                + ("no limit of pacing" if limit is None else f"paced at {limit / 1e6:g} Mbit/s at most")
+            )
+    return lines or ["no TCP socket through which it sends was seen: a transport of its own, or too short"]
+
+
+def _refused(plan: Plan, run: Path) -> list[str]:
+    """What nginx says that it could not serve, but for the icon that every browser asks for."""
+    from narrows.runs.settled import foreground
+
+    files = sorted((run / "raw").glob(f"{foreground(plan)[0].id}-*.stderr"))
+    lines = [line for file in files for line in file.read_text(errors="replace").splitlines()]
+    return [line for line in lines if _REFUSED.search(line) and "/favicon.ico" not in line]

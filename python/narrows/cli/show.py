@@ -109,6 +109,11 @@ def _checks(console: Console, manifest: dict[str, Any]) -> None:
         base = MISSING if rtt is None else f"{rtt / 1e6:.3f} ms"
         console.print(f"calibrated {verdict}: base RTT {base}, rate down/up {shown} Mbit/s")
     _settled(console, manifest.get("until_settled"))
+    if manifest.get("read_back"):
+        compared, others = manifest["read_back"]["compared"], len(manifest["read_back"]["others"])
+        console.print(
+            f"read back  {compared - others} of {compared} values that the kernel keeps are as asked"
+        )
     for hop in manifest["conservation"]:
         verdicts = {"ok": 0, "failed": 0, "not checked": 0}
         for check in hop["checks"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +14,8 @@ from rich.console import Console
 
 from narrows import data
 from narrows.cli.claims import print_verdicts
+from narrows.cli.format import about, counted, table
 from narrows.cli.format import console as make_console
-from narrows.cli.format import counted, table
 from narrows.cli.run import (
     FAILED,
     TWICE_EVERY,
@@ -26,7 +27,7 @@ from narrows.cli.run import (
     make_engine,
     say_left_out,
 )
-from narrows.errors import KernelError, UsageError
+from narrows.errors import EngineError, KernelError, UsageError
 
 if TYPE_CHECKING:
     from narrows.cli.run_view import State
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from narrows.engine.types import Engine
     from narrows.plan.model import Plan
     from narrows.studies.chosen import Part
+    from narrows.studies.verdict import Verdict
 
 AGAIN = "the same call of narrows study"
 
@@ -80,13 +82,13 @@ def register(app: typer.Typer) -> None:
           narrows study                                # the studies
           narrows study aqm --plan                     # how many runs, and how long they take on this machine
           narrows study aqm                            # all of its claims; go on with the same call
-          narrows study aqm --quick                    # a small cut of it
+          narrows study aqm --quick                    # a small cut; judges nothing that rests on one trial
           narrows study corescale --claims T5,T7 --size core --seeds 0,1
           narrows study --claims "r8 c2"               # of whichever study they are
           narrows study aqm --cluster tcp://head:8786  # guests on a Dask cluster's workers
           narrows study corescale --kept               # its page from the runs that are kept; makes none
 
-        The last line on standard output is the page that it wrote.
+        It ends with what came out in plain words; the last line on standard output is the page that it wrote.
         """
         from narrows.studies.chosen import Asked, chosen
         from narrows.studies.find import by_study
@@ -106,13 +108,21 @@ def register(app: typer.Typer) -> None:
         asked = {one: Asked(of, size, seeded, only, quick) for one, of in named.items()}
         parts = {one: chosen(one, of) for one, of in asked.items()}
         failed = 0
-        engine = _engine(console) if plan else choose_engine("uml", cluster, jobs, twice_every)
+        every = [each for some in parts.values() for part in some for each in part.plans]
+        engine = (
+            _engine(console, every) if plan else choose_engine("uml", cluster, jobs, twice_every, plans=every)
+        )
         paces = {one: _say(console, one, some, engine, results, jobs) for one, some in parts.items()}
+        for one in parts if quick else ():
+            _say_quick(console, one)
+        if engine is not None:
+            _say_refused(console, engine, every)
         if plan or engine is None:
             return
         for one, some in parts.items():
             failed += _make(console, some, engine, results, jobs, paces[one])
-            page = _show(console, one, asked[one].claims, results, out or results / one / "report")
+            place = out or results / one / "report"
+            page = _show(console, one, asked[one].claims, results, place, quick=quick)
             typer.echo(str(page))
         say_left_out(console, engine)
         if failed:
@@ -120,20 +130,22 @@ def register(app: typer.Typer) -> None:
             raise typer.Exit(FAILED)
 
 
-def _engine(console: Console) -> Engine | None:
+def _engine(console: Console, plans: Sequence[Plan]) -> Engine | None:
     """The engine to plan for; None where there is no kernel yet."""
     try:
-        return make_engine("uml")
+        return make_engine("uml", plans=plans)
     except KernelError as error:
         console.print(f"{error.message} → {error.remedy}")
         return None
 
 
-def about(seconds: float) -> str:
-    """A guess, without digits that it does not have: `20 s`, `35 min`, `3.5 h`."""
-    if seconds < 60:
-        return f"{max(10, 10 * round(seconds / 10))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+def _say_refused(console: Console, engine: Engine, plans: Sequence[Plan]) -> None:
+    """What is missing for the last of them is said before the first; EngineError where none can be made."""
+    from narrows.engine.refused import refused
+
+    why = Counter(str(error).replace("\n ", "") for error in refused(engine.check, plans).values())
+    for line, runs in why.items():
+        console.print(f"{counted(runs, 'run')} cannot be made: {line}", soft_wrap=True)
 
 
 def _list(console: Console) -> None:
@@ -161,24 +173,24 @@ def _say(
     jobs: int | None,
 ) -> Pace:
     """Say how many runs, how many of them are there, and about how long the others take on this machine."""
+    from narrows import kernel
     from narrows.engine import layout
-    from narrows.engine.made_here import made_here
-    from narrows.engine.pace import Pace, guess_s, kind_of
-    from narrows.plan.model import run_id
+    from narrows.engine.costs import pace_of
+    from narrows.engine.types import run_id_on
+    from narrows.plan.identity import run_id
+    from narrows.studies.find import study
 
-    kernel, agent = (engine.info.kernel_id, engine.info.agent_id) if engine else ("", "")
     plans = [plan for part in parts for plan in part.plans]
-    runs: dict[str, Plan] = {run_id(plan, kernel=kernel, agent=agent): plan for plan in plans}
+    runs: dict[str, Plan] = {
+        run_id_on(engine, plan) if engine else run_id(plan, kernel="", agent=""): plan for plan in plans
+    }
     folders = [path for path in results.iterdir() if path.is_dir()] if results.is_dir() else []
     missing = [
         plan
         for run, plan in runs.items()
         if not any(layout.is_whole(layout.run_dir(folder, run)) for folder in folders)
     ]
-    known = made_here(results)
-    seen = {kind_of(plan) for plan, _ in known}
-    unseen = {kind_of(plan): plan for plan in missing if kind_of(plan) not in seen}
-    pace = Pace(missing, [*known, *((plan, guess_s(plan)) for plan in unseen.values())])
+    pace, guessed = pace_of(missing)
     cores = len(engine.slots(jobs)) if engine else jobs or len(os.sched_getaffinity(0))
     slots = max(1, min(cores, len(missing)))
     console.print(
@@ -186,12 +198,23 @@ def _say(
         f"{len(runs) - len(missing)} there already, {len(missing)} to make"
     )
     if missing:
-        basis = (
-            "from runs that were made here" if not unseen else "a rough guess: none such was made here yet"
-        )
+        basis = "a rough guess: a kind of them was never made here" if guessed else "as such runs took here"
         left = about(pace.left_s([], slots) or 0.0)
         console.print(f"about {left} on {counted(slots, 'core')} of this machine ({basis})")
+        if study(name).many_packets and engine and not kernel.find().is_profiled:
+            console.print("an eighth less with narrows kernel build --profiled (eight minutes, once)")
     return pace
+
+
+def _say_quick(console: Console, name: str) -> None:
+    """What the quick part can decide."""
+    from narrows.studies.quick import decides
+
+    made, others = decides(name)
+    console.print(
+        f"{name} --quick has runs for {', '.join(made) or 'no claim'}"
+        + (f"; for {', '.join(others)}: narrows study {name}" if others else "")
+    )
 
 
 def _make(
@@ -208,34 +231,53 @@ def _make(
 
     signal.signal(signal.SIGTERM, _terminate)
     states: list[State] = []
+    refused = 0
     with FinishPool(jobs or len(os.sched_getaffinity(0))) as finish:
         for number, part in enumerate(parts, start=1):
             console.print(f"{number} of {len(parts)}: {part.name}")
             directory = results / part.name
             runner = Runner(engine, part.plans, directory, finish, jobs=jobs)
-            states.append(carry_out(console, runner, directory, AGAIN, pace))
-    return sum(len(state.failed) for state in states)
+            try:
+                states.append(carry_out(console, runner, directory, AGAIN, pace))
+            except EngineError as error:  # none of this experiment's runs can be made: the next one's may be
+                console.print(f"{part.name}: {error}", soft_wrap=True)
+                refused += len(part.plans)
+    return refused + sum(len(state.failed) for state in states)
 
 
 def _show(
-    console: Console, name: str, claims: Sequence[str], results: Path, out: Path, *, kept: bool = False
+    console: Console,
+    name: str,
+    claims: Sequence[str],
+    results: Path,
+    out: Path,
+    *,
+    kept: bool = False,
+    quick: bool = False,
 ) -> Path:
     """The study's page and verdicts, of all runs of its experiments that are there; `kept`: also of those
-    that come with narrows."""
+    that come with narrows; `quick`: what rests on one trial is not judged."""
+    from narrows.cli.answer_view import say
     from narrows.engine import layout
     from narrows.runs.find import runs_below
     from narrows.studies.find import claims as claims_of
     from narrows.studies.find import experiments
-    from narrows.studies.ledger import judge_all
-    from narrows.studies.page import build
+    from narrows.studies.judged import judged
+    from narrows.studies.opening import opening
+    from narrows.studies.page import answer, build
+    from narrows.studies.quick import without_single_trials
 
     places = [results / stem for stem in experiments(name)]
     held = [place for place in places if any(layout.read_manifest(run) for run in place.glob("[!.]*"))]
     evidence = data.at("evidence") / name
-    runs = runs_below([*held, *([evidence] if kept and evidence.is_dir() else [])])
+    roots = [*held, *([evidence] if kept and evidence.is_dir() else [])]
+    runs = runs_below(roots)
     if not runs:
         raise UsageError(f"no run of the study {name} is here", remedy=f"narrows study {name} makes them")
-    verdicts = judge_all(runs, claims or [module.CLAIM.id for module in claims_of(name)])
+    wanted = claims or [module.CLAIM.id for module in claims_of(name)]
+    verdicts: Sequence[Verdict] = judged(roots, wanted, runs).verdicts
+    if quick:
+        verdicts = without_single_trials(verdicts, runs)
     progress = Console(stderr=True, highlight=False)
     with progress.status("drawing") as status:
         built = build(name, runs, verdicts, out, lambda figure: status.update(f"drawing {figure}"))
@@ -245,4 +287,6 @@ def _show(
         print_verdicts(Console(highlight=False), known)
     if unknown:
         console.print(f"not measured: {', '.join(unknown)}")
+    said = answer(verdicts, runs, name)
+    say(console, opening(name, verdicts, runs), said[0])
     return built.html

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
         ] = None,
         share: Annotated[float, typer.Option(help="Percent of the measured rates.")] = 95.0,
         link: Annotated[
-            str, typer.Option(help="ethernet, docsis, ptm or none: bytes a packet has beyond IP.")
+            str, typer.Option(help="ethernet, docsis, ptm, atm or none: bytes a packet has beyond IP.")
         ] = "ethernet",
         diffserv: Annotated[str, typer.Option(help="besteffort, diffserv3 or diffserv4.")] = "diffserv3",
         down: Annotated[
@@ -131,7 +132,9 @@ def _one_of(names: str, *given: bool) -> None:
 
 
 def _known(
-    option: str, value: str, known: dict[str, object] | dict[str, str] | dict[str, tuple[int, int, str]]
+    option: str,
+    value: str,
+    known: Mapping[str, object] | Mapping[str, str] | Mapping[str, tuple[int, int, str]],
 ) -> None:
     if value not in known:
         raise UsageError(f"{option} {value}: not known", remedy=f"one of {', '.join(known)}")

@@ -14,8 +14,8 @@ import typer
 from rich.console import Console
 
 from narrows.cli.experiment import EXPERIMENT_HELP
+from narrows.cli.format import about, counted, key, table
 from narrows.cli.format import console as make_console
-from narrows.cli.format import counted, key, table
 from narrows.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Go through all pairs of an experiment until each is known, and compare with the last time.
 
-        \\b
+        \b
           narrows watch t09_all_pairs --only 'rate=8Mbit length=180s'
           narrows watch own_service --set 6 --most 12   # the example of a service of one's own
           narrows watch FILE --every 24                 # look each day whether anything is new
@@ -111,11 +111,12 @@ def _once(
 ) -> None:
     """One iteration, from where it was left; then what changed since the one before."""
     from narrows.cli.run import make_engine
+    from narrows.engine.refused import refused
     from narrows.watch import iterations
     from narrows.watch.versions import versions
 
     engine = make_engine("uml")
-    engine.check(list(plans))
+    refused(engine.check, plans)
     before, now = iterations.there(directory), versions(engine.info, plans)
     iteration = iterations.begin(directory, now)
     if before and iteration.number > before[-1].number:
@@ -130,6 +131,8 @@ def _once(
         )
     iteration.finish()
     _compare(console, iterations.there(directory))
+    _shares(console, iteration)
+    console.print(f"who gets what, and how it moved: narrows serve {directory}", soft_wrap=True)
 
 
 def _carry(
@@ -144,6 +147,7 @@ def _carry(
     """Set after set, until no pair is open; how many runs there were to make."""
 
     from narrows.cli.run import carry_out
+    from narrows.engine.costs import pace_of
     from narrows.engine.runner import Runner
     from narrows.store.finish import FinishPool
     from narrows.watch.queue import next_set
@@ -160,8 +164,12 @@ def _carry(
             if not batch:
                 break
             asked += len(batch)
+            pace, guessed = pace_of(batch)
+            left = about(pace.left_s([], min(len(batch), len(engine.slots(jobs)))) or 0.0)
+            rough = ", a rough guess" if guessed else ""
+            console.print(f"the next set: {counted(len(batch), 'run')}, about {left}{rough}")
             runner = Runner(engine, batch, iteration.runs, finish, jobs=jobs, keep_order=True)
-            carry_out(console, runner, iteration.runs, f"narrows watch {file}")
+            carry_out(console, runner, iteration.runs, f"narrows watch {file}", pace)
     unstable = [state for state in now if state.word == "unstable"]
     for state in unstable:
         width = "no interval" if state.width_mbps is None else f"± {state.width_mbps:.2f} Mbit/s"
@@ -173,12 +181,12 @@ def _carry(
 def _states(plans: Sequence[Plan], engine: Engine, iteration: Iteration, rule: Rule) -> list[State]:
     """What the disk says of every pair."""
     from narrows.engine import layout
-    from narrows.plan.model import run_id
+    from narrows.engine.types import run_id_on
     from narrows.watch.queue import pair_of, states
 
     made: Counter[Pair] = Counter()
     for plan in plans:
-        run = run_id(plan, kernel=engine.info.kernel_id, agent=engine.info.agent_id)
+        run = run_id_on(engine, plan)
         whole = layout.is_whole(layout.run_dir(iteration.runs, run))
         made[pair_of(plan)] += whole or layout.failed_dir(iteration.runs, run).exists()
     return states(plans, made, _found(iteration), rule)
@@ -191,6 +199,27 @@ def _found(iteration: Iteration) -> list[Summary]:
     from narrows.runs.load import load
 
     return summaries(trials(load(iteration.runs))) if holds_runs(iteration.runs) else []
+
+
+def _shares(console: Console, iteration: Iteration) -> None:
+    """What each service of each pair got, in the iteration that is done."""
+    rows = [
+        [
+            " ".join(f"{axis}={label}" for axis, label in one.conditions),
+            "+".join(one.pair),
+            side.service,
+            str(one.n),
+            _interval(side),
+            "–" if side.share is None else f"{100 * side.share:.0f}",
+        ]
+        for one in _found(iteration)
+        if len(one.pair) > 1
+        for side in one.sides
+    ]
+    if rows:
+        head = ["conditions", "pair", "service", "n", "rate [Mbit/s]", "share [%]"]
+        console.print(table(head, rows))
+        console.print("medians over n valid trials; 100 %: the max-min fair rate", soft_wrap=True)
 
 
 def _compare(console: Console, known: Sequence[Iteration]) -> None:

@@ -1,4 +1,7 @@
-"""Whether runs hold what their experiment expects (`expect(…)`). A mark with nothing to look at fails."""
+"""Whether runs hold what their experiment expects (`expect(…)`). A mark with nothing to look at fails.
+
+Repetitions that are equal count as one (`narrows.comparing.repetitions`).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from narrows.comparing import named_figure
-from narrows.errors import StoreError
+from narrows.comparing.repetitions import equal_runs
+from narrows.errors import UsageError
 from narrows.plan.model import Plan
 from narrows.plan.select import select_keys
 from narrows.spec.axis import SEED
@@ -29,21 +33,28 @@ class Verdict:
     mark: str
     condition: Mapping[str, str]
     n: int
-    """Runs that have the figure."""
+    """Runs that have the figure; of equal repetitions one."""
     of: int
     """Runs that should."""
     value: float | None
     unit: str
     holds: bool
     reason: str
+    figure: str = ""
+    source: str | None = None
+    direction: str | None = None
+    runs: tuple[str, ...] = ()
+    """The ids of those that should."""
 
 
 def judge(results: Results, runs: Mapping[str, Plan], marks: Sequence[expect]) -> list[Verdict]:
     """The verdict on each mark at each condition, in the order of the file. `runs`: all of the experiment.
 
-    Raises StoreError, with the line, for a figure that no run has, or that has another unit than the mark.
+    Raises UsageError, with the line, for a figure that no run has, or that has another unit than the mark.
     """
-    return [verdict for mark in marks for verdict in _of_mark(results, runs, mark)]
+    again = {run for group in equal_runs(results, set(runs)) for run in group[1:]} if marks else set()
+    different = {run: plan for run, plan in runs.items() if run not in again}
+    return [verdict for mark in marks for verdict in _of_mark(results, different, mark)]
 
 
 def _of_mark(results: Results, runs: Mapping[str, Plan], mark: expect) -> list[Verdict]:
@@ -60,7 +71,7 @@ def _of_mark(results: Results, runs: Mapping[str, Plan], mark: expect) -> list[V
         key = tuple((axis, label) for axis, label in runs[run].key.items() if axis != SEED)
         conditions.setdefault(key, []).append(run)
     return [
-        _verdict(mark, dict(key), [found.get(run, (None, unit))[0] for run in its], unit, low, high)
+        _verdict(mark, dict(key), {run: found.get(run, (None, unit))[0] for run in its}, unit, low, high)
         for key, its in conditions.items()
     ]
 
@@ -68,17 +79,20 @@ def _of_mark(results: Results, runs: Mapping[str, Plan], mark: expect) -> list[V
 def _verdict(
     mark: expect,
     condition: dict[str, str],
-    values: list[float | None],
+    of_runs: Mapping[str, float | None],
     unit: str,
     low: float | None,
     high: float | None,
 ) -> Verdict:
+    values = list(of_runs.values())
     there = [value for value in values if value is not None and not np.isnan(value)]
     sides = [(side, bound) for side, bound in (("above", low), ("below", high)) if bound is not None]
     wanted = " and ".join(f"{side} {shown(bound, unit)}" for side, bound in sides)
     quantile = mark["of"]
     which = "each run" if quantile is None else f"p{100 * quantile:g} of repetitions"
-    name = f"{mark['figure']}{' ' + mark['direction'] if mark['direction'] else ''} {wanted}, {which}"
+    meant = " ".join(part for part in (mark["figure"], mark["direction"]) if part)
+    meant += f" of {mark['source']}" if mark["source"] else ""
+    name = f"{meant} {wanted}, {which}"
     value: float | None = None
     if there and quantile is not None:
         value = float(np.quantile(there, quantile))
@@ -92,7 +106,9 @@ def _verdict(
     reason = f"{missing} of {len(values)} runs have no such figure" if missing else ""
     if value is not None and not right:
         reason = "; ".join(part for part in (f"{shown(value, unit)} is not {wanted}", reason) if part)
-    return Verdict(name, condition, len(there), len(values), value, unit, right and not missing, reason)
+    holds = right and not missing
+    meaning = (mark["figure"], mark["source"], mark["direction"], tuple(of_runs))
+    return Verdict(name, condition, len(there), len(values), value, unit, holds, reason, *meaning)
 
 
 def shown(value: float, unit: str) -> str:
@@ -115,7 +131,7 @@ def _bound(mark: expect, side: str, unit: str) -> float | None:
             return float(bound.bytes)
         case Duration(), _ if unit in NS_PER:
             return bound.ns / NS_PER[unit]
-    raise StoreError(
+    raise UsageError(
         f"{side}: {bound} does not fit {mark['figure']}, which is in {unit or 'no unit that is known'}",
         where=mark.where,
         remedy="a plain number is always of the figure's own unit",

@@ -1,33 +1,22 @@
 """The quantities that a person asks of a link first: throughput, latency under load, responsiveness; of many
-flows how much of the link they took, and how fairly.
+flows how much of the link they took, and how fairly. What the items got is `narrows.comparing.outcome`.
 
-Each is one number of a run and a direction, None where it was not measured. Pages say them before all else.
+Each is one number of a run and a direction, None where it was not measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from narrows.comparing.items import Got, got
-from narrows.runs.items import ItemFigure
 from narrows.runs.observed import DIRECTIONS, Observed
-from narrows.spec.pairs import PAIR
 from narrows.tools import reading, registry
-from narrows.tools.reading import LESS, MORE, Figure, Reading
+from narrows.tools.reading import Figure, Reading
 
 UTILISATION, FAIRNESS = "utilisation", "fairness among flows"
-RATE, SHARE = "rate", "share of its fair rate"
-"""Of an item, after its name."""
-OWN_FIGURES = 2
-"""Of each item's own figures that are said, the first of those of which more or less is better."""
-SCALES = {"bit/s": (1e-6, "Mbit/s"), "1": (100.0, "%")}
-"""Base units as people are told them."""
-ByRun = Mapping[str, Mapping[tuple[str, str], Got]]
-"""What items got: run, then name and direction."""
 WHOLE = ""
 """The direction of a number that is of no direction."""
 
@@ -42,25 +31,17 @@ class Quantity:
     source: str
     """What the number is, for a note."""
     of: Callable[[Observed, str], float | None]
-    item: str | None = None
-    """Whose it is; None: the run's."""
-    words: str = ""
-    """Of an item: what it is, without whose."""
-    drawn: bool = True
-    """Whether the sheet of all conditions has a panel for it."""
 
 
-def quantities(runs: Sequence[Observed]) -> list[Quantity]:
+def quantities(runs: Sequence[Observed], are_items: bool) -> list[Quantity]:
     """Those of any run, in order, then those of many flows. Latency is the probe's where a run has one, else
-    that of the test's own packets: the two are never mixed. Where several items shared a link, what each got
-    takes the place of the throughput of one of them, unless that is a speed test."""
-    of_items = list(_of_items(runs))
+    that of the test's own packets: the two are never mixed. Where several items shared a link (`are_items`),
+    the throughput of one of them is no answer, unless it is a speed test."""
     throughput = Quantity("throughput", "Mbit/s", True, "throughput as the test itself reported it", _mbps)
-    is_tested = any(run.tests for run in runs) or not of_items
+    is_tested = any(run.tests for run in runs) or not are_items
     probed = any(_probe_ms(run, way) is not None for run in runs for way in DIRECTIONS)
     return [
         *([throughput] if is_tested else []),
-        *of_items,
         Quantity(
             "latency under load",
             "ms",
@@ -76,73 +57,6 @@ def quantities(runs: Sequence[Observed]) -> list[Quantity]:
             FAIRNESS, "1", True, "fairness is Jain's index of the flows' goodputs after the warm-up", _fair
         ),
     ]
-
-
-def _of_items(runs: Sequence[Observed]) -> Iterator[Quantity]:
-    """What each item got, where several shared a link, or where an item is none whose rate the run's own
-    throughput is. Services of pairs are not here: who met them is part of what they got."""
-    if any(PAIR in run.key for run in runs):
-        return
-    by_run: dict[str, dict[tuple[str, str], Got]] = {}
-    for each in got(runs):
-        if not each.item.is_probe:
-            by_run.setdefault(each.run.run_id, {})[each.called, each.direction] = each
-    shown = {(run.run_id, load.source) for run in runs for load in run.shown.values()}
-    if all(
-        len({name for name, _ in own}) == 1 and (run_id, next(iter(own))[0]) in shown
-        for run_id, own in by_run.items()
-    ):
-        return
-    for called in dict.fromkeys(name for own in by_run.values() for name, _ in own):
-        yield _rate_quantity(called, by_run)
-        yield _share_quantity(called, by_run)
-        firsts = {
-            figure.name: figure
-            for own in by_run.values()
-            for (name, _), one in own.items()
-            if name == called
-            for figure in one.item.figures
-            if figure.better in (MORE, LESS) and all(own.reads is None for own in one.item.figures)
-        }
-        for figure in list(firsts.values())[:OWN_FIGURES]:
-            yield _own_quantity(called, by_run, figure)
-
-
-def _rate_quantity(called: str, by_run: ByRun) -> Quantity:
-    def of(run: Observed, direction: str) -> float | None:
-        one = by_run.get(run.run_id, {}).get((called, direction))
-        if one is None:
-            return None
-        value = one.way.rate_bps if one.way.shared_bps is None else one.way.shared_bps
-        return None if value is None else value / 1e6
-
-    source = "rates of items are of the bottleneck's tap, while all of them shared the link"
-    return Quantity(f"{called}: {RATE}", "Mbit/s", True, source, of, called, RATE)
-
-
-def _share_quantity(called: str, by_run: ByRun) -> Quantity:
-    def of(run: Observed, direction: str) -> float | None:
-        one = by_run.get(run.run_id, {}).get((called, direction))
-        return None if one is None or one.share is None else 100 * one.share
-
-    source = "a share is of the max-min fair rate"
-    return Quantity(f"{called}: {SHARE}", "%", True, source, of, called, SHARE, drawn=False)
-
-
-def _own_quantity(called: str, by_run: ByRun, figure: ItemFigure) -> Quantity:
-    scale, unit = SCALES.get(figure.unit, (1.0, figure.unit))
-
-    def of(run: Observed, direction: str) -> float | None:
-        for (name, _), one in by_run.get(run.run_id, {}).items():
-            for own in one.item.figures if name == called else ():
-                if own.name == figure.name and (own.direction or WHOLE) == direction:
-                    return own.value * scale
-        return None
-
-    source = "what an item says of itself is of its whole time"
-    more = figure.better == MORE
-    words = figure.words
-    return Quantity(f"{called}: {words}", unit, more, source, of, called, words, drawn=False)
 
 
 def _mbps(run: Observed, direction: str) -> float | None:

@@ -13,10 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from narrows.comparing.trials import Conditions, conditions, demands, trials
+from narrows.comparing.trials import Conditions, Trial, conditions, demands, trials
 from narrows.metrics.fairness.max_min import max_min_rates
+from narrows.runs.capacity import rate_steps
 from narrows.runs.items import Item, Way, items
 from narrows.runs.observed import DIRECTIONS, Observed
 from narrows.spec.pairs import AND, PAIR
@@ -76,6 +78,8 @@ class Got:
         """One of `WAY_FIGURES`."""
         if name in ("fair_bps", "share"):
             return self.fair_bps if name == "fair_bps" else self.share
+        if name == "shared_bps" and self.way.done:
+            return None
         value: float | None = getattr(self.way, name)
         return value
 
@@ -83,19 +87,32 @@ class Got:
 def got(runs: Iterable[Observed]) -> list[Got]:
     """What every item of the good runs got, each way, in the order of runs and items."""
     good = [run for run in runs if run.ok]
-    alone = demands(trials(good))
+    every_trial = trials(good)
+    alone = {"down": demands(every_trial), "up": _up_alone(every_trial)}
     found = []
     for run in good:
         own = items(run)
         every = list(zip(own, names(run, own), strict=True))
         for direction in DIRECTIONS:
             there = [(item, name) for item, name in every if direction in item.ways]
-            fair = _fair(run, direction, [each for each in there if not each[0].is_probe], alone)
+            fair = _fair(run, direction, [each for each in there if not each[0].is_probe], alone[direction])
             found += [
                 Got(run, item, name, direction, item.ways[direction], fair.get(item.name))
                 for item, name in there
             ]
     return found
+
+
+def _up_alone(every: Sequence[Trial]) -> dict[tuple[Conditions, str], float]:
+    """The most that each service takes alone upstream."""
+    rates: dict[tuple[Conditions, str], list[float]] = {}
+    for trial in every:
+        if len(trial.uses) == 1 and not trial.faults():
+            item = next(each for each in items(trial.run) if each.name == trial.uses[0].item)
+            rate = item.ways["up"].shared_bps if "up" in item.ways else None
+            if rate is not None:
+                rates.setdefault((trial.conditions, trial.uses[0].service), []).append(rate)
+    return {what: float(np.median(known)) for what, known in rates.items()}
 
 
 def names(run: Observed, every: Sequence[Item]) -> list[str]:
@@ -113,16 +130,20 @@ def _fair(
     loads: Sequence[tuple[Item, str]],
     alone: Mapping[tuple[Conditions, str], float],
 ) -> dict[str, float]:
-    """Fair rates by item; none where fewer than two share, or the link has no rate or one that moves."""
-    sharing = [(item, name) for item, name in loads if item.ways[direction].shared_bps is not None]
-    if len(sharing) < 2 or not (capacity := run.configured_bps(direction)):
+    """Fair rates by item; none where fewer than two share, or the link has no rate or one that moves, or one
+    takes what it needs alone and was never tried alone."""
+    known = [(item, name) for item, name in loads if item.ways[direction].shared_bps is not None]
+    sharing = [each for each in known if PAIR in run.key or not each[0].ways[direction].done]
+    steps = rate_steps(run.plan, direction)
+    if len(sharing) < 2 or not steps:
         return {}
     if run.plan.moving is not None and getattr(run.plan.moving, direction):
         return {}  # the rate moves: what was fair is not one number
     wanted = [alone.get((conditions(run), name), float("inf")) for _, name in sharing]
-    if PAIR in run.key and any(demand == float("inf") for demand in wanted):
-        return {}  # one of a pair whose partner was never tried alone
-    rates = max_min_rates(capacity, wanted)
+    asked = [item for (item, _), demand in zip(sharing, wanted, strict=True) if demand == float("inf")]
+    if asked and (PAIR in run.key or any(item.ends for item in asked)):
+        return {}
+    rates = max_min_rates(steps[0][1], wanted)
     return {item.name: rate for (item, _), rate in zip(sharing, rates, strict=True)}
 
 
@@ -148,6 +169,18 @@ def frame(runs: Sequence[Observed]) -> pl.DataFrame:
                 for each in item.figures
             ]  # fmt: skip
     return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def told_apart(table: pl.DataFrame) -> pl.DataFrame:
+    """With a column `whose`: what people call the item, with a number where two of a run are called the same,
+    as two equal services are."""
+    twins: dict[tuple[str, str], dict[str, int]] = {}
+    whose = []
+    for run, called, item in table.select("run_id", "called", "item").iter_rows():
+        known = twins.setdefault((run, called), {})
+        number = known.setdefault(item, len(known) + 1)
+        whose.append(called if number == 1 else f"{called} ({number})")
+    return table.with_columns(whose=pl.Series(whose, dtype=pl.String))
 
 
 def _head(run: Observed, item: Item, called: str) -> dict[str, Any]:

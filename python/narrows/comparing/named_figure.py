@@ -13,8 +13,9 @@ import polars as pl
 
 from narrows.comparing import items
 from narrows.comparing.items import WAY_FIGURES
-from narrows.errors import StoreError, did_you_mean
-from narrows.plan.model import Command, Plan, TcpBulk
+from narrows.errors import NarrowsError, StoreError, UsageError, did_you_mean
+from narrows.plan.items import Command, TcpBulk
+from narrows.plan.model import Plan
 from narrows.runs.load import load
 from narrows.scoring.scores import scores
 from narrows.store.results import Results
@@ -52,7 +53,9 @@ def rows(
         known |= set(scored["figure"].to_list())
     plain = named(name, known)
     if plain is None:
-        raise StoreError(f"no run has a figure {name}", where=where, remedy=did_you_mean(name, sorted(known)))
+        raise _misspelt(known)(
+            f"no run has a figure {name}", where=where, remedy=did_you_mean(name, sorted(known))
+        )
     if direction is None and plain != name and name not in ALIASES:
         direction = name.rpartition("_")[2]
     found = figures.filter(pl.col("figure") == plain)
@@ -60,7 +63,7 @@ def rows(
         there = sorted(set(found[column].drop_nulls()))
         if wanted is not None and wanted not in there:
             listed = f"; those that have it: {', '.join(there)}" if there else ""
-            raise StoreError(
+            raise UsageError(
                 f"no run has {plain} of {column} {wanted}{listed}",
                 where=where,
                 remedy=did_you_mean(wanted, there),
@@ -77,6 +80,11 @@ def rows(
     found = found.filter(~pl.col("run_id").is_in(sorted(results.superseded())))
     _check_one(found, name, where)
     return found
+
+
+def _misspelt(known: set[str]) -> type[NarrowsError]:
+    """A name that is in no run is misspelt; where no run has any figure, nothing is known of it."""
+    return UsageError if known else StoreError
 
 
 def _of_items(results: Results, source: str | None) -> pl.DataFrame:
@@ -99,7 +107,7 @@ def _check_one(found: pl.DataFrame, name: str, where: str | None) -> None:
     if twice.height:
         kinds = found.select(pl.concat_str("source", "direction", ignore_nulls=True, separator=" "))
         listed = ", ".join(kinds.to_series().unique().sort())
-        raise StoreError(
+        raise UsageError(
             f"{name} is not one figure per run: {listed}",
             where=where,
             remedy='say which: ci(…, direction="down", source="test"); --metric SOURCE:FIGURE_down',

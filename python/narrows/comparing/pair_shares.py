@@ -6,8 +6,8 @@ Trials of one pair have the same conditions and another seed. A trial that is no
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,18 @@ from narrows.comparing.trials import Conditions, Trial, Use, demands
 from narrows.metrics.fairness.max_min import max_min_rates
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.metrics.statistics.interval import quantile_interval
+from narrows.runs.items import ItemFigure
+
+
+@dataclass(frozen=True)
+class Own:
+    """A figure of a service's own: the median over the valid trials that have it."""
+
+    words: str
+    unit: str
+    better: str | None
+    value: float
+    n: int
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,8 @@ class Side:
     delay_ms: float | None
     rates_mbps: tuple[float, ...]
     """Of each valid trial."""
+    own: Mapping[str, Own] = field(default_factory=dict)
+    """How it fares, as it says itself, by the figure's name."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +113,24 @@ def _side(name: str, uses: Sequence[Use], fair_bps: float | None) -> Side:
         loss=_median(uses, lambda use: use.loss),
         delay_ms=_median(uses, lambda use: use.delay_ms),
         rates_mbps=tuple(float(rate) for rate in rates),
+        own=_own(uses),
     )
+
+
+def _own(uses: Sequence[Use]) -> dict[str, Own]:
+    values: dict[str, list[ItemFigure]] = defaultdict(list)
+    for use in uses:
+        for figure in use.figures:
+            if figure.direction in (None, "down"):
+                values[figure.name].append(figure)
+    return {
+        name: Own(some[0].words, some[0].unit, some[0].better, _middle(some), len(some))
+        for name, some in values.items()
+    }
+
+
+def _middle(some: Sequence[ItemFigure]) -> float:
+    return float(np.median([figure.value for figure in some]))
 
 
 def _median(uses: Sequence[Use], of: Callable[[Use], float | None]) -> float | None:

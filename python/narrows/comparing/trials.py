@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from narrows.comparing.repetitions import independent
 from narrows.metrics.fairness.max_min import max_min_shares
-from narrows.runs.items import Item, Way, items
+from narrows.runs.items import Item, ItemFigure, Way, items
 from narrows.runs.observed import Observed
 from narrows.runs.settled import faults
 from narrows.spec.axis import SEED
@@ -33,6 +34,8 @@ class Use:
     """Its packets dropped at the bottleneck over those that arrived there, downstream."""
     delay_ms: float | None
     """Median time that its packets stood in the queue."""
+    figures: tuple[ItemFigure, ...] = ()
+    """How it fares, as it says itself."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,11 @@ class Trial:
 
 def trials(runs: Iterable[Observed]) -> list[Trial]:
     """Every good run with an axis `pair`, in a steady order. One that several experiments share counts once
-    under each of the labels that they gave it: each may need it under its own conditions."""
+    under each of the labels that they gave it: each may need it under its own conditions. Repetitions that
+    are equal count as one."""
     found = {
         (run.run_id, *sorted(run.key.items())): run
-        for run in runs
+        for run in independent(list(runs))[0]
         if run.ok and PAIR in run.key and not run.kernel_config
     }
     return [made for what in sorted(found) if (made := _trial(found[what])) is not None]
@@ -83,7 +87,7 @@ def _trial(run: Observed) -> Trial | None:
 
 def _use(service: str, item: Item) -> Use:
     way = item.ways.get("down", Way())
-    return Use(service, item.name, way.shared_bps, way.loss, way.queueing_p50_ms)
+    return Use(service, item.name, way.shared_bps, way.loss, way.queueing_p50_ms, item.fares)
 
 
 def conditions(run: Observed) -> Conditions:

@@ -23,6 +23,7 @@ from narrows.engine import contents, layout
 from narrows.engine.types import (
     Carried,
     Limits,
+    OneKernel,
     Progress,
     ProgressSink,
     RunFault,
@@ -30,7 +31,9 @@ from narrows.engine.types import (
     Slot,
 )
 from narrows.errors import EngineError, NarrowsError
-from narrows.plan.model import Content, Plan, plan_hash
+from narrows.plan.identity import plan_hash
+from narrows.plan.items import Content
+from narrows.plan.model import Plan
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -97,7 +100,7 @@ def carry(text: str, limits: Limits, ours: tuple[str, str]) -> Made:
 
     if (theirs := identity()) != ours:
         why = theirs if isinstance(theirs, str) else "another kernel or agent than where it was asked for"
-        return Made(_failed("worker", f"{worker.address}: {why}"), {}, str(worker.address))
+        return Made(Carried.nothing("worker", f"{worker.address}: {why}"), {}, str(worker.address))
     threading.Thread(target=watch, daemon=True).start()
     try:
         return _carry(
@@ -132,19 +135,13 @@ def _carry(
                 engine.make(content)
             carried = engine.run(RunRequest(plan, directory, limits=limits, stop=stop, progress=progress))
         except NarrowsError as error:
-            carried = _failed("worker", f"{address}: {error}")
+            carried = Carried.nothing("worker", f"{address}: {error}")
         paths = [*(directory / layout.RAW).glob("*"), directory / layout.CONSOLE]
         files = {p.relative_to(directory).as_posix(): p.read_bytes() for p in paths if p.is_file()}
     return Made(carried, files, address)
 
 
-def _failed(stage: str, why: str) -> Carried:
-    return Carried(
-        error=RunFault(stage, why), wall_s=0.0, cpu=None, max_rss_bytes=None, cpu_s=None, isolation={}
-    )
-
-
-class ClusterEngine:
+class ClusterEngine(OneKernel):
     """Workers of a Dask cluster. `address`: "local", or that of a scheduler (`tcp://…`). One of `twice_every`
     runs is made twice; 0: none.
     """
@@ -236,7 +233,7 @@ class ClusterEngine:
         # A worker that came since has an address that nobody looked at: it looks at itself (`carry`).
         allowed = sorted(there - bad)
         if not allowed:
-            return _failed("cluster", "there is no worker left that can be used")
+            return Carried.nothing("cluster", "there is no worker left that can be used")
         future: Future[Any] = self._client.submit(
             carry, request.plan.to_json(), request.limits, (self.info.kernel_id, self.info.agent_id),
             pure=False, retries=0, workers=allowed, allow_other_workers=False,
@@ -247,18 +244,20 @@ class ClusterEngine:
             looked = began
             while not future.done():
                 if request.stop.is_set():
-                    return replace(_failed("stopped", "interrupted"), wall_s=time.monotonic() - began)
+                    return replace(Carried.nothing("stopped", "interrupted"), wall_s=time.monotonic() - began)
                 if time.monotonic() - looked > LOOK_S:
                     # Dask waits for a named worker for ever, and one that comes again has another name.
                     looked = time.monotonic()
                     if not set(allowed) & set(self._client.nthreads()):
-                        return _failed("cluster", f"gone, before the run was made: {', '.join(allowed)}")
+                        return Carried.nothing(
+                            "cluster", f"gone, before the run was made: {', '.join(allowed)}"
+                        )
                 time.sleep(LOOK_S / 5)
             made: Made = future.result()
             return made
         except Exception as error:  # whatever Dask says: a worker that died, a scheduler that is gone
             why = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no word'}"
-            return replace(_failed("cluster", why), wall_s=time.monotonic() - began)
+            return replace(Carried.nothing("cluster", why), wall_s=time.monotonic() - began)
         finally:
             self._sinks.pop(str(future.key), None)
             future.cancel()

@@ -21,9 +21,12 @@ from narrows.engine import layout
 from narrows.errors import EngineError
 from narrows.kernel import image
 from narrows.plan.contents import IN_PACKAGE, PACKAGE
-from narrows.plan.model import Content, Plan
+from narrows.plan.items import Content
+from narrows.plan.model import Plan
 
 SAID = "content.json"
+PACKAGE_MANAGERS = {"cargo", "go", "npm", "python3"}
+"""What these bring is pinned by what they read; where from, and by which set-up, is this user's affair."""
 LARGEST_HASHED = 2**31
 """Bytes of a file that is hashed; a larger one is a sparse file of zeros."""
 
@@ -42,22 +45,23 @@ def missing(plans: Iterable[Plan]) -> list[Content]:
 def make(content: Content, path: str) -> None:
     """Make it, unless another process did meanwhile. EngineError with what the command said if one fails."""
     base = directory()
+    # One for each content: who makes a small one does not wait for who compiles for minutes.
+    own = base / f".lock-{content.id}"
     try:
         base.mkdir(parents=True, exist_ok=True)
-        (base / ".lock").touch()
+        own.touch()
     except OSError as error:
         raise EngineError(
             f"the content {content.about} cannot be made in the cache: {error.strerror}",
             where=str(base),
             remedy="whoever owns the cache makes one run that needs it; or another cache: NARROWS_CACHE=DIR",
         ) from error
-    with (base / ".lock").open("w") as lock:
+    with own.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if (base / content.id / SAID).exists():
             return
-        for left in base.glob(".making-*"):
-            shutil.rmtree(left, ignore_errors=True)
         making = base / f".making-{content.id}"
+        shutil.rmtree(making, ignore_errors=True)
         making.mkdir()
         try:
             begun = time.monotonic()
@@ -88,8 +92,11 @@ def _carry_out(content: Content, command: tuple[str, ...], where: Path, path: st
         str(PACKAGE / word.removeprefix(IN_PACKAGE)) if word.startswith(IN_PACKAGE) else word
         for word in command
     ]
+    env = {"PATH": path, "LANG": "C", "HOME": str(where)}
+    if PACKAGE_MANAGERS & set(content.programs):
+        env = {**os.environ, "PATH": path, "LANG": "C"}
     done = subprocess.run(
-        argv, cwd=where, env={"PATH": path, "LANG": "C", "HOME": str(where)}, stdin=subprocess.DEVNULL,
+        argv, cwd=where, env=env, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, errors="replace", check=False,
     )  # fmt: skip
     if done.returncode:

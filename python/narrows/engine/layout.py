@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import from_json
 
 KERNEL_AXIS = "kernel_config"
 """The label of runs whose kernel had configuration of its own: another condition, no repetition. The plan
@@ -17,6 +18,7 @@ RAW = "raw"
 RESULT = "result.json"
 TAP = "tap.bin"
 FLOW_TAP = "flow_tap.bin"
+MEDIA = "media.bin"
 MODULES = "modules"
 TOOLS = "tools"
 CONSOLE = "console.log"
@@ -43,7 +45,8 @@ def tmp_dir(out: Path, run_id: str, pid: int) -> Path:
 def read_manifest(directory: Path) -> dict[str, Any] | None:
     """The manifest, or None if there is none that can be read."""
     try:
-        value = json.loads((directory / MANIFEST).read_bytes())
+        # Half the time of the standard library's: a list of a thousand runs is a thousand manifests of 30 KB.
+        value = from_json((directory / MANIFEST).read_bytes())
     except (OSError, ValueError):
         return None
     return value if isinstance(value, dict) else None

@@ -18,12 +18,14 @@ from narrows.engine import agent_binary, contents, layout, own_tools, process, u
 from narrows.engine.types import (
     Carried,
     EngineInfo,
+    OneKernel,
     RunRequest,
     Slot,
 )
 from narrows.engine.uml import PACKAGE, check_tools, fault, guest_path
 from narrows.errors import EngineError
-from narrows.plan.model import Content, Plan, TcpBulk
+from narrows.plan.items import Content, TcpBulk
+from narrows.plan.model import Plan
 
 Probe = tuple[str, ...]
 
@@ -64,7 +66,7 @@ def forbidden_ccas(wanted: set[str]) -> set[str]:
     return wanted - set(file.read_text().split())
 
 
-class NetnsEngine:
+class NetnsEngine(OneKernel):
     """This host's kernel; one run at a time, since runs would disturb each other."""
 
     def __init__(self) -> None:
@@ -91,6 +93,11 @@ class NetnsEngine:
             raise EngineError(
                 "timer_latency is a knob of the virtual machine; this host's timers are as they are",
                 remedy="use --engine uml, or leave timer_latency out",
+            )
+        if any(plan.media for plan in plans):
+            raise EngineError(
+                "a medium is a device of narrows' own kernel, and this host's has none",
+                remedy="use --engine uml, or a rate instead of the medium",
             )
         if any(plan.machine.modules for plan in plans):
             raise EngineError(

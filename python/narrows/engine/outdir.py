@@ -18,7 +18,9 @@ from typing import Any
 
 from narrows.engine import layout
 from narrows.errors import StoreError
-from narrows.plan.model import NAMES, Plan, plan_hash
+from narrows.plan.identity import plan_hash
+from narrows.plan.model import NAMES, Plan
+from narrows.plan.uses import contradictions
 
 FREE_BYTES_NEEDED = 256 * 1024 * 1024
 
@@ -148,7 +150,7 @@ def link_from_siblings(out: Path, run_id: str, plan: Plan) -> Path | None:
     """
     for sibling in sorted(out.parent.iterdir()):
         source = layout.run_dir(sibling, run_id)
-        if sibling == out or not sibling.is_dir() or not layout.is_whole(source):
+        if sibling == out or not sibling.is_dir() or not layout.is_whole(source) or contradicts(source, plan):
             continue
         tmp = layout.tmp_dir(out, run_id, os.getpid())
         shutil.rmtree(tmp, ignore_errors=True)
@@ -164,6 +166,12 @@ def link_from_siblings(out: Path, run_id: str, plan: Plan) -> Path | None:
     return None
 
 
+def contradicts(directory: Path, plan: Plan) -> bool:
+    """Whether the sockets of a whole run used another thing than this plan says, which the id leaves out."""
+    manifest = layout.read_manifest(directory) or {}
+    return bool(contradictions(plan, manifest.get("sockets") or {}))
+
+
 def give_names(directory: Path, plan: Plan) -> bool:
     """Call a run what this experiment calls it; says whether that was a change.
 
@@ -177,7 +185,8 @@ def give_names(directory: Path, plan: Plan) -> bool:
     ours: dict[str, Any] = {name: getattr(plan, name) for name in NAMES} | {"plan_hash": plan_hash(plan)}
     kernel = {axis: label for axis, label in manifest.get("key", {}).items() if axis == layout.KERNEL_AXIS}
     ours["key"] = plan.key | kernel
-    if all(manifest.get(name) == value for name, value in ours.items()):
+    named = all(manifest.get(name) == value for name, value in ours.items())
+    if named and (directory / layout.PLAN).read_text() == plan.to_json():
         return False
     for name, text in (
         (layout.PLAN, plan.to_json()),

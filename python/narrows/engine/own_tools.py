@@ -12,7 +12,8 @@ from pathlib import Path
 
 from narrows.engine import layout
 from narrows.errors import EngineError
-from narrows.plan.model import OwnTool, Plan
+from narrows.plan.items import OwnTool
+from narrows.plan.model import Plan
 
 
 def place(plan: Plan, directory: Path) -> None:

@@ -9,13 +9,16 @@ rests on it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from narrows.engine.work import duration_s, expected_work
-from narrows.plan.model import Command, Plan
+from narrows.plan.items import Command
+from narrows.plan.model import Plan
 
 Kind = tuple[str, ...]
+Cost = tuple[float, float]
+"""Seconds of some runs, and the work that they were guessed to be."""
 
 TELLING = 0.05
 """The share of a run from which its own pace says more than that of others: slow start is over."""
@@ -53,26 +56,31 @@ class Running:
 
 
 class Pace:
-    """The time left for a set of runs. `known` are runs that were made earlier, with the seconds of each."""
+    """The time left for a set of runs. `known` is what runs of some kinds cost earlier."""
 
-    def __init__(self, to_do: Iterable[Plan], known: Iterable[tuple[Plan, float]] = ()) -> None:
+    def __init__(self, to_do: Iterable[Plan], known: Mapping[Kind, Cost] | None = None) -> None:
         self._left: dict[Kind, float] = defaultdict(float)
         self._done: dict[Kind, float] = defaultdict(float)
         self._busy_s: dict[Kind, float] = defaultdict(float)
-        self._known_work: dict[Kind, float] = defaultdict(float)
-        self._known_s: dict[Kind, float] = defaultdict(float)
+        self._known = dict(known or {})
+        self._measured: dict[Kind, Cost] = {}
         for plan in to_do:
             self._left[kind_of(plan)] += expected_work(plan)
-        for plan, wall_s in known:
-            self._known_work[kind_of(plan)] += expected_work(plan)
-            self._known_s[kind_of(plan)] += wall_s
 
-    def finished(self, plan: Plan, busy_s: float) -> None:
+    def finished(self, plan: Plan, busy_s: float, good: bool = True) -> None:
         """A run took a slot for so long."""
         kind, work = kind_of(plan), expected_work(plan)
         self._left[kind] -= work
         self._done[kind] += work
         self._busy_s[kind] += busy_s
+        if good:
+            had_s, had = self._measured.get(kind, (0.0, 0.0))
+            self._measured[kind] = (had_s + busy_s, had + work)
+
+    def measured(self) -> dict[Kind, Cost]:
+        """What good runs cost, by kind, since this was asked for last."""
+        found, self._measured = self._measured, {}
+        return found
 
     def busy_s(self) -> float:
         """Seconds that finished runs took, one slot each."""
@@ -85,9 +93,9 @@ class Pace:
             if one.share is not None:
                 busy[kind_of(one.plan)] += one.elapsed_s
                 done[kind_of(one.plan)] += one.share * expected_work(one.plan)
-        for kind, work in self._known_work.items():
+        for kind, cost in self._known.items():
             if not done[kind]:
-                busy[kind], done[kind] = self._known_s[kind], work
+                busy[kind], done[kind] = cost
         if not sum(busy.values()):
             return None
         overall = sum(busy.values()) / sum(done.values())

@@ -1,8 +1,8 @@
 """Takes many plans through one engine: what is missing, longest first, one worker per slot, whole runs only.
 
 It yields events and prints nothing. Reading the raw files is a function that it is given (the store's), so
-that engines know nothing of tables. A run that fails never stops the others; a full disk stops all, since
-every other run would meet it too, and keeps what is whole.
+that engines know nothing of tables. A run that fails, or that this machine cannot make, never stops the
+others; a full disk stops all, since every other run would meet it too, and keeps what is whole.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import queue
 import shutil
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from narrows.engine import contents, host, layout, outdir
 from narrows.engine.events import Done, Event, Making, Moved, Planned, Reading, Skipped, Started, Stopped
+from narrows.engine.refused import refused
 from narrows.engine.types import (
+    Carried,
     Engine,
     Finish,
     Limits,
@@ -26,10 +28,11 @@ from narrows.engine.types import (
     RunFault,
     RunRequest,
     Slot,
+    run_id_on,
 )
 from narrows.engine.work import expected_work
 from narrows.errors import EngineError, NarrowsError, PlanError, StoreError
-from narrows.plan.model import Plan, run_id
+from narrows.plan.model import Plan
 
 
 def _words(plan: Plan) -> str:
@@ -43,6 +46,8 @@ class Todo:
     run_id: str
     plan: Plan
     work: float
+    refused: EngineError | None = None
+    """Why this machine cannot make it."""
 
 
 class Runner:
@@ -65,10 +70,9 @@ class Runner:
         self.jobs = jobs
         self.reuse = reuse
         self.keep_order = keep_order
-        info = engine.info
         self.plans: dict[str, Plan] = {}
         for plan in plans:
-            twin = self.plans.setdefault(run_id(plan, kernel=info.kernel_id, agent=info.agent_id), plan)
+            twin = self.plans.setdefault(run_id_on(engine, plan), plan)
             if twin.key != plan.key:
                 raise PlanError(
                     f"two runs are the same but for their names: {_words(twin)} and {_words(plan)}",
@@ -86,14 +90,22 @@ class Runner:
             todo, settled = self._split()
             slots: list[Slot] = []
             if todo:
-                self.engine.check([one.plan for one in todo])
-                slots = self._slots([one.plan for one in todo])[: len(todo)]
+                why = refused(self.engine.check, [one.plan for one in todo])
+                todo = [replace(one, refused=why.get(number)) for number, one in enumerate(todo)]
+                slots = self._slots([one.plan for one in todo if not one.refused])[: len(todo)]
             reused = sum(1 for one in settled if one.linked_from is not None)
             yield Planned(len(self.plans), len(settled) - reused, reused, len(todo), len(slots))
             yield from settled
-            for content in contents.missing(one.plan for one in todo):
+            for content in contents.missing(one.plan for one in todo if not one.refused):
                 yield Making(content.about)
-                self.engine.make(content)
+                try:
+                    self.engine.make(content)
+                except EngineError as error:
+                    todo = [
+                        replace(one, refused=error) if content in one.plan.contents else one for one in todo
+                    ]
+                    if all(one.refused for one in todo):
+                        raise
             for one in todo if self.keep_order else sorted(todo, key=lambda t: -t.work):
                 self._todo.put(one)
             try:
@@ -134,7 +146,7 @@ class Runner:
         todo, settled = [], []
         for run, plan in self.plans.items():
             if layout.is_whole(layout.run_dir(self.out, run)):
-                if not self.reuse:
+                if not self.reuse or outdir.contradicts(layout.run_dir(self.out, run), plan):
                     # It stays until the new one is whole.
                     todo.append(Todo(run, plan, expected_work(plan)))
                     continue
@@ -206,14 +218,19 @@ class Runner:
         tmp = self._begin(todo)
         self._events.put(Started(todo.run_id, todo.plan, slot))
         moved = partial(self._moved, todo, slot)
-        carried = self.engine.run(RunRequest(todo.plan, tmp, slot, self.limits, self.stop, moved))
+        if todo.refused is None:
+            carried = self.engine.run(RunRequest(todo.plan, tmp, slot, self.limits, self.stop, moved))
+        else:
+            error = todo.refused
+            remedy = f" → {error.remedy}" if error.remedy else ""
+            carried = Carried.nothing("machine", f"{error.message}{remedy}")
         if self.stop.is_set() and carried.error is not None:
             shutil.rmtree(tmp, ignore_errors=True)
             self._events.put(Stopped(todo.run_id, slot))
             return
         self._events.put(Reading(todo.run_id, slot, carried.wall_s))
         try:
-            finished = self.finish(tmp, RunFacts(todo.run_id, self.engine.info, carried))
+            finished = self.finish(tmp, RunFacts(todo.run_id, self.engine.info_of(todo.plan), carried))
         except OSError as error:
             shutil.rmtree(tmp, ignore_errors=True)
             raise StoreError(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from narrows.plan.model import Content, Plan
+from narrows.errors import EngineError
+from narrows.plan.identity import run_id
+from narrows.plan.items import Content
+from narrows.plan.model import Plan
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,11 @@ class Carried:
     cpu_s: float | None
     isolation: dict[str, Any]
 
+    @classmethod
+    def nothing(cls, stage: str, why: str) -> Carried:
+        """No guest was started."""
+        return cls(RunFault(stage, why), 0.0, None, None, None, {})
+
 
 REASON_FIRST = ("tc ", "ip ")
 
@@ -95,8 +104,19 @@ class RunFault:
         if not said:
             return text
         # iproute2 gives its reason first, and then its usage; programs end with it.
-        reason = said[0] if (self.command or "").startswith(REASON_FIRST) else said[-1]
+        reason = said[0] if (self.command or "").startswith(REASON_FIRST) else _reason(said)
         return f"{text}: {reason}" if reason not in text else text
+
+
+def _reason(said: Sequence[str]) -> str:
+    """What a program ended with, and where, if that is an exception of Python or of Node (which adds its
+    version)."""
+    if said[-1].startswith("Node.js v"):
+        error = next((line for line in said if re.match(r"\w*Error\b", line)), said[0])
+        place = re.fullmatch(r"(?:file://)?(/\S+:\d+)", said[0])
+        return f"{place[1]}: {error}" if place else error
+    places = [match for line in said if (match := re.match(r'\s*File "(.+)", line (\d+)', line))]
+    return f"{places[-1][1]}:{places[-1][2]}: {said[-1]}" if places else said[-1]
 
 
 @dataclass(frozen=True)
@@ -138,12 +158,39 @@ Finish = Callable[[Path, RunFacts], Finished]
 """Turns the raw files in a directory into tables and a manifest (the store's part)."""
 
 
+class OneKernel:
+    """An engine whose plans all meet one kernel."""
+
+    info: EngineInfo
+
+    def info_of(self, plan: Plan) -> EngineInfo:
+        """Kernel and agent; EngineError for a plan that asks for a kernel of its own."""
+        if plan.machine.kernel is not None:
+            raise EngineError(
+                f"machine(kernel={plan.machine.kernel!r}) is for guests of this machine; engine "
+                f"{self.info.name} has one kernel",
+                remedy="use --engine uml without --cluster, or leave kernel out",
+            )
+        return self.info
+
+
+def run_id_on(engine: Engine, plan: Plan) -> str:
+    """The id of a plan's run on this engine."""
+    info = engine.info_of(plan)
+    return run_id(plan, kernel=info.kernel_id, agent=info.agent_id)
+
+
 class Engine(Protocol):
     """Carries one plan to a kernel and brings raw files back."""
 
     @property
     def info(self) -> EngineInfo:
         """Kernel and agent that it will use."""
+        ...
+
+    def info_of(self, plan: Plan) -> EngineInfo:
+        """The same for a plan, which may ask for another kernel by its name. KernelError if it is not there;
+        EngineError where there is one kernel only."""
         ...
 
     def check(self, plans: list[Plan]) -> None:

@@ -10,7 +10,7 @@ import importlib.resources
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from narrows import kernel
@@ -18,6 +18,7 @@ from narrows.engine import (
     agent_binary,
     contents,
     cores,
+    elf,
     guest_disk,
     host,
     landlock,
@@ -36,7 +37,8 @@ from narrows.engine.types import (
 )
 from narrows.errors import EngineError
 from narrows.plan.files import SYSTEM_PATH
-from narrows.plan.model import Command, Content, Plan
+from narrows.plan.items import Command, Content
+from narrows.plan.model import Plan
 
 PACKAGE = Path(str(importlib.resources.files("narrows"))).resolve()
 """What `@checkout` in a plan means: this package, where tools have the files of their clients."""
@@ -52,12 +54,18 @@ PACKAGES = {
     "ping": "iputils-ping",
     "node": "nodejs",
     "nft": "nftables",
+    "gtlsclient": "ngtcp2-client",
+    "gtlsserver": "ngtcp2-server",
+    "go": "golang-go",
 }
 GO_PROGRAMS = {
     "ndt7-client": "github.com/m-lab/ndt7-client-go/cmd/ndt7-client@v0.10.1",
     "ndt-server": "github.com/m-lab/ndt-server@v0.25.3",
 }
 """M-Lab's own programs, which no distribution packages: the versions that were tried, for `go install`."""
+
+GUESTS_OWN = ("/tmp", "/run", "/var/tmp", "/var/log", "/var/lock", "/var/run", "/var/lib/nginx", "/var/cache")
+"""Of a guest's directories those that are not the host's."""
 
 
 def guest_path(tools_dir: Path | None) -> str:
@@ -97,28 +105,56 @@ def own_places(plan: Plan, path: str) -> list[str]:
     return sorted({os.path.dirname(place) for place in found if place is not None})
 
 
-def check_tools(plans: Iterable[Plan], path: str) -> None:
+def check_tools(plans: Sequence[Plan], path: str) -> None:
     """Every outside program that any plan names must be there before the first guest boots."""
     missing: dict[str, str] = {}
     for plan in plans:
         for item in plan.traffic:
             if isinstance(item, Command):
                 _check_packages(item)
+                _check_places(item)
                 for program in item.programs:
-                    if shutil.which(program, path=path) is None:
+                    found = shutil.which(program, path=path)
+                    if found is None:
                         missing.setdefault(program, item.id)
-        for content in plan.contents:
-            for program in content.programs:
-                if shutil.which(program, path=path) is None:
-                    missing.setdefault(program, content.about)
+                    else:
+                        _check_program(item, Path(found))
         for tool in {step.tool for step in plan.setup} & {"ip", "tc", "nft"}:
             if shutil.which(tool, path=path) is None:
                 missing.setdefault(tool, "set-up")
+    # What is made already needs nothing more.
+    for content in contents.missing(plans):
+        for program in content.programs:
+            if shutil.which(program, path=path) is None:
+                missing.setdefault(program, content.about)
     if missing:
         names = ", ".join(f"{program} (for {item})" for program, item in missing.items())
         raise EngineError(
             f"not installed: {names}", remedy=f"{_installing(set(missing))}, or put it on your PATH"
         )
+
+
+def _check_places(item: Command) -> None:
+    """What a command names must be there for the guest too, which has directories of its own (SCRATCH in
+    crates/agent/src/machine.rs)."""
+    words = (*item.argv, *item.env.values())
+    for file in item.files:
+        own = next((place for place in GUESTS_OWN if file.path.startswith(f"{place}/")), None)
+        if own is not None and any(file.path in word for word in words):
+            raise EngineError(
+                f"{item.id}: {file.path} lies below {own}, which a guest has of its own, and empty",
+                remedy="put it elsewhere, or into the folder of a tool of your own",
+            )
+
+
+def _check_program(item: Command, path: Path) -> None:
+    """A program that the distribution did not bring may be of another machine, or lack a library."""
+    try:
+        lacks = elf.lacks(path, {name: text for name, text in item.env.items() if name.startswith("LD_")})
+    except OSError as error:
+        raise EngineError(f"{item.id}: {path} cannot be read: {error.strerror}") from None
+    if lacks is not None:
+        raise EngineError(f"{item.id}: {path} {lacks.what}", remedy=lacks.remedy)
 
 
 def _check_packages(item: Command) -> None:
@@ -148,11 +184,19 @@ class UmlEngine:
     """One kernel, one agent, as many guests as there are cores.
 
     `image` is another kernel than the one in use, `counts` where a kernel that counts its branches puts them.
+    Plans that name a kernel are given to an engine of that one, which `serves` the name.
     """
 
-    def __init__(self, image: kernel.KernelImage | None = None, counts: Path | None = None) -> None:
+    def __init__(
+        self,
+        image: kernel.KernelImage | None = None,
+        counts: Path | None = None,
+        serves: str | None = None,
+    ) -> None:
         self._kernel = image or kernel.find()
         self._counts = counts
+        self._serves = serves
+        self._others: dict[str, UmlEngine] = {}
         self._agent, agent_id = agent_binary.find()
         self._path = guest_path(self._kernel.tools_dir)
         self.info = EngineInfo(
@@ -163,10 +207,34 @@ class UmlEngine:
             agent={"path": str(self._agent)},
         )
 
+    def _on(self, plan: Plan) -> UmlEngine:
+        """The engine of the kernel that the plan asks for."""
+        name = plan.machine.kernel
+        if name is None or name == self._serves:
+            return self
+        if name not in self._others:
+            self._others[name] = UmlEngine(kernel.named(name), serves=name)
+        return self._others[name]
+
+    def info_of(self, plan: Plan) -> EngineInfo:
+        """Of the kernel that the plan asks for."""
+        return self._on(plan).info
+
     def check(self, plans: list[Plan]) -> None:
         """Kernel, tools and memory, before anything starts."""
+        for other in {id(one): one for one in map(self._on, plans)}.values():
+            if other is not self:
+                other.check([plan for plan in plans if self._on(plan) is other])
+        plans = [plan for plan in plans if self._on(plan) is self]
         if not os.access(self._kernel.path, os.X_OK):
             raise EngineError(f"{self._kernel.path} is not executable", remedy="narrows kernel build")
+        lacking = set(self._kernel.info.get("without") or ())
+        for kind in sorted({probe[0] for plan in plans for probe in plan.needs.qdiscs}):
+            if f"CONFIG_NET_SCH_{kind.upper()}" in lacking:
+                raise EngineError(
+                    f"Linux {self._kernel.info['release']} has no {kind}",
+                    remedy="--only, to choose runs without it, or a newer kernel (narrows kernel list)",
+                )
         if any(plan.uplink is not None for plan in plans):
             raise EngineError(
                 "live services need the Internet, and a guest in virtual time has none",
@@ -234,6 +302,8 @@ class UmlEngine:
                 words.append(f"queue-tap={directory / layout.RAW / layout.TAP}")
             if plan.flow_tap is not None:
                 words.append(f"flow-tap={directory / layout.RAW / layout.FLOW_TAP}")
+            if plan.media:
+                words.append(f"medium-tap={directory / layout.RAW / layout.MEDIA}")
             late = plan.machine.timer_latency
             if late is not None:
                 words.append(f"timer-latency={late.min_ns},{late.max_ns},{plan.seed}")
@@ -246,6 +316,8 @@ class UmlEngine:
         self, plan: Plan, directory: Path, private: Path, cpu: int | None, *, mode: str = "guest"
     ) -> process.Job:
         """The process to start, with what it may write."""
+        if (other := self._on(plan)) is not self:
+            return other.job(plan, directory, private, cpu, mode=mode)
         package = [PACKAGE] if mentions(plan, IN_PACKAGE) else []
         package += [contents.directory()] if plan.contents else []
         counts = () if self._counts is None else (str(self._counts),)
@@ -273,6 +345,8 @@ class UmlEngine:
 
     def run(self, request: RunRequest) -> Carried:
         """One guest from boot to power-off."""
+        if (other := self._on(request.plan)) is not self:
+            return other.run(request)
         plan, directory = request.plan, request.directory.resolve()
         (directory / layout.RAW).mkdir(exist_ok=True)
         modules.place(plan, directory)

@@ -7,7 +7,8 @@ and no number of a result rests on it.
 
 from __future__ import annotations
 
-from narrows.plan.model import AtTime, Command, IcmpEcho, Plan, TcpBulk, UdpProbe
+from narrows.plan.items import AtTime, Command, IcmpEcho, TcpBulk, UdpProbe
+from narrows.plan.model import Plan
 
 BOOT_PACKETS = 20_000.0  # what boot, set-up and power-off cost, in packets' worth of time
 COMMAND_S = {"ndt7": 20.0, "iperf3": 10.0}
@@ -15,6 +16,8 @@ UNKNOWN_S = 10.0
 UNKNOWN_RATE_BPS = 1e9
 SYSTEM_CALLS_OF_IPERF3 = 8.0
 """iperf3 reads and writes in small pieces; each system call costs tens of packets' worth of work."""
+BROWSER_PACKETS_PER_S = 150_000.0
+"""What a virtual second of a browser costs, in packets' worth of time."""
 ACKS = 1.5  # packets in both directions per data packet
 
 
@@ -51,6 +54,9 @@ def expected_work(plan: Plan) -> float:
         stock = any(isinstance(item, Command) and item.tool == "iperf3" for item in fast)
         cost = ACKS * (SYSTEM_CALLS_OF_IPERF3 if stock else 1.0)
         packets += seconds * rate / (8 * plan.link.mtu_bytes) * cost
+    # Only what starts a browser needs memory of its own.
+    browsers = sum(isinstance(item, Command) and item.memory_bytes > 0 for item in plan.traffic)
+    packets += BROWSER_PACKETS_PER_S * seconds * browsers
     for item in plan.traffic:
         if isinstance(item, UdpProbe | IcmpEcho):
             packets += 2 * seconds * 1e9 / item.interval_ns

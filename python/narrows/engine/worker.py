@@ -26,10 +26,11 @@ from narrows.engine import contents, layout, outdir
 from narrows.engine.events import Event, Planned
 from narrows.engine.leases import BEAT_S, STALE_S, Leases
 from narrows.engine.runner import Runner, Todo
-from narrows.engine.types import Engine, Finish, Limits, RunFault, Slot
+from narrows.engine.types import Engine, Finish, Limits, RunFault, Slot, run_id_on
 from narrows.engine.work import expected_work
 from narrows.errors import EngineError, StoreError
-from narrows.plan.model import Plan, plan_hash, run_id
+from narrows.plan.identity import plan_hash
+from narrows.plan.model import Plan
 
 LAB, PLANS, LEASES, FAILED, RUNS = "lab.json", "plans", "leases", "failed", "runs"
 UNFINISHED = "unfinished"
@@ -151,13 +152,13 @@ class Worker(Runner):
 
     def _look(self) -> list[Todo]:
         """Plans that were not there at the last look."""
-        info, new = self.engine.info, []
+        new = []
         for path in sorted((self.folder / PLANS).glob("[!.]*.json")):
             if path.name in self._seen:
                 continue
             self._seen.add(path.name)
             plan = Plan.read(path)
-            run = run_id(plan, kernel=info.kernel_id, agent=info.agent_id)
+            run = run_id_on(self.engine, plan)
             if run not in self._found:
                 self._found[run] = Todo(run, plan, expected_work(plan))
                 new.append(self._found[run])

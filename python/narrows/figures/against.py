@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrows.figures.conditions import rank
+from narrows.comparing.conditions import rank
 from narrows.figures.drawing import Drawing, count_runs, name_runs
-from narrows.figures.style import as_written, canvas, styled
+from narrows.figures.style import canvas, styled
 from narrows.metrics.statistics.distribution import Distribution
 from narrows.metrics.statistics.interval import Interval
 
@@ -60,14 +60,14 @@ def draw(
             colour = COLOURS[place % len(COLOURS)]
             mark = MARKS[place // len(COLOURS) % len(MARKS)]
             words = [quantity if several else "", f"{by} {line}" if by else ""]
-            label = as_written(", ".join(word for word in words if word))
+            label = ", ".join(word for word in words if word)
             axes.plot(at, medians, mark, linestyle=joined, color=colour, markersize=4, label=label)  # type: ignore[arg-type]
             for spot, text in zip(at, [text for text in ticks if text in own], strict=True):
                 sure = own[text].interval
                 if sure:
                     axes.plot([spot, spot], [sure.low, sure.high], color=colour, linewidth=2)
-        axes.set_xticks(range(len(ticks)), [as_written(text) for text in ticks])
-        axes.set_xlabel(as_written(x))
+        axes.set_xticks(range(len(ticks)), ticks)
+        axes.set_xlabel(x)
         unit = "" if points[0].unit == "1" else f" [{points[0].unit}]"
         axes.set_ylabel(f"{'share' if several else points[0].quantity}{unit}")
         if by or several:

@@ -12,20 +12,18 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from narrows.comparing.conditions import Queue, facet_title, group, queue_of, queue_rank, rate_text, varying
 from narrows.figures.boxes import draw_box, slots
-from narrows.figures.conditions import facet_title, group, queue_of, rate_text, varying
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import (
     COLUMN_IN,
     DIRECTION,
     MARK_COLOUR,
     PAGE_IN,
-    Queue,
     canvas,
     colour,
     marker,
     queue_name,
-    queue_rank,
     styled,
 )
 from narrows.metrics.statistics.arrays import Floats

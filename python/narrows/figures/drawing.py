@@ -14,6 +14,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from narrows.figures.style import without_formulas
 from narrows.runs.observed import Observed
 
 NAMED_IN_CAPTION = 6
@@ -41,6 +42,8 @@ class Drawing:
     def png(self, dpi: int = 200) -> bytes:
         """The figure as PNG, with the caption and the runs in its text chunks."""
         out = io.BytesIO()
+        without_formulas(self.figure)
+        self._lay_out(dpi)
         self.figure.savefig(
             out,
             format="png",
@@ -49,14 +52,21 @@ class Drawing:
         )
         return out.getvalue()
 
+    def _lay_out(self, dpi: int) -> None:
+        """Place everything once, for the PNG; savefig would draw each file twice to do it again."""
+        engine = self.figure.get_layout_engine()
+        if engine is not None:
+            self.figure.set_dpi(dpi)
+            engine.execute(self.figure)
+            with plt.rc_context({"figure.constrained_layout.use": False}):
+                self.figure.set_layout_engine(None)
+
     def save(self, folder: Path) -> tuple[list[Path], bytes]:
         """Write NAME.png, NAME.pdf and NAME.json (caption and every run's id); also give the PNG."""
         folder.mkdir(parents=True, exist_ok=True)
         png, pdf, text = (folder / f"{self.name}.{kind}" for kind in ("png", "pdf", "json"))
         image = self.png()
         png.write_bytes(image)
-        # The layout is that of the PNG; working it out again is half the cost of the PDF.
-        self.figure.set_layout_engine("none")
         self.figure.savefig(
             pdf,
             format="pdf",

@@ -11,19 +11,19 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 
-from narrows.figures.by_rate import also
-from narrows.figures.conditions import facet_title, fixed, group, loader, queue_of, rate_text, varying
-from narrows.figures.drawing import Drawing, Missing, Result, name_runs, run_ids
-from narrows.figures.style import (
-    DIRECTION,
-    MARK_COLOUR,
-    canvas,
-    colour,
-    corner,
-    queue_name,
+from narrows.comparing.conditions import (
+    facet_title,
+    fixed,
+    group,
+    loader,
+    queue_of,
     queue_rank,
-    styled,
+    rate_text,
+    varying,
 )
+from narrows.figures.by_rate import also
+from narrows.figures.drawing import Drawing, Missing, Result, name_runs, run_ids
+from narrows.figures.style import DIRECTION, MARK_COLOUR, canvas, colour, corner, queue_name, styled
 from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.runs.observed import Observed
 from narrows.units import NS_PER_S

@@ -9,18 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from narrows.figures.conditions import facet_title, group, loader, queue_of, rate_text, varying
+from narrows.comparing.conditions import facet_title, group, loader, queue_of, queue_rank, rate_text, varying
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
-from narrows.figures.style import (
-    DIRECTION,
-    canvas,
-    colour,
-    nested_width,
-    panel_columns,
-    queue_name,
-    queue_rank,
-    styled,
-)
+from narrows.figures.style import DIRECTION, canvas, colour, nested_width, panel_columns, queue_name, styled
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.ecdf import ecdf
 from narrows.runs.observed import Observed, pooled

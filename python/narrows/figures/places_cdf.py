@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from narrows.figures.conditions import facet_title, group, varying
+from narrows.comparing.conditions import facet_title, group, varying
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import DIRECTION, canvas, nested_width, styled
 from narrows.metrics.statistics.arrays import Floats

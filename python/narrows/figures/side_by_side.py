@@ -1,28 +1,37 @@
-"""The conditions of an experiment side by side: throughput, latency under load and RPM on one sheet.
-
-`side_by_side` gathers the numbers, which the words of a report use as well; `draw` draws them.
-"""
+"""The conditions of an experiment side by side: who got what, throughput, latency under load and RPM on one
+sheet. It draws what `narrows.comparing.outcome` found, which the words of a report use as well."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from narrows.comparing.headline import WHOLE, Quantity, quantities
-from narrows.figures.conditions import facet_title, group, varying
+from narrows.comparing.headline import WHOLE
+from narrows.comparing.outcome import (
+    DONE,
+    MET,
+    OF_DONE,
+    RATE,
+    SHARE,
+    Measure,
+    Outcome,
+    outcome,
+    own_said,
+    separating,
+)
+from narrows.comparing.words import condition_name, with_interval
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
-from narrows.figures.style import PAGE_IN, canvas, styled
-from narrows.metrics.statistics.distribution import Distribution, distribution
-from narrows.runs.observed import DIRECTIONS, Observed
+from narrows.figures.style import DIRECTION, PAGE_IN, TITLE_CHARACTERS, canvas, styled
+from narrows.runs.observed import Observed
 
-Key = tuple[str, ...]
 MOST_PANELS = 6
+MOST_COLUMNS = 3
 MOST_ROWS = 36
 """Conditions on one sheet; with more, runs that differ in the axes that separate least are one row."""
 MOST_WRITTEN = 16
@@ -30,147 +39,117 @@ MOST_WRITTEN = 16
 LOG_FROM = 8.0
 """A panel whose largest median is so many times its smallest has a logarithmic axis."""
 INCHES_A_ROW, INCHES_A_BARE_ROW = 0.3, 0.19
-_LOOK = {"down": ("#0072b2", "o", "download"), "up": ("#d55e00", "s", "upload"), WHOLE: ("#333333", "D", "")}
-_SPELT_OUT = ("queue", "tool")
-"""Axes whose labels need no name before them."""
+_OF_LINK = {
+    ("", "down"): ("#0072b2", "o", "download"),
+    ("", "up"): ("#d55e00", "s", "upload"),
+    ("", WHOLE): ("#333333", "D", ""),
+}
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
+_MARKS = ("o", "s", "D")
 
 
 @dataclass(frozen=True)
-class Column:
-    """One quantity in one direction: its values by condition. A condition without any has no entry."""
+class _Panel:
+    """Measures of one unit; each has a colour and a mark."""
 
-    quantity: Quantity
-    direction: str
-    values: dict[Key, tuple[float, ...]]
-
-    def of(self, key: Key) -> Distribution:
-        """Median, interval and n of a condition."""
-        return distribution(self.values.get(key, ()))
-
-    def median(self, key: Key) -> float:
-        """Median of a condition that has values."""
-        return float(np.median(self.values[key]))
-
-
-@dataclass(frozen=True)
-class SideBySide:
-    """Conditions (labels on `axes`, in order), and what was measured under them."""
-
-    axes: tuple[str, ...]
-    keys: tuple[Key, ...]
-    columns: tuple[Column, ...]
-    runs: tuple[Observed, ...]
-
-
-def side_by_side(runs: Sequence[Observed], by: Sequence[str] | None = None) -> SideBySide | None:
-    """All conditions of the good runs, or those that `by` tells apart; None where no run loaded a link."""
-    good = [run for run in runs if run.ok]
-    told = tuple(varying(good) if by is None else by)
-    groups = group(good, told)
-    columns = []
-    for quantity in quantities(good):
-        for direction in (*DIRECTIONS, WHOLE):
-            values = {
-                key: tuple(v for run in same if (v := quantity.of(run, direction)) is not None)
-                for key, same in groups.items()
-            }
-            kept = {key: some for key, some in values.items() if some}
-            if kept:
-                columns.append(Column(quantity, direction, kept))
-    keys = tuple(key for key in groups if any(key in column.values for column in columns))
-    return SideBySide(told, keys, tuple(columns), tuple(good)) if keys else None
-
-
-def condition_name(axes: Sequence[str], key: Key) -> str:
-    """A condition as its person labelled it: `docsis_pie, rate 25Mbit`."""
-    parts = zip(axes, key, strict=True)
-    return ", ".join(text if axis in _SPELT_OUT else facet_title([axis], [text]) for axis, text in parts)
-
-
-def number(value: float) -> str:
-    """Three significant digits, whole from 100 on."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def with_interval(values: Distribution, unit: str = "") -> str:
-    """`431 ms [420–440]`: the median and its 95 % interval, where there are values enough for one."""
-    if values.median is None:
-        return "–"
-    text = f"{number(values.median)} {unit}".rstrip()
-    interval = values.median_interval
-    return f"{text} [{number(interval.low)}–{number(interval.high)}]" if interval else text
-
-
-def separating(column: Column, axes: Sequence[str]) -> list[tuple[str, list[tuple[float, str]]]]:
-    """The axes, that which separates most first, each with the median of every label, lowest first.
-
-    An axis separates as much as the medians of its labels (over the medians of their conditions) lie apart.
-    """
-    found = []
-    for place, axis in enumerate(axes):
-        by: dict[str, list[float]] = {}
-        for key in column.values:
-            by.setdefault(key[place], []).append(column.median(key))
-        medians = sorted((float(np.median(some)), text) for text, some in by.items())
-        found.append((axis, medians))
-    return sorted(found, key=lambda each: each[1][0][0] - each[1][-1][0])
+    title: str
+    measures: tuple[Measure, ...]
 
 
 def draw(runs: Sequence[Observed], name: str, title: str) -> Result:
-    """A row for each condition, a panel for each quantity; downloads and uploads one above the other."""
-    every = side_by_side(runs)
+    """A row for each condition, a panel for each quantity; what each item got one above the other."""
+    every = outcome(runs)
     if every is None:
         return Missing(name, title, "no run here has a speed test or a load whose rate is known")
     shown = _fewer(every)
-    panels = list(dict.fromkeys(column.quantity.name for column in shown.columns if column.quantity.drawn))[
-        :MOST_PANELS
-    ]
-    rows = len(shown.keys)
-    inches = INCHES_A_ROW if rows <= MOST_WRITTEN else INCHES_A_BARE_ROW
-    figure, grid = canvas(1, len(panels), PAGE_IN, inches * rows + 0.7, sharey=True)
+    panels = _panels(shown)[:MOST_PANELS]
+    looks = _looks(shown)
+    rows, most = len(shown.keys), max(len(panel.measures) for panel in panels)
+    inches = INCHES_A_ROW * max(1.0, most / 2) if rows <= MOST_WRITTEN else INCHES_A_BARE_ROW
+    columns = min(len(panels), MOST_COLUMNS)
+    lines = -(-len(panels) // columns)
+    figure, grid = canvas(lines, columns, PAGE_IN, inches * rows + 0.7, sharey=True)
     names = [condition_name(shown.axes, key) or "all runs" for key in shown.keys]
     with styled():
-        for axes, panel in zip(grid[0], panels, strict=True):
-            own = [column for column in shown.columns if column.quantity.name == panel]
-            _panel(axes, shown, own)
-        grid[0][0].set_yticks(range(rows), names)
+        places = [axes for line in grid for axes in line]
+        for axes, panel in zip(places, panels, strict=False):
+            _draw_panel(axes, shown, panel, looks)
+        for axes in places[len(panels) :]:
+            axes.remove()
+        for line in grid:
+            line[0].set_yticks(range(rows), names)
         grid[0][0].set_ylim(rows - 0.5, -0.5)
-        _legend(figure, shown)
+        _legend(figure, panels, looks)
     pooled = [axis for axis in every.axes if axis not in shown.axes]
+    sources = dict.fromkeys(_capital(m.source) for panel in panels for m in panel.measures if m.source)
     caption = (
         f"{len(every.keys)} condition{'s' if len(every.keys) != 1 else ''} side by side, "
         f"{count_runs(len(every.runs))}. Marks are medians over the runs, small dots the runs; "
         "thick lines, and brackets beside the median, are the median's 95 % interval by order statistics "
         "(none with fewer than six runs). "
-        + "".join(
-            f"{_capital(q.source)}. " for q in {c.quantity.name: c.quantity for c in shown.columns}.values()
-        )
+        + "".join(f"{source}. " for source in (*sources, *([_capital(OF_DONE)] if shown.has_done else [])))
         + (f"To fit one sheet, runs that differ in {', '.join(pooled)} are one row here. " if pooled else "")
     )
     return Drawing(name, title, f"{caption}{name_runs(run_ids(every.runs))}", run_ids(every.runs), figure)
 
 
-def _fewer(every: SideBySide) -> SideBySide:
+def _fewer(every: Outcome) -> Outcome:
     """The same with as many axes as fit on one sheet."""
     shown, axes = every, list(every.axes)
     while len(shown.keys) > MOST_ROWS and len(axes) > 1:
-        order = [[axis for axis, _ in separating(column, shown.axes)] for column in shown.columns]
+        order = [[axis.name for axis in separating(each, shown.axes)] for each in shown.measures]
         last = max(axes, key=lambda axis: sum(each.index(axis) for each in order))
         axes.remove(last)
-        shown = side_by_side(every.runs, axes) or shown
+        shown = every.by(axes)
     return shown
 
 
-def _panel(axes: Axes, shown: SideBySide, own: Sequence[Column]) -> None:
+def _panels(every: Outcome) -> list[_Panel]:
+    """What all items have in one panel each, then the first items' own figures; then the link's."""
+    found = []
+    for kind in (RATE, SHARE, MET):
+        own = tuple(m for whose in every.items for m in every.of_item(whose, kind))
+        if any(m.values for m in own):
+            found.append(_Panel(_capital(own[0].words), own))
+    for whose in every.items:
+        found += [_Panel(f"{whose}: {m.words}", (m,)) for m in own_said(every, whose, every.keys)]
+    of_link = [
+        _Panel(_capital(name), tuple(m for m in every.link if m.figure == name))
+        for name in dict.fromkeys(m.figure for m in every.link)
+    ]
+    tested = any(run.tests for run in every.runs)
+    return [*of_link, *found] if tested else [*found, *of_link]
+
+
+def _looks(every: Outcome) -> dict[tuple[str, str], tuple[str, str, str]]:
+    """Colour, mark and name by item and direction: of the link's by direction."""
+    looks = dict(_OF_LINK)
+    places = [(m.whose, m.direction) for m in every.measures if m.whose and m.kind == RATE]
+    for n, (whose, way) in enumerate(dict.fromkeys(places)):
+        colour, mark = _COLOURS[n % len(_COLOURS)], _MARKS[n // len(_COLOURS) % len(_MARKS)]
+        both = len({each for name, each in places if name == whose}) > 1
+        looks[whose, way] = (colour, mark, f"{whose}, {DIRECTION[way]}" if both else whose)
+        looks.setdefault((whose, WHOLE), (colour, mark, whose))
+    return looks
+
+
+def _draw_panel(
+    axes: Axes, shown: Outcome, panel: _Panel, looks: dict[tuple[str, str], tuple[str, str, str]]
+) -> None:
     written = len(shown.keys) <= MOST_WRITTEN
-    medians = []
-    for place, column in enumerate(own):
-        colour, mark, _ = _LOOK[column.direction]
-        shift = 0.0 if len(own) == 1 else 0.4 * place / (len(own) - 1) - 0.2
+    medians, own = [], panel.measures
+    for place, measure in enumerate(own):
+        colour, mark, _ = looks.get((measure.whose, measure.direction), _OF_LINK["", WHOLE])
+        shift = 0.0 if len(own) == 1 else 0.6 * place / (len(own) - 1) - 0.3
         for row, key in enumerate(shown.keys):
-            if key not in column.values:
+            if key in measure.done and written:
+                axes.text(
+                    1.02, row + shift, DONE, transform=axes.get_yaxis_transform(),
+                    fontsize=6, color=colour, va="center",
+                )  # fmt: skip
+            if key not in measure.values:
                 continue
-            points, of, y = column.values[key], column.of(key), row + shift
+            points, of, y = measure.values[key], measure.of(key), row + shift
             assert of.median is not None
             medians.append(of.median)
             axes.plot(points, [y] * len(points), ".", color=colour, alpha=0.35, markersize=3, linewidth=0)
@@ -190,30 +169,28 @@ def _panel(axes: Axes, shown: SideBySide, own: Sequence[Column]) -> None:
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_xlim(left=0)
-    quantity = own[0].quantity
-    unit = {"1/min": "round trips/min", "1": "index"}.get(quantity.unit, quantity.unit)
-    axes.set_xlabel(f"{unit}, {'more' if quantity.more_is_better else 'less'} is better")
-    axes.set_title(_capital(quantity.name))
+    if own[0].kind == SHARE:
+        axes.axvline(100, color="#888888", linewidth=0.8, linestyle=":")
+    is_rpm = own[0].unit == "1/min" and own[0].figure.startswith("rpm")
+    unit = "round trips/min" if is_rpm else "index" if own[0].unit == "1" else own[0].unit
+    better = f"{own[0].better} is better" if own[0].better and own[0].kind not in (RATE, SHARE) else ""
+    axes.set_xlabel(", ".join(filter(None, (unit, better))))
+    axes.set_title("\n".join(wrap(panel.title, TITLE_CHARACTERS // MOST_COLUMNS)))
     axes.grid(True, axis="x")
     axes.tick_params(axis="y", length=0)
 
 
-def _legend(figure: Figure, shown: SideBySide) -> None:
-    ways = [way for way in (*DIRECTIONS, WHOLE) if any(c.direction == way for c in shown.columns)]
+def _legend(
+    figure: Figure, panels: Sequence[_Panel], looks: dict[tuple[str, str], tuple[str, str, str]]
+) -> None:
+    there = dict.fromkeys((m.whose, m.direction) for panel in panels for m in panel.measures)
+    known = dict.fromkeys(looks[each] for each in there if each in looks)
     handles = [
-        Line2D(
-            [],
-            [],
-            color=_LOOK[way][0],
-            marker=_LOOK[way][1],
-            markersize=4,
-            linewidth=2.2,
-            label=_LOOK[way][2],
-        )
-        for way in ways
-        if _LOOK[way][2]
+        Line2D([], [], color=colour, marker=mark, markersize=4, linewidth=2.2, label=name)
+        for colour, mark, name in known
+        if name
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles) or 1)
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4) or 1)
 
 
 def _capital(text: str) -> str:

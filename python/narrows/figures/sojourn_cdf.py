@@ -8,20 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from narrows.figures.conditions import group, queue_of, varying
+from narrows.comparing.conditions import group, queue_of, queue_rank, varying
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.latency_cdf import MAX_PANELS, LineStyle, panel_title
 from narrows.figures.latency_cdf import _spread as spread_panels
-from narrows.figures.style import (
-    DIRECTION,
-    canvas,
-    colour,
-    nested_width,
-    panel_columns,
-    queue_name,
-    queue_rank,
-    styled,
-)
+from narrows.figures.style import DIRECTION, canvas, colour, nested_width, panel_columns, queue_name, styled
 from narrows.metrics.statistics.ecdf import weighted_ecdf
 from narrows.runs.observed import Observed, QueueTruth, pooled
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from narrows.comparing.conditions import facet_title, fixed, group, loader, queue_of, queue_rank, varying
 from narrows.figures.by_rate import also
-from narrows.figures.conditions import facet_title, fixed, group, loader, queue_of, varying
 from narrows.figures.drawing import Drawing, Missing, Result, name_runs, run_ids
-from narrows.figures.style import DIRECTION, canvas, colour, corner, queue_name, queue_rank, styled
+from narrows.figures.style import DIRECTION, canvas, colour, corner, queue_name, styled
 from narrows.runs.observed import Observed
 
 MAX_COLUMNS = 2

@@ -6,9 +6,7 @@ distinction for print in grey. Sizes are inches of a two-column paper.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
@@ -17,29 +15,15 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter, FuncFormatter
+
+from narrows.comparing.conditions import Queue
 
 COLUMN_IN = 3.4
 PAGE_IN = 7.1
 ROW_IN = 2.0
 
-QUEUE_ORDER = (
-    "pfifo",
-    "bfifo",
-    "pfifo_fast",
-    "codel",
-    "fq_codel",
-    "sfq",
-    "pie",
-    "docsis_pie",
-    "fq_pie",
-    "red",
-    "choke",
-    "sfb",
-    "hhf",
-    "cake",
-    "dualpi2",
-    "fq",
-)
 _COLOURS = {
     "pfifo": "#4d4d4d",
     "bfifo": "#8c8c8c",
@@ -109,15 +93,6 @@ _RC: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Queue:
-    """The queue of some runs: what the person called it, and its kind in Linux, which decides its colour
-    unless the name has one of its own."""
-
-    label: str
-    kind: str
-
-
 def colour(queue: Queue | str) -> str:
     """The qdisc's colour; unknown kinds are dark grey."""
     return _of(queue, _COLOURS, "#333333")
@@ -139,22 +114,20 @@ def queue_name(queue: Queue | str) -> str:
     return _NAMES.get(label, label)
 
 
-def queue_rank(queue: Queue | str) -> tuple[int, str]:
-    """Sort key that keeps qdiscs in one order everywhere; those of one kind by their names."""
-    label, kind = (queue.label, queue.kind) if isinstance(queue, Queue) else (queue, queue)
-    known = label if label in QUEUE_ORDER else kind
-    place = QUEUE_ORDER.index(known) if known in QUEUE_ORDER else len(QUEUE_ORDER)
-    return (place, natural(label))
-
-
-def as_written(text: str) -> str:
-    """A person's text for a figure: a dollar sign begins no formula."""
-    return text.replace("$", r"\$")
-
-
-def natural(text: str) -> str:
-    """Sort key of a text in which numbers count as numbers: n8 before n50 before n1024."""
-    return re.sub(r"\d+", lambda found: found[0].zfill(20), text)
+def without_formulas(figure: Figure) -> None:
+    """Has all text of a figure drawn as it is written: in people's names a dollar sign begins no formula.
+    What Matplotlib writes at ticks by itself stays, such as powers of ten."""
+    own: set[Text] = set()
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        own.add(axis.get_offset_text())
+        for ticks, formatter in (
+            (axis.get_majorticklabels(), axis.get_major_formatter()),
+            (axis.get_minorticklabels(), axis.get_minor_formatter()),
+        ):
+            own.update([] if isinstance(formatter, FixedFormatter | FuncFormatter) else ticks)
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and text not in own:
+            text.set_parse_math(False)
 
 
 def canvas(

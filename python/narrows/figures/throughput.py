@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from narrows.comparing.conditions import loader
 from narrows.figures.by_rate import also, by_rate
-from narrows.figures.conditions import loader
 from narrows.figures.drawing import Result
 from narrows.metrics.statistics.arrays import Floats
 from narrows.runs.observed import Observed

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from narrows.figures.conditions import given, queue_of, rate_text
+from narrows.comparing.conditions import given, queue_of, queue_rank, rate_text
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, run_ids
-from narrows.figures.style import PAGE_IN, canvas, queue_name, queue_rank, styled
+from narrows.figures.style import PAGE_IN, canvas, queue_name, styled
 from narrows.runs.observed import Observed, is_background
 
 NODE_COLOUR = "#eef2f6"

@@ -191,13 +191,13 @@ class _Maker:
             & pl.col("t_ns").is_between(flow.start_ns, flow.end_ns)
         ).sort("t_ns")
         step = ((pl.col("t_ns") - self.t0_ns) / (STEP_S * NS_PER_S)).ceil()
-        found = {}
+        socket = {}
         for series, (key, factor) in _SOCKET.items():
             rows = mine.filter(pl.col("series") == series)
             if rows.height:
                 last = rows.group_by(step=step).agg(pl.col("t_ns").last(), pl.col("value").last() * factor)
-                found[key] = last.sort("t_ns").select("t_ns", "value")
-        return found
+                socket[key] = last.sort("t_ns").select("t_ns", "value")
+        return socket
 
     def _raw(self, rows: pl.DataFrame, key: str) -> list[dict[str, Any]]:
         return [{"t": self._unix_s(t), key: value} for t, value in rows.iter_rows()]

@@ -58,12 +58,12 @@ def data_flows(samples: pl.DataFrame, flows: pl.DataFrame, plan: Mapping[str, An
     return tapped if unseen else sampled
 
 
-def _ordered(found: Mapping[str, Flow]) -> list[Flow]:
+def _ordered(flows: Mapping[str, Flow]) -> list[Flow]:
     """The flows with data, by start."""
-    counted = {label: flow.counts[-1] for label, flow in found.items()}
+    counted = {label: flow.counts[-1] for label, flow in flows.items()}
     chosen = [
         flow
-        for label, flow in found.items()
+        for label, flow in flows.items()
         if flow.counts[-1] > max(counted.get(reverse(label), 0.0), MIN_DATA_BYTES)
     ]
     return sorted(chosen, key=lambda flow: (flow.start_ns, flow.label))
@@ -86,7 +86,7 @@ def _sampled(samples: pl.DataFrame, plan: Mapping[str, Any]) -> dict[str, Flow]:
         & pl.col("flow").is_not_null()
         & pl.col("value").is_not_null()
     )
-    found: dict[str, Flow] = {}
+    flows: dict[str, Flow] = {}
     for (source, series, label), part in rows.sort("t_ns").group_by(
         "source", "series", "flow", maintain_order=True
     ):
@@ -97,10 +97,10 @@ def _sampled(samples: pl.DataFrame, plan: Mapping[str, Any]) -> dict[str, Flow]:
         else:
             name, direction = str(label), "up" if at_client else "down"
         flow = _flow(name, direction, kind, part["t_ns"].to_numpy(), part["value"].to_numpy())
-        known = found.get(name)
+        known = flows.get(name)
         if flow is not None and (known is None or (known.kind, kind) == (ACKNOWLEDGED, ARRIVED)):
-            found[name] = flow
-    return found
+            flows[name] = flow
+    return flows
 
 
 def _tapped(samples: pl.DataFrame, flows: pl.DataFrame, plan: Mapping[str, Any]) -> dict[str, Flow]:
@@ -113,7 +113,7 @@ def _tapped(samples: pl.DataFrame, flows: pl.DataFrame, plan: Mapping[str, Any])
         & pl.col("flow").cast(pl.String).is_in(list(ways))
         & pl.col("source").cast(pl.String).str.split("/").list.first().eq(hop)
     ).sort("t_ns")
-    found = {}
+    tapped = {}
     for (label, direction), part in rows.group_by("flow", "direction", maintain_order=True):
         if str(direction) != ways[str(label)]:
             continue
@@ -123,8 +123,8 @@ def _tapped(samples: pl.DataFrame, flows: pl.DataFrame, plan: Mapping[str, Any])
         counts = np.concatenate([[0.0], np.cumsum(bytes_)])
         flow = _flow(str(label), str(direction), WIRE, times, counts)
         if flow is not None:
-            found[flow.label] = flow
-    return found
+            tapped[flow.label] = flow
+    return tapped
 
 
 def _flow(label: str, direction: str, kind: str, t_ns: Any, counts: Any) -> Flow | None:

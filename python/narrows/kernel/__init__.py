@@ -4,6 +4,7 @@
 """
 
 from narrows.kernel.build import Progress, Training, build
+from narrows.kernel.by_name import named
 from narrows.kernel.image import KernelImage, find
 
-__all__ = ["KernelImage", "Progress", "Training", "build", "find"]
+__all__ = ["KernelImage", "Progress", "Training", "build", "find", "named"]

@@ -1,9 +1,9 @@
 """Building the kernel under test and the iproute2 that goes with it, into the cache.
 
-The kernel is compiled twice: once so that it counts its branches while somebody exercises it, and again, laid
-out by those counts; without what only makes it faster once. A build is made in a directory of its own and
-renamed when whole, so an interrupted one is never taken for a kernel. It yields its progress and prints
-nothing.
+The kernel is compiled once. With a profile it is compiled twice: so that it counts its branches while
+somebody exercises it, and again, laid out by those counts. That changes no byte of a run: it is the same
+kernel by its id, and lies beside the other. A build is made in a directory of its own and renamed when whole,
+so an interrupted one is never taken for a kernel. It yields its progress and prints nothing.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from narrows.errors import KernelError
-from narrows.kernel import image, source
+from narrows.kernel import image, source, trees
 
 KERNEL_OBJECTS = 900
 """About how many files a build compiles; for the progress only."""
@@ -33,9 +33,6 @@ IPROUTE2_OBJECTS = 190
 
 COUNT = "-fprofile-generate -fprofile-update=single"
 USE = "-fprofile-use -fprofile-correction -Wno-missing-profile -Wno-coverage-mismatch"
-
-UNCOUNTED = "-fno-profile-use"
-"""In place of `USE` where nothing was counted: what is not empty has the Makefile link as one (lab/0014)."""
 
 AS_ONE = "-flto -ffat-lto-objects"
 """Fat, because modpost reads the objects before they are linked."""
@@ -79,49 +76,96 @@ Training = Callable[[image.KernelImage, Path], Iterator[tuple[int, int]]]
 """Exercises a kernel that counts, and leaves the counts in a directory; yields runs done, and of how many."""
 
 
-def build(jobs: int, training: Training, own: str = "", speed: bool = True) -> Iterator[Progress]:
-    """Make the kernel unless it is there already. `image.find()` gives it afterwards.
+def build(
+    jobs: int, training: Training | None = None, own: str = "", speed: bool = True, name: str | None = None
+) -> Iterator[Progress]:
+    """Make the kernel unless it is there already; with `training` one that is laid out by its profile.
+    `image.find()` gives it afterwards.
 
     One with `own` lines of configuration, or without `speed` (what only makes it faster), is another kernel:
-    the newest of `image.built(image.recipe(own, speed))`."""
+    the newest of `image.built(image.recipe(own, speed))`. So is one of another version or tree, which `name`
+    says (`source.named_source`): `named(name)` finds it. It is made without `speed` unless it is of the
+    version that those patches were made against."""
+    if name is not None:
+        yield from _build_named(jobs, name)
+        return
     recipe = image.recipe(own, speed)
-    if not os.environ.get("LINUX_SRC") and image.built(recipe):
+
+    def is_there() -> bool:
+        known = [one for one in image.built(recipe) if training is None or one.is_profiled]
+        return bool(known) and not os.environ.get("LINUX_SRC")
+
+    if is_there():
         return
     check_tools()
+    with _locked(recipe):
+        if is_there():
+            return
+        yield Progress("fetching the kernel's source: 150 MB")
+        linux = source.linux_source()
+        yield from _make(recipe, linux, jobs, training, own, speed)
+
+
+def _build_named(jobs: int, name: str) -> Iterator[Progress]:
+    """A version or a tree that somebody names, unless it is there."""
+    check_tools()
+    yield Progress(f"fetching the source of {name}, or looking through it")
+    linux = source.linux_source(name)
+    level = source.level(linux)
+    speed = level == source.PATCHED
+    recipe = image.recipe(speed=speed, level=level)
+    with _locked(f"{recipe}-{linux.version}"):
+        yield from _make(recipe, linux, jobs, None, "", speed, name)
+
+
+@contextlib.contextmanager
+def _locked(what: str) -> Iterator[None]:
+    """One build of a kind at a time, in a cache that can be written."""
     root = image.cache_dir() / "kernel"
     try:
         root.mkdir(parents=True, exist_ok=True)
-        (root / f".lock-{recipe}").touch()
+        (root / f".lock-{what}").touch()
     except OSError as error:
         raise KernelError(
             f"the kernel cannot be built into the cache: {error.strerror}",
             where=str(root),
             remedy=f"whoever owns it runs narrows kernel build; or {image.ANOTHER}",
         ) from error
-    with lock(root / f".lock-{recipe}"):
-        if not os.environ.get("LINUX_SRC") and image.built(recipe):
-            return
-        yield Progress("fetching the kernel's source")
-        linux = source.linux_source()
-        yield Progress("fetching iproute2's source")
-        iproute2 = source.iproute2_source()
-        place = root / f"{recipe}-{linux.version}"
-        if (place / "info.json").is_file():
-            return
-        for left in root.glob(f".build-{recipe}-*"):  # by one that was killed; the lock says it is not alive
-            shutil.rmtree(left, ignore_errors=True)
-        work = Path(tempfile.mkdtemp(prefix=f".build-{recipe}-", dir=root))
-        try:
-            if iproute2 is not None:
-                yield from build_iproute2(iproute2, work, jobs)
-            yield from build_kernel(linux, work, jobs, training if speed else None, own)
-            yield Progress("installing")
-            write_info(work, recipe, linux, iproute2, own, speed)
-            shutil.rmtree(place, ignore_errors=True)
-            work.chmod(0o755)  # a cache may be shared by the users of a machine
-            work.rename(place)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+    with lock(root / f".lock-{what}"):
+        yield
+
+
+def _make(
+    recipe: str,
+    linux: source.Source,
+    jobs: int,
+    training: Training | None,
+    own: str,
+    speed: bool,
+    name: str | None = None,
+) -> Iterator[Progress]:
+    """Build it into its place, under a lock that is held."""
+    root = image.cache_dir() / "kernel"
+    place = root / f"{recipe}-{linux.version}{'-profiled' if training is not None else ''}"
+    if (place / "info.json").is_file():
+        return
+    yield Progress("fetching iproute2's source")
+    iproute2 = source.iproute2_source()
+    begin = f".build-{recipe}-" if name is None else f".build-{recipe}-{linux.version}-"
+    for left in root.glob(f"{begin}????????"):  # by one that was killed; the lock says it is not alive
+        shutil.rmtree(left, ignore_errors=True)
+    work = Path(tempfile.mkdtemp(prefix=begin, dir=root))
+    try:
+        if iproute2 is not None:
+            yield from build_iproute2(iproute2, work, jobs)
+        yield from build_kernel(linux, work, jobs, training, own, speed, name)
+        yield Progress("installing")
+        write_info(work, recipe, linux, iproute2, own, speed, training is not None, name)
+        shutil.rmtree(place, ignore_errors=True)
+        work.chmod(0o755)  # a cache may be shared by the users of a machine
+        work.rename(place)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
 
 
 def check_tools() -> None:
@@ -149,39 +193,78 @@ def lock(path: Path) -> Iterator[None]:
 
 
 def build_kernel(
-    linux: source.Source, work: Path, jobs: int, training: Training | None, own: str
+    linux: source.Source,
+    work: Path,
+    jobs: int,
+    training: Training | None,
+    own: str,
+    speed: bool,
+    name: str | None,
 ) -> Iterator[Progress]:
     """Unpack, lay in our files, patch, configure and compile; leaves `linux`, `config` and `build/` (for
-    modules) in `work`. Without training it is the kernel without what only makes it faster."""
-    tree, log = work / "build", work / "build.log"
+    modules) in `work`. Of a source tree what was compiled before is kept."""
+    level = None if name is None else source.level(linux)
+    if not linux.path.is_dir() or name is None:
+        yield from lay_out(linux, work / "build", speed, level)
+        yield from compiled(work / "build", work, jobs, training, own, level)
+        yield Progress("keeping what modules need")
+        prune(work / "build")
+        return
+    kept = trees.place(work.parent, linux.path)
+    with lock(kept.with_name(f".lock{kept.name}")):
+        yield from lay_out(linux, work / "fresh", speed, level)
+        yield Progress("looking for what changed")
+        trees.renew(work / "fresh", kept, linux.path)
+        yield from compiled(kept / "build", work, jobs, training, own, level)
+        yield Progress("keeping what modules need")
+        trees.for_modules(kept / "build", work / "build", NOT_FOR_MODULES)
+    prune(work / "build")
+
+
+def lay_out(linux: source.Source, tree: Path, speed: bool, level: image.Level | None) -> Iterator[Progress]:
+    """The kernel's source with our files and patches."""
     yield Progress("unpacking the kernel")
     unpack(linux, tree)
     lay_in(tree, linux.version)
-    patches = image.patches(speed=training is not None)
-    for number, (name, patch) in enumerate(patches.items()):
+    patches = image.patches(speed, level)
+    for number, (patch, file) in enumerate(patches.items()):
         yield Progress("patching", number, len(patches))
         run(
-            ["patch", "-p1", "--forward", "-i", str(patch)],
+            ["patch", "-p1", "--forward", "-i", str(file)],
             tree,
-            f"{name} does not apply to {linux.version}",
+            f"{patch} does not apply to {linux.version}",
         )
+
+
+def compiled(
+    tree: Path, work: Path, jobs: int, training: Training | None, own: str, level: image.Level | None
+) -> Iterator[Progress]:
+    """Configure and compile in the tree; leaves `linux` and `config` in `work`."""
+    log = work / "build.log"
     make = ["make", "ARCH=um", f"-j{jobs}"]
     yield Progress("configuring")
     run([*make, "tinyconfig"], tree, "tinyconfig failed")
+    asked = "".join(file.read_text() for file in image.fragments(level).values()) + own
     with (tree / ".config").open("a") as config:
-        config.write(image.FRAGMENT.read_text() + own)
+        config.write(asked)
     run([*make, "olddefconfig"], tree, "olddefconfig failed")
-    check_config(tree / ".config", own)
-    stage, total, use = "compiling the kernel", KERNEL_OBJECTS, UNCOUNTED
+    check_config(tree / ".config", asked, () if level is None else unknown_options(tree))
+    # Without a profile each file is compiled once: optimising several as one compiles those again.
+    stage, total, flags = (
+        "compiling the kernel: five to nine minutes on two cores",
+        KERNEL_OBJECTS,
+        list[str](),
+    )
     if training is not None:
         yield from profile(work, make, training)
-        stage, total, use = "compiling the kernel by its profile", PROFILED_OBJECTS, USE
-    flags = [f"UM_PROFILE={use}", f"UM_LTO={AS_ONE}", f"UM_PROFILE_LINK=-flto={jobs}"]
+        stage, total = (
+            "compiling the kernel by its profile: three to six minutes on two cores",
+            PROFILED_OBJECTS,
+        )
+        flags = [f"UM_PROFILE={USE}", f"UM_LTO={AS_ONE}", f"UM_PROFILE_LINK=-flto={jobs}"]
     yield from counted([*make, *flags, "linux", "modules"], tree, stage, total, log)
     shutil.copy2(tree / "linux", work / "linux")
     shutil.copy2(tree / ".config", work / "config")
-    yield Progress("keeping what modules need")
-    prune(tree)
 
 
 def lay_in(tree: Path, version: str) -> None:
@@ -200,12 +283,18 @@ def profile(work: Path, make: list[str], training: Training) -> Iterator[Progres
     libgcov(counting)
     link = f"-fprofile-generate -L{counting} {counting / 'gcov_host.o'}"
     words = [*make, f"UM_PROFILE={COUNT}", f"UM_PROFILE_LINK={link}", "linux"]
-    yield from counted(words, tree, "compiling the kernel", KERNEL_OBJECTS, work / "build.log")
+    yield from counted(
+        words,
+        tree,
+        "compiling a kernel that counts: five to nine minutes on two cores",
+        KERNEL_OBJECTS,
+        work / "build.log",
+    )
     shutil.copy2(tree / "linux", counting / "linux")
     tools = work / "tools"
     kernel = image.KernelImage(counting / "linux", "counting", tools if tools.is_dir() else None, {})
     for done, total in training(kernel, counts):
-        yield Progress("profiling the kernel", done, total)
+        yield Progress("profiling the kernel: half a minute", done, total)
     found = counts.joinpath(*tree.resolve().parts[1:])
     if not any(found.rglob("*.gcda")):
         raise KernelError(
@@ -232,12 +321,26 @@ def libgcov(directory: Path) -> None:
     )
 
 
-def check_config(path: Path, own: str = "") -> None:
-    """Every option of the fragment must have survived: a lost one would silently be another kernel. A line of
-    `own` replaces the fragment's of the same name."""
+def unknown_options(tree: Path) -> tuple[str, ...]:
+    """Options of the fragment that this version of Linux does not have at all, in alphabetical order."""
+    known: set[str] = set()
+    for file in tree.rglob("Kconfig*"):
+        if file.is_file():
+            known |= set(re.findall(r"(?m)^\s*(?:menu)?config (\w+)\s*$", file.read_text(errors="replace")))
+    return tuple(
+        sorted(o for o in options(image.FRAGMENT.read_text()) if o.removeprefix("CONFIG_") not in known)
+    )
+
+
+def check_config(path: Path, asked: str, without: Sequence[str] = ()) -> None:
+    """Every option that is asked for must have survived: a lost one would silently be another kernel. Of two
+    lines of one name the last counts; an older version may be `without` some."""
     have = set(path.read_text().splitlines())
-    wanted = options(image.FRAGMENT.read_text()) | options(own)
-    lost = [line for line in wanted.values() if line.startswith("CONFIG_") and line not in have]
+    lost = [
+        line
+        for option, line in options(asked).items()
+        if line.startswith("CONFIG_") and line not in have and option not in without
+    ]
     if lost:
         raise KernelError(
             f"this kernel's configuration does not take: {', '.join(lost)}", where=str(image.FRAGMENT)
@@ -276,7 +379,7 @@ def build_iproute2(iproute2: source.Source, work: Path, jobs: int) -> Iterator[P
     unpack(iproute2, tree)
     run(["./configure"], tree, "iproute2's configure failed")
     words = ["make", f"-j{jobs}", "SUBDIRS=lib ip tc"]
-    yield from counted(words, tree, "compiling iproute2", IPROUTE2_OBJECTS, work / "build.log")
+    yield from counted(words, tree, "compiling iproute2: some seconds", IPROUTE2_OBJECTS, work / "build.log")
     (work / "tools").mkdir()
     for name in ("ip", "tc"):
         run(
@@ -288,7 +391,10 @@ def build_iproute2(iproute2: source.Source, work: Path, jobs: int) -> Iterator[P
 def unpack(what: source.Source, tree: Path) -> None:
     """A tarball unpacked, or a tree copied, to `tree`."""
     if what.path.is_dir():
-        run(["cp", "-a", "--reflink=auto", str(what.path), str(tree)], what.path, "copying the source failed")
+        try:
+            shutil.copytree(what.path, tree, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        except (OSError, shutil.Error) as error:
+            raise KernelError(f"copying the source failed: {error}", where=str(what.path)) from error
         if (tree / ".config").exists() or (tree / "include/config").exists():
             run(["make", "mrproper"], tree, "make mrproper failed")
         return
@@ -328,7 +434,14 @@ def counted(words: list[str], cwd: Path, stage: str, total: int, log: Path) -> I
             process.wait()
             raise
         if process.wait():
-            raise KernelError(f"{stage} failed:\n" + "".join(log.read_text().splitlines(keepends=True)[-40:]))
+            raise KernelError(f"{stage.partition(':')[0]} failed:\n{trouble_in(log.read_text())}")
+
+
+def trouble_in(text: str) -> str:
+    """What a compiler's output says is wrong: its errors, else its end."""
+    lines = text.splitlines()
+    errors = [line for line in lines if ": error: " in line or "undefined reference" in line]
+    return "\n".join(errors[:20] or lines[-40:])
 
 
 def write_info(
@@ -338,19 +451,24 @@ def write_info(
     iproute2: source.Source | None,
     own: str,
     speed: bool,
+    profiled: bool,
+    name: str | None,
 ) -> None:
     """`info.json`, last: its presence says that the build is whole."""
     release = subprocess.run(
         [str(work / "linux"), "--version"], capture_output=True, text=True
     ).stdout.strip()
-    info = {
+    info: dict[str, object] = {
         "id": f"{recipe}-{linux.version}-{iproute2.version if iproute2 else 'host'}",
         "release": release,
         "source": linux.version,
         "iproute2": iproute2.version if iproute2 else None,
         "compiler": image.compiler(),
-        "patches": list(image.patches(speed)),
+        "patches": list(image.patches(speed, None if name is None else source.level(linux))),
         "recipe": recipe,
+        "profiled": profiled,
         "own_config": list(options(own).values()),
     }
+    if name is not None:
+        info |= {"named": name, "without": unknown_options(work / "build")}
     (work / "info.json").write_text(json.dumps(info, indent=2) + "\n")

@@ -1,6 +1,7 @@
 """The cache of built kernels: where one lies, what it was made of, and which one is to be used.
 
-A build's directory is named `<recipe>-<source>`. The recipe is everything of ours that decides the result
+A build's directory is named `<recipe>-<source>`, and `-profiled` if it was laid out by a profile, which makes
+it faster and is no part of what it is. The recipe is everything of ours that decides the result
 (configuration fragment, C files, patches, training, compiler, version of the build's steps), the source is
 the kernel's and iproute2's versions. Building is `build.py`'s, fetching `source.py`'s.
 """
@@ -11,6 +12,7 @@ import hashlib
 import importlib.resources
 import json
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -46,6 +48,13 @@ class KernelImage:
         return self.path.parent
 
     @property
+    def is_profiled(self) -> bool:
+        """Whether it was laid out by a profile of its own traffic. Builds that do not say were, unless they
+        have no patch of `speed`."""
+        patches = map(str, self.info.get("patches", ()))
+        return bool(self.info.get("profiled", any(name.startswith("speed/") for name in patches)))
+
+    @property
     def tree(self) -> Path:
         """What modules are built against."""
         return self.directory / "build"
@@ -74,14 +83,44 @@ def sources() -> dict[str, Path]:
     return {file.relative_to(SOURCES).as_posix(): file for file in found}
 
 
-def patches(speed: bool = True) -> dict[str, Path]:
+Level = tuple[int, int]
+"""Version and patch level of Linux."""
+
+
+def patches(speed: bool = True, level: Level | None = None) -> dict[str, Path]:
     """What is changed in Linux' own files, by room and name, in the order of application: first what the
-    laboratory needs, then, unless `speed` is false, what only makes it faster."""
-    rooms = ("lab", "speed") if speed else ("lab",)
-    return {f"{room}/{p.name}": p for room in rooms for p in sorted((PATCHES / room).glob("*.patch"))}
+    laboratory needs, then, unless `speed` is false, what only makes it faster.
+
+    Of an older `level` a patch of the room `lab-before-X.Y` takes the place of its namesake in `lab`.
+    """
+    lab = {p.name: f"lab/{p.name}" for p in (PATCHES / "lab").glob("*.patch")}
+    older = {_before(room): room for room in PATCHES.glob("lab-before-*")}
+    for before in sorted(older, reverse=True) if level is not None else ():
+        if level is not None and level < before:
+            lab |= {p.name: f"{older[before].name}/{p.name}" for p in older[before].glob("*.patch")}
+    fast = [f"speed/{p.name}" for p in sorted((PATCHES / "speed").glob("*.patch"))] if speed else []
+    return {name: PATCHES / name for name in (*(lab[name] for name in sorted(lab)), *fast)}
 
 
-def recipe(own: str = "", speed: bool = True) -> str:
+def fragments(level: Level | None = None) -> dict[str, Path]:
+    """What the configuration has on top of tinyconfig, by room and name; of an older `level` the `.config` of
+    each room `lab-before-X.Y` too, for what it would choose otherwise."""
+    rooms = sorted((room for room in PATCHES.glob("lab-before-*")), key=_before) if level is not None else ()
+    more = [
+        file
+        for room in rooms
+        if level is not None and level < _before(room)
+        for file in room.glob("*.config")
+    ]
+    return {FRAGMENT.name: FRAGMENT, **{f"{file.parent.name}/{file.name}": file for file in more}}
+
+
+def _before(room: Path) -> Level:
+    major, minor = room.name.removeprefix("lab-before-").split(".")
+    return int(major), int(minor)
+
+
+def recipe(own: str = "", speed: bool = True, level: Level | None = None) -> str:
     """Eight hex digits over fragment, C files, patches, training, compiler and build steps.
 
     `own` are further lines of configuration. Without `speed` neither its patches nor the training count."""
@@ -91,14 +130,21 @@ def recipe(own: str = "", speed: bool = True) -> str:
             remedy="install narrows again, or set NARROWS_KERNEL to a built kernel's directory",
         )
     digest = hashlib.sha256()
-    training = sorted(TRAINING.glob("*.[cp]*")) if speed else []
-    parts = {FRAGMENT.name: FRAGMENT, **sources(), **patches(speed), **{file.name: file for file in training}}
+    training = {file.name: file for file in sorted(TRAINING.glob("*.[cp]*"))} if speed else {}
+    parts = {**fragments(level), **sources(), **patches(speed, level), **training}
     for name, file in parts.items():
         digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
     if own:
         digest.update(b"own\0" + own.encode() + b"\0")
     digest.update(compiler().encode() + b"\0" + str(BUILD_STEPS_VERSION).encode())
     return digest.hexdigest()[:8]
+
+
+def is_of_today(image: KernelImage) -> bool:
+    """Whether it was made of what is here now; what it was made from may be any version or tree."""
+    release = re.match(r"(\d+)\.(\d+)", str(image.info.get("release", "")))
+    level = None if release is None or "named" not in image.info else (int(release[1]), int(release[2]))
+    return image.info.get("recipe") in {recipe(speed=speed, level=level) for speed in (True, False)}
 
 
 def made_of() -> str:
@@ -140,8 +186,9 @@ def load(directory: Path) -> KernelImage:
 
 
 def built(recipe_id: str) -> list[KernelImage]:
-    """Whole builds of this recipe in the cache, newest first."""
-    return [image for image in whole_builds() if image.directory.name.startswith(f"{recipe_id}-")]
+    """Whole builds of this recipe in the cache, newest first; none that has a name (`named`)."""
+    of_it = [image for image in whole_builds() if image.directory.name.startswith(f"{recipe_id}-")]
+    return [image for image in of_it if "named" not in image.info]
 
 
 def whole_builds() -> list[KernelImage]:
@@ -183,6 +230,6 @@ def find() -> KernelImage:
     if not images:
         raise KernelError(
             f"the kernel under test has not been built (none for this recipe in {cache_dir() / 'kernel'})",
-            remedy="narrows kernel build (8 minutes on two cores, once), or pip install narrows-kernel",
+            remedy="narrows kernel build (5 to 9 minutes on two cores, once), or pip install narrows-kernel",
         )
     return images[0]

@@ -1,8 +1,8 @@
 """What of the cache of kernels nobody needs any more, and removing it.
 
 Kept are the newest build of today's recipe, with and without what only makes it faster, the one that
-`NARROWS_KERNEL` names, and those with configuration of their own, which somebody chose. Half-made builds go
-if nobody is making them.
+`NARROWS_KERNEL` names, and those with configuration of their own or of another version or tree, which
+somebody chose. Half-made builds go if nobody is making them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from narrows.errors import KernelError
 from narrows.kernel import image
+from narrows.kernel.source import TREE
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,24 @@ def unneeded() -> list[Unneeded]:
         kept.add(Path(chosen).expanduser().absolute())
     found = []
     for build in builds:
-        if build.directory in kept or build.info.get("own_config"):
+        name = str(build.info.get("named", ""))
+        tree = Path(name.removeprefix(TREE)) if name.startswith(TREE) else None
+        is_gone = tree is not None and not tree.is_dir()
+        named = bool(name) and image.is_of_today(build) and not is_gone
+        if build.directory in kept or build.info.get("own_config") or named:
             continue
         is_of_today = build.info.get("recipe") in today.values()
-        why = "an older source of today's recipe" if is_of_today else "of another recipe"
+        why = "older than another of today's recipe" if is_of_today else "of another recipe"
+        why = f"of {tree}, which is gone" if is_gone else why
         found.append(Unneeded(build.directory, why, _size(build.directory)))
     root = image.cache_dir() / "kernel"
+    for objects in root.glob(".tree-*") if root.is_dir() else ():
+        of = objects / "of"
+        tree = Path(os.fsdecode(of.read_bytes())) if of.is_file() else None
+        if tree is None or not tree.is_dir():
+            found.append(Unneeded(objects, f"objects of {tree or 'a tree'}, which is gone", _size(objects)))
     for half in root.glob(".build-*") if root.is_dir() else ():
-        with _locked(root / f".lock-{half.name.split('-')[1]}") as free:
+        with _locked(root / f".lock-{half.name.removeprefix('.build-').rpartition('-')[0]}") as free:
             if free:
                 found.append(Unneeded(half, "half-made", _size(half)))
     return sorted(found, key=lambda one: one.directory.name)

@@ -22,14 +22,24 @@ from narrows.kernel.image import cache_dir
 WANTED = "linux-source-7.2"
 """The package our patches were made against."""
 
+PATCHED = (7, 2)
+"""Its version: `patches/speed` are of it alone, `patches/lab` fit older ones too."""
+
 OLDEST = (6, 18)
 """Seccomp mode needs 6.16, DualPI2 6.17."""
 
 SUITES = ("trixie-backports", "forky", "sid", "bookworm-backports")
 """Asked in this order, smallest lists first, until one has what is wanted."""
 
+VERSION_SUITES = ("bookworm", "trixie", "bookworm-backports", *SUITES)
+"""Asked for the source of a version that somebody names."""
+
 IPROUTE2_SUITES = ("forky", "sid")
 """Suites whose iproute2 knows every option of every qdisc in the kernel (DualPI2's came in 6.18)."""
+
+
+BUILT = (".o", ".a", ".ko", ".mod", ".mod.c", ".order", ".symvers", ".gcda", ".gcno")
+"""What compiling leaves in a tree."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +50,75 @@ class Source:
     version: str
 
 
-def linux_source() -> Source:
-    """The kernel's source: `$LINUX_SRC`, a source fetched earlier, or one fetched now."""
+TREE = "tree:"
+"""How a kernel's name begins that is of a source tree."""
+
+
+def linux_source(name: str | None = None) -> Source:
+    """The kernel's source: `$LINUX_SRC`, a source fetched earlier, or one fetched now. `name` is that of
+    another kernel: a version ("6.12"), or `tree:DIR`."""
+    if name is not None:
+        return named_source(name)
     if chosen := os.environ.get("LINUX_SRC"):
         return given(chosen, "LINUX_SRC", "Makefile")
-    if earlier := newest(sources_dir().glob("linux-source-*.tar.*")):
-        return Source(earlier, earlier.name.split(".tar.")[0].removeprefix("linux-source-"))
-    return fetch_linux()
+    fetched = [
+        file
+        for file in sources_dir().glob("linux-source-*.tar.*")
+        if (version := _version(file.name)) is not None and version >= OLDEST  # others were asked for by name
+    ]
+    earlier = newest(file for file in fetched if file.name.startswith(f"{WANTED}.")) or newest(fetched)
+    return fetch_linux() if earlier is None else _fetched(earlier)
+
+
+def _version(name: str) -> tuple[int, int] | None:
+    match = re.match(r"linux-source-(\d+)\.(\d+)", name)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def named_source(name: str) -> Source:
+    """A source tree, or the distribution's source of a version, from whichever of its suites has it."""
+    if name.startswith(TREE):
+        return tree_source(Path(name.removeprefix(TREE)))
+    if earlier := newest(sources_dir().glob(f"linux-source-{name}.*.tar.*")):
+        return _fetched(earlier)
+    for suite in VERSION_SUITES:
+        apt = Apt(suite, "deb")
+        if apt.update() and apt.run("apt-cache", "show", f"linux-source-{name}").returncode == 0:
+            return _unpacked(apt, f"linux-source-{name}")
+    raise KernelError(
+        f"the mirror's suites {', '.join(VERSION_SUITES)} have no linux-source-{name}",
+        remedy="narrows kernel build --tree DIR takes a source tree of any version",
+    )
+
+
+def tree_source(tree: Path) -> Source:
+    """A source tree; KernelError for a directory that is none, or cannot become a program."""
+    if not all((tree / name).is_file() for name in ("Makefile", "Kconfig", "kernel/Makefile")):
+        raise KernelError(
+            "no source tree of Linux", where=str(tree), remedy="--tree takes an unpacked source or a git tree"
+        )
+    if not (tree / "arch/um/Makefile").is_file():
+        raise KernelError("this tree lacks arch/um, User-Mode Linux, which narrows needs", where=str(tree))
+    return Source(tree, "tree-" + digest_of_tree(tree))
+
+
+def version_of(tree: Path) -> tuple[int, int]:
+    """Version and patch level, as the tree's Makefile says."""
+    text = (tree / "Makefile").read_text(errors="replace")
+    found = [re.search(rf"(?m)^{word} *= *(\d+)", text) for word in ("VERSION", "PATCHLEVEL")]
+    if None in found:
+        raise KernelError("its Makefile names no version", where=str(tree / "Makefile"))
+    major, minor = (int(match[1]) for match in found if match is not None)
+    return major, minor
+
+
+def level(what: Source) -> tuple[int, int] | None:
+    """Version and patch level of a source; None: a tarball that does not say."""
+    return version_of(what.path) if what.path.is_dir() else _version(what.path.name)
+
+
+def _fetched(tarball: Path) -> Source:
+    return Source(tarball, tarball.name.split(".tar.")[0].removeprefix("linux-source-"))
 
 
 def iproute2_source() -> Source | None:
@@ -62,7 +134,7 @@ def given(chosen: str, variable: str, witness: str) -> Source:
     """The tarball or tree that the person named in an environment variable."""
     path = Path(chosen).expanduser().absolute()
     if path.is_dir() and (path / witness).is_file():
-        return Source(path, "tree-" + digest_of(path / witness, path.as_posix().encode()))
+        return Source(path, "tree-" + digest_of_tree(path))
     if path.is_file() and ".tar" in path.name:
         return Source(path, "tar-" + digest_of(path))
     raise KernelError(
@@ -77,6 +149,24 @@ def digest_of(path: Path, more: bytes = b"") -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()[:10]
+
+
+def digest_of_tree(tree: Path) -> str:
+    """Of the names and contents of all its files, but for its history and what a build made of them."""
+    whole = hashlib.sha256()
+    for folder, below, files in os.walk(tree):
+        below[:] = sorted(name for name in below if name != ".git")
+        for name in sorted(files):
+            path = Path(folder) / name
+            if name.endswith(BUILT) or (name.startswith(".") and name.endswith((".cmd", ".d", ".git"))):
+                continue  # .git is a file where the tree is a worktree
+            whole.update(f"{path.relative_to(tree)}\0".encode(errors="surrogateescape"))
+            if path.is_symlink():
+                whole.update(os.fsencode(os.readlink(path)))
+            elif path.is_file():
+                with path.open("rb") as file:
+                    whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()[:10]
 
 
 def newest(paths: Iterable[Path]) -> Path | None:
@@ -170,6 +260,11 @@ def fetch_linux() -> Source:
             remedy="set LINUX_SRC to a kernel source tarball or tree",
         )
     _, name, apt = wanted[0]
+    return _unpacked(apt, name)
+
+
+def _unpacked(apt: Apt, name: str) -> Source:
+    """The tarball in a source package, fetched and kept."""
     deb = apt.fetched(["download", name], "*.deb")
     version = deb.name.split("_")[1].replace("%3a", ":")
     unpacked = deb.parent / "x"

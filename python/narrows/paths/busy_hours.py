@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import stats
 
 from narrows.errors import UsageError
 from narrows.units import NS_PER_H, NS_PER_MS
@@ -61,18 +60,20 @@ def busy_hours(sessions: pl.DataFrame, *, least_quiet: int = LEAST_QUIET) -> lis
     Reads `start_ns`, `utc_offset_h` (local time less UTC), `country`, `network` and `peak_queueing_delay_ns`;
     a session with any of them NULL is left out.
     """
+    from scipy import stats  # takes a second, of every command that knows the studies
+
     missing = [name for name in NEEDED if name not in sessions.columns]
     if missing:
         raise UsageError(
             f"sessions have no column {missing[0]}",
             remedy="--metadata FILE.csv with client, country, network and utc_offset_h",
         )
-    found: list[ShiftTest] = []
+    shift_tests: list[ShiftTest] = []
     for pair in _pairs(sessions, "peak_queueing_delay_ns", least_quiet):
-        for shift in SHIFTS_MS:
-            shifted = pair.busy.astype(np.int64) - shift * NS_PER_MS
-            tested = stats.mannwhitneyu(shifted, pair.quiet, alternative="greater")
-            found.append(
+        shifted = pair.busy.astype(np.int64) - np.array(SHIFTS_MS)[:, None] * NS_PER_MS
+        tested = stats.mannwhitneyu(shifted, pair.quiet[None, :], alternative="greater", axis=1)
+        for shift, p, statistic in zip(SHIFTS_MS, tested.pvalue, tested.statistic, strict=True):
+            shift_tests.append(
                 ShiftTest(
                     country=pair.country,
                     network=pair.network,
@@ -81,13 +82,13 @@ def busy_hours(sessions: pl.DataFrame, *, least_quiet: int = LEAST_QUIET) -> lis
                     busy_sessions=len(pair.busy),
                     quiet_sessions=len(pair.quiet),
                     shift_ms=shift,
-                    p=float(tested.pvalue),
+                    p=float(p),
                     p_holm=1.0,
-                    effect=float(tested.statistic) / (len(pair.busy) * len(pair.quiet)),
+                    effect=float(statistic) / (len(pair.busy) * len(pair.quiet)),
                 )
             )
-    corrected = holm([test.p for test in found])
-    return [_with_holm(test, p) for test, p in zip(found, corrected, strict=True)]
+    corrected = holm([test.p for test in shift_tests])
+    return [_with_holm(test, p) for test, p in zip(shift_tests, corrected, strict=True)]
 
 
 def busy_quiet_ratios(
@@ -127,25 +128,30 @@ def _pairs(sessions: pl.DataFrame, column: str, least_quiet: int) -> Iterator[_P
     whole = sessions.drop_nulls([*NEEDED, column]).with_columns(
         _window=(local_ns // NS_PER_H) % 24 // WINDOW_H * WINDOW_H
     )
-    for (country,), of_country in sorted(whole.group_by(["country"]), key=lambda item: str(item[0])):
-        busy, quiet = _windows(of_country)
+    for country, of_country in _parts(whole, "country"):
+        busy, quiet = _windows(of_country["_window"].to_numpy())
         if busy == quiet:
             continue
-        for (network,), pair in sorted(of_country.group_by(["network"]), key=lambda item: str(item[0])):
-            values = {w: pair.filter(_window=w)[column].to_numpy() for w in (busy, quiet)}
+        for network, pair in _parts(of_country, "network"):
+            window, value = pair["_window"].to_numpy(), pair[column].to_numpy()
+            values = {w: value[window == w] for w in (busy, quiet)}
             if len(values[quiet]) >= least_quiet and len(values[busy]):
-                yield _Pair(str(country), str(network), busy, quiet, values[busy], values[quiet])
+                yield _Pair(country, network, busy, quiet, values[busy], values[quiet])
 
 
-def _windows(sessions: pl.DataFrame) -> tuple[int, int]:
+def _parts(sessions: pl.DataFrame, column: str) -> list[tuple[str, pl.DataFrame]]:
+    """The sessions of each value of a column, in order of the values."""
+    parts = sessions.partition_by(column, as_dict=True)
+    return sorted(((str(value), part) for (value,), part in parts.items()), key=lambda each: each[0])
+
+
+def _windows(windows: NDArray[np.int64]) -> tuple[int, int]:
     """Start hours of the windows with most and with fewest sessions; of equals the earlier.
 
     A window without any session is none: it has nothing to compare.
     """
-    counts = sessions.group_by("_window").len().sort("_window")
-    busy = counts.sort("len", descending=True, maintain_order=True)["_window"][0]
-    quiet = counts.sort("len", maintain_order=True)["_window"][0]
-    return int(busy), int(quiet)
+    hours, counts = np.unique(windows, return_counts=True)
+    return int(hours[np.argmax(counts)]), int(hours[np.argmin(counts)])
 
 
 def _with_holm(test: ShiftTest, p_holm: float) -> ShiftTest:

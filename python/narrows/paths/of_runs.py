@@ -1,9 +1,9 @@
 """What the captures of runs say, beside the truth: a row for each capture, as a shard of runs keeps it.
 
-A row has the columns of `connections` (docs/paths.md) of the connection with most payload, but for what names
-it; `captured_at` (`server:eth0`); and the truth, in columns that begin with `true_`. Where a run has captures
-at its server and at its client, what happened between them is compared packet by packet (`true_lost`,
-`true_reordered`, `true_jitter_ns`).
+A row has the columns of `connections` (docs/paths-columns.md) of the connection with most payload, but for
+what names it; `captured_at` (`server:eth0`); and the truth, in columns that begin with `true_`. Where a run
+has captures at its server and at its client, what happened between them is compared packet by packet
+(`true_lost`, `true_reordered`, `true_jitter_ns`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One page of many sessions: what their paths are like, by the groups that the metadata knows."""
+"""One page: what limited whom, and what the paths of sessions are like by the groups that metadata knows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 
 from narrows.figures.drawing import Result
+from narrows.paths import conversations, limits, limits_figure, tables
 from narrows.paths import session_figures as figures
 from narrows.paths.busy_hours import LEAST_QUIET
 from narrows.paths.groups import SHARES, percentiles
@@ -17,7 +18,14 @@ from narrows.report.build import Built, draw
 KNOWN = ("device_type", "network", "isp_type", "cdn", "device", "country")
 """Columns of metadata that sessions are grouped by where no other is asked for."""
 MOST_VALUES = 200
-PROPERTIES, SESSIONS, PROXIES, HOURS = "Distributions", "Between groups", "Proxies", "Busy hours"
+MOST_SENTENCES = 20
+LIMITS, PROPERTIES, SESSIONS, PROXIES, HOURS = (
+    "What limited whom",
+    "Distributions",
+    "Between groups",
+    "Proxies",
+    "Busy hours",
+)
 
 
 def groups_of(sessions: pl.DataFrame) -> list[str]:
@@ -28,9 +36,11 @@ def groups_of(sessions: pl.DataFrame) -> list[str]:
 def build(sessions: pl.DataFrame, by: Sequence[str], out: Path) -> Built:
     """Write OUT/report.html and OUT/figures/*."""
     delays = figures.PROPERTIES[:2]
+    connections = tables.load(out, "connections")
     made: list[tuple[str, Callable[[], Result]]] = [
-        (PROPERTIES, _later(figures.by_group, sessions, one, by)) for one in figures.PROPERTIES
+        (LIMITS, _later(limits_figure.over_time, connections, tables.load(out, "limits")))
     ]
+    made += [(PROPERTIES, _later(figures.by_group, sessions, one, by)) for one in figures.PROPERTIES]
     made += [(SESSIONS, _later(figures.medians, sessions, column)) for column in by]
     if "device" in sessions.columns or "asn" in sessions.columns:
         made += [(PROXIES, _later(figures.proxied_by, sessions, one)) for one in delays]
@@ -56,7 +66,9 @@ def build(sessions: pl.DataFrame, by: Sequence[str], out: Path) -> Built:
     html.write_text(
         environment.get_template("paths/paths.html.j2").render(
             sessions=sessions.height,
-            logs=sessions["log"].n_unique(),
+            logs=connections["log"].n_unique(),
+            limits=limits.sentences(connections, MOST_SENTENCES),
+            udp=conversations.sentences(tables.load(out, "udp"), MOST_SENTENCES),
             by=by,
             shares=[f"{share:.0%}" for share in SHARES],
             tables=_tables(sessions, by),
@@ -75,7 +87,7 @@ def _later(make: Callable[..., Result], *arguments: object) -> Callable[[], Resu
 
 def _tables(sessions: pl.DataFrame, by: Sequence[str]) -> list[tuple[str, list[tuple[str, int, list[str]]]]]:
     """Percentiles of each property: all sessions, then each group."""
-    made = []
+    tables = []
     for one in figures.PROPERTIES:
         rows = []
         for columns in ([], *([column] for column in by)):
@@ -85,5 +97,5 @@ def _tables(sessions: pl.DataFrame, by: Sequence[str]) -> list[tuple[str, list[t
                 label = f"{columns[0]} {key[0]}" if columns else "all"
                 rows.append((label, count, values))
         if rows:
-            made.append((one.axis, rows))
-    return made
+            tables.append((one.axis, rows))
+    return tables

@@ -34,7 +34,8 @@ class Settings:
     5.3: two minutes). `service`: what makes servers one service, their "port", their address and port
     ("server"), or "all". `idle_ns`: a connection without packets for this long is over. `connections`: how
     many are kept at once. `joined`: all files are pieces of one capture; else those are whose names say so,
-    as of dumpcap's and tcpdump -C's rotated files.
+    as of dumpcap's and tcpdump -C's rotated files. `keys`: a key log (SSLKEYLOGFILE) that opens QUIC's
+    packets, beside those that a pcapng itself holds. `qlog`: write a qlog of each connection that was opened.
     """
 
     session_gap_ns: int = 30_000_000_000
@@ -45,10 +46,17 @@ class Settings:
     acks: bool = False
     again: bool = False
     joined: bool = False
+    keys: Path | None = None
+    qlog: bool = False
 
     def __post_init__(self) -> None:
         if self.service not in SERVICES:
             raise UsageError(f"no service {self.service!r}", remedy=f"one of {', '.join(SERVICES)}")
+        if self.keys is not None and "TRAFFIC_SECRET" not in readable(self.keys):
+            raise UsageError(
+                f"{self.keys} holds no secret of TLS 1.3",
+                remedy="the file that SSLKEYLOGFILE named when it ran",
+            )
 
     def arguments(self) -> list[str]:
         """The core's options."""
@@ -59,8 +67,20 @@ class Settings:
             *("--idle-ns", str(self.idle_ns)),
             *("--connections", str(self.connections)),
         ]
-        flags = {"--acks": self.acks, "--again": self.again, "--joined": self.joined}
+        if self.keys is not None:
+            given += ["--keys", str(self.keys)]
+        flags = {"--qlog": self.qlog, "--acks": self.acks, "--again": self.again, "--joined": self.joined}
         return given + [flag for flag, wanted in flags.items() if wanted]
+
+
+def readable(file: Path) -> str:
+    """The text of a file that was named on the command line. Raises UsageError where there is none."""
+    try:
+        return file.read_text(errors="replace")
+    except OSError as error:
+        raise UsageError(
+            f"{file} cannot be read: {error.strerror}", remedy="name a file that is there"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -91,6 +111,11 @@ class Outcome:
         """What the log held, by name; empty unless it was read now."""
         counts: dict[str, Any] = self.summary["counts"] if self.summary else {}
         return counts
+
+    @property
+    def has_datagrams(self) -> bool:
+        """Whether UDP conversations are in its tables; true also where that is not known now."""
+        return self.is_of_packets and self.error is None and self.counts.get("udp", 1) > 0
 
     @property
     def unused(self) -> dict[str, int]:
@@ -126,7 +151,7 @@ def read(
     names = [f"./{name}" if name.startswith("-") and name != STDIN else name for name in names]
     command = [*core(), "read", *names, "--out", str(out), "--jobs", str(max(jobs, 1))]
     done: list[Outcome] = []
-    inherited = [int(found[1]) for name in names if (found := _DESCRIPTOR.fullmatch(name))]
+    inherited = [int(match[1]) for name in names if (match := _DESCRIPTOR.fullmatch(name))]
     for outcome in _run([*command, *(settings or Settings()).arguments()], inherited):
         done.append(outcome)
         progress(outcome)

@@ -14,7 +14,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from narrows.figures.drawing import Drawing, Missing, Result
-from narrows.figures.style import as_written, canvas, panel_columns, styled
+from narrows.figures.style import canvas, panel_columns, styled
 from narrows.paths.busy_hours import busy_quiet_ratios
 from narrows.paths.groups import LEAST, cdf
 from narrows.units import NS_PER_MS
@@ -73,7 +73,7 @@ def by_group(sessions: pl.DataFrame, one: Property, by: Sequence[str]) -> Result
         for axes, (heading, lines) in zip(cells, panels, strict=False):
             for colour, (label, curve) in zip(COLOURS, lines, strict=False):
                 x = curve["value"].to_numpy() / one.scale
-                words = f"{as_written(label)} ({curve['sessions'][0]})"
+                words = f"{label} ({curve['sessions'][0]})"
                 axes.step(x, curve["share"].to_numpy(), where="post", color=colour, label=words)
             _axes(axes, one, heading, len(lines) > 1, low)
         for axes in cells[len(panels) :]:
@@ -86,7 +86,7 @@ def by_group(sessions: pl.DataFrame, one: Property, by: Sequence[str]) -> Result
 def _axes(axes: Axes, one: Property, heading: str, several: bool, low: float) -> None:
     if one.logarithmic and low > 0:
         axes.set_xscale("log")
-    axes.set_title(as_written(heading))
+    axes.set_title(heading)
     axes.set_ylim(0, 1.01)
     axes.set_xlabel(one.axis)
     axes.set_ylabel("share of sessions ≤ x")
@@ -114,7 +114,7 @@ def medians(sessions: pl.DataFrame, column: str, *, least: int = LEAST) -> Resul
         axes.set_xscale("log")
         axes.set_ylim(0, 1.01)
         axes.set_xlabel("median base RTT [ms]")
-        axes.set_ylabel(f"share of {as_written(column)} ≤ x")
+        axes.set_ylabel(f"share of {column} ≤ x")
     return Drawing(
         name, title, f"n = {found.height} of {column}, each with {least} sessions or more.", (), figure
     )
@@ -188,7 +188,7 @@ def busy_ratio(sessions: pl.DataFrame, one: Property) -> Result:
         pairs = ratios.select("country", "network").unique(maintain_order=True).rows()
         for colour, (country, network) in zip(COLOURS, pairs, strict=False):
             own = ratios.filter((pl.col("country") == country) & (pl.col("network") == network))
-            axes.plot(own["percentile"], own["ratio"], color=colour, label=as_written(f"{country} {network}"))
+            axes.plot(own["percentile"], own["ratio"], color=colour, label=f"{country} {network}")
         axes.axhline(1, color="#bbbbbb", linewidth=0.8, zorder=0)
         axes.set_xlabel("percentile")
         axes.set_ylabel("busy over quiet")

@@ -11,7 +11,7 @@ import polars as pl
 from narrows.errors import StoreError
 from narrows.store import parquet
 
-TABLES = ("connections", "sessions", "acks", "snapshots")
+TABLES = ("connections", "sessions", "limits", "acks", "snapshots", "udp", "udp_seconds", "rtp")
 REMEDY = "narrows paths FILES… --out DIR"
 
 
@@ -28,7 +28,7 @@ def scan(out: Path, table: str) -> pl.LazyFrame:
 def load(out: Path, table: str) -> pl.DataFrame:
     """All rows of one table (one of `TABLES`), in the order of their logs' names.
 
-    `docs/paths.md` has the columns. Raises StoreError when the directory holds no such table.
+    `docs/paths-columns.md` has the columns. Raises StoreError when the directory holds no such table.
     """
     return parquet.scan(_files(out, table)).collect()
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from narrows.errors import SpecError
-from narrows.plan import tc_limits
-from narrows.plan.model import Counted, DirectionChange, LinkDirection
+from narrows.headers import ETHERNET_HEADER_BYTES
+from narrows.media.schedule import Schedule
+from narrows.plan import asked, tc_limits, wire
+from narrows.plan.model import Asked, Counted, DirectionChange, LinkDirection
 from narrows.plan.qdiscs import COUNT_BYTES, QueueContext, Words, arguments, text_of, words_of
 from narrows.spec.base import SpecObject
 from narrows.spec.link import Link
@@ -22,17 +24,17 @@ from narrows.spec.queues import Qdisc, bfifo, cake, dualpi2, pfifo, pfifo_head_d
 from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, policer, tbf
 from narrows.units import Duration, Rate, Size
 
-TBF_DEFAULT_LATENCY = "50ms"
-"""tc asks for a limit or a latency, but the queue under the shaper, not TBF's own, is what holds packets."""
-
 NQB_TOS = "0xb4/0xfc"
 """DSCP 45, whatever the ECN bits."""
+
+POLICE_MTU = 2040
+"""What act_police passes where tc says no mtu."""
 
 # HTB's round-robin quantum: rate / r2q (10) within these (net/sched/sch_htb.c). No effect with one class.
 HTB_R2Q = 10
 HTB_QUANTUM_BYTES = (1000, 200_000)
 
-_OWN, _HTB = own_shaper(), htb()
+_OWN, _HTB, _NONE = own_shaper(), htb(), no_shaper()
 """The shapers of a link that names none."""
 
 
@@ -46,9 +48,13 @@ class DirectionSpec:
     rate: Rate
     base_rtt: Duration
     mtu_bytes: int
+    medium: Schedule | None = None
+    """What serves the queue instead of a shaper."""
 
     def kind(self) -> Shaper:
         """The shaper; where the experiment names none: the queue itself if it can, else HTB."""
+        if self.medium is not None:
+            return _NONE
         if self.shaper is not None:
             return self.shaper
         return _OWN if self.queue.can_shape else _HTB
@@ -70,7 +76,7 @@ class DirectionSpec:
         return self.rate
 
     def context(self) -> QueueContext:
-        rate = self.shaped_rate() or self.link["line_rate"]
+        rate = self.shaped_rate() or (self.rate if self.medium is not None else self.link["line_rate"])
         return QueueContext(rate=rate, base_rtt=self.base_rtt, mtu_bytes=self.mtu_bytes)
 
     def queue_words(self) -> Words:
@@ -121,6 +127,15 @@ class DirectionSpec:
                 f"bandwidth={bandwidth} has no effect under the shaper {shaper.label()}",
                 "leave out one of the two",
             )
+        if (
+            isinstance(self.queue, cake)
+            and self.queue["autorate_ingress"]
+            and not isinstance(shaper, own_shaper)
+        ):
+            self.queue.fail(
+                f"autorate_ingress makes a shaper of CAKE, and {shaper.label()} is one",
+                "leave out one of the two",
+            )
         parts: tuple[Qdisc | Shaper, ...] = (self.queue, shaper)
         for part in parts:
             for name in sorted(part.given & set(part.options)):
@@ -143,6 +158,8 @@ class DirectionSpec:
 
     def counted(self) -> Counted | None:
         """What the shaper makes of a packet's length (net/sched: psched_l2t_ns, cake_calc_overhead)."""
+        if self.medium is not None:
+            return Counted(of="ip", overhead_bytes=self.medium.overhead_bytes, mpu_bytes=0, cells="none")
         shaper = self.kind()
         of: Literal["frame", "ip"] = "frame"
         cells: Literal["none", "atm", "ptm"]
@@ -210,6 +227,11 @@ class DirectionSpec:
                     remedy=f'at least "{frame} B", or the rate is never reached',
                 )
         self._check_effects()
+        if isinstance(shaper, (htb, tbf)) and shaper["mpu"].bytes > frame + shaper["overhead"]:
+            shaper.fail(
+                f"mpu: every packet would count as {shaper['mpu']}, more than a full frame of {frame} bytes",
+                f'at most "{frame + shaper["overhead"]} B", or a lower rate',
+            )
         ceil = self._ceil()
         if ceil is not None and ceil < self.rate:
             raise SpecError(
@@ -224,6 +246,20 @@ class DirectionSpec:
             )
 
 
+def own_queue(shaper: Shaper | None, rate: Rate) -> Qdisc | None:
+    """The queue of a TBF that was given a limit or a latency, where the experiment names none: a FIFO in
+    bytes, as tc works it out (tc/q_tbf.c, tbf_parse_opt). None: it has none of its own."""
+    if not isinstance(shaper, tbf) or (shaper["limit"] is None and shaper["latency"] is None):
+        return None
+    if shaper["limit"] is not None:
+        return bfifo(limit=shaper["limit"])
+    held = (rate * shaper["latency"]).bytes + shaper["burst"].bytes
+    if shaper["peakrate"] is not None:
+        held = min(held, (shaper["peakrate"] * shaper["latency"]).bytes + shaper["mtu"].bytes)
+    # More than tc takes is an error of the shaper, and said there.
+    return bfifo(limit=Size(held)) if held < 2**32 else None
+
+
 def _line(shaper: Shaper, blame: SpecObject) -> str:
     """The shaper's own line if the experiment wrote it; else that of what is to blame."""
     return shaper.where if shaper.given else blame.where
@@ -233,7 +269,7 @@ def shaper_words(direction: DirectionSpec) -> Words:
     """The shaper's options as tc's words; empty where the queue shapes itself or nothing does. What tc does
     not take is an error of the shaper's line."""
     shaper = direction.kind()
-    tc_limits.check(shaper, shaper.label(), direction.mtu_bytes)
+    tc_limits.check(shaper, shaper.label(), shaper.values, direction.mtu_bytes)
     ceil = Rate(direction.ceil_bps() or direction.rate.bps)
     tc_limits.check_buckets(shaper, direction.rate, ceil, direction.burst_bytes(), direction.cburst_bytes())
     if isinstance(shaper, htb):
@@ -254,13 +290,17 @@ def shaper_words(direction: DirectionSpec) -> Words:
         if shaper["limit"] is not None:
             words["limit"] = shaper["limit"].tc()
         else:
-            words["latency"] = shaper["latency"].tc() if shaper["latency"] else TBF_DEFAULT_LATENCY
+            words["latency"] = (shaper["latency"] or tc_limits.TBF_DEFAULT_LATENCY).tc()
         if shaper["peakrate"] is not None:
             words["peakrate"] = shaper["peakrate"].tc()
             words["mtu"] = shaper["mtu"].tc()
         return {**words, **_link_layer(shaper)}
-    plain = {"rate": direction.rate.tc(), "burst": str(direction.burst_bytes())}
-    return plain if isinstance(shaper, policer) else {}
+    if not isinstance(shaper, policer):
+        return {}
+    words = {"rate": direction.rate.tc(), "burst": str(direction.burst_bytes())}
+    frame = direction.context().frame_bytes
+    # What is longer than `mtu` is dropped whatever the rate.
+    return words if frame <= POLICE_MTU else {**words, "mtu": str(frame)}
 
 
 def _said(direction: DirectionSpec) -> tuple[object, ...]:
@@ -320,32 +360,86 @@ def queue_steps(dev: str, direction: DirectionSpec) -> list[tuple[str, ...]]:
     return [(*root, *queue), *_filters(dev, "1:", direction)]
 
 
-def _filters(dev: str, handle: str, direction: DirectionSpec) -> list[tuple[str, ...]]:
-    """What a queue needs beside itself: the bands of a `prio` and which code points go there. Class 2 of
-    DualPI2 is its L queue for traffic that is not L4S."""
+def queue_asked(node: str, dev: str, direction: DirectionSpec) -> list[Asked]:
+    """What the kernel is to keep of the same."""
+    shaper, context = direction.kind(), direction.context()
+    rate = direction.shaped_rate() if isinstance(shaper, own_shaper) else None
+    is_root = isinstance(shaper, (own_shaper, no_shaper))
+    handle = "1:" if is_root else "110:"
+
+    def made(what: Literal["class", "filter"], at: str, kind: str, **options: int | float | str) -> Asked:
+        return Asked(node=node, iface=dev, what=what, at=at, kind=kind, options=options)
+
+    options = asked.of_queue(direction.queue, context, rate)
+    found = [asked.qdisc(node, dev, handle, direction.queue.kind(), options)]
+    burst = direction.burst_bytes() or 0
+    if isinstance(shaper, htb):
+        own = asked.of_shaper(shaper)
+        ceil, words = direction.ceil_bps() or 0, shaper_words(direction)
+        own |= {"ceil": ceil, "burst": burst, "cburst": direction.cburst_bytes() or 0}
+        own |= {"quantum": int(words["quantum"])}
+        found += [
+            asked.qdisc(node, dev, "1:", "htb", {"default": 0x11}),
+            made("class", "1:11", "htb", rate=direction.rate.bps, **own),
+        ]
+    elif isinstance(shaper, tbf):
+        own = asked.of_shaper(shaper)
+        if shaper["limit"] is None:
+            latency = shaper["latency"] or tc_limits.TBF_DEFAULT_LATENCY
+            own["limit"] = (direction.rate * latency).bytes + burst
+        # The kernel keeps the bucket as the time of so many bytes as it counts them (psched_l2t_ns).
+        counted = direction.counted()
+        assert counted is not None
+        bucket = wire.counted_bytes(counted, burst - ETHERNET_HEADER_BYTES)
+        own |= {"burst": bucket, "rate": direction.rate.bps}
+        found.append(asked.qdisc(node, dev, "1:", "tbf", own))
+    elif isinstance(shaper, policer):
+        found.append(asked.qdisc(node, dev, "1:", "prio", {"bands": 2, "priomap": 0}))
+        mtu = int(shaper_words(direction).get("mtu", POLICE_MTU))
+        found.append(made("filter", "1:", "matchall", rate=direction.rate.bps, burst=burst, mtu=mtu))
+    if isinstance(direction.queue, prio):
+        for band, inner in enumerate(direction.queue.queues(), 1):
+            own = asked.of_queue(inner, context, None)
+            found.append(asked.qdisc(node, dev, f"{110 + band}:", inner.kind(), own))
+    found += [
+        made("filter", handle, "flower", ip_tos=tos, classid=to)
+        for tos, to in _tos_filters(direction, handle)
+    ]
+    return found
+
+
+def _tos_filters(direction: DirectionSpec, handle: str) -> list[tuple[str, str]]:
+    """Which bits of the ToS byte go to which class. Class 2 of DualPI2 is its L queue for traffic that is not
+    L4S."""
     queue = direction.queue
     if isinstance(queue, prio):
-        made: list[tuple[str, ...]] = []
+        return [
+            (f"0x{DSCP_NAMES[name.upper()] << 2:02x}/0xfc", f"{handle}{band + 1}")
+            for name, band in queue["dscp"].items()
+        ]
+    return [(NQB_TOS, f"{handle}2")] if isinstance(queue, dualpi2) and queue["nqb"] else []
+
+
+def _filters(dev: str, handle: str, direction: DirectionSpec) -> list[tuple[str, ...]]:
+    """What a queue needs beside itself: the bands of a `prio`, and which code points go where."""
+    queue = direction.queue
+    filters: list[tuple[str, ...]] = []
+    if isinstance(queue, prio):
         for band, inner in enumerate(queue.queues(), 1):
             words = arguments(words_of(inner, direction.context()))
             parent = ("parent", f"{handle}{band}", "handle", f"{110 + band}:")
-            made.append(("qdisc", "add", "dev", dev, *parent, inner.kind(), *words))
-        for name, band in queue["dscp"].items():
-            tos = f"0x{DSCP_NAMES[name.upper()] << 2:02x}/0xfc"
-            to = ("classid", f"{handle}{band + 1}")
-            match = ("protocol", "ip", "flower", "ip_tos", tos)
-            made.append(("filter", "add", "dev", dev, "parent", handle, *match, *to))
-        return made
-    if not (isinstance(queue, dualpi2) and queue["nqb"]):
-        return []
-    match = ("protocol", "ip", "flower", "ip_tos", NQB_TOS)
-    return [("filter", "add", "dev", dev, "parent", handle, *match, "classid", f"{handle}2")]
+            filters.append(("qdisc", "add", "dev", dev, *parent, inner.kind(), *words))
+    for tos, to in _tos_filters(direction, handle):
+        match = ("protocol", "ip", "flower", "ip_tos", tos)
+        filters.append(("filter", "add", "dev", dev, "parent", handle, *match, "classid", to))
+    return filters
 
 
 def rate_change(
-    dev: str, direction: DirectionSpec, where: SpecObject, first: DirectionSpec
+    dev: str, direction: DirectionSpec, where: SpecObject, first: DirectionSpec, index: str
 ) -> tuple[str, ...]:
-    """The `tc` command that gives a running bottleneck another rate; `first` is what it was set up as."""
+    """The `tc` command that gives a running bottleneck another rate; `first` is what it was set up as,
+    `index` the number of a policer: the kernel counts those of a node from 1, in the order of the set-up."""
     direction.check(where)
     shaper = direction.kind()
     if isinstance(shaper, htb):
@@ -360,12 +454,12 @@ def rate_change(
             words = {name: word for name, word in words.items() if name != "latency"} | {"limit": inner}
         return ("qdisc", "change", "dev", dev, "root", "handle", "1:", "tbf", *arguments(words))
     if isinstance(shaper, own_shaper):
-        if direction.queue["bandwidth"] is not None:
-            where.fail(
-                "the rate of cake(bandwidth=…) does not follow the link's", "leave bandwidth out of cake()"
-            )
         rate = ("bandwidth", direction.rate.tc())
         return ("qdisc", "change", "dev", dev, "root", "handle", "1:", direction.queue.kind(), *rate)
+    if isinstance(shaper, policer):
+        # Filters cannot be changed in place; the bucket is full again, as where a provider sets another rate.
+        police = ("police", *arguments(shaper_words(direction)), "conform-exceed", "drop", "index", index)
+        return ("actions", "change", "action", *police)
     return where.fail("nothing shapes this link, so its rate cannot change", "use a shaper, such as htb()")
 
 

@@ -6,6 +6,8 @@ The same file gives the same plans on every machine and from every directory.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from narrows.errors import SpecError
@@ -14,6 +16,7 @@ from narrows.plan import (
     capacity,
     l4s,
     linux,
+    media,
     moving,
     never,
     observers,
@@ -22,19 +25,10 @@ from narrows.plan import (
     uplink,
 )
 from narrows.plan.expand import ResolvedRun, expand
+from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import CCA
-from narrows.plan.model import (
-    Capture,
-    LinkSummary,
-    Machine,
-    Needs,
-    Node,
-    Plan,
-    Sampler,
-    TimerLatency,
-    TrafficItem,
-)
-from narrows.plan.modules import modules
+from narrows.plan.model import Capture, LinkSummary, Machine, Needs, Node, Plan, Sampler, TimerLatency
+from narrows.plan.modules import asked_kernel, modules
 from narrows.plan.node_settings import node_settings
 from narrows.plan.settling import until_settled
 from narrows.plan.timing import Timetable
@@ -78,7 +72,7 @@ def plan_file(path: Path | str) -> Plans:
 
 def plan_experiment(experiment: Experiment) -> Plans:
     """All plans of a loaded experiment."""
-    made: list[Plan] = []
+    plans: list[Plan] = []
     ends: list[int] = []
     choices = topology = None
     for run in expand(experiment):
@@ -86,10 +80,19 @@ def plan_experiment(experiment: Experiment) -> Plans:
             choices, topology = run.choices, _topology(run)
             plan, end_ns = _plan(experiment, run, topology)
         else:
-            plan, end_ns = _another_repetition(made[-1], run, topology)
-        made.append(plan)
+            plan, end_ns = _another_repetition(plans[-1], run, topology)
+        plans.append(plan)
         ends.append(end_ns)
-    return Plans(experiment, tuple(made), tuple(ends))
+    return Plans(experiment, tuple(plans), tuple(ends))
+
+
+def keys_of(experiment: Experiment) -> list[tuple[dict[str, str], Callable[[], Plan]]]:
+    """The key of every run, with what plans it alone, for readers that need few plans of many."""
+    return [(run.key, partial(_alone, experiment, run)) for run in expand(experiment)]
+
+
+def _alone(experiment: Experiment, run: ResolvedRun) -> Plan:
+    return _plan(experiment, run, _topology(run))[0]
 
 
 def _topology(run: ResolvedRun) -> Topology:
@@ -146,6 +149,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
             if latency is None
             else TimerLatency(min_ns=latency[0].ns, max_ns=latency[1].ns),
             modules=modules(run.machine),
+            kernel=asked_kernel(run.machine),
         ),
         nodes=tuple(Node(name=n.name, role=n.role) for n in topology.nodes),
         link=summary,
@@ -159,8 +163,10 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
             *l4s.steps(topology, l4s_ports),
             *(uplink.steps(topology, run.link) if learnt.needs_uplink else ()),
         ),
+        asked=linux.setup_asked(topology, run.link),
         changes=changes,
         moving=moving.moving_rates(topology, run.link, times.latest_end_ns()),
+        media=media.media(topology, run.link),
         hops=hops,
         flow_tap=observers.flow_tap(run, traffic),
         until_settled=until_settled(run, times, traffic),

@@ -7,6 +7,9 @@ from narrows.plan import wire
 from narrows.plan.expand import ResolvedRun
 from narrows.plan.model import Calibration, CalibrationPath, HomeHost, LinkDirection, LinkSummary
 from narrows.plan.topology import Topology
+from narrows.spec.home import Home
+from narrows.spec.link import Link
+from narrows.spec.queues import Qdisc, cake, fq
 from narrows.units import NS_PER_S
 
 EPOCH_NS = 3 * NS_PER_S
@@ -56,7 +59,7 @@ def calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cali
     if link.home is not None:
         at_home, host = (link.home.down, link.home.up), link.home.hosts[0]
         jitter_ns += host.jitter_ns
-    for direction, before in zip((link.down, link.up), at_home, strict=True):
+    for direction, before, flow in zip((link.down, link.up), at_home, _of_one_flow(run.link), strict=True):
         shapers = [
             (link.line_rate_bps, wire.FRAME),
             *(
@@ -65,18 +68,25 @@ def calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cali
                 if each is not None
             ),
         ]
-        rates = [rate for rate, _ in shapers if rate is not None]
         at_ip_layer = [
             rate * link.mtu_bytes // wire.counted_bytes(counted, link.mtu_bytes)
             for rate, counted in shapers
             if rate is not None
         ]
-        ip_rates.append(min(at_ip_layer, default=None))
-        serialisation_ns += sum(CALIBRATION_PACKET_BYTES * 8 * NS_PER_S // rate for rate in rates)
+        least = min(at_ip_layer, default=None)
+        # One flow cannot show the rate of a link of which fq leaves it less, nor of one that doubles packets.
+        shows = run.link["duplicate"] == 0 and not (flow is not None and least is not None and flow < least)
+        ip_rates.append(least if shows else None)
+        serialisation_ns += sum(
+            max(CALIBRATION_PACKET_BYTES, counted.mpu_bytes) * 8 * NS_PER_S // rate
+            for rate, counted in shapers
+            if rate is not None
+        )
     # Each direction passes two timers: the shaper's and netem's.
     least_ns = RTT_TOLERANCE_NS if link.base_rtt_ns else NATIVE_RTT_TOLERANCE_NS
     tolerance_ns = max(least_ns, int(RTT_TOLERANCE * link.base_rtt_ns))
-    lossy = bool(link.down.loss_percent or link.up.loss_percent or (host and host.loss_percent))
+    hurried_ns = link.base_rtt_ns if run.link["reorder"] else 0
+    lossy = bool(hurried_ns or link.down.loss_percent or link.up.loss_percent or (host and host.loss_percent))
     rtts = [(node, pair.base_rtt_ns) for pair in link.pairs for node in pair.senders]
     return Calibration(
         client=client,
@@ -84,17 +94,42 @@ def calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cali
         server_address=topology.address(server),
         client_address=topology.address(client),
         rtt_ns=rtts[0][1] if rtts else link.base_rtt_ns + (host.delay_ns if host else 0),
-        rtt_tolerance_ns=tolerance_ns + serialisation_ns + jitter_ns + 4 * timer_ns,
+        rtt_tolerance_ns=tolerance_ns + serialisation_ns + jitter_ns + 4 * timer_ns + hurried_ns,
         rate_down_bps=ip_rates[0],
         rate_up_bps=ip_rates[1],
         rate_tolerance=RATE_TOLERANCE,
         # Late timers, loss and jitter may keep the rig under its rate, and so may a shaper that sets its own.
-        rate_is_upper_bound=bool(timer_ns or lossy or jitter_ns or _sets_own_rate(link)),
+        rate_is_upper_bound=bool(
+            timer_ns or lossy or jitter_ns or _sets_own_rate(link) or _counts_drops(run.link)
+        ),
         others=tuple(
             CalibrationPath(server=node, server_address=topology.address(node), rtt_ns=rtt_ns)
             for node, rtt_ns in rtts[1:]
         ),
     )
+
+
+def _queues(link: Link) -> tuple[list[Qdisc | None], list[Qdisc | None]]:
+    """The queues of the way down, and of the way up."""
+    down, up = [link["queue"], link["host_queue"]], [link.up("queue"), link["host_queue"]]
+    if isinstance(link, Home):
+        down.append(link["router"]["ingress"])
+        up.append(link["router"]["egress"])
+    return down, up
+
+
+def _counts_drops(link: Link) -> bool:
+    """CAKE's `ingress` takes what it drops for sent: a train that overruns its memory gets less."""
+    every = [queue for way in _queues(link) for queue in way]
+    return any(isinstance(q, cake) and q["ingress"] and q["memlimit"] is not None for q in every)
+
+
+def _of_one_flow(link: Link) -> tuple[int | None, int | None]:
+    """The least rate that fq leaves a flow, down and up: calibration's train is one."""
+    queues = _queues(link)
+    found = ([q["maxrate"].bps for q in way if isinstance(q, fq) and q["maxrate"]] for way in queues)
+    down, up = (min(rates, default=None) for rates in found)
+    return down, up
 
 
 def _sets_own_rate(link: LinkSummary) -> bool:
@@ -124,19 +159,39 @@ def _emptying_ns(link: LinkSummary) -> int:
 
 def _slow_ns(link: LinkSummary) -> int:
     """What calibration may need beyond the usual: packets that take long, and echoes that are lost."""
-    bits = CALIBRATION_PACKETS * (link.mtu_bytes + ETHERNET_HEADER_BYTES) * 8
+    at_home = (link.home.down, link.home.up) if link.home is not None else (None, None)
     packets_ns = sum(
-        bits * NS_PER_S // direction.rate_bps for direction in (link.down, link.up) if direction.rate_bps
+        max(_packets_ns(each, link.mtu_bytes) for each in ways)
+        for ways in zip((link.down, link.up), at_home, strict=True)
     )
     lossy = link.down.loss_percent or link.up.loss_percent
     return max(0, int(SLOW_SLACK * packets_ns) + (LOST_ECHOES_NS if lossy else 0) - CALIBRATION_NS)
 
 
+def _packets_ns(direction: LinkDirection | None, mtu_bytes: int) -> int:
+    """How long so many full packets take."""
+    if direction is None or not direction.rate_bps:
+        return 0
+    frame = max(
+        wire.counted_bytes(direction.counted or wire.FRAME, mtu_bytes), mtu_bytes + ETHERNET_HEADER_BYTES
+    )
+    return CALIBRATION_PACKETS * frame * 8 * NS_PER_S // direction.rate_bps
+
+
 def _two_trains_ns(link: LinkSummary) -> int:
     """Where a train through one shaper may not tell the rate of two in a row, or a policer holds no queue, a
     second one is sent."""
-    again = link.home is not None or "policer" in (link.shaper, link.shaper_up)
-    return SECOND_TRAIN_NS if again else 0
+    of_policer = 0
+    if "policer" in (link.shaper, link.shaper_up):
+        # From hole to hole of a train: one packet of twenty.
+        packets_ns = _packets_ns(link.down, link.mtu_bytes) + _packets_ns(link.up, link.mtu_bytes)
+        buckets_ns = sum(
+            (each.burst_bytes or 0) * 8 * NS_PER_S // each.rate_bps
+            for each in (link.down, link.up)
+            if each.rate_bps
+        )
+        of_policer = max(SECOND_TRAIN_NS, 2 * packets_ns + buckets_ns)
+    return of_policer + (SECOND_TRAIN_NS if link.home is not None else 0)
 
 
 def _other_rtts_ns(link: LinkSummary) -> list[int]:

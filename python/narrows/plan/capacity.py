@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 from narrows.errors import PlanError
 from narrows.headers import ETHERNET_HEADER_BYTES
-from narrows.plan.model import Command, LinkSummary, Plan, TcpBulk, TrafficItem
+from narrows.plan.items import Command, TcpBulk, TrafficItem
+from narrows.plan.model import LinkSummary, Plan
 from narrows.units import NS_PER_S
 
 MIB = 1024 * 1024

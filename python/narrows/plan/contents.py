@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from narrows.errors import PlanError
-from narrows.plan.model import Content, canonical_json
+from narrows.plan.identity import canonical_json
+from narrows.plan.items import Content
 
 PLACE = "@content"
 """In a command's words: the directory that holds all contents."""
@@ -23,10 +24,15 @@ DIGITS = 16
 @cache
 def of(about: str, commands: tuple[tuple[str, ...], ...], programs: tuple[str, ...]) -> Content:
     """The content of these commands. PlanError if one names a file of the package that is not there."""
-    files = sorted({word for command in commands for word in command if word.startswith(IN_PACKAGE)})
+    files = sorted({word for command in commands for word in command if _is_file(word)})
     recipe = [commands, [(name, _digest(name)) for name in files]]
     made = hashlib.sha256(canonical_json(recipe).encode("ascii")).hexdigest()[:DIGITS]
     return Content(id=made, about=about, commands=commands, programs=programs)
+
+
+def _is_file(word: str) -> bool:
+    """Of the package, or a person's own by its whole path."""
+    return word.startswith(IN_PACKAGE) or (word.startswith("/") and Path(word).is_file())
 
 
 def _digest(word: str) -> str:

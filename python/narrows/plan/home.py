@@ -7,8 +7,9 @@ home router's interface towards it, never on the host. No command is run here.
 
 from __future__ import annotations
 
-from narrows.plan.bottleneck import DirectionSpec, buckets, queue_steps, summarised
-from narrows.plan.model import HomeHost, HomeSummary, LinkDirection, Step
+from narrows.plan import asked
+from narrows.plan.bottleneck import DirectionSpec, buckets, queue_asked, queue_steps, summarised
+from narrows.plan.model import Asked, HomeHost, HomeSummary, LinkDirection, Step
 from narrows.plan.topology import Topology
 from narrows.spec.home import Home
 from narrows.units import Duration
@@ -77,6 +78,21 @@ def steps(topology: Topology, link: Home, base_rtt: Duration) -> list[Step]:
     made += [Step(node=node, tool="tc", args=args) for args in commands]
     if link["router"]["nat"]:
         made += [Step(node=node, tool="nft", args=args) for args in masquerade(wan)]
+    return made
+
+
+def asked_of(topology: Topology, link: Home, base_rtt: Duration) -> list[Asked]:
+    """What the kernel is to keep of the same."""
+    node, wan, name = topology.wan.node, topology.wan.name, ifb(topology, link)
+    egress, ingress = direction(link, "up", base_rtt), direction(link, "down", base_rtt)
+    made = queue_asked(node, wan, egress) if egress is not None else []
+    if ingress is not None and name is not None:
+        made += queue_asked(node, name, ingress)
+        made.append(Asked(node=node, iface=wan, what="filter", at="ffff:", kind="matchall", options={}))
+    for each, interface in zip(link.members(), topology.of(node), strict=False):
+        if each["delay"] or each["loss"]:
+            own = {name: asked.number(each[name]) for name in ("delay", "jitter", "loss")}
+            made.append(asked.qdisc(node, interface.name, "1:", "netem", own))
     return made
 
 

@@ -11,18 +11,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from narrows.plan import home, sysctls
-from narrows.plan.bottleneck import DirectionSpec, buckets, queue_steps, rate_change, summarised
-from narrows.plan.model import Change, DirectionChange, LinkSummary, Pair, Step
+from narrows.plan import asked, home, sysctls
+from narrows.plan.bottleneck import (
+    DirectionSpec,
+    buckets,
+    own_queue,
+    queue_asked,
+    queue_steps,
+    rate_change,
+    summarised,
+)
+from narrows.plan.model import Asked, Change, DirectionChange, LinkSummary, Pair, Step
+from narrows.plan.qdiscs import QueueContext, arguments, words_of
 from narrows.plan.topology import HOST_ROLES, Interface, Topology
 from narrows.spec.base import SpecObject
 from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.home import Home
 from narrows.spec.link import Link, split_delay
+from narrows.spec.queues import Qdisc, prio
 from narrows.units import Duration, Rate
 
 NETEM_LIMIT_PACKETS = 10_000_000
 """netem drops above its limit, 1000 by default; this never fills (120 s of full frames at 1 Gbit/s)."""
+
+IN_ORDER_RATE = Rate(10**11)
+"""120 ns for a full packet."""
 
 OFFLOADS_OFF = {"tso": False, "gso": False, "gro": False, "tx-udp-segmentation": False}
 """A super-packet of 64 KB is nothing that a bottleneck on a wire queues. Checksums stay offloaded: they only
@@ -37,20 +50,62 @@ class PathState:
     jitter: Duration
     loss_percent: float
     line_rate: Rate | None
+    loss_burst: float = 1
+    duplicate_percent: float = 0
+    reorder_percent: float = 0
+    keeps_order: bool = False
+
+    def rate(self) -> Rate | None:
+        """What netem lets pass: the line's rate, or so much that it only keeps packets in order, which
+        without a rate netem sends as their times come (net/sched/sch_netem.c, netem_enqueue)."""
+        if self.line_rate is None and self.keeps_order and self.jitter:
+            return IN_ORDER_RATE
+        return self.line_rate
 
     def changes_nothing(self) -> bool:
         """Whether the path is left as the hosts make it, without netem."""
-        return not (self.delay or self.jitter or self.loss_percent or self.line_rate)
+        return not (
+            self.delay or self.jitter or self.loss_percent or self.line_rate or self.duplicate_percent
+        )
 
     def words(self) -> tuple[str, ...]:
         made = ["netem", "limit", str(NETEM_LIMIT_PACKETS), "delay", self.delay.tc()]
         if self.jitter:
             made.append(self.jitter.tc())
-        if self.loss_percent:
+        if self.loss_percent and self.loss_burst > 1:
+            # Gilbert: all is lost in the bad state, which lasts `loss_burst` packets on average.
+            begins, ends = self.burst_percents()
+            made += ["loss", "gemodel", f"{begins:g}%", f"{ends:g}%", "100%", "0%"]
+        elif self.loss_percent:
             made += ["loss", "random", f"{self.loss_percent:g}%"]
-        if self.line_rate is not None:
-            made += ["rate", self.line_rate.tc()]
+        if self.duplicate_percent:
+            made += ["duplicate", f"{self.duplicate_percent:g}%"]
+        if self.reorder_percent:
+            made += ["reorder", f"{self.reorder_percent:g}%"]
+        rate = self.rate()
+        if rate is not None:
+            made += ["rate", rate.tc()]
         return tuple(made)
+
+    def burst_percents(self) -> tuple[float, float]:
+        """How likely a burst of losses begins, and ends."""
+        ends = 100 / self.loss_burst
+        return self.loss_percent * ends / (100 - self.loss_percent), ends
+
+    def asked(self, interface: Interface) -> Asked:
+        """What the kernel is to keep of it."""
+        options: asked.Options = {
+            "limit": NETEM_LIMIT_PACKETS,
+            "delay": self.delay.ns,
+            "jitter": self.jitter.ns,
+            "loss": 0 if self.loss_burst > 1 else self.loss_percent,
+            "rate": 0 if (rate := self.rate()) is None else rate.bps,
+        }
+        if self.loss_percent and self.loss_burst > 1:
+            options["burst_begins"], options["burst_ends"] = self.burst_percents()
+        if self.duplicate_percent or self.reorder_percent:
+            options |= {"duplicate": self.duplicate_percent, "reorder": self.reorder_percent}
+        return asked.qdisc(interface.node, interface.name, "1:", "netem", options)
 
 
 @dataclass(frozen=True)
@@ -67,10 +122,14 @@ def initial_state(link: Link) -> LinkState:
     return LinkState(
         rates=(link["rate"], link.up("rate")),
         paths=(
-            PathState(down, link["jitter"], link["loss"], link["line_rate"]),
-            PathState(up, link.up("jitter"), link.up("loss"), link["line_rate"]),
+            PathState(down, link["jitter"], link["loss"], link["line_rate"], *_order(link)),
+            PathState(up, link.up("jitter"), link.up("loss"), link["line_rate"], *_order(link)),
         ),
     )
+
+
+def _order(link: Link) -> tuple[float, float, float, bool]:
+    return link["loss_burst"], link["duplicate"], link["reorder"], link["keep_order"]
 
 
 def base_rtt(state: LinkState) -> Duration:
@@ -82,9 +141,20 @@ def directions(link: Link, state: LinkState) -> tuple[DirectionSpec, DirectionSp
     """What the bottleneck does each way."""
     rtt = base_rtt(state)
     pairs = ((link["queue"], link["shaper"]), (link.up("queue"), link.up("shaper")))
+    named = ("queue" in link.given, bool({"queue", "queue_up"} & link.given))
     return tuple(
-        DirectionSpec(link=link, queue=queue, shaper=shaper, rate=rate, base_rtt=rtt, mtu_bytes=link["mtu"])
-        for (queue, shaper), rate in zip(pairs, state.rates, strict=True)
+        DirectionSpec(
+            link=link,
+            queue=queue if is_named else own_queue(shaper, rate) or queue,
+            shaper=shaper,
+            rate=rate,
+            base_rtt=rtt,
+            mtu_bytes=link["mtu"],
+            medium=None if medium is None else medium.schedule(way),
+        )
+        for way, medium, (queue, shaper), rate, is_named in zip(
+            ("down", "up"), link.media(), pairs, state.rates, named, strict=True
+        )
     )  # type: ignore[return-value]
 
 
@@ -101,6 +171,10 @@ def setup_steps(topology: Topology, link: Link, values: Mapping[str, Mapping[str
     if isinstance(link, Home):
         made += home.server_addresses(topology, link)
         made += home.steps(topology, link, base_rtt(state))
+    for interface, queue, context in _host_queues(topology, link):
+        words = arguments(words_of(queue, context))
+        args = ("qdisc", "add", "dev", interface.name, "root", "handle", "1:", queue.kind(), *words)
+        made.append(Step(node=interface.node, tool="tc", args=args))
     for dev, index in _bottlenecks(topology):
         steps = queue_steps(dev, directions(link, state)[index])
         made += [Step(node=topology.bottleneck, tool="tc", args=args) for args in steps]
@@ -112,21 +186,46 @@ def setup_steps(topology: Topology, link: Link, values: Mapping[str, Mapping[str
     return tuple(made)
 
 
+def _host_queues(topology: Topology, link: Link) -> Iterator[tuple[Interface, Qdisc, QueueContext]]:
+    """The interfaces of hosts with a queue that the link gives them; by default they have none."""
+    queue = link["host_queue"]
+    if queue is not None:
+        if isinstance(queue, prio):
+            queue.fail("not on a host: it has no bands", "host_queue=fq()")
+        context = QueueContext(rate=None, base_rtt=link["base_rtt"] or Duration(0), mtu_bytes=link["mtu"])
+        for node in topology.nodes:
+            if node.role in HOST_ROLES:
+                yield topology.of(node.name)[0], queue, context
+
+
+def setup_asked(topology: Topology, link: Link) -> tuple[Asked, ...]:
+    """What the kernel is to keep of the qdiscs, classes and filters of the set-up."""
+    state = initial_state(link)
+    made: list[Asked] = home.asked_of(topology, link, base_rtt(state)) if isinstance(link, Home) else []
+    for dev, index in _bottlenecks(topology):
+        made += queue_asked(topology.bottleneck, dev, directions(link, state)[index])
+    for each, queue, context in _host_queues(topology, link):
+        options = asked.of_queue(queue, context, None)
+        made.append(asked.qdisc(each.node, each.name, "1:", queue.kind(), options))
+    netem = _netem_interfaces(topology, link, state)
+    return (*made, *(path.asked(each) for each, path in netem if not path.changes_nothing()))
+
+
 def offloads(link: Link) -> dict[str, bool]:
     """What every interface is told, by ethtool's names."""
     return {**OFFLOADS_OFF, **link["offloads"]}
 
 
 def _cables(topology: Topology, mtu: int) -> list[Step]:
-    made = []
+    cables = []
     for position, cable in enumerate(topology.cables):
         a, b = topology.at(cable.a, position), topology.at(cable.b, position)
         args = (
             *("link", "add", a.name, "address", a.mac, "mtu", str(mtu), "type", "veth"),
             *("peer", "name", b.name, "address", b.mac, "mtu", str(mtu), "netns", b.node),
         )
-        made.append(Step(node=a.node, tool="ip", args=args))
-    return made
+        cables.append(Step(node=a.node, tool="ip", args=args))
+    return cables
 
 
 @dataclass(frozen=True)
@@ -197,10 +296,10 @@ def _netem_interfaces(topology: Topology, link: Link, state: LinkState) -> list[
             (topology.at(path, cable), replace(up, delay=delay))
             for cable, delay in zip(topology.path_up_cables, delays, strict=True)
         ]
-    made = []
+    netem_interfaces = []
     if topology.path_down_cable is not None:
-        made.append((topology.at(path, topology.path_down_cable), down))
-    return made + [(topology.at(path, cable), up) for cable in topology.path_up_cables]
+        netem_interfaces.append((topology.at(path, topology.path_down_cable), down))
+    return netem_interfaces + [(topology.at(path, cable), up) for cable in topology.path_up_cables]
 
 
 # ---- changes ---------------------------------------------------------------------------------------------
@@ -217,7 +316,8 @@ def changes(topology: Topology, link: Link) -> tuple[tuple[Change, ...], tuple[s
         router = topology.bottleneck
         for dev, index in _bottlenecks(topology):
             if state.rates[index] != before.rates[index]:
-                args = rate_change(dev, directions(link, state)[index], change, first[index])
+                police = str(1 + sum(each.shaper_kind() == "policer" for each in first[:index]))
+                args = rate_change(dev, directions(link, state)[index], change, first[index], police)
                 commands.append(Change(at_ns=at_ns, node=router, tool="tc", args=args))
         old = {i.name: p for i, p in _netem_interfaces(topology, link, before)}
         for i, path in _netem_interfaces(topology, link, state):
@@ -258,6 +358,9 @@ def qdiscs(topology: Topology, link: Link) -> tuple[tuple[str, ...], ...]:
             # A change leaves the queue as it is.
             found += shapers_and_queue if state is initial else shapers_and_queue[:-1]
         found += [p.words() for i, p in _netem_interfaces(topology, link, state) if i.name in netem]
+    found += [
+        (queue.kind(), *arguments(words_of(queue, at))) for _, queue, at in _host_queues(topology, link)
+    ]
     if isinstance(link, Home):
         found += home.qdiscs(link, base_rtt(initial))
     return tuple(dict.fromkeys(found))
@@ -295,7 +398,7 @@ def _changed(link: Link, state: LinkState, new: Mapping[str, object]) -> LinkSta
         for old, own in zip(delays, (new["delay_down"], new["delay_up"]), strict=True)
     )  # type: ignore[assignment]
     paths = tuple(
-        PathState(delays[i], jitter[i], loss[i], link["line_rate"])  # type: ignore[arg-type]
+        PathState(delays[i], jitter[i], loss[i], link["line_rate"], *_order(link))  # type: ignore[arg-type]
         for i in (0, 1)
     )
     return LinkState(rates=rates, paths=paths)  # type: ignore[arg-type]
@@ -348,12 +451,12 @@ def _varying(direction: DirectionSpec, path: PathState) -> dict[str, Any]:
 
 def _direction_changes(link: Link, index: int) -> tuple[DirectionChange, ...]:
     """The changes that are any for this direction."""
-    made = []
+    direction_changes = []
     for change, before, after in _states(link):
         old, new = (_varying(directions(link, s)[index], s.paths[index]) for s in (before, after))
         if new != old:
-            made.append(DirectionChange(at_ns=change["time"].ns, **new))
-    return tuple(made)
+            direction_changes.append(DirectionChange(at_ns=change["time"].ns, **new))
+    return tuple(direction_changes)
 
 
 _UNLIMITED = dict.fromkeys(("rate_bps", "ceil_bps", "burst_bytes", "cburst_bytes"))
@@ -375,12 +478,12 @@ _NO_BOTTLENECK: dict[str, Any] = {
 
 
 def _pairs(link: Dumbbell) -> tuple[Pair, ...]:
-    made, first = [], 1
+    pairs, first = [], 1
     for each in link.members():
         nodes = tuple(f"sender{n}" for n in range(first, first + each["senders"]))
-        made.append(Pair(name=each.called(), senders=nodes, base_rtt_ns=each.rtt().ns))
+        pairs.append(Pair(name=each.called(), senders=nodes, base_rtt_ns=each.rtt().ns))
         first += each["senders"]
-    return tuple(made)
+    return tuple(pairs)
 
 
 __all__ = [

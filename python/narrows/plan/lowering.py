@@ -10,10 +10,11 @@ from typing import Literal
 
 from narrows.plan import contents
 from narrows.plan.expand import ResolvedRun
-from narrows.plan.model import AtTime, Command, Composite, Content, Endpoint, Ready
+from narrows.plan.items import AtTime, Command, Composite, Content, Endpoint, Ready, Uses
 from narrows.plan.timing import Timetable
 from narrows.plan.topology import Topology
 from narrows.spec.traffic import Traffic
+from narrows.tools.recipe import Recipe
 
 CCA = "net.ipv4.tcp_congestion_control"
 SERVER_START = AtTime(at_ns=0)
@@ -48,6 +49,8 @@ class Lowering:
     """What services serve, by id."""
     sysctls: list[NodeSysctl] = field(default_factory=list)
     """Settings of single nodes that items ask for."""
+    host_qdiscs: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Of nodes whose own qdisc an item asks for: which item, and the qdisc."""
     needs_uplink: bool = False
     """Whether an item asks for the Internet."""
 
@@ -65,6 +68,18 @@ class Lowering:
         made = contents.of(about, tuple(commands), programs)
         self.contents[made.id] = made
         return f"{contents.PLACE}/{made.id}"
+
+    def built(self, about: str, recipe: Recipe) -> str:
+        """Where a program is built, once, from copies of its folder's files."""
+        assert recipe.folder is not None
+        folder, package = recipe.folder, contents.PACKAGE
+        if folder.is_relative_to(package):
+            within = folder.relative_to(package)
+            names = [f"{contents.IN_PACKAGE}{within / name}" for name in recipe.files]
+        else:
+            names = [str(folder / name) for name in recipe.files]
+        programs = tuple(dict.fromkeys(words[0] for words in recipe.build if "/" not in words[0]))
+        return self.content(about, (("cp", *names, "."), *recipe.build), programs)
 
     def set_cca(self, item_id: str, node: str, cca: str | None) -> None:
         """The CCA of all TCP connections of a node whose programs choose none (None: the usual one)."""
@@ -117,6 +132,11 @@ def started(argv: tuple[str, ...]) -> tuple[str, ...]:
     return () if argv[0] == "@agent" else argv[:1]
 
 
+def said(cca: str | None) -> Uses | None:
+    """What a program says that it uses; None: nothing."""
+    return None if cca is None else Uses(cca=cca)
+
+
 def background(
     server_id: str,
     item_id: str,
@@ -127,8 +147,10 @@ def background(
     *,
     ok_exits: tuple[int, ...] = (0,),
     programs: tuple[str, ...] | None = None,
+    cca: str | None = None,
 ) -> Command:
-    """The server of an item, in the background, up before t = 0. Its flows are those of the item's client."""
+    """The server of an item, in the background, up before t = 0. Its flows are those of the item's client.
+    `cca`: what it says that it uses, which is checked."""
     return Command(
         id=server_id,
         item=item_id,
@@ -144,6 +166,7 @@ def background(
         programs=started(argv) if programs is None else programs,
         files=(),
         memory_bytes=0,
+        uses=said(cca),
         start=SERVER_START,
         stop=None,
     )
@@ -156,8 +179,11 @@ def foreground(
     argv: tuple[str, ...],
     endpoints: tuple[Endpoint, ...],
     state: Lowering,
+    *,
+    cca: str | None = None,
 ) -> Command:
-    """A client, at the times of the item, in the client; `endpoints`: where its flows are received."""
+    """A client, at the times of the item, in the client; `endpoints`: where its flows are received; `cca`:
+    what it says that it uses, which is checked."""
     timing = state.times.of(item_id)
     return Command(
         id=item_id,
@@ -174,6 +200,7 @@ def foreground(
         programs=started(argv),
         files=(),
         memory_bytes=0,
+        uses=said(cca),
         start=timing.start,
         stop=timing.stop,
     )

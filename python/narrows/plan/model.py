@@ -7,15 +7,12 @@ models are frozen and refuse unknown keys.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -23,26 +20,20 @@ from pydantic import (
 )
 
 from narrows.errors import PlanError
+from narrows.plan.items import Composite, Content, OwnTool, TrafficItem
+from narrows.plan.strict import Direction, Strict
 
 FORMAT = 2
-RUN_ID_HEX_DIGITS = 16
 LAST_READ_BY = {1: "commit 6f961c5 (2026-11-28)"}
 """Earlier formats, and the last narrows that read each."""
 NAMES = ("experiment", "question", "key")
 """Parts of a plan that only name it: they change nothing of what happens."""
 
-Direction = Literal["down", "up"]
 Tool = Literal["ip", "tc", "ethtool", "sysctl", "nft"]
 Role = Literal["client", "home", "router", "path", "server"]
 HOME_HOP, ISP_HOP, BOTTLENECK_HOP = "home", "isp", "bottleneck"
 """What queues are called: a Home has two places, every other link one."""
 TapMode = Literal["packets", "summary", "drops", "off"]
-
-
-class Strict(BaseModel):
-    """Base: immutable, unknown keys are errors, no value is converted silently."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Node(Strict):
@@ -74,6 +65,9 @@ class Machine(Strict):
     memory_bytes: int = Field(gt=0)
     timer_latency: TimerLatency | None
     modules: tuple[Module, ...] = ()
+    kernel: str | None = None
+    """What the kernel is called that the run asks for ("6.12", "tree:/home/me/linux"); None: the one in use.
+    No part of the run's id, which has the kernel's own."""
 
 
 class Counted(Strict):
@@ -201,6 +195,36 @@ class MovingRates(Strict):
     up: tuple[CapacityStep, ...]
 
 
+class Medium(Strict):
+    """What is below IP one way: the interface serves its queue at the turns of a schedule from t = 0 on
+    (kernel/src, medium.c)."""
+
+    node: str
+    iface: str
+    direction: Direction
+    model: str
+    """What it is, in words."""
+    air: int = Field(ge=0, lt=16)
+    """Media by demand with the same number share the air."""
+    by_demand: bool
+    """A turn's wait counts from when the air is free and something waits; else from the turn before."""
+    splits: bool
+    """A packet may go in parts, over several turns."""
+    overhead_bytes: int
+    """What a turn's bytes count of a packet beyond the IP packet."""
+    ring_bytes: int = Field(gt=0)
+    """From so much on the device takes no more from the queue."""
+    retries: int = Field(ge=0)
+    """How often a packet that fails is sent again before it is lost."""
+    grant_turns: int = Field(ge=0, le=256)
+    """A turn carries what was asked for so many turns before; 0: whatever is there."""
+    repeat_ns: int = Field(ge=0)
+    """The schedule begins again after this; 0: nothing is sent after its last turn."""
+    unit_ns: int = Field(gt=0)
+    turns: str
+    """One word a turn: wait/bytes/hold/kbit/s/packets/lost/fails*count (docs/links.md, The format)."""
+
+
 class LinkSummary(Strict):
     """What store, metrics and report need to know of the bottleneck. The commands are in `setup`."""
 
@@ -229,9 +253,9 @@ class LinkSummary(Strict):
     def queue_at(self, hop: str, direction: Direction) -> LinkDirection:
         """What stands at a hop: the home router's queue, or the link's own."""
         if self.home is not None and hop == HOME_HOP:
-            found = self.home.down if direction == "down" else self.home.up
-            assert found is not None
-            return found
+            queue = self.home.down if direction == "down" else self.home.up
+            assert queue is not None
+            return queue
         return self.down if direction == "down" else self.up
 
     @model_serializer(mode="wrap")
@@ -267,6 +291,19 @@ class Step(Strict):
     def command(self) -> str:
         """The command as a person would type it."""
         return shlex.join((self.tool, *self.args))
+
+
+class Asked(Strict):
+    """What the kernel is to keep of a qdisc, class or filter that the set-up makes: it is read back and
+    compared (`narrows.store.kept`, which has the names and units of the options)."""
+
+    node: str
+    iface: str
+    what: Literal["qdisc", "class", "filter"]
+    at: str
+    """Its handle, `1:` or `1:11`; of a filter that of its qdisc."""
+    kind: str
+    options: dict[str, int | float | str]
 
 
 class Change(Strict):
@@ -320,192 +357,6 @@ class Calibration(Strict):
     """The rate must not be exceeded, but need not be reached (as with late timers)."""
     others: tuple[CalibrationPath, ...] = ()
     """More servers, whose base RTT is checked too."""
-
-
-class AtTime(Strict):
-    at_ns: int
-
-
-class AfterItem(Strict):
-    """When another item has ended."""
-
-    after: str
-    delay_ns: int = Field(ge=0)
-
-
-class WithItem(Strict):
-    """When another item ends."""
-
-    with_: str = Field(alias="with")
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
-
-
-Start = AtTime | AfterItem
-Stop = AtTime | WithItem | None
-
-
-class Endpoint(Strict):
-    """The listening end of flows: packets from it and to it are those of the item that has it."""
-
-    protocol: Literal["tcp", "udp", "icmp"]
-    address: str
-    port: int | None
-    """None: the protocol has no ports."""
-
-
-class TcpBulk(Strict):
-    """Long TCP flows from one node to another."""
-
-    id: str
-    item: str
-    """The item of the experiment that this is, or is a part or the server of. So in all kinds."""
-    kind: Literal["tcp_bulk"] = "tcp_bulk"
-    sender: str
-    receiver: str
-    receiver_address: str
-    port: int
-    flows: int = Field(ge=1)
-    cca: str | None
-    dscp: int = Field(ge=0, le=63)
-    ecn: bool
-    bytes: int | None
-    start_spread_ns: int = Field(ge=0)
-    sample_interval_ns: int | None
-    io: Literal["batched", "plain_receiver", "plain"] = "batched"
-    """How bytes reach TCP and leave it: `plain` is send() and read() of each socket, to compare with."""
-    start: Start
-    stop: Stop
-
-    @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        """The receiver's port."""
-        return (Endpoint(protocol="tcp", address=self.receiver_address, port=self.port),)
-
-
-class UdpProbe(Strict):
-    """Isochronous UDP probes, echoed by the server with its own stamp."""
-
-    id: str
-    item: str
-    kind: Literal["udp_probe"] = "udp_probe"
-    client: str
-    server: str
-    server_address: str
-    port: int
-    interval_ns: int = Field(gt=0)
-    payload_bytes: int
-    dscp: int = Field(ge=0, le=63)
-    start: Start
-    stop: Stop
-
-    @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        """The server's port."""
-        return (Endpoint(protocol="udp", address=self.server_address, port=self.port),)
-
-
-class IcmpEcho(Strict):
-    """Isochronous ICMP echo requests."""
-
-    id: str
-    item: str
-    kind: Literal["icmp_echo"] = "icmp_echo"
-    client: str
-    server: str
-    server_address: str
-    interval_ns: int = Field(gt=0)
-    payload_bytes: int
-    dscp: int = Field(ge=0, le=63)
-    start: Start
-    stop: Stop
-
-    @property
-    def endpoints(self) -> tuple[Endpoint, ...]:
-        """The server's address."""
-        return (Endpoint(protocol="icmp", address=self.server_address, port=None),)
-
-
-class Ready(Strict):
-    """The item counts as started when this address accepts."""
-
-    tcp: str
-
-
-class File(Strict):
-    """A file that a command names. Where it lies is not part of the run's identity, its content is."""
-
-    path: str
-    sha256: str
-
-
-class Command(Strict):
-    """An outside program. `@agent` is the agent's own binary, `@out` the run's raw directory."""
-
-    id: str
-    item: str
-    kind: Literal["command"] = "command"
-    tool: str
-    """What the program is to the store and metrics: ndt7, ndt7-server, iperf3, iperf3-server, command."""
-    node: str
-    argv: tuple[str, ...] = Field(min_length=1)
-    env: dict[str, str]
-    stop_signal: Literal["INT", "TERM", "KILL", "HUP", "QUIT", "USR1", "USR2"]
-    ok_exits: tuple[int, ...]
-    background: bool
-    ready: Ready | None
-    endpoints: tuple[Endpoint, ...]
-    """Where its flows are received. A server whose client is in the plan has none: they are the client's."""
-    programs: tuple[str, ...]
-    """Outside programs that it starts, as PATH finds them: itself, a browser, what the agent becomes."""
-    files: tuple[File, ...]
-    """Files that it names (`narrows.plan.files`), without those of the system's own directories."""
-    memory_bytes: int = Field(ge=0)
-    """What its programs need of the guest's memory beyond the usual; 0: nothing."""
-    start: Start
-    stop: Stop
-
-
-class Composite(Strict):
-    """A tool that is made of several items. The agent runs the items; the store reads them as one tool."""
-
-    id: str
-    """The item of the experiment; its parts are called `<id>.<part>`."""
-    tool: str
-    parts: tuple[str, ...]
-    """Its items that make traffic, in order."""
-    in_turn: dict[Direction, str]
-    """Where one loads after the other: the part of each direction. Empty where all load at once."""
-    options: dict[str, int | float | str | None]
-    """What the tool's own reading depends on."""
-
-
-class Content(Strict):
-    """Files that a service serves, made once by commands and kept (`narrows.engine.contents`). In a command's
-    words they are `@content/<id>`."""
-
-    id: str
-    """A digest of the commands and the files they name: another recipe is another content."""
-    about: str
-    """What it is, in a few words, for people."""
-    commands: tuple[tuple[str, ...], ...] = Field(min_length=1)
-    """Carried out in turn in the content's own directory. A word that begins with `@checkout/` is a file of
-    the package."""
-    programs: tuple[str, ...]
-    """Outside programs that the commands start."""
-
-
-class OwnTool(Composite):
-    """A tool of a person's own. The engine copies its folder into the run's directory; the agent does not
-    look at it."""
-
-    path: str
-    """The folder on the machine that plans; the run's id does not cover it."""
-    files: dict[str, str]
-    """Name in the folder → SHA-256 (hex)."""
-
-
-TrafficItem = Annotated[TcpBulk | UdpProbe | IcmpEcho | Command, Field(discriminator="kind")]
 
 
 class TcpInfoSampler(Strict):
@@ -614,8 +465,11 @@ class Plan(Strict):
     """Set otherwise than in every run, because the experiment or an item asked for it (ECN)."""
     needs: Needs
     setup: tuple[Step, ...]
+    asked: tuple[Asked, ...] = ()
+    """What the set-up asks of the kernel; no part of the run's id, as `setup` says the same."""
     changes: tuple[Change, ...]
     moving: MovingRates | None = None
+    media: tuple[Medium, ...] = ()
     hops: tuple[Hop, ...]
     flow_tap: FlowTap | None = None
     until_settled: UntilSettled | None = None
@@ -632,7 +486,7 @@ class Plan(Strict):
     def _without_what_is_not_there(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Only a plan whose rate moves says how, and only one with content names it: other plans keep their
         ids."""
-        absent: dict[str, Any] = {"moving": None, "contents": [], "uplink": None}
+        absent: dict[str, Any] = {"moving": None, "media": [], "contents": [], "uplink": None, "asked": []}
         return {k: v for k, v in handler(self).items() if k not in absent or v not in (absent[k], ())}
 
     def to_dict(self) -> dict[str, Any]:
@@ -672,32 +526,3 @@ class Plan(Strict):
         except OSError as error:
             raise PlanError(f"cannot read the plan: {error.strerror}", where=str(path)) from None
         return cls.from_json(text, where=str(path))
-
-
-def canonical_json(value: Any) -> str:
-    """JSON with sorted keys and no spaces: equal data, equal text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-
-
-def run_id(plan: Plan, *, kernel: str, agent: str) -> str:
-    """The run's id: what was run, on which kernel, by which agent.
-
-    SHA-256 over canonical JSON of the three; the first 16 hex digits (64 bits: no collision in any sweep we
-    can afford). What a run is called (`NAMES`) is left out: the same run in two experiments is one run. So is
-    where a module, a file of a command or a person's own tool lies: its content counts.
-    """
-    what = {name: value for name, value in plan.to_dict().items() if name not in NAMES}
-    for module in what["machine"]["modules"]:
-        del module["path"]
-    for item in what["traffic"]:
-        for file in item.get("files", ()):
-            del file["path"]
-    for composite in what["composites"]:
-        composite.pop("path", None)
-    identity = {"plan": what, "kernel": kernel, "agent": agent}
-    return hashlib.sha256(canonical_json(identity).encode("ascii")).hexdigest()[:RUN_ID_HEX_DIGITS]
-
-
-def plan_hash(plan: Plan) -> str:
-    """The same over the plan alone, to say whether two plans are equal."""
-    return hashlib.sha256(canonical_json(plan.to_dict()).encode("ascii")).hexdigest()[:RUN_ID_HEX_DIGITS]

@@ -11,6 +11,17 @@ from narrows.plan.model import Module
 from narrows.spec.observe import machine
 
 
+def asked_kernel(made: machine) -> str | None:
+    """What the kernel is called that the run asks for; a tree is looked up beside the experiment file."""
+    kind, colon, name = (made["kernel"] or "").partition(":")
+    if not colon:
+        return kind or None
+    tree = (Path(made.where.rpartition(":")[0]).absolute().parent / Path(name).expanduser()).resolve()
+    if not (tree / "Makefile").is_file() or not (tree / "arch/um").is_dir():
+        made.fail(f"kernel: {tree} is no source tree of Linux with arch/um", 'such as kernel="tree:../linux"')
+    return f"{kind}:{tree}"
+
+
 def modules(made: machine) -> tuple[Module, ...]:
     """Every module with the digest of its file; a name is looked up beside the experiment file."""
     beside = Path(made.where.rpartition(":")[0]).absolute().parent

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from narrows.headers import ETHERNET_HEADER_BYTES
+from narrows.media.schedule import capacity_steps
 from narrows.plan import home, linux
 from narrows.plan.bottleneck import DirectionSpec, shaper_words
 from narrows.plan.model import CapacityStep, MovingRates, MovingShaper, RateStep
@@ -22,6 +23,8 @@ from narrows.spec.link import Link
 from narrows.spec.moving_rate import MovingRate, Step
 from narrows.units import NS_PER_S, Rate
 
+BIN_NS = 100_000_000
+"""What a medium could carry is told as the mean over so long."""
 SLICE_NS = 10_000_000
 LEAST_BPS = 8
 """A byte per second: the least that HTB can be set to."""
@@ -65,7 +68,11 @@ def _shaper(node: str, iface: str, rate: MovingRate, direction: DirectionSpec, e
 
 def told(link: Link) -> tuple[str, ...]:
     """That a rate moves, in words; the name of a trace is no part of a run."""
-    made = []
+    made = [
+        f"the way {way} is a medium: {medium.told()}, {medium.mean(way, link['mtu'])} on average"
+        for way, medium in zip(("down", "up"), link.media(), strict=True)
+        if medium is not None
+    ]
     for way, rate in (("down", link["rate"]), ("up", link.up("rate"))):
         if isinstance(rate, MovingRate):
             all_bps = [bps for _, bps in rate.steps]
@@ -76,6 +83,11 @@ def told(link: Link) -> tuple[str, ...]:
 
 def _capacity(rate: Rate, link: Link, index: int, end_ns: int) -> tuple[CapacityStep, ...]:
     """The truth of a direction (0 is down), also of what `link.at` changes; empty where the rate stays."""
+    medium = link.media()[index]
+    if medium is not None:
+        schedule = medium.schedule(("down", "up")[index])
+        found = capacity_steps(schedule, end_ns, BIN_NS, link["mtu"])
+        return tuple(CapacityStep(at_ns=at, rate_bps=bps) for at, bps in found)
     if isinstance(rate, MovingRate):
         steps = list(rate.until(end_ns))
     else:
@@ -93,11 +105,13 @@ def followed(rate: MovingRate, frame_bytes: int, burst_bytes: int, end_ns: int) 
     frame_bits = frame_bytes * 8
     # A frame that leaves before the end may be charged beyond it.
     steps = list(rate.until(2 * end_ns + 60 * NS_PER_S))
-    made: list[RateStep] = []
+    rate_steps: list[RateStep] = []
 
     def add(at_ns: int, bps: int, bucket: int) -> None:
-        if at_ns < end_ns and (not made or (made[-1].rate_bps, made[-1].burst_bytes) != (bps, bucket)):
-            made.append(RateStep(at_ns=at_ns, rate_bps=bps, burst_bytes=bucket))
+        if at_ns < end_ns and (
+            not rate_steps or (rate_steps[-1].rate_bps, rate_steps[-1].burst_bytes) != (bps, bucket)
+        ):
+            rate_steps.append(RateStep(at_ns=at_ns, rate_bps=bps, burst_bytes=bucket))
 
     for n, (at_ns, bps) in enumerate(steps):
         if at_ns >= end_ns:
@@ -110,7 +124,7 @@ def followed(rate: MovingRate, frame_bytes: int, burst_bytes: int, end_ns: int) 
             needs_ns = _time_for(frame_bits, steps, n, slice_ns)
             slow = LEAST_BPS if needs_ns is None else max(LEAST_BPS, frame_bits * NS_PER_S // needs_ns)
             add(slice_ns, slow, 0)
-    return tuple(made)
+    return tuple(rate_steps)
 
 
 def _time_for(bits: int, steps: Sequence[Step], n: int, from_ns: int) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from narrows.plan.expand import ResolvedRun
-from narrows.plan.model import TcpBulk, TrafficItem
+from narrows.plan.items import TcpBulk, TrafficItem
 from narrows.plan.timing import Timetable
 from narrows.units import Duration
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from narrows.plan import capacity, sysctls
 from narrows.plan.expand import ResolvedRun
+from narrows.plan.items import Command, TcpBulk, TrafficItem
 from narrows.plan.lowering import NodeSysctl
-from narrows.plan.model import Command, LinkSummary, TcpBulk, TrafficItem
+from narrows.plan.model import LinkSummary
 from narrows.plan.topology import Topology
 
 

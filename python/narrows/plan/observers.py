@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from narrows.errors import did_you_mean
 from narrows.plan.expand import ResolvedRun
+from narrows.plan.items import TcpBulk, TrafficItem
 from narrows.plan.model import (
     BOTTLENECK_HOP,
     HOME_HOP,
     ISP_HOP,
     Capture,
-    Direction,
     FlowTap,
     FlowWatch,
     FlowWindow,
@@ -18,10 +18,9 @@ from narrows.plan.model import (
     LinkSummary,
     QdiscSampler,
     Sampler,
-    TcpBulk,
     TcpInfoSampler,
-    TrafficItem,
 )
+from narrows.plan.strict import Direction
 from narrows.plan.topology import HOST_ROLES, Topology
 from narrows.spec.dumbbell import Dumbbell
 

@@ -16,8 +16,6 @@ from narrows.spec.parsers import Bdp
 from narrows.spec.queues import Qdisc, bfifo, cake, choke, dualpi2, own_qdisc, red
 from narrows.units import Duration, Rate, Size
 
-"""What a qdisc counts on top of the IP packet (qdisc_pkt_len without a frame check sequence)."""
-
 Words = dict[str, str]
 """tc's option → its value; empty for a bare word such as `ecn`. In tc's order."""
 
@@ -29,6 +27,10 @@ class QueueContext:
     rate: Rate | None
     base_rtt: Duration
     mtu_bytes: int
+
+    @property
+    def rate_bps(self) -> int | None:
+        return None if self.rate is None else self.rate.bps
 
     @property
     def frame_bytes(self) -> int:
@@ -57,22 +59,22 @@ _ONLY_ON = {("sfq", "ecn"), ("red", "ecn"), ("choke", "ecn")}
 
 def words_of(queue: Qdisc, context: QueueContext) -> Words:
     """The qdisc's options as tc's words; an error of its line for what tc does not take."""
-    tc_limits.check(queue, queue.kind(), context.frame_bytes)
-    made: Words = {}
+    tc_limits.check(queue, queue.kind(), values_of(queue, context), context.frame_bytes, context.rate_bps)
+    words: Words = {}
     if isinstance(queue, cake):
-        made.update(_cake(queue))
+        words.update(_cake(queue))
     elif isinstance(queue, own_qdisc):
         return {}
     elif isinstance(queue, dualpi2):
-        made.update(_dualpi2(queue, context))
+        words.update(_dualpi2(queue, context))
     else:
         for name in queue.options:
-            made.update(_word(queue, name, queue[name], context))
+            words.update(_word(queue, name, queue[name], context))
     if isinstance(queue, (red, choke)):
         rate = queue["bandwidth"] or context.rate
         if rate is not None:
-            made["bandwidth"] = rate.tc()
-    return made
+            words["bandwidth"] = rate.tc()
+    return words
 
 
 def arguments(words: Words) -> tuple[str, ...]:
@@ -80,11 +82,26 @@ def arguments(words: Words) -> tuple[str, ...]:
     return tuple(part for name, value in words.items() for part in ((name, value) if value else (name,)))
 
 
+def values_of(queue: Qdisc, context: QueueContext) -> dict[str, Any]:
+    """The options of a queue with BDPs as numbers."""
+    return {
+        name: int(text_of(value, queue, context)) if isinstance(value, Bdp) else value
+        for name, value in queue.values.items()
+    }
+
+
+def own_quantum(queue: Qdisc, name: str, context: QueueContext) -> int | None:
+    """What a quantum that is not given is: Linux' own rule, written out."""
+    if name not in ("quantum", "initial_quantum"):
+        return None
+    frames = {("fq", "quantum"): 2, ("fq", "initial_quantum"): 10}.get((queue.kind(), name), 1)
+    return frames * context.frame_bytes
+
+
 def _word(queue: Qdisc, name: str, value: Any, context: QueueContext) -> Iterator[tuple[str, str]]:
     kind = queue.kind()
-    if value is None and name in ("quantum", "initial_quantum"):
-        frames = {("fq", "quantum"): 2, ("fq", "initial_quantum"): 10}.get((kind, name), 1)
-        yield name, str(frames * context.frame_bytes)
+    if value is None and (quantum := own_quantum(queue, name, context)) is not None:
+        yield name, str(quantum)
     elif value is None or (kind == "sfq" and name == "perturb" and not value):
         return
     elif isinstance(value, bool):
@@ -141,8 +158,6 @@ def _cake(queue: Qdisc) -> Iterator[tuple[str, str]]:
         yield "mpu", queue["mpu"].tc()
     if queue["memlimit"] is not None:
         yield "memlimit", queue["memlimit"].tc()
-    if queue["fwmark"] is not None:
-        yield "fwmark", hex(queue["fwmark"])
     yield ("ingress" if queue["ingress"] else "egress"), ""
 
 

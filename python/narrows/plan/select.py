@@ -56,11 +56,11 @@ def matches(key: Key, wanted: Mapping[str, frozenset[str]]) -> bool:
 
 def axes_of(keys: Iterable[Key]) -> dict[str, tuple[str, ...]]:
     """Every axis with its labels, in order of first appearance."""
-    found: dict[str, dict[str, None]] = {}
+    axes: dict[str, dict[str, None]] = {}
     for key in keys:
         for name, label in key.items():
-            found.setdefault(name, {})[label] = None
-    return {name: tuple(labels) for name, labels in found.items()}
+            axes.setdefault(name, {})[label] = None
+    return {name: tuple(labels) for name, labels in axes.items()}
 
 
 def select_keys(entries: Sequence[tuple[Key, T]], only: str | None) -> list[T]:

@@ -6,7 +6,8 @@ A rule that could never hold, holds always, or would cut off something else that
 from __future__ import annotations
 
 from narrows.plan.expand import ResolvedRun
-from narrows.plan.model import AfterItem, TcpBulk, TrafficItem, UntilSettled, WithItem
+from narrows.plan.items import AfterItem, TcpBulk, TrafficItem, WithItem
+from narrows.plan.model import UntilSettled
 from narrows.plan.timing import Timetable
 from narrows.spec.traffic import Traffic
 from narrows.tools.bulk.spec import bulk

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from narrows.plan.expand import ResolvedRun, drawn_ns
-from narrows.plan.model import AfterItem, AtTime, Start, Stop, WithItem
+from narrows.plan.items import AfterItem, AtTime, Start, Stop, WithItem
 from narrows.spec.traffic import Reference, Traffic, after
 from narrows.tools.bulk.spec import bulk
 from narrows.units import Duration, Rate
@@ -78,15 +78,15 @@ class Timetable:
 
     def _target(self, item: Traffic, reference: Reference, what: str) -> str:
         origin = reference.target(self.run.choices)
-        found = None if origin is None else self.run.id_of(origin)
-        if found is None:
+        target = None if origin is None else self.run.id_of(origin)
+        if target is None:
             labels = ", ".join(f"{k}={v}" for k, v in self.run.key.items() if k != "seed")
             item.fail(
                 f"{what} refers to an item that is absent"
                 + (f" in the runs with {labels}" if labels else ""),
                 "refer to an item that is always there, and assign it to a name",
             )
-        return found
+        return target
 
     def _work_out(self, item_id: str, item: Traffic) -> Timing:
         jitter_ns = drawn_ns(self.run.seed, f"start of {item_id}", item["start_jitter"].ns)

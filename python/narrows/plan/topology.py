@@ -160,18 +160,18 @@ class Topology:
 
     def _first_hops(self, start: str) -> dict[str, tuple[int, Interface]]:
         """Each other node's distance, and the interface of `start` that leads there."""
-        found: dict[str, tuple[int, Interface]] = {}
+        first_hops: dict[str, tuple[int, Interface]] = {}
         pending = deque((interface, interface, 1) for interface in self.of(start))
         while pending:
             out, here, distance = pending.popleft()
             node = here.peer_node
-            if node == start or node in found:
+            if node == start or node in first_hops:
                 continue
-            found[node] = (distance, out)
+            first_hops[node] = (distance, out)
             # Hosts do not forward.
             if self.role(node) not in HOST_ROLES:
                 pending.extend((out, onward, distance + 1) for onward in self.of(node))
-        return found
+        return first_hops
 
 
 def _clients(name: str, count: int) -> tuple[list[TopologyNode], list[Cable], str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from narrows.plan.expand import ResolvedRun
 from narrows.plan.files import with_files
+from narrows.plan.items import AfterItem, Command, TrafficItem, WithItem
 from narrows.plan.lowering import Lowering
-from narrows.plan.model import AfterItem, Command, TrafficItem, WithItem
 from narrows.plan.own_tools import lowered
 from narrows.plan.timing import Timetable
 from narrows.plan.topology import Topology

@@ -1,9 +1,9 @@
-"""The answer of an experiment in a few sentences: its conditions side by side, in plain words.
+"""The answer of an experiment in a few sentences: who got what, in plain words.
 
-A sentence each for throughput, latency under load and RPM, and of many flows for the use of the link and
-fairness, if they were measured. It names all conditions
-where there are few, else the best, the worst and the axis that separates them most. It only words what
-`figures.side_by_side` gathered.
+A sentence for each item that shared the link (`fared`); then for throughput, latency under load and RPM, and
+of many flows for the use of the link and fairness, if they were measured. Those name all conditions where
+there are few, else the best, the worst and the axis that separates them most. It only words what
+`narrows.comparing.outcome` found.
 """
 
 from __future__ import annotations
@@ -11,28 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from narrows.comparing.headline import FAIRNESS, RATE, SHARE, UTILISATION, WHOLE, Quantity
-from narrows.figures.side_by_side import (
-    Column,
-    Key,
-    SideBySide,
-    condition_name,
-    number,
-    separating,
-    side_by_side,
-    with_interval,
-)
-from narrows.report import pairs
+from narrows.comparing.headline import FAIRNESS, UTILISATION, WHOLE
+from narrows.comparing.outcome import ALIKE, OF_DONE, Key, Measure, Outcome, outcome, separating
+from narrows.comparing.words import condition_name, join, number, with_interval
+from narrows.report import fared
+from narrows.report.got import ItemTable, tables
 from narrows.runs.observed import Observed, label
 from narrows.spec.pairs import PAIR
+from narrows.tools.reading import MORE
 
 MOST_NAMED = 3
 """Conditions that a sentence can name one by one."""
-ALIKE = 0.02
-"""Medians that lie no further apart than this share of the largest are told as one."""
 SEPARATES = 0.33
-"""An axis whose labels' medians lie less far apart, as a share of what lies between the best and the worst
-condition, is not said to separate them."""
+"""An axis whose labels lie less far apart, as a share of what lies between the best and the worst condition,
+is not said to separate them."""
 FOR_AN_INTERVAL = 6
 _DURING = {"down": "during the download", "up": "during the upload", WHOLE: "under load"}
 _WAY = {"down": "download ", "up": "upload ", WHOLE: ""}
@@ -43,124 +35,96 @@ _WORST = {True: "lowest", False: "longest"}
 
 @dataclass(frozen=True)
 class Answer:
-    """The sentences, and what one must know to read their numbers."""
+    """The sentences, what one must know to read their numbers, and all numbers of the items."""
 
     sentences: tuple[str, ...]
     note: str
+    tables: tuple[ItemTable, ...] = ()
+
+    @property
+    def brief(self) -> str:
+        """Of the note how many runs a number is of."""
+        return f"{self.note.partition(';')[0].removesuffix('.')}."
 
 
-def answer(runs: Sequence[Observed]) -> Answer | None:
-    """What came out, in words; None where no run has a speed test or a load whose rate is known."""
-    if any(PAIR in run.key for run in runs) and (said := pairs.sentences(runs)):
-        return Answer(tuple(said), pairs.note(runs))
-    every = side_by_side(runs)
+def answer(found: Sequence[Observed] | Outcome) -> Answer | None:
+    """What came out, in words; None where no run loaded a link."""
+    every = found if isinstance(found, Outcome) else outcome(found)
     if every is None:
         return None
-    by_quantity: dict[str, list[Column]] = {}
-    for column in every.columns:
-        by_quantity.setdefault(column.quantity.name, []).append(column)
+    of_items = fared.sentences(every) if every.items else []
     few = len(every.keys) <= MOST_NAMED
-    said = [
-        (_all if few else _ends)(every, columns)
-        for columns in by_quantity.values()
-        if not _is_share(columns[0])
-    ]
-    return Answer(tuple(said), _note(every))
+    names = dict.fromkeys(measure.figure for measure in every.link)
+    of_link = [(_all if few else _ends)(every, [m for m in every.link if m.figure == name]) for name in names]
+    tested = any(run.tests for run in every.runs)
+    said = [*of_link, *of_items] if tested else [*of_items, *of_link]
+    return Answer(tuple(said), _note(every), tables(every))
 
 
-def _all(every: SideBySide, columns: Sequence[Column]) -> str:
+def _all(every: Outcome, measures: Sequence[Measure]) -> str:
     """Every condition with its number."""
     parts = []
-    for column in columns:
-        share = _share_of(every, column)
-        told = [_of(every, column, key, share) for key in every.keys if key in column.values]
-        parts.append(f"{_subject(column)} {_verb(column)} {_join(told)}")
-    return _sentence(parts, columns[0].quantity.item is not None)
+    for measure in measures:
+        told = [_of(every, measure, key) for key in every.keys if key in measure.values]
+        parts.append(f"{_subject(measure)} {_verb(measure)} {join(told)}")
+    return _sentence(parts)
 
 
-def _is_share(column: Column) -> bool:
-    return column.quantity.words == SHARE
-
-
-def _share_of(every: SideBySide, rate: Column) -> Column | None:
-    """The share that goes with an item's rate, which is said in brackets."""
-    if rate.quantity.words != RATE:
-        return None
-    shares = (column for column in every.columns if _is_share(column))
-    whose = rate.quantity.item, rate.direction
-    return next((column for column in shares if (column.quantity.item, column.direction) == whose), None)
-
-
-def _of(every: SideBySide, column: Column, key: Key, share: Column | None = None) -> str:
-    text = with_interval(column.of(key), _unit(column.quantity))
-    if share is not None and key in share.values:
-        text += f" ({number(share.median(key))} % of its fair rate)"
+def _of(every: Outcome, measure: Measure, key: Key) -> str:
+    text = with_interval(measure.of(key), _unit(measure))
     return f"{text} with {condition_name(every.axes, key)}" if every.axes else text
 
 
-def _ends(every: SideBySide, columns: Sequence[Column]) -> str:
+def _ends(every: Outcome, measures: Sequence[Measure]) -> str:
     """The best and the worst condition, and what separates them."""
     parts, widest, separator = [], 0.0, ""
-    for raw in columns:
-        column, unit = _comparable(every, raw)
-        ordered = sorted(column.values, key=column.median)
-        low, high = column.median(ordered[0]), column.median(ordered[-1])
+    for raw in measures:
+        measure, unit = _comparable(every, raw)
+        ordered = sorted(measure.values, key=measure.median)
+        low, high = measure.median(ordered[0]), measure.median(ordered[-1])
         if high - low <= ALIKE * abs(high):
             span = " to ".join(dict.fromkeys((number(low), number(high))))
             same = f"much the same under all {len(ordered)} conditions ({span} {unit})"
             parts.append(f"{_subject(raw)} {_verb(raw)} {same}")
             continue
-        more = column.quantity.more_is_better
+        more = measure.better == MORE
         best, worst = (ordered[-1], ordered[0]) if more else (ordered[0], ordered[-1])
         parts.append(
             f"{_subject(raw)} {_BEST[more]} with {condition_name(every.axes, best)} "
-            f"({_bracket(every, column, best, unit)}) and {_WORST[more]} with "
-            f"{condition_name(every.axes, worst)} ({_bracket(every, column, worst, unit)})"
+            f"({with_interval(measure.of(best), unit)}) and {_WORST[more]} with "
+            f"{condition_name(every.axes, worst)} ({with_interval(measure.of(worst), unit)})"
         )
-        axis, medians = separating(column, every.axes)[0]
-        (least, lowest), (most, highest) = medians[0], medians[-1]
-        share = (most - least) / (high - low)
+        axis = separating(measure, every.axes)[0]
+        (least, lowest), (most, highest) = axis.medians[0], axis.medians[-1]
+        share = axis.effect / (high - low)
         if share > max(widest, SEPARATES):
             widest = share
             short = (unit.split() or [""])[0]
-            way = f", {_DURING[raw.direction]}" if len(columns) > 1 else ""
+            way = f", {_DURING[raw.direction]}" if len(measures) > 1 else ""
             separator = (
-                f"what separates the conditions most is {axis} (median {number(least)} {short} with "
+                f"what separates the conditions most is {axis.name} (median {number(least)} {short} with "
                 f"{lowest}, {number(most)} {short} with {highest}{way})"
             )
-    return _sentence([*parts, separator] if separator else parts, columns[0].quantity.item is not None)
+    return _sentence([*parts, separator] if separator else parts)
 
 
-def _bracket(every: SideBySide, column: Column, key: Key, unit: str) -> str:
-    share = _share_of(every, column)
-    of_fair = "" if share is None or key not in share.values else f", {number(share.median(key))} % of fair"
-    return f"{with_interval(column.of(key), unit)}{of_fair}"
+def _comparable(every: Outcome, measure: Measure) -> tuple[Measure, str]:
+    """The same without what the conditions set themselves: a share of the rate where rates differ, delay
+    above the base RTT where base RTTs differ."""
+    rates = {run.configured_bps(measure.direction) for run in every.runs}
+    if measure.figure == "throughput" and len(rates) > 1 and None not in rates:
+        return _changed(every, measure, _percent), "% of what the link carries"
+    if measure.unit == "ms" and len({run.link.base_rtt_ns for run in every.runs}) > 1:
+        return _changed(every, measure, _above_base), "ms above the base RTT"
+    return measure, _unit(measure)
 
 
-def _comparable(every: SideBySide, column: Column) -> tuple[Column, str]:
-    """The same column without what the conditions set themselves: a share of the rate where rates differ,
-    delay above the base RTT where base RTTs differ."""
-    quantity, way = column.quantity, column.direction
-    rates = {run.configured_bps(way) for run in every.runs}
-    if quantity.name == "throughput" and len(rates) > 1 and None not in rates:
-        return _changed(every, column, _percent), "% of what the link carries"
-    if (
-        quantity.item is None
-        and quantity.unit == "ms"
-        and len({run.link.base_rtt_ns for run in every.runs}) > 1
-    ):
-        return _changed(every, column, _above_base), "ms above the base RTT"
-    return column, _unit(quantity)
-
-
-def _changed(every: SideBySide, column: Column, change: Callable[[Observed, str, float], float]) -> Column:
+def _changed(every: Outcome, measure: Measure, change: Callable[[Observed, str, float], float]) -> Measure:
     values: dict[Key, list[float]] = {}
-    for run in every.runs:
-        value = column.quantity.of(run, column.direction)
-        if value is not None:
-            key = tuple(label(run, axis) for axis in every.axes)
-            values.setdefault(key, []).append(change(run, column.direction, value))
-    return replace(column, values={key: tuple(some) for key, some in values.items()})
+    for n, value in sorted(measure.by_run.items()):
+        key = tuple(label(every.runs[n], axis) for axis in every.axes)
+        values.setdefault(key, []).append(change(every.runs[n], measure.direction, value))
+    return replace(measure, values={key: tuple(some) for key, some in values.items()})
 
 
 def _percent(run: Observed, direction: str, mbps: float) -> float:
@@ -172,42 +136,38 @@ def _above_base(run: Observed, _direction: str, latency_ms: float) -> float:
     return latency_ms - run.link.base_rtt_ns / 1e6
 
 
-def _subject(column: Column) -> str:
-    during = _DURING[column.direction]
-    if column.quantity.item is not None:
-        return f"{column.quantity.item}'s {_WAY[column.direction]}{column.quantity.words}"
+def _subject(measure: Measure) -> str:
+    during = _DURING[measure.direction]
     return {
-        "throughput": f"{_WAY[column.direction]}throughput",
+        "throughput": f"{_WAY[measure.direction]}throughput",
         "latency under load": f"a round trip {during}",
         "RPM": f"responsiveness {during}",
         UTILISATION: "the flows' use of the link",
         FAIRNESS: "fairness among flows (Jain's index)",
-    }[column.quantity.name]
+    }[measure.figure]
 
 
-def _verb(column: Column) -> str:
-    return "took" if column.quantity.unit == "ms" and column.quantity.item is None else "was"
+def _verb(measure: Measure) -> str:
+    return "took" if measure.unit == "ms" else "was"
 
 
-def _unit(quantity: Quantity) -> str:
-    return "RPM" if quantity.name == "RPM" else "" if quantity.unit == "1" else quantity.unit
+def _unit(measure: Measure) -> str:
+    return "RPM" if measure.figure == "RPM" else "" if measure.unit == "1" else measure.unit
 
 
-def _sentence(parts: Sequence[str], is_name: bool = False) -> str:
+def _sentence(parts: Sequence[str]) -> str:
     text = "; ".join(parts)
-    return f"{text if is_name else text[:1].upper() + text[1:]}."
+    return f"{text[:1].upper()}{text[1:]}."
 
 
-def _join(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _note(every: SideBySide) -> str:
-    counts = sorted({len(some) for column in every.columns for some in column.values.values()})
-    runs = (
-        "1 run" if counts == [1] else f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} runs"
+def _note(every: Outcome) -> str:
+    """What one must know to read the numbers."""
+    counts = sorted({len(some) for measure in every.measures for some in measure.values.values()})
+    what = "valid trial" if any(PAIR in run.key for run in every.runs) else "run"
+    ends = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    each = (
+        f"Each number is of 1 {what}" if counts == [1] else f"Each number is the median of n = {ends} {what}s"
     )
-    what = f"Each number is of {runs}" if counts == [1] else f"Each number is the median of n = {runs}"
     sure = (
         "with its 95 % interval in brackets"
         if counts[0] >= FOR_AN_INTERVAL
@@ -215,5 +175,21 @@ def _note(every: SideBySide) -> str:
         if counts[-1] < FOR_AN_INTERVAL
         else f"with its 95 % interval in brackets where there are {FOR_AN_INTERVAL} runs"
     )
-    sources = dict.fromkeys(column.quantity.source for column in every.columns)
-    return f"{what}, {sure}; {'; '.join(sources)}."
+    sources = [source for source in dict.fromkeys(measure.source for measure in every.measures) if source]
+    if every.has_done:
+        sources.append(OF_DONE)
+    again = sum(len(group) - 1 for group in every.equal)
+    if again:
+        sources.append(f"{_counted(again, 'repetition')} equal to another to the last digit and not counted")
+    if every.invalid:
+        sources.append(f"{_counted(len(every.invalid), 'trial')} not valid and not counted")
+    if every.unseen:
+        sources.append(
+            f"no packet could be told to be of {join(every.unseen)}, so its rate is not known (endpoint= "
+            "says where its flows are received)"
+        )
+    return f"{'; '.join([f'{each}, {sure}', *sources])}."
+
+
+def _counted(n: int, what: str) -> str:
+    return f"1 {what} is" if n == 1 else f"{n} {what}s are"

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from narrows.comparing.conditions import axes, varying
 from narrows.errors import UsageError, did_you_mean
 from narrows.figures.against import Point, draw, write_csv
-from narrows.figures.conditions import axes, varying
 from narrows.figures.drawing import Result, run_ids
 from narrows.report.table import summary
 from narrows.runs.observed import Observed

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from narrows.comparing.conditions import REPETITION, axes, facet_title, given, labels, rank, rate_text
 from narrows.comparing.repetitions import independent
-from narrows.figures.conditions import REPETITION, axes, facet_title, given, labels, rank, rate_text
 from narrows.figures.drawing import Drawing, Missing, Result
 from narrows.figures.glitch_figure import glitches_by_rate
 from narrows.figures.instantaneous import instantaneous_throughput_figure
@@ -24,9 +24,11 @@ from narrows.figures.sojourn_time import sojourn_over_time
 from narrows.figures.style import DIRECTION
 from narrows.figures.throughput import throughput_by_rate, utilisation_by_rate
 from narrows.figures.topology import topology
-from narrows.report.answer import answer
+from narrows.report import pairs
+from narrows.report.answer import Answer, answer
 from narrows.report.asked_figure import asked
 from narrows.report.deviations import deviations
+from narrows.report.over_time import carried, is_there, scripts
 from narrows.report.page import ANSWER, PageFigure, page
 from narrows.report.table import summary, to_csv
 from narrows.runs.observed import NO_LABEL, Observed, label
@@ -42,6 +44,7 @@ class Built:
     html: Path
     figures: tuple[Path, ...]
     missing: tuple[Missing, ...]
+    answer: Answer | None = None
 
 
 @dataclass(frozen=True)
@@ -68,30 +71,34 @@ def build(
     out: Path,
     progress: Callable[[str], None] | None = None,
     figures: Sequence[str] = (),
+    site: str = "",
 ) -> Built:
     """Write OUT/report.html, OUT/table.csv and OUT/figures/*; `progress` hears the name of each figure as it
-    is drawn. `figures` are asked for in words (`asked_figure`)."""
+    is drawn. `figures` are asked for in words (`asked_figure`). `site`: where a site has the scripts, which
+    are else in the page."""
     good, _ = independent([r for r in runs if r.ok])
     own = [asked(words, good).maker(out / "figures") for words in figures]
     drawn = draw([*own, *_figures(runs, good)], out / "figures", progress)
-    html, table = out / "report.html", summary(good)
+    html, table, said = out / "report.html", summary(good), answer(runs)
     out.mkdir(parents=True, exist_ok=True)
     (out / "table.csv").write_text(to_csv(table), encoding="utf-8")
     html.write_text(
         page(
             name=name,
             runs=runs,
-            answer=answer(good),
+            answer=said,
             figures=drawn.figures,
             missing=drawn.missing,
             table=table,
             commands=tc_commands(runs),
             deviations=deviations(runs),
             conditions=[(axis, given(runs, axis)) for axis in axes(runs)],
+            series=carried(good) if is_there() else (),
+            scripts=scripts(site),
         ),
         encoding="utf-8",
     )
-    return Built(html, drawn.files, drawn.missing)
+    return Built(html, drawn.files, drawn.missing, said)
 
 
 def draw(
@@ -125,7 +132,8 @@ def draw(
 def _figures(
     runs: Sequence[Observed], good: Sequence[Observed]
 ) -> Iterator[tuple[str, Callable[[], Result]]]:
-    yield ANSWER, lambda: draw_side_by_side(good, "side_by_side", "All conditions side by side")
+    met = pairs.figures(good)
+    yield from met or [(ANSWER, lambda: draw_side_by_side(good, "side_by_side", "Who got what"))]
     yield "Set-up", lambda: topology(runs, "topology", "Topology")
     yield "Throughput", lambda: throughput_by_rate(good, "throughput", "Throughput by rate and queue")
     yield "Throughput", lambda: utilisation_by_rate(good, "utilisation", "Utilisation by rate and queue")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from narrows.comparing.conditions import rate_text
 from narrows.comparing.repetitions import SEED, independent, warning
-from narrows.figures.conditions import rate_text
 from narrows.figures.topology import time_text
 from narrows.runs.observed import Observed
 from narrows.store.manifest import stamp
@@ -127,22 +127,20 @@ def _offloads(runs: Sequence[Observed]) -> list[str]:
 
 def _line(runs: Sequence[Observed]) -> list[str]:
     limited = sorted({r.link.line_rate_bps for r in runs if r.link.line_rate_bps})
-    found = []
+    line = []
     if limited:
-        found.append(
+        line.append(
             f"The line rate of {', '.join(rate_text(v) for v in limited)} is made by netem on the path "
             f"node, not by a port."
         )
         if any(r.link.rate_down_bps and r.link.rate_down_bps >= min(limited) for r in runs):
-            found.append(
+            line.append(
                 "Where the shaped rate reaches the line rate, both queues can hold packets: the "
                 "bottleneck's sojourn is then not the whole delay."
             )
     if any(not r.link.line_rate_bps for r in runs):
-        found.append(
-            "Runs without a line rate have infinitely fast ports: a burst leaves the shaper at once."
-        )
-    return found
+        line.append("Runs without a line rate have infinitely fast ports: a burst leaves the shaper at once.")
+    return line
 
 
 def _taps(runs: Sequence[Observed]) -> list[str]:

@@ -1,5 +1,5 @@
-"""Renders the report's one HTML page. Everything is inside it: no script, no font and no image from
-elsewhere."""
+"""Renders the report's one HTML page. Everything is inside it, with the script and the series that draw a run
+over time: nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from narrows.figures.drawing import Missing
 from narrows.report.answer import Answer
 from narrows.report.environment import environment
+from narrows.report.over_time import Carried, Scripts
 from narrows.report.table import Table
 from narrows.runs.observed import Observed
 
@@ -34,8 +35,16 @@ class PageFigure:
     @property
     def width(self) -> int:
         """On the page, in CSS pixels: what is drawn for a column is not blown up to the page's width."""
+        return self._size(16)
+
+    @property
+    def height(self) -> int:
+        """The same of its height, so that nothing moves while a page is loaded."""
+        return self._size(20)
+
+    def _size(self, at: int) -> int:
         header = base64.b64decode(self.png_base64[:32])
-        return round(int.from_bytes(header[16:20], "big") / PIXELS_PER_CSS)
+        return round(int.from_bytes(header[at : at + 4], "big") / PIXELS_PER_CSS)
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,22 @@ def _kernel(run: Observed) -> str:
     return f"{kernel.get('release') or 'unknown release'} (build {kernel.get('id') or 'unknown'})"
 
 
+def _costs(runs: Sequence[Observed]) -> list[str]:
+    """What a second of virtual time cost on each kernel, where runs were made on several."""
+    spent: dict[str, tuple[float, float, int]] = {}
+    for run in runs:
+        used = run.manifest.get("resources") or {}
+        cpu_s, virtual_s = used.get("cpu_s"), used.get("virtual_s")
+        if run.ok and cpu_s is not None and virtual_s:
+            cpu, virtual, n = spent.get(_kernel(run), (0.0, 0.0, 0))
+            spent[_kernel(run)] = (cpu + cpu_s, virtual + virtual_s, n + 1)
+    if len(spent) < 2:
+        return []
+    return [
+        f"{name}: {number(cpu / virtual)} s (n = {n})" for name, (cpu, virtual, n) in sorted(spent.items())
+    ]
+
+
 def _asked(runs: Sequence[Observed]) -> list[Asked]:
     """What each experiment asked, by its name."""
     named = {run.experiment: run.question for run in runs}
@@ -81,6 +106,8 @@ def page(
     commands: Sequence[Any],
     deviations: Sequence[str],
     conditions: Sequence[tuple[str, Sequence[str]]],
+    series: Sequence[Carried] = (),
+    scripts: Scripts | None = None,
 ) -> str:
     """The page as text; the same runs always give the same page."""
     pages = environment()
@@ -100,6 +127,9 @@ def page(
         commands=commands,
         deviations=deviations,
         conditions=conditions,
+        series=series if scripts is not None else (),
+        scripts=scripts,
         kernels=kernels,
+        costs=_costs(runs),
         engines=sorted({str(r.manifest.get("engine", "")) for r in runs}),
     )

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from narrows.comparing.headline import SCALES
-from narrows.comparing.items import frame
-from narrows.figures.conditions import REPETITION, axes, group
+from narrows.comparing.conditions import REPETITION, axes, group
+from narrows.comparing.items import frame, told_apart
+from narrows.comparing.outcome import told
+from narrows.comparing.repetitions import independent
 from narrows.figures.glitch_figure import run_glitches
 from narrows.figures.style import DIRECTION
 from narrows.metrics.latency.jitter import jitter
@@ -21,7 +22,10 @@ from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.distribution import Distribution, distribution
 from narrows.metrics.statistics.ecdf import weighted_quantile
 from narrows.metrics.statistics.stability import coefficient_of_variation
+from narrows.plan import wire
 from narrows.report.table_many import many_flow_rows
+from narrows.runs.capacity import shaper
+from narrows.runs.items import items, mean_rate
 from narrows.runs.observed import Observed, pooled
 
 CCA_SHARE = "cca_share"
@@ -48,12 +52,12 @@ class Table:
 
 
 def summary(runs: Sequence[Observed], on: Sequence[str] | None = None) -> Table:
-    """All conditions of the good runs, or those that the axes `on` tell apart. Quantities that were not
-    measured have no row."""
-    good = [r for r in runs if r.ok]
+    """All conditions of the good runs, or those that the axes `on` tell apart; repetitions that are equal
+    count as one. Quantities that were not measured have no row."""
+    good, _ = independent([r for r in runs if r.ok])
     by = [a for a in axes(good) if a != REPETITION] if on is None else list(on)
     rows: list[Row] = []
-    of_items = frame(good).filter(~pl.col("is_probe"))
+    of_items = told_apart(frame(good).filter(~pl.col("is_probe")))
     for key, same in group(good, by).items():
         own = of_items.filter(pl.col("run_id").is_in([run.run_id for run in same]))
         rows += [Row(key, *row) for row in (*many_flow_rows(same), *_item_rows(own), *_cca_shares(same))]
@@ -81,11 +85,34 @@ def to_csv(table: Table) -> str:
 
 def _item_rows(table: pl.DataFrame) -> Iterator[tuple[str, str, str, Distribution]]:
     """What each item got, and what it says of itself (`narrows.comparing.items`)."""
-    what = ["called", "words", "direction", "unit"]
-    for (called, words, direction, unit), rows in table.group_by(what, maintain_order=True):
-        scale, shown = SCALES.get(str(unit), (1.0, str(unit)))
+    what = ["whose", "words", "direction", "figure", "unit"]
+    for (whose, words, direction, figure, unit), rows in table.group_by(what, maintain_order=True):
+        scale, shown = told(str(figure), str(unit))
         way = f", {DIRECTION[str(direction)]}" if direction else ""
-        yield f"{called}: {words}{way}", shown, "runs", distribution([v * scale for v in rows["value"]])
+        yield f"{whose}: {words}{way}", shown, "runs", distribution([v * scale for v in rows["value"]])
+
+
+def _used(run: Observed, direction: str) -> float | None:
+    """In percent: what all items that load the direction took of the bottleneck's rate; of one alone its
+    payload over the largest possible."""
+    test = run.shown[direction]
+    loads = [item for item in items(run) if direction in item.ways and not item.is_probe]
+    truth = run.truth(direction)
+    if len(loads) > 1 and truth is not None and test.window is not None:
+        series, counted = truth.throughput_bps.get(""), shaper(run.plan, direction).counted
+        if series is None or (counted is not None and counted != wire.FRAME):
+            return None
+        return 100 * mean_rate(series, test.window) / run.capacity_bps(direction, test.window)
+    return None if test.rate_bps is None else 100 * test.rate_bps / run.possible_bps(direction, test.window)
+
+
+def _sojourn_p99_ms(run: Observed, direction: str) -> float | None:
+    """A time that a packet had; of a run without that figure the upper edge of its histogram's bucket."""
+    exact = run.figure(run.bottleneck(direction), "sojourn_p99_ms", direction)
+    truth = run.truth(direction)
+    if exact is not None or truth is None:
+        return exact
+    return weighted_quantile(truth.sojourn_ms, truth.sojourn_packets, 0.99)
 
 
 def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: str) -> list[Row]:
@@ -93,15 +120,11 @@ def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: 
     loaded = [r.probe_rtt_ms(direction) for r in same]
     steady = [coefficient_of_variation(r.test_throughput_bps(direction).value) for r in same]
     added = [working_latency(r.probe_rtt_ms(direction), r.probe_rtt_ms("idle")) for r in same]
-    share = [
-        None if t.rate_bps is None else 100 * t.rate_bps / r.possible_bps(direction, t.window)
-        for r in same
-        if (t := r.shown.get(direction)) is not None
-    ]
-    found = [g for r in same if (g := run_glitches(r, direction)) is not None]
+    share = [_used(r, direction) for r in same if direction in r.shown]
+    rows = [g for r in same if (g := run_glitches(r, direction)) is not None]
     wobble = [jitter(_test_probe(r, direction)) for r in same if r.probe() is not None]
-    truths = [r.queues[direction] for r in same if direction in r.queues]
-    tails = [weighted_quantile(t.sojourn_ms, t.sojourn_packets, 0.99) for t in truths]
+    truths = [truth for r in same if (truth := r.truth(direction)) is not None]
+    tails = [_sojourn_p99_ms(r, direction) for r in same]
     drops = [
         100 * t.dropped_packets / (t.departed_packets + t.dropped_packets)
         for t in truths
@@ -128,7 +151,7 @@ def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: 
         Row(key, f"{word} probe RTT", "ms", "probes", distribution(pooled(loaded))),
         Row(key, f"{word} working latency (probe)", "ms", "runs", distribution(added)),
         Row(key, f"{word} jitter (probe)", "ms", "runs", distribution(wobble)),
-        Row(key, f"{word} glitches", "1/min", "runs", distribution([g.per_minute for g in found])),
+        Row(key, f"{word} glitches", "1/min", "runs", distribution([g.per_minute for g in rows])),
         Row(key, f"{word} sojourn p99 of the run", "ms", "runs", distribution(tails)),
         Row(key, f"{word} drop share, whole run", "%", "runs", distribution(drops)),
     ]
@@ -136,15 +159,15 @@ def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: 
 
 def _cca_shares(same: Sequence[Observed]) -> list[tuple[str, str, str, Distribution]]:
     """Shares of ordinary flows by CCA; the direction is named where both have some."""
-    found: dict[tuple[str, str], list[float]] = {}
+    cca_shares: dict[tuple[str, str], list[float]] = {}
     for run in same:
         for (source, way, name), value in run.figures.items():
             if name == CCA_SHARE and way is not None and run.many is None:
-                found.setdefault((way, source.partition("/")[2]), []).append(100 * value)
-    both = len({way for way, _ in found}) > 1
+                cca_shares.setdefault((way, source.partition("/")[2]), []).append(100 * value)
+    both = len({way for way, _ in cca_shares}) > 1
     return [
         (f"{DIRECTION[way]} share of {cca}" if both else f"share of {cca}", "%", "runs", distribution(values))
-        for (way, cca), values in sorted(found.items())
+        for (way, cca), values in sorted(cca_shares.items())
     ]
 
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -28,17 +28,20 @@ from pydantic import TypeAdapter
 
 from narrows.errors import StoreError
 from narrows.metrics.statistics.tail import Tail
-from narrows.plan.model import Plan, canonical_json
+from narrows.plan.identity import canonical_json
+from narrows.plan.model import Plan
 from narrows.runs.flow_case import flow_case
-from narrows.runs.many_flows import JAIN, SHARES, ManyFlows
+from narrows.runs.many_flows import ManyFlows
 from narrows.runs.observed import Observed
-from narrows.runs.plans import plan_of
+from narrows.runs.plans import PlanReader
 from narrows.runs.quantities import FIGURES, Kept, numbers, tails
 from narrows.spec.axis import SEED
 from narrows.units import NS_PER_MS
 
 SUFFIX = ".runs.parquet"
 FORMAT = 3
+SERIES = ("jain_series", "share_series")
+ReadSeries = Callable[[str], pl.DataFrame]
 FRAMES = ("table", "jain_series", "share_series")
 MANIFEST = (
     "run_id", "engine", "kernel", "agent", "plan_hash", "until_settled", "resources", "warnings",
@@ -122,7 +125,11 @@ def read(path: Path) -> list[Observed]:
             where=str(path),
             remedy="use the narrows that wrote it",
         )
-    return [_observed(row, str(path)) for row in frame.iter_rows(named=True)]
+    light, plans = frame.drop(SERIES), PlanReader()
+    return [
+        _observed(row, plans.plan(row["plan"], str(path)), partial(_series, frame, number))
+        for number, row in enumerate(light.iter_rows(named=True))
+    ]
 
 
 # ---- writing -----------------------------------------------------------------------------------------------
@@ -196,7 +203,13 @@ def _packed(name: str, of: str, tail: Tail) -> dict[str, Any]:
 # ---- reading -----------------------------------------------------------------------------------------------
 
 
-def _observed(row: Mapping[str, Any], where: str) -> Observed:
+def _series(frame: pl.DataFrame, number: int, column: str) -> pl.DataFrame:
+    """One run's series, which most readers ask for none of."""
+    rows: pl.Series = frame[column][number]
+    return rows.struct.unnest()
+
+
+def _observed(row: Mapping[str, Any], plan: Plan, series: ReadSeries) -> Observed:
     return Observed(
         run_id=row["run_id"],
         experiment=row["experiment"],
@@ -204,19 +217,13 @@ def _observed(row: Mapping[str, Any], where: str) -> Observed:
         key=json.loads(row["key"]),
         status="ok",
         error=None,
-        plan=_plan(row["plan"], where),
+        plan=plan,
         manifest=json.loads(row["manifest"]),
         figures={(f["source"], f["direction"], f["name"]): f["value"] for f in row["figures"]},
-        read_many=None if row["many_flows"] is None else lambda: _many(row),
+        read_many=None if row["many_flows"] is None else lambda: _many(row, series),
         path_logs=None if row["path_logs"] is None else json.loads(row["path_logs"]),
         read_quantities=lambda: _quantities(row),
     )
-
-
-@lru_cache(maxsize=64)
-def _plan(text: str, where: str) -> Plan:
-    """Repetitions of a run with the same random numbers have one plan."""
-    return plan_of(text, where)
 
 
 def _quantities(row: Mapping[str, Any]) -> Kept:
@@ -239,10 +246,10 @@ def _reader_of(field: str) -> TypeAdapter[Any]:
     return TypeAdapter(get_type_hints(ManyFlows)[field])
 
 
-def _many(row: Mapping[str, Any]) -> ManyFlows:
+def _many(row: Mapping[str, Any], series: ReadSeries) -> ManyFlows:
     plain = {name: _reader_of(name).validate_python(v) for name, v in json.loads(row["many_flows"]).items()}
     return ManyFlows(
-        jain_series=pl.DataFrame(row["jain_series"], schema=JAIN),
-        share_series=pl.DataFrame(row["share_series"], schema=SHARES),
+        jain_series=series("jain_series"),
+        share_series=series("share_series"),
         **plain,
     )

@@ -1,5 +1,6 @@
 """What a run's link carried in a time, by its plan: also where its rate moves or `link.at` changes it, where
-two shapers stand in a row, where a shaper counts more than the frame, and where a bucket lets a burst pass.
+two shapers stand in a row or the line is slower than they, where a shaper counts more than the frame, and
+where a bucket lets a burst pass.
 
 The plan is the truth: nothing measured is read here but the packets that emptied a bucket.
 """
@@ -8,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from narrows.headers import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES
+from narrows.media.schedule import Schedule, decoded
 from narrows.metrics.rate.bucket import bucket_levels
 from narrows.metrics.rate.capacity import mean_capacity_bps
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.metrics.statistics.arrays import Floats
 from narrows.plan import wire
+from narrows.plan.bottlenecks import line_limits
 from narrows.plan.model import HOME_HOP, ISP_HOP, Counted, LinkDirection, Plan
 
 Window = tuple[int, int]
@@ -41,16 +45,33 @@ def shaper(plan: Plan, direction: str) -> LinkDirection:
 
 
 def rate_steps(plan: Plan, direction: str) -> Steps:
-    """The rate of the slowest shaper over time; empty where nothing shapes."""
+    """The rate of the slowest shaper, or of the line, over time; empty where nothing limits."""
     rate, home = _set_bps(plan, direction), _at_home(plan, direction)
     moving = () if plan.moving is None else plan.moving.down if direction == "down" else plan.moving.up
     found = tuple((step.at_ns, step.rate_bps) for step in moving)
     if not found and rate is not None:
         found = ((0, rate),)
-    at_home = None if home is None else home.rate_bps
-    if not found:
-        return () if at_home is None else ((0, at_home),)
-    return found if at_home is None else tuple((at, min(bps, at_home)) for at, bps in found)
+    others = [each for each in (None if home is None else home.rate_bps, plan.link.line_rate_bps) if each]
+    if not others:
+        return found
+    return tuple((at, min(bps, *others)) for at, bps in found) if found else ((0, min(others)),)
+
+
+def medium_bps(plan: Plan, direction: str) -> int | None:
+    """What the medium of a direction could carry on average over its whole schedule; None where there is
+    none."""
+    for medium in plan.media:
+        if medium.direction == direction:
+            if medium.by_demand:
+                return rate_steps(plan, direction)[0][1]
+            return _fixed_bps(medium.unit_ns, medium.turns, medium.repeat_ns)
+    return None
+
+
+@lru_cache(maxsize=64)
+def _fixed_bps(unit_ns: int, turns: str, repeat_ns: int) -> int:
+    """The mean of fixed turns, whatever packets there are."""
+    return Schedule(decoded(unit_ns, turns), repeat_ns).mean_bps(0)
 
 
 def given_bits(steps: Steps, t_ns: Floats) -> Floats:
@@ -165,6 +186,8 @@ def _levels(
     plan: Plan, direction: str, at_ns: Sequence[int], steps: Steps, t_ns: Floats, counted: Floats
 ) -> list[float]:
     """What the bucket held at these times, in bytes: 0 where the shaper has none of more than a packet."""
+    if line_limits(plan, direction):
+        return [0.0] * len(at_ns)
     way = shaper(plan, direction)
     depths = [depth for depth in (way.burst_bytes, way.cburst_bytes) if depth is not None]
     if not depths:
@@ -175,7 +198,8 @@ def _levels(
 
 
 def _counted(plan: Plan, direction: str) -> Counted:
-    return shaper(plan, direction).counted or wire.FRAME
+    own = None if line_limits(plan, direction) else shaper(plan, direction).counted
+    return own or wire.FRAME
 
 
 def _of(plan: Plan, direction: str) -> LinkDirection:

@@ -7,7 +7,7 @@ another experiment have another plan, and both are there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from narrows.engine import layout
@@ -20,9 +20,10 @@ DEPTH = 3
 """Levels of directories below the one that is named."""
 
 
-def runs_below(roots: Iterable[Path]) -> list[Observed]:
-    """All runs of the directories and shards that are, or lie below, these; each once."""
-    return once(run for root in roots for source in sources(root) for run in load(source))
+def runs_below(roots: Iterable[Path], progress: Callable[[int], None] | None = None) -> list[Observed]:
+    """All runs of the directories and shards that are, or lie below, these; each once. `progress` hears how
+    many were read of each."""
+    return once(run for root in roots for source in sources(root) for run in load(source, progress))
 
 
 def imported_below(roots: Iterable[Path]) -> int:

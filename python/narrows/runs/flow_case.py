@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from narrows.headers import ETHERNET_HEADER_BYTES, ETHERNET_MTU
-from narrows.plan.model import AtTime, LinkSummary, Plan, TcpBulk
+from narrows.plan.items import AtTime, TcpBulk
+from narrows.plan.model import LinkSummary, Plan
 from narrows.plan.sysctls import asked_for
 from narrows.runs.observed import Observed
 from narrows.units import Rate, Size

@@ -16,7 +16,8 @@ import polars as pl
 import polars.selectors as cs
 
 from narrows.metrics.statistics.arrays import Floats
-from narrows.plan.model import Plan, TrafficItem
+from narrows.plan.items import TrafficItem
+from narrows.plan.model import Plan
 from narrows.runs.loaders import loaders
 from narrows.runs.observed import (
     DIRECTIONS,
@@ -114,8 +115,8 @@ def _queues(
     there = {h.direction for h in plan.hops if h.hop == hop and h.tap != "off"}
     directions = tuple(d for d in DIRECTIONS if d in there)
     if reread is None:
-        made = {d: _truth(tables, hop, d) for d in directions}
-        return {d: t for d, t in made.items() if t is not None}
+        queues = {d: _truth(tables, hop, d) for d in directions}
+        return {d: t for d, t in queues.items() if t is not None}
     again = reread
     present = tuple(d for d in directions if not _hop_rows(tables.metrics, hop, d).is_empty())
     return _Lazy(present, lambda d: _truth(_plain(again()), hop, d))
@@ -154,9 +155,9 @@ def _value(metrics: pl.DataFrame, source: str, direction: str | None, name: str)
 
 
 def _tests(tables: RunTables, item: str, test: reading.SpeedTest | None) -> dict[str, SpeedTest]:
-    found: dict[str, SpeedTest] = {}
+    tests: dict[str, SpeedTest] = {}
     if test is None:
-        return found
+        return tests
     for direction in DIRECTIONS:
         if _rows(tables.metrics, item, direction).is_empty():
             continue
@@ -168,7 +169,7 @@ def _tests(tables: RunTables, item: str, test: reading.SpeedTest | None) -> dict
         if len(times) and elapsed_s is not None:
             end = int(times.cast(pl.Int64).max() or 0)  # type: ignore[arg-type]
             window = (end - round(elapsed_s * 1e9), end + 1)
-        found[direction] = SpeedTest(
+        tests[direction] = SpeedTest(
             source=item,
             direction=direction,
             rate_bps=_value(tables.metrics, item, direction, test.rate),
@@ -177,18 +178,18 @@ def _tests(tables: RunTables, item: str, test: reading.SpeedTest | None) -> dict
             retransmission_ratio=_value(tables.metrics, item, direction, test.retransmissions),
             window=window,
         )
-    return found
+    return tests
 
 
 def _probes(tables: RunTables, items: Sequence[TrafficItem]) -> dict[str, Probe]:
-    found = {}
+    probes = {}
     for item in items:
         if not is_probe(item):
             continue
         rows = tables.samples.filter((pl.col("source") == item.id) & (pl.col("series") == "rtt"))
         if not rows.is_empty():
-            found[item.id] = Probe(item.id, item.interval_ns / NS_PER_MS, _series(rows, NS_PER_MS))
-    return found
+            probes[item.id] = Probe(item.id, item.interval_ns / NS_PER_MS, _series(rows, NS_PER_MS))
+    return probes
 
 
 def _idle(plan: Plan, manifest: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -212,7 +213,9 @@ def _hop_rows(frame: pl.DataFrame, hop: str, direction: str) -> pl.DataFrame:
 
 def _histogram(rows: pl.DataFrame) -> tuple[Floats, Floats]:
     """Upper edges in ms, packets."""
-    edges = rows["upper_ns"].cast(pl.Float64).to_numpy() / NS_PER_MS
+    # A bucket of one nanosecond holds its lower edge alone: 0, where nothing waited.
+    edge = pl.when(pl.col("upper_ns") - pl.col("lower_ns") == 1).then("lower_ns").otherwise("upper_ns")
+    edges = rows.select(edge.cast(pl.Float64)).to_series().to_numpy() / NS_PER_MS
     return edges, rows["packets"].cast(pl.Float64).to_numpy()
 
 

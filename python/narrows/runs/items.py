@@ -3,23 +3,26 @@
 An item is what the experiment calls one: a bulk flow, a speed test, a video, a page, a call, a download, a
 probe, a `command()`, a tool or service of one's own. Its parts and servers in the plan are one item here.
 
-Rates are of the tap at the run's first hop, as its shaper counts bytes. `rate_bps` is over the time that the
-item loaded that way; `shared_bps` over the middle three fifths of the time that all items which load that
-way did (of trials: `narrows.runs.settled`). A way is one of an item's if a tenth of its bytes went there.
+Rates are of the tap where packets wait (of a Home the slower of its two places), as its shaper counts bytes.
+`rate_bps` is over the time that the item loaded that way; `shared_bps` over the middle three fifths of the
+time that all items which load that way did (of trials: `narrows.runs.settled`). A way is one of an item's if
+a tenth of its bytes went there.
 Shares of a fair rate need other runs too: `narrows.comparing.items`. No file is read here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from narrows.errors import NarrowsError
 from narrows.metrics.statistics.arrays import clean
+from narrows.plan import uses
+from narrows.plan.items import Command, Endpoint, OwnTool, TcpBulk, TrafficItem
 from narrows.plan.lowering import CCA
-from narrows.plan.model import Command, Endpoint, OwnTool, Plan, TcpBulk, TrafficItem
+from narrows.plan.model import Plan
 from narrows.runs.observed import DIRECTIONS, Observed, Series, is_background, is_probe
 from narrows.runs.settled import LEFT_OUT, RATE, settled_window
 from narrows.spec.pairs import PAIR
@@ -52,7 +55,7 @@ class ItemFigure:
 
 @dataclass(frozen=True)
 class Way:
-    """What an item did in one direction, at the run's first hop. None: not measured."""
+    """What an item did in one direction, where packets wait. None: not measured."""
 
     rate_bps: float | None = None
     shared_bps: float | None = None
@@ -66,6 +69,8 @@ class Way:
     queueing_p50_ms: float | None = None
     queueing_p95_ms: float | None = None
     """How long its packets stood in the queue."""
+    done: bool = False
+    """Whether it had ended by itself before all had settled, so that its rate says nothing of it."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +86,26 @@ class Item:
     """Nodes; of bulk flows the receiver is the client's end. None: the plan names no server."""
     endpoints: tuple[Endpoint, ...]
     ccas: tuple[str, ...]
-    """The congestion controls that were asked for; empty where none was."""
+    """The congestion controls that it says it uses; where it says nothing, those that its sockets used."""
     ways: Mapping[str, Way] = field(default_factory=dict)
     figures: tuple[ItemFigure, ...] = ()
+    ends: bool = False
+    """Whether it ended by itself, as a page does that has loaded."""
 
     @property
     def main_way(self) -> str | None:
         """The direction of most of its data; None where it sent nothing, or where that was not seen."""
         known = [(way.rate_bps or way.goodput_bps or 0.0, name) for name, way in self.ways.items()]
         return max(known, key=lambda each: each[0])[1] if known else None
+
+    @property
+    def fares(self) -> tuple[ItemFigure, ...]:
+        """Its figures that say how it fares, the one that matters most first. A transfer fares as its rate
+        does: what it says of its throughput and of what it sent again is not among them."""
+        is_transfer = any(each.reads is not None for each in self.figures)
+        told = (each for each in self.figures if each.better in (reading.MORE, reading.LESS))
+        plain = (None, reading.THROUGHPUT)
+        return tuple(each for each in told if not is_transfer or each.reads not in plain)
 
 
 def items(run: Observed) -> tuple[Item, ...]:
@@ -118,20 +134,25 @@ def _item(
     plan, own = run.plan, [part for part in parts if not is_background(part)]
     client, server = _ends(plan, own[0])
     ids = {name, *(part.id for part in parts)}
+    word = _word(plan, name, own[0])
+    figures = (*_figures(run, ids), *_of_the_run(run, word, name))
+    declared = _declared()
+    ends = any(each.name in declared and declared[each.name][1].ends for each in figures)
     ways = {}
     for way in DIRECTIONS:
         if way in _ways(run, own):
-            ways[way] = _way(run, name, own, way, shared[way])
+            ways[way] = _way(run, name, own, way, shared[way], ends)
     return Item(
         name=name,
-        what=_word(plan, name, own[0]),
+        what=word,
         is_probe=all(is_probe(part) for part in own),
         client=client,
         server=server,
         endpoints=tuple(end for owner, end in endpoints(plan) if owner in ids),
-        ccas=_ccas(plan, own, server),
+        ccas=_ccas(run, _with_servers(plan, parts), server),
         ways=ways,
-        figures=_figures(run, ids),
+        figures=figures,
+        ends=ends,
     )
 
 
@@ -161,23 +182,31 @@ def _ends(plan: Plan, part: TrafficItem) -> tuple[str, str | None]:
     return part.client, part.server
 
 
-def _ccas(plan: Plan, own: Sequence[TrafficItem], server: str | None) -> tuple[str, ...]:
-    """Those of bulk flows are their own; those of other items are of the nodes that their ends are in."""
-    bulk = {part.cca for part in own if isinstance(part, TcpBulk) and part.cca}
-    nodes = {server, *(part.node for part in own if isinstance(part, Command))}
-    of_nodes = {setting.value for setting in plan.sysctls if setting.name == CCA and setting.node in nodes}
-    return tuple(sorted(bulk or of_nodes))
+def _with_servers(plan: Plan, parts: Sequence[TrafficItem]) -> list[TrafficItem]:
+    """And the servers that stand in the experiment as items of their own, by where its flows are received."""
+    ends = {end for part in parts for end in part.endpoints}
+    others = [each for each in plan.traffic if is_background(each) and each not in parts]
+    return [*parts, *(each for each in others if ends & set(each.endpoints))]
+
+
+def _ccas(run: Observed, parts: Sequence[TrafficItem], server: str | None) -> tuple[str, ...]:
+    """What its parts say that they use; where they say nothing, what its sockets used; where none was seen,
+    what its nodes were set to."""
+    said = {wanted.cca for part in parts if (wanted := uses.said(part)) is not None and wanted.cca}
+    sockets: Mapping[str, Sequence[Mapping[str, Any]]] = run.manifest.get("sockets") or {}
+    kinds = [kind for part in parts for kind in sockets.get(part.id, ())]
+    whole = sum(kind["bytes"] for kind in kinds)
+    used = {kind["cca"] for kind in kinds if kind["bytes"] >= max(1, uses.COUNTS * whole)}
+    nodes = {server, *(part.node for part in parts if isinstance(part, Command))}
+    of_nodes = {each.value for each in run.plan.sysctls if each.name == CCA and each.node in nodes}
+    return tuple(sorted(said or used or of_nodes))
 
 
 # ---- the tap -----------------------------------------------------------------------------------------------
 
 
-def _hop(run: Observed) -> str:
-    return run.plan.hops[0].hop if run.plan.hops else ""
-
-
 def _tap_sum(run: Observed, parts: Sequence[TrafficItem], way: str, name: str) -> float | None:
-    known = [run.figure(f"{_hop(run)}/{part.id}", name, way) for part in parts]
+    known = [run.figure(f"{run.bottleneck(way)}/{part.id}", name, way) for part in parts]
     there = [value for value in known if value is not None]
     return sum(there) if there else None
 
@@ -195,20 +224,26 @@ def _ways(run: Observed, own: Sequence[TrafficItem]) -> set[str]:
     return said | ({"down"} if met else set())
 
 
-def _way(run: Observed, name: str, own: Sequence[TrafficItem], way: str, shared: Window | None) -> Way:
+def _way(
+    run: Observed, name: str, own: Sequence[TrafficItem], way: str, shared: Window | None, ends: bool
+) -> Way:
     arrived = _tap_sum(run, own, way, "tap_arrived")
     departed = _tap_sum(run, own, way, "tap_departed")
     dropped, marked = (_tap_sum(run, own, way, f"tap_{each}") for each in ("dropped", "marked"))
-    most = max(own, key=lambda part: run.figure(f"{_hop(run)}/{part.id}", "tap_departed", way) or 0.0)
-    source = f"{_hop(run)}/{most.id}"
+    most = max(
+        own, key=lambda part: run.figure(f"{run.bottleneck(way)}/{part.id}", "tap_departed", way) or 0.0
+    )
+    source = f"{run.bottleneck(way)}/{most.id}"
+    window = _window(run, name, own, way)
     return Way(
-        rate_bps=_mean_rate(run, own, way, _window(run, name, own, way)),
+        rate_bps=_mean_rate(run, own, way, window),
         shared_bps=_shared_rate(run, own, way, shared),
         goodput_bps=_goodput(run, {name, *(part.id for part in own)}, way),
         loss=dropped / arrived if arrived and dropped is not None else None,
         marked=marked / departed if departed and marked is not None else None,
         queueing_p50_ms=run.figure(source, "sojourn_p50_ms", way),
         queueing_p95_ms=run.figure(source, "sojourn_p95_ms", way),
+        done=ends and _shared_rate(run, own, way, shared or _middle(window)) == 0,
     )
 
 
@@ -216,15 +251,15 @@ def _mean_rate(run: Observed, own: Sequence[TrafficItem], way: str, window: Wind
     """Mean of the tap's bins over a time; of a run whose series are gone, of its bytes over the time."""
     if window is None or window[1] <= window[0]:
         return None
-    truth = run.queues.get(way)
+    truth = run.truth(way)
     known = [] if truth is None else [s for p in own if (s := truth.throughput_bps.get(p.id)) is not None]
     if known:
-        return sum(_mean(series, window) for series in known)
+        return sum(mean_rate(series, window) for series in known)
     size = _tap_sum(run, own, way, "tap_departed_bytes")
     return None if size is None else size * 8 * NS_PER_S / (window[1] - window[0])
 
 
-def _mean(series: Series, window: Window) -> float:
+def mean_rate(series: Series, window: Window) -> float:
     """Over the window and not over the rows: bins in which nothing passed may have none."""
     bins = max(1, round((window[1] - window[0]) / BIN_NS))
     return float(clean(series.within(window).value).sum()) / bins
@@ -266,9 +301,15 @@ def _shared_window(run: Observed, way: str, groups: Mapping[str, Sequence[Traffi
     if len(loads) < 2 or None in loads.values():
         return None
     known = [window for window in loads.values() if window is not None]
-    first, last = max(start for start, _ in known), min(end for _, end in known)
-    cut = round(LEFT_OUT * (last - first))
-    return (first + cut, last - cut) if last > first else None
+    return _middle((max(start for start, _ in known), min(end for _, end in known)))
+
+
+def _middle(window: Window | None) -> Window | None:
+    """Without its first and its last fifth; None of no time."""
+    if window is None or window[1] <= window[0]:
+        return None
+    cut = round(LEFT_OUT * (window[1] - window[0]))
+    return window[0] + cut, window[1] - cut
 
 
 # ---- what the item says ------------------------------------------------------------------------------------
@@ -289,7 +330,7 @@ def _declared() -> Declared:
 
 def _figures(run: Observed, ids: set[str]) -> tuple[ItemFigure, ...]:
     declared = _declared() | _of_own_tools(run)
-    made = []
+    figures = []
     for (source, way, name), value in run.figures.items():
         if source not in ids:
             continue
@@ -298,8 +339,18 @@ def _figures(run: Observed, ids: set[str]) -> tuple[ItemFigure, ...]:
         better = None if meaning is None else meaning.better
         reads = meaning.quantity if isinstance(meaning, reading.Reading) else None
         unit = run.units.get(name) or unit_of_name(name)
-        made.append((place, ItemFigure(name, way, value, unit, words, better, reads)))
-    return tuple(each for _, each in sorted(made, key=lambda each: (each[0], each[1].direction or "")))
+        figures.append((place, ItemFigure(name, way, value, unit, words, better, reads)))
+    return tuple(each for _, each in sorted(figures, key=lambda each: (each[0], each[1].direction or "")))
+
+
+def _of_the_run(run: Observed, word: str, name: str) -> Iterator[ItemFigure]:
+    """The numbers of the run that its tool shows as its own."""
+    declared: Mapping[str, reading.Figure] = registry.function(word, registry.READINGS, "OF_THE_RUN") or {}
+    for quantity, meaning in declared.items():
+        value = run.quantity(quantity, name)
+        if value is not None:
+            unit = run.units.get(quantity) or unit_of_name(quantity)
+            yield ItemFigure(quantity, "down", value, unit, meaning.words, meaning.better, None)
 
 
 def _goodput(run: Observed, ids: set[str], way: str) -> float | None:
@@ -313,7 +364,7 @@ def _goodput(run: Observed, ids: set[str], way: str) -> float | None:
 def _of_own_tools(run: Observed) -> Declared:
     """What the figures of a person's own tools mean, by the copies of their folders that the run keeps. One
     that cannot be read gives its figures no words; `narrows calibrate` says why."""
-    found: Declared = {}
+    declared: Declared = {}
     for tool in run.plan.composites:
         if not isinstance(tool, OwnTool) or run.folder is None:
             continue
@@ -322,9 +373,9 @@ def _of_own_tools(run: Observed) -> Declared:
         except NarrowsError:
             continue
         meanings = getattr(module, "FIGURES", {})
-        found |= {
+        declared |= {
             name: (place, meaning)
             for place, (name, meaning) in enumerate(meanings.items())
             if isinstance(meaning, reading.Reading | reading.Figure)
         }
-    return found
+    return declared

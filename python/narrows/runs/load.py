@@ -14,35 +14,59 @@ from typing import Any
 import polars as pl
 
 import narrows.store.results as store
+from narrows.errors import NarrowsError, StoreError
 from narrows.plan.model import Plan
 from narrows.runs import archive, loaders
 from narrows.runs.gather import RunTables, gather
 from narrows.runs.load_many import reader
 from narrows.runs.observed import Observed
 from narrows.runs.plans import read_plan
-from narrows.store import parquet
+from narrows.store import damaged, parquet
 
 _LIGHT = ("tcp_info.rtt", "rtt", "app_info.num_bytes", "app_info.elapsed_time", *loaders.SERIES)
 _TABLES = ("metrics", "samples", "sojourn")
 
 
-def load(directory: Path) -> list[Observed]:
+def load(directory: Path, progress: Callable[[int], None] | None = None) -> list[Observed]:
     """All runs of a directory of results that were not made again later, in the order of their ids; or those
-    of a shard. Runs that were imported have no plan, so nothing could be said of them, and are left out."""
+    of a shard. Runs that were imported have no plan, so nothing could be said of them, and are left out; so
+    is what cannot be read, which is noted (`narrows.store.damaged`)."""
+    damaged.forget(directory)
     if directory.name.endswith(archive.SUFFIX):
-        return archive.read(directory)
+        try:
+            return archive.read(directory)
+        except StoreError as error:
+            damaged.leave_out(directory, error)
+            return []
     results = store.open(directory)
-    whole = set(results.run_ids)
     runs = []
-    for run_id in sorted(set(results.runs()["run_id"]) - results.superseded() - results.imported):
-        manifest, folder = results.manifest(run_id), results.run_directory(run_id)
-        plan = read_plan(folder)
-        if run_id in whole:
-            run = gather(_tables(folder, plan, manifest, light=True), _again(folder, plan, manifest))
-            runs.append(replace(run, read_many=reader(folder, plan), folder=folder))
-        else:
-            runs.append(failed(manifest, plan))
+    known = {*results.run_ids, *results.failed_ids}
+    for run_id in sorted(known - results.superseded() - results.imported):
+        run = load_one(results, run_id)
+        if run is not None:
+            runs.append(run)
+        if progress is not None:
+            progress(len(runs))
     return runs
+
+
+def _whole(folder: Path, plan: Plan, manifest: Mapping[str, Any]) -> Observed:
+    run = gather(_tables(folder, plan, manifest, light=True), _again(folder, plan, manifest))
+    return replace(run, read_many=reader(folder, plan), folder=folder)
+
+
+def load_one(results: store.Results, run_id: str) -> Observed | None:
+    """One run of a directory; None where it cannot be read, which is noted."""
+    manifest, folder = results.manifest(run_id), results.run_directory(run_id)
+    try:
+        plan = read_plan(folder)
+        whole = manifest["status"] == "ok"
+        return _whole(folder, plan, manifest) if whole else failed(manifest, plan)
+    except NarrowsError as error:
+        damaged.leave_out(folder, error)
+    except (pl.exceptions.PolarsError, OSError, LookupError, TypeError, ValueError) as error:
+        damaged.leave_out(folder, f"{type(error).__name__}: {str(error).strip().splitlines()[0]}")
+    return None
 
 
 def failed(manifest: Mapping[str, Any], plan: Plan) -> Observed:

@@ -13,7 +13,8 @@ from pathlib import Path
 import polars as pl
 
 from narrows.engine import layout
-from narrows.plan.model import Plan, TcpBulk, UntilSettled
+from narrows.plan.items import TcpBulk
+from narrows.plan.model import Plan, UntilSettled
 from narrows.runs.capacity import possible_goodput_bps
 from narrows.runs.flow_case import limit_bytes
 from narrows.runs.flows_sampled import Sampled, Sender, flows_sampled
@@ -114,5 +115,5 @@ def _levels(folder: Path, hop: str) -> pl.DataFrame | None:
         rows.filter(series.str.starts_with(start)).select("t_ns", pl.col("value").alias(name))
         for name, start in LEVELS.items()
     )
-    found = mean.join(lowest, on="t_ns").sort("t_ns").collect()
-    return found if found.height else None
+    levels = mean.join(lowest, on="t_ns").sort("t_ns").collect()
+    return levels if levels.height else None

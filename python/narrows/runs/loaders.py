@@ -12,7 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from narrows.plan.model import Command, Plan, TcpBulk, TrafficItem
+from narrows.plan.items import Command, TcpBulk, TrafficItem
+from narrows.plan.model import Plan
 from narrows.runs.observed import DIRECTIONS, EMPTY, SpeedTest, is_background, is_probe
 from narrows.tools import registry
 from narrows.tools.registry import READINGS
@@ -30,13 +31,13 @@ def loaders(
     if plan.link.pairs:
         return {}
     in_turn = {(c.id, str(way)): part for c in plan.composites for way, part in c.in_turn.items()}
-    found: dict[str, SpeedTest] = {}
+    speed_tests: dict[str, SpeedTest] = {}
     for source, parts in _sources(plan).items():
         for direction in DIRECTIONS:
             rate_bps = _rate_bps(metrics, source, direction)
-            if direction in found or rate_bps is None:
+            if direction in speed_tests or rate_bps is None:
                 continue
-            found[direction] = SpeedTest(
+            speed_tests[direction] = SpeedTest(
                 source=source,
                 direction=direction,
                 rate_bps=rate_bps,
@@ -52,17 +53,17 @@ def loaders(
                     samples,
                 ),
             )
-    return found
+    return speed_tests
 
 
 def _sources(plan: Plan) -> dict[str, list[TrafficItem]]:
     """What the tables call each tool, with the items of the plan that it is."""
     whole = {part: tool.id for tool in plan.composites for part in tool.parts}
-    found: dict[str, list[TrafficItem]] = {}
+    sources: dict[str, list[TrafficItem]] = {}
     for item in plan.traffic:
         if not is_probe(item) and not is_background(item):
-            found.setdefault(whole.get(item.id, item.id), []).append(item)
-    return found
+            sources.setdefault(whole.get(item.id, item.id), []).append(item)
+    return sources
 
 
 def _rate_bps(metrics: pl.DataFrame, source: str, direction: str) -> float | None:

@@ -222,12 +222,12 @@ def _that_halve(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _jain_by_cca(table: pl.DataFrame) -> dict[str, float]:
-    found = {}
+    jain = {}
     for (cca,), same in sorted(table.group_by(["cca"]), key=lambda each: str(each[0][0])):
         index = jain_index(same["goodput_bps"])
         if index is not None:
-            found[str(cca)] = index
-    return found
+            jain[str(cca)] = index
+    return jain
 
 
 def _mathis(table: pl.DataFrame, events: str, mss_bytes: float) -> Mathis | None:
@@ -367,12 +367,12 @@ def _shares_settled(
     by_cca = rows.group_by("t_ns", "cca").agg(pl.col("bytes").sum())
     shared = by_cca.join(total, on="t_ns").filter(pl.col("all") > 0)
     shared = shared.with_columns((pl.col("bytes") / pl.col("all")).alias("share")).sort("t_ns")
-    found = {}
+    shares_settled = {}
     for cca in sorted(kinds["cca"].unique()):
         one = _settled(shared.filter(pl.col("cca") == cca), "share", rule)
         if one is not None:
-            found[cca] = one
-    return found
+            shares_settled[cca] = one
+    return shares_settled
 
 
 def _share_series(delivered: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:

@@ -7,18 +7,19 @@ made-up ones. No file is read here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard
+from typing import Any, NoReturn, Protocol, TypeGuard, overload
 
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.tail import Tail
-from narrows.plan.model import Command, IcmpEcho, LinkSummary, Plan, TcpBulk, TrafficItem, UdpProbe
-from narrows.runs.capacity import capacity_bps, goodput_of
+from narrows.plan.items import Command, IcmpEcho, TcpBulk, TrafficItem, UdpProbe
+from narrows.plan.model import LinkSummary, Plan
+from narrows.runs.capacity import capacity_bps, goodput_of, medium_bps, slower_hop
 from narrows.runs.many_flows import ManyFlows
 from narrows.tools import reading, registry
 from narrows.units import NS_PER_S
@@ -143,6 +144,28 @@ class _NoQuantities:
 NO_QUANTITIES = _NoQuantities()
 
 
+class _WhenAsked:
+    """A plan, or what makes it when it is first asked for."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    @overload
+    def __get__(self, run: None, owner: type) -> NoReturn: ...
+    @overload
+    def __get__(self, run: object, owner: type) -> Plan: ...
+    def __get__(self, run: object | None, owner: type) -> Plan:
+        if run is None:
+            raise AttributeError(self._name)  # so that the field has no default
+        kept: Plan | Callable[[], Plan] = run.__dict__[self._name]
+        if not isinstance(kept, Plan):
+            kept = run.__dict__[self._name] = kept()
+        return kept
+
+    def __set__(self, run: object, plan: Plan | Callable[[], Plan]) -> None:
+        run.__dict__[self._name] = plan
+
+
 @dataclass(frozen=True)
 class Observed:
     """One run: its conditions and everything it measured."""
@@ -153,7 +176,7 @@ class Observed:
     key: Mapping[str, str]
     status: str
     error: str | None
-    plan: Plan
+    plan: _WhenAsked = _WhenAsked()
     manifest: Mapping[str, Any] = field(default_factory=dict)
     tests: Mapping[str, SpeedTest] = field(default_factory=dict)
     loads: Mapping[str, SpeedTest] = field(default_factory=dict)
@@ -180,7 +203,7 @@ class Observed:
     read_quantities: Callable[[], Quantities] | None = None
     """Gives single numbers (narrows.runs.quantities), worked out of the series or read of a shard."""
 
-    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    kept: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out of the run once and is asked for again (`narrows.runs.items`)."""
 
     @cached_property
@@ -230,8 +253,9 @@ class Observed:
         return next((item for item in commands if speed_test(item.tool) is not None), None)
 
     def configured_bps(self, direction: str) -> int | None:
-        """Configured rate of the bottleneck; None where nothing shapes."""
-        return self.link.rate_down_bps if direction == "down" else self.link.rate_up_bps
+        """Configured rate of the bottleneck, of a medium its mean; None where nothing limits."""
+        rate = self.link.rate_down_bps if direction == "down" else self.link.rate_up_bps
+        return medium_bps(self.plan, direction) if rate is None else rate
 
     def rate_bps(self, direction: str = "down") -> float:
         """Configured rate of the bottleneck; ValueError where there is none."""
@@ -249,6 +273,14 @@ class Observed:
         """The TCP payload that full packets could have had in a time, on average, by what the bottleneck's
         shaper counts of them."""
         return goodput_of(self.plan, direction, self.capacity_bps(direction, window))
+
+    def bottleneck(self, direction: str) -> str:
+        """The hop where packets wait: of a Home the slower of its two places; empty where there is no hop."""
+        return slower_hop(self.plan, direction) or (self.plan.hops[0].hop if self.plan.hops else "")
+
+    def truth(self, direction: str) -> QueueTruth | None:
+        """What the tap saw there; None where it saw nothing."""
+        return self.places.get(self.bottleneck(direction), self.queues).get(direction)
 
     @property
     def queue(self) -> str:

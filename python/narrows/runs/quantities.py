@@ -18,7 +18,7 @@ from narrows.metrics.latency.glitches import Glitches, glitches
 from narrows.metrics.latency.working_latency import working_latency
 from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.metrics.statistics.tail import Tail, upper_tail
-from narrows.runs import queue_numbers, settled
+from narrows.runs import phases, queue_numbers, settled
 from narrows.runs.observed import DIRECTIONS, Observed, is_background, is_probe
 from narrows.spec.pairs import PAIR
 from narrows.units import NS_PER_S
@@ -39,7 +39,10 @@ FIGURES = (
     "video_start_ms", "video_frames", "video_frames_dropped", "video_top_rung_playable",
     "video_frozen_ms", "browser_processes_gone",
     "page_load_ms", "page_visual_ms", "page_first_paint_ms", "page_last_byte_ms", "call_height",
-    "call_frame_rate", "call_freezes_per_min", "call_cpu_limited_s",
+    "call_frame_rate", "call_freezes_per_min", "call_cpu_limited_s", "call_frozen_share",
+    "call_frame_delay_p50_ms", "call_frame_delay_p95_ms", "call_ssim", "call_received_bps", "call_target_bps",
+    "call_loss_ratio", "call_concealed_share", "call_whole_after_ms",
+    "call_connected_ms", "call_longest_gap_ms",
 )  # fmt: skip
 
 
@@ -79,6 +82,11 @@ def _met(run: Observed) -> Iterator[str]:
     """The services of a settled."""
     if PAIR in run.key:
         yield from (item.id for item in settled.foreground(run.plan))
+
+
+def _met_or_calls(run: Observed) -> Iterator[str]:
+    """The services of a settled trial, and the calls of any run."""
+    yield from dict.fromkeys((*_met(run), *phases.calls(run)))
 
 
 def _loads(run: Observed) -> Iterator[str]:
@@ -128,8 +136,8 @@ def _glitches(run: Observed, way: str, *, lost_counts: bool) -> Glitches | None:
 
 def _per_minute(*, lost_counts: bool) -> Callable[[Observed, str], float | None]:
     def work_out(run: Observed, way: str) -> float | None:
-        found = _glitches(run, way, lost_counts=lost_counts)
-        return None if found is None else found.per_minute
+        per_minute = _glitches(run, way, lost_counts=lost_counts)
+        return None if per_minute is None else per_minute.per_minute
 
     return work_out
 
@@ -189,8 +197,13 @@ NUMBERS: dict[str, Number] = {
     "dropped_near_peak_share": Number("1", queue_numbers.places, queue_numbers.dropped_near_peak),
     "largest_10ms_bps": Number("bit/s", queue_numbers.places, queue_numbers.largest_10ms),
     "dropped_at_changes": Number("packets", queue_numbers.places, queue_numbers.dropped_at_changes),
+    "dropped_at_start": Number("packets", queue_numbers.places, queue_numbers.dropped_at_start),
+    "refilled_ms": Number("ms", queue_numbers.places, queue_numbers.refilled),
+    "phase_rate_bps": Number("bit/s", phases.of_calls, phases.rate_bps),
+    "dropped_after_pause": Number("packets", queue_numbers.places, queue_numbers.dropped_after_pause),
+    "filled_after_pause_ms": Number("ms", queue_numbers.places, queue_numbers.filled_after_pause),
     settled.RATE: Number("bit/s", _met, settled.settled_rate),
-    settled.LATE: Number("1", _met, settled.late_share),
+    settled.LATE: Number("1", _met_or_calls, settled.late_share),
 }
 """docs/data.md says in words what each is. Spikes are the glitches that are no lost probe; `test_variation`
 is the coefficient of variation of the test's own 10 ms bins at the bottleneck."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from narrows.metrics.latency.high_delay_share import LIMIT_MS
 from narrows.metrics.statistics.arrays import clean
-from narrows.plan.model import AtTime, Plan, TrafficItem
+from narrows.plan.items import AtTime, TrafficItem
+from narrows.plan.model import Plan
 from narrows.runs.observed import Observed, is_background, is_probe
 from narrows.tools.video.parse import MOST_FROZEN_MS
 
@@ -40,7 +41,7 @@ def foreground(plan: Plan) -> list[TrafficItem]:
 
 def settled_rate(run: Observed, item: str) -> float | None:
     """Mean rate of an item downstream in the settled window, in bit/s at the bottleneck's link layer."""
-    truth, window = run.queues.get("down"), settled_window(run.plan)
+    truth, window = run.truth("down"), settled_window(run.plan)
     if truth is None or window is None or item not in truth.throughput_bps:
         return None
     series = truth.throughput_bps[item].within(window)
@@ -53,7 +54,7 @@ def settled_rate(run: Observed, item: str) -> float | None:
 def late_share(run: Observed, item: str) -> float | None:
     """Share of an item's packets downstream whose round trip was above 190 ms: the base RTT and what the tap
     saw them stand in the queue, to within a bucket of its histogram. None of nothing delivered."""
-    truth = run.queues.get("down")
+    truth = run.truth("down")
     edges, packets = truth.sojourn_of.get(item, (None, None)) if truth is not None else (None, None)
     if edges is None or packets is None or not packets.sum():
         return None

@@ -9,7 +9,8 @@ Rows of source "truth" are what readings are held against:
 - `queue_delay_*` of series "own", "third party": sojourn in the loaded direction (that quantile) plus the
   median sojourn in the other direction, of that item's packets; the other direction hardly queues unless
   something loads it. Where `link.at` changes the base RTT, each packet's delay has what the base RTT was
-  longer then than at the start (where calibration measured it);
+  longer then than at the start (where calibration measured it). There is none where the line is slower than
+  the shapers: packets then wait where no tap is;
 - `capacity_left` of series "cross traffic": what the rate while the tool loaded, and the shaper's bucket when
   it began, leave after what all others sent through the bottleneck, as TCP payload in full packets by what
   the shaper counts of them; never below 0.
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from narrows.headers import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES, UDP_IPV4_HEADERS_BYTES
 from narrows.metrics.statistics.arrays import Floats, ascends
+from narrows.plan.bottlenecks import line_limits
 from narrows.plan.model import Plan
 from narrows.runs.capacity import base_delay_ns, could_carry, counted_bytes, goodput_of, rate_steps
 from narrows.runs.observed import DIRECTIONS, is_probe
@@ -184,13 +186,13 @@ class _Run:
 
     def _flows(self) -> dict[tuple[str, str], tuple[Floats, Floats]]:
         """Packets of each of the tool's own flows that carries data."""
-        found = {}
+        flows = {}
         for way in DIRECTIONS:
             sent = self._sent(way)
             for flow in np.unique(sent.flow[sent.payload >= DATA_BYTES]):
                 mine = sent.flow == flow
-                found[way, f"{flow:.0f}"] = sent.t_ns[mine], sent.payload[mine]
-        return found
+                flows[way, f"{flow:.0f}"] = sent.t_ns[mine], sent.payload[mine]
+        return flows
 
     def _delays(self) -> Iterator[tuple[str, str, Delays]]:
         """Round trips and one-way delays: of the probes, of the tool itself, of its connections' TCP_INFO."""
@@ -250,8 +252,13 @@ class _Run:
         for value in throughput_values(t_ns, payload, ip, flow, load.window):
             yield f"bottleneck/{OWN}", "payload", value
 
+    def _waits_unseen(self, direction: str) -> bool:
+        """Whether packets waited where no tap is, in a direction that was loaded."""
+        other = DIRECTIONS[1 - DIRECTIONS.index(direction)]
+        return line_limits(self.plan, direction) or (other in self.loads and line_limits(self.plan, other))
+
     def _truth(self, direction: str, load: Load) -> Iterator[tuple[str, str, Value]]:
-        for party in PARTIES:
+        for party in () if self._waits_unseen(direction) else PARTIES:
             forth = self._sojourns_ms(party, direction, load, above=True)
             back = self._sojourns_ms(party, DIRECTIONS[1 - DIRECTIONS.index(direction)], load)
             if forth.size < 2:

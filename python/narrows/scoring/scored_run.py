@@ -79,7 +79,7 @@ def own_items(plan: Plan, test: str) -> list[str]:
 def load_spans(own: Mapping[str, tuple[Integers, Integers]], rates: Mapping[str, Steps]) -> dict[str, Load]:
     """The load of each direction that was loaded; `own`: times and bytes of the tool's own departures;
     `rates`: the steps of each direction's rate, none where nothing shapes."""
-    found: dict[str, Load] = {}
+    loads: dict[str, Load] = {}
     for direction in DIRECTIONS:
         t_ns, size = own.get(direction, (np.zeros(0, dtype=np.int64),) * 2)
         data = np.where(size >= DATA_BYTES, size, 0)
@@ -98,8 +98,8 @@ def load_spans(own: Mapping[str, tuple[Integers, Integers]], rates: Mapping[str,
         if loaded.size:
             breaks = np.flatnonzero(np.diff(loaded) > PAUSE_NS // BIN_NS) + 1
             spans = [(part[0] * BIN_NS, (part[-1] + 1) * BIN_NS) for part in np.split(loaded, breaks)]
-            found[direction] = Load(tuple((int(start), int(stop)) for start, stop in spans))
-    return found
+            loads[direction] = Load(tuple((int(start), int(stop)) for start, stop in spans))
+    return loads
 
 
 def _used(bins: Integers, first: int, rate: Steps) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from narrows.figures.style import canvas, styled
+from narrows.figures.style import canvas, styled, without_formulas
 from narrows.search.breaks import Break, breaks
 from narrows.search.chooser import Surface
 from narrows.search.search import Search
@@ -39,6 +39,7 @@ def draw(search: Search) -> Figure:
                 else:
                     drawn = _map(panel, search, index, pair, places, values, changes)
                     figure.colorbar(drawn, ax=panel, label=name)
+    without_formulas(figure)
     return figure
 
 

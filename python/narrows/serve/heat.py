@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from narrows.figures.conditions import REPETITION, axes, labels
+from narrows.comparing.conditions import REPETITION, axes, labels
+from narrows.comparing.matrix import BAD, GOOD, mixed
 from narrows.report.page import number
 from narrows.report.table import Row, summary
 from narrows.runs.observed import Observed
-
-LIGHT, DARK = (247, 251, 255), (8, 69, 148)
-"""Red, green and blue of the lowest and the highest median."""
-WHITE_FROM = 0.55
-"""From here on a cell's number is white."""
+from narrows.serve.pairs import painted
 
 
 @dataclass(frozen=True)
@@ -26,8 +23,7 @@ class Cell:
 
     text: str
     n: int
-    background: str
-    ink: str
+    style: str
     where: tuple[tuple[str, str], ...]
     """Axis and label of the pair, to find its runs."""
 
@@ -77,12 +73,6 @@ def heat(runs: Sequence[Observed], quantity: str, down: str, across: str) -> Hea
 def _cell(row: Row | None, where: tuple[tuple[str, str], ...], least: float, span: float) -> Cell:
     median = None if row is None else row.values.median
     if row is None or median is None:
-        return Cell("", 0, "transparent", "inherit", where)
-    background, ink = shade((median - least) / span if span else 0.0)
-    return Cell(number(median), row.values.n, background, ink, where)
-
-
-def shade(share: float) -> tuple[str, str]:
-    """The background between lowest (0) and highest (1), and the colour of the number on it."""
-    mixed = [round(low + share * (high - low)) for low, high in zip(LIGHT, DARK, strict=True)]
-    return f"rgb({mixed[0]},{mixed[1]},{mixed[2]})", "#fff" if share >= WHITE_FROM else "inherit"
+        return Cell("", 0, "", where)
+    colour = mixed(GOOD, BAD, (median - least) / span if span else 0.0)
+    return Cell(number(median), row.values.n, painted(colour), where)

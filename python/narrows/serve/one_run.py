@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import polars as pl
 
-from narrows.comparing.headline import SCALES
-from narrows.comparing.items import frame
+from narrows.comparing.conditions import axes
+from narrows.comparing.items import frame, told_apart
+from narrows.comparing.outcome import told
 from narrows.comparing.trials import conditions
 from narrows.figures.drawing import Result
 from narrows.figures.instantaneous import instantaneous_throughput_figure
@@ -18,32 +20,61 @@ from narrows.figures.latency_cdf import latency_cdf
 from narrows.figures.settling import fairness_over_time, shares_over_time
 from narrows.figures.sojourn_time import sojourn_over_time
 from narrows.figures.style import DIRECTION
-from narrows.report.page import number
-from narrows.runs.observed import Observed
+from narrows.runs.items import items as run_items
+from narrows.runs.observed import Observed, label
 from narrows.spec.pairs import PAIR
 from narrows.store.manifest import stamp
+from narrows.units import unit_of_name
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Something that a run measured."""
+    """Something that a run measured, and what the run beside it did."""
 
-    source: str
+    whose: str
     direction: str
+    words: str
     name: str
-    value: str
+    """As tables call it."""
+    unit: str
+    value: float | None
+    other: float | None = None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is zero, here and beside."""
+        return not self.value and not self.other
 
 
-def items(run: Observed, others: Sequence[Observed]) -> list[Figure]:
-    """What each of its items got, and what it says of itself. `others`: the runs that it lies among, of which
-    those of services alone say what was fair."""
+def items(run: Observed, other: Observed | None, others: Sequence[Observed]) -> list[Figure]:
+    """What each of its items got, and what it says of itself. `others`: the runs that they lie
+    among, of which those of services alone say what was fair."""
+    mine = _of_items(run, others)
+    beside = {} if other is None else _of_items(other, others)
+    return [
+        Figure(*head, *unit, value, beside.get(head, (unit, None))[1])
+        for head, (unit, value) in [
+            *mine.items(),
+            *((h, (u, None)) for h, (u, _) in beside.items() if h not in mine),
+        ]
+    ]
+
+
+def _of_items(
+    run: Observed, others: Sequence[Observed]
+) -> dict[tuple[str, str, str, str], tuple[tuple[str], float]]:
+    """Whose, direction, words and name: unit and value, item by item in the order of the table `items`."""
     beside = [each for each in others if PAIR in each.key and conditions(each) == conditions(run)]
-    table = frame(list({each.run_id: each for each in (run, *beside)}.values()))
-    found = []
-    for row in table.filter(pl.col("run_id") == run.run_id).iter_rows(named=True):
-        scale, unit = SCALES.get(row["unit"], (1.0, row["unit"]))
-        value = f"{number(row['value'] * scale)} {unit}".rstrip()
-        found.append(Figure(row["called"], row["direction"] or "", row["words"], value))
+    every = frame(list({each.run_id: each for each in (run, *beside)}.values()))
+    table = told_apart(every.filter(pl.col("run_id") == run.run_id))
+    order = {whose: place for place, whose in enumerate(dict.fromkeys(table["whose"]))}
+    found = {}
+    for row in sorted(table.iter_rows(named=True), key=lambda row: order[row["whose"]]):
+        scale, unit = told(row["figure"], row["unit"])
+        found[row["whose"], row["direction"] or "", row["words"], row["figure"]] = (
+            (unit,),
+            row["value"] * scale,
+        )
     return found
 
 
@@ -82,18 +113,58 @@ def _conserved(hops: list[dict[str, Any]]) -> str:
     if not verdicts:
         return "not checked"
     left = {word: verdicts.count(word) for word in dict.fromkeys(verdicts) if word != "ok"}
-    told = ", ".join(f"{count} {word}" for word, count in left.items()) or "all packets accounted for"
-    return f"{len(verdicts)} checks at {len(hops)} queues: {told}"
+    conserved = ", ".join(f"{count} {word}" for word, count in left.items()) or "all packets accounted for"
+    return f"{len(verdicts)} checks at {len(hops)} queues: {conserved}"
 
 
-def figures(run: Observed) -> list[Figure]:
-    """All that tools and tap say of the whole run, in order of who says it."""
-    return [
-        Figure(source, direction or "", name, number(value))
-        for (source, direction, name), value in sorted(
-            run.figures.items(), key=lambda item: [str(x) for x in item[0]]
-        )
+def figures(run: Observed, other: Observed | None = None) -> list[Figure]:
+    """All that tools and tap say of the whole run: what an item says of itself, then the bottleneck, then the
+    rest."""
+    own = {part.id for part in run.plan.traffic} | {part.item for part in run.plan.traffic}
+    hops = [run.bottleneck(way) for way in DIRECTION]
+    words = {each.name: each.words for item in run_items(run) for each in item.figures}
+
+    def rank(source: str) -> tuple[int, str]:
+        first = re.split(r"[/.]", source)[0]
+        return (0 if first in own else 1 if source in hops else 2 if first in hops else 3, source)
+
+    beside: Mapping[tuple[str, str | None, str], float] = {} if other is None else other.figures
+    units = {**({} if other is None else other.units), **run.units}
+    found = []
+    for place, (source, way, name) in enumerate({**run.figures, **beside}):
+        unit = units.get(name) or unit_of_name(name)
+        scale, shown = told(name, unit)
+        mine, its = ((None if value is None else value * scale) for value in (
+            run.figures.get((source, way, name)), beside.get((source, way, name))))  # fmt: skip
+        said = words.get(name) or name.replace("tap_", "").replace("_", " ")
+        found.append((rank(source), place, Figure(source, way or "", said, name, shown, mine, its)))
+    return [each for _, _, each in sorted(found, key=lambda one: one[:2])]
+
+
+def differs(run: Observed, other: Observed) -> list[tuple[str, str, str]]:
+    """What is not the same in two runs: conditions, link, versions, `tc` lines."""
+    lines = [
+        *((axis, label(run, axis), label(other, axis)) for axis in axes([run, other])),
+        ("link", _link(run), _link(other)),
+        ("changes of the link", "; ".join(run.link.changes), "; ".join(other.link.changes)),
+        *(
+            (
+                what,
+                str((run.manifest.get(what) or {}).get("id")),
+                str((other.manifest.get(what) or {}).get("id")),
+            )
+            for what in ("kernel", "agent")
+        ),
+        ("engine", str(run.manifest.get("engine")), str(other.manifest.get("engine"))),
+        ("seed of the plan", str(run.plan.seed), str(other.plan.seed)),
     ]
+    mine, its = (
+        [f"{s.node}: {s.command()}" for s in each.plan.setup if s.tool == "tc"] for each in (run, other)
+    )
+    lines.append(
+        ("tc", "; ".join(x for x in mine if x not in its), "; ".join(x for x in its if x not in mine))
+    )
+    return [(what, a or "–", b or "–") for what, a, b in lines if a != b]
 
 
 @dataclass(frozen=True)

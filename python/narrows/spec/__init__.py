@@ -14,6 +14,7 @@ from narrows.spec.expect import expect
 from narrows.spec.follow import follow
 from narrows.spec.home import Home, home_router, host
 from narrows.spec.link import Link
+from narrows.spec.media import docsis, lte, nr, opportunities, satellite, wifi
 from narrows.spec.moving_rate import leo, lte_drive, outage, sine, square
 from narrows.spec.observe import capture, ci, flow_tap, machine, repeat, sample, tap
 from narrows.spec.own_tool import tool
@@ -77,6 +78,7 @@ __all__ = [
     "choke",
     "ci",
     "codel",
+    "docsis",
     "docsis_pie",
     "dualpi2",
     "expect",
@@ -90,9 +92,12 @@ __all__ = [
     "host",
     "htb",
     "leo",
+    "lte",
     "lte_drive",
     "machine",
     "no_shaper",
+    "nr",
+    "opportunities",
     "outage",
     "own_cca",
     "own_qdisc",
@@ -110,6 +115,7 @@ __all__ = [
     "red",
     "repeat",
     "sample",
+    "satellite",
     "sfb",
     "sfq",
     "sine",
@@ -120,6 +126,7 @@ __all__ = [
     "trace",
     "under_test",
     "until_settled",
+    "wifi",
     "with_",
     *registry.words(),
 ]

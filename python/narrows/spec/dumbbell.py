@@ -26,7 +26,8 @@ NO_DELAY = "bare"
 """What a pair without a base RTT is called: a label cannot be empty, and the path still has some RTT."""
 NOT_HERE = (
     "rate_up", "queue_up", "shaper_up", "base_rtt", "delay_down", "delay_up", "jitter", "jitter_up", "loss",
-    "loss_up", "line_rate", "services",
+    "loss_up", "line_rate", "services", "loss_burst", "duplicate", "reorder",
+    "host_queue", "medium", "medium_up", "keep_order",
 )  # fmt: skip
 """Options of a Link that a Dumbbell has not."""
 
@@ -46,8 +47,8 @@ class pair(SpecObject):
 
     def rtt(self) -> Duration:
         """What is added to the path: 0 where nothing is."""
-        found: Duration | None = self["base_rtt"]
-        return Duration(0) if found is None else found
+        duration: Duration | None = self["base_rtt"]
+        return Duration(0) if duration is None else duration
 
 
 def _pairs(value: Any) -> tuple[Any, ...]:
@@ -70,8 +71,8 @@ class Dumbbell(Link):
 
     def members(self) -> tuple[pair, ...]:
         """The pairs of one run, in order."""
-        found: tuple[pair, ...] = self["pairs"]
-        return found
+        pairs: tuple[pair, ...] = self["pairs"]
+        return pairs
 
     def senders(self) -> int:
         """How many sender nodes there are."""
@@ -100,6 +101,7 @@ class Dumbbell(Link):
         return tuple(each.resolve(choose) for each in chosen if each is not None)
 
     def check(self) -> None:
+        self.check_rate()
         wrong = [name for name in NOT_HERE if name in self.given]
         if wrong:
             self.fail(

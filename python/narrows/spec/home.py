@@ -17,13 +17,14 @@ from narrows.spec.link import Link
 from narrows.spec.moving_rate import MovingRate
 from narrows.spec.parsers import Wrong
 from narrows.spec.queues import Qdisc, cake
-from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper
+from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, tbf
 from narrows.units import Duration, Rate
 
 Time = str | Duration
 Speed = str | Rate | None
 
 MOST_HOSTS = 20
+WAYS = ("egress", "ingress")
 MOST_ADDRESSES = 64
 
 
@@ -70,13 +71,15 @@ class home_router(SpecObject):
     def check(self) -> None:
         if not self["share"]:
             self.fail("share: of 0 % nothing would ever be sent", '"95 %"')
-        for way in ("egress", "ingress"):
+        for way in WAYS:
             queue, shaper, rate = self[way], self[f"{way}_shaper"], self[f"{way}_rate"]
             if queue is None:
                 for name in (f"{way}_shaper", f"{way}_rate"):
                     if name in self.given:
                         self.fail(f"{name} is given, but there is no {way} queue", f"add {way}=cake()")
                 continue
+            if isinstance(shaper, tbf):
+                shaper.check_holds_nothing(queue.label())
             if isinstance(rate, MovingRate) and not self._can_move(queue, shaper):
                 self.fail(f"{way}_rate moves, which only CAKE by itself and HTB can follow", f"{way}=cake()")
             if isinstance(shaper, own_shaper) and not queue.can_shape:
@@ -85,6 +88,14 @@ class home_router(SpecObject):
                 self.fail(f"{way}_rate is given, but nothing shapes", f"leave {way}_shaper out")
             if rate is not None and isinstance(queue, cake) and queue["bandwidth"] is not None:
                 self.fail(f"{way}_rate and cake's bandwidth say the same twice", "give one of them")
+        own = [
+            self[f"{way}_rate"] or self[way].values.get("bandwidth") for way in WAYS if self[way] is not None
+        ]
+        if "share" in self.given and all(own):
+            self.fail(
+                "share would never act: " + ("each queue has a rate" if own else "there is no queue"),
+                "leave share out",
+            )
         if "ifb" in self.given and self["ingress"] is None:
             self.fail("ifb is given, but there is no ingress queue", "add ingress=cake(ingress=True)")
 
@@ -132,6 +143,11 @@ class Home(Link):
         if "services" in self.given:
             self.fail("services are those of a Link; a Home has hosts, and one server", "hosts=2")
         super().check()
+
+    def rate_acts(self, suffix: str) -> bool:
+        way = "egress" if suffix else "ingress"
+        router = self["router"]
+        return super().rate_acts(suffix) or (router[way] is not None and router[f"{way}_rate"] is None)
 
     # The hosts are a tuple inside an option, which the base class does not look into.
 

@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from narrows.spec import beside_a_medium
 from narrows.spec import parsers as p
 from narrows.spec.axis import Axis
 from narrows.spec.base import Choose, SpecObject, instance, option
+from narrows.spec.media import Medium
 from narrows.spec.moving_rate import MovingRate
 from narrows.spec.parsers import Wrong
 from narrows.spec.queues import Qdisc, pfifo
-from narrows.spec.shapers import Shaper, htb, own_shaper
+from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, tbf
 from narrows.units import Duration, Rate
 
 Time = str | Duration | None
 Speed = str | Rate | None
 
 MOST_SERVICES = 10
+UNLIMITED = Rate(10**10)
 DEFAULT_BASE_RTT = "1 ms"
 ROLES = ("client", "home", "router", "path", "server", "all")
 OFFLOADS = ("tso", "gso", "gro", "sg", "tx", "rx", "tx-udp-segmentation")
@@ -76,7 +79,11 @@ class Change(SpecObject):
 class Link(SpecObject):
     """The path from client to server with its bottleneck."""
 
-    rate: Speed = option(p.link_rate, doc='"100 Mbit/s", or one that moves: trace("drive.down")')
+    rate: Speed = option(
+        p.optional(p.link_rate),
+        default=None,
+        doc='"100 Mbit/s", or one that moves: trace("drive.down"); none with no_shaper()',
+    )
     rate_up: Speed = option(p.optional(p.link_rate), default=None)
     queue: Qdisc = option(instance(Qdisc), default=pfifo())
     queue_up: Qdisc | None = option(p.optional(instance(Qdisc)), default=None)
@@ -84,6 +91,14 @@ class Link(SpecObject):
         p.optional(instance(Shaper)), default=None, doc="default: htb(), or cake by itself"
     )
     shaper_up: Shaper | None = option(p.optional(instance(Shaper)), default=None)
+    medium: Medium | None = option(
+        p.optional(instance(Medium)),
+        default=None,
+        doc="instead of rate and shaper: opportunities(…), wifi(…)",
+    )
+    medium_up: Medium | None = option(
+        p.optional(instance(Medium)), default=None, doc="default: medium, unless there is a rate_up"
+    )
     base_rtt: Time = option(
         p.optional(p.positive), default=DEFAULT_BASE_RTT, doc="half of it each way; None: no delay is added"
     )
@@ -91,13 +106,22 @@ class Link(SpecObject):
     delay_up: Time = option(p.optional(p.duration), default=None)
     jitter: Time = option(p.duration, default="0 s", doc="uniform, plus or minus; may reorder packets")
     jitter_up: Time = option(p.optional(p.duration), default=None)
+    keep_order: bool = option(p.flag, default=False, doc="of jitter: packets wait for those before them")
     loss: str = option(p.percent, default="0 %", doc="random, on the path beyond the bottleneck")
     loss_up: str | None = option(p.optional(p.percent), default=None)
+    loss_burst: float = option(
+        p.number(1, 1000), default=1, doc="packets that are lost in a row, on average; 1: independently"
+    )
+    duplicate: str = option(p.percent, default="0 %", doc="of packets, on the path, each way")
+    reorder: str = option(p.percent, default="0 %", doc="of packets that pass the path without its delay")
     line_rate: Speed = option(p.optional(p.rate), default=None, doc="rate of the edge links; None: unlimited")
     mtu: int = option(p.count(576, 9000), default=1500, doc="bytes of an IP packet")
     offloads: Mapping[str, bool] = option(_offloads, default={}, doc="segmentation is off unless asked for")
     sysctls: Mapping[str, Mapping[str, str | int]] = option(_sysctls, default={}, doc="by role of the node")
 
+    host_queue: Qdisc | None = option(
+        p.optional(instance(Qdisc)), default=None, doc="on every host's interface; SO_TXTIME needs fq()"
+    )
     services: int = option(
         p.count(1, MOST_SERVICES), default=1, doc="how many have a client and a server of their own"
     )
@@ -125,6 +149,8 @@ class Link(SpecObject):
         return resolved
 
     def check(self) -> None:
+        beside_a_medium.check(self)
+        self.check_rate()
         base, down, up = self["base_rtt"], self["delay_down"], self["delay_up"]
         if base is None:
             self._check_no_delay()
@@ -152,10 +178,76 @@ class Link(SpecObject):
                 self.fail(
                     f"{name}: of 100 % nothing would ever arrive", 'an outage: link.at("5 s", loss="100 %")'
                 )
+        on = [name for name in ("tso", "gso", "tx-udp-segmentation") if self["offloads"].get(name)]
+        for needed in ("sg", "tx"):
+            if on and self["offloads"].get(needed) is False:
+                self.fail(
+                    f"offloads: {on[0]} needs {needed}, which is off", f"{needed}: True, or {on[0]}: False"
+                )
+        losses = [self["loss"], self.up("loss")]
+        if "loss_burst" in self.given and self["loss_burst"] > 1 and not any(losses):
+            self.fail("loss_burst is how losses come, and there are none", 'loss="1 %"')
+        longest = max(losses) / (100 - max(losses))
+        if self["loss_burst"] > 1 and longest / self["loss_burst"] > 1:
+            self.fail(f"so much loss has no bursts of only {self['loss_burst']:g}", "a larger loss_burst")
+        if self["reorder"] and not min(self.delays()):
+            self.fail("reorder: a way without delay has nothing to overtake", 'base_rtt="20 ms"')
+        self._check_order()
+        for name in ("duplicate", "reorder"):
+            if self[name] == 100:
+                self.fail(f"{name}: of 100 % there is no order to tell it from", "less than 100 %")
         for suffix, queue in (("", self["queue"]), ("_up", self.up("queue"))):
             if isinstance(self[f"shaper{suffix}"], own_shaper) and not getattr(queue, "can_shape", False):
                 self.fail(f"{queue.label()} cannot shape by itself", "use htb() or tbf(), or queue=cake()")
             self._check_moving(suffix, queue)
+            self._check_acting(suffix, queue)
+
+    def _check_order(self) -> None:
+        """Order is kept where jitter could change it, and is not declared to be otherwise."""
+        if not self["keep_order"]:
+            return
+        changed = any(change.given & {"jitter", "jitter_up"} for change in self.changes)
+        if not (self["jitter"] or self.up("jitter") or changed):
+            self.fail("keep_order is of jitter, and there is none", 'jitter="4 ms", or leave keep_order out')
+        if self["reorder"]:
+            self.fail("keep_order and reorder contradict each other", "leave one of them out")
+
+    def _check_acting(self, suffix: str, queue: Qdisc) -> None:
+        """The rate, and TBF's own queue, have something to act on."""
+        shaper, rate = (self.up("shaper"), self.up("rate")) if suffix else (self["shaper"], self["rate"])
+        own = shaper is None or isinstance(shaper, own_shaper)
+        if own and queue.can_shape and queue.values.get("bandwidth") is not None:
+            self.fail(
+                f"the rate would never act beside cake(bandwidth={queue['bandwidth']})",
+                f'rate{suffix}="{queue["bandwidth"]}", and no bandwidth',
+            )
+        if isinstance(shaper, no_shaper) and f"rate{suffix}" in self.given and not self.rate_acts(suffix):
+            self.fail(
+                f"the rate{suffix} of {rate} would never act, as no_shaper() keeps none",
+                f'leave rate{suffix} out; line_rate="{rate}" makes the line narrow',
+            )
+        if isinstance(shaper, tbf) and self.given & ({"queue", "queue_up"} if suffix else {"queue"}):
+            shaper.check_holds_nothing(queue.label())
+
+    def media(self) -> tuple[Medium | None, Medium | None]:
+        """What is below IP, down and up; None: a rate."""
+        own = self["medium_up"]
+        if own is None and "rate_up" not in self.given:
+            own = self["medium"]
+        return self["medium"], own
+
+    def check_rate(self) -> None:
+        """There is a rate, unless nothing would keep one. Then what a transfer may take is reckoned with
+        that of the line."""
+        if self["rate"] is None and not isinstance(self["shaper"], no_shaper):
+            self.fail("rate is missing", 'add rate="100 Mbit/s"')
+        if self["rate"] is None:
+            self.values["rate"] = self["line_rate"] or UNLIMITED
+
+    def rate_acts(self, suffix: str) -> bool:
+        """Whether a rate says something although nothing shapes its way: that of the way down is that of the
+        way up too."""
+        return not suffix and "rate_up" not in self.given and not isinstance(self.up("shaper"), no_shaper)
 
     def _check_moving(self, suffix: str, queue: Qdisc) -> None:
         """A rate that moves has a shaper that can be given another rate and counts what it sent."""
@@ -168,8 +260,6 @@ class Link(SpecObject):
                     f"the rate is {rate.called}, which moves by itself", "leave rate out of link.at()"
                 )
         shaper = self.up("shaper") if suffix else self["shaper"]
-        if shaper is None and queue.can_shape and queue["bandwidth"] is not None:
-            self.fail("the rate of cake(bandwidth=…) does not follow the link's", "leave bandwidth out")
         if shaper is not None and not isinstance(shaper, (htb, own_shaper)):
             self.fail(
                 f"{shaper.label()} cannot follow a rate that moves: each change would fill its bucket again",

@@ -84,9 +84,9 @@ class MovingRate(Rate):
 
 
 def _again(called: str, steps: tuple[Step, ...], period_ns: int | None, mean_bps: int) -> MovingRate:
-    made = MovingRate(called, steps, period_ns or steps[-1][0] + 1, repeats=period_ns is not None)
-    object.__setattr__(made, "_base", mean_bps)
-    return made
+    again = MovingRate(called, steps, period_ns or steps[-1][0] + 1, repeats=period_ns is not None)
+    object.__setattr__(again, "_base", mean_bps)
+    return again
 
 
 def _merged(steps: Sequence[Step]) -> Iterator[Step]:

@@ -120,9 +120,18 @@ def _modules(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _kernel(value: Any) -> str:
+    if isinstance(value, str) and value.startswith("tree:") and value != "tree:":
+        return value
+    if not isinstance(value, str) or not re.fullmatch(r"\d+\.\d+", value):
+        raise Wrong(f"{value!r} is no version of Linux", 'such as "6.12", or "tree:../linux"')
+    return value
+
+
 class machine(SpecObject):
-    """The machine under the kernel. With `timer_latency`, timer interrupts arrive late by a seeded, uniform
-    amount within the range, as on slow hardware; None is exact. `modules` are loaded before the set-up."""
+    """The kernel, and the machine under it. With `timer_latency`, timer interrupts arrive late by a seeded,
+    uniform amount within the range, as on slow hardware; None is exact. `modules` are loaded before the
+    set-up."""
 
     may_stand_alone = True
 
@@ -132,6 +141,12 @@ class machine(SpecObject):
     timer_latency: tuple[str, str] | None = option(optional(_latency), default=None)
     modules: Sequence[str] = option(
         _modules, default=(), doc="kernel modules of your own: file beside the experiment, then parameters"
+    )
+
+    kernel: str | None = option(
+        optional(_kernel),
+        default=None,
+        doc='which Linux: "6.12", or "tree:DIR" of a source tree; None: the one in use (narrows kernel list)',
     )
 
     def check(self) -> None:

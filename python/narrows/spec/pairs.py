@@ -69,5 +69,5 @@ def _check(services: Any, where: str) -> None:
 
 def _at(item: Traffic, host: int) -> Traffic:
     given: dict[str, Any] = {name: item.values[name] for name in item.given}
-    made: Traffic = type(item)(**given | ({} if host == 1 else {"host": host}))
-    return made
+    traffic: Traffic = type(item)(**given | ({} if host == 1 else {"host": host}))
+    return traffic

@@ -176,6 +176,11 @@ class SampledLink(Link):
             self.fail(f"the profile {self['profile'].name} knows no capacity", 'sample(rate="50 Mbit/s")')
         super().check()
 
+    def check_rate(self) -> None:
+        """A rate that is not given is drawn later."""
+        if self["rate"] is not None:
+            super().check_rate()
+
     def label(self) -> str:
         return str(self["profile"].name)
 
@@ -241,9 +246,12 @@ def read(file: Path) -> PathProfile:
             remedy=f"did you mean {close}?" if close else "narrows profile DIR --out FILE makes one",
         ) from None
     try:
-        held = json.loads(text)
+        held = json.loads(text, parse_constant=lambda word: _refuse(file, f"{word} is no number"))
         if held["format"] != FORMAT:
             raise _wrong(file, f"its format is {held['format']}, and this narrows reads {FORMAT}")
+        _keys(held, ("format", "what", "properties", "correlations"), "it", file)
+        for name, each in held["properties"].items():
+            _keys(each, ("quantiles", "known", "sessions", "source"), str(name), file)
         properties = {
             str(name): Property(
                 tuple((float(share), float(value)) for share, value in each["quantiles"]),
@@ -255,14 +263,32 @@ def read(file: Path) -> PathProfile:
         }
         pairs = tuple(Correlation(str(a), str(b), float(r), n) for a, b, r, n in held["correlations"])
         found = PathProfile(file.stem, str(held["what"]), properties, pairs)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _wrong(file, f"{type(error).__name__}: {error}") from None
+    except KeyError as error:
+        raise _wrong(file, f"it has no {error.args[0]}") from None
+    except json.JSONDecodeError as error:
+        raise _wrong(file, f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise _wrong(file, str(error)) from None
     _check(found, file)
     return found
 
 
-def _check(found: PathProfile, file: Path) -> None:
-    for name, each in found.properties.items():
+def _keys(held: Mapping[str, Any], keys: Sequence[str], whose: str, file: Path) -> None:
+    """Raises SpecError where a key is missing, or there is another: a mistyped one would say nothing."""
+    for key in held:
+        if key not in keys:
+            raise SpecError(f"{file.name}: {whose} has an unknown key {key}", remedy=did_you_mean(key, keys))
+    for key in keys:
+        if key not in held:
+            raise _wrong(file, f"{whose} has no {key}")
+
+
+def _refuse(file: Path, what: str) -> None:
+    raise _wrong(file, what)
+
+
+def _check(path_profile: PathProfile, file: Path) -> None:
+    for name, each in path_profile.properties.items():
         if name not in PROPERTIES:
             raise SpecError(
                 f"{file.name} has an unknown property {name}", remedy=did_you_mean(name, PROPERTIES)
@@ -274,14 +300,16 @@ def _check(found: PathProfile, file: Path) -> None:
             raise _wrong(file, f"{name} has a value below 0, or none that is finite")
         if not (shares[0] >= 0 and shares[-1] <= 1) or (name in SHARES and values[-1] >= 1):
             raise _wrong(file, f"a share of {name} is not from 0 to 1")
-    if not found.properties:
+    if not path_profile.properties:
         raise _wrong(file, "it knows no property")
-    for pair in found.correlations:
+    for pair in path_profile.correlations:
         for name in (pair.first, pair.second):
-            if name not in found.properties:
+            if name not in path_profile.properties:
                 raise _wrong(file, f"a correlation is of {name}, which it does not know")
+        if not math.isfinite(pair.value):
+            raise _wrong(file, f"the correlation of {pair.first} and {pair.second} is no number")
     try:
-        cholesky(found.matrix(list(found.properties)))
+        cholesky(path_profile.matrix(list(path_profile.properties)))
     except ValueError as error:
         raise _wrong(file, str(error)) from None
 

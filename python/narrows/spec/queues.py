@@ -74,6 +74,50 @@ def _queues(value: Any) -> tuple[Qdisc, ...]:
     return tuple(value)
 
 
+def _no_mark(value: Any) -> None:
+    if value is not None:
+        raise Wrong("no packet here has a firewall's mark, so it would never act", "leave fwmark out")
+
+
+OVERHEADS = {
+    "conservative": (48, "atm", 0),
+    "pppoa-vcmux": (10, "atm", 0),
+    "pppoa-llc": (14, "atm", 0),
+    "pppoe-vcmux": (32, "atm", 0),
+    "pppoe-llcsnap": (40, "atm", 0),
+    "bridged-vcmux": (24, "atm", 0),
+    "bridged-llcsnap": (32, "atm", 0),
+    "ipoa-vcmux": (8, "atm", 0),
+    "ipoa-llcsnap": (16, "atm", 0),
+    "pppoe-ptm": (30, "ptm", 0),
+    "bridged-ptm": (22, "ptm", 0),
+    "docsis": (18, "noatm", 64),
+    "ethernet": (38, "noatm", 84),
+}
+"""CAKE's words for what a line adds to an IP packet (tc-cake(8)): bytes, cells, the least that is counted."""
+RTTS = {
+    "datacentre": "100 us",
+    "lan": "1 ms",
+    "metro": "10 ms",
+    "regional": "30 ms",
+    "internet": "100 ms",
+    "oceanic": "300 ms",
+    "satellite": "1 s",
+}
+
+
+def _rtt(value: Any) -> Duration:
+    if isinstance(value, str) and value.isalpha():
+        return Duration.parse(RTTS[choice(*RTTS)(value)])
+    parsed: Duration = microseconds(value)
+    return parsed
+
+
+def _overhead(value: Any) -> int | str:
+    overhead: int | str = (choice(*OVERHEADS) if isinstance(value, str) else count(-64, 256))(value)
+    return overhead
+
+
 class pfifo(Qdisc):
     """Drop-tail, counted in packets. Linux takes the interface's txqueuelen, 1000, by default."""
 
@@ -153,6 +197,10 @@ class fq_codel(Qdisc):
 
     def check(self) -> None:
         _target_below(self, "interval")
+        if self["ce_threshold_selector"] is not None and self["ce_threshold"] is None:
+            self.fail(
+                "ce_threshold_selector chooses for ce_threshold, and there is none", 'ce_threshold="1 ms"'
+            )
 
 
 class sfq(Qdisc):
@@ -182,6 +230,7 @@ class sfq(Qdisc):
         red += [n for n in ("ecn", "harddrop") if self[n]]
         if red and self["redflowlimit"] is None:
             self.fail(f"{red[0]} works only with redflowlimit", 'add redflowlimit="100 KB"')
+        _needs_ecn(self, "harddrop")
 
 
 class pie(Qdisc):
@@ -235,6 +284,10 @@ class fq_pie(Qdisc):
     bytemode: bool = option(flag, default=False)
     dq_rate_estimator: bool = option(flag, default=False)
 
+    def check(self) -> None:
+        if "ecn_prob" in self.given and not self["ecn"]:
+            self.fail("ecn_prob is up to which probability packets are marked, and ecn is off", "ecn=True")
+
 
 class red(Qdisc):
     """Random early detection. min, max and burst default to tc's own rules of thumb from limit and avpkt."""
@@ -255,6 +308,8 @@ class red(Qdisc):
         low, high = self["min"], self["max"]
         if low is not None and high is not None and low >= high:
             self.fail(f"min ({low}) must be below max ({high})")
+        for name in ("harddrop", "nodrop"):
+            _needs_ecn(self, name)
 
 
 class choke(Qdisc):
@@ -329,16 +384,27 @@ class cake(Qdisc):
     ack_filter: bool = option(flag, default=False)
     ack_filter_aggressive: bool = option(flag, default=False)
     memlimit: Bytes = option(optional(size), default=None)
-    fwmark: int | None = option(optional(count()), default=None)
-    rtt: Time = option(microseconds, default="100 ms")
-    overhead: int | None = option(
-        optional(count(-64, 256)), default=None, doc="bytes per packet; default: raw"
+    fwmark: None = option(_no_mark, default=None)
+    rtt: Time = option(
+        _rtt, default="100 ms", doc='a time, or CAKE\'s word: "lan", "internet", "satellite", …'
+    )
+    overhead: int | str | None = option(
+        optional(_overhead),
+        default=None,
+        doc='bytes per packet, or CAKE\'s word: "docsis", "pppoe-ptm", …; default: raw',
     )
     mpu: Bytes = option(optional(size_or_zero), default=None)
     atm: str = option(choice("noatm", "atm", "ptm"), default="noatm")
     ingress: bool = option(flag, default=False)
 
     def check(self) -> None:
+        word = self["overhead"]
+        if isinstance(word, str):
+            for name in ("atm", "mpu"):
+                if name in self.given:
+                    self.fail(f"overhead={word!r} and {name} say the same twice", f"leave {name} out")
+            bytes_, cells, mpu = OVERHEADS[word]
+            self.values |= {"overhead": bytes_, "atm": cells, "mpu": Size(mpu) if mpu else None}
         if self["ack_filter"] and self["ack_filter_aggressive"]:
             self.fail("ack_filter and ack_filter_aggressive exclude each other")
 
@@ -385,6 +451,12 @@ class fq(Qdisc):
     horizon: Time = option(microseconds, default="10 s")
     horizon_drop: bool = option(flag, default=True)
 
+    def check(self) -> None:
+        if self["maxrate"] is not None and not self["pacing"]:
+            self.fail(
+                "maxrate is of paced flows, and pacing is off: it would never act", "leave one of them out"
+            )
+
 
 class own_qdisc(Qdisc):
     """A qdisc that a module of `machine(modules=…)` brings. tc knows no options of it: the module's own
@@ -399,6 +471,13 @@ class own_qdisc(Qdisc):
 
     def label(self) -> str:
         return self.kind()
+
+
+def _needs_ecn(qdisc: Qdisc, name: str) -> None:
+    if qdisc[name] and not qdisc["ecn"]:
+        qdisc.fail(
+            f"{name} is of packets that could be marked, and ecn is off: it would never act", "ecn=True"
+        )
 
 
 def _target_below(qdisc: Qdisc, interval: str) -> None:

@@ -48,7 +48,8 @@ class htb(Shaper):
 
 
 class tbf(Shaper):
-    """Token bucket filter. Its own queue is small: packets wait in the qdisc under it."""
+    """Token bucket filter. Packets wait in the link's queue under it; where none is named, `limit` or
+    `latency` is that of TBF's own FIFO in bytes."""
 
     burst: Bytes = option(size, doc='such as "15 KB"')
     limit: Bytes = option(optional(size), default=None)
@@ -64,6 +65,15 @@ class tbf(Shaper):
             self.fail("limit and latency say the same twice", "give one of them")
         if (self["peakrate"] is None) != (self["mtu"] is None):
             self.fail("peakrate and mtu need each other", 'peakrate="200 Mbit/s", mtu="1514 B"')
+
+    def check_holds_nothing(self, queue: str) -> None:
+        """Its own limit holds packets only where no queue is put under it."""
+        for name in ("latency", "limit"):
+            if self[name] is not None:
+                self.fail(
+                    f"{name}={self[name]} would never act: packets wait in {queue}, which is under it",
+                    f"leave {name} out, and give {queue} a limit",
+                )
 
 
 class own_shaper(Shaper):

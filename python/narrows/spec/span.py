@@ -73,7 +73,7 @@ def _kinds(value: Any) -> list[tuple[str, float, bool, Callable[[float], Any]]]:
         factor = None
     if factor is not None:
         return [("BDP", factor.factor, False, Bdp)]
-    found: list[tuple[str, float, bool, Callable[[float], Any]]] = []
+    kinds: list[tuple[str, float, bool, Callable[[float], Any]]] = []
     readers: list[tuple[str, Callable[[Any], float], Callable[[float], Any]]] = [
         ("rate", lambda v: Rate.parse(v).bps, lambda n: Rate(round(n))),
         ("duration", lambda v: Duration.parse(v).ns, lambda n: Duration(round(n))),
@@ -82,10 +82,10 @@ def _kinds(value: Any) -> list[tuple[str, float, bool, Callable[[float], Any]]]:
     ]
     for name, read, make in readers:
         try:
-            found.append((name, float(read(value)), name != "percentage", make))
+            kinds.append((name, float(read(value)), name != "percentage", make))
         except (UnitError, Wrong):
             continue
-    return found
+    return kinds
 
 
 def between(low: Any, high: Any) -> Span:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 from decimal import Decimal, InvalidOperation
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
@@ -30,7 +31,7 @@ def trace(file: str, step: Time = "20 ms") -> MovingRate:
         raise SpecError(f"trace: {file!r} is not a file's name", where=caller(), remedy='trace("drive.down")')
     path = Path(caller().rpartition(":")[0]).parent / file
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
         _wrong(f"{file} is not a text file", "Mahimahi's format, or a CSV of time and rate")
     except OSError as error:
@@ -42,7 +43,9 @@ def trace(file: str, step: Time = "20 ms") -> MovingRate:
         _wrong(f"{file} has no rows", "one line a packet (Mahimahi), or a header and rows of time and rate")
     if path.suffix == ".csv":
         steps = _csv(file, rows)
-        return made(path.stem, steps, steps[-1][0] or NS_PER_S, repeats=False)
+        gaps = [later[0] - step[0] for step, later in pairwise(steps)]
+        # The last rate holds for ever; in the mean it counts as long as the longest of the others.
+        return made(path.stem, steps, steps[-1][0] + max(gaps, default=NS_PER_S), repeats=False)
     try:
         width_ns = Duration.parse(step).ns
     except UnitError as error:
@@ -83,8 +86,13 @@ def _mahimahi(file: str, rows: list[tuple[int, str]], width_ns: int) -> tuple[li
 
 
 def _csv(file: str, rows: list[tuple[int, str]]) -> list[Step]:
-    parsed = csv.reader(text for _, text in rows)
-    cells = [(n, [cell.strip() for cell in row]) for (n, _), row in zip(rows, parsed, strict=True)]
+    cells = []
+    for n, text in rows:
+        try:
+            (row,) = csv.reader([text], strict=True)
+        except csv.Error:
+            _wrong(f"{file}:{n}: {text[:60]!r}: a quote that is not closed, or in a cell", "leave quotes out")
+        cells.append((n, [cell.strip() for cell in row]))
     (_, header), body = cells[0], cells[1:]
     if len(header) != 2 or header[0] not in TIMES or header[1] not in RATES:
         _wrong(

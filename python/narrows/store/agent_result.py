@@ -90,6 +90,20 @@ class HostTap(_Open):
     """Trace events that were read."""
 
 
+class MediumTotals(_Open):
+    """What a medium was given from t = 0 on, and what became of it."""
+
+    direction: str
+    entered_packets: int
+    entered_bytes: int
+    arrived_packets: int
+    arrived_bytes: int
+    lost_packets: int
+    lost_bytes: int
+    held_packets: int
+    turns: int
+
+
 class SettledMetric(_Open):
     metric: str
     of: str | None
@@ -123,6 +137,8 @@ class AgentResult(_Open):
     """Packets and drops of each."""
     calibration: CalibrationResult | None = None
     sysctls: dict[str, Any] = {}
+    kept: dict[str, Any] = {}
+    """What the kernel keeps of what was set up, by node and interface."""
     tc_before: dict[str, Any] = {}
     tc_after: dict[str, Any] = {}
     links_before: dict[str, Any] = {}
@@ -133,6 +149,8 @@ class AgentResult(_Open):
     hops: tuple[HopResult, ...] = ()
     host_tap: HostTap | None = None
     flow_tap: dict[str, int] | None = None
+    media: tuple[MediumTotals, ...] = ()
+    """Of each medium of the plan, in its order."""
     until_settled: UntilSettled | None = None
 
 

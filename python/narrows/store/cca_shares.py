@@ -14,7 +14,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from narrows.plan.model import Plan, TcpBulk
+from narrows.plan.items import TcpBulk
+from narrows.plan.model import Plan
 from narrows.store import schema
 from narrows.store.items import Span
 

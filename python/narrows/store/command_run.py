@@ -13,7 +13,8 @@ from typing import IO, Any
 import polars as pl
 
 from narrows.errors import StoreError
-from narrows.plan.model import Command, Composite, Plan
+from narrows.plan.items import Command, Composite
+from narrows.plan.model import Plan
 from narrows.store.items import sending_direction
 from narrows.store.parsers.common import read_json
 

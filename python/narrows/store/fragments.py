@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from narrows.plan.model import Plan, UdpProbe
+from narrows.plan.items import UdpProbe
+from narrows.plan.model import Plan
 from narrows.store import tap
 from narrows.store.items import Span, endpoints
 from narrows.store.queue_table import arrival_ns
@@ -37,7 +38,7 @@ def assign(data: tap.Tap, plan: Plan, spans: Mapping[str, Span], epoch_ns: int) 
         if not flow.fragments:
             flows.append(flow)
             continue
-        mine = np.flatnonzero((packets["hop"] == flow.hop) & (packets["flow"] == flow.flow))
+        mine = np.flatnonzero(packets["flow"] == flow.flow)  # at every hop, not only where it was met first
         at_ns = arrival_ns(packets[mine], epoch_ns)
         items = _candidates(plan, flow)
         fits, many = _fitting(items, spans, at_ns)

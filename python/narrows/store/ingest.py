@@ -1,9 +1,9 @@
 """Turns one run's raw files into tables and a manifest, and judges whether the run counts.
 
-A run counts only if the agent says so, its rig is calibrated, no packet is lost from sight, and every file
-that the plan asks for could be read. Otherwise its manifest says `failed` and why. What was measured until
-its traffic failed is kept as tables, which only those read who ask for failed runs. Where the directory lies
-and what it is called afterwards is the runner's affair.
+A run counts only if the agent says so, the kernel kept what was asked for, its rig is calibrated, no packet
+is lost from sight, and every file that the plan asks for could be read. Otherwise its manifest says `failed`
+and why. What was measured until its traffic failed is kept as tables, which only those read who ask for
+failed runs. Where the directory lies and what it is called afterwards is the runner's affair.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from narrows.engine import layout
 from narrows.engine.types import Finished, RunFacts, RunFault
 from narrows.errors import NarrowsError
-from narrows.plan.model import Plan
+from narrows.plan import uses
+from narrows.plan.bottlenecks import idle_queues
+from narrows.plan.model import HOME_HOP, Plan
 from narrows.store import (
     agent_result,
     cca_shares,
@@ -28,10 +32,13 @@ from narrows.store import (
     flow_tap_tables,
     fragments,
     host_limits,
+    kept,
     manifest,
+    media,
     parquet,
     queue_table,
     schema,
+    sockets,
     sources,
     tap,
     tap_tables,
@@ -42,6 +49,9 @@ from narrows.store.spill import Spill
 
 KERNEL_WARNINGS = ("WARNING: ", "BUG: ", "run_ahead: ")
 """What the guest's kernel begins a line of its console with that says it found something wrong."""
+SLOW_FROM_S, SLOW_TIMES = 20, 50
+"""A guest is slow from so much wall time on, and so many times its own."""
+SLOW_FILE_BYTES = 10_000_000
 COMPRESS_FROM_BYTES = 256 * 1024
 COMPRESSED_SUFFIXES = {".csv", ".jsonl", ".stdout", ".stderr"}
 
@@ -64,9 +74,16 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
     checks: list[conservation.HopChecks] = []
     rows: dict[str, int] = {}
     warnings: list[str] = []
-    packets = None
+    packets, seen = None, dict[str, list[dict[str, Any]]]()
+    read_back = None
     if result is not None:
         fault = fault or _agent_fault(result)
+        if result.kept or fault is None:
+            read_back = kept.compare(plan, result, has_own_links=facts.engine.has_own_links)
+            if read_back.others:
+                # What else went wrong, such as calibration, may follow from it.
+                lines = "; ".join(each.line() for each in read_back.others)
+                fault = RunFault("setup", f"not what was asked for: {lines}")
     if fault is None and result is not None:
         try:
             data = tap.read(raw / layout.TAP) if (raw / layout.TAP).exists() else None
@@ -74,15 +91,25 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
             checks = conservation.check(
                 plan, result, data, has_tap=engine.has_tap, has_own_links=engine.has_own_links
             )
-            failures = conservation.failures(checks)
+            failures = conservation.failures(checks) + _of_media(raw, plan, result, data)
             if failures:
                 fault = RunFault("conservation", "; ".join(failures))
             else:
-                rows, packets, warnings = _tables(directory, facts.run_id, plan, result, data)
+                rows, packets, warnings, of_sockets = _tables(directory, facts.run_id, plan, result, data)
                 warnings += _without_tap(result) + conservation.uncounted(plan, result, data)
-                warnings += _from_kernel(directory / layout.CONSOLE)
+                warnings += _from_kernel(directory / layout.CONSOLE) + idle_queues(plan)
+                warnings += _slow(raw, result, facts.carried.wall_s)
+                if plan.media:
+                    rows["media"] = _media_table(directory, facts.run_id, plan, result)
                 if plan.flow_tap is not None and facts.engine.has_tap:
-                    rows |= _flow_tap(directory, facts.run_id, plan, result)
+                    more, tcp_flows = _flow_tap(directory, facts.run_id, plan, result)
+                    rows |= more
+                    of_sockets.append(sockets.of_flow_tap(tcp_flows))
+                seen = sockets.seen(plan, of_sockets, _spans(result))
+                warnings += sockets.unseen(plan, seen) + uses.fallbacks(plan, seen)
+                if other := uses.contradictions(plan, seen):
+                    remedy = "make the program use it, or say what it uses"
+                    fault = RunFault("sockets", f"{'; '.join(other)} → {remedy}")
         except NarrowsError as error:
             fault = _fault("store", error)
         except OSError:
@@ -91,14 +118,35 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
             fault = RunFault("store", f"defect in narrows: {type(error).__name__}: {error}")
     elif result is not None and facts.carried.error is None and _had_traffic(result):
         rows, packets, warnings = _of_failed(directory, facts, plan, result)
-    whole = manifest.build(plan, facts, result, checks, fault, warnings, packets, rows)
+    whole = manifest.build(plan, facts, result, checks, fault, warnings, packets, rows, seen, read_back)
     manifest.write(directory, whole)
     if fault is None:
         (raw / layout.TAP).unlink(missing_ok=True)
         (raw / layout.FLOW_TAP).unlink(missing_ok=True)
+        (raw / layout.MEDIA).unlink(missing_ok=True)
         _compress(raw)
     virtual_s = None if result is None or result.end_ns is None else result.end_ns / 1e9
     return Finished(fault, virtual_s, tuple(warnings))
+
+
+def _of_media(raw: Path, plan: Plan, result: AgentResult, data: tap.Tap | None) -> list[str]:
+    """How packets below the queues are not what the plan's schedules say."""
+    if not plan.media:
+        return []
+    departed: dict[str, int] = {}
+    for number, hop in enumerate(plan.hops):
+        if data is not None and hop.hop != HOME_HOP and hop.tap in ("packets", "summary"):
+            own = data.of_hop(number)
+            since = queue_table.leaving_ns(own, result.epoch_monotonic_ns or 0) >= 0
+            departed[hop.direction] = int(np.count_nonzero(since & (own["outcome"] == tap.DEPARTED)))
+    return media.problems(plan, result, media.read(raw / layout.MEDIA), departed)
+
+
+def _media_table(directory: Path, run_id: str, plan: Plan, result: AgentResult) -> int:
+    records = media.read(directory / layout.RAW / layout.MEDIA)
+    table = media.table(run_id, plan, records, result.epoch_monotonic_ns or 0)
+    schema.write(table, directory / "media.parquet")
+    return table.height
 
 
 def _had_traffic(result: AgentResult) -> bool:
@@ -118,7 +166,7 @@ def _of_failed(
         checks = conservation.check(plan, result, data, has_tap=facts.engine.has_tap)
         failures = conservation.failures(checks)
         if not failures:
-            return _tables(directory, facts.run_id, plan, result, data, is_whole=False)
+            return _tables(directory, facts.run_id, plan, result, data, is_whole=False)[:3]
         why = "; ".join(failures)
     except NarrowsError as error:
         why = _fault("store", error).message
@@ -134,7 +182,7 @@ def _of_failed(
 def fail(directory: Path, facts: RunFacts, fault: RunFault) -> Finished:
     """Only the manifest, of a run that could not be read."""
     plan = Plan.read(directory / layout.PLAN)
-    manifest.write(directory, manifest.build(plan, facts, None, [], fault, [], None, {}))
+    manifest.write(directory, manifest.build(plan, facts, None, [], fault, [], None, {}, {}))
     return Finished(fault, None)
 
 
@@ -167,9 +215,9 @@ def _tables(
     data: tap.Tap | None,
     *,
     is_whole: bool = True,
-) -> tuple[dict[str, int], int | None, list[str]]:
-    """Write all tables; returns their heights, the packets of the tap, and warnings. Of a run that is not
-    whole what cannot be read is a warning."""
+) -> tuple[dict[str, int], int | None, list[str], list[pl.DataFrame]]:
+    """Write all tables; returns their heights, the packets of the tap, warnings, and what was seen of
+    sockets. Of a run that is not whole what cannot be read is a warning."""
     assert result.end_ns is not None
     assert result.epoch_monotonic_ns is not None
     flows, sojourn = schema.empty("flows"), schema.empty("sojourn")
@@ -179,7 +227,7 @@ def _tables(
     packets = None
     warnings: list[str] = []
     if data is not None:
-        spans = {name: Span(item.start_ns, item.end_ns) for name, item in result.items.items()}
+        spans = _spans(result)
         data, warnings = fragments.assign(data, plan, spans, result.epoch_monotonic_ns)
         derived = tap_tables.derive(run_id, plan, data, result.epoch_monotonic_ns, result.end_ns, spans)
         flows, sojourn, packets = derived.flows, derived.sojourn, derived.packets
@@ -214,7 +262,7 @@ def _tables(
         schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
         rows[name] = table.height
     limits = host_limits.warnings(parquet.scan(directory / "samples.parquet"), plan)
-    return rows, packets, [*parsed.warnings, *warnings, *limits]
+    return rows, packets, [*parsed.warnings, *warnings, *limits], parsed.sockets
 
 
 def _without_tap(result: AgentResult) -> list[str]:
@@ -226,6 +274,21 @@ def _without_tap(result: AgentResult) -> list[str]:
     ]
 
 
+def _slow(raw: Path, result: AgentResult, wall_s: float | None) -> list[str]:
+    """A line where a guest took far longer than the time that passed in it, with the likeliest reason."""
+    virtual_s = (result.end_ns or 0) / 1e9
+    if wall_s is None or wall_s < SLOW_FROM_S or wall_s < SLOW_TIMES * virtual_s:
+        return []
+    sizes = {path.name: path.stat().st_size for path in raw.iterdir() if path.is_file()}
+    largest = max(sizes, key=lambda name: sizes[name])
+    why = "a program of it may read the clock or poll without pause"
+    if sizes[largest] >= SLOW_FILE_BYTES and largest not in (layout.TAP, layout.FLOW_TAP, layout.MEDIA):
+        why = (
+            f"{largest} has {sizes[largest] / 1e6:.0f} MB: a program that logs so much takes the time for it"
+        )
+    return [f"{virtual_s:.3g} s took {wall_s:.0f} s of wall time: {why}"]
+
+
 def _from_kernel(console: Path) -> list[str]:
     """What the guest's kernel warned of; its line may begin with a time. The run went on all the same."""
     if not console.exists():
@@ -235,16 +298,22 @@ def _from_kernel(console: Path) -> list[str]:
     return [f"the guest's kernel: {line}" for line in said]
 
 
-def _flow_tap(directory: Path, run_id: str, plan: Plan, result: AgentResult) -> dict[str, int]:
-    """Write the tables of the flow tap; returns their heights."""
+def _spans(result: AgentResult) -> dict[str, Span]:
+    return {name: Span(item.start_ns, item.end_ns) for name, item in result.items.items()}
+
+
+def _flow_tap(
+    directory: Path, run_id: str, plan: Plan, result: AgentResult
+) -> tuple[dict[str, int], pl.DataFrame]:
+    """Write the tables of the flow tap; returns their heights, and that of flows."""
     assert result.epoch_monotonic_ns is not None
-    spans = {name: Span(item.start_ns, item.end_ns) for name, item in result.items.items()}
+    spans = _spans(result)
     data = flow_tap.read(directory / layout.RAW / layout.FLOW_TAP)
     made = flow_tap_tables.derive(run_id, plan, data, result.flow_tap, result.epoch_monotonic_ns, spans)
     tables = {"tcp_flows": made.flows, "tcp_events": made.events, "tcp_samples": made.samples}
     for name, table in tables.items():
         schema.write(table, directory / f"{name}.parquet")
-    return {name: table.height for name, table in tables.items()}
+    return {name: table.height for name, table in tables.items()}, made.flows
 
 
 def _compress(raw: Path) -> None:

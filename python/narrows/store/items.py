@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from narrows.plan.model import Command, Endpoint, Plan
+from narrows.plan.items import Command, Endpoint
+from narrows.plan.model import Plan
 from narrows.store.tap import Flow
 
 

@@ -19,9 +19,11 @@ import narrows
 from narrows.engine import host, layout
 from narrows.engine.layout import KERNEL_AXIS
 from narrows.engine.types import RunFacts, RunFault
-from narrows.plan.model import Plan, plan_hash
+from narrows.plan.identity import plan_hash
+from narrows.plan.model import Plan
 from narrows.store.agent_result import AgentResult
 from narrows.store.conservation import HopChecks
+from narrows.store.kept import ReadBack
 
 FORMAT = 1
 _LIBRARIES = ("polars", "duckdb", "numpy", "pydantic")
@@ -36,6 +38,8 @@ def build(
     warnings: list[str],
     packets: int | None,
     rows: dict[str, int],
+    sockets: dict[str, list[dict[str, Any]]],
+    read_back: ReadBack | None = None,
 ) -> dict[str, Any]:
     """The manifest as it is written."""
     carried = facts.carried
@@ -43,7 +47,7 @@ def build(
     known = {
         "format", "status", "error", "kernel", "tools", "epoch_monotonic_ns", "wall_epoch_ns", "end_ns",
         "items",
-        "calibration", "sysctls", "tc_before", "tc_after", "links_before", "links_after", "ip_before",
+        "calibration", "sysctls", "kept", "tc_before", "tc_after", "links_before", "links_after", "ip_before",
         "ip_after", "hops", "until_settled",
     }  # fmt: skip
     error = None if fault is None else {**dataclasses.asdict(fault), "line": fault.line()}
@@ -70,9 +74,11 @@ def build(
             **{name: metadata.version(name) for name in _LIBRARIES},
         },
         "items": said.get("items", {}),
+        "sockets": sockets,
         "calibration": said.get("calibration"),
         "until_settled": said.get("until_settled"),
         "conservation": [one.to_dict() for one in checks],
+        "read_back": None if read_back is None else read_back.to_dict(),
         "sysctls": said.get("sysctls", {}),
         "tc_before": said.get("tc_before", {}),
         "tc_after": said.get("tc_after", {}),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from narrows.engine import layout
 from narrows.errors import StoreError
-from narrows.plan.model import OwnTool
+from narrows.plan.items import OwnTool
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed
 from narrows.tools import folder as folders

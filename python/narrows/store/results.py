@@ -6,8 +6,9 @@ Read only. Frames are Polars'; `narrows.store.pandas_frames` makes Pandas' of th
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import polars as pl
 
 from narrows.engine import layout
 from narrows.errors import StoreError, did_you_mean
-from narrows.store import parquet, schema
+from narrows.store import damaged, parquet, schema
 
 RUN_COLUMNS: dict[str, Any] = {
     "run_id": pl.String(),
@@ -47,6 +48,10 @@ RUN_ID_HEX_DIGITS = 16
 QUESTIONS = {"SELECT", "EXPLAIN", "RELATION"}
 BATCH_ROWS = 10_000
 STDOUT = "/dev/stdout"
+
+
+Reader = Callable[[Path], dict[str, Any] | None]
+"""Reads a run's manifest; who opens a directory again and again keeps those that did not change."""
 
 
 class Answer:
@@ -84,17 +89,17 @@ class Answer:
 class Results:
     """All runs below one directory. Reads manifests at once, tables when they are asked for."""
 
-    def __init__(self, directory: Path, *, status: str = "ok") -> None:
+    def __init__(self, directory: Path, *, status: str = "ok", read: Reader = layout.read_manifest) -> None:
         self.directory, self._status = directory, status
-        self._manifests = _manifests(directory)
-        self.unreadable = tuple(_unreadable(directory))
-        """Directories of runs whose manifest cannot be read: none of their numbers count."""
+        self._manifests, self.damaged = _manifests(directory, read)
+        """`damaged`: directories of runs that cannot be read, and why: none of their numbers count."""
 
     def __repr__(self) -> str:
         failed = sum(m["status"] != "ok" for m in self._manifests.values())
         names = ", ".join(sorted({str(m.get("experiment")) for m in self._manifests.values()}))
         axes = ", ".join(dict.fromkeys(a for m in self._manifests.values() for a in m.get("key", {})))
         told = f"{len(self._manifests) - failed} runs" + (f" and {failed} failed" if failed else "")
+        told += f"; {len(self.damaged)} cannot be read" if self.damaged else ""
         return (
             f"<results in {self.directory}: {told}; experiments: {names or 'none'}; axes: {axes or 'none'}; "
             f"tables: {', '.join(schema.TABLES)}>"
@@ -111,6 +116,11 @@ class Results:
         return Results(self.directory, status="failed")
 
     @property
+    def failed_ids(self) -> list[str]:
+        """Ids of failed runs that no whole run has replaced."""
+        return [run for run, manifest in self._manifests.items() if manifest["status"] != "ok"]
+
+    @property
     def imported(self) -> set[str]:
         """Ids of runs that another program made: they have samples, and neither plan nor truth."""
         return {run for run, manifest in self._manifests.items() if manifest.get("engine") == layout.IMPORTED}
@@ -120,7 +130,8 @@ class Results:
         stay, and are no repetitions: who counts runs leaves them out. A kernel of another configuration
         supersedes nothing: it is another condition. Nor does an imported run: it has no plan."""
         newest: dict[tuple[str, ...], tuple[str, str]] = {}
-        carried_out = [run for run in self.run_ids if run not in self.imported]
+        imported = self.imported  # worked out each time that it is asked for
+        carried_out = [run for run in self.run_ids if run not in imported]
         for run in carried_out:
             manifest = self._manifests[run]
             plan = (manifest["plan_hash"], manifest["engine"], manifest["key"].get(layout.KERNEL_AXIS, ""))
@@ -130,6 +141,8 @@ class Results:
 
     def find(self, prefix: str) -> str:
         """The id of the one run, whole or failed, that begins with this."""
+        if prefix in self._manifests:
+            return prefix
         fits = [run for run in self._manifests if run.startswith(prefix)]
         if len(fits) == 1:
             return fits[0]
@@ -207,10 +220,10 @@ class Results:
                     f"table {table} has no column {column}", remedy=did_you_mean(column, schema.TABLES[table])
                 )
         wanted = [pl.col(column).cast(pl.String) == value for column, value in equals.items()]
-        found = frame.filter(*wanted).collect()
-        if not found.height:
+        chosen = frame.filter(*wanted).collect()
+        if not chosen.height:
             _values_exist(frame, equals)
-        return found
+        return chosen
 
     def sql(self, query: str) -> pl.DataFrame:
         """The answer to a query over the tables of docs/data.md as views (DuckDB)."""
@@ -297,33 +310,35 @@ def _the_question(connection: duckdb.DuckDBPyConnection, query: str) -> str:
     return str(statements[0].query)
 
 
-def _manifests(directory: Path) -> dict[str, dict[str, Any]]:
-    """Manifests of whole runs, then of those failed ones that have no whole run since."""
+def _manifests(
+    directory: Path, read: Reader = layout.read_manifest
+) -> tuple[dict[str, dict[str, Any]], dict[Path, str]]:
+    """Manifests of whole runs, then of those failed ones that have no whole run since; and what is damaged,
+    which is left out."""
     if not directory.is_dir():
         raise StoreError(
             "no such directory of results",
             where=str(directory),
             remedy="narrows run FILE --out DIR makes one; narrows list shows those below results/",
         )
-    found: dict[str, dict[str, Any]] = {}
+    manifests: dict[str, dict[str, Any]] = {}
+    broken: dict[Path, str] = {}
     for base in (directory, directory / layout.FAILED):
         if not base.is_dir():
             continue
         for path in sorted(base.iterdir()):
-            if path.name.startswith(".") or path.name in found:
+            if path.name.startswith(".") or path.name in manifests:
                 continue
-            manifest = layout.read_manifest(path)
-            if manifest is not None and manifest.get("run_id") == path.name:
-                found[path.name] = manifest
-    return found
-
-
-def _unreadable(directory: Path) -> Iterator[Path]:
-    for path in sorted(directory.iterdir()):
-        if not path.name.startswith(".") and (path / layout.MANIFEST).exists():
-            manifest = layout.read_manifest(path)
-            if manifest is None or manifest.get("run_id") != path.name:
-                yield path
+            if not os.path.exists(f"{path}/{layout.MANIFEST}"):
+                continue
+            manifest = read(path)
+            why = damaged.fault(path, manifest)
+            if why is not None:
+                damaged.leave_out(path, why)
+                broken[path] = why
+            elif manifest is not None:
+                manifests[path.name] = manifest
+    return manifests, broken
 
 
 def _run_row(manifest: dict[str, Any], directory: Path) -> dict[str, Any]:

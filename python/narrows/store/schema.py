@@ -143,6 +143,17 @@ TCP_SAMPLES: Schema = {
     "srtt_us": pl.UInt32(),
     "cwnd_packets": pl.UInt32(),
 }
+MEDIA: Schema = {
+    "run_id": LABEL,
+    "direction": DIRECTION,
+    "entered_ns": pl.Int64(),
+    "sent_ns": pl.Int64(),
+    "left_ns": pl.Int64(),
+    "turn": pl.UInt32(),
+    "bytes": pl.UInt32(),
+    "tries": pl.UInt8(),
+    "outcome": LABEL,
+}
 TABLES: dict[str, Schema] = {
     "metrics": METRICS,
     "samples": SAMPLES,
@@ -152,6 +163,7 @@ TABLES: dict[str, Schema] = {
     "tcp_flows": TCP_FLOWS,
     "tcp_events": TCP_EVENTS,
     "tcp_samples": TCP_SAMPLES,
+    "media": MEDIA,
 }
 
 

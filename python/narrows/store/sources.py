@@ -12,17 +12,8 @@ from pathlib import Path
 import polars as pl
 
 from narrows.errors import NarrowsError
-from narrows.plan.model import (
-    IcmpEcho,
-    OwnTool,
-    Plan,
-    QdiscSampler,
-    Sampler,
-    TcpBulk,
-    TcpInfoSampler,
-    TrafficItem,
-    UdpProbe,
-)
+from narrows.plan.items import IcmpEcho, OwnTool, TcpBulk, TrafficItem, UdpProbe
+from narrows.plan.model import Plan, QdiscSampler, Sampler, TcpInfoSampler
 from narrows.store import own_tools
 from narrows.store.agent_result import AgentResult, ItemOutcome
 from narrows.store.command_run import CommandRun, read_pieces, read_text
@@ -105,7 +96,7 @@ def _sampler(plan: Plan, sampler: Sampler, raw: Path, spill: Spill) -> Parsed:
     name = f"{sampler.id}.csv"
     where = f"raw/{name}"
     if isinstance(sampler, TcpInfoSampler):
-        return _tcp_info(raw, name, sampler.id, spill)
+        return _at(sampler.node, _tcp_info(raw, name, sampler.id, spill))
     if isinstance(sampler, QdiscSampler):
         way_of_hop = next(
             (h.direction for h in plan.hops if (h.node, h.iface) == (sampler.node, sampler.iface)), None
@@ -120,7 +111,13 @@ def _bulk(plan: Plan, item: TcpBulk, raw: Path, spill: Spill) -> Parsed:
     parsed = bulk.parse(read_text(raw, name), item.id, direction=way, where=f"raw/{name}").of(item.id)
     if item.sample_interval_ns is not None:
         name = f"{item.id}.info.csv"
-        parsed.merge(_tcp_info(raw, name, item.id, spill, way))
+        parsed.merge(_at(item.sender, _tcp_info(raw, name, item.id, spill, way)))
+    return parsed
+
+
+def _at(node: str, parsed: Parsed) -> Parsed:
+    """Its sockets are those of a node."""
+    parsed.sockets = [frame.select(pl.lit(node).alias("node"), pl.all()) for frame in parsed.sockets]
     return parsed
 
 

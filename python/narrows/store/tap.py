@@ -105,6 +105,11 @@ class Tap:
     intervals: NDArray[Any]
     """Of hops in the mode `drops`, whose `packets` are those dropped, marked or still queued."""
 
+    def met_by(self, hop: int) -> tuple[Flow, ...]:
+        """All flows, those that this hop met first last. Whichever hop meets a flow first records its ends;
+        its number is the same at every hop."""
+        return tuple(sorted(self.flows, key=lambda flow: flow.hop == hop))
+
     def of_hop(self, hop: int) -> NDArray[Any]:
         """The packets of one hop."""
         return select(self.packets, self.packets["hop"] == hop)

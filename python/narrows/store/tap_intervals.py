@@ -52,7 +52,7 @@ class LeanHop:
         self.t_ns = self.intervals["start_ns"].astype(np.int64) - epoch_ns
         self.packets = data.of_hop(number)
         self.leave = leaving_ns(self.packets, epoch_ns)
-        self.known = [flow for flow in data.flows if flow.hop == number]
+        self.known = {flow.flow: flow for flow in data.met_by(number)}.values()
         self.finder = finder
 
     @property

@@ -6,6 +6,7 @@ What is computed here is the same in the tap modes `packets` and `summary`; `que
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +83,7 @@ class _Hop:
         self.has_headers = tap.has_headers(self.packets)
         known = self.packets["flow"] if self.has_headers else np.empty(0, dtype=np.uint32)
         self.numbers, self.flow_index = tap.numbered(known)
-        self.flows = self._flows([flow for flow in data.flows if flow.hop == number], finder)
+        self.flows = self._flows(data.met_by(number), finder)
         items = dict(self.flows.select("flow", "item").iter_rows())
         self.item_names = sorted({item for item in items.values() if item is not None})
         index = {item: i for i, item in enumerate(self.item_names)}
@@ -90,7 +91,7 @@ class _Hop:
         nothing = np.full(self.packets.size, -1, dtype=np.int64)
         self.item_of_packet = by_flow[self.flow_index] if self.has_headers else nothing
 
-    def _flows(self, first_records: list[tap.Flow], finder: FlowItems) -> pl.DataFrame:
+    def _flows(self, first_records: Sequence[tap.Flow], finder: FlowItems) -> pl.DataFrame:
         known = {flow.flow: flow for flow in first_records}
         numbers, inverse = self.numbers, self.flow_index
         if numbers.size == 0:

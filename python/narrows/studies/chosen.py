@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from narrows.errors import SelectError, UsageError, did_you_mean
-from narrows.plan.build import plan_experiment
+from narrows.plan.build import keys_of, plan_experiment
 from narrows.plan.model import Plan
 from narrows.spec.axis import SEED, label_of
 from narrows.spec.load import Experiment, keep_labels, load
@@ -82,9 +82,9 @@ def chosen(name: str, asked: Asked) -> list[Part]:
     return parts
 
 
-def plans_of(file: Path, repetitions: int) -> tuple[Plan, ...]:
-    """All conditions of an experiment with so many repetitions, from seed 0 on."""
-    return _repeated(load(file), repetitions)
+def conditions_of(file: Path) -> list[tuple[dict[str, str], Callable[[], Plan]]]:
+    """All conditions of an experiment: the key of the first repetition, and what plans it."""
+    return keys_of(dataclasses.replace(load(file), repeat=repeat(n=1)))
 
 
 def _repeated(experiment: Experiment, repetitions: int) -> tuple[Plan, ...]:
@@ -141,17 +141,17 @@ def _sizes(name: str, asked: Asked, axes: Sequence[Labels]) -> set[str]:
         if asked.size:
             raise UsageError(f"the study {name} has no sizes", remedy="leave --size out")
         return set()
-    found: set[str] = set()
+    sizes: set[str] = set()
     every: list[str] = []
     for size in (asked.size or of.default_size).split(","):
         for one in axes:
             labels = [label for axis in of.size_axes for label in one.get(axis, ())]
             every += labels
-            found |= set(of.size_of(size, labels))
+            sizes |= set(of.size_of(size, labels))
         if not any(of.size_of(size, [label]) for label in every):
             known = list(dict.fromkeys(every))
             raise UsageError(f"--size: there is no {size!r}", remedy=did_you_mean(size, known))
-    return found
+    return sizes
 
 
 def _label(value: str, labels: Sequence[str]) -> str:

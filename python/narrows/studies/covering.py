@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cache
 from types import ModuleType
 
 from narrows.runs.observed import Observed
 from narrows.spec.axis import SEED
-from narrows.studies.chosen import plans_of
+from narrows.studies.chosen import conditions_of
 from narrows.studies.find import experiments_of, study
 from narrows.studies.verdict import Verdict, Word
 
@@ -26,8 +25,8 @@ def covering(verdict: Verdict, name: str, module: ModuleType, runs: Sequence[Obs
     condition = study(name).condition
     if condition is None or verdict.verdict in ("not measured", "not testable here"):
         return verdict
-    there = {condition(run) for run in runs if run.ok and not run.kernel_config}
-    wanted = [(key, condition(planned)) for key, planned in _planned(name, module)]
+    there = {_condition(name, condition, run) for run in runs if run.ok and not run.kernel_config}
+    wanted = _wanted(name, module, condition)
     missing = [key for key, each in wanted if each not in there]
     if not missing:
         return verdict
@@ -41,23 +40,30 @@ def covering(verdict: Verdict, name: str, module: ModuleType, runs: Sequence[Obs
 def _absent(every: Sequence[Mapping[str, str]], missing: Sequence[Mapping[str, str]]) -> str:
     """The labels of which no condition was measured: `, none with queue codel, sfq`."""
     measured = [key for key in every if key not in missing]
-    told = []
+    absent = []
     for axis in dict.fromkeys(axis for key in every for axis in key):
         labels = dict.fromkeys(key[axis] for key in every if axis in key)
         gone = [label for label in labels if not any(key.get(axis) == label for key in measured)]
         if gone and len(gone) < len(labels):
             more = f" and {len(gone) - NAMED} more" if len(gone) > NAMED else ""
-            told.append(f"{axis} {', '.join(gone[:NAMED])}{more}")
-    return f", none with {'; '.join(told)}" if told else ""
+            absent.append(f"{axis} {', '.join(gone[:NAMED])}{more}")
+    return f", none with {'; '.join(absent)}" if absent else ""
 
 
-@cache
-def _planned(name: str, module: ModuleType) -> tuple[tuple[Mapping[str, str], Observed], ...]:
-    """Every condition of a claim's experiments: its labels, and the plan of its first repetition as if it had
-    been carried out."""
-    found = []
+def _condition(name: str, condition: Condition, run: Observed) -> Hashable:
+    """Worked out once of each run: every claim of a study asks for it."""
+    if (kept := ("condition", name)) not in run.kept:
+        run.kept[kept] = condition(run)
+    hashable: Hashable = run.kept[kept]
+    return hashable
+
+
+def _wanted(name: str, module: ModuleType, condition: Condition) -> list[tuple[Mapping[str, str], Hashable]]:
+    """Every condition of a claim's experiments: its labels, and the condition of its first repetition as if
+    that had been carried out."""
+    found: list[tuple[Mapping[str, str], Hashable]] = []
     for stem, file in experiments_of(name, module).items():
-        for plan in plans_of(file, 1):
-            key = {axis: label for axis, label in plan.key.items() if axis != SEED}
-            found.append((key, Observed("", stem, plan.question, plan.key, "planned", None, plan)))
-    return tuple(found)
+        for key, plan in conditions_of(file):
+            planned = Observed("", stem, "", key, "planned", None, plan)
+            found.append(({axis: label for axis, label in key.items() if axis != SEED}, condition(planned)))
+    return found

@@ -90,6 +90,12 @@ def experiments(name: str) -> dict[str, Path]:
 
 
 def experiments_of(name: str, module: ModuleType) -> dict[str, Path]:
-    """Those that decide a claim: their names begin with that of the claim's file."""
+    """Those that decide a claim: the one it names, and with it all whose names begin with that of the claim's
+    file, if that one's does."""
     begin = module.__name__.rpartition(".")[2] + "_"
-    return {stem: file for stem, file in experiments(name).items() if stem.startswith(begin)}
+    own = module.CLAIM.name
+    return {
+        stem: file
+        for stem, file in experiments(name).items()
+        if stem == own or (own.startswith(begin) and stem.startswith(begin))
+    }

@@ -73,15 +73,15 @@ def _kernels(manifests: Sequence[Mapping[str, object]]) -> str:
     return f"Linux {', '.join(releases)} ({of})"
 
 
-def to_ledger(verdicts: Sequence[Verdict], runs: Sequence[Observed], where: str, old: str = "") -> str:
-    """docs/claims.md: a table for each study, a row for each claim. `where` says where the runs are.
+def to_ledger(verdicts: Sequence[Verdict], told: Mapping[str, str], where: str, old: str = "") -> str:
+    """docs/claims.md: a table for each study, a row for each claim. `told` says which runs
+    they rest on (`measured`), `where` where these are.
 
     A claim that nothing was measured for, or that is not among `verdicts`, keeps the row of an `old` ledger,
     and a study of none that was measured what that says of its runs.
     """
     kept = _Old(old)
     judged = {v.claim.id: v for v in verdicts if v.verdict != "not measured" or v.claim.id not in kept.rows}
-    told = measured(list(judged.values()), runs)
     lines = [
         "# Verdicts",
         "",
@@ -100,11 +100,9 @@ def to_ledger(verdicts: Sequence[Verdict], runs: Sequence[Observed], where: str,
         lines += [
             "",
             f"## {name}: {of.title}",
-            "",
-            f"{of.paper}.",
-            *([runs_of_it] if runs_of_it else []),
-            f"The rest: [README](../python/narrows/studies/{name}/README.md), and the page that "
+            f"{of.paper}. The rest: [README](../python/narrows/studies/{name}/README.md), and the page that "
             f"`narrows study {name}` draws.",
+            *([runs_of_it] if runs_of_it else []),
             "",
             "| claim | verdict | runs | decided by |",
             "|---|---|---|---|",

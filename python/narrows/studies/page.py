@@ -1,4 +1,4 @@
-"""The page of a study: what came out, claim by claim, then its figures, then every number and run.
+"""The page of a study: what came out, in plain words, then claim by claim; its figures; every number and run.
 
 It draws and writes with the report's machinery; what is drawn is the study's own.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from jinja2 import PackageLoader
 from jinja2 import PrefixLoader as Prefixes
 
-from narrows.figures.drawing import Result
+from narrows.figures.drawing import Missing, Result
 from narrows.figures.side_by_side import draw as side_by_side
 from narrows.report.build import Built, draw
 from narrows.report.deviations import deviations
@@ -22,6 +23,7 @@ from narrows.report.page import ANSWER, number
 from narrows.runs.observed import Observed
 from narrows.studies.find import claims, experiments, study
 from narrows.studies.ledger import deciding, measured, sentence
+from narrows.studies.opening import opening
 from narrows.studies.verdict import Verdict, Word, written
 
 Makers = Sequence[tuple[str, Callable[[], Result]]]
@@ -35,8 +37,8 @@ def figures(name: str, runs: Sequence[Observed]) -> Makers:
         if error.name != f"narrows.studies.{name}.figures":
             raise
         return ()
-    made: Makers = module.figures([run for run in runs if run.ok])
-    return made
+    makers: Makers = module.figures([run for run in runs if run.ok])
+    return makers
 
 
 def answer(verdicts: Sequence[Verdict], runs: Sequence[Observed], name: str) -> list[str]:
@@ -59,6 +61,7 @@ _SAID: dict[Word, tuple[str, str]] = {
     "holds in part": ("holds in part", "hold in part"),
     "does not hold here": ("does not hold here", "do not hold here"),
     "not testable here": ("cannot be tested here", "cannot be tested here"),
+    "not judged": ("was not judged", "were not judged"),
     "not measured": ("was not measured", "were not measured"),
 }
 _WORDS = [
@@ -89,9 +92,9 @@ def _counts(verdicts: Sequence[Verdict]) -> str:
     if len(parts) == 1 and len(verdicts) > 1:
         every = "Both" if len(verdicts) == 2 else f"All {_count(len(verdicts))}"
         return f"{every} claims {_SAID[verdicts[0].verdict][1]}."
-    told = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    counts = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     claims = "claim" if len(verdicts) == 1 else "claims"
-    return f"Of {_count(len(verdicts))} {claims}, {told}."
+    return f"Of {_count(len(verdicts))} {claims}, {counts}."
 
 
 def _count(number: int) -> str:
@@ -105,15 +108,24 @@ def _headline(v: Verdict) -> str:
     return f"The headline claim {v.claim.id}, “{text}”, {_SAID[v.verdict][0]}: {numbers or v.reason}."
 
 
-def _first(name: str, runs: Sequence[Observed], made: Makers) -> Makers:
-    """What the page draws: the headline's figure, then all others."""
-    of = study(name)
+def _first(name: str, runs: Sequence[Observed], makers: Makers) -> Iterator[tuple[str, Callable[[], Result]]]:
+    """What the page draws; where the headline has no figure of its own, or its runs cannot give it, its
+    conditions side by side."""
+    of, missing = study(name), {""}
+
+    def noted(make: Callable[[], Result]) -> Result:
+        result = make()
+        if isinstance(result, Missing):
+            missing.add(result.name)
+        return result
+
+    for section, make in makers:
+        yield section, partial(noted, make)
     stems = {module.CLAIM.name for module in claims(name) if module.CLAIM.id == of.headline}
     own = [run for run in runs if run.ok and run.experiment in stems]
-    if not of.headline_figure and own:
+    if of.headline_figure in missing and own:
         title = f"What {of.headline} was decided on: its conditions side by side"
-        return ((ANSWER, lambda: side_by_side(own, "side_by_side", title)), *made)
-    return made
+        yield ANSWER, lambda: side_by_side(own, "side_by_side", title)
 
 
 def build(
@@ -146,6 +158,7 @@ def build(
         pages.get_template("study/study.html.j2").render(
             name=name,
             study=study(name),
+            opening=opening(name, verdicts, runs),
             answer=answer(verdicts, runs, name),
             verdicts=verdicts,
             first=first,

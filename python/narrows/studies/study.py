@@ -39,6 +39,8 @@ class Study:
     """The labels among these that --size names; None: the study has no sizes."""
     size_axes: tuple[str, ...] = ()
     default_size: str = ""
+    many_packets: bool = False
+    """Its runs are long: a kernel that is laid out by its profile is worth the build."""
     headline: str = ""
     """The claim that its page tells first, by its id."""
     headline_figure: str = ""

@@ -1,19 +1,21 @@
-"""What a judgement is made of: the claim, the numbers it rests on, and the verdict."""
+"""What a judgement is made of: the claim, the numbers it rests on, and the verdict.
+
+Verdicts that are kept are shown without judging (`judged.py`), so what only judging needs is imported there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
+if TYPE_CHECKING:
+    from narrows.metrics.statistics.arrays import Values
+    from narrows.runs.observed import Observed
 
-from narrows.metrics.statistics.arrays import Values, clean
-from narrows.metrics.statistics.bootstrap import std_interval
-from narrows.metrics.statistics.interval import quantile_interval
-from narrows.runs.observed import Observed
-
-Word = Literal["holds", "holds in part", "does not hold here", "not testable here", "not measured"]
+Word = Literal[
+    "holds", "holds in part", "does not hold here", "not testable here", "not judged", "not measured"
+]  # fmt: skip
 
 MOVED = "metric still moved at the end, worst run"
 """The quantity that says how far from rest runs ended: it decides nothing by itself."""
@@ -90,6 +92,11 @@ def not_measured(claim: Claim, what: str) -> Verdict:
 
 def median_of(name: str, unit: str, values: Values, conditions: str) -> Number | None:
     """Median with its order-statistics interval; None of nothing."""
+    import numpy as np
+
+    from narrows.metrics.statistics.arrays import clean
+    from narrows.metrics.statistics.interval import quantile_interval
+
     x = clean(values)
     if x.size == 0:
         return None
@@ -100,6 +107,11 @@ def median_of(name: str, unit: str, values: Values, conditions: str) -> Number |
 
 def std_of(name: str, unit: str, values: Values, conditions: str) -> Number | None:
     """Sample standard deviation with its bootstrap interval; None with fewer than two values."""
+    import numpy as np
+
+    from narrows.metrics.statistics.arrays import clean
+    from narrows.metrics.statistics.bootstrap import std_interval
+
     x = clean(values)
     if x.size < 2:
         return None
@@ -110,6 +122,10 @@ def std_of(name: str, unit: str, values: Values, conditions: str) -> Number | No
 
 def worst_of(name: str, unit: str, values: Values, conditions: str) -> Number | None:
     """The largest value; None of nothing."""
+    import numpy as np
+
+    from narrows.metrics.statistics.arrays import clean
+
     x = clean(values)
     return Number(name, unit, float(np.max(x)), int(x.size), conditions) if x.size else None
 

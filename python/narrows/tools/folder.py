@@ -56,10 +56,10 @@ class Folder:
             importlib.invalidate_caches()
         kept, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # the folder stays as it is
         try:
-            found: ModuleType = self.guard(name, importlib.import_module, f"{self.package}.{name}")
+            module: ModuleType = self.guard(name, importlib.import_module, f"{self.package}.{name}")
         finally:
             sys.dont_write_bytecode = kept
-        return found
+        return module
 
     def guard(self, part: str, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Call something of a part; whatever its code raises is an error with file and line."""
@@ -82,13 +82,13 @@ class Folder:
         return self.raises(message, where=f"{self.path / part}.py", remedy=remedy)
 
     def _line(self, traceback: TracebackType | None, part: str) -> str:
-        found = f"{self.path / part}.py"
+        line = f"{self.path / part}.py"
         while traceback is not None:
             file = traceback.tb_frame.f_code.co_filename
             if Path(file).is_relative_to(self.path):
-                found = f"{file}:{traceback.tb_lineno}"
+                line = f"{file}:{traceback.tb_lineno}"
             traceback = traceback.tb_next
-        return found
+        return line
 
 
 _known: dict[str, Folder] = {}

@@ -32,6 +32,8 @@ class Figure:
     """What people call it, without its unit."""
     better: str | None = None
     """None: neither."""
+    ends: bool = False
+    """Whether an item that has it ended by itself: it took what it needed, which is not all it could get."""
 
     def __post_init__(self) -> None:
         if self.better not in (None, *BETTER):
@@ -62,6 +64,8 @@ class Reading:
                 raise ValueError(f"{name} {value!r} is none of {', '.join(known)}")
         if not self.whose or not set(self.whose) <= {OWN, THIRD}:
             raise ValueError(f"whose {self.whose!r} is not of OWN and THIRD, such as whose=(THIRD,)")
+
+    ends = False
 
     @property
     def better(self) -> str:

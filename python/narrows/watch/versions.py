@@ -10,7 +10,8 @@ from pathlib import Path
 
 from narrows.engine.types import EngineInfo
 from narrows.plan.contents import PACKAGE
-from narrows.plan.model import Command, Plan
+from narrows.plan.items import Command
+from narrows.plan.model import Plan
 
 FLAGS = {"nginx": "-v", "ffmpeg": "-version"}
 NOT_ASKED = ("sh",)

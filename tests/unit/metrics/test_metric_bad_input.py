@@ -52,6 +52,7 @@ from narrows.metrics.statistics.distribution import distribution
 from narrows.metrics.statistics.ecdf import ecdf, weighted_ecdf
 from narrows.metrics.statistics.interquartile_mean import interquartile_mean
 from narrows.metrics.statistics.interval import quantile_interval
+from narrows.metrics.statistics.kolmogorov_smirnov import kolmogorov_smirnov
 from narrows.metrics.statistics.rank_inversions import rank_inversions
 from narrows.metrics.statistics.sequential import Rule, decide
 from narrows.metrics.statistics.settled import settled_at
@@ -108,6 +109,7 @@ METRICS: dict[str, Callable[[list[Any]], object]] = {
     "freezes": freezes,
     "glitches": lambda x: glitches(x, 10.0).per_minute,
     "goresponsiveness": lambda x: goresponsiveness(x, x).mean_rpm,
+    "kolmogorov_smirnov": lambda x: kolmogorov_smirnov(x, x),
     "high_delay_share": high_delay_share,
     "interquartile_mean": interquartile_mean,
     "interval": quantile_interval,
@@ -138,29 +140,30 @@ METRICS: dict[str, Callable[[list[Any]], object]] = {
 }
 ELSEWHERE = {
     "aim": "of single figures: below",
+    "arrays": "refuses what is infinite: below",
     "bucket": "of packets that left: tests/unit/test_capacity_of_a_run",
     "capacity": "of a plan, not of samples: test_moving_rate",
+    "columns": "below",
     "ecdf": "a picture of the samples, whose number it shows: below",
     "fairness_over_time": "of tables: below",
-    "instantaneous_throughput": "a bin in which nothing left has 0, which is a measurement: below",
-    "jain": "of one allocation it is 1 by its definition: below",
-    "max_min": "of demands, where a missing one is no share: test_metric_max_min",
-    "mathis_choices": "of a table of flows: test_metric_mathis_choices",
-    "shares": "a missing amount is an error, because it would move all others: below",
-    "utilisation": "of single figures: below",
-    # compositions of the above, on stored tables
     "flow_case": "reads a plan",
     "flows_sampled": "test_metric_flows_sampled",
     "gather": "reads tables",
+    "instantaneous_throughput": "a bin in which nothing left has 0, which is a measurement: below",
+    "jain": "of one allocation it is 1 by its definition: below",
     "loaders": "reads a plan and figures",
-    "tail": "tests/unit/metrics/test_metric_tail",
     "many_flows": "test_metric_many_flow_runs",
+    "mathis_choices": "of a table of flows: test_metric_mathis_choices",
+    "max_min": "of demands, where a missing one is no share: test_metric_max_min",
     "observed": "holds series",
     "score": "tests/unit/test_calibrate",
     "scored_run": "tests/unit/test_calibrate",
+    "shares": "a missing amount is an error, because it would move all others: below",
+    "tail": "tests/unit/metrics/test_metric_tail",
+    "thinned": "a picture of the samples: test_over_time",
+    "utilisation": "of single figures: below",
+    # compositions of the above, on stored tables
     # what prepares the columns
-    "arrays": "refuses what is infinite: below",
-    "columns": "below",
 }
 
 

@@ -11,7 +11,8 @@
 //! Where no such queue ever stands (a FIFO of a few packets, an AQM that drops what a single flow queues), a
 //! train is paced instead, a little faster than the plan's rate: any queue of one packet or more is then never
 //! empty, and grows by one packet in twenty. A link that is faster passes the train as it was sent, which is too
-//! fast for the plan. A bucket that is deep for so slow an overdrive is emptied by many packets at once.
+//! fast for the plan. A policer, which holds nothing, passes the train with a hole at every twentieth packet or so: it is
+//! measured from hole to hole. A bucket that is deep for so slow an overdrive is emptied by many packets at once.
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -45,6 +46,8 @@ const PACED_EMPTIES_MOST: usize = 3200;
 const PACED_SLOW: f64 = 0.8;
 /// Above this it comes as it was sent.
 const PACED_AS_SENT: f64 = 1.03;
+/// So many holes of a policer are measured between.
+const HOLES: usize = 4;
 const PACED_SLACK_NS: i64 = 20_000_000;
 
 pub struct Path<'a> {
@@ -280,6 +283,47 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>
     }))
 }
 
+/// Where a paced train has holes and no queue stands: arrivals, counted from the first one after a hole to the first one
+/// after the last hole. So many whole turns of a policer, whatever a turn is.
+struct Holes {
+    longer_ns: f64,
+    seen: usize,
+    arrived: usize,
+    last_ns: i64,
+    first: (usize, i64),
+    latest: (usize, i64),
+}
+
+impl Holes {
+    fn new(longer_ns: f64) -> Holes {
+        Holes {
+            longer_ns,
+            seen: 0,
+            arrived: 0,
+            last_ns: i64::MAX,
+            first: (0, 0),
+            latest: (0, 0),
+        }
+    }
+
+    fn arrival(&mut self, at_ns: i64) {
+        self.arrived += 1;
+        if at_ns.saturating_sub(self.last_ns) as f64 > self.longer_ns {
+            self.latest = (self.arrived, at_ns);
+            if self.seen == 0 {
+                self.first = self.latest;
+            }
+            self.seen += 1;
+        }
+        self.last_ns = at_ns;
+    }
+
+    fn bps(&self, bytes: usize) -> Option<f64> {
+        let (packets, ns) = (self.latest.0 - self.first.0, self.latest.1 - self.first.1);
+        (packets > 0).then(|| packets as f64 * bytes as f64 * 8e9 / ns as f64)
+    }
+}
+
 /// The gap between the packets of a paced train, and how many of them are measured.
 fn pace(rate_bps: f64, mtu: usize) -> (f64, usize) {
     let packet_ns = mtu as f64 * 8e9 / rate_bps;
@@ -308,6 +352,9 @@ pub fn measure_paced(path: &Path, end_t: i64, nodes: &Nodes, clock: Clock) -> Re
     let (mut sent, mut arrived) = (0, 0);
     let mut too_fast = None;
     let (mut emptying, mut at_once, mut passed, mut unpaced) = (0..0, PACED_EMPTIES, 0, PACED_AT_ONCE);
+    let mut holes = Holes::new(1.5 * gap_ns * OVERDRIVE);
+    let takes_ns = paced_takes_ns(path, mtu);
+    let holes_until_t = (began_t + 6 * takes_ns).min(end_t - takes_ns / 2 - 2 * path.one_way_ns);
     let bps = loop {
         loop {
             let n = stamps
@@ -317,12 +364,12 @@ pub fn measure_paced(path: &Path, end_t: i64, nodes: &Nodes, clock: Clock) -> Re
                         passed += usize::from(emptying.contains(&seq));
                         return;
                     }
-                    if dispersal.measured >= measured {
-                        return;
-                    }
                     arrived += 1;
+                    holes.arrival(clock.t_of_wall(d.arrived_wall_ns));
                     let at_ns = clock.t_of_wall(d.arrived_wall_ns);
-                    dispersal.arrival(0, at_ns, d.len + IP_AND_UDP_BYTES);
+                    if dispersal.measured < measured {
+                        dispersal.arrival(0, at_ns, d.len + IP_AND_UDP_BYTES);
+                    }
                 })
                 .during(|| "receiving a paced packet train".into())?;
             if n < 64 {
@@ -337,10 +384,19 @@ pub fn measure_paced(path: &Path, end_t: i64, nodes: &Nodes, clock: Clock) -> Re
             true => path.too_fast_bps,
             false => path.expected_bps * PACED_EXACT,
         };
+        // Holes are waited for as long as there is time; without, they may be single losses.
+        let waits = now < holes_until_t;
+        if let Some(bps) = holes.bps(mtu).filter(|_| holes.seen >= HOLES || !waits) {
+            if bps <= path.too_fast_bps || over {
+                break bps;
+            }
+            holes = Holes::new(holes.longer_ns); // losses of a train that a bucket still passes
+        }
         // A policer passes one more packet or one less of those measured: of a few that is more than the tolerance.
         let slow = || dispersal.bps(mtu) < path.expected_bps * PACED_SLOW;
         let known = dispersal.measured >= PACED_LEAST && (over || late && slow());
-        if known || dispersal.measured >= measured {
+        let in_holes = holes.seen > 0 && waits;
+        if !in_holes && (known || dispersal.measured >= measured) {
             let bps = dispersal.bps(mtu);
             if over || bps <= most_bps {
                 break bps;
@@ -352,6 +408,7 @@ pub fn measure_paced(path: &Path, end_t: i64, nodes: &Nodes, clock: Clock) -> Re
                 emptying = sent..sent + at_once;
                 send_run(sender.as_raw_fd(), sent, at_once, &payload)?;
                 (sent, passed) = (emptying.end, 0);
+                holes = Holes::new(holes.longer_ns);
                 unpaced += at_once;
                 at_once = PACED_EMPTIES_MOST.min(2 * at_once);
             }
@@ -390,6 +447,18 @@ pub fn measure_paced(path: &Path, end_t: i64, nodes: &Nodes, clock: Clock) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_policer_is_measured_from_hole_to_hole() {
+        let mut holes = Holes::new(15.0);
+        assert_eq!(holes.bps(1500), None);
+        // Of twenty packets, 10 ns apart, one is missing.
+        for n in (0..60).filter(|n| n % 20 != 7) {
+            holes.arrival(n * 10);
+        }
+        assert_eq!(holes.seen, 3);
+        assert_eq!(holes.bps(1), Some(8e9 * 0.95 / 10.0));
+    }
 
     #[test]
     fn the_queue_stays_well_below_a_hundred_packets_at_any_rate() {

@@ -63,7 +63,15 @@ impl Conductor<'_> {
         };
         let never = slots.iter().find(|s| s.start_ns.is_none() && s.end_ns.is_none());
         if let (None, Some(server), Some(item)) = (&self.failure, slots.iter().find(unready), never) {
-            let message = format!("was not ready when {} was to end, which never started", item.id);
+            let lacks = server
+                .actor
+                .lacks()
+                .map(|why| format!(": it {why}"))
+                .unwrap_or_default();
+            let message = format!(
+                "was not ready when {} was to end, which never started{lacks}",
+                item.id
+            );
             let error = RunError::new(Stage::Traffic, message).item(&server.id);
             self.fail(error);
         }

@@ -10,6 +10,7 @@ use crate::netlink::{attributes, interface_index, text, u32_at, u64_at, Netlink,
 
 const RTM_GETLINK: u16 = 18;
 const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
 const IFLA_STATS64: u16 = 23;
 
 /// The counters that narrows keeps, in the order of `NAMES`.
@@ -25,6 +26,7 @@ pub const NAMES: [&str; 6] = [
 pub struct Interface {
     pub index: u32,
     pub name: String,
+    pub mtu: u32,
     pub counters: Option<[u64; 6]>,
 }
 
@@ -33,11 +35,13 @@ fn parse(b: &[u8]) -> Option<Interface> {
     let mut out = Interface {
         index: u32_at(b, 4),
         name: String::new(),
+        mtu: 0,
         counters: None,
     };
     for (kind, value) in attributes(rest) {
         match kind {
             IFLA_IFNAME => out.name = text(value),
+            IFLA_MTU => out.mtu = u32_at(value, 0),
             // struct rtnl_link_stats64: rx/tx packets, rx/tx bytes, rx/tx errors, rx/tx dropped
             IFLA_STATS64 => out.counters = Some([0, 1, 2, 3, 6, 7].map(|i| u64_at(value, i * 8))),
             _ => {}

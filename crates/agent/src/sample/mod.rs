@@ -4,6 +4,7 @@ pub mod link;
 pub mod qdisc;
 pub mod tcp_diag;
 pub mod tcp_info;
+pub mod udp;
 pub mod xstats;
 
 use serde_json::Value;

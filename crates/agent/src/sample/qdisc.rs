@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::io;
 
+use serde::Serialize;
+
 use super::xstats::{self, Xstats};
 use super::Source;
 use crate::actor::Csv;
@@ -11,7 +13,9 @@ use crate::netlink::{attributes, interface_index, text, u32_at, u64_at, Netlink,
 
 const RTM_GETQDISC: u16 = 38;
 const RTM_GETTCLASS: u16 = 42;
+const RTM_GETTFILTER: u16 = 46;
 const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
 const TCA_STATS2: u16 = 7;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
@@ -84,6 +88,75 @@ fn handle_text(h: u32) -> String {
         _ if h & 0xffff == 0 => format!("{:x}:", h >> 16),
         _ => format!("{:x}:{:x}", h >> 16, h & 0xffff),
     }
+}
+
+/// A qdisc, class or filter as the kernel keeps it: its options are netlink's own bytes.
+#[derive(Debug, Serialize)]
+pub struct Kept {
+    pub what: &'static str,
+    pub kind: String,
+    pub handle: String,
+    pub parent: String,
+    /// In hexadecimal.
+    pub options: String,
+}
+
+/// All that is kept in the thread's namespace, by the index of the interface. Classes are asked of HTB, filters of those that
+/// narrows gives filters.
+pub fn kept() -> io::Result<Vec<(u32, Kept)>> {
+    let mut netlink = Netlink::open(NETLINK_ROUTE)?;
+    let mut all = Vec::new();
+    let mut shown = |netlink: &mut Netlink, what, request, body: &[u8; 20]| {
+        let from = all.len();
+        netlink.dump(request, body, |_, b| {
+            let Some(rest) = b.get(20..) else { return };
+            let (mut kind, mut options) = (String::new(), String::new());
+            for (name, value) in attributes(rest) {
+                match name {
+                    TCA_KIND => kind = text(value),
+                    TCA_OPTIONS => options = value.iter().map(|b| format!("{b:02x}")).collect(),
+                    _ => {}
+                }
+            }
+            // A chain of filters is listed too, before what is in it.
+            if what != "filter" || !options.is_empty() {
+                let (handle, parent) = (handle_text(u32_at(b, 8)), handle_text(u32_at(b, 12)));
+                let each = Kept {
+                    what,
+                    kind,
+                    handle,
+                    parent,
+                    options,
+                };
+                all.push((u32_at(b, 4), u32_at(b, 8), each));
+            }
+        })?;
+        Ok::<_, io::Error>(
+            all[from..]
+                .iter()
+                .map(|(i, h, k)| (*i, *h, k.kind.clone()))
+                .collect::<Vec<_>>(),
+        )
+    };
+    for (index, handle, kind) in shown(&mut netlink, "qdisc", RTM_GETQDISC, &tcmsg(0))? {
+        let mut body = tcmsg(index);
+        match kind.as_str() {
+            "htb" => {
+                shown(&mut netlink, "class", RTM_GETTCLASS, &body)?;
+            }
+            "prio" | "dualpi2" | "ingress" => {
+                body[12..16].copy_from_slice(&handle.to_ne_bytes());
+                shown(&mut netlink, "filter", RTM_GETTFILTER, &body)?;
+            }
+            _ => {}
+        }
+    }
+    let is_real = |kept: &Kept| !matches!(kept.kind.as_str(), "noqueue" | "noop");
+    Ok(all
+        .into_iter()
+        .map(|(i, _, k)| (i, k))
+        .filter(|(_, k)| is_real(k))
+        .collect())
 }
 
 impl Qdiscs {

@@ -10,9 +10,9 @@ use crate::actor::{Actor, Cx, Places, Progress};
 use crate::children::{exit_number, signal_number, Child};
 use crate::error::{During, Result, RunError, Stage};
 use crate::reactor::{Event, IN};
-use crate::sample::tcp_diag;
+use crate::sample::{tcp_diag, udp};
 use crate::traffic::polling::Polling;
-use narrows_plan::Command;
+use narrows_plan::{Command, Ready};
 
 const EXITED: u16 = 0;
 const LOOK: u16 = 1;
@@ -23,24 +23,49 @@ const OBEY_NS: i64 = 5_000_000_000;
 /// A server that does not accept within this time has failed.
 const READY_WITHIN_NS: i64 = 30_000_000_000;
 
+/// What makes a program count as started.
+enum Awaited {
+    Tcp(SocketAddr),
+    Udp(SocketAddr),
+    Line(String),
+}
+
 pub struct Program {
     spec: Command,
     child: Option<Child>,
     polling: Option<Polling>,
-    ready_at: Option<SocketAddr>,
+    awaited: Option<Awaited>,
     started_ns: i64,
     looks: u32,
+    lacks: Option<String>,
     progress: Progress,
     stop_asked: bool,
     exit: Option<i32>,
 }
 
-/// `@agent`, `@out`, `@checkout` and `@content` in arguments and environment.
-fn substitute(text: &str, places: &Places) -> String {
-    text.replace("@agent", &places.agent.to_string_lossy())
+/// `@agent`, `@out`, `@own`, `@checkout` and `@content` in arguments and environment.
+fn substitute(text: &str, id: &str, places: &Places) -> String {
+    text.replace("@own", &places.raw.join(id).to_string_lossy())
+        .replace("@agent", &places.agent.to_string_lossy())
         .replace("@out", &places.raw.to_string_lossy())
         .replace("@checkout", &places.checkout.to_string_lossy())
         .replace("@content", &places.content.to_string_lossy())
+}
+
+fn awaited(ready: &Ready) -> Result<Awaited> {
+    let address = |text: &str| {
+        text.parse()
+            .map_err(|_| RunError::new(Stage::Traffic, format!("ready: '{text}' is not ADDRESS:PORT")))
+    };
+    match (&ready.tcp, &ready.udp, &ready.line) {
+        (Some(at), None, None) => Ok(Awaited::Tcp(address(at)?)),
+        (None, Some(at), None) => Ok(Awaited::Udp(address(at)?)),
+        (None, None, Some(text)) => Ok(Awaited::Line(text.clone())),
+        _ => Err(RunError::new(
+            Stage::Traffic,
+            "ready has not one of tcp, udp and line".to_string(),
+        )),
+    }
 }
 
 impl Program {
@@ -49,9 +74,10 @@ impl Program {
             spec,
             child: None,
             polling: None,
-            ready_at: None,
+            awaited: None,
             started_ns: 0,
             looks: 0,
+            lacks: None,
             progress: Progress::Starting,
             stop_asked: false,
             exit: None,
@@ -79,26 +105,61 @@ impl Program {
     }
 
     fn look(&mut self, cx: &mut Cx) -> Result<()> {
-        let (Some(at), Progress::Starting) = (self.ready_at, self.progress) else {
+        let (Some(awaited), Progress::Starting) = (&self.awaited, self.progress) else {
             return Ok(());
         };
         cx.nodes.enter(&self.spec.node)?;
-        if tcp_diag::listens(at.ip(), at.port()).during(|| "looking for listening sockets".into())? {
+        let (there, lacks) = match awaited {
+            Awaited::Tcp(at) => (
+                tcp_diag::listens(at.ip(), at.port()).during(|| "looking for listening sockets".into())?,
+                format!("does not accept on {at}"),
+            ),
+            Awaited::Udp(at) => (
+                udp::is_bound(*at).during(|| "looking for bound sockets".into())?,
+                format!("has no socket bound to {at}"),
+            ),
+            Awaited::Line(text) => (self.has_printed(cx, text)?, format!("has not printed '{text}'")),
+        };
+        if there {
             self.progress = Progress::Running;
+            self.lacks = None;
             return Ok(());
         }
+        let lacks = format!("{lacks}{}", self.seen_instead().unwrap_or_default());
+        self.lacks = Some(lacks.clone());
         let waited = cx.reactor.now - self.started_ns;
         if waited > READY_WITHIN_NS {
-            return Err(self.failed(
-                cx,
-                format!("does not accept on {at} after {} s", waited / 1_000_000_000),
-            ));
+            return Err(self.failed(cx, format!("{lacks} after {} s", waited / 1_000_000_000)));
         }
         self.looks += 1;
         // Quick at first; a program that waits for something else is asked less often.
         let pause_ns = if self.looks < 50 { 1_000_000 } else { 20_000_000 };
         cx.reactor.at(cx.reactor.now + pause_ns, cx.token(LOOK, 0));
         Ok(())
+    }
+
+    /// Of a server over UDP that is not where it is awaited: where sockets of its node are.
+    fn seen_instead(&self) -> Option<String> {
+        if !matches!(self.awaited, Some(Awaited::Udp(_))) {
+            return None;
+        }
+        let ports: Vec<String> = udp::ports().ok()?.iter().map(u16::to_string).collect();
+        Some(if ports.is_empty() {
+            " (no UDP socket is bound there)".into()
+        } else {
+            format!(" (bound are the UDP ports {})", ports.join(", "))
+        })
+    }
+
+    fn has_printed(&self, cx: &Cx, text: &str) -> Result<bool> {
+        for stream in ["stdout", "stderr"] {
+            let path = cx.places.raw.join(format!("{}.{stream}", self.spec.id));
+            let printed = std::fs::read(&path).during(|| format!("reading {}", path.display()))?;
+            if String::from_utf8_lossy(&printed).contains(text) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn exited(&mut self, cx: &mut Cx, status: ExitStatus) -> Result<()> {
@@ -128,7 +189,11 @@ impl Program {
                 .map(i32::to_string)
                 .collect::<Vec<_>>()
                 .join(", ");
-            return Err(self.failed(cx, format!("exited with {number}, expected {expected}")));
+            let wanted = match expected.as_str() {
+                "" => "but is to run until it is stopped".to_string(),
+                numbers => format!("expected {numbers}"),
+            };
+            return Err(self.failed(cx, format!("exited with {number}, {wanted}")));
         }
         Ok(())
     }
@@ -136,21 +201,30 @@ impl Program {
 
 impl Actor for Program {
     fn start(&mut self, cx: &mut Cx) -> Result<()> {
-        let argv: Vec<String> = self.spec.argv.iter().map(|a| substitute(a, cx.places)).collect();
+        let argv: Vec<String> = self
+            .spec
+            .argv
+            .iter()
+            .map(|a| substitute(a, &self.spec.id, cx.places))
+            .collect();
         let env: Vec<(String, String)> = self
             .spec
             .env
             .iter()
-            .map(|(k, v)| (k.clone(), substitute(v, cx.places)))
+            .map(|(k, v)| (k.clone(), substitute(v, &self.spec.id, cx.places)))
             .collect();
         if let Some(ready) = &self.spec.ready {
-            let at = ready.tcp.parse().map_err(|_| {
-                RunError::new(
-                    Stage::Traffic,
-                    format!("ready.tcp '{}' is not ADDRESS:PORT", ready.tcp),
-                )
-            })?;
-            self.ready_at = Some(at);
+            self.awaited = Some(awaited(ready)?);
+        }
+        if self
+            .spec
+            .argv
+            .iter()
+            .chain(self.spec.env.values())
+            .any(|text| text.contains("@own"))
+        {
+            let own = cx.places.raw.join(&self.spec.id);
+            std::fs::create_dir_all(&own).during(|| format!("making {}", own.display()))?;
         }
         let (stdout, stderr) = (self.output(cx, "stdout")?, self.output(cx, "stderr")?);
         cx.nodes.enter(&self.spec.node)?;
@@ -169,7 +243,7 @@ impl Actor for Program {
             self.polling = Some(polling);
         }
         self.child = Some(child);
-        if self.ready_at.is_none() {
+        if self.awaited.is_none() {
             self.progress = Progress::Running;
         }
         self.look(cx)
@@ -233,6 +307,10 @@ impl Actor for Program {
         Some(words.join("; "))
     }
 
+    fn lacks(&self) -> Option<&str> {
+        self.lacks.as_deref()
+    }
+
     fn progress(&self) -> Progress {
         self.progress
     }
@@ -259,12 +337,31 @@ mod tests {
             content: "/run/content".into(),
             guest: true,
         };
-        assert_eq!(substitute("@checkout/x", &places), "/run/checkout/x");
-        assert_eq!(substitute("@content/a/b", &places), "/run/content/a/b");
-        assert_eq!(substitute("@agent", &places), "/run/agent");
+        assert_eq!(substitute("@checkout/x", "mine", &places), "/run/checkout/x");
+        assert_eq!(substitute("@content/a/b", "mine", &places), "/run/content/a/b");
+        assert_eq!(substitute("@agent", "mine", &places), "/run/agent");
         assert_eq!(
-            substitute("--json=@out/x.json", &places),
+            substitute("@own/qlog", "mine", &places),
+            "/run/narrows/raw/mine/qlog"
+        );
+        assert_eq!(
+            substitute("--json=@out/x.json", "mine", &places),
             "--json=/run/narrows/raw/x.json"
         );
+    }
+
+    #[test]
+    fn a_program_awaits_one_thing() {
+        let ready = |tcp: Option<&str>, udp: Option<&str>, line: Option<&str>| Ready {
+            tcp: tcp.map(Into::into),
+            udp: udp.map(Into::into),
+            line: line.map(Into::into),
+        };
+        assert!(
+            matches!(awaited(&ready(None, Some("10.0.2.1:443"), None)), Ok(Awaited::Udp(at)) if at.port() == 443)
+        );
+        assert!(matches!(awaited(&ready(None, None, Some("up"))), Ok(Awaited::Line(text)) if text == "up"));
+        assert!(awaited(&ready(Some("10.0.2.1:443"), None, Some("up"))).is_err());
+        assert!(awaited(&ready(Some("server"), None, None)).is_err());
     }
 }

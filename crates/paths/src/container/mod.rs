@@ -15,7 +15,8 @@ use crate::buffer::Buffer;
 use crate::counts::Counts;
 use crate::error::{Error, Result};
 use pcapng::{
-    count_block, interface, packet, Interface, ENHANCED_PACKET, INTERFACE, OLD_PACKET, SECTION, SIMPLE_PACKET,
+    count_block, interface, key_log, packet, Interface, ENHANCED_PACKET, INTERFACE, OLD_PACKET, SECRETS,
+    SECTION, SIMPLE_PACKET,
 };
 
 /// One packet as the log holds it.
@@ -391,6 +392,10 @@ impl<R: Read> Reader<R> {
                 }
             }
             SECTION => {}
+            SECRETS => {
+                count_block(kind, counts);
+                counts.secrets.extend(key_log(block, big_endian));
+            }
             other => count_block(other, counts),
         }
         Ok(Some(None))

@@ -13,6 +13,7 @@ pub(super) const INTERFACE: u32 = 1;
 pub(super) const OLD_PACKET: u32 = 2;
 pub(super) const SIMPLE_PACKET: u32 = 3;
 pub(super) const ENHANCED_PACKET: u32 = 6;
+pub(super) const SECRETS: u32 = 10;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interface {
@@ -115,7 +116,16 @@ pub(super) fn count_block(kind: u32, counts: &mut Counts) {
         4 => counts.block("name resolution"),
         5 => counts.block("interface statistics"),
         9 => counts.block("systemd journal"),
-        10 => counts.block("decryption secrets"),
+        SECRETS => counts.block("decryption secrets"),
         other => counts.block(&format!("unknown type {other:#x}")),
     }
+}
+
+/// The text of a block of decryption secrets, where it is TLS's key log.
+pub(super) fn key_log(block: &[u8], big_endian: bool) -> Option<String> {
+    let head = block.get(..16)?;
+    let (kind, len) = (u32_at(head, 8, big_endian), u32_at(head, 12, big_endian) as usize);
+    // "TLSK"
+    (kind == 0x544c_534b).then_some(())?;
+    Some(String::from_utf8_lossy(block.get(16..16usize.checked_add(len)?)?).into_owned())
 }

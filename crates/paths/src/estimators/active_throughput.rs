@@ -64,6 +64,11 @@ impl ActiveThroughput {
         self.request = None;
     }
 
+    /// When the period that runs began.
+    pub fn began_ns(&self) -> Option<i64> {
+        self.current.map(|(begin, _)| begin)
+    }
+
     /// New payload was acknowledged.
     #[inline]
     pub fn acked(&mut self, t_ns: i64) {

@@ -2,7 +2,7 @@
 //!
 //! Source: "random packet loss" is asked for by Philip 2025, section 6.2, with no definition. A loss event is the
 //! first retransmission of a recovery: all up to the data that had been sent by then belong to it (NewReno's rule,
-//! RFC 6582). It is one with a low RTT when the last RTT sample before it lies below the middle between base RTT and
+//! RFC 6582). It is one with a low RTT when the less of the last two RTT samples before it lies below the middle between base RTT and
 //! the 99th percentile: a full drop-tail queue would have made it long. Every segment of its recovery that is sent again,
 //! and not in vain, is a lost one. A policer's losses look the same.
 //!
@@ -36,7 +36,7 @@ impl Losses {
         bytes: u32,
         needless: bool,
         sent_up_to: u32,
-        last_rtt_ns: Option<i64>,
+        rtt_ns: Option<i64>,
     ) {
         self.retransmitted += 1;
         self.retransmitted_bytes += u64::from(bytes);
@@ -47,14 +47,21 @@ impl Losses {
         if self.recover.is_none_or(|r| seq.wrapping_sub(r) as i32 >= 0) {
             self.events += 1;
             self.recover = Some(sent_up_to);
-            self.event_rtt_ns = last_rtt_ns;
-            if let Some(rtt) = last_rtt_ns {
+            self.event_rtt_ns = rtt_ns;
+            if let Some(rtt) = rtt_ns {
                 self.rtt_before.add(rtt);
             }
         }
         if let Some(rtt) = self.event_rtt_ns {
             self.rtt_before_lost.add(rtt);
         }
+    }
+
+    /// While less than this recovery covers is acknowledged, the RTT before it.
+    #[inline]
+    pub fn recovery(&self, acked_end: Option<u32>) -> Option<Option<i64>> {
+        let left = self.recover?.wrapping_sub(acked_end?) as i32;
+        (left > 0).then_some(self.event_rtt_ns)
     }
 
     pub fn merge(&mut self, other: &Losses) {
@@ -66,7 +73,7 @@ impl Losses {
         self.rtt_before_lost.merge(&other.rtt_before_lost);
     }
 
-    /// The last RTT samples before recoveries.
+    /// The less of the last two RTT samples before each recovery.
     pub fn rtt_before(&self) -> &Durations {
         &self.rtt_before
     }

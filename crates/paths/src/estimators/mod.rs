@@ -9,6 +9,7 @@ pub mod burst;
 pub mod capacity;
 pub mod initial_window;
 pub mod jitter;
+pub mod limits;
 pub mod losses;
 pub mod mss;
 pub mod policing;

@@ -21,10 +21,13 @@ impl Half {
             self.reordering.before += 1;
         } else {
             let needless = filled == 0 && self.acked_end.is_some_and(|a| diff(end, a) <= 0);
-            self.mark_again(seq, end, needless);
+            self.mark_again(t_ns, seq, end, needless);
             if bytes > 0 {
                 self.losses
-                    .retransmission(seq, bytes, needless, sent_end, self.last_rtt_ns);
+                    .retransmission(seq, bytes, needless, sent_end, self.low_rtt_ns);
+                if !needless {
+                    self.limits.again(self.now(t_ns));
+                }
             }
         }
         if beyond > 0 {
@@ -34,6 +37,7 @@ impl Half {
                 end,
                 t_ns,
                 outstanding: 0,
+                before: self.sent_bytes,
                 again: true,
                 sacked: false,
                 late: false,
@@ -81,6 +85,7 @@ impl Half {
                         end: to,
                         t_ns,
                         outstanding: 0,
+                        before: self.sent_bytes,
                         again: !late,
                         sacked: false,
                         late,
@@ -91,27 +96,33 @@ impl Half {
         (filled, late)
     }
 
-    /// What is outstanding of a segment that was sent again.
-    fn mark_again(&mut self, seq: u32, end: u32, needless: bool) {
+    /// What is outstanding of a segment that was sent again: what was sent of it before is lost.
+    fn mark_again(&mut self, t_ns: i64, seq: u32, end: u32, needless: bool) {
         let from = self.sent.partition_point(|s| diff(s.end, seq) <= 0);
+        // Without data behind it that has arrived, it may only probe the tail.
+        let sure = self.sacked_to.is_some_and(|to| diff(to, end) >= 0);
         for segment in self
             .sent
             .iter_mut()
             .skip(from)
             .take_while(|s| diff(s.seq, end) < 0)
         {
-            if !segment.again && !needless {
-                self.policing.loss(
-                    Lost {
-                        t_ns: segment.t_ns,
-                        seq: segment.seq,
-                        bytes: segment.end.wrapping_sub(segment.seq),
-                        outstanding: segment.outstanding,
-                    },
-                    self.rtt.min(),
-                );
+            if !needless {
+                let lost = Lost {
+                    t_ns: segment.t_ns,
+                    seq: segment.seq,
+                    bytes: segment.end.wrapping_sub(segment.seq),
+                    outstanding: segment.outstanding,
+                    before: segment.before,
+                    sure,
+                };
+                if !segment.again {
+                    self.policing.loss(lost, self.rtt.min());
+                }
+                self.policing.drop(lost);
             }
             segment.again = true;
+            (segment.t_ns, segment.before) = (t_ns, self.sent_bytes);
         }
     }
 

@@ -1,14 +1,16 @@
-//! Finds the TCP segment in a packet, through link layers, tags and tunnels. It keeps nothing between packets.
+//! Finds the TCP segment or the UDP datagram in a packet, through link layers, tags and tunnels. It keeps nothing between packets.
 //!
 //! The payload's length comes from IP's total length, never from what was captured, so that logs with headers only
 //! read as whole ones. Checksums are not looked at: with offloads those in a log are wrong as a rule.
 
+mod datagram;
 mod link;
 mod llc;
 mod network;
 mod tcp;
 mod tunnel;
 
+pub use datagram::Datagram;
 pub use tcp::{flag, Options, Segment};
 
 use crate::container::Packet;
@@ -102,13 +104,33 @@ enum Step<'a> {
     Go(Next, Rest<'a>),
     /// This is the segment.
     Segment(Segment),
-    /// It is not TCP, or cannot be read: the reason was counted.
+    /// This is the datagram.
+    Datagram(Box<Datagram>),
+    /// It is neither TCP nor UDP, or cannot be read: the reason was counted.
     No,
 }
 
-/// The TCP segment in `packet`, or None; then the reason is in `counts`.
+/// What a packet carries.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unit {
+    Segment(Segment),
+    Datagram(Box<Datagram>),
+    /// A key log that stands here in the container.
+    Secrets(String),
+}
+
+/// The TCP segment in `packet`, or None; then the reason is in `counts`, or it is a datagram.
 #[inline]
 pub fn parse(packet: &Packet<'_>, counts: &mut Counts) -> Option<Segment> {
+    match unwrap(packet, counts)? {
+        Unit::Segment(segment) => Some(segment),
+        Unit::Datagram(_) | Unit::Secrets(_) => None,
+    }
+}
+
+/// What `packet` carries of TCP or UDP, or None; then the reason is in `counts`.
+#[inline]
+pub fn unwrap(packet: &Packet<'_>, counts: &mut Counts) -> Option<Unit> {
     let rest = Rest {
         data: packet.data,
         len: packet.len as usize,
@@ -129,7 +151,11 @@ pub fn parse(packet: &Packet<'_>, counts: &mut Counts) -> Option<Segment> {
             Step::Go(then, left) => (next, rest) = (then, left),
             Step::Segment(segment) => {
                 counts.tcp += 1;
-                return Some(segment);
+                return Some(Unit::Segment(segment));
+            }
+            Step::Datagram(datagram) => {
+                counts.udp += 1;
+                return Some(Unit::Datagram(datagram));
             }
             Step::No => return None,
         }

@@ -173,7 +173,7 @@ fn other<'a>(protocol: u8, whole: Rest<'a>, rest: Rest<'a>, ip: Ip, counts: &mut
             Step::Go(Next::Ipv6, rest)
         }
         47 => tunnel::gre(rest, counts),
-        17 => tunnel::udp(rest, counts),
+        17 => tunnel::udp(whole, rest, ip, counts),
         137 => Step::Go(Next::Mpls, rest),
         1 | 58 => {
             counts.unused("ICMP");

@@ -2,7 +2,7 @@
 //! their registered ports. VXLAN on another port is known by its header and an Ethernet frame with IP behind it.
 
 use super::link::ppp;
-use super::{cut, Next, Rest, Step};
+use super::{cut, Datagram, Ip, Next, Rest, Step};
 use crate::counts::Counts;
 
 pub(super) fn gre<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
@@ -75,8 +75,11 @@ pub(super) fn gre<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
     }
 }
 
-pub(super) fn udp<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
-    let (Some(source), Some(target), Some(left)) = (rest.u16(0), rest.u16(2), rest.skip(8)) else {
+/// `whole` is of the networks around the datagram, `rest` of the tunnel that it may be.
+pub(super) fn udp<'a>(whole: Rest<'a>, rest: Rest<'a>, ip: Ip, counts: &mut Counts) -> Step<'a> {
+    let (Some(source), Some(target), Some(said), Some(left)) =
+        (rest.u16(0), rest.u16(2), rest.u16(4), rest.skip(8))
+    else {
         return cut("UDP", counts);
     };
     match target {
@@ -90,12 +93,11 @@ pub(super) fn udp<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
             vxlan(left, counts)
         }
         _ => {
-            counts.unused(if source == 443 || target == 443 {
-                "UDP port 443 (QUIC)"
-            } else {
-                "UDP"
-            });
-            Step::No
+            let left = Rest {
+                outer: whole.outer,
+                ..left
+            };
+            Step::Datagram(Box::new(Datagram::new(left, ip, (source, target), said)))
         }
     }
 }

@@ -26,6 +26,8 @@ fn main() -> Result<(), Any> {
 
 async fn get(address: SocketAddr, path: &str, most: Duration) -> Result<(), Any> {
     let mut crypto = (*tls::client_config(true, None)?).clone();
+    // Secrets go to the file that SSLKEYLOGFILE names, if it does.
+    crypto.key_log = Arc::new(rustls::KeyLogFile::new());
     crypto.alpn_protocols = vec![b"h3".to_vec()];
     let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(crypto)?;
     let mut endpoint = quinn::Endpoint::client((Ipv4Addr::UNSPECIFIED, 0).into())?;

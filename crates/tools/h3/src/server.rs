@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{header, Method, Request, Response, StatusCode};
+use narrows_quic::transport;
 use narrows_wire::args::Options;
 use narrows_wire::lines::Lines;
 use narrows_wire::sys;
 use narrows_wire::tls::Identity;
-use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use serde_json::json;
 use tokio::signal::unix::{signal, SignalKind};
 
@@ -23,7 +23,6 @@ pub const USAGE: &str = "usage: narrows-agent h3-server --listen ADDR:PORT --pla
 
 const CHUNK_BYTES: u64 = 64 << 10;
 const TELL_EVERY: Duration = Duration::from_secs(1);
-const CCAS: [&str; 3] = ["cubic", "reno", "bbr"];
 
 pub struct Args {
     listen: SocketAddr,
@@ -39,10 +38,7 @@ pub fn parse(args: &[String]) -> Result<Args, String> {
         &["listen", "places", "cca", "cert", "key", "write-cert"],
         &[],
     )?;
-    let cca = options.take("cca").unwrap_or_else(|| CCAS[0].into());
-    if !CCAS.contains(&cca.as_str()) {
-        return Err(format!("--cca {cca}: one of {}", CCAS.join(", ")));
-    }
+    let cca = transport::named(&mut options)?;
     Ok(Args {
         listen: options.listen("10.0.2.1:443")?,
         places: Places::parse(&options.take("places").ok_or("--places is missing")?)?,
@@ -50,14 +46,6 @@ pub fn parse(args: &[String]) -> Result<Args, String> {
         cert_and_key: options.cert_and_key()?,
         write_cert: options.file("write-cert"),
     })
-}
-
-fn congestion_control(name: &str) -> Arc<dyn ControllerFactory + Send + Sync> {
-    match name {
-        "reno" => Arc::new(NewRenoConfig::default()),
-        "bbr" => Arc::new(BbrConfig::default()),
-        _ => Arc::new(CubicConfig::default()),
-    }
 }
 
 fn config(args: &Args) -> Result<quinn::ServerConfig, String> {
@@ -69,11 +57,11 @@ fn config(args: &Args) -> Result<quinn::ServerConfig, String> {
     tls.alpn_protocols = vec![b"h3".to_vec()];
     let crypto = quinn::crypto::rustls::QuicServerConfig::try_from(tls).map_err(|e| e.to_string())?;
     let mut config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
-    let mut transport = quinn::TransportConfig::default();
-    transport.congestion_controller_factory(congestion_control(&args.cca));
+    let mut of_all = quinn::TransportConfig::default();
+    of_all.congestion_controller_factory(transport::factory(&args.cca));
     // A super-packet would be one to the queues on its way.
-    transport.enable_segmentation_offload(false);
-    config.transport_config(Arc::new(transport));
+    of_all.enable_segmentation_offload(false);
+    config.transport_config(Arc::new(of_all));
     Ok(config)
 }
 

@@ -131,12 +131,12 @@ def _clock(host: Host, answer: Answer) -> Check:
     if off is None:
         return Check(name, None, "not known", "one-way delays between hosts would be left out")
     # What the connection took is all that we know of the way there: the clock may be off by as much.
-    found = f"{off:+.3f} s from this machine's (± {answer.clock_within_s:.3f} s)"
+    clock = f"{off:+.3f} s from this machine's (± {answer.clock_within_s:.3f} s)"
     if abs(off) - answer.clock_within_s > CLOCK_BAD_S:
-        return Check(name, False, found, f"on {host.host}: timedatectl set-ntp true")
+        return Check(name, False, clock, f"on {host.host}: timedatectl set-ntp true")
     if abs(off) - answer.clock_within_s > CLOCK_NOTE_S:
-        return Check(name, None, found, "one-way delays between hosts mean nothing; timedatectl set-ntp true")
-    return Check(name, True, found)
+        return Check(name, None, clock, "one-way delays between hosts mean nothing; timedatectl set-ntp true")
+    return Check(name, True, clock)
 
 
 def _interface(host: Host, answer: Answer, iface: str) -> Check:

@@ -25,12 +25,14 @@ from narrows.engine.ssh.session import Agent, Session, SessionError
 from narrows.engine.types import (
     Carried,
     EngineInfo,
+    OneKernel,
     RunFault,
     RunRequest,
     Slot,
 )
 from narrows.errors import EngineError
-from narrows.plan.model import Content, Plan
+from narrows.plan.items import Content
+from narrows.plan.model import Plan
 
 HALVES = "halves"
 ISOLATION = {"landlock_abi": None, "landlock": "off: agents work on real hosts as root"}
@@ -42,7 +44,7 @@ LINK_PATIENCE_S = 5.0
 """A link that was just given back comes up when both ends agree: a card takes seconds for that."""
 
 
-class SshEngine:
+class SshEngine(OneKernel):
     """Three hosts; one run at a time. Connects at once, so that what is wrong shows before anything else."""
 
     def __init__(self, hosts: Hosts) -> None:

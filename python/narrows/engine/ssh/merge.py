@@ -13,12 +13,13 @@ from typing import Any
 from narrows.engine import layout
 from narrows.engine.ssh.parts import owner
 from narrows.engine.ssh.session import Agent, Clocks
-from narrows.plan.model import Plan, TcpBulk, UdpProbe
+from narrows.plan.items import TcpBulk, UdpProbe
+from narrows.plan.model import Plan
 
 LOG = "agent.jsonl"
 BY_NODE = (
-    "tools", "sysctls", "tc_before", "tc_after", "links_before", "links_after", "ip_before", "ip_after",
-    "captures",
+    "tools", "sysctls", "kept", "tc_before", "tc_after", "links_before", "links_after", "ip_before",
+    "ip_after", "captures",
 )  # fmt: skip
 """Parts of result.json that have an entry for each node (or program): hosts' parts are put together."""
 

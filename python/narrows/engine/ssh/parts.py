@@ -13,8 +13,9 @@ from typing import Any
 
 from narrows.engine.ssh.hosts import Hosts
 from narrows.errors import EngineError
+from narrows.plan.items import Command, IcmpEcho, TcpBulk, UdpProbe
 from narrows.plan.linux import CableEnds, cable_of
-from narrows.plan.model import Command, IcmpEcho, Plan, TcpBulk, UdpProbe
+from narrows.plan.model import Plan
 
 HOST_OF = {"client": "client", "router": "router", "path": "server", "server": "server"}
 """Which host has the nodes of a role."""
@@ -91,6 +92,8 @@ def refuse(plan: Plan) -> None:
         told = "until_settled looks at all senders at once, which are on several hosts"
     elif plan.machine.timer_latency is not None:
         told = "timer_latency is a knob of the virtual machine; real timers are as they are"
+    elif plan.media:
+        told = "a medium is a device of narrows' own kernel, and the hosts have none"
     elif plan.machine.modules:
         told = "modules are built for narrows' own kernel; the hosts' kernels would not take them"
     elif plan.contents:

@@ -35,6 +35,9 @@ def measured(report: records.Report, verdict: Verdict) -> list[tuple[str, str, s
     passed = "IP packets of 1250 bytes that pass the full queue"
     if f.rate_bps is not None and not verdict.policer.told:
         rate, passed = f"at least {rate}", "IP packets of 1250 bytes, without a bottleneck that was met"
+    elif f.rate_bps is not None and f.is_outrun:
+        rate = f"at least {rate}"
+        passed = f"bursts of {f.burst_packets} packets, which the sender's timer makes, fill the buffer"
     rows = [
         ("base RTT", rtt, f"the smallest of {len(report.rtt_s)} idle probes"),
         ("rate", rate, passed),
@@ -60,10 +63,10 @@ def rows(report: records.Report, verdict: Verdict) -> list[tuple[str, str, str, 
     return [found[0], *numbers, *found[1:]]
 
 
-def as_json(report: records.Report, found: list[Verdict]) -> dict[str, Any]:
+def as_json(report: records.Report, verdicts: list[Verdict]) -> dict[str, Any]:
     """All of it. Not known is null."""
     ways: dict[str, Any] = {}
-    for verdict in found:
+    for verdict in verdicts:
         answers = {name: asdict(getattr(verdict, name)) for name, _ in QUESTIONS}
         ways[verdict.way] = {**answers, "features": asdict(verdict.features)}
     return {

@@ -14,7 +14,7 @@ from narrows.tools.identify.verdict import Verdict
 WAYS = {"down": "Download", "up": "Upload"}
 
 
-def page(report: Report, found: list[Verdict], title: str) -> str:
+def page(report: Report, verdicts: list[Verdict], title: str) -> str:
     """The page's text."""
     megabytes = sum(phase.ip_bytes for phase in report.phases) / 1e6
     return (
@@ -23,7 +23,7 @@ def page(report: Report, found: list[Verdict], title: str) -> str:
         .render(
             title=title,
             subtitle=f"narrows identify, {report.mode} mode: {report.elapsed_s:.0f} s, {megabytes:.1f} MB",
-            ways=[_way(report, verdict) for verdict in found],
+            ways=[_way(report, verdict) for verdict in verdicts],
             notes=report.notes,
         )
     )

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+from narrows.plan.model import Counted
+from narrows.plan.wire import counted_bytes
 
 HANDLE = "4e00:"
 """The handle of what tune sets, by which it knows its own."""
 Lines = tuple[tuple[str, ...], ...]
 
-LINKS: dict[str, tuple[int, int, str]] = {
-    "ethernet": (38, 84, "Ethernet with preamble and gap: 38 bytes a packet, at least 84"),
-    "docsis": (18, 64, "cable: 18 bytes a packet, at least 64"),
-    "ptm": (30, 64, "VDSL2 with PPPoE and a VLAN: 30 bytes a packet"),
-    "none": (0, 0, "nothing beyond the IP packet"),
+Cells = Literal["none", "atm", "ptm"]
+LINKS: dict[str, tuple[int, int, Cells, str]] = {
+    "ethernet": (38, 84, "none", "Ethernet with preamble and gap: 38 bytes a packet, at least 84"),
+    "docsis": (18, 64, "none", "cable: 18 bytes a packet, at least 64"),
+    "ptm": (30, 64, "ptm", "VDSL2 with PPPoE and a VLAN: 30 bytes a packet, and one more for each 64"),
+    "atm": (40, 0, "atm", "ADSL with PPPoE, LLC and SNAP: 40 bytes a packet, in cells of 53 for each 48"),
+    "none": (0, 0, "none", "nothing beyond the IP packet"),
 }
-"""Overhead and least size of a packet [bytes] and their words, as CAKE's own keywords have them."""
+"""Overhead and least size of a packet [bytes], its cells, and their words, as CAKE's own words have them."""
 DIFFSERV = {
     "besteffort": "one tin: marks are not looked at",
     "diffserv3": "three tins, CAKE's default: EF and CS6 first, CS1 and LE last; CS5 is best effort",
@@ -35,15 +41,16 @@ class Setting:
 
     def bandwidth_bps(self, ip_bps: float, packet_bytes: int) -> int:
         """What CAKE is told: a share of a rate of IP packets of so many bytes, as CAKE counts them."""
-        overhead = LINKS[self.link][0]
-        return int(ip_bps * (packet_bytes + overhead) / packet_bytes * self.share / 100)
+        overhead, mpu, cells, _ = LINKS[self.link]
+        counted = Counted(of="ip", overhead_bytes=overhead, mpu_bytes=mpu, cells=cells)
+        return int(ip_bps * counted_bytes(counted, packet_bytes) / packet_bytes * self.share / 100)
 
     def cake(self, iface: str, bps: int, *, ingress: bool) -> tuple[str, ...]:
         """The line of one way."""
-        overhead, mpu, _ = LINKS[self.link]
+        overhead, mpu, cells, _ = LINKS[self.link]
         words = ["tc", "qdisc", "replace", "dev", iface, "root", "handle", HANDLE, "cake"]
         words += ["bandwidth", f"{bps // 1000}kbit", self.diffserv, "nat" if self.nat else "nonat"]
-        words += ["overhead", str(overhead), "mpu", str(mpu)]
+        words += [*([cells] if cells != "none" else []), "overhead", str(overhead), "mpu", str(mpu)]
         return tuple(words + (["ingress"] if ingress else []))
 
     def lines(self, down_bps: int, up_bps: int) -> Lines:
@@ -62,7 +69,7 @@ class Setting:
         """Each word that is not about the rate."""
         return (
             f"share {self.share:g} %: below the ISP's rate, so that packets wait here and not there",
-            f"overhead {LINKS[self.link][0]} ({self.link}): {LINKS[self.link][2]}",
+            f"overhead {LINKS[self.link][0]} ({self.link}): {LINKS[self.link][3]}",
             "ingress: what CAKE drops has already passed the ISP, and counts",
             f"{self.diffserv}: {DIFFSERV[self.diffserv]}",
             "nat: hosts behind this router are told apart" if self.nat else

@@ -66,5 +66,5 @@ def first_of_each(times: Floats, start: float, every: float) -> NDArray[np.int64
     if count > times.size:  # more intervals than times: look at the times
         index = (times - start) // every
         return np.flatnonzero(np.concatenate(([True], index[1:] > index[:-1])))
-    found = np.searchsorted(times, start + np.arange(count) * every, side="left")
-    return np.asarray(np.unique(found), dtype=np.int64)
+    first = np.searchsorted(times, start + np.arange(count) * every, side="left")
+    return np.asarray(np.unique(first), dtype=np.int64)

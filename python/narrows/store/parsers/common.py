@@ -35,6 +35,8 @@ class Parsed:
     samples: list[pl.DataFrame] = field(default_factory=list)
     metrics: list[Metric] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    sockets: list[pl.DataFrame] = field(default_factory=list)
+    """What was seen of TCP sockets (`narrows.store.sockets`)."""
 
     def add(
         self,
@@ -86,6 +88,7 @@ class Parsed:
         self.samples += other.samples
         self.metrics += other.metrics
         self.warnings += other.warnings
+        self.sockets += other.sockets
 
 
 @contextmanager

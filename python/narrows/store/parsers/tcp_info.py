@@ -10,6 +10,7 @@ import re
 
 import polars as pl
 
+from narrows.store import sockets
 from narrows.store.parsers.common import Parsed, read_csv
 
 KEYS = {
@@ -104,6 +105,7 @@ def parse(
     parsed = Parsed()
     if not frame.height:
         return parsed
+    parsed.sockets.append(sockets.of_samples(frame))
 
     def end(address: str, port: str) -> pl.Expr:
         host = pl.when(pl.col(address).str.contains(":", literal=True))

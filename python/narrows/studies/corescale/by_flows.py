@@ -182,11 +182,11 @@ def _few(points: dict[Case, Values]) -> tuple[dict[Case, Values], int]:
 
 
 def _values(figure: Figure, same: Sequence[Observed]) -> Values:
-    made: Values = {}
+    values: Values = {}
     for line in figure.lines:
         maybe = [line.value_of(run.many) for run in same if run.many is not None]
-        made[line.name] = [value for value in maybe if value is not None]
-    return made
+        values[line.name] = [value for value in maybe if value is not None]
+    return values
 
 
 def mix_name(case: Case) -> str:

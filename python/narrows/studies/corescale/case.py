@@ -13,6 +13,7 @@ from typing import Any
 
 from narrows.runs.flow_case import DROP_TAIL, FlowCase, flow_cases
 from narrows.runs.observed import Observed
+from narrows.runs.same_runs import of_same_runs
 
 SCALES = {100_000_000: "edge", 1_000_000_000: "middle", 10_000_000_000: "core"}
 """By the bottleneck's rate in bit/s."""
@@ -50,6 +51,7 @@ class Case(FlowCase):
         return ", ".join([self.scale, self.mixed(), self.rtt, *extra, *self.besides_words()])
 
 
+@of_same_runs
 def thesis_cases(runs: Iterable[Observed]) -> dict[Case, list[Observed]]:
     """Good runs with a flow tap, by condition; smaller scales first."""
     found = {_of(case): same for case, same in flow_cases(runs).items()}

@@ -13,8 +13,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from narrows.comparing.conditions import queue_rank
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
-from narrows.figures.style import PAGE_IN, canvas, queue_name, queue_rank, styled
+from narrows.figures.style import PAGE_IN, canvas, queue_name, styled
 from narrows.runs.flow_case import DROP_TAIL
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.by_flows import COLOURS, MARKERS, mix_name, offset

@@ -33,6 +33,7 @@ STUDY = Study(
     size_of=of_size,
     size_axes=("setting", "size"),
     default_size="edge",
+    many_packets=True,
     headline="T5",
     headline_figure="chapter3_fig_3_4",
 )

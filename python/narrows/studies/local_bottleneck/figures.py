@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator
 from matplotlib.transforms import Bbox
 
-from narrows.figures.conditions import group
+from narrows.comparing.conditions import group
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.places_cdf import places_cdf
 from narrows.figures.style import DIRECTION, canvas, styled

@@ -48,13 +48,13 @@ def sessions(
     delay += np.where((hour >= BUSY_H[0]) & (hour < BUSY_H[1]), busy_ms, 0.0)
     return pl.DataFrame(
         {
-            "device": [makers[i] for i in maker],
+            "device": pl.Series(makers).gather(maker),
             "asn": asn,
             "initial_rwnd_bytes": np.where(proxy, theirs, own).astype(np.int64),
             "true_proxy": proxy,
-            "country": [f"C{i}" for i in rng.integers(pairs, size=number)],
-            "network": ["wifi"] * number,
-            "utc_offset_h": [0.0] * number,
+            "country": pl.Series([f"C{i}" for i in range(pairs)]).gather(rng.integers(pairs, size=number)),
+            "network": pl.repeat("wifi", number, eager=True),
+            "utc_offset_h": np.zeros(number),
             "start_ns": (hour * NS_PER_H).astype(np.int64),
             "peak_queueing_delay_ns": (delay * NS_PER_MS).astype(np.int64),
         }

@@ -12,6 +12,7 @@ from narrows.runs.observed import Observed
 from narrows.studies.verdict import Number, median_of
 
 EXPERIMENT = "n1_conditions"
+POLICERS = "n11_policers"
 PLACES = {"server": "sender", "router": "bottleneck", "client": "receiver"}
 SENDER = "sender"
 
@@ -40,10 +41,10 @@ _READ: dict[tuple[str, str], Sequence[Row]] = {}
 """What was read of runs whose captures are here: every claim asks for the same."""
 
 
-def seen(runs: Iterable[Observed]) -> list[Seen]:
-    """Every capture of the study's good runs, run by run."""
+def seen(runs: Iterable[Observed], experiment: str = EXPERIMENT) -> list[Seen]:
+    """Every capture of the good runs of one of the study's experiments, run by run."""
     mine = {
-        run.run_id: run for run in runs if run.ok and run.experiment == EXPERIMENT and not run.kernel_config
+        run.run_id: run for run in runs if run.ok and run.experiment == experiment and not run.kernel_config
     }
     unread = [run for run in mine.values() if run.path_logs is None and _key(run) not in _READ]
     for run in with_logs(unread):

@@ -29,7 +29,7 @@ from narrows.studies.prudentia.claims.parts import (
     used,
 )
 from narrows.studies.prudentia.claims.parts import figure as figure_of
-from narrows.studies.prudentia.testbed import CALLS, FLOWS, PAGES, RIVALS
+from narrows.studies.prudentia.testbed import CALLS, FLOWS, PAGES, PROGRAMS, RIVALS
 
 SECTION = "What the thesis shows of single mechanisms (Figures 4.3 to 4.10, Table 4.3)"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
@@ -38,6 +38,14 @@ Bars = Mapping[str, Mapping[str, Sequence[float]]]
 OTHER_BBR = "the kernel under test has its own BBR; no other was built for it"
 MOST_PAIRS, FEWEST_TRIALS = 12, 3
 MOST_TRIPLES = 12
+CALLED = {
+    "call_1500k": "Chromium, both ways, 1.5 Mbit/s at most",
+    "call_2600k": "Chromium, both ways, 2.6 Mbit/s",
+    "call_vp9": "Chromium, VP9",
+    "call_aiortc": "aiortc",
+    "call_livekit": "through LiveKit",
+}
+"""Calls, for a legend."""
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
@@ -186,11 +194,11 @@ def calls(runs: Sequence[Observed]) -> Result:
     }
     values_of: dict[str, dict[str, dict[str, list[float]]]] = {what: {} for what in reads}
     for what, read in reads.items():
-        for call in CALLS:
+        for call in (*CALLS, *PROGRAMS):
             for rival in (None, *RIVALS):
                 values = readings(runs, read, t13.RATE, call, rival)
                 if values:
-                    label = f"at most {int(call.removeprefix('call_').removesuffix('k')) / 1000:g} Mbit/s"
+                    label = CALLED[call]
                     values_of[what].setdefault(label, {})[rival or "alone"] = values
     rivals = [
         r for r in ("alone", *RIVALS) if any(r in bars for of in values_of.values() for bars in of.values())
@@ -206,10 +214,12 @@ def calls(runs: Sequence[Observed]) -> Result:
             axes.set_ylabel(what)
         _legend(figure, cells[0], "call")
     own = run_ids(
-        t.run for t in made_here(runs) if set(t.pair) & set(CALLS) and t.run.key.get("rate") == t13.RATE
+        t.run
+        for t in made_here(runs)
+        if set(t.pair) & {*CALLS, *PROGRAMS} and t.run.key.get("rate") == t13.RATE
     )
     caption = (
-        "Two Chromiums over 8 Mbit/s, drop-tail of 128 packets. Late: base RTT and queue together are above "
+        "8 Mbit/s, drop-tail of 128 packets. Late: base RTT and queue together are above "
         f"190 ms. Points: trials; bars: their median. {count_runs(len(own))}. {name_runs(own)}"
     )
     return Drawing(name, title, caption, own, figure)

@@ -16,7 +16,8 @@ PAIRS = tuple(f"{a}+{b}" for n, a in enumerate(FOUR) for b in FOUR[n:])
 
 STUDY = Study(
     title="Do services share a link fairly?",
-    paper="Philip, *Prudentia*, chapter 4 of *Understanding Congestion Control in the Wild* and SIGCOMM 2024",
+    paper="Philip, *Accurately Parameterizing Internet Performance Testing for Realistic Evaluations* "
+    "(2025), chapter 4, and *Prudentia*, SIGCOMM 2024",
     quick=Quick(
         ("t09_all_pairs",), {"rate": ("8Mbit",), "length": ("60s",), "pair": (*FOUR, *PAIRS)}, seeds=("0",)
     ),

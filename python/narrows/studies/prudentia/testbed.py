@@ -12,12 +12,14 @@ from typing import Any
 
 from narrows.spec import Link, axis, bulk, call, download, page, pfifo, sample, tap, video
 
-LENGTHS = ("60s", "180s", "600s")
-"""Labels of the axis `length`; the thesis' is the last."""
+LENGTHS = ("30s", "60s", "180s", "600s")
+"""Labels of the axis `length`; the thesis' is the last. The shortest is for calls, which cost most."""
 QUEUES = {"8Mbit": 128, "50Mbit": 1024}
 """Packets of the drop-tail queue at each rate: the power of two nearest to 4 × BDP."""
 TEN = ("bbr", "cubic", "reno", "download", "capped", "batches", "dash", "hls", "shaka", "five")
 CALLS = ("call_1500k", "call_2600k")
+PROGRAMS = ("call_vp9", "call_aiortc", "call_livekit")
+"""Calls of three programs, one way: a browser's directly, aiortc's, a browser's through LiveKit."""
 PAGES = ("text", "domains", "pictures")
 FLOWS = {"two": 2, "four": 4, "five": 5, "eight": 8}
 """BBR flows without any barrier."""
@@ -55,6 +57,9 @@ def _service(name: str, end: Any) -> Any:
         "shaka": (video, {"player": "shaka", "top": "8 Mbit/s", "flows": 4, "cca": "reno"}),
         "call_1500k": (call, {"most": "1.5 Mbit/s"}),
         "call_2600k": (call, {"most": "2.6 Mbit/s"}),
+        "call_vp9": (call, {"codec": "VP9", "sends": "down"}),
+        "call_aiortc": (call, {"program": "aiortc", "sends": "down"}),
+        "call_livekit": (call, {"through": "livekit", "sends": "down"}),
     }
     kind, options = kinds[name]
     return kind(**options, stop=end)

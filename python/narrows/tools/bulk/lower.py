@@ -10,8 +10,8 @@ from __future__ import annotations
 from itertools import cycle
 
 from narrows.errors import did_you_mean
+from narrows.plan.items import TcpBulk, TrafficItem
 from narrows.plan.lowering import Lowering
-from narrows.plan.model import TcpBulk, TrafficItem
 from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.traffic import Traffic
 

@@ -1,60 +1,107 @@
-"""What a call's end wrote (`client/run.mjs`): once a second what came in and went out.
+"""What the two ends of a call wrote: once a second what the program says of itself, and which frames were
+taken and shown.
 
-Height is the one that was received in most seconds. Freezes are the browser's own count (freezeCount of W3C
-webrtc-stats: an interval of frames of at least max(3 δ, δ + 150 ms), δ the mean interval), over the time
-between the first and the last report.
+Direction `down` is what the end at the client saw and the end at the server sent; `up` the other way round.
+Counts are the programs' own (W3C webrtc-stats), rates are between the first and the last report of an end
+that received. How long a frame took is read back from the number in the picture: from when the camera took
+it to when it was shown. What a program does not say is not there.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 from narrows.errors import StoreError
-from narrows.store.command_run import CommandRun
-from narrows.store.parsers.common import Parsed, known_shape
+from narrows.plan.items import Command
+from narrows.store.command_run import CommandRun, read_text
+from narrows.store.parsers.common import Parsed, known_shape, strict_json
+from narrows.tools.call.counted import counted
+from narrows.tools.call.frames import frames
+from narrows.tools.iperf3.parse import tapped_datagrams
 from narrows.tools.services.parse import Told, of_run
-from narrows.units import NS_PER_MIN
+from narrows.units import NS_PER_MS
+
+SHAPE = "what narrows' call client writes"
 
 
-def parse(told: Told, item: str, *, where: str = "call") -> Parsed:
-    """Figures and series of the end at the client."""
+def parse(
+    caller: Told, callee: Told | None, item: str, *, start_ns: int | None = None, where: str = "call"
+) -> Parsed:
+    """Figures and series of both directions. `callee`: None where the other end is not known. `start_ns`:
+    when the caller was started."""
     parsed = Parsed()
-    if faults := told.of("fault"):
-        raise StoreError(f"the call failed: {faults[0].get('message')}", where=where)
-    with known_shape(where, "what narrows' call client writes"):
-        if not any(each["state"] == "connected" for each in told.of("connection")):
-            raise StoreError("the two ends never connected", where=where)
-        states = [state for state in told.of("state") if state["received"] and state["sent"]]
-        times = told.times(states)
-        for side, field, series, unit, way in (
-            ("received", "height", "call_height", "1", "down"),
-            ("received", "frame_rate", "call_frame_rate", "1/s", "down"),
-            ("received", "bytes", "call_bytes", "bytes", "down"),
-            ("sent", "target_bps", "call_target", "bit/s", "up"),
-        ):
-            parsed.add(
-                series, unit, times, [state[side][field] for state in states], source=item, direction=way
+    ends = {"at the client": caller} | ({} if callee is None else {"at the server": callee})
+    with known_shape(where, SHAPE):
+        for place, told in ends.items():
+            if faults := told.of("fault"):
+                raise StoreError(f"the call's end {place} failed: {faults[0].get('message')}", where=where)
+        if not any(each["state"] == "connected" for each in caller.of("connection")):
+            raise StoreError(
+                f"the two ends never connected: {_ice(ends)}",
+                where=where,
+                remedy="is there a way for UDP? see raw/, and give it more time: browsers take seconds",
             )
-        heights = Counter(state["received"]["height"] for state in states if state["received"]["height"])
-        if heights:
-            parsed.figure("call_height", heights.most_common(1)[0][0], "1", "down")
-        rates = [s["received"]["frame_rate"] for s in states if s["received"]["frame_rate"] is not None]
-        if rates:
-            parsed.figure("call_frame_rate", sum(rates) / len(rates), "1/s", "down")
-        last = states[-1] if states else None
-        if last is not None:
-            first_ns, last_ns = times[0], times[-1]
-            freezes = last["received"]["freezes"]
-            if freezes is not None and last_ns > first_ns:
-                begun = states[0]["received"]["freezes"] or 0
-                a_minute = (freezes - begun) / ((last_ns - first_ns) / NS_PER_MIN)
-                parsed.figure("call_freezes_per_min", a_minute, "1/min", "down")
-            parsed.figure("call_packets_lost", last["received"]["lost"], "packets", "down")
-            limited = last["sent"]["limited_s"] or {}
-            parsed.figure("call_cpu_limited_s", limited.get("cpu"), "s")
+        connected = next(each for each in caller.of("connection") if each["state"] == "connected")
+        if start_ns is not None:
+            parsed.figure("call_connected_ms", (caller.t_ns(connected["at_ms"]) - start_ns) / NS_PER_MS, "ms")
+        if callee is not None:
+            counted(parsed, item, "down", caller, callee)
+            counted(parsed, item, "up", callee, caller)
+            frames(parsed, item, "down", caller, callee)
+            frames(parsed, item, "up", callee, caller)
+        else:
+            counted(parsed, item, "down", caller, None)
+        parsed.figure("call_cpu_limited_s", _cpu_limited_s(ends.values()), "s")
     return parsed
 
 
+def _ice(ends: dict[str, Told]) -> str:
+    """How far ICE came at each end."""
+    told = {place: [each["state"] for each in end.of("ice")] for place, end in ends.items()}
+    return "; ".join(f"ICE {place}: {', '.join(states) or 'not begun'}" for place, states in told.items())
+
+
+def _cpu_limited_s(ends: Sequence[Told] | Any) -> float | None:
+    """Of the end that was limited longest."""
+    known = []
+    for told in ends:
+        sent = [state["sent"] for state in told.of("state") if state["sent"]]
+        limited = (sent[-1].get("limited_s") or {}).get("cpu") if sent else None
+        known += [] if limited is None else [limited]
+    return max(known) if known else None
+
+
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
-    return parse(of_run(ran), ran.item.id, where=ran.where)
+    """Of the caller, whose callee wrote beside it."""
+    item = ran.item.id
+    callee = next(
+        (
+            e
+            for e in ran.plan.traffic
+            if isinstance(e, Command) and e.tool == "call-callee" and e.item == ran.item.item
+        ),
+        None,
+    )
+    other = None if callee is None else _told(ran, callee.id)
+    parsed = parse(of_run(ran), other, item, start_ns=ran.start_ns, where=ran.where)
+    for way, tapped in tapped_datagrams(ran.flows, ran.plan, item).items():
+        if tapped.sees_all:
+            parsed.figure("call_packets_dropped", float(tapped.dropped), "packets", way)
+    return parsed
+
+
+def _told(ran: CommandRun, end: str) -> Told:
+    """What the other end wrote until the run ended; it need not have come to its own end."""
+    lines = []
+    for number, text in enumerate(read_text(ran.raw, f"{end}.stdout").splitlines(), start=1):
+        try:
+            line = strict_json(text)
+        except ValueError:
+            line = None
+        if not isinstance(line, dict):
+            raise StoreError(
+                f"{end} wrote what is no JSON object: {text[:120]}", where=f"raw/{end}.stdout:{number}"
+            )
+        lines.append(line)
+    return Told(tuple(lines), {}, ran.wall_epoch_ns)

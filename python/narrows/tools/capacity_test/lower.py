@@ -3,8 +3,9 @@ port."""
 
 from __future__ import annotations
 
+from narrows.plan.items import AfterItem, Composite, TrafficItem
 from narrows.plan.lowering import Lowering, background, foreground, receives
-from narrows.plan.model import AfterItem, Composite, Direction, TrafficItem
+from narrows.plan.strict import Direction
 from narrows.spec.traffic import Traffic
 from narrows.tools.capacity_test.spec import capacity_test
 from narrows.tools.iperf3.lower import IPERF3_PORT, SERVER_EXITS, roles
@@ -14,7 +15,7 @@ from narrows.units import NS_PER_S
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """For each direction `<id>.<direction>`, and its server."""
     assert isinstance(item, capacity_test)
-    made: list[TrafficItem] = []
+    traffic_items: list[TrafficItem] = []
     parts: dict[Direction, str] = {}
     for direction in item.directions():
         part = f"{item_id}.{direction}"
@@ -30,12 +31,19 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         argv += way
         server = ("iperf3", "-s", "-1", "-p", str(port), "--json")
         ends = receives(address, port, "tcp")
-        client = foreground(item, item_id, "capacity_test", tuple(argv), ends, state)
+        client = foreground(item, item_id, "capacity_test", tuple(argv), ends, state, cca=item["cca"])
         start = AfterItem(after=last, delay_ns=item["pause"].ns) if last else client.start
         at = f"{address}:{port}"
-        made += [
+        traffic_items += [
             background(
-                f"{part}-server", item_id, "iperf3-server", listener, server, at, ok_exits=SERVER_EXITS
+                f"{part}-server",
+                item_id,
+                "iperf3-server",
+                listener,
+                server,
+                at,
+                ok_exits=SERVER_EXITS,
+                cca=item["cca"],
             ),
             client.model_copy(update={"id": part, "node": caller, "start": start}),
         ]
@@ -55,4 +63,4 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
             options=options,
         )
     )
-    return made
+    return traffic_items

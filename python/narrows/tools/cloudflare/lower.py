@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from narrows.plan.capacity import BROWSER_BYTES
+from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, foreground
-from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
 from narrows.tools.web_speed.lower import serve
 

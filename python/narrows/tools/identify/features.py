@@ -26,7 +26,10 @@ FEW = 8
 LAW_RUN = 6
 LAW_MOST = 24
 INTERVALS_S = (0.02, 0.5)
-COLLIDED, OVERLOADED = 0.7, 0.85
+COLLIDED, OVERLOADED, TOGETHER = 0.7, 0.85, 0.2
+CHANCE, LEAST_LOST = 0.01, 0.05
+"""A code point starves where so much loss is this unlikely by chance among all that were tried; a share of
+loss below the second is not known so well."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,13 @@ class Features:
     """Of all flows: what one queue dropped."""
     survivors: int | None
     """Packets of the fill behind the last lost one."""
+    longest_run: int | None
+    """The most packets in a row that none was lost of, while the queue was full: the second half of the fill
+    without its last bufferful."""
     buffer_packets: float | None
+    burst_packets: int | None
+    """How many packets of the fill were sent at once, as its sender's timer has it: a shorter buffer drops
+    them whatever the rate."""
     apart: Apart | None
     collided: int | None
     """Of 128 flows, those that got less than 0.7 of the median."""
@@ -126,6 +135,14 @@ class Features:
     dropped_by_socket: int | None
     ip_bytes: int
 
+    @property
+    def is_outrun(self) -> bool:
+        """Whether the probe's own bursts fill the buffer, so that what passes is of the buffer and not of the
+        link's rate."""
+        if self.burst_packets is None or self.buffer_packets is None or self.burst_packets < 2:
+            return False
+        return self.buffer_packets <= self.burst_packets
+
 
 def of(report: Report, way: str) -> Features:
     """The features of one way."""
@@ -140,6 +157,7 @@ def of(report: Report, way: str) -> Features:
     overload = None if fill is None else fill.flows[0].share_lost
     fill_signals = None if fill is None else signals(fill, (0,))
     buffer_s = longest if fill_signals is not None and fill_signals.count >= FEW else None
+    held = None if buffer_s is None or packet_s is None else buffer_s / packet_s
     apart_found = None if gentle is None else apart(gentle)
     phases = [phase for phase in report.phases if phase.way == way]
     drops = [phase.dropped_by_socket for phase in phases]
@@ -157,7 +175,9 @@ def of(report: Report, way: str) -> Features:
         gentle=None if gentle is None else signals(gentle, (0,)),
         gentle_all=None if gentle is None else signals(gentle, tuple(range(len(gentle.flows)))),
         survivors=None if fill is None else _survivors(fill.flows[0]),
-        buffer_packets=None if buffer_s is None or packet_s is None else buffer_s / packet_s,
+        longest_run=None if fill is None or held is None else _longest_run(fill.flows[0], held),
+        buffer_packets=held,
+        burst_packets=None if fill is None or packet_s is None else bursts(fill.flows[0].sent_s, packet_s),
         apart=apart_found,
         collided=None if many is None else collided(many),
         tins=None if tins is None else _contrast(tins),
@@ -193,6 +213,24 @@ def _rate(flow: FlowRecords, start: float, end: float) -> float | None:
     if len(part) < FEW or part[-1] <= part[0]:
         return None
     return float((len(part) - 1) * flow.bytes * 8 / (part[-1] - part[0]))
+
+
+def _longest_run(flow: FlowRecords, held: float) -> int | None:
+    whole = len(flow.sent_s)
+    lost = flow.lost[whole // 2 : max(whole - 2 * math.ceil(held), whole // 2)]
+    if not lost.any():
+        return None
+    at = np.flatnonzero(np.concatenate(([True], lost, [True])))
+    return int(np.diff(at).max()) - 1
+
+
+def bursts(sent_s: Floats, packet_s: float) -> int:
+    """The size of nearly all bursts: packets that follow each other in a fifth of one's time at the rate."""
+    if len(sent_s) < 2:
+        return len(sent_s)
+    apart = np.flatnonzero(np.diff(sent_s) > TOGETHER * packet_s)
+    sizes = np.diff(np.concatenate(([-1], apart, [len(sent_s) - 1])))
+    return int(np.percentile(sizes, 90))
 
 
 def _survivors(flow: FlowRecords) -> int | None:
@@ -309,29 +347,46 @@ def code_points(phase: Phase, noise_s: float) -> tuple[CodePoint, ...]:
     if there.sum() < FEW:
         return ()
     usual = np.interp(flow.sent_s, sparse.sent_s[there], sparse.delay_s[there])
+    # Where there is something to wait for: the second half, and where best effort waits.
+    waiting = usual > max(0.003, 2 * noise_s)
+    tried = dict.fromkeys(int(each) for each in asked)
+    # A full queue drops then, and at no other time: what is lost then on the whole is usual.
     usual_lost = float(sparse.lost.mean())
+    if waiting.any():
+        usual_lost = max(usual_lost, float(flow.lost[waiting].mean()))
     found = []
-    for dscp in dict.fromkeys(int(each) for each in asked):
+    for dscp in tried:
         mine = asked == dscp
         got = mine & ~flow.lost
         lost = 1 - got.sum() / mine.sum()
         delay = float(np.median(flow.delay_s[got])) if got.any() else None
-        # Where there is something to wait for: the second half, and where best effort waits.
-        waits = mine & (usual > max(0.003, 2 * noise_s))
+        waits = mine & waiting
         treated = "unknown"
         if waits.sum() >= 3:
             arrived = waits & ~flow.lost
             share = arrived.sum() / waits.sum()
             ratio = float(np.median(flow.delay_s[arrived] / usual[arrived])) if arrived.any() else None
+            starves = share < 0.5 * (1 - usual_lost)
+            missing = int(waits.sum() - arrived.sum())
+            chance = by_chance(missing, int(waits.sum()), max(usual_lost, LEAST_LOST))
             treated = "same"
-            if share < 0.5 * (1 - usual_lost) or (ratio is not None and ratio > 2.5):
+            # Not at a few moments: losses of a short queue come together.
+            sure = chance < CHANCE / len(tried) and waits.sum() >= mine.sum() / 3
+            if (starves and sure) or (ratio is not None and ratio > 2.5):
                 treated = "worse"
+            elif starves:
+                treated = "unknown"
             elif ratio is not None and ratio < 0.35:
                 treated = "better"
         kept = flow.tos[got] >> 2
         arrived_as = int(np.bincount(kept).argmax()) if len(kept) else None
         found.append(CodePoint(dscp, int(mine.sum()), float(lost), delay, arrived_as, treated))
     return tuple(sorted(found, key=lambda each: each.dscp))
+
+
+def by_chance(lost: int, of: int, share: float) -> float:
+    """How likely it is that so many are lost, or more, where each is with this probability."""
+    return sum(math.comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(lost, of + 1))
 
 
 def _bleached(points: tuple[CodePoint, ...]) -> bool | None:

@@ -19,7 +19,8 @@ def parse(text: str, *, where: str = "identify") -> Parsed:
         parsed.figure("identify_base_rtt_ms", float(report.rtt_s.min()) * 1e3, "ms")
     for way in report.ways:
         found = features.of(report, way)
-        parsed.figure("identify_rate_bps", found.rate_bps, "bit/s", way)
+        if not found.is_outrun:
+            parsed.figure("identify_rate_bps", found.rate_bps, "bit/s", way)
         if found.buffer_s is not None:
             parsed.figure("identify_buffer_ms", found.buffer_s * 1e3, "ms", way)
     return parsed

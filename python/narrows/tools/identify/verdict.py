@@ -14,11 +14,20 @@ SURE = 0.8
 LAWS = ((0.045, 6), (0.08, 12))
 """CoDel's law: the largest error, and how many spacings it must hold for."""
 MARKS = 3
-AQM_PACKETS, SLACK_PACKETS, PIE_ACTS_S = 1000, 3, 0.035
-"""Linux' default limit of CoDel and PIE, and the delay above which PIE (target 15 ms) acts within a phase."""
+AQM_PACKETS, SLACK_PACKETS, PIE_ACTS_S = 1000, 3, 0.045
+"""Linux' default limit of CoDel and PIE, and the delay above which PIE acts within a phase: three times its
+target of 15 ms, as its probability begins at 0 and grows slowly while it is small (RFC 8033, 4.2 and 5.2)."""
+OF_A_BUFFERFUL = 0.7
 SHALLOW = 0.5
 MS = 1e-3
 QUIET_S = 0.002
+CLOCK_S = 0.1 * MS
+"""Below this a wait is not seen: stamps of a host."""
+TINY_PACKETS = 3
+"""A buffer that holds no more is all of a packet's wait, and of its differences."""
+FULL, TARGET_OF_INTERVAL = 0.85, 0.03
+"""Of the full queue's delay: drops at more are its own. And of CoDel's interval: drops at a delay of less are
+not CoDel's, whose target is 5 to 10 % of it (RFC 8289, 4.4)."""
 BAND_0, BAND_2 = {4, 5}, {2, 3}
 """Linux' pfifo_fast: the low three bits of code points that choose another band than 1
 (`ip_tos2prio`, `prio2band`)."""
@@ -87,12 +96,25 @@ def _law(f: Features) -> tuple[bool, str]:
     for name, found in (("fill", f.fill), ("gentle", f.gentle_all)):
         if found is None or found.law is None:
             continue
+        if _at_the_end(found, f) or _below_target(found):
+            continue
         if any(found.law < error and found.law_run >= run for error, run in LAWS):
             return True, (
                 f"{found.law_run} spacings of drops in the phase {name} follow"
                 f" {_ms(found.interval_s)} / sqrt(n) within {found.law:.1%}"
             )
     return False, "spacings of drops do not follow CoDel's law"
+
+
+def _at_the_end(signals: Signals, f: Features) -> bool:
+    """Whether all drops of a phase are those of a full queue, which needs no law: of many spacings some
+    always lie on a line."""
+    full = f.buffer_s is not None and signals.delay_s is not None and signals.delay_s >= FULL * f.buffer_s
+    return full and _constant(signals, f) is True
+
+
+def _below_target(signals: Signals) -> bool:
+    return (signals.delay_s or 0.0) < TARGET_OF_INTERVAL * (signals.interval_s or 0.0)
 
 
 def _least_wait(f: Features) -> float:
@@ -125,16 +147,21 @@ def _per_flow(f: Features) -> Answer:
     return cannot(f"A and B are neither alike nor apart: {words}")
 
 
-def _constant(found: Signals | None, f: Features) -> bool | None:
+def _constant(signals: Signals | None, f: Features) -> bool | None:
     """Whether all signals of a phase came at one delay, the full queue's; None: too few."""
-    if found is None or found.spread_s is None or found.delay_s is None or found.first_delay_s is None:
+    if (
+        signals is None
+        or signals.spread_s is None
+        or signals.delay_s is None
+        or signals.first_delay_s is None
+    ):
         return None
-    slack = max(0.12 * found.delay_s, 3 * (f.packet_s or 0), 2 * f.noise_s)
-    return found.spread_s <= slack and abs(found.first_delay_s - found.delay_s) <= slack
+    slack = max(0.12 * signals.delay_s, 3 * (f.packet_s or 0), 2 * f.noise_s)
+    return signals.spread_s <= slack and abs(signals.first_delay_s - signals.delay_s) <= slack
 
 
-def _delay_at(found: Signals | None) -> float:
-    return 0.0 if found is None else found.delay_s or 0.0
+def _delay_at(signals: Signals | None) -> float:
+    return 0.0 if signals is None else signals.delay_s or 0.0
 
 
 def _hides_pie(f: Features) -> bool:
@@ -144,8 +171,11 @@ def _hides_pie(f: Features) -> bool:
 
 
 def _is_shallow(f: Features) -> bool:
-    """Whether little excess is dropped at much less delay than much: a full queue has one delay."""
-    return _delay_at(f.gentle) < SHALLOW * _delay_at(f.fill)
+    """Whether little excess is dropped at much less delay than much: a full queue has one delay, to within a
+    few packets that come together."""
+    less = _delay_at(f.fill) - _delay_at(f.gentle)
+    few = max(TINY_PACKETS * (f.packet_s or 0), 2 * f.noise_s)
+    return _delay_at(f.gentle) < SHALLOW * _delay_at(f.fill) and less > few
 
 
 def _aqm(f: Features, law: bool, law_why: str) -> Answer:
@@ -157,6 +187,11 @@ def _aqm(f: Features, law: bool, law_why: str) -> Answer:
         )
     if _marks(f):
         return Answer("yes", 0.99, f"{f.ce:.1%} of ECT(0) is marked")
+    if f.is_outrun:
+        return cannot(
+            f"the probe's own bursts of {f.burst_packets} packets fill the buffer of {f.buffer_packets:.0f}: "
+            "drops at any delay are theirs"
+        )
     fill, gentle = _constant(f.fill, f), _constant(f.gentle, f)
     longest = f.longest_s or 0
     if fill is None and gentle is None:
@@ -201,12 +236,24 @@ def _drops_at(f: Features) -> Answer:
     words = f"{f.survivors} packets behind the last drop, of {f.buffer_packets:.0f} that the buffer holds"
     lost = min(max(f.overload or 0.3, 0.05), 0.9)
     if f.buffer_packets * lost < 4:
-        return cannot(f"the buffer is too short: {words}")
+        return _drops_at_of_few(f, words)
     if f.survivors >= 0.6 * f.buffer_packets:
         return Answer("head", 0.95, words)
     if f.survivors <= 0.35 * f.buffer_packets:
         return Answer("tail", 0.95, words)
     return cannot(words)
+
+
+def _drops_at_of_few(f: Features, words: str) -> Answer:
+    """Of a short buffer: packets sent evenly are lost evenly, and only with head drop does the last
+    bufferful lose none, which is a longer row of survivors than any before."""
+    run, held, survivors = f.longest_run, f.buffer_packets or 0.0, f.survivors or 0
+    if run is None or f.is_outrun or run + 1 > OF_A_BUFFERFUL * held:
+        return cannot(f"the buffer is too short: {words}")
+    words += f"; while it was full no more than {run} in a row"
+    if survivors > run and survivors >= OF_A_BUFFERFUL * held:
+        return Answer("head", 0.9, words)
+    return Answer("tail", 0.9, words) if survivors <= run else cannot(words)
 
 
 def _classes(f: Features, per_flow: Answer) -> Answer:
@@ -249,7 +296,9 @@ def _ecn(f: Features) -> Answer:
 def _policer(f: Features) -> Answer:
     if f.longest_s is None or f.packet_s is None or f.overload is None:
         return cannot("no rate found")
-    waits = f.longest_s > 3 * f.packet_s + 2 * f.noise_s + 0.3 * MS
+    # A policer holds nothing: no packet waits for another. A FIFO makes one wait for all that it holds.
+    unseen = 2 * f.noise_s + CLOCK_S
+    waits = f.longest_s > 1.5 * f.packet_s + unseen
     bucket = ""
     if f.first_rate_bps and f.rate_bps and f.first_rate_bps > 1.2 * f.rate_bps:
         bucket = f"; at first {f.first_rate_bps / f.rate_bps:.1f} times the rate: a bucket"
@@ -257,6 +306,17 @@ def _policer(f: Features) -> Answer:
         return cannot("nothing waited and nothing was lost: no bottleneck was met")
     if f.overload > 0.05 and not waits and f.noise_s > QUIET_S:
         return cannot(f"the idle path's own {_ms(f.noise_s)} of noise could be the wait")
+    if f.overload > 0.05 and not waits and f.longest_s > 0.5 * f.packet_s + unseen:
+        return cannot(f"a policer, or a buffer of hardly more than a packet: packets wait {_ms(f.longest_s)}")
+    if f.overload > 0.05 and not waits and (f.burst_packets or 0) >= TINY_PACKETS and not bucket:
+        return cannot(
+            f"a policer, or a buffer shorter than the probe's own bursts of {f.burst_packets} packets"
+        )
+    if f.overload > 0.05 and not waits and TINY_PACKETS * f.packet_s < unseen and not bucket:
+        return cannot(
+            f"a policer, or a short buffer: {TINY_PACKETS} packets take {_ms(TINY_PACKETS * f.packet_s)}, "
+            f"which is not seen in {_ms(unseen)}"
+        )
     if f.overload > 0.05 and not waits:
         return Answer("yes", 0.9, f"{f.overload:.0%} lost and no packet waits ({_ms(f.longest_s)}){bucket}")
     return Answer("no", 0.95, f"packets wait up to {_ms(f.longest_s)}{bucket}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from narrows.plan.items import TrafficItem, Uses
 from narrows.plan.lowering import Lowering, background, foreground, receives
-from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_S
 
 IPERF3_PORT = 5201
+IP_AND_TCP_BYTES = 40
 SERVER_EXITS = (0, 1)
 """The server ends with 1 when its client is stopped before the test is over."""
 
@@ -38,15 +39,27 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         argv += ["-u", "-b", str(item["udp_rate"].bps)]
     else:
         argv += ["-C", item["cca"] or "cubic"]
+        argv += [] if item["rate"] is None else ["-b", str(item["rate"].bps)]
+        if item["mss"] is not None:
+            most = state.run.link["mtu"] - IP_AND_TCP_BYTES
+            if item["mss"].bytes > most:
+                item.fail(f"mss: {item['mss']} would never act, as the MTU leaves {most} B", f'"{most} B"')
+            argv += ["-M", str(item["mss"].bytes)]
+    for name, word in (("length", "-l"), ("window", "-w")):
+        argv += [] if item[name] is None else [word, str(item[name].bytes)]
     if item["dscp"]:
         argv += ["--dscp", str(item["dscp"])]
     argv += way
     server = ("iperf3", "-s", "-1", "-p", str(port), "--json")
     # With UDP, TCP is what controls the test.
     ends = receives(address, port, "tcp", *(("udp",) if item["udp_rate"] is not None else ()))
+    cca = None if item["udp_rate"] is not None else item["cca"] or "cubic"
+    mss = None if item["mss"] is None else item["mss"].bytes
+    uses = None if cca is None else Uses(cca=cca, mss_bytes=mss)
     client = foreground(item, item_id, "iperf3", tuple(argv), ends, state)
     at, server_id = f"{address}:{port}", f"{item_id}-server"
+    serving = background(server_id, item_id, "iperf3-server", listener, server, at, ok_exits=SERVER_EXITS)
     return [
-        background(server_id, item_id, "iperf3-server", listener, server, at, ok_exits=SERVER_EXITS),
-        client.model_copy(update={"node": caller}),
+        serving.model_copy(update={"uses": uses}),
+        client.model_copy(update={"node": caller, "uses": uses}),
     ]

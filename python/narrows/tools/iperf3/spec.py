@@ -25,6 +25,14 @@ class iperf3(Traffic):
     udp_rate: str | Rate | None = option(
         p.optional(p.rate), default=None, doc="UDP at this rate instead of TCP"
     )
+    rate: str | Rate | None = option(
+        p.optional(p.rate), default=None, doc="the most that each TCP connection sends (-b)"
+    )
+    mss: str | Size | None = option(p.optional(p.size), default=None, doc="of TCP (-M); checked")
+    length: str | Size | None = option(
+        p.optional(p.size), default=None, doc="of each write, or of each UDP datagram (-l)"
+    )
+    window: str | Size | None = option(p.optional(p.size), default=None, doc="of TCP's buffers (-w)")
     l4s: bool = option(
         p.flag, default=False, doc="ECT(1) in place of ECT(0), for the L queue; needs cca='dctcp'"
     )
@@ -38,6 +46,13 @@ class iperf3(Traffic):
         super().check()
         if self["udp_rate"] is not None and self["cca"] is not None:
             self.fail("UDP has no congestion control", "leave out cca or udp_rate")
+        for name in ("rate", "mss"):
+            if self["udp_rate"] is not None and self[name] is not None:
+                self.fail(f"{name} is of TCP, and udp_rate asks for UDP", f"leave out {name} or udp_rate")
+        if self["length"] is not None and self["length"].bytes > 2**20:
+            self.fail(f"length: iperf3 writes at most 1 MiB at once, not {self['length']}", '"1 MiB"')
+        if self["mss"] is not None and not 88 <= self["mss"].bytes <= 9216:
+            self.fail(f"mss: Linux takes 88 to 9216 bytes, not {self['mss']}", '"1200 B"')
         if self["bytes"] is not None and self["duration"] is not None:
             self.fail("iperf3 takes bytes or duration, not both", "leave one out")
         if self["dscp"] and self["direction"] == "both":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from narrows.plan.items import Endpoint, TrafficItem
 from narrows.plan.lowering import Lowering, foreground
-from narrows.plan.model import Endpoint, TrafficItem
 from narrows.spec.traffic import Traffic
 from narrows.tools.services.lower import BROWSER, PROFILES
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, background, foreground, receives, started
-from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
 
 NDT7_PORT, NDT7_TLS_PORT, NDT7_NEXT_PORT = 80, 443, 8080
@@ -59,7 +59,10 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         client = (*JS_CLIENT, "--server", f"{scheme}://{at}", "--tests", tests)
         client += ("--insecure",) if tls else ()
 
+    ends, cca = receives(state.server_address, port, "tcp"), item["cca"]
     return [
-        background(server_id, item_id, "ndt7-server", state.server, server, at, programs=programs),
-        foreground(item, item_id, "ndt7", client, receives(state.server_address, port, "tcp"), state),
+        background(server_id, item_id, "ndt7-server", state.server, server, at, programs=programs, cca=cca),
+        foreground(
+            item, item_id, "ndt7", client, ends, state, cca=cca if item["client"] == "narrows" else None
+        ),
     ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from narrows.plan.items import IcmpEcho, TrafficItem, UdpProbe
 from narrows.plan.lowering import Lowering
-from narrows.plan.model import IcmpEcho, TrafficItem, UdpProbe
 from narrows.spec.traffic import Traffic
 from narrows.tools.probes.spec import icmp_echo
 

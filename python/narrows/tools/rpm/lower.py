@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, background, foreground, receives
-from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
 from narrows.units import Rate
 
@@ -39,6 +39,8 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     client += ("--stage-intervals", str(item["stage_intervals"]), "--idle-probes", str(item["idle_probes"]))
     client += both
     return [
-        background(server_id, item_id, "rpm-server", state.server, server, at),
-        foreground(item, item_id, "rpm", client, receives(state.server_address, port, "tcp"), state),
+        background(server_id, item_id, "rpm-server", state.server, server, at, cca=item["cca"]),
+        foreground(
+            item, item_id, "rpm", client, receives(state.server_address, port, "tcp"), state, cca=item["cca"]
+        ),
     ]

@@ -8,10 +8,11 @@ over the last MAD intervals of its own length, at the interval where its test en
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from narrows.errors import StoreError
+from narrows.plan.bottlenecks import most_payload_bps
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed
 from narrows.units import NS_PER_MS
@@ -42,8 +43,16 @@ def lines(text: str, *, where: str) -> list[Line]:
     return found
 
 
-def parse(text: str, item: str, *, epoch_ns: int, where: str = "rpm") -> Parsed:
-    """Series and figures. The client's stamps are CLOCK_MONOTONIC; `epoch_ns` is that of t = 0."""
+def parse(
+    text: str,
+    item: str,
+    *,
+    epoch_ns: int,
+    where: str = "rpm",
+    most_bps: Mapping[str, float | None] | None = None,
+) -> Parsed:
+    """Series and figures. The client's stamps are CLOCK_MONOTONIC; `epoch_ns` is that of t = 0. `most_bps`:
+    what each direction of the link can carry."""
     parsed = Parsed()
     read = lines(text, where=where)
     values: dict[str, list[Line]] = {}
@@ -61,7 +70,9 @@ def parse(text: str, item: str, *, epoch_ns: int, where: str = "rpm") -> Parsed:
         for summary in values.get("summary", []):
             for test, figures in summary["tests"].items():
                 intervals = [i for i in values.get("interval", []) if i["test"] == test]
-                _figures(parsed, test, DIRECTIONS[test], _checked(parsed, test, figures, intervals))
+                checked = _checked(parsed, test, figures, intervals)
+                most = (most_bps or {}).get(DIRECTIONS[test] or "")
+                _figures(parsed, test, DIRECTIONS[test], _possible(parsed, test, checked, most))
     except (KeyError, TypeError) as error:
         raise StoreError(f"a line of rpm-client lacks or misuses {error}", where=where) from None
     return parsed
@@ -149,6 +160,19 @@ def _checked(parsed: Parsed, test: str, figures: Line, intervals: list[Line]) ->
     return checked
 
 
+def _possible(parsed: Parsed, test: str, figures: Line, most_bps: float | None) -> Line:
+    """Without a goodput that the link cannot have carried: an upload counts what its sockets took, and a
+    buffer that grows takes more than leaves it."""
+    goodput = figures["goodput_bps"]
+    if goodput is None or most_bps is None or goodput <= most_bps:
+        return figures
+    parsed.warnings.append(
+        f"rpm {test}: its goodput of {_rate(goodput)} is more than the {_rate(most_bps)} that the link can "
+        "carry, so it is of buffers and is left out"
+    )
+    return figures | {"goodput_bps": None, "goodput_confidence": "low"}
+
+
 def _before(intervals: list[Line]) -> str:
     """What the last interval with data said, for a message."""
     known = [i for i in intervals if any(i.get(f"{way}_bytes") for way in ("download", "upload"))]
@@ -180,4 +204,5 @@ def _figures(parsed: Parsed, test: str, direction: str | None, figures: Line) ->
 
 def read(ran: CommandRun) -> Parsed:
     """Of a command that ran."""
-    return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)
+    most = {way: most_payload_bps(ran.plan, way) for way in ("down", "up")}
+    return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where, most_bps=most)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from narrows.plan.items import AtTime, Composite, IcmpEcho, TcpBulk, TrafficItem, UdpProbe
 from narrows.plan.lowering import Lowering
-from narrows.plan.model import AtTime, Composite, IcmpEcho, TcpBulk, TrafficItem, UdpProbe
 from narrows.spec.parsers import DSCP_NAMES
 from narrows.spec.traffic import Traffic
 from narrows.tools.bulk.lower import BULK_PORT
@@ -23,13 +23,13 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     load_ns = begin_ns + item["delay"].ns
     end_of_load_ns = load_ns + item["duration"].ns
     end_ns = begin_ns + item.whole().ns
-    made: list[TrafficItem] = []
+    traffic_items: list[TrafficItem] = []
     for direction in ("down", "up"):
         ends = (state.server, state.client) if direction == "down" else (state.client, state.server)
         sender, receiver = ends
         for name in item.classes:
             part = f"{item_id}.{direction}-{name}"
-            made.append(
+            traffic_items.append(
                 TcpBulk(
                     id=part,
                     item=item_id,
@@ -50,7 +50,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
             )
     for probe, name in item.probes().items():
         part = f"{item_id}.udp-{probe}"
-        made.append(
+        traffic_items.append(
             UdpProbe(
                 id=part,
                 item=item_id,
@@ -65,7 +65,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
                 stop=AtTime(at_ns=end_ns),
             )
         )
-    made.append(
+    traffic_items.append(
         IcmpEcho(
             id=f"{item_id}.icmp",
             item=item_id,
@@ -85,7 +85,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         "load_from_ns": load_ns,
         "load_to_ns": end_of_load_ns,
     }
-    parts = tuple(each.id for each in made)
+    parts = tuple(each.id for each in traffic_items)
     tool = type(item).__name__
     state.composites.append(Composite(id=item_id, tool=tool, parts=parts, in_turn={}, options=options))
-    return made
+    return traffic_items

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from narrows.plan.model import Composite
+from narrows.plan.items import Composite
 from narrows.store.parsers.common import Parsed
 from narrows.units import NS_PER_MS
 

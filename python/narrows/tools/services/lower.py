@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from narrows.plan.capacity import BROWSER_BYTES
-from narrows.plan.lowering import SERVER_START, Lowering, background, foreground
-from narrows.plan.model import Command, Endpoint, Ready
+from narrows.plan.items import Command, Endpoint, Ready
+from narrows.plan.lowering import SERVER_START, Lowering, background, foreground, said
 from narrows.spec.traffic import Traffic
 from narrows.tools import folder
 from narrows.tools.services.spec import HTTP3_CCAS
@@ -56,6 +56,7 @@ def nginx(item: Traffic, item_id: str, state: Lowering, at: str, locations: Iter
         programs=("sh", "nginx"),
         files=(),
         memory_bytes=0,
+        uses=said(item["cca"]),
         start=SERVER_START,
         stop=None,
     )
@@ -66,9 +67,10 @@ def h3_server(item: Traffic, item_id: str, state: Lowering, at: str, places: dic
     prefix ends in `/`) and files by the prefix of their path."""
     name = f"{item_id}-server"
     told = ",".join(f"{prefix}={place}" for prefix, place in places.items())
-    words = ("--cca", item["cca"] or HTTP3_CCAS[0], "--write-cert", certificate(item_id))
+    cca = item["cca"] or HTTP3_CCAS[0]
+    words = ("--cca", cca, "--write-cert", certificate(item_id))
     argv = ("@agent", "h3-server", "--listen", at, "--places", told, *words)
-    return background(name, item_id, f"{type(item).__name__}-h3", state.server, argv, at)
+    return background(name, item_id, f"{type(item).__name__}-h3", state.server, argv, at, cca=cca)
 
 
 def certificate(item_id: str) -> str:

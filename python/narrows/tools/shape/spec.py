@@ -13,6 +13,8 @@ from narrows.spec.traffic import Time, Traffic
 
 
 def _places(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, (str, list, tuple)):
+        raise Wrong(f"{value!r} is no place to probe", '"@server:80" (TCP) or "@server" (ICMP)')
     texts = (value,) if isinstance(value, str) else tuple(value)
     for text in texts:
         if not isinstance(text, str) or not re.fullmatch(r"@(server|client)(:\d{1,5})?", text):

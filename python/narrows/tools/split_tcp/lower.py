@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from narrows.plan.items import Command, Ready, TrafficItem
 from narrows.plan.lowering import SERVER_START, Lowering
-from narrows.plan.model import Command, Ready, TrafficItem
 from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.traffic import Traffic
 

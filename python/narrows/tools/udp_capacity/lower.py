@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, background, foreground, receives
-from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_S
 

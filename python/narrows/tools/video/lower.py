@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, receives
-from narrows.plan.model import TrafficItem
 from narrows.spec.traffic import Traffic
 from narrows.tools.services.lower import client, h3_server, nginx
 from narrows.tools.video.spec import RUNGS_MBPS

@@ -17,7 +17,7 @@ LOWEST_TOP_MBPS, HIGHEST_TOP_MBPS = 1.0, 60.0
 
 def _top(value: Any) -> Rate:
     rate = p.rate(value)
-    if not LOWEST_TOP_MBPS <= rate.bps / 1e6 <= HIGHEST_TOP_MBPS:
+    if not LOWEST_TOP_MBPS * 10**6 <= rate.bps <= HIGHEST_TOP_MBPS * 10**6:
         raise Wrong(
             f"{value} is no top of a ladder here", f"{LOWEST_TOP_MBPS:g} to {HIGHEST_TOP_MBPS:g} Mbit/s"
         )

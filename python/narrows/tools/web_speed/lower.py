@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from narrows.plan.items import Endpoint, TrafficItem
 from narrows.plan.lowering import Lowering, background, foreground, receives
-from narrows.plan.model import Endpoint, TrafficItem
 from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_S
 
@@ -21,7 +21,7 @@ def serve(item: Traffic, item_id: str, state: Lowering) -> tuple[TrafficItem, st
     argv: tuple[str, ...] = ("@agent", "web-speed-server", "--listen", at)
     argv += ("--tls", "--write-cert", certificate) if item["tls"] else ()
     argv += ("--cca", item["cca"]) if item["cca"] else ()
-    server = background(server_id, item_id, "web-speed-server", state.server, argv, at)
+    server = background(server_id, item_id, "web-speed-server", state.server, argv, at, cca=item["cca"])
     return server, at, receives(state.server_address, port, "tcp"), certificate
 
 
@@ -34,4 +34,4 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         argv += ("--duration-ms", str(item["test_length"].ns * 1000 // NS_PER_S))
     argv += ("--ca", certificate) if item["tls"] else ()
     argv += ("--cca", item["cca"]) if item["cca"] else ()
-    return [server, foreground(item, item_id, "web_speed", argv, ends, state)]
+    return [server, foreground(item, item_id, "web_speed", argv, ends, state, cca=item["cca"])]

@@ -23,15 +23,11 @@
  *	sample INTERVAL_NS	short state of all at each multiple of that
  *	flush			snapshot of all, and write everything out
  * Reading gives sockets watched now, and ever, events, the host's error code.
- *
- * It is one file because what counts as a loss event is told by all of its probes together.
  */
 
 #include <linux/hash.h>
 #include <linux/hrtimer.h>
 #include <linux/nsproxy.h>
-#include <linux/proc_fs.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <net/inet_connection_sock.h>
@@ -523,30 +519,21 @@ static void tap_flush(void)
 	local_irq_restore(flags);
 }
 
-static ssize_t tap_write(struct file *proc, const char __user *text, size_t size, loff_t *pos)
+static int tap_command(const char *line)
 {
 	unsigned int number, port;
-	char line[64];
-	int err = 0;
 	u64 ns;
 
-	if (size >= sizeof(line))
-		return -EINVAL;
-	if (copy_from_user(line, text, size))
-		return -EFAULT;
-	line[size] = '\0';
-
 	if (sscanf(line, "watch %u %u", &number, &port) == 2 && number <= U8_MAX && port <= U16_MAX)
-		err = tap_watch(number, port);
-	else if (sscanf(line, "mark %u %llu", &number, &ns) == 2 && number <= U8_MAX)
-		err = tap_mark(number, ns);
-	else if (sscanf(line, "sample %llu", &ns) == 1)
-		err = tap_sample(ns);
-	else if (!strncmp(line, "flush", 5))
-		tap_flush();
-	else
-		err = -EINVAL;
-	return err ?: size;
+		return tap_watch(number, port);
+	if (sscanf(line, "mark %u %llu", &number, &ns) == 2 && number <= U8_MAX)
+		return tap_mark(number, ns);
+	if (sscanf(line, "sample %llu", &ns) == 1)
+		return tap_sample(ns);
+	if (strncmp(line, "flush", 5))
+		return -EINVAL;
+	tap_flush();
+	return 0;
 }
 
 static int tap_show(struct seq_file *m, void *v)
@@ -555,33 +542,12 @@ static int tap_show(struct seq_file *m, void *v)
 	return 0;
 }
 
-static int tap_open(struct inode *inode, struct file *proc)
-{
-	return single_open(proc, tap_show, NULL);
-}
-
-static const struct proc_ops tap_ops = {
-	.proc_open = tap_open,
-	.proc_read = seq_read,
-	.proc_lseek = seq_lseek,
-	.proc_write = tap_write,
-	.proc_release = single_release,
-};
+static struct tap_proc proc = { .show = tap_show, .command = tap_command };
 
 static int __init tap_init(void)
 {
-	return proc_create("flow_tap", 0600, NULL, &tap_ops) ? 0 : -ENOMEM;
+	return tap_proc_create("flow_tap", &proc);
 }
 late_initcall(tap_init);
-
-static int __init tap_path_setup(char *line, int *add)
-{
-	*add = 0;
-	file.path = line;
-	return 0;
-}
-
-__uml_setup("flow-tap=", tap_path_setup,
-	    "flow-tap=<file>\n"
-	    "    The host's file that the flow tap writes to, see\n"
-	    "    arch/um/drivers/flow_tap.c.\n\n");
+TAP_PATH("flow-tap=", "    The host's file that the flow tap writes to, see\n"
+		      "    arch/um/drivers/flow_tap.c.\n\n");

@@ -25,19 +25,14 @@
  * interface. Reading gives a line per hop:
  * hop, then packets and bytes arrived, departed, dropped, then packets marked,
  * then packets and bytes still queued, then the host's error code (0: none).
- *
- * It is one file because its full and its lean mode are the same probes.
  */
 
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <linux/jhash.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
 #include <linux/prefetch.h>
-#include <linux/proc_fs.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <net/dsfield.h>
@@ -49,79 +44,13 @@
 #include <trace/events/skb.h>
 #include <init.h>
 #include "queue_tap.h"
+#include "queue_tap_records.h"
 #include "tap_file.h"
 
 #define TAPS_MAX       64
 #define BUFFER_RECORDS 16384
-#define FLOW_BITS      12
 #define CHUNK_BITS     9
 #define CHUNKS_MAX     8192
-
-enum { RECORD_FLOW = 1, RECORD_PACKET = 2, RECORD_TRAFFIC = 3, RECORD_LEVELS = 4 };
-enum { OUT_DEPARTED = 1, OUT_DROPPED = 2, OUT_QUEUED = 3 };
-
-/* in a record's reason: it is an skb_drop_reason, not a qdisc_drop_reason */
-#define REASON_OF_SKB 0x8000
-
-/*
- * in a record's reason: a qdisc freed it as something used up, which is how CAKE drops an
- * acknowledgement that a later one makes needless
- */
-#define REASON_CONSUMED 0x4000
-
-struct flow_key {
-	u8 protocol, family;
-	__be16 sport, dport;
-	u8 src[16], dst[16];
-} __packed;
-
-struct flow_record {
-	u8 type, hop, protocol, family;
-	__le32 flow;
-	__le16 sport, dport;
-	u8 src[16], dst[16];
-	__le32 zero;
-} __packed;
-
-struct packet_record {
-	u8 type, hop;
-	__le16 bytes;
-	__le32 flow;
-	__le64 arrival_ns, sojourn_ns;
-	__le32 backlog_bytes, backlog_packets;
-	__le32 backlog_bytes_after, backlog_packets_after;
-	__le16 reason;
-	u8 outcome, tos_in, tos_out, zero[3];
-} __packed;
-
-struct traffic_record {
-	u8 type, hop, zero[2];
-	__le32 marked_packets;
-	__le64 start_ns;
-	__le32 arrived_packets, arrived_bytes, departed_packets, departed_bytes;
-	__le32 dropped_packets, dropped_bytes;
-	__le64 sojourn_sum_ns;
-} __packed;
-
-struct levels_record {
-	u8 type, hop, zero[6];
-	__le64 start_ns;
-	__le32 bytes_min, bytes_mean, bytes_max;
-	__le32 packets_min, packets_mean_x1000, packets_max;
-	__le64 sojourn_max_ns;
-} __packed;
-
-#define RECORD_BYTES 48
-static_assert(sizeof(struct flow_record) == RECORD_BYTES);
-static_assert(sizeof(struct packet_record) == RECORD_BYTES);
-static_assert(sizeof(struct traffic_record) == RECORD_BYTES);
-static_assert(sizeof(struct levels_record) == RECORD_BYTES);
-
-struct flow {
-	struct hlist_node node;
-	struct flow_key key;
-	u32 id;
-};
 
 /* a packet between its arrival and its end; half a cache line */
 struct slot {
@@ -162,8 +91,6 @@ struct tap {
 static struct tap_file file = TAP_FILE(RECORD_BYTES, BUFFER_RECORDS);
 static struct tap taps[TAPS_MAX];
 static unsigned int tap_count;
-static u32 flow_count;
-static struct hlist_head flows[1 << FLOW_BITS];
 static struct slot *chunks[CHUNKS_MAX];
 static u32 slot_count, free_slot;
 
@@ -191,76 +118,6 @@ static u8 tos_of(const struct sk_buff *skb)
 		return ipv6_get_dsfield(ipv6_hdr(skb));
 	}
 	return 0;
-}
-
-static void flow_key_of(const struct sk_buff *skb, struct flow_key *key)
-{
-	int transport;
-	__be16 ports[2], *p;
-
-	memset(key, 0, sizeof(*key));
-	switch (skb_protocol(skb, true)) {
-	case htons(ETH_P_IP):
-		key->family = 4;
-		key->protocol = ip_hdr(skb)->protocol;
-		memcpy(key->src, &ip_hdr(skb)->saddr, 4);
-		memcpy(key->dst, &ip_hdr(skb)->daddr, 4);
-		if (ip_is_fragment(ip_hdr(skb)))
-			return;
-		transport = skb_network_offset(skb) + ip_hdr(skb)->ihl * 4;
-		break;
-	case htons(ETH_P_IPV6):
-		key->family = 6;
-		key->protocol = ipv6_hdr(skb)->nexthdr;
-		memcpy(key->src, &ipv6_hdr(skb)->saddr, 16);
-		memcpy(key->dst, &ipv6_hdr(skb)->daddr, 16);
-		transport = skb_network_offset(skb) + sizeof(struct ipv6hdr);
-		break;
-	default:
-		return;
-	}
-	if (key->protocol != IPPROTO_TCP && key->protocol != IPPROTO_UDP)
-		return;
-	p = skb_header_pointer(skb, transport, sizeof(ports), ports);
-	if (p) {
-		key->sport = p[0];
-		key->dport = p[1];
-	}
-}
-
-static u32 flow_of(const struct sk_buff *skb, const struct tap *tap)
-{
-	struct flow_record *record;
-	struct hlist_head *head;
-	struct flow_key key;
-	struct flow *flow;
-
-	flow_key_of(skb, &key);
-	head = &flows[jhash(&key, sizeof(key), 0) & ((1 << FLOW_BITS) - 1)];
-	hlist_for_each_entry(flow, head, node)
-		if (!memcmp(&flow->key, &key, sizeof(key)))
-			return flow->id;
-
-	flow = kmalloc(sizeof(*flow), GFP_ATOMIC);
-	if (!flow) {
-		file.error = -ENOMEM;
-		return 0;
-	}
-	flow->key = key;
-	flow->id = ++flow_count;
-	hlist_add_head(&flow->node, head);
-
-	record = new_record();
-	record->type = RECORD_FLOW;
-	record->hop = tap->hop;
-	record->protocol = key.protocol;
-	record->family = key.family;
-	record->flow = cpu_to_le32(flow->id);
-	record->sport = cpu_to_le16(ntohs(key.sport));
-	record->dport = cpu_to_le16(ntohs(key.dport));
-	memcpy(record->src, key.src, sizeof(key.src));
-	memcpy(record->dst, key.dst, sizeof(key.dst));
-	return flow->id;
 }
 
 static void backlog_of(const struct net_device *dev, u32 *bytes, u32 *count)
@@ -477,7 +334,7 @@ static void arrived(struct sk_buff *skb, struct tap *tap)
 		tap->in.arrived_packets++;
 		tap->in.arrived_bytes += bytes;
 	} else {
-		slot->flow = flow_of(skb, tap);
+		slot->flow = queue_tap_flow(skb, tap->hop, &file);
 		backlog_of(tap->dev, &slot->backlog_bytes, &slot->backlog_packets);
 	}
 	tap->arrived_packets++;
@@ -543,7 +400,7 @@ static void left(struct sk_buff *skb, u8 outcome, u16 reason)
 		left_lean(tap, slot, now, outcome, is_marked);
 	if (!tap->lean || outcome != OUT_DEPARTED || is_marked) {
 		if (tap->lean)
-			slot->flow = flow_of(skb, tap);
+			slot->flow = queue_tap_flow(skb, tap->hop, &file);
 		write_packet(tap, slot, now, outcome, mark.tos, tos, reason);
 	}
 	give_slot(mark.slot, slot);
@@ -681,34 +538,26 @@ static void tap_flush(void)
 		mark = mark_of(slot->skb);
 		tap = &taps[mark->tap];
 		if (tap->lean)
-			slot->flow = flow_of(slot->skb, tap);
+			slot->flow = queue_tap_flow(slot->skb, tap->hop, &file);
 		write_packet(tap, slot, now, OUT_QUEUED, mark->tos, mark->tos, 0);
 	}
 	tap_file_write_out(&file);
 	local_irq_restore(flags);
 }
 
-static ssize_t tap_write(struct file *file, const char __user *text, size_t size, loff_t *pos)
+static int tap_command(const char *line)
 {
-	char line[64], name[IFNAMSIZ];
+	char name[IFNAMSIZ];
 	u64 interval_ns = 0;
 	unsigned int hop;
-	int err = 0;
-
-	if (size >= sizeof(line))
-		return -EINVAL;
-	if (copy_from_user(line, text, size))
-		return -EFAULT;
-	line[size] = '\0';
 
 	if (sscanf(line, "add %15s %u %llu", name, &hop, &interval_ns) >= 2 && hop <= U8_MAX &&
 	    interval_ns <= NSEC_PER_SEC)
-		err = tap_add(name, hop, interval_ns);
-	else if (!strncmp(line, "flush", 5))
-		tap_flush();
-	else
-		err = -EINVAL;
-	return err ?: size;
+		return tap_add(name, hop, interval_ns);
+	if (strncmp(line, "flush", 5))
+		return -EINVAL;
+	tap_flush();
+	return 0;
 }
 
 static int tap_show(struct seq_file *m, void *v)
@@ -723,33 +572,12 @@ static int tap_show(struct seq_file *m, void *v)
 	return 0;
 }
 
-static int tap_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, tap_show, NULL);
-}
-
-static const struct proc_ops tap_ops = {
-	.proc_open = tap_open,
-	.proc_read = seq_read,
-	.proc_lseek = seq_lseek,
-	.proc_write = tap_write,
-	.proc_release = single_release,
-};
+static struct tap_proc proc = { .show = tap_show, .command = tap_command };
 
 static int __init tap_init(void)
 {
-	return proc_create("queue_tap", 0600, NULL, &tap_ops) ? 0 : -ENOMEM;
+	return tap_proc_create("queue_tap", &proc);
 }
 late_initcall(tap_init);
-
-static int __init tap_path_setup(char *line, int *add)
-{
-	*add = 0;
-	file.path = line;
-	return 0;
-}
-
-__uml_setup("queue-tap=", tap_path_setup,
-	    "queue-tap=<file>\n"
-	    "    The host's file that the queue tap writes to, see\n"
-	    "    arch/um/drivers/queue_tap.c.\n\n");
+TAP_PATH("queue-tap=", "    The host's file that the queue tap writes to, see\n"
+		       "    arch/um/drivers/queue_tap.c.\n\n");

@@ -6,7 +6,11 @@
 #ifndef __UM_TAP_FILE_H
 #define __UM_TAP_FILE_H
 
+#include <linux/init.h>
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
 #include <linux/string.h>
+#include <init.h>
 
 struct tap_file {
 	char *path;
@@ -27,5 +31,23 @@ static inline void *tap_file_record(struct tap_file *file)
 		tap_file_write_out(file);
 	return memset(file->buffer + file->buffered++ * file->record_bytes, 0, file->record_bytes);
 }
+
+/* A file below /proc that takes one command a write, and shows what the tap counted. */
+struct tap_proc {
+	int (*show)(struct seq_file *file, void *unused);
+	int (*command)(const char *line);
+};
+
+int tap_proc_create(const char *name, struct tap_proc *proc);
+
+/* The kernel's argument, NAME=<file>, that says where on the host the tap's `file` lies. */
+#define TAP_PATH(name, words)                                  \
+	static int __init tap_path_setup(char *line, int *add) \
+	{                                                      \
+		*add = 0;                                      \
+		file.path = line;                              \
+		return 0;                                      \
+	}                                                      \
+	__uml_setup(name, tap_path_setup, name "<file>\n" words)
 
 #endif

@@ -11,6 +11,12 @@
  * for these come by other callbacks. Without it the agent reads many sockets at ticks, which
  * acknowledges a little later.
  *
+ * Where many packets come in one instant, as behind a policer on links without a rate, such a
+ * program is woken by the first, and the kernel stops handing on packets to let it run. So the
+ * second packet since the last read is not left for the tasklet: else a whole window would be read
+ * and acknowledged at once, and what still waits to be read counts against the buffer's growth
+ * (tcp_rcv_space_adjust()).
+ *
  * Control: write the number of a file descriptor of the caller, a TCP socket, to
  * /proc/tcp_sink or, once it is connected, to /proc/tcp_source. There is no way back but
  * to close the socket.
@@ -38,8 +44,12 @@
 #define PIECE	    (PIECE_PAGES * PAGE_SIZE)
 #define AT_ONCE	    (4UL << 20)
 
+/* Packets that come between two reads. */
+#define UNREAD_MOST 2
+
 struct bulk {
 	struct list_head ready;
+	unsigned int unread;
 	struct work_struct work;
 	struct sock *sk;
 	void (*move)(struct sock *sk);
@@ -69,7 +79,9 @@ static int discard(read_descriptor_t *desc, struct sk_buff *skb, unsigned int of
 static void read_all(struct sock *sk)
 {
 	read_descriptor_t desc = { .count = 1, .arg.data = sk };
+	struct bulk *bulk = sk->sk_user_data;
 
+	bulk->unread = 0;
 	tcp_read_sock(sk, &desc, discard);
 }
 
@@ -150,6 +162,17 @@ static void is_ready(struct sock *sk)
 	tasklet_schedule(&mover);
 }
 
+/* Called with the socket locked, by what brings the packet: that is its last step. */
+static void has_data(struct sock *sk)
+{
+	struct bulk *bulk = sk->sk_user_data;
+
+	if (++bulk->unread >= UNREAD_MOST && !sock_owned_by_user(sk))
+		read_all(sk);
+	else
+		is_ready(sk);
+}
+
 /* As sk_stream_write_space(), which wakes a program. */
 static void has_space(struct sock *sk)
 {
@@ -204,7 +227,7 @@ static int take_over(int fd, void (*move)(struct sock *sk))
 			WRITE_ONCE(sk->sk_write_space, has_space);
 		} else {
 			run_ahead_sink(sk);
-			WRITE_ONCE(sk->sk_data_ready, is_ready);
+			WRITE_ONCE(sk->sk_data_ready, has_data);
 		}
 		write_unlock_bh(&sk->sk_callback_lock);
 		/* what came before, or what there is space for */

@@ -28,31 +28,24 @@
  * than each of the delays, which are the netem qdiscs that the router's other interfaces have
  * then, and than any timer that a receiver sets. Reading gives the numbers of stretches, of
  * delays that ended and of the bottleneck's events in them.
- *
- * It is one file because its parts share one state, that of the stretch.
  */
 #include <linux/hrtimer.h>
 #include <linux/init.h>
 #include <linux/interrupt.h>
-#include <linux/ip.h>
 #include <linux/moduleparam.h>
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
 #include <linux/prefetch.h>
-#include <linux/proc_fs.h>
 #include <linux/rtnetlink.h>
-#include <linux/seq_file.h>
-#include <linux/tcp.h>
 #include <linux/timekeeping.h>
-#include <linux/uaccess.h>
 #include <net/net_namespace.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 #include <net/tcp.h>
 #include <shared/timetravel.h>
 #include <trace/events/net.h>
-#include <trace/events/sock.h>
 #include <trace/events/timer.h>
+#include "../drivers/tap_file.h"
 #include "packet_memory.h"
 #include "run_ahead.h"
 
@@ -77,9 +70,6 @@ static bool stop;
 static u64 stretches, delays_ended, sent;
 static u64 looked; /* for a stretch, whether there was one or not */
 static u64 began;  /* this stretch */
-
-static u16 unread[U16_MAX + 1]; /* connections to each TCP port whose receiver no sink reads */
-static u32 unsafe;		/* packets at the bottleneck that may wake somebody */
 
 /* A timer of each kind that was met in this stretch: qdiscs come and go between stretches only. */
 static struct hrtimer *met[BOTTLENECK + 1];
@@ -108,46 +98,13 @@ static bool ending;  /* delays end, no packet comes */
 static u64 things;
 static struct hrtimer *tied[ARRAY_SIZE(delays)];
 
-/* Data for a sink; wakes nobody. */
-static bool is_safe(const struct sk_buff *skb)
-{
-	const struct iphdr *ip = (void *)skb_network_header(skb);
-	const struct tcphdr *tcp = (void *)(ip + 1);
-
-	return skb->protocol == htons(ETH_P_IP) && (u8 *)(tcp + 1) <= skb_tail_pointer(skb) &&
-	       ip->ihl == 5 && ip->protocol == IPPROTO_TCP && !ip_is_fragment(ip) &&
-	       (tcp_flag_word(tcp) & (TCP_FLAG_SYN | TCP_FLAG_FIN | TCP_FLAG_RST | TCP_FLAG_URG |
-				      TCP_FLAG_ACK)) == TCP_FLAG_ACK &&
-	       ntohs(ip->tot_len) > sizeof(*ip) + 4 * tcp->doff && !unread[ntohs(tcp->dest)];
-}
-
-static void on_state(void *unused, const struct sock *sk, const int old, const int new)
-{
-	if (old == TCP_SYN_SENT && new == TCP_ESTABLISHED)
-		unread[ntohs(sk->sk_dport)]++;
-}
-
-void run_ahead_sink(const struct sock *sk)
-{
-	if (unread[sk->sk_num])
-		unread[sk->sk_num]--;
-}
-
-static void unsafe_gone(struct sk_buff *skb)
-{
-	unsafe--;
-}
-
 /* A packet goes to the bottleneck; it is let go of when it has left it, or dies. */
 static void on_departure(void *unused, struct sk_buff *skb)
 {
 	if (skb_is_gso(skb))
 		packet_memory_segments();
-	if (skb->dev != bottleneck || is_safe(skb))
-		return;
-	skb_orphan(skb);
-	skb->destructor = unsafe_gone;
-	unsafe++;
+	if (skb->dev == bottleneck)
+		run_ahead_follow(skb);
 }
 
 static void on_sent(void *unused, const struct sk_buff *skb, const struct net_device *dev)
@@ -420,7 +377,7 @@ static void end_delays(struct hrtimer_cpu_base *cpu, struct softnet_data *sd,
 			}
 			/* as the router does in this instant */
 			skb_orphan(skb);
-			stop |= !is_safe(skb);
+			stop |= run_ahead_may_wake(skb);
 			*stamp(skb) = time_travel_time;
 			__skb_queue_tail(&held, skb);
 		}
@@ -544,7 +501,7 @@ void run_ahead(void)
 
 	looked++;
 	met[DELAY] = met[BOTTLENECK] = NULL;
-	if (!bottleneck || !node || unsafe || kind_of(timer_of(node)) == OTHER)
+	if (!bottleneck || !node || run_ahead_unsafe || kind_of(timer_of(node)) == OTHER)
 		return;
 	offset = time_travel_time - ktime_get_ns();
 	if (node->expires + offset != now)
@@ -637,7 +594,7 @@ static int start(const char *name, u64 length)
 		return 0;
 	several = find_delays(dev_net(dev)) > 1;
 	/* clang-format off: it takes each ?: for two operators */
-	error = register_trace_inet_sock_set_state(on_state, NULL)		     ?:
+	error = run_ahead_watch()						     ?:
 			register_trace_net_dev_queue(on_departure, NULL)	     ?:
 			register_trace_net_dev_start_xmit(on_sent, NULL)	     ?:
 			(several ? register_trace_hrtimer_start(on_timer, NULL) : 0) ?:
@@ -650,21 +607,14 @@ static int start(const char *name, u64 length)
 	return error;
 }
 
-static ssize_t run_ahead_write(struct file *file, const char __user *text, size_t length,
-			       loff_t *at)
+static int command(const char *line)
 {
-	char line[64] = "", name[IFNAMSIZ];
-	u64 length_ns;
-	int error;
+	char name[IFNAMSIZ];
+	u64 length;
 
-	if (length >= sizeof(line))
+	if (sscanf(line, "%15s %llu", name, &length) != 2)
 		return -EINVAL;
-	if (copy_from_user(line, text, length))
-		return -EFAULT;
-	if (sscanf(line, "%15s %llu", name, &length_ns) != 2)
-		return -EINVAL;
-	error = start(name, length_ns);
-	return error ? error : length;
+	return start(name, length);
 }
 
 static int show(struct seq_file *file, void *unused)
@@ -673,18 +623,7 @@ static int show(struct seq_file *file, void *unused)
 	return 0;
 }
 
-static int run_ahead_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, show, NULL);
-}
-
-static const struct proc_ops run_ahead_ops = {
-	.proc_open = run_ahead_open,
-	.proc_read = seq_read,
-	.proc_lseek = seq_lseek,
-	.proc_release = single_release,
-	.proc_write = run_ahead_write,
-};
+static struct tap_proc proc = { .show = show, .command = command };
 
 static int __init run_ahead_init(void)
 {
@@ -693,6 +632,6 @@ static int __init run_ahead_init(void)
 	__skb_queue_head_init(&held);
 	qdisc_watchdog_init(&any, &noop_qdisc);
 	watchdog = ACCESS_PRIVATE(&any.timer, function);
-	return proc_create("run_ahead", 0600, NULL, &run_ahead_ops) ? 0 : -ENOMEM;
+	return tap_proc_create("run_ahead", &proc);
 }
 late_initcall(run_ahead_init);

@@ -9,17 +9,14 @@
  * TCP socket, and asks for what the next ones will need early. It reads and
  * prefetches only: no packet, socket, queue or clock notices. Where a queue
  * does not send in order of arrival, it leaves that queue alone. What paced flows
- * will send it finds by their timers.
+ * will send is found by their timers: prefetch_paced.c.
  *
  * Every step reads only what the one before has asked for, some packets ago.
  * What it reads may be gone by then (a packet dropped in its queue, a socket
  * closed): pointers found there are checked before they are followed.
- *
- * It is one file because each step ahead stands on the one before.
  */
 #include <linux/gfp.h>
 #include <linux/hash.h>
-#include <linux/hrtimer.h>
 #include <linux/init.h>
 #include <linux/ip.h>
 #include <linux/mm.h>
@@ -29,12 +26,12 @@
 #include <net/tcp.h>
 #include <trace/events/qdisc.h>
 #include <trace/events/sock.h>
-#include <trace/events/timer.h>
 #include "../drivers/queue_tap.h"
+#include "prefetch.h"
 
 /* skb_prefetch.on=0: to show that nothing notices. */
-static bool on = true;
-module_param(on, bool, 0444);
+bool skb_prefetch_on = true;
+module_param_named(on, skb_prefetch_on, bool, 0444);
 
 #define QUEUES	   4
 #define RING_ORDER 9
@@ -64,12 +61,6 @@ module_param(on, bool, 0444);
 #define REST	 3
 #define FARTHEST (SKB_PAGE + BATCH)
 #define RING	 (FARTHEST + BATCH)
-
-/* Timers ahead, and how many must have expired since a flow was met for each step. */
-#define PACED	   24 /* of paced flows */
-#define PACED_ROOT 3
-#define PACED_HEAD 6
-#define STRANGERS  8 /* in a row that were not met before they expired: begin anew */
 
 #define ACK_MAX	     200  /* bytes; longer packets carry data */
 #define SENT_AT_ONCE 3000 /* bytes that an acknowledgement of two packets lets go */
@@ -107,44 +98,11 @@ struct order {
 
 static struct order orders[QUEUES];
 
-/*
- * A flow whose timer is among the next ones, and where its tree is being walked down to the newest
- * packet.
- */
-struct paced {
-	struct sock *sk;
-	struct sk_buff *sent; /* the packet that it will send */
-	struct rb_node *right;
-	unsigned int age; /* timers of other paced flows that have expired since it was met */
-};
-
-/* In the order in which their timers will expire. */
-static struct {
-	struct paced flows[32];
-	unsigned int in, out;
-	unsigned int strangers;
-	const struct hrtimer_clock_base *base;
-	struct hrtimer *last; /* the farthest timer looked at, a paced flow's or not */
-	ktime_t expires;      /* when it did then */
-} paced;
-
-/* so many are looked for ahead, and one overwrites no other */
-static_assert(PACED <= ARRAY_SIZE(paced.flows));
-
 /* Established TCP sockets by the hash of the packets that they receive. */
 static struct place {
 	u32 hash;
 	u32 line; /* where it lies, in lines from the start of memory; 0: a free place */
 } places[BUCKETS][PLACES] __aligned(L1_CACHE_BYTES);
-
-/*
- * Into the second-level cache: the first would not hold it until its turn, and has
- * a third as many places for what is on its way.
- */
-static __always_inline void fetch(const void *address)
-{
-	__builtin_prefetch(address, 0, 2);
-}
 
 static u32 address_hash(__be32 from, __be32 to, __be16 from_port, __be16 to_port)
 {
@@ -235,34 +193,6 @@ static void on_enqueue(void *unused, struct Qdisc *qdisc, const struct netdev_qu
 	order->in++;
 }
 
-/* Whether all of what may be an skb can be read. */
-static __always_inline bool is_there(const void *skb)
-{
-	return virt_addr_valid(skb) &&
-	       virt_addr_valid((char *)skb + sizeof(struct sk_buff_fclones));
-}
-
-static __always_inline void line(const void *object, int number)
-{
-	fetch((char *)object + number * L1_CACHE_BYTES);
-}
-
-/* 56 bytes long, so it lies on two lines as often as not */
-static __always_inline void fetch_page(const struct page *page)
-{
-	fetch(page);
-	fetch((char *)page + sizeof(*page) - 1);
-}
-
-/* Each line by itself: the compiler drops a loop that does nothing but prefetch. */
-static __always_inline void fetch_skb(const void *skb)
-{
-	line(skb, 0);
-	line(skb, 1);
-	line(skb, 2);
-	line(skb, 3);
-}
-
 static __always_inline void fetch_head(struct sk_buff *skb)
 {
 	line(skb_shinfo(skb), 1);
@@ -286,52 +216,6 @@ static __always_inline void fetch_slab(const struct sk_buff *skb)
 		fetch_page(compound_head(page));
 }
 
-/*
- * The lines of struct tcp_sock that a data packet, and those that an acknowledgement
- * uses. Which they are changes with the kernel; a wrong one costs time and nothing else.
- */
-static __always_inline void fetch_socket(const struct sock *sk, bool is_ack)
-{
-	line(sk, 0);
-	line(sk, 1);
-	line(sk, 2);
-	line(sk, 3);
-	line(sk, 4);
-	line(sk, 5);
-	line(sk, 6);
-	line(sk, 7);
-	line(sk, 8);
-	line(sk, 9);
-	line(sk, 11);
-	line(sk, 14);
-	line(sk, 16);
-	line(sk, 17);
-	line(sk, 18);
-	line(sk, 21);
-	line(sk, 22);
-	line(sk, 23);
-	line(sk, 24);
-	line(sk, 25);
-	line(sk, 26);
-	line(sk, 27);
-	line(sk, 28);
-	line(sk, 29);
-	if (!is_ack)
-		return;
-	line(sk, 10);
-	line(sk, 19);
-	line(sk, 20);
-	line(sk, 33);
-	line(sk, 35);
-}
-
-/* With the rest of its timer. */
-static __always_inline void fetch_paced(const struct sock *sk)
-{
-	fetch_socket(sk, true);
-	line(sk, 30);
-}
-
 /* What was sent after this; NULL at the end, or if it is none any more. */
 static __always_inline struct sk_buff *sent_after(const struct sock *sk,
 						  const struct list_head *anchor)
@@ -347,24 +231,6 @@ static __always_inline struct sk_buff *sent_after(const struct sock *sk,
 static __always_inline struct sk_buff *sent_last(const struct sock *sk)
 {
 	return list_entry(tcp_sk(sk)->tsorted_sent_queue.prev, struct sk_buff, tcp_tsorted_anchor);
-}
-
-/* What waits to be sent after this. */
-static __always_inline struct sk_buff *waits_after(const struct sock *sk, struct sk_buff *skb)
-{
-	skb = skb->next;
-	return (void *)skb != &sk->sk_write_queue && is_there(skb) ? skb : NULL;
-}
-
-/* With its clone, which is what is sent. */
-static __always_inline void fetch_pair(const struct sk_buff *skb)
-{
-	if (!skb)
-		return;
-	fetch_skb(skb);
-	line(skb, 4);
-	line(skb, 5);
-	line(skb, 6);
 }
 
 /* The first byte that the packet does not acknowledge. */
@@ -626,126 +492,11 @@ static void on_dequeue(void *unused, struct Qdisc *qdisc, const struct netdev_qu
 		line(skb_shinfo(order->ring[AHEAD(HEAD_PAGE + i)]), 0);
 }
 
-/*
- * A paced flow sends when its timer expires, not when an acknowledgement comes; the timers that
- * are next lie in a list, among those of receivers that hold back SACKs. What it sends goes to the
- * right of its tree, which TCP walks down each time. Each timer that expires brings those that
- * follow a step nearer. One that is set in between them is left out.
- */
-static bool is_paced(const struct hrtimer *timer)
-{
-	return ACCESS_PRIVATE(timer, function) == tcp_pace_kick;
-}
-
-static struct sock *paced_sock(struct hrtimer *timer)
-{
-	return (struct sock *)container_of(timer, struct tcp_sock, pacing_timer);
-}
-
-static __always_inline struct paced *paced_at(unsigned int number)
-{
-	return &paced.flows[number % ARRAY_SIZE(paced.flows)];
-}
-
-static void paced_anew(void)
-{
-	paced.out = paced.in;
-	paced.strangers = 0;
-	paced.last = NULL;
-}
-
-/* Its timer expires; those that should have expired before it have been cancelled. */
-static void paced_gone(const struct sock *sk)
-{
-	unsigned int i;
-
-	for (i = paced.out; i != paced.in; i++) {
-		if (paced_at(i)->sk == sk) {
-			paced.out = i + 1;
-			paced.strangers = 0;
-			return;
-		}
-	}
-	if (++paced.strangers == STRANGERS)
-		paced_anew();
-}
-
-static void paced_step(struct paced *flow)
-{
-	flow->age++;
-	if (flow->age == PACED_ROOT) {
-		flow->sent = waits_after(flow->sk, (void *)&flow->sk->sk_write_queue);
-		flow->right = flow->sk->tcp_rtx_queue.rb_node;
-		fetch_pair(flow->sent);
-		fetch(flow->right);
-		fetch(flow->sk->sk_socket);
-		fetch(tcp_sk(flow->sk)->retransmit_skb_hint);
-		return;
-	}
-	if (flow->age == PACED_HEAD && flow->sent && virt_addr_valid(flow->sent->head)) {
-		line(skb_shinfo(flow->sent), 0);
-		line(skb_shinfo(flow->sent), 1);
-		fetch(flow->sent->next);
-	}
-	if (!flow->right || !is_there(flow->right))
-		return;
-	flow->right = flow->right->rb_right;
-	fetch(flow->right);
-}
-
-/* What is read of a timer that is next. */
-static __always_inline void fetch_timer(struct timerqueue_linked_node *node)
-{
-	if (node)
-		fetch(&ACCESS_PRIVATE(container_of(node, struct hrtimer, node), function));
-}
-
-/* One timer farther, which was asked for before, or two where few are known. */
-static void paced_ahead(const struct hrtimer_clock_base *base)
-{
-	unsigned int i, steps = paced.in - paced.out < PACED / 2 ? 2 : 1;
-	struct timerqueue_linked_node *node;
-
-	for (i = 0; i < steps && paced.in - paced.out < PACED; i++) {
-		if (paced.last && is_there(paced.last) && hrtimer_is_queued(paced.last) &&
-		    paced.last->node.expires == paced.expires) {
-			node = timerqueue_linked_next(&paced.last->node);
-		} else {
-			paced_anew();
-			node = timerqueue_linked_first(&base->active);
-		}
-		if (!node)
-			return;
-		fetch_timer(timerqueue_linked_next(node));
-		paced.last = container_of(node, struct hrtimer, node);
-		paced.expires = node->expires;
-		if (is_paced(paced.last)) {
-			*paced_at(paced.in++) = (struct paced){ .sk = paced_sock(paced.last) };
-			fetch_paced(paced_sock(paced.last));
-		}
-	}
-}
-
-static void on_expire(void *unused, struct hrtimer *timer, ktime_t now)
-{
-	unsigned int i;
-
-	if (is_paced(timer)) {
-		paced.base = timer->base;
-		paced_gone(paced_sock(timer));
-		for (i = paced.out; i != paced.in; i++)
-			paced_step(paced_at(i));
-	} else if (timer->base != paced.base) {
-		return;
-	}
-	paced_ahead(timer->base);
-}
-
 static int __init skb_prefetch_init(void)
 {
 	int i;
 
-	if (!on)
+	if (!skb_prefetch_on)
 		return 0;
 	for (i = 0; i < QUEUES; i++) {
 		orders[i].ring = (void *)__get_free_pages(GFP_KERNEL, RING_ORDER);
@@ -754,8 +505,7 @@ static int __init skb_prefetch_init(void)
 	/* clang-format off: it takes each ?: for two operators */
 	return register_trace_inet_sock_set_state(on_state, NULL)     ?:
 		       register_trace_qdisc_enqueue(on_enqueue, NULL) ?:
-		       register_trace_qdisc_dequeue(on_dequeue, NULL) ?:
-		       register_trace_hrtimer_expire_entry(on_expire, NULL);
+		       register_trace_qdisc_dequeue(on_dequeue, NULL);
 	/* clang-format on */
 }
 late_initcall(skb_prefetch_init);

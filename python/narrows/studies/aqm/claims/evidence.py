@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.figures.style import queue_rank
+from narrows.comparing.conditions import queue_rank
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.tail import Tail
-from narrows.plan.model import canonical_json
+from narrows.plan.identity import canonical_json
 from narrows.runs.observed import DIRECTIONS, Observed, label
+from narrows.runs.same_runs import of_same_runs
 
 SMALL_BASE_RTT_NS = 1_000_000
 RESULT = "test_throughput_bps"
@@ -41,6 +42,13 @@ class Facts:
 
 def facts(run: Observed) -> Facts:
     """Conditions, with the words of the study's axes; an axis that is absent has its neutral value."""
+    if Facts not in run.kept:
+        run.kept[Facts] = _facts(run)
+    kept: Facts = run.kept[Facts]
+    return kept
+
+
+def _facts(run: Observed) -> Facts:
     late = run.plan.machine.timer_latency
     return Facts(
         rate_mbps=run.rate_bps("down") / 1e6,
@@ -56,6 +64,7 @@ PAPER_QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
 """What R1 to R11 are about; other qdiscs are claim R12's."""
 
 
+@of_same_runs
 def usable(runs: Iterable[Observed]) -> list[Observed]:
     """Good runs of the paper's qdiscs on our kernel with a rate and a speed test, each physical plan once."""
     by_plan: dict[str, Observed] = {}

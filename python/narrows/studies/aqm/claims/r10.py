@@ -81,5 +81,5 @@ def judge(runs: Iterable[Observed]) -> Verdict:
 
 
 def _added(runs: list[Observed], direction: str) -> list[float]:
-    found = [r.quantity("probe_working_latency_ms", direction) for r in runs]
-    return [v for v in found if v is not None]
+    added = [r.quantity("probe_working_latency_ms", direction) for r in runs]
+    return [v for v in added if v is not None]

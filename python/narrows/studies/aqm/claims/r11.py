@@ -81,7 +81,7 @@ def judge(runs: Iterable[Observed]) -> Verdict:
 
 
 def _conditions(runs: list[Observed], rate: str, direction: str) -> list[_Condition]:
-    found = []
+    conditions = []
     for (burst, cross, queue), same in by(runs, "burst", "cross", "queue").items():
         rates = rates_mbps(same, direction)
         if rates.size < MIN_REPETITIONS:
@@ -97,8 +97,8 @@ def _conditions(runs: list[Observed], rate: str, direction: str) -> list[_Condit
         if spikes.size:
             told["glitches [1/min]"] = float(np.mean(spikes))
         words = f"{rate}, {queue}, burst {burst}, cross {cross}, {direction}load"
-        found.append(_Condition(words, tuple(same), float(np.mean(rates)), told))
-    return found
+        conditions.append(_Condition(words, tuple(same), float(np.mean(rates)), told))
+    return conditions
 
 
 def _examples(

@@ -29,6 +29,6 @@ def upload_variation(chosen: list[Observed]) -> list[Steadiness]:
     return found
 
 
-def say(found: list[Steadiness]) -> str:
+def say(steadiness: list[Steadiness]) -> str:
     """ "fq_codel (text) 0.021, …"."""
-    return ", ".join(f"{s.queue} ({s.burst}) {s.number.value:.3f}" for s in found)
+    return ", ".join(f"{s.queue} ({s.burst}) {s.number.value:.3f}" for s in steadiness)

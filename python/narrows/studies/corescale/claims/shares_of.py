@@ -36,8 +36,8 @@ class ShareClaim:
     """Whether the verdict says what the share was where the queue stayed full."""
 
     def _share(self, many: ManyFlows) -> float | None:
-        found = many.shares.get(self.cca)
-        return None if found is None else found.share
+        share = many.shares.get(self.cca)
+        return None if share is None else share.share
 
     def judge(self, runs: Iterable[Observed]) -> Verdict:
         """The median share of each condition against the range."""

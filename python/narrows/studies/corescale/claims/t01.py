@@ -65,23 +65,23 @@ def judge(runs: Iterable[Observed]) -> Verdict:
 
 
 def _full_queue(many: ManyFlows, on: str) -> float | None:
-    found: dict[str, float | None] = {one.name: getattr(one, on) for one in many.mathis_choices}
-    return found.get(FULL_QUEUE)
+    full_queue: dict[str, float | None] = {one.name: getattr(one, on) for one in many.mathis_choices}
+    return full_queue.get(FULL_QUEUE)
 
 
 def _cause(chosen: Cases) -> str:
     """What another reading of "RTT" gives, per scale; empty where a run cannot tell."""
-    told = []
+    cause = []
     for scale in dict.fromkeys(case.scale for case in chosen):
         both = [
             of_scale(medians("", "1", chosen, lambda m, on=on: _full_queue(m, on)), scale)  # type: ignore[misc]
             for on in ("on_losses", "on_halvings")
         ]
         if all(both):
-            told.append(f"{scale} {spread(both[0])} on losses, {spread(both[1])} on halvings")
-    if not told:
+            cause.append(f"{scale} {spread(both[0])} on losses, {spread(both[1])} on halvings")
+    if not cause:
         return ""
     return (
-        f"With the RTT of a full queue (base + limit / rate) in place of the mean: {'; '.join(told)}. "
+        f"With the RTT of a full queue (base + limit / rate) in place of the mean: {'; '.join(cause)}. "
         "A choice of RTT, throughput or packet size moves both constants by one factor."
     )

@@ -122,10 +122,10 @@ def _cause(chosen: Cases) -> str:
     untold = (
         "" if "kernel" in by_factor else f" HZ was not varied: it is part of the kernel ({OUR_KERNEL} here)."
     )
-    told = "; ".join(f"{factor}: {', '.join(levels)}" for factor, levels in by_factor.items())
+    cause = "; ".join(f"{factor}: {', '.join(levels)}" for factor, levels in by_factor.items())
     return (
         "What it hangs on: median difference of Jain's index to the same condition at the factor's other "
-        f"levels (number of comparisons): {told}.{untold}"
+        f"levels (number of comparisons): {cause}.{untold}"
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from narrows.comparing.pair_shares import Side, Summary, summaries
 from narrows.comparing.trials import Trial, trials
 from narrows.runs.observed import Observed
+from narrows.runs.same_runs import of_same_runs
 from narrows.studies.prudentia.testbed import LENGTHS, TEN
 from narrows.studies.verdict import Number, median_of
 
@@ -20,23 +21,15 @@ FAIR = 0.9
 """A service that gets this much of its fair rate counts as treated fairly."""
 
 
+@of_same_runs
 def made_here(runs: Iterable[Observed]) -> list[Trial]:
     """Trials on links of this study's kind: two services at most, drop-tail in packets."""
     return [t for t in trials(runs) if t.run.link.queue == "pfifo" and t.run.link.base_rtt_ns == 50_000_000]
 
 
-_known: dict[tuple[int, ...], tuple[list[Observed], list[Summary]]] = {}
-"""What came of the runs that were asked for last, which are held so that no other has their identity: claims
-and figures ask for the same ones dozens of times."""
-
-
+@of_same_runs
 def _summed_up(runs: Iterable[Observed]) -> list[Summary]:
-    every = list(runs)
-    which = tuple(map(id, every))
-    if which not in _known:
-        _known.clear()
-        _known[which] = (every, summaries(made_here(every)))
-    return _known[which][1]
+    return summaries(made_here(runs))
 
 
 def pairs(runs: Iterable[Observed], rate: str | None = None, **labels: str) -> list[Summary]:

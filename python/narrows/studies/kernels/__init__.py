@@ -1,0 +1,1 @@
+"""The same conditions on several versions of Linux."""

@@ -1,0 +1,1 @@
+"""What a kernel update is said to change."""

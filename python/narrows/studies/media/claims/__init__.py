@@ -1,0 +1,1 @@
+"""What RFC 8867 expects of its test cases, one case a file."""

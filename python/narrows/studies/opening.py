@@ -1,0 +1,75 @@
+"""What a study's page opens with: sentences for a reader who knows no paper, with numbers of the verdicts.
+
+A study's `opening.py` has them as `SAID`. Where a number belongs stands `{CLAIM|quantity|conditions|form}`:
+that of the claim's verdict whose name is the quantity and whose conditions have these words in them. The form
+is `%` (a part of a whole), `-` (without its unit), `min` or `max` (the least or the largest that matches).
+`-` in place of a claim means numbers that the study's own `numbers(runs)` gives. A sentence that lacks one of
+its numbers is not said, so a page says what its runs measured and nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Sequence
+from types import ModuleType
+
+from narrows.comparing.words import number as shown
+from narrows.runs.observed import Observed
+from narrows.studies.verdict import Number, Verdict
+
+_BLANK = re.compile(
+    r"\{(?P<claim>[^|{}]+)\|(?P<name>[^|{}]+)\|(?P<conditions>[^|{}]*)(?:\|(?P<form>[^|{}]+))?\}"
+)
+OWN = "-"
+
+
+def opening(name: str, verdicts: Sequence[Verdict], runs: Sequence[Observed]) -> list[str]:
+    """The sentences whose numbers are there."""
+    module = importlib.import_module(f"narrows.studies.{name}.opening")
+    known = {each.claim.id: each.numbers for each in verdicts}
+    if hasattr(module, "numbers"):
+        known[OWN] = tuple(module.numbers([run for run in runs if run.ok]))
+    filled = (fill(text, known) for text in said(module))
+    return [each for each in filled if each is not None]
+
+
+def said(module: ModuleType) -> tuple[str, ...]:
+    """A study's sentences, with blanks."""
+    texts: tuple[str, ...] = module.SAID
+    return texts
+
+
+def fill(text: str, known: dict[str, tuple[Number, ...]]) -> str | None:
+    """One sentence with its numbers and how many runs each is of; None where one is missing."""
+    used: list[Number] = []
+
+    def blank(match: re.Match[str]) -> str:
+        form = match["form"] or ""
+        these = [
+            each
+            for each in known.get(match["claim"], ())
+            if each.name == match["name"] and match["conditions"] in each.conditions
+        ]
+        if not these:
+            raise LookupError
+        ordered = sorted(these, key=lambda each: each.value) if form[:3] in ("min", "max") else these
+        one = ordered[-1] if form.startswith("max") else ordered[0]
+        used.append(one)
+        return _written(one, form)
+
+    try:
+        filled = _BLANK.sub(blank, text)
+    except LookupError:
+        return None
+    counts = sorted({each.n for each in used})
+    n = " to ".join(str(each) for each in dict.fromkeys((counts[0], counts[-1]))) if counts else ""
+    return f"{filled.removesuffix('.')} (n = {n})." if n else filled
+
+
+def _written(one: Number, form: str) -> str:
+    factor, unit = (100.0, "%") if "%" in form else (1.0, "" if "-" in form or one.unit == "1" else one.unit)
+    text = f"{shown(factor * one.value)} {unit}".strip()
+    if one.low is None or one.high is None or shown(one.low) == shown(one.high):
+        return text
+    return f"{text} [{shown(factor * one.low)} to {shown(factor * one.high)}]"

@@ -1,0 +1,1 @@
+"""The claims of this study, one per file."""

@@ -1,0 +1,30 @@
+"""The contestants of this study: every stack of `narrows quic list` with each of its controls."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from narrows.spec import axis, quic
+
+CONTESTANTS = {
+    "quinn": ("cubic", "reno", "bbr"),
+    "ngtcp2": ("cubic", "reno", "bbr", "bbr2"),
+    "quic-go": ("reno",),
+    "aioquic": ("cubic", "reno"),
+    "s2n-quic": ("cubic", "bbr"),
+    "quiche": ("cubic", "reno"),
+}
+HTTP = ("ngtcp2",)
+"""They speak HTTP/3, the others perf."""
+
+
+def contestants(leave_out: Sequence[str] = (), **options: Any) -> Any:
+    """An axis of them; the options are those of `quic()`."""
+    return axis(
+        "stack",
+        {
+            f"{stack}_{cca}": quic(stack, cca=cca, **options)
+            for stack, ccas in CONTESTANTS.items()
+            for cca in ccas
+            if stack not in leave_out
+        },
+    )
