@@ -41,17 +41,33 @@ async function underNode() {
   const entriesByName = performance.getEntriesByName.bind(performance);
   performance.getEntriesByName = (name) =>
     entriesByName(name).map((entry) => ({...entry.toJSON(), nextHopProtocol: 'http/1.1'}));
+  // As a measurement ends the library clears all timings. That of a latency request beside it, which a page would have
+  // read by then, must stay until it was read: else the library takes a request that was answered for a lost connection.
+  const clear = performance.clearResourceTimings.bind(performance);
+  let unread = 0;
+  let toClear = false;
+  performance.clearResourceTimings = () => (unread ? (toClear = true) : clear());
+  const read = () => setImmediate(() => {
+    unread -= 1;
+    if (!unread && toClear) clear();
+    toClear &&= unread > 0;
+  });
   const plainFetch = globalThis.fetch;
   globalThis.fetch = async (url, options) => {
     const began = performance.now();
-    const response = await plainFetch(url, options);
+    unread += 1;
+    const response = await plainFetch(url, options).catch((error) => { read(); throw error; });
     const text = response.text.bind(response);
     response.text = async () => {
-      const body = await text();
-      for (let turn = 0; turn < 1000 && !entriesByName(url).some((entry) => entry.startTime >= began); turn++) {
-        await new Promise((done) => setImmediate(done));
+      try {
+        const body = await text();
+        for (let turn = 0; turn < 1000 && !entriesByName(url).some((entry) => entry.startTime >= began); turn++) {
+          await new Promise((done) => setImmediate(done));
+        }
+        return body;
+      } finally {
+        read();
       }
-      return body;
     };
     return response;
   };
