@@ -38,7 +38,7 @@ demo: kernel ## a cut of a study, from nothing to a report: two rates, four AQMs
 identify: kernel ## how often is narrows identify right? SIZE=40 CONDITIONS=clean: cases of each, and which
 	$(PYTHON) bench/identify.py --size $(or $(SIZE),40) --conditions $(or $(CONDITIONS),clean)
 
-study: setup ## a study: runs, figures, verdicts; STUDY=aqm|corescale|kernels|local_bottleneck|media|operator|path_properties|prudentia|quic, SEEDS=0,1,2 chooses the repetitions
+study: setup ## a study: runs, figures, verdicts; STUDY=aqm|corescale|kernels|last_hop|local_bottleneck|media|operator|path_properties|prudentia|quic, SEEDS=0,1,2 chooses the repetitions
 	@./narrows study $(STUDY) --seeds '$(SEEDS)' --plan  # programs that are missing are named before a build
 	./narrows kernel build
 	./narrows study $(STUDY) --seeds '$(SEEDS)'

@@ -276,6 +276,15 @@ def test_what_the_guests_kernel_warns_of_is_a_warning_of_the_run(tmp_path: Path)
     assert json.loads((directory / "manifest.json").read_text())["warnings"] == list(finished.warnings)
 
 
+def test_a_program_that_the_guest_ended_for_lack_of_memory_fails_the_run(tmp_path: Path) -> None:
+    line = "[   15.660000] Out of memory: Killed process 42 (python) total-vm:395656kB, anon-rss:123548kB"
+    say = lambda raw: raw.with_name("console.log").write_text(f"{line}\n")  # noqa: E731
+    _, finished = ingested(tmp_path, edit=say)
+    assert finished.error is not None
+    assert finished.error.stage == "memory"
+    assert "its kernel ended python → machine(memory=" in finished.error.message
+
+
 def test_big_text_files_are_compressed_without_loss(tmp_path: Path) -> None:
     row = "{},{},{},{}\n"
     text = "seq,sent_ns,server_ns,received_ns\n" + "".join(

@@ -7,12 +7,12 @@ bytes are of the rate at its time: what retransmissions take, the rate does not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from narrows.media import draws
 from narrows.media.frames import without_empty
-from narrows.media.schedule import Schedule, Turn
+from narrows.media.schedule import SCHEDULES_KEPT, Schedule, Turn
 from narrows.units import NS_PER_S
 
 MOST_TRIES = 4
@@ -35,7 +35,8 @@ class Cell:
     length_ns: int
 
 
-def schedule(cell: Cell, steps: Sequence[tuple[int, int]], seed: int, way: str) -> Schedule:
+@lru_cache(maxsize=SCHEDULES_KEPT)
+def schedule(cell: Cell, steps: tuple[tuple[int, int], ...], seed: int, way: str) -> Schedule:
     """One way; steps are the rate over time."""
     draw, rate = draws.of("lte", seed, way), draws.rate_at(steps)
     count, later = cell.length_ns // cell.tti_ns, cell.harq_ns // cell.tti_ns

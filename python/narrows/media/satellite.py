@@ -7,12 +7,12 @@ is the first one of the next round, so that beginning again is no change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from narrows.media import draws
 from narrows.media.frames import without_empty
-from narrows.media.schedule import Schedule, Turn
+from narrows.media.schedule import SCHEDULES_KEPT, Schedule, Turn
 from narrows.units import NS_PER_S
 
 
@@ -29,7 +29,8 @@ class Orbit:
     length_ns: int
 
 
-def schedule(orbit: Orbit, steps: Sequence[tuple[int, int]], seed: int, way: str) -> Schedule:
+@lru_cache(maxsize=SCHEDULES_KEPT)
+def schedule(orbit: Orbit, steps: tuple[tuple[int, int], ...], seed: int, way: str) -> Schedule:
     """One way; steps are the rate over time."""
     draw, rate = draws.of("satellite", seed, way), draws.rate_at(steps)
     longer = [int(draw.random() * orbit.spread_ns) for _ in range(orbit.length_ns // orbit.every_ns)]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ MOST_BYTES = 2**31
 """Of one turn: more than a guest's link passes in a second."""
 MOST_TURNS = 2_000_000
 MOST_HOLD_NS = 2**32 - 1
+SCHEDULES_KEPT = 16
+"""Of each medium: the conditions of an experiment share a few, which take half a second each to draw."""
 
 
 class Turn(NamedTuple):
@@ -40,7 +43,8 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule:
-    """The turns of one way."""
+    """The turns of one way. Plans that share one ask it for the same again, so what it takes time to say it
+    says once."""
 
     turns: tuple[Turn, ...]
     repeat_ns: int
@@ -50,6 +54,17 @@ class Schedule:
     overhead_bytes: int = 0
     retries: int = 0
     grant_turns: int = 0
+    _means: dict[int, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def most_bytes(self) -> int:
+        """Of its largest turn."""
+        return max(turn.bytes for turn in self.turns)
+
+    @cached_property
+    def text(self) -> tuple[int, str]:
+        """Its turns as a plan has them."""
+        return encoded(self.turns)
 
     def times(self, end_ns: int) -> Iterator[tuple[int, Turn]]:
         """When each fixed turn before `end_ns` is, repetitions included."""
@@ -67,6 +82,11 @@ class Schedule:
 
     def mean_bps(self, mtu_bytes: int) -> int:
         """What it could carry on average; by demand: of full packets, of which always some wait."""
+        if mtu_bytes not in self._means:
+            self._means[mtu_bytes] = self._mean_bps(mtu_bytes)
+        return self._means[mtu_bytes]
+
+    def _mean_bps(self, mtu_bytes: int) -> int:
         if not self.by_demand:
             carried = sum(turn.bytes for turn in self.turns if not turn.lost)
             length_ns = self.repeat_ns or sum(turn.wait_ns for turn in self.turns)

@@ -8,11 +8,11 @@ to send, are alike and do not collide; the PHY's rate is that of its time in a s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from narrows.media import draws
-from narrows.media.schedule import MOST_TURNS, Schedule, Turn, air_ns, full_packets
+from narrows.media.schedule import MOST_TURNS, SCHEDULES_KEPT, Schedule, Turn, air_ns, full_packets
 from narrows.units import NS_PER_S
 
 AIFS_NS, SLOT_NS, CW_MIN = 43_000, 9_000, 15
@@ -41,7 +41,8 @@ class Cell:
     retries: int
 
 
-def schedule(cell: Cell, steps: Sequence[tuple[int, int]], period_ns: int, seed: int, way: str) -> Schedule:
+@lru_cache(maxsize=SCHEDULES_KEPT)
+def schedule(cell: Cell, steps: tuple[tuple[int, int], ...], period_ns: int, seed: int, way: str) -> Schedule:
     """One way; steps are the PHY's rate over time, which begins again after the period. A rate that moves has
     turns for all of it."""
     draw, rate = draws.of("wifi", seed, way), draws.rate_at(steps)

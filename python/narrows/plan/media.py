@@ -3,7 +3,6 @@ command."""
 
 from __future__ import annotations
 
-from narrows.media.schedule import encoded
 from narrows.plan.model import Medium
 from narrows.plan.strict import Direction
 from narrows.plan.topology import Topology
@@ -21,7 +20,7 @@ def media(topology: Topology, link: Link) -> tuple[Medium, ...]:
         if medium is None or cable is None:
             continue
         schedule = medium.schedule(way)
-        unit_ns, turns = encoded(schedule.turns)
+        unit_ns, turns = schedule.text
         made.append(
             Medium(
                 node=topology.bottleneck,

@@ -33,7 +33,10 @@ FIGURES = (
     "capacity_test_throughput_bps", "ndt7_throughput_bps", "iperf3_goodput_bps",
     "capacity_test_retransmission_ratio", "ndt7_retransmission_ratio", "iperf3_retransmits",
     "iperf3_loss_ratio", "rpm", "tap_arrived", "sojourn_p50_ms", "sojourn_p95_ms", "sojourn_p99_ms",
-    "bulk_goodput_bps", "rrul_tcp_sum_bps",
+    "bulk_goodput_bps", "rrul_tcp_sum_bps", "quic_goodput_bps", "udp_capacity_bps", "rpm_goodput_bps",
+    "cloudflare_bandwidth_bps", "cloudflare_loaded_latency_ms", "ookla_model_throughput_bps",
+    "ookla_model_loaded_latency_ms", "librespeed_model_throughput_bps", "librespeed_model_loaded_latency_ms",
+    "ndt7_rtt_mean_ms",
     # of trials of services
     "tap_dropped", "video_mean_rung_bps", "video_switches", "video_stalls", "video_stalled_ms",
     "video_start_ms", "video_frames", "video_frames_dropped", "video_top_rung_playable",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from narrows.store import (
     agent_result,
     cca_shares,
     conservation,
+    console,
     flow_tap,
     flow_tap_tables,
     fragments,
@@ -47,8 +47,6 @@ from narrows.store.agent_result import AgentResult
 from narrows.store.items import Span
 from narrows.store.spill import Spill
 
-KERNEL_WARNINGS = ("WARNING: ", "BUG: ", "run_ahead: ")
-"""What the guest's kernel begins a line of its console with that says it found something wrong."""
 SLOW_FROM_S, SLOW_TIMES = 20, 50
 """A guest is slow from so much wall time on, and so many times its own."""
 SLOW_FILE_BYTES = 10_000_000
@@ -76,6 +74,7 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
     warnings: list[str] = []
     packets, seen = None, dict[str, list[dict[str, Any]]]()
     read_back = None
+    fault = console.lacked_memory(directory, plan) or fault
     if result is not None:
         fault = fault or _agent_fault(result)
         if result.kept or fault is None:
@@ -97,7 +96,7 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
             else:
                 rows, packets, warnings, of_sockets = _tables(directory, facts.run_id, plan, result, data)
                 warnings += _without_tap(result) + conservation.uncounted(plan, result, data)
-                warnings += _from_kernel(directory / layout.CONSOLE) + idle_queues(plan)
+                warnings += console.warnings(directory) + idle_queues(plan)
                 warnings += _slow(raw, result, facts.carried.wall_s)
                 if plan.media:
                     rows["media"] = _media_table(directory, facts.run_id, plan, result)
@@ -287,15 +286,6 @@ def _slow(raw: Path, result: AgentResult, wall_s: float | None) -> list[str]:
             f"{largest} has {sizes[largest] / 1e6:.0f} MB: a program that logs so much takes the time for it"
         )
     return [f"{virtual_s:.3g} s took {wall_s:.0f} s of wall time: {why}"]
-
-
-def _from_kernel(console: Path) -> list[str]:
-    """What the guest's kernel warned of; its line may begin with a time. The run went on all the same."""
-    if not console.exists():
-        return []
-    lines = [line.strip() for line in console.read_text(errors="replace").splitlines()]
-    said = [line for line in lines if re.sub(r"^\[ *[\d.]+\] ", "", line).startswith(KERNEL_WARNINGS)]
-    return [f"the guest's kernel: {line}" for line in said]
 
 
 def _spans(result: AgentResult) -> dict[str, Span]:

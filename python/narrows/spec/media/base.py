@@ -6,7 +6,6 @@ turn is worked out in `narrows.media`, pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from narrows.media.schedule import MOST_BYTES, MOST_HOLD_NS, MOST_TURNS, Schedule
@@ -49,7 +48,7 @@ class Medium(SpecObject):
             self.fail(f"ring: {self['ring']}", f"at most {MOST_BYTES} bytes")
         for way in self.ways:
             made = self.schedule(way)
-            most = max(turn.bytes for turn in made.turns)
+            most = made.most_bytes
             if not made.splits and most < mtu + made.overhead_bytes:
                 self.fail(
                     f"its largest turn {way} is {most} bytes, and a packet of {mtu} bytes goes whole",
@@ -57,9 +56,9 @@ class Medium(SpecObject):
                 )
 
 
-def rate_steps(rate: Rate, length_ns: int) -> Sequence[tuple[int, int]]:
+def rate_steps(rate: Rate, length_ns: int) -> tuple[tuple[int, int], ...]:
     """A rate over time, whether it moves or not."""
-    return list(rate.until(length_ns)) if isinstance(rate, MovingRate) else [(0, rate.bps)]
+    return tuple(rate.until(length_ns)) if isinstance(rate, MovingRate) else ((0, rate.bps),)
 
 
 def whole(medium: Medium, name: str, of: str) -> int:
@@ -76,7 +75,7 @@ def check_serves(medium: Medium, schedule: Schedule, way: str) -> Schedule:
     """Raise if it never sends anything, or is not what the guest's kernel can be told."""
     if not any(turn.bytes and not turn.lost for turn in schedule.turns):
         medium.fail(f"it never sends anything {way}", "a higher rate, or shorter gaps")
-    if (most := max(turn.bytes for turn in schedule.turns)) > MOST_BYTES:
+    if (most := schedule.most_bytes) > MOST_BYTES:
         medium.fail(
             f"a turn {way} of {most} bytes, and the most is {MOST_BYTES}", "a lower rate, or shorter turns"
         )

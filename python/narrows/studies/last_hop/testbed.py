@@ -19,7 +19,6 @@ from narrows.spec import (
     fq_codel,
     home_router,
     lte,
-    nr,
     repeat,
     satellite,
     tap,
@@ -38,7 +37,6 @@ START = "3 s"
 MEDIA: Mapping[str, tuple[Any, Mapping[str, Any]]] = {
     "wifi": (wifi, {"rate": "60 Mbit/s", "stations": 1, "failure": "5 %"}),
     "lte": (lte, {"rate": "35 Mbit/s"}),
-    "nr": (nr, {"rate": "35 Mbit/s"}),
     "satellite": (satellite, {"rate": RATE, "first": "8 s"}),
     "docsis": (docsis, {"rate": "10 Mbit/s"}),
 }
@@ -64,11 +62,10 @@ def _home(name: str, place: str, hosts: int) -> Home:
     has_rate = name not in MEDIA or name == "docsis"
     sees_nothing = place == CAKE or (place == "device" and has_rate)
     queue = bfifo(limit=DEEP) if sees_nothing else fq_codel()
-    router = {}
+    router = home_router()
     if place == CAKE:
-        shaped = home_router(egress=cake(), ingress=cake(ingress=True), share=f"{SHARE:.0%}")
-        router = {"router": shaped}
-    return Home(**own, base_rtt=BASE_RTT, queue=queue, hosts=hosts, **router)
+        router = home_router(egress=cake(), ingress=cake(ingress=True), share=f"{SHARE:.0%}")
+    return Home(**own, base_rtt=BASE_RTT, queue=queue, hosts=hosts, router=router)
 
 
 def recorded() -> None:

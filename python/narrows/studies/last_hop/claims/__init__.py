@@ -1,0 +1,1 @@
+"""What is taken for granted of a last hop, one claim a file."""

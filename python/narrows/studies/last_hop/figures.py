@@ -1,0 +1,84 @@
+"""What the study's page draws: readings, delays and services, by medium and by where the queue stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
+from narrows.figures.style import canvas, styled
+from narrows.runs.observed import Observed
+from narrows.studies.last_hop.claims import l1, l2, l3, l4, l5
+from narrows.studies.last_hop.claims.parts import Condition
+from narrows.studies.last_hop.testbed import NAMES, PLACES
+from narrows.studies.verdict import Number, Verdict
+
+SECTION = "The last hop"
+COLOURS = dict(zip(NAMES, ("#222222", "#0072b2", "#d55e00", "#009e73", "#cc79a7"), strict=True))
+WHERE = {"device": "queue in the device", "router": "queue at the router", "cake90": "CAKE at 90 %"}
+ROW_IN = 0.24
+
+
+def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
+    """Each with its section."""
+    made: list[tuple[str, str, Callable[[Sequence[Observed]], Verdict], str, str, float, bool]] = [
+        ("l1_readings", "What speed tests read of what is carried", l1.judge, "reading over what is carried",
+         "reading, % of what is carried", 100.0, False),
+        ("l2_delays", "What others meet while a test runs", l2.judge, "round trip that another meets, median",
+         "median round trip of another's probe [ms]", 1.0, True),
+        ("l3_goodput", "What flows use of what is carried", l3.judge, "goodput over what is carried",
+         "goodput, % of what is carried", 100.0, False),
+        ("l4_delays", "What others meet beside a flow", l4.judge, "round trip that another meets, p95",
+         "p95 round trip of another's probe [ms]", 1.0, True),
+        ("l5_video", "A video beside a download", l5.judge, "mean bitrate",
+         "mean bitrate [Mbit/s]", 1e-6, False),
+        ("l5_call", "A call beside a download", l5.judge, "lines", "lines of the picture", 1.0, False),
+    ]  # fmt: skip
+    return [(SECTION, partial(dots, runs, *each)) for each in made]
+
+
+def dots(
+    runs: Sequence[Observed],
+    name: str,
+    title: str,
+    judge: Callable[[Sequence[Observed]], Verdict],
+    number: str,
+    axis: str,
+    scale: float,
+    logarithmic: bool,
+) -> Result:
+    """A number of a claim: a row for each who, a panel for each place of the queue, a dot a medium."""
+    verdict = judge(runs)
+    points = {_condition(each): each for each in verdict.numbers if each.name == number}
+    if not points:
+        return Missing(name, title, f"no run of it: narrows run {verdict.claim.name}")
+    rows = sorted({who for who, _, _ in points})
+    figure, grid = canvas(1, len(PLACES), row_in=0.9 + ROW_IN * len(rows), sharex=True, sharey=True)
+    with styled():
+        for axes, place in zip(grid[0], PLACES, strict=True):
+            for at, who in enumerate(rows):
+                for step, medium in enumerate(NAMES):
+                    one = points.get((who, medium, place))
+                    if one is not None:
+                        y = at + 0.14 * (step - (len(NAMES) - 1) / 2)
+                        axes.plot(scale * one.value, y, "o", color=COLOURS[medium], markersize=4)
+            if logarithmic:
+                axes.set_xscale("log")
+            axes.set_title(WHERE[place])
+            axes.set_yticks(range(len(rows)), [each.replace("_", " ") for each in rows])
+            axes.set_ylim(len(rows) - 0.5, -0.5)
+            axes.grid(True, axis="x")
+            axes.set_xlabel(axis)
+        for medium in NAMES:
+            grid[0][0].plot([], [], "o", color=COLOURS[medium], label=medium, markersize=4)
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=len(NAMES))
+    ids = run_ids([run for run in runs if run.run_id in verdict.run_ids])
+    caption = f"{verdict.conditions}. {count_runs(len(ids))}. {name_runs(ids)}"
+    return Drawing(name, title, caption, ids, figure)
+
+
+def _condition(number: Number) -> Condition:
+    who, _, rest = number.conditions.partition(" on ")
+    medium, _, place = rest.partition(", ")
+    return who, medium, place
