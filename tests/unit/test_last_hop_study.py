@@ -13,7 +13,7 @@ import pytest
 import narrows.studies.last_hop as study
 from narrows.plan.build import plan_file
 from narrows.plan.model import Plan
-from narrows.studies.last_hop.claims import l1, l2, l3, l4
+from narrows.studies.last_hop.claims import b1, b2, b3, b4
 from narrows.studies.last_hop.claims.parts import read_share
 
 EXPERIMENTS = Path(study.__file__).parent / "experiments"
@@ -24,7 +24,7 @@ PAYLOAD = 1448 / 1514
 @cache
 def plans() -> dict[tuple[str, str], Plan]:
     """Of one flow, by medium and place."""
-    every = plan_file(EXPERIMENTS / "l2_flows.py").plans
+    every = plan_file(EXPERIMENTS / "b2_flows.py").plans
     return {(each.key["medium"], each.key["place"]): each for each in every if each.key["flow"] == "cubic"}
 
 
@@ -35,7 +35,7 @@ def run(
     (item,) = {"tool": "test", "flow": "flow"}[next(iter(who))].split()
     known = {(item, name): value for name, value in figures.items()}
     return SimpleNamespace(
-        ok=ok, experiment="l1_tests" if "tool" in who else "l2_flows", run_id=f"{medium}-{place}-{who}",
+        ok=ok, experiment="b1_tests" if "tool" in who else "b2_flows", run_id=f"{medium}-{place}-{who}",
         key={"medium": medium, "place": place, **who}, plan=plans()[medium, place],
         figure=lambda source, name, direction="down": known.get((source, name)),
         quantity=lambda name, of: (rtts_ms or {}).get(name) if of == f"probe under {item}" else None,
@@ -43,8 +43,9 @@ def run(
 
 
 @pytest.mark.parametrize(
-    ("medium", "place", "carried"), [("rate", "router", 30e6), ("rate", "cake90", 27e6), ("satellite", "cake90", 26.9e6)]
-)  # fmt: skip
+    ("medium", "place", "carried"),
+    [("rate", "router", 30e6), ("rate", "cake90", 27e6), ("satellite", "cake90", 26.9e6)],
+)
 def test_a_reading_is_held_against_what_the_slowest_place_carries(
     medium: str, place: str, carried: float
 ) -> None:
@@ -57,38 +58,38 @@ def test_a_reading_is_held_against_what_the_slowest_place_carries(
 def test_no_reading_makes_no_claim_hold() -> None:
     good = run("rate", "router", {"ndt7_throughput_bps": 28e6}, tool="ndt7")
     low = run("satellite", "router", {"ndt7_throughput_bps": 14e6}, tool="ndt7")
-    assert l1.judge([good]).verdict == "holds"
-    assert l1.judge([good, low]).verdict == "holds in part"
-    assert "rate 1 of 1, satellite 0 of 1" in l1.judge([good, low]).reason
+    assert b1.judge([good]).verdict == "holds"
+    assert b1.judge([good, low]).verdict == "holds in part"
+    assert "rate 1 of 1, satellite 0 of 1" in b1.judge([good, low]).reason
     for none in (
         [],
         [run("rate", "router", {}, tool="ndt7")],
         [run("rate", "router", {}, tool="ndt7", ok=False)],
     ):
-        assert l1.judge(none).verdict == "not measured"
+        assert b1.judge(none).verdict == "not measured"
 
 
 def test_a_latency_is_held_against_that_of_somebody_else() -> None:
     met = {"loaded_rtt_p50_ms": 100.0}
     of_rpm = run("rate", "device", {"rpm": 600.0}, met, tool="rpm")
     too_low = run("rate", "device", {"ndt7_rtt_mean_ms": 50.0}, met, tool="ndt7")
-    assert l2.judge([of_rpm]).verdict == "holds"
-    assert l2.judge([too_low]).verdict == "does not hold here"
-    assert l2.judge([run("rate", "device", {"rpm": 600.0}, tool="rpm")]).verdict == "not measured"
+    assert b2.judge([of_rpm]).verdict == "holds"
+    assert b2.judge([too_low]).verdict == "does not hold here"
+    assert b2.judge([run("rate", "device", {"rpm": 600.0}, tool="rpm")]).verdict == "not measured"
 
 
 def test_a_flow_is_held_against_itself_on_a_rate() -> None:
     whole = run("rate", "router", {"bulk_goodput_bps": 28e6}, flow="cubic")
     half = run("satellite", "router", {"bulk_goodput_bps": 14e6}, flow="cubic")
-    assert l3.judge([whole, half]).verdict == "does not hold here"
-    assert l3.judge([half]).verdict == "not measured"
+    assert b3.judge([whole, half]).verdict == "does not hold here"
+    assert b3.judge([half]).verdict == "not measured"
 
 
-def test_a_shaper_is_held_against_the_queue_in_the_device() -> None:
-    device, short, long = (
+def test_a_shaper_is_held_against_a_queue_right_above_the_medium() -> None:
+    above, short, long = (
         run("rate", place, {}, {"loaded_rtt_p95_ms": ms}, flow="cubic")
-        for place, ms in (("device", 300.0), ("cake90", 40.0), ("cake90", 200.0))
+        for place, ms in (("router", 38.0), ("cake90", 40.0), ("cake90", 200.0))
     )
-    assert l4.judge([device, short]).verdict == "holds"
-    assert l4.judge([device, long]).verdict == "does not hold here"
-    assert l4.judge([short]).verdict == "not measured"
+    assert b4.judge([above, short]).verdict == "holds"
+    assert b4.judge([above, long]).verdict == "does not hold here"
+    assert b4.judge([short]).verdict == "not measured"

@@ -8,7 +8,7 @@ from functools import partial
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import canvas, styled
 from narrows.runs.observed import Observed
-from narrows.studies.last_hop.claims import l1, l2, l3, l4, l5
+from narrows.studies.last_hop.claims import b1, b2, b3, b4, b5
 from narrows.studies.last_hop.claims.parts import Condition
 from narrows.studies.last_hop.testbed import NAMES, PLACES
 from narrows.studies.verdict import Number, Verdict
@@ -22,17 +22,17 @@ ROW_IN = 0.24
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
     """Each with its section."""
     made: list[tuple[str, str, Callable[[Sequence[Observed]], Verdict], str, str, float, bool]] = [
-        ("l1_readings", "What speed tests read of what is carried", l1.judge, "reading over what is carried",
+        ("b1_readings", "What speed tests read of what is carried", b1.judge, "reading over what is carried",
          "reading, % of what is carried", 100.0, False),
-        ("l2_delays", "What others meet while a test runs", l2.judge, "round trip that another meets, median",
+        ("b2_delays", "What others meet while a test runs", b2.judge, "round trip that another meets, median",
          "median round trip of another's probe [ms]", 1.0, True),
-        ("l3_goodput", "What flows use of what is carried", l3.judge, "goodput over what is carried",
+        ("b3_goodput", "What flows use of what is carried", b3.judge, "goodput over what is carried",
          "goodput, % of what is carried", 100.0, False),
-        ("l4_delays", "What others meet beside a flow", l4.judge, "round trip that another meets, p95",
+        ("b4_delays", "What others meet beside a flow", b4.judge, "round trip that another meets, p95",
          "p95 round trip of another's probe [ms]", 1.0, True),
-        ("l5_video", "A video beside a download", l5.judge, "mean bitrate",
+        ("b5_video", "A video beside a download", b5.judge, "mean bitrate",
          "mean bitrate [Mbit/s]", 1e-6, False),
-        ("l5_call", "A call beside a download", l5.judge, "lines", "lines of the picture", 1.0, False),
+        ("b5_call", "A call beside a download", b5.judge, "lines", "lines of the picture", 1.0, False),
     ]  # fmt: skip
     return [(SECTION, partial(dots, runs, *each)) for each in made]
 

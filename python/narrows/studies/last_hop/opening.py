@@ -2,22 +2,22 @@
 
 SAID = (
     "Of what a link with a rate of 30 Mbit/s carries eight speed tests read "
-    "{L1|reading over what is carried|on rate, device|min%} to "
-    "{L1|reading over what is carried|on rate, device|max%}; of Wi-Fi "
-    "{L1|reading over what is carried|on wifi, device|min%} to "
-    "{L1|reading over what is carried|on wifi, device|max%}, of LTE "
-    "{L1|reading over what is carried|on lte, device|min%} to "
-    "{L1|reading over what is carried|on lte, device|max%}, of a satellite "
-    "{L1|reading over what is carried|on satellite, device|min%} to "
-    "{L1|reading over what is carried|on satellite, device|max%}, with the queue in the device.",
-    "With the queue in the device NDT7 shows {L2|latency shown over that met|ndt7 on wifi, device|%} of the "
+    "{B1|reading over what is carried|on rate, device|min%} to "
+    "{B1|reading over what is carried|on rate, device|max%}; of Wi-Fi "
+    "{B1|reading over what is carried|on wifi, device|min%} to "
+    "{B1|reading over what is carried|on wifi, device|max%}, of LTE "
+    "{B1|reading over what is carried|on lte, device|min%} to "
+    "{B1|reading over what is carried|on lte, device|max%}, of a satellite "
+    "{B1|reading over what is carried|on satellite, device|min%} to "
+    "{B1|reading over what is carried|on satellite, device|max%}, with the queue in the device.",
+    "With the queue in the device NDT7 shows {B2|latency shown over that met|ndt7 on wifi, device|%} of the "
     "latency that somebody else meets on Wi-Fi, and "
-    "{L2|latency shown over that met|ndt7 on satellite, device|%} by satellite.",
+    "{B2|latency shown over that met|ndt7 on satellite, device|%} by satellite.",
     "On Wi-Fi a CUBIC flow of the kernel makes others' round trips "
-    "{L4|round trip that another meets, p95|cubic on wifi, device} long (p95) with the queue in the device, "
-    "{L4|round trip that another meets, p95|cubic on wifi, router} with FQ-CoDel above a ring of one packet, "
-    "and {L4|round trip that another meets, p95|cubic on wifi, cake90} under CAKE at 90 %; by LTE "
-    "{L4|round trip that another meets, p95|cubic on lte, device}, "
-    "{L4|round trip that another meets, p95|cubic on lte, router} and "
-    "{L4|round trip that another meets, p95|cubic on lte, cake90}.",
+    "{B4|round trip that another meets, p95|cubic on wifi, device} long (p95) with the queue in the device, "
+    "{B4|round trip that another meets, p95|cubic on wifi, router} with FQ-CoDel above a ring of one packet, "
+    "and {B4|round trip that another meets, p95|cubic on wifi, cake90} under CAKE at 90 %; by LTE "
+    "{B4|round trip that another meets, p95|cubic on lte, device}, "
+    "{B4|round trip that another meets, p95|cubic on lte, router} and "
+    "{B4|round trip that another meets, p95|cubic on lte, cake90}.",
 )

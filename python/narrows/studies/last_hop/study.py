@@ -14,7 +14,7 @@ STUDY = Study(
     title="Speed tests, flows and services on links below IP",
     paper="What a reader of a result takes for granted, and what drafts say, each named by its claim",
     quick=Quick(
-        ("l1_tests", "l2_flows"),
+        ("b1_tests", "b2_flows"),
         {
             "medium": ("rate", "wifi", "satellite"),
             "place": ("device", CAKE),
@@ -24,6 +24,6 @@ STUDY = Study(
     ),
     seeds=("0",),
     condition=condition,
-    headline="L1",
-    headline_figure="l1_readings",
+    headline="B1",
+    headline_figure="b1_readings",
 )

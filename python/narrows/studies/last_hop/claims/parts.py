@@ -50,7 +50,7 @@ def by_condition(runs: Iterable[Observed], experiment: str) -> dict[Condition, l
     """Good runs of an experiment, each once, in the order of media and places."""
     found: dict[Condition, dict[str, Observed]] = {}
     for run in runs:
-        if run.ok and run.experiment == experiment:
+        if run.ok and run.experiment == experiment and run.key["medium"] in NAMES:
             who = next(run.key[axis] for axis in AXES if axis in run.key)
             found.setdefault((who, run.key["medium"], run.key["place"]), {})[run.run_id] = run
     ordered = sorted(found, key=lambda each: (each[0], NAMES.index(each[1]), PLACES.index(each[2])))

@@ -1,4 +1,4 @@
-"""L1: what a speed test calls the speed is what the last hop carries."""
+"""B1: what a speed test calls the speed is what the last hop carries."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from narrows.studies.last_hop.claims.parts import by_condition, judged, numbers,
 from narrows.studies.verdict import Claim, Verdict
 
 CLAIM = Claim(
-    "L1",
+    "B1",
     "What a speed test calls the speed is what the last hop carries, whatever it is",
     "What a reader of a result takes for granted",
-    "l1_tests.py",
+    "b1_tests.py",
     decided_by="ndt7",
 )
 OFF = 0.1

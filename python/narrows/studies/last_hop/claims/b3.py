@@ -1,4 +1,4 @@
-"""L3: CUBIC and BBR fill a link of turns, aggregates and gaps as they fill one with a rate."""
+"""B3: CUBIC and BBR fill a link of turns, aggregates and gaps as they fill one with a rate."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from narrows.studies.last_hop.claims.parts import by_condition, judged, met_ms, 
 from narrows.studies.verdict import Claim, Verdict
 
 CLAIM = Claim(
-    "L3",
+    "B3",
     "CUBIC and BBR fill a link of turns, aggregates and gaps as they fill one with a rate",
     "draft-ietf-ccwg-bbr, section 5.5.9 (acknowledgements that come in aggregates); RFC 9438",
-    "l2_flows.py",
+    "b2_flows.py",
     decided_by="over what is carried",
 )
 PART = 0.9

@@ -1,4 +1,4 @@
-"""L2: the latency under load that a speed test shows is what somebody else at home meets."""
+"""B2: the latency under load that a speed test shows is what somebody else at home meets."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from narrows.studies.last_hop.claims.parts import DELAYS, by_condition, judged, 
 from narrows.studies.verdict import Claim, Verdict
 
 CLAIM = Claim(
-    "L2",
+    "B2",
     "The latency under load that a speed test shows is what somebody else at home meets",
     "What a reader of a result takes for granted; draft-ietf-ippm-responsiveness, section 1",
-    "l1_tests.py",
+    "b1_tests.py",
     decided_by="ndt7",
 )
 OFF = 0.25

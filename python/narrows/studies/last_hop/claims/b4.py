@@ -1,4 +1,4 @@
-"""L4: a shaper at 90 % of what the last hop carries takes the queue out of it."""
+"""B4: a shaper at 90 % of what the last hop carries takes the queue out of it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from narrows.studies.last_hop.testbed import CAKE
 from narrows.studies.verdict import Claim, Verdict
 
 CLAIM = Claim(
-    "L4",
+    "B4",
     "CAKE at home, at 90 % of what the last hop carries, takes the queue out of it",
     "The usual advice for SQM (sch_cake's manual page, bandwidth)",
-    "l2_flows.py",
+    "b2_flows.py",
 )
-PART = 0.5
+TIMES = 1.25
 
 
 def judge(runs: Iterable[Observed]) -> Verdict:
-    """The p95 of a third party's round trip, against that with the queue in the device."""
+    """The p95 of a third party's round trip, against that with FQ-CoDel right above the medium, which is
+    the least that a queue there can do."""
     own = by_condition(runs, CLAIM.name)
     found = numbers(own, "round trip that another meets, p95", "ms", lambda run, _: met_ms(run, "p95"))
     marks = {
-        each: number.value <= PART * found[each[0], each[1], "device"].value
+        each: number.value <= TIMES * found[each[0], each[1], "router"].value
         for each, number in found.items()
-        if each[2] == CAKE and (each[0], each[1], "device") in found
+        if each[2] == CAKE and (each[0], each[1], "router") in found
     }
-    return judged(CLAIM, own, found, marks, "at most half of the round trip with the queue in the device")
+    rule = f"at most {TIMES:g} times the round trip with FQ-CoDel right above the medium"
+    return judged(CLAIM, own, found, marks, rule)

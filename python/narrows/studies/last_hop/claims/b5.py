@@ -1,4 +1,4 @@
-"""L5: a video and a call beside a download fare on every medium as they do on a rate."""
+"""B5: a video and a call beside a download fare on every medium as they do on a rate."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from narrows.studies.last_hop.claims.parts import Condition, by_condition, judge
 from narrows.studies.verdict import Claim, Number, Verdict
 
 CLAIM = Claim(
-    "L5",
+    "B5",
     "A video and a call beside a download fare on every medium as they do on a rate",
     "What whoever emulates an access by a rate takes for granted",
-    "l3_services.py",
+    "b3_services.py",
 )
 FIGURES = {
     "video": ("video_mean_rung_bps", "mean bitrate", "bit/s"),
