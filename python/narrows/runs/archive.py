@@ -39,6 +39,7 @@ from narrows.spec.axis import SEED
 from narrows.units import NS_PER_MS
 
 SUFFIX = ".runs.parquet"
+PAGE_BYTES = 2**28
 FORMAT = 3
 SERIES = ("jain_series", "share_series")
 ReadSeries = Callable[[str], pl.DataFrame]
@@ -95,7 +96,10 @@ def write(runs: Iterable[Observed], path: Path) -> int:
 def write_frame(frame: pl.DataFrame, path: Path) -> None:
     """A shard's rows in a new file; StoreError if the file is there already."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
-    frame.write_parquet(new, compression="zstd", compression_level=22, row_group_size=4096)
+    # A column is one page, so that what runs share, such as a medium's turns, is compressed once.
+    frame.write_parquet(
+        new, compression="zstd", compression_level=22, row_group_size=4096, data_page_size=PAGE_BYTES
+    )
     try:
         os.link(new, path)  # unlike a rename it never takes the place of a file
     except FileExistsError:
