@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
+
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import canvas, styled
 from narrows.runs.observed import Observed
@@ -17,6 +19,7 @@ SECTION = "The last hop"
 COLOURS = dict(zip(NAMES, ("#222222", "#0072b2", "#d55e00", "#009e73", "#cc79a7"), strict=True))
 WHERE = {"device": "queue in the device", "router": "queue at the router", "cake90": "CAKE at 90 %"}
 ROW_IN = 0.24
+TICKS_MS = (30, 50, 100, 200, 400)
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
@@ -25,11 +28,11 @@ def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
         ("b1_readings", "What speed tests read of what is carried", b1.judge, "reading over what is carried",
          "reading, % of what is carried", 100.0, False),
         ("b2_delays", "What others meet while a test runs", b2.judge, "round trip that another meets, median",
-         "median round trip of another's probe [ms]", 1.0, True),
+         "median round trip [ms]", 1.0, True),
         ("b3_goodput", "What flows use of what is carried", b3.judge, "goodput over what is carried",
          "goodput, % of what is carried", 100.0, False),
         ("b4_delays", "What others meet beside a flow", b4.judge, "round trip that another meets, p95",
-         "p95 round trip of another's probe [ms]", 1.0, True),
+         "p95 round trip [ms]", 1.0, True),
         ("b5_video", "A video beside a download", b5.judge, "mean bitrate",
          "mean bitrate [Mbit/s]", 1e-6, False),
         ("b5_call", "A call beside a download", b5.judge, "lines", "lines of the picture", 1.0, False),
@@ -64,6 +67,9 @@ def dots(
                         axes.plot(scale * one.value, y, "o", color=COLOURS[medium], markersize=4)
             if logarithmic:
                 axes.set_xscale("log")
+                axes.xaxis.set_major_locator(FixedLocator(TICKS_MS))
+                axes.xaxis.set_major_formatter(ScalarFormatter())
+                axes.xaxis.set_minor_locator(NullLocator())
             axes.set_title(WHERE[place])
             axes.set_yticks(range(len(rows)), [each.replace("_", " ") for each in rows])
             axes.set_ylim(len(rows) - 0.5, -0.5)
