@@ -2,10 +2,12 @@
 
     python bench/links.py [--conditions 60] [--seed 1] [--out results/links]
 
-Each condition is a medium, rates and a path's delay drawn from the seed; one download of 5 s is captured at
-the server, and the base RTT that `narrows paths` finds in the capture is held against the declared one: the
-path's, and the least that the medium's schedules add (a block's time, a grant, the nearest satellite). Says
-how many are within 10 %. Runs that are there already are not made again.
+Each condition is a medium or a plain rate, rates and a path's delay, all drawn from the seed; one download is
+captured at both ends. Held against what was declared are: the base RTT (the path's, and the least that the
+schedules add), the packets of a turn (the median that turns of the run carried, by its table `media`), the
+period of turns (TTI, frame, MAP), and the time between reallocations. Says of each how many are within 10 %,
+how many are NULL, and how many were named where nothing of the kind was declared. Runs that are there already
+are not made again.
 """
 
 from __future__ import annotations
@@ -15,8 +17,12 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from narrows.media.schedule import decoded
 from narrows.paths import tables
@@ -25,34 +31,83 @@ from narrows.plan.build import plan_file
 from narrows.plan.model import Medium, Plan
 
 WITHIN = 0.1
+MS = 1_000_000
+TURN_NS = {"lte": MS, "nr": MS // 2, "satellite": 1_333_000}
+FULL_BYTES = 1000
+"""A packet of data, not an ACK."""
 HEAD = '''"""What does narrows paths read of links below IP?"""
 
 from narrows.spec import Link, axis, bulk, capture, docsis, fq_codel, lte, nr, satellite, tap, wifi
 
-link = axis("condition", {
 '''
-TAIL = """})
-flow = bulk(cca="cubic", duration="5 s")
+TAIL = """
+flow = bulk(cca="cubic", duration=seconds)
 capture("server", snap="96 B")
+capture("client", snap="96 B")
 tap("summary")
 """
 
 
-def condition(draw: random.Random) -> str:
-    """The options of one Link."""
-    rate = draw.randint(8, 60)
-    seed = draw.randint(1, 999)
-    media = [
-        f'medium=wifi(rate="{2 * rate} Mbit/s", stations={draw.randint(0, 2)}, '
+class Condition(NamedTuple):
+    """One Link, and what is declared of it; None: nothing."""
+
+    model: str
+    options: str
+    seconds: int
+    turn_ns: int | None
+    every_ns: int | None
+
+
+class Quantity(NamedTuple):
+    """What is read at one end, in a column of `connections`."""
+
+    name: str
+    end: str
+    column: str
+
+
+QUANTITIES = (
+    Quantity("base RTT", "server", "base_rtt_ns"),
+    Quantity("packets of a turn", "client", "aggregate_segments"),
+    Quantity("period of turns", "client", "turn_period_ns"),
+    Quantity("period of turns", "server", "turn_period_ns"),
+    Quantity("reallocation", "server", "reallocation_period_ns"),
+)
+
+
+def condition(draw: random.Random) -> Condition:
+    """One of six kinds."""
+    rate, seed, map_ms = draw.randint(8, 60), draw.randint(1, 999), draw.randint(1, 4)
+    first, every = draw.choice([(2, 5), (12, 15)])
+    media = {
+        "wifi": f'medium=wifi(rate="{2 * rate} Mbit/s", stations={draw.randint(0, 2)}, '
         f'failure="{draw.randint(0, 10)} %", packets={draw.choice([8, 16, 32])}, seed={seed})',
-        f'medium=lte(rate="{rate} Mbit/s", grant="{draw.randint(4, 20)} ms", seed={seed})',
-        f'medium=nr(rate="{rate} Mbit/s", grant="{draw.randint(2, 10)} ms", seed={seed})',
-        f'medium=satellite(rate="{rate} Mbit/s", first="2 s", every="5 s", length="10 s", '
+        "lte": f'medium=lte(rate="{rate} Mbit/s", grant="{draw.randint(4, 20)} ms", seed={seed})',
+        "nr": f'medium=nr(rate="{rate} Mbit/s", grant="{draw.randint(2, 10)} ms", seed={seed})',
+        "satellite": f'medium=satellite(rate="{rate} Mbit/s", first="{first} s", every="{every} s", '
         f'spread="{draw.randint(2, 20)} ms", seed={seed})',
-        f'rate="{rate} Mbit/s", medium_up=docsis(rate="{rate // 4} Mbit/s", map="{draw.randint(1, 4)} ms", '
+        "docsis": f'rate="{rate} Mbit/s", medium_up=docsis(rate="{rate // 4} Mbit/s", map="{map_ms} ms", '
         f"grant_maps={draw.randint(2, 5)})",
-    ]
-    return f'{draw.choice(media)}, base_rtt="{draw.randint(10, 80)} ms", queue=fq_codel()'
+        "rate": f'rate="{rate} Mbit/s"',
+    }
+    model = draw.choice(list(media))
+    steps = model == "satellite"
+    return Condition(
+        model,
+        f'{media[model]}, base_rtt="{draw.randint(10, 80)} ms", queue=fq_codel()',
+        first + 3 * every if steps else 5,
+        map_ms * MS if model == "docsis" else TURN_NS.get(model),
+        every * 1000 * MS if steps else None,
+    )
+
+
+def experiment(drawn: Sequence[Condition]) -> str:
+    def axis(name: str, values: Sequence[str]) -> str:
+        lines = "".join(f'    "{n}": {value},\n' for n, value in enumerate(values))
+        return f'{name} = axis("condition", {{\n{lines}}})\n'
+
+    links = axis("link", [f"Link({each.options})" for each in drawn])
+    return HEAD + links + axis("seconds", [f'"{each.seconds} s"' for each in drawn]) + TAIL
 
 
 def least_ns(medium: Medium) -> int:
@@ -63,16 +118,41 @@ def least_ns(medium: Medium) -> int:
     return asked + min(turn.hold_ns for turn in turns)
 
 
-def declared_ns(plan: Plan) -> int:
-    return plan.link.base_rtt_ns + sum(least_ns(each) for each in plan.media)
+def carried(run: Path) -> float | None:
+    """The median packets of data that a turn delivered; None: most carried one, or the rate is plain."""
+    file = run / "media.parquet"
+    if not file.exists():
+        return None
+    arrived = pl.read_parquet(file).filter(
+        pl.col("direction") == "down", pl.col("outcome") == "arrived", pl.col("bytes") >= FULL_BYTES
+    )
+    packets = arrived.group_by("turn").len()["len"].median()
+    return packets if isinstance(packets, float) and packets >= 2 else None
 
 
-def found_ns(log: Path) -> int | None:
-    """The base RTT that `narrows paths` finds; None: it finds none."""
+def declared(each: Condition, plan: Plan, run: Path) -> Mapping[Quantity, float | None]:
+    base, packets, at_client, at_server, every = QUANTITIES
+    return {
+        base: plan.link.base_rtt_ns + sum(least_ns(medium) for medium in plan.media),
+        packets: carried(run),
+        at_client: each.turn_ns if each.model != "docsis" else None,
+        at_server: each.turn_ns,
+        every: each.every_ns,
+    }
+
+
+def found(log: Path) -> Mapping[str, Any]:
+    """The row of the connection with most payload."""
     with tempfile.TemporaryDirectory() as folder:
         read([str(log)], Path(folder), Settings(min_duration_ns=10**9), jobs=1)
         rows = tables.load(Path(folder), "connections").sort("payload_bytes").to_dicts()
-    return rows[-1]["base_rtt_ns"] if rows else None
+    return rows[-1] if rows else {}
+
+
+def said(quantity: Quantity, value: float | None) -> str:
+    if value is None:
+        return "NULL"
+    return f"{value / MS:.2f} ms" if quantity.column.endswith("_ns") else f"{value:.1f}"
 
 
 def main() -> int:
@@ -85,32 +165,42 @@ def main() -> int:
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     draw = random.Random(f"narrows links {asked.seed}")
-    lines = [f'    "{n}": Link({condition(draw)}),\n' for n in range(asked.conditions)]
+    drawn = [condition(draw) for _ in range(asked.conditions)]
     file = asked.out / "links_drawn.py"
-    file.write_text(HEAD + "".join(lines) + TAIL)
+    file.write_text(experiment(drawn))
     narrows = Path(sys.executable).with_name("narrows")
     runs = asked.out / "runs"
     if code := subprocess.run([narrows, "run", file, "--out", runs], check=False).returncode:
         return code
-    errors = []
-    known = {plan.key["condition"]: plan for plan in plan_file(file).plans}
-    for log in sorted(runs.glob("*/raw/*.pcapng")):
-        number = Plan.read(log.parents[1] / "plan.json").key["condition"]
-        told, seen = declared_ns(known[number]), found_ns(log)
-        model = " and ".join(each.model for each in known[number].media[:1])
-        if seen is None:
-            print(f"{number:>3} {model:10} declared {told / 1e6:6.2f} ms, found none")
-            errors.append(1.0)
-            continue
-        errors.append(abs(seen / told - 1))
-        known_ms, found_ms = told / 1e6, seen / 1e6
-        print(f"{number:>3} {model:10} {known_ms:6.2f} ms, found {found_ms:6.2f} ms: {seen / told - 1:+.1%}")
-    right = sum(error <= WITHIN for error in errors)
-    print(
-        f"base RTT within {WITHIN:.0%} on {right} of {len(errors)} conditions, "
-        f"median error {median(errors):.1%}"
-    )
+    plans = {plan.key["condition"]: plan for plan in plan_file(file).plans}
+    pairs: dict[Quantity, list[tuple[float | None, float | None]]] = {each: [] for each in QUANTITIES}
+    made = {Plan.read(each).key["condition"]: each.parent for each in runs.glob("*/plan.json")}
+    for n, each in enumerate(drawn):
+        run = made[str(n)]
+        ends = {end: found(run / "raw" / f"{end}.pcapng") for end in ("server", "client")}
+        known = declared(each, plans[str(n)], run)
+        parts = []
+        for quantity, told in known.items():
+            seen = ends[quantity.end].get(quantity.column)
+            pairs[quantity].append((told, seen))
+            if told is not None or seen is not None:
+                parts.append(f"{quantity.name} ({quantity.end}) {said(quantity, told)}: {said(quantity, seen)}")
+        print(f"{n:>3} {each.model:9} {'; '.join(parts)}")
+    for quantity, both in pairs.items():
+        print(summary(quantity, both))
     return 0
+
+
+def summary(quantity: Quantity, pairs: Sequence[tuple[float | None, float | None]]) -> str:
+    told = [(known, seen) for known, seen in pairs if known is not None]
+    errors = [abs(seen / known - 1) for known, seen in told if seen is not None]
+    false = [seen for known, seen in pairs if known is None and seen is not None]
+    return (
+        f"{quantity.name} (at the {quantity.end}): within {WITHIN:.0%} on {sum(e <= WITHIN for e in errors)} of "
+        f"{len(told)} that declare it, NULL on {len(told) - len(errors)}, "
+        f"median error {f'{median(errors):.1%}' if errors else 'unknown'}; "
+        f"named on {len(false)} of the {len(pairs) - len(told)} others"
+    )
 
 
 if __name__ == "__main__":
