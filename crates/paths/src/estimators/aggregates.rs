@@ -3,19 +3,22 @@
 //! Our own definition. Links below IP that wait for their turn (Wi-Fi's aggregates, a cell's blocks, frames, a modem's
 //! grants) hand over at once what had gathered; a link with a rate does so one by one. Events are data at a log taken at the
 //! receiver, and ACKs, with what they newly acknowledge, at one taken at the sender: what has passed the link. Of a stretch
-//! of 512 of them two are together when they are closer than a quarter of their mean distance. The first and the last
-//! burst of a stretch may have been cut, and do not count. Medians, over all bursts.
+//! of 512 of them two are together when they are closer than a quarter of their mean distance, pauses of 100 ms left
+//! out. The first and the last burst of a stretch may have been cut, and do not count. It is a mean: where an aggregate
+//! waits for a part of the one before that is sent again, bursts are longer and shorter than aggregates, on average
+//! they are as long.
 //!
-//! NULL: fewer than 30 bursts; most are of a single packet; they come no faster than a round trip, as windows of a
-//! sender do; a log taken elsewhere. Unit: bytes of payload; segments of one MSS.
+//! NULL: fewer than 30 bursts, or of fewer than two packets on average; they come no faster than a round trip, as
+//! windows of a sender do; a log taken elsewhere. Unit: bytes of payload; segments of one MSS.
 
 use super::turn_period;
-use crate::distribution::Sizes;
 
 const STRETCH: usize = 512;
 const LEAST: usize = 64;
 const APART: i64 = 4;
+const PAUSE_NS: i64 = 100_000_000;
 const BURSTS: u64 = 30;
+const PACKETS: u64 = 2;
 /// Bursts whose times are kept: the first ones.
 const KEPT: usize = 2048;
 
@@ -43,8 +46,9 @@ pub struct Arrivals {
 /// Bursts of one or more connections.
 #[derive(Debug, Clone, Default)]
 pub struct Together {
-    bytes: Sizes,
-    packets: Sizes,
+    bursts: u64,
+    packets: u64,
+    bytes: u64,
     period_ns: Option<i64>,
     /// How many bursts the period is of.
     period_of: u64,
@@ -63,15 +67,17 @@ impl Arrivals {
     /// Finds the bursts of a stretch.
     fn cut(&mut self) {
         let stretch = std::mem::take(&mut self.stretch);
-        let (Some(first), Some(last)) = (stretch.first(), stretch.last()) else {
-            return;
-        };
-        let whole_ns = last.t_ns - first.t_ns;
-        if stretch.len() < LEAST || whole_ns <= 0 {
+        if stretch.len() < LEAST {
             return;
         }
-        let together_ns = whole_ns / (stretch.len() as i64 - 1) / APART;
-        let (mut burst, mut before_ns) = (None::<Burst>, first.t_ns);
+        let gaps = stretch.windows(2).map(|two| two[1].t_ns - two[0].t_ns);
+        let (mut busy_ns, mut count) = (0, 0);
+        for gap in gaps.filter(|gap| *gap < PAUSE_NS) {
+            busy_ns += gap;
+            count += 1;
+        }
+        let together_ns = busy_ns / i64::max(count, 1) / APART;
+        let (mut burst, mut before_ns) = (None::<Burst>, stretch[0].t_ns);
         for event in &stretch[1..] {
             if event.t_ns - before_ns > together_ns {
                 self.end(burst);
@@ -90,10 +96,9 @@ impl Arrivals {
 
     fn end(&mut self, burst: Option<Burst>) {
         let Some(burst) = burst else { return };
-        if burst.bytes > 0 {
-            self.sums.bytes.add(burst.bytes);
-            self.sums.packets.add(burst.packets);
-        }
+        self.sums.bursts += 1;
+        self.sums.packets += u64::from(burst.packets);
+        self.sums.bytes += u64::from(burst.bytes);
         if self.kept.len() < KEPT {
             self.kept.push(burst);
         }
@@ -123,21 +128,22 @@ impl Arrivals {
 
 impl Together {
     pub fn merge(&mut self, other: &Together) {
-        self.bytes.merge(&other.bytes);
-        self.packets.merge(&other.packets);
+        self.bursts += other.bursts;
+        self.packets += other.packets;
+        self.bytes += other.bytes;
         if other.period_of > self.period_of {
             (self.period_ns, self.period_of) = (other.period_ns, other.period_of);
         }
     }
 
     pub fn bursts(&self) -> u64 {
-        self.bytes.count()
+        self.bursts
     }
 
-    /// Median payload of a burst.
+    /// Mean payload of a burst.
     pub fn bytes(&self) -> Option<f64> {
-        let enough = self.bursts() >= BURSTS && self.packets.median() >= Some(2.0);
-        self.bytes.median().filter(|_| enough)
+        (self.bursts >= BURSTS && self.packets >= PACKETS * self.bursts)
+            .then(|| self.bytes as f64 / self.bursts as f64)
     }
 
     pub fn in_mss(&self, mss_bytes: Option<u32>) -> Option<f64> {
