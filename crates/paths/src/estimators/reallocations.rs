@@ -2,10 +2,10 @@
 //!
 //! Our own definition. The least RTT of each 100 ms is kept, of the first 205 s. Lines at equal distances of 2 to 30 s cut
 //! this into pieces, each with its floor. Lines are regular when the floor is another one, by 1 ms, behind two thirds of
-//! them, at three at least, and sometimes a higher one; and when it is the same in both halves of a piece: what these
-//! differ by is at most a sixth of what the halves beside lines do. Of all regular lines those count whose floors lie
-//! highest. A queue that fills and drains at regular times makes floors, too, but it does not stay there: half of all
-//! bins must be within 1 ms of their floor, and on average nearer to it than a step is high.
+//! them, at three at least, and at once: within an eighth of a piece. And when it is the same in both halves of a piece:
+//! what these differ by is at most a sixth of what the halves beside lines do. Of all regular lines those count above
+//! whose floors the RTT is least. A queue that fills and drains at regular times makes floors, too, but it does not stay
+//! there: half of all bins must be within 1 ms of their floor, and on average nearer to it than a step is high.
 //!
 //! NULL: no regular lines, or a queue; so also where a queue never drains, or steps are lower than its delay; a log taken
 //! at the receiver. Unit: nanoseconds.
@@ -16,6 +16,8 @@ const BINS: usize = 2048;
 const LEAST: usize = 20;
 const MOST: usize = 300;
 const STEP_NS: i64 = 1_000_000;
+/// At once: so many parts of a piece.
+const AT_ONCE: usize = 8;
 const STEPS: usize = 3;
 const NONE: i64 = i64::MAX;
 
@@ -38,8 +40,7 @@ struct Lines {
     first: usize,
     apart: usize,
     lines: usize,
-    up: usize,
-    down: usize,
+    steps: usize,
     /// Differences of the halves beside lines, and of those of pieces.
     across_ns: i64,
     within_ns: i64,
@@ -73,7 +74,7 @@ impl Reallocations {
         let stays = 2 * pieces.near >= pieces.bins && pieces.above_ns <= step_ns * pieces.bins as i128;
         stays.then_some(Found {
             period_ns: lines.apart as i64 * BIN_NS,
-            steps: (lines.up + lines.down) as u64,
+            steps: lines.steps as u64,
         })
     }
 
@@ -102,8 +103,7 @@ struct Pieces {
 
 impl Lines {
     fn are_regular(&self) -> bool {
-        let steps = self.up + self.down;
-        steps >= STEPS && 3 * steps >= 2 * self.lines && self.up > 0 && self.within_ns <= self.across_ns / 6
+        self.steps >= STEPS && 3 * self.steps >= 2 * self.lines && self.within_ns <= self.across_ns / 6
     }
 }
 
@@ -141,17 +141,18 @@ impl Minima {
             apart,
             ..Lines::default()
         };
-        let half = apart / 2;
+        let (half, near) = (apart / 2, apart / AT_ONCE);
+        let before = |line: usize, bins| line.checked_sub(bins).and_then(|from| self.least(from, line));
+        let after = |line, bins| self.least(line + 1, line + 1 + bins);
+        let step = |line, bins| Some(after(line, bins)? - before(line, bins)?);
         for line in (first..self.0[0].len()).step_by(apart) {
-            let before = line.checked_sub(half).and_then(|from| self.least(from, line));
-            let after = self.least(line + 1, line + half);
-            let later = self.least(line + half, line + apart);
-            if let (Some(before), Some(after)) = (before, after) {
+            if let Some(whole) = step(line, half) {
+                let at_once = step(line, near).unwrap_or(0);
                 sums.lines += 1;
-                sums.up += usize::from(after - before >= STEP_NS);
-                sums.down += usize::from(before - after >= STEP_NS);
-                sums.across_ns += (after - before).abs();
+                sums.steps += usize::from(whole.min(at_once) >= STEP_NS || whole.max(at_once) <= -STEP_NS);
+                sums.across_ns += whole.abs();
             }
+            let (after, later) = (after(line, half), self.least(line + half, line + apart));
             if let (Some(after), Some(later)) = (after, later) {
                 sums.within_ns += (later - after).abs();
             }
