@@ -212,9 +212,9 @@ def summary(quantity: Quantity, pairs: Sequence[tuple[float | None, float | None
     right = sum(error <= WITHIN for error in errors)
     middle = f"{median(errors):.1%}" if errors else "unknown"
     return (
-        f"{quantity.name} (at the {quantity.end}): within {WITHIN:.0%} on {right} of {len(told)} that declare it, "
-        f"NULL on {len(told) - len(errors)}, median error {middle}; "
-        f"named on {len(false)} of the {len(pairs) - len(told)} others"
+        f"{quantity.name} (at the {quantity.end}): "
+        f"within {WITHIN:.0%} on {right} of {len(told)} that declare it, NULL on {len(told) - len(errors)}, "
+        f"median error {middle}; named on {len(false)} of the {len(pairs) - len(told)} others"
     )
 
 

@@ -459,7 +459,7 @@ impl Half {
             self.ack_aggregation
                 .ack(told.bytes, options.sack_blocks > 0, options.cut);
         }
-        self.ack_arrivals.see(t_ns, told.bytes);
+        self.ack_arrivals.ack(t_ns, told.bytes, options.sack_blocks > 0);
         if let Some(rtt) = told.rtt_ns {
             self.rtt.add(rtt);
             self.reallocations.sample(t_ns, rtt);

@@ -160,3 +160,15 @@ fn few_bursts_are_not_judged() {
     let bursts: Vec<_> = (0..29).map(|n| (n * 5 * MS, 12)).collect();
     assert_eq!(named(&at_receiver(&bursts, 10 * US)), (None, None));
 }
+
+#[test]
+fn when_it_was_and_how_fast_changes_nothing_but_the_period() {
+    let mut draw = draws(5);
+    let bursts: Vec<_> = (0..1000).map(|n| (n * MS, draw() as u32)).collect();
+    let (segments, period) = named(&at_receiver(&bursts, 10 * US));
+    for (times, later) in [(1, 777 * US), (3, 0), (7, 12_345)] {
+        let moved: Vec<_> = bursts.iter().map(|(t, n)| (t * times + later, *n)).collect();
+        let expected = (segments, period.map(|period| period * times));
+        assert_eq!(named(&at_receiver(&moved, 10 * US)), expected);
+    }
+}

@@ -41,6 +41,7 @@ pub struct Arrivals {
     stretch: Vec<Event>,
     sums: Together,
     kept: Vec<Burst>,
+    after_sack: bool,
 }
 
 /// Bursts of one or more connections.
@@ -55,7 +56,16 @@ pub struct Together {
 }
 
 impl Arrivals {
-    /// A packet with `bytes` of payload, or an ACK of so many new ones.
+    /// An ACK of so many new bytes. In a recovery they did not arrive when they are acknowledged.
+    #[inline]
+    pub fn ack(&mut self, t_ns: i64, bytes: u32, has_sack: bool) {
+        if !has_sack {
+            self.see(t_ns, if self.after_sack { 0 } else { bytes });
+        }
+        self.after_sack = has_sack;
+    }
+
+    /// A packet with `bytes` of payload; 0: nobody knows.
     #[inline]
     pub fn see(&mut self, t_ns: i64, bytes: u32) {
         self.stretch.push(Event { t_ns, bytes });
@@ -96,9 +106,11 @@ impl Arrivals {
 
     fn end(&mut self, burst: Option<Burst>) {
         let Some(burst) = burst else { return };
-        self.sums.bursts += 1;
-        self.sums.packets += u64::from(burst.packets);
-        self.sums.bytes += u64::from(burst.bytes);
+        if burst.bytes > 0 {
+            self.sums.bursts += 1;
+            self.sums.packets += u64::from(burst.packets);
+            self.sums.bytes += u64::from(burst.bytes);
+        }
         if self.kept.len() < KEPT {
             self.kept.push(burst);
         }
