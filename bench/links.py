@@ -13,11 +13,12 @@ there already are not made again.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -27,7 +28,6 @@ import polars as pl
 from narrows.media.schedule import Schedule, decoded
 from narrows.paths import tables
 from narrows.paths.read import Settings, read
-from narrows.plan.build import plan_file
 from narrows.plan.model import Medium, Plan
 
 WITHIN = 0.1
@@ -153,6 +153,11 @@ def declared(each: Condition, plan: Plan, run: Path) -> Mapping[Quantity, float 
     return told
 
 
+def plans(runs: Path) -> Iterator[tuple[Plan, Path]]:
+    for file in runs.glob("*/plan.json"):
+        yield Plan.read(file), file.parent
+
+
 def found(log: Path) -> Mapping[str, Any]:
     """The row of the connection with most payload."""
     with tempfile.TemporaryDirectory() as folder:
@@ -175,22 +180,23 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("results/links"))
     asked = parser.parse_args()
-    asked.out.mkdir(parents=True, exist_ok=True)
     draw = random.Random(f"narrows links {asked.seed}")
     drawn = [condition(draw) for _ in range(asked.conditions)]
-    file = asked.out / "links_drawn.py"
-    file.write_text(experiment(drawn))
+    text = experiment(drawn)
+    # A folder of its own for each drawing, so that no run is of another one.
+    folder = asked.out / hashlib.sha256(text.encode()).hexdigest()[:8]
+    folder.mkdir(parents=True, exist_ok=True)
+    file, runs = folder / "links_drawn.py", folder / "runs"
+    file.write_text(text)
     narrows = Path(sys.executable).with_name("narrows")
-    runs = asked.out / "runs"
     if code := subprocess.run([narrows, "run", file, "--out", runs], check=False).returncode:
         return code
-    plans = {plan.key["condition"]: plan for plan in plan_file(file).plans}
     pairs: dict[Quantity, list[tuple[float | None, float | None]]] = {each: [] for each in QUANTITIES}
-    made = [(Plan.read(each), each.parent) for each in runs.glob("*/plan.json")]
+    made = {plan.key["condition"]: (plan, run) for plan, run in plans(runs)}
     for n, each in enumerate(drawn):
-        run = next(folder for plan, folder in made if plan == plans[str(n)])
+        plan, run = made[str(n)]
         ends = {end: found(run / "raw" / f"{end}.pcapng") for end in ("server", "client")}
-        known = declared(each, plans[str(n)], run)
+        known = declared(each, plan, run)
         parts = []
         for quantity, told in known.items():
             seen = ends[quantity.end].get(quantity.column)
@@ -199,7 +205,7 @@ def main() -> int:
                 parts.append(
                     f"{quantity.name} ({quantity.end}) {said(quantity, told)}: {said(quantity, seen)}"
                 )
-        print(f"{n:>3} {each.model:9} {'; '.join(parts)}")
+        print(f"{n:>3} {each.model:9} {'; '.join(parts)}", flush=True)
     for quantity, both in pairs.items():
         print(summary(quantity, both))
     return 0

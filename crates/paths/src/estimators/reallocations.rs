@@ -2,7 +2,7 @@
 //!
 //! Our own definition. The least RTT of each 100 ms is kept, of the first 205 s. Lines at equal distances of 2 to 30 s cut
 //! this into pieces, each with its floor. Lines are regular when the floor is another one, by 1 ms, behind two thirds of
-//! them, at three at least, and at once: within an eighth of a piece. And when it is the same in both halves of a piece:
+//! them, at three at least, and at once: within half a second. And when it is the same in both halves of a piece:
 //! what these differ by is at most a sixth of what the halves beside lines do. Of all regular lines those count above
 //! whose floors the RTT is least. A queue that fills and drains at regular times makes floors, too, but it does not stay
 //! there: half of all bins must be within 1 ms of their floor, and on average nearer to it than a step is high.
@@ -16,8 +16,8 @@ const BINS: usize = 2048;
 const LEAST: usize = 20;
 const MOST: usize = 300;
 const STEP_NS: i64 = 1_000_000;
-/// At once: so many parts of a piece.
-const AT_ONCE: usize = 8;
+/// Bins of what is at once.
+const AT_ONCE: usize = 5;
 const STEPS: usize = 3;
 const NONE: i64 = i64::MAX;
 
@@ -141,13 +141,13 @@ impl Minima {
             apart,
             ..Lines::default()
         };
-        let (half, near) = (apart / 2, apart / AT_ONCE);
+        let half = apart / 2;
         let before = |line: usize, bins| line.checked_sub(bins).and_then(|from| self.least(from, line));
         let after = |line, bins| self.least(line + 1, line + 1 + bins);
         let step = |line, bins| Some(after(line, bins)? - before(line, bins)?);
         for line in (first..self.0[0].len()).step_by(apart) {
             if let Some(whole) = step(line, half) {
-                let at_once = step(line, near).unwrap_or(0);
+                let at_once = step(line, AT_ONCE).unwrap_or(0);
                 sums.lines += 1;
                 sums.steps += usize::from(whole.min(at_once) >= STEP_NS || whole.max(at_once) <= -STEP_NS);
                 sums.across_ns += whole.abs();
