@@ -172,3 +172,20 @@ fn when_it_was_and_how_fast_changes_nothing_but_the_period() {
         assert_eq!(named(&at_receiver(&moved, 10 * US)), expected);
     }
 }
+
+#[test]
+fn pairs_that_a_token_bucket_lets_pass_are_no_turns() {
+    // A packet takes 288 us; where the queue was empty two pass at once, half a packet's time later or not.
+    let mut t = 0;
+    let bursts: Vec<_> = (0..1500)
+        .map(|n| {
+            t += match n % 10 {
+                0 => 432,
+                1..=5 => 288,
+                _ => 576,
+            } * US;
+            (t, if n % 10 > 6 { 2 } else { 1 })
+        })
+        .collect();
+    assert_eq!(named(&at_receiver(&bursts, 10 * US)), (None, None));
+}

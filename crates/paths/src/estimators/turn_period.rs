@@ -3,8 +3,9 @@
 //! Our own definition. A period fits when the times from one burst to the next, and from one to the 128th after it, are
 //! whole multiples of it: of these phases the mean cosine is at least 0.9 and 0.8. So turns that only are about equally
 //! long (a Wi-Fi alone on the air) are no grid, as their differences add up. Tried are the commonest gap and its whole
-//! parts; the longest that fits is it. A link with a rate sends full packets at equal distances, too, but never two at
-//! once, and none sooner or later than its bytes take: a tenth of the bursts must be of several packets, or have
+//! parts; the longest that fits is it. A tenth of the bursts must come one period after another: where a sender follows
+//! its ACKs, parts of a packet's time fit, too. A link with a rate sends full packets at equal distances, but hardly two
+//! at once, and none sooner or later than its bytes take: a tenth of the bursts must be of several packets, or have
 //! another rate than most while they keep the grid, at two multiples at least.
 //!
 //! NULL: fewer than 256 bursts, or no such period. Unit: nanoseconds.
@@ -89,12 +90,13 @@ fn mean_cosine(gaps: impl Iterator<Item = f64>, period: f64) -> f64 {
 /// Whether the bursts are other than those of a link with a rate.
 fn is_grid(bursts: &[Burst], period: f64) -> bool {
     let least = SHARE * bursts.len() as f64;
-    if bursts.iter().filter(|burst| burst.packets > 1).count() as f64 >= least {
-        return true;
+    let turns = |gap: f64| (gap / period).round() as i64;
+    let next = gaps(bursts, 1).filter(|gap| turns(*gap) == 1).count();
+    let several = bursts.iter().filter(|burst| burst.packets > 1).count();
+    if (next as f64) < least || several as f64 >= least {
+        return next as f64 >= least;
     }
-    let rates: Vec<(f64, f64)> = bursts
-        .windows(2)
-        .map(|two| (two[1].t_ns - two[0].t_ns) as f64)
+    let rates: Vec<(f64, f64)> = gaps(bursts, 1)
         .zip(&bursts[1..])
         .filter(|(gap, burst)| *gap > 0.0 && burst.bytes > 0)
         .map(|(gap, burst)| (f64::from(burst.bytes) / gap, gap))
@@ -110,6 +112,6 @@ fn is_grid(bursts: &[Burst], period: f64) -> bool {
             .filter(|(rate, _)| (rate / usual - 1.0).abs() > 0.25)
             .map(|(_, gap)| *gap)
     };
-    let multiples: BTreeSet<i64> = other().map(|gap| (gap / period).round() as i64).collect();
+    let multiples: BTreeSet<i64> = other().map(turns).collect();
     other().count() as f64 >= least && multiples.len() > 1 && mean_cosine(other(), period) >= NEAR
 }
