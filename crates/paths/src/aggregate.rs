@@ -5,6 +5,7 @@ use crate::copies::Evidence;
 use crate::distribution::{Durations, ERROR};
 use crate::estimators::ack_aggregation::AckAggregation;
 use crate::estimators::active_throughput::ActiveThroughput;
+use crate::estimators::aggregates::Together;
 use crate::estimators::base_rtt::{base_rtt, BaseRtt};
 use crate::estimators::burst::Burst;
 use crate::estimators::capacity::Capacity;
@@ -14,6 +15,7 @@ use crate::estimators::losses::Losses;
 use crate::estimators::mss::mss;
 use crate::estimators::policing::{Policed, Policing};
 use crate::estimators::queueing_delay::{queueing_delay, QueueingDelay};
+use crate::estimators::reallocations;
 use crate::estimators::vantage::{vantage, Vantage};
 
 /// Sums over the direction that carried most data ("far") and, for RTTs, the other ("near").
@@ -29,6 +31,8 @@ pub struct Aggregate {
     limited: Limited,
     policing: Policing,
     burst: Burst,
+    together: Together,
+    reallocated: Option<reallocations::Found>,
     reordered_before: u64,
     reordered_behind: u64,
     mss: (Option<u32>, Option<&'static str>),
@@ -95,6 +99,11 @@ impl Aggregate {
             limited: limited(connection),
             policing: far.policing.settled(far.rtt.min(), &far.burst),
             burst: far.burst.clone(),
+            together: together(connection),
+            reallocated: far
+                .reallocations
+                .found()
+                .filter(|_| connection.vantage() != Vantage::Receiver),
             reordered_before: far.reordering.before,
             reordered_behind: far.reordering.behind,
             mss: mss_of(connection, sender),
@@ -138,6 +147,11 @@ impl Aggregate {
         self.limited.add(&other.limited);
         self.policing.merge(&other.policing);
         self.burst.merge(&other.burst);
+        self.together.merge(&other.together);
+        self.reallocated = [self.reallocated, other.reallocated]
+            .into_iter()
+            .flatten()
+            .max_by_key(|found| found.steps);
         self.reordered_before += other.reordered_before;
         self.reordered_behind += other.reordered_behind;
         if other.mss.0.is_some() && (self.mss.0.is_none() || other.mss_bytes_of > self.mss_bytes_of) {
@@ -220,6 +234,11 @@ impl Aggregate {
             policed: policed.policed,
             policed_rate_bps: policed.rate_bps,
             burst_bytes: self.burst.bytes(rate),
+            aggregates: self.together.bursts(),
+            aggregate_bytes: self.together.bytes(),
+            aggregate_segments: self.together.in_mss(self.mss.0),
+            turn_period_ns: self.together.period_ns(),
+            reallocated: self.reallocated,
             reordered_before: self.reordered_before,
             reordered_behind: self.reordered_behind,
             notes: self.notes(),
@@ -268,6 +287,17 @@ fn limited(connection: &Connection) -> Limited {
     sum
 }
 
+/// What passed the link and came together: data at the receiver, ACKs at the sender.
+fn together(connection: &Connection) -> Together {
+    let sender = connection.sender();
+    let (far, near) = (&connection.halves[sender], &connection.halves[1 - sender]);
+    match connection.vantage() {
+        Vantage::Sender => far.ack_arrivals.settled(far.rtt.percentile(0.5)),
+        Vantage::Receiver => far.data_arrivals.settled(near.rtt.min()),
+        Vantage::Middle | Vantage::Unknown => Together::default(),
+    }
+}
+
 fn mss_of(connection: &Connection, sender: usize) -> (Option<u32>, Option<&'static str>) {
     let (far, near) = (&connection.halves[sender], &connection.halves[1 - sender]);
     mss(far.syn, near.syn, connection.key.v6, far.largest)
@@ -307,6 +337,11 @@ pub struct Properties {
     pub policed: Option<bool>,
     pub policed_rate_bps: Option<f64>,
     pub burst_bytes: Option<u64>,
+    pub aggregates: u64,
+    pub aggregate_bytes: Option<f64>,
+    pub aggregate_segments: Option<f64>,
+    pub turn_period_ns: Option<i64>,
+    pub reallocated: Option<reallocations::Found>,
     pub reordered_before: u64,
     pub reordered_behind: u64,
     pub notes: Option<String>,

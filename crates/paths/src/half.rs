@@ -10,6 +10,7 @@ use crate::copies::Copies;
 use crate::distribution::Durations;
 use crate::estimators::ack_aggregation::AckAggregation;
 use crate::estimators::active_throughput::ActiveThroughput;
+use crate::estimators::aggregates::Arrivals;
 use crate::estimators::burst::Burst;
 use crate::estimators::capacity::Capacity;
 use crate::estimators::initial_window::InitialWindow;
@@ -18,6 +19,7 @@ use crate::estimators::limits::{Limits, Now};
 use crate::estimators::losses::Losses;
 use crate::estimators::mss::{Largest, Syn, JUMBO};
 use crate::estimators::policing::Policing;
+use crate::estimators::reallocations::Reallocations;
 use crate::estimators::reordering::Reordering;
 use crate::headers::Options;
 
@@ -132,6 +134,10 @@ pub struct Half {
     pub policing: Policing,
     pub burst: Burst,
     pub reordering: Reordering,
+    /// The data, and the ACKs for it.
+    pub data_arrivals: Arrivals,
+    pub ack_arrivals: Arrivals,
+    pub reallocations: Reallocations,
     /// Windows that this end offers.
     pub window: InitialWindow,
     pub copies: Copies,
@@ -292,6 +298,7 @@ impl Half {
         if bytes > 0 {
             self.data_segments += 1;
             self.largest.see(bytes);
+            self.data_arrivals.see(t_ns, bytes);
             if bytes > JUMBO {
                 self.long_segments += 1;
             }
@@ -452,8 +459,10 @@ impl Half {
             self.ack_aggregation
                 .ack(told.bytes, options.sack_blocks > 0, options.cut);
         }
+        self.ack_arrivals.ack(t_ns, told.bytes, options.sack_blocks > 0);
         if let Some(rtt) = told.rtt_ns {
             self.rtt.add(rtt);
+            self.reallocations.sample(t_ns, rtt);
             self.jitter.sample(rtt);
             self.low_rtt_ns = Some(self.last_rtt_ns.map_or(rtt, |last| last.min(rtt)));
             self.last_rtt_ns = Some(rtt);

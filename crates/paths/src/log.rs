@@ -432,8 +432,9 @@ fn signature(s: &Settings) -> String {
         Service::All => "all",
     };
     format!(
-        "narrows-paths {}; session gap {} ns, least {} ns, service {service}; idle {} ns; {} connections; acks {}; {} secrets, qlog {}",
+        "narrows-paths {}, {} columns; session gap {} ns, least {} ns, service {service}; idle {} ns; {} connections; acks {}; {} secrets, qlog {}",
         env!("CARGO_PKG_VERSION"),
+        CONNECTIONS.len(),
         s.rules.gap_ns,
         s.rules.min_ns,
         s.limits.idle_ns,

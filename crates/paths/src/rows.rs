@@ -187,6 +187,12 @@ macro_rules! columns {
             "policed", Int, "1 when losses look like a policer's: no queue stood, and they come only above one rate; 0 when a queue stood or they come at any flight; else NULL", |r| r.p.policed.map_or(Value::Int(None), |p| Value::Int(Some(i64::from(p))));
             "policed_rate_bps", Float, "the policer's rate, of payload; NULL unless it is known to 3 %", |r| Value::Float(r.p.policed_rate_bps);
             "burst_bytes", Int, "payload that passed at once after a pause, beyond what the policer's rate or the capacity allows", |r| Value::Int(r.p.burst_bytes.and_then(|v| i64::try_from(v).ok()));
+            "aggregates_counted", Int, "bursts, of one packet or more, that the aggregates are of", |r| int(r.p.aggregates);
+            "aggregate_bytes", Float, "payload that comes together, on average: at the receiver data, at the sender what ACKs newly acknowledge; NULL where packets come one by one", |r| Value::Float(r.p.aggregate_bytes);
+            "aggregate_segments", Float, "the same over the MSS", |r| Value::Float(r.p.aggregate_segments);
+            "turn_period_ns", Int, "period of the grid on which they come: a TTI, a MAP, a frame; NULL where there is none", |r| Value::Int(r.p.turn_period_ns);
+            "reallocations", Int, "steps of the base RTT at regular times; NULL where there are none", |r| Value::Int(r.p.reallocated.map(|found| found.steps as i64));
+            "reallocation_period_ns", Int, "time between two of these times", |r| Value::Int(r.p.reallocated.map(|found| found.period_ns));
             "reordered_before", Int, "segments of the sender that were reordered before the capture", |r| int(r.p.reordered_before);
             "reordered_behind", Int, "segments of the sender that were reordered behind the capture, as SACKs show", |r| int(r.p.reordered_behind);
             "ce_marked", Int, "packets of the sender that were marked CE when captured", |r| int(r.sums.ce_marked);

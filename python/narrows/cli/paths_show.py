@@ -191,15 +191,17 @@ def _show_streams(rows: list[dict[str, Any]], count: int) -> None:
 
 
 def limited(out: Path, names: Sequence[str]) -> None:
-    """What limited whom, in sentences."""
+    """What limited whom, and what links below IP do, in sentences."""
     import polars as pl
 
-    from narrows.paths import limits, tables
+    from narrows.paths import below_ip, limits, tables
 
     if any((out / "connections").glob("*.parquet")):
         rows = tables.scan(out, "connections").filter(pl.col("log").is_in(names)).collect()
         for sentence in limits.sentences(rows, SENTENCES):
             typer.echo(f"limited: {sentence}", err=True)
+        for sentence in below_ip.sentences(rows, SENTENCES):
+            typer.echo(f"below IP: {sentence}", err=True)
 
 
 def _show_snapshots(rows: list[dict[str, Any]], count: int, format: Format) -> None:

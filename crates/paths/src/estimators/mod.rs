@@ -4,6 +4,7 @@
 
 pub mod ack_aggregation;
 pub mod active_throughput;
+pub mod aggregates;
 pub mod base_rtt;
 pub mod burst;
 pub mod capacity;
@@ -14,5 +15,7 @@ pub mod losses;
 pub mod mss;
 pub mod policing;
 pub mod queueing_delay;
+pub mod reallocations;
 pub mod reordering;
+pub mod turn_period;
 pub mod vantage;
