@@ -178,8 +178,9 @@ def experiment(name: str, isp: IspLink, args: argparse.Namespace, names: list[st
     if "cake-autorate" in names:
         config.mkdir(parents=True, exist_ok=True)
         reflectors = " ".join(f'"10.0.3.{n}"' for n in range(11, 19))
+        bounds = bounds_kbps(isp.truth)
         (config / "config.primary.sh").write_text(
-            CONFIG.format(**bounds_kbps(isp.truth), reflectors=reflectors)
+            CONFIG.format(**bounds, active=min(bounds["p5"], ACTIVE_KBPS), reflectors=reflectors)
         )
         items.append(THEIRS.format(copy=copy, config=config))
     mixes = tuple(args.mixes)

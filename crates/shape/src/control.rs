@@ -7,7 +7,7 @@
 //! delay's own mean deviation.
 //!
 //! - Delay beyond above the target: the bottleneck is the ISP's, and the rate is a share of what passes, less what
-//!   takes the queue down to the target in about a round trip and a tenth of a second, but never below half.
+//!   takes the queue down to the target in about a round trip and 80 ms, but never below 45 % of it.
 //! - Below it, with own backlog: the bottleneck is mine. The rate climbs, the faster the longer that is so and the
 //!   further the delay is below the target; what passes is let through at once.
 //! - Delay beyond high but flat although less is let through than the ISP carried: a longer path, and a new base.
