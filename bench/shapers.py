@@ -54,6 +54,7 @@ AIM = 0.9
 """Of the causal oracle's goodput, at no more than its 95th percentile."""
 SETTLED_MS, SETTLED_FOR_S = 20.0, 0.5
 REACHED, REACHED_OVER_S = 0.9, 0.2
+PANELS_ACROSS = 4
 NS = 1e9
 MEDIUM = "medium_"
 """Before the names of media, which rates have too."""
@@ -343,11 +344,15 @@ def pareto(scores: list[Score], path: Path) -> None:
     from matplotlib.figure import Figure
 
     rates = list(dict.fromkeys(score.rate for score in scores))
-    figure = Figure(figsize=(4 * len(rates), 4), layout="constrained")
-    axes = figure.subplots(1, len(rates), squeeze=False)[0]
+    across = min(len(rates), PANELS_ACROSS)
+    down = -(-len(rates) // across)
+    figure = Figure(figsize=(4 * across, 4 * down), layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False).ravel()
+    for empty in axes[len(rates) :]:
+        empty.set_axis_off()
     colours = {name: f"C{n}" for n, name in enumerate(CONTESTANTS)}
     marks = dict(zip(MIXES, "osD", strict=True))
-    for axis, rate in zip(axes, rates, strict=True):
+    for axis, rate in zip(axes, rates, strict=False):
         here = [score for score in scores if score.rate == rate]
         for score in here:
             oracle = [each.goodput_bps for each in here if (each.mix, each.shaper) == (score.mix, "causal")]
