@@ -1,16 +1,18 @@
 """`make shapers`: adaptive shapers against each other on rates that move, judged by the truth.
 
-    python bench/shapers.py [--rates square,lte] [--mixes cubic,bbr,mixed] [--repeats 3] [--length 60]
-                            [--trace FILE] [--out results/shapers]
+    python bench/shapers.py [--rates square,lte] [--media wifi,lte] [--opportunities FILE] [--trace FILE]
+                            [--mixes cubic,bbr,mixed] [--repeats 3] [--length 60] [--out results/shapers]
 
 Contestants: no queue at home; CAKE fixed at 95 % of the mean and of the 5th percentile; CAKE
 autorate-ingress; narrows shape; oracles that know the rate (clairvoyant) or hear of it one round trip later
 (causal), 95 % of it; and cake-autorate, an unmodified copy whose folder NARROWS_CAKE_AUTORATE names (it needs
 bash and fping), with minimum, base and maximum set to the rate's 5th, 50th and 95th percentile. Only the way
-down is shaped. What is judged is the sojourn time in the ISP's queue, packet by packet.
+down is shaped. What is judged is the sojourn time in the ISP's queue, packet by packet, and the aim is 90 %
+of the causal oracle's goodput at no more than its 95th percentile. Links are those of `shaper_links.py`;
+without `--rates`, `--media`, `--opportunities` and `--trace` it is all rates.
 
 Runs that are there already are not made again. Prints a table of medians over the repetitions with their
-range, and draws the Pareto picture `shapers.png` into the folder of results.
+range and both oracles beside each row, and draws the Pareto picture `shapers.png` into the folder of results.
 """
 
 from __future__ import annotations
@@ -30,13 +32,13 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 from rich.table import Table
+from shaper_links import MEDIA, RATES, RTT_MS, UP, IspLink, as_measured, is_by_demand, of_medium, of_rate
 
 from narrows.errors import NarrowsError, UsageError
-from narrows.spec import leo, lte_drive, sine, square, trace
+from narrows.spec import trace
 from narrows.spec.moving_rate import MovingRate
 
 ENV = "NARROWS_CAKE_AUTORATE"
-RTT_MS = 30
 QUEUE = "1.5 MB"
 CALM_FROM_S = 3.0
 """Scores begin here: slow start has another purpose."""
@@ -44,17 +46,19 @@ ADAPTIVE = ("autorate-ingress", "cake-autorate", "narrows")
 """Contestants that set CAKE's rate by what they see."""
 UNCHANGED = 1e-5
 """Of a rate: what tc rounds it by."""
+STILL = 0.5
+"""Where the rate does not move, cake-autorate's least and most are so much of it below and above."""
+ACTIVE_KBPS = 2000
+"""Below this cake-autorate takes a way for idle, by its default; it ends at once where its least is lower."""
+AIM = 0.9
+"""Of the causal oracle's goodput, at no more than its 95th percentile."""
 SETTLED_MS, SETTLED_FOR_S = 20.0, 0.5
 REACHED, REACHED_OVER_S = 0.9, 0.2
+PANELS_ACROSS = 4
 NS = 1e9
+MEDIUM = "medium_"
+"""Before the names of media, which rates have too."""
 
-RATES = {
-    "square": ('square("10 Mbit/s", "80 Mbit/s", "20 s")', square("10 Mbit/s", "80 Mbit/s", "20 s")),
-    "sine": ('sine("40 Mbit/s", "30 Mbit/s", "20 s")', sine("40 Mbit/s", "30 Mbit/s", "20 s")),
-    "lte": ('lte_drive("12 Mbit/s", seed=1)', lte_drive("12 Mbit/s", seed=1)),
-    "5g": ('lte_drive("60 Mbit/s", seed=3)', lte_drive("60 Mbit/s", seed=3)),
-    "leo": ('leo("100 Mbit/s", seed=1)', leo("100 Mbit/s", seed=1)),
-}
 MIXES = ("cubic", "bbr", "mixed")
 CONTESTANTS = (
     "none", "fixed-mean", "fixed-p5", "autorate-ingress", "cake-autorate", "narrows", "causal", "clairvoyant",
@@ -73,12 +77,12 @@ routers = {{
     "autorate-ingress": home_router(ingress=cake(ingress=True, autorate_ingress=True)),
     "cake-autorate": home_router(ingress=down),
     "narrows": home_router(ingress=down),
-    "causal": home_router(ingress=down, ingress_rate=follow(rate, delay="{rtt} ms")),
+    "causal": home_router(ingress=down, ingress_rate=follow(rate, delay="{lag} ms")),
     "clairvoyant": home_router(ingress=down, ingress_rate=follow(rate)),
 }}
 names = {names}
 link = Home(
-    rate=rate, rate_up="20 Mbit/s", base_rtt="{rtt} ms", queue=bfifo(limit="{queue}"), server_addresses=9,
+    {options}, base_rtt="{rtt} ms", queue=bfifo(limit="{queue}"), server_addresses=9,
     router=axis("shaper", {{name: routers[name] for name in names}}),
 )
 {items}
@@ -119,6 +123,7 @@ max_dl_shaper_rate_kbps={p95}
 min_ul_shaper_rate_kbps=5000
 base_ul_shaper_rate_kbps=19000
 max_ul_shaper_rate_kbps=19000
+connection_active_thr_kbps={active}
 reflectors=({reflectors})
 randomize_reflectors=0
 log_file_path_override="/tmp"
@@ -156,17 +161,28 @@ def percentiles_kbps(rate: MovingRate) -> dict[str, int]:
     return {f"p{q}": max(int(bps / 1000), 500) for q, bps in found.items()}
 
 
-def experiment(name: str, rate: MovingRate, text: str, args: argparse.Namespace, names: list[str]) -> Path:
-    """The experiment file of one rate, in the folder of results."""
+def bounds_kbps(rate: MovingRate) -> dict[str, int]:
+    """The percentiles that cake-autorate is given; it needs some room even where the rate stays."""
+    found = percentiles_kbps(rate)
+    if found["p5"] < found["p95"]:
+        return found
+    return found | {"p5": int(found["p50"] * (1 - STILL)), "p95": int(found["p50"] * (1 + STILL))}
+
+
+def experiment(name: str, isp: IspLink, args: argparse.Namespace, names: list[str]) -> Path:
+    """The experiment file of one link, in the folder of results."""
     folder: Path = args.out / "experiments"
     folder.mkdir(parents=True, exist_ok=True)
-    found = percentiles_kbps(rate)
+    known = percentiles_kbps(isp.truth)
     copy, config = os.environ.get(ENV, ""), args.out / "configs" / name
     items = [OURS] if "narrows" in names else []
     if "cake-autorate" in names:
         config.mkdir(parents=True, exist_ok=True)
         reflectors = " ".join(f'"10.0.3.{n}"' for n in range(11, 19))
-        (config / "config.primary.sh").write_text(CONFIG.format(**found, reflectors=reflectors))
+        bounds = bounds_kbps(isp.truth)
+        (config / "config.primary.sh").write_text(
+            CONFIG.format(**bounds, active=min(bounds["p5"], ACTIVE_KBPS), reflectors=reflectors)
+        )
         items.append(THEIRS.format(copy=copy, config=config))
     mixes = tuple(args.mixes)
     more = []
@@ -177,7 +193,7 @@ def experiment(name: str, rate: MovingRate, text: str, args: argparse.Namespace,
             *(SHORT.format(n=n, at=at, mixes=mixes) for n, at in enumerate(at_s)),
         ]
     values = {
-        "p5_95": int(0.95 * found["p5"]),
+        "p5_95": int(0.95 * known["p5"]),
         "loads": ", ".join(f'"{mix}": {LOADS[mix]}' for mix in mixes),
         "items": "\n".join(items),
         "more": "\n".join(more),
@@ -186,7 +202,8 @@ def experiment(name: str, rate: MovingRate, text: str, args: argparse.Namespace,
         "repeats": args.repeats,
     }
     path = folder / f"shapers_{name}.py"
-    path.write_text(TEXT.format(rate=text, **found, rtt=RTT_MS, queue=QUEUE, names=names, **values))
+    head = {"rate": isp.rate, "options": isp.options, "lag": isp.lag_ms}
+    path.write_text(TEXT.format(**head, rtt=RTT_MS, queue=QUEUE, names=names, **values))
     return path
 
 
@@ -274,24 +291,44 @@ def table(scores: list[Score]) -> Table:
     """Medians over the repetitions, with the range."""
     made = Table(title="Sojourn in the ISP's queue, goodput, call: median (range) of the repetitions")
     for column in ("rate", "mix", "shaper", "n", "p50 [ms]", "p95 [ms]", "p99 [ms]", "goodput [Mbit/s]",
-                   "of causal", "call p95 [ms]", "call lost", "settled [s]", "reached [s]"):  # fmt: skip
+                   "causal p95", "causal Mbit/s", "clairv. p95", "clairv. Mbit/s",
+                   "of causal", "aim", "call p95 [ms]", "call lost",
+                   "settled [s]", "reached [s]"):  # fmt: skip
         made.add_column(column, justify="right", no_wrap=True)
     cells: dict[tuple[str, str, str], list[Score]] = defaultdict(list)
     for score in scores:
         cells[score.rate, score.mix, score.shaper].append(score)
     for (rate, mix, shaper), found in cells.items():
-        oracle = [each.goodput_bps for each in cells.get((rate, mix, "causal"), [])]
+        oracles = [cells.get((rate, mix, name), []) for name in ("causal", "clairvoyant")]
+        beside = [text for each in oracles for text in _oracle(each)]
         good = [each.goodput_bps / 1e6 for each in found]
-        share = f"{100 * median(good) / (median(oracle) / 1e6):.0f} %" if oracle else "–"
         made.add_row(
             rate, mix, shaper, str(len(found)),
             *(_spread([getattr(each, name) for each in found]) for name in ("p50_ms", "p95_ms", "p99_ms")),
-            _spread(good), share, _spread([each.call_p95_ms for each in found]),
+            _spread(good), *beside, *_aim(found, oracles[0]), _spread([each.call_p95_ms for each in found]),
             _spread([None if each.call_lost is None else 100 * each.call_lost for each in found], " %"),
             _spread([each.down_s for each in found], digits=2),
             _spread([each.up_s for each in found], digits=2),
         )  # fmt: skip
     return made
+
+
+def _oracle(scores: list[Score]) -> tuple[str, str]:
+    """An oracle's p95 in ms and its goodput in Mbit/s."""
+    if not scores:
+        return "–", "–"
+    goodput = median(each.goodput_bps for each in scores) / 1e6
+    return f"{median(each.p95_ms for each in scores):.1f}", f"{goodput:.1f}"
+
+
+def _aim(scores: list[Score], causal: list[Score]) -> tuple[str, str]:
+    """The share of the causal oracle's goodput, and what of the aim is missed."""
+    if not causal:
+        return "–", "–"
+    share = median(each.goodput_bps for each in scores) / median(each.goodput_bps for each in causal)
+    late = median(each.p95_ms for each in scores) > median(each.p95_ms for each in causal)
+    missed = [what for what, is_missed in (("goodput", share < AIM), ("p95", late)) if is_missed]
+    return f"{100 * share:.0f} %", " ".join(missed) or "met"
 
 
 def _spread(values: Sequence[float | None], unit: str = "", digits: int = 1) -> str:
@@ -307,11 +344,15 @@ def pareto(scores: list[Score], path: Path) -> None:
     from matplotlib.figure import Figure
 
     rates = list(dict.fromkeys(score.rate for score in scores))
-    figure = Figure(figsize=(4 * len(rates), 4), layout="constrained")
-    axes = figure.subplots(1, len(rates), squeeze=False)[0]
+    across = min(len(rates), PANELS_ACROSS)
+    down = -(-len(rates) // across)
+    figure = Figure(figsize=(4 * across, 4 * down), layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False).ravel()
+    for empty in axes[len(rates) :]:
+        empty.set_axis_off()
     colours = {name: f"C{n}" for n, name in enumerate(CONTESTANTS)}
     marks = dict(zip(MIXES, "osD", strict=True))
-    for axis, rate in zip(axes, rates, strict=True):
+    for axis, rate in zip(axes, rates, strict=False):
         here = [score for score in scores if score.rate == rate]
         for score in here:
             oracle = [each.goodput_bps for each in here if (each.mix, each.shaper) == (score.mix, "causal")]
@@ -337,11 +378,35 @@ def chosen(text: str, known: tuple[str, ...], what: str) -> list[str]:
     return names
 
 
-def runs(out: Path, name: str) -> Iterator[Path]:
-    """The directories of the runs of an experiment."""
-    for plan in sorted(out.glob("*/plan.json")):
-        if json.loads(plan.read_text())["experiment"] == f"shapers_{name}":
-            yield plan.parent
+def asked_links(args: argparse.Namespace) -> dict[str, IspLink]:
+    """The links by name; all rates where none is asked for."""
+    folder = args.out / "experiments"
+    asked = args.rates or args.media or args.opportunities or args.trace
+    rates = chosen(args.rates or ",".join(RATES), tuple(RATES), "rate") if args.rates or not asked else []
+    media = chosen(args.media, tuple(MEDIA), "medium") if args.media else []
+    links = {name: of_rate(*RATES[name]) for name in rates}
+    for file in args.trace:
+        absolute = str(file.resolve())
+        links[file.stem.replace("-", "_")] = of_rate(f"trace({absolute!r})", trace(absolute))
+    options = {MEDIUM + name: f"medium={MEDIA[name]}" for name in media}
+    for file in args.opportunities:
+        name = MEDIUM + file.stem.replace("-", "_")
+        options[name] = f"medium=opportunities({str(file.resolve())!r}), {UP}"
+    return links | {name: of_medium(name, text, folder, args.length) for name, text in options.items()}
+
+
+def run(path: Path, out: Path) -> bool:
+    """Whether all runs of an experiment are there afterwards."""
+    command = [str(Path(sys.executable).with_name("narrows")), "run", str(path), "--out", str(out)]
+    return not subprocess.run(command, check=False).returncode
+
+
+def runs(out: Path, name: str, shaper: str | None = None) -> Iterator[Path]:
+    """The directories of the runs of an experiment, of one contestant if it is named."""
+    for file in sorted(out.glob("*/plan.json")):
+        plan = json.loads(file.read_text())
+        if plan["experiment"] == f"shapers_{name}" and shaper in (None, plan["key"]["shaper"]):
+            yield file.parent
 
 
 def main() -> int:
@@ -349,14 +414,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rates", default=",".join(RATES))
+    parser.add_argument("--rates", default="")
+    parser.add_argument("--media", default="", help=f"of {', '.join(MEDIA)}")
     parser.add_argument("--mixes", default=",".join(MIXES))
     parser.add_argument("--contestants", default=",".join(CONTESTANTS))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--length", type=int, default=60, help="virtual seconds")
-    parser.add_argument(
-        "--trace", type=Path, action="append", default=[], help="also this trace of the rate down"
-    )
+    for option, what in (("--opportunities", "these opportunities"), ("--trace", "this trace of the rate")):
+        parser.add_argument(option, type=Path, action="append", default=[], help=f"also {what} down")
     parser.add_argument("--out", type=Path, default=Path("results/shapers"))
     args = parser.parse_args()
     args.out = args.out.resolve()
@@ -374,32 +439,37 @@ def main() -> int:
             raise UsageError(
                 f"{what} {place} lies below /tmp, which a guest has of its own", remedy="another place"
             )
-    rates = {name: RATES[name] for name in chosen(args.rates, tuple(RATES), "rate")}
-    for file in args.trace:
-        absolute = str(file.resolve())
-        rates[file.stem.replace("-", "_")] = (f"trace({absolute!r})", trace(absolute))
     scores: list[Score] = []
     failed = False
-    for name, (text, rate) in rates.items():
-        path = experiment(name, rate, text, args, names)
-        command = [str(Path(sys.executable).with_name("narrows")), "run", str(path), "--out", str(args.out)]
-        if subprocess.run(command, check=False).returncode:
+    links = asked_links(args)
+    for name, isp in links.items():
+        folder = args.out / "experiments"
+        if name.startswith(MEDIUM) and is_by_demand(folder, name):
+            failed |= not run(experiment(name, isp, args, ["none"]), args.out)
+            seen = [scored(each, isp.truth).goodput_bps for each in runs(args.out, name, "none")]
+            if not seen:
+                console.print(f"{name}: no run says what it carries")
+                continue
+            isp = links[name] = as_measured(name, isp.options, folder, median(seen))
+        # Of a rate that stays both oracles know the same.
+        apart = [each for each in names if each != "clairvoyant" or len(isp.truth.steps) > 1]
+        if not run(experiment(name, isp, args, apart), args.out):
             console.print(f"{name}: some runs failed; the table is of the others")
             failed = True
         for directory in runs(args.out, name):
-            if (why := idle(directory, percentiles_kbps(rate)["p50"])) is not None:
+            if (why := idle(directory, percentiles_kbps(isp.truth)["p50"])) is not None:
                 console.print(f"{name}: run {directory.name} is not judged: {why}")
                 failed = True
                 continue
-            score = scored(directory, rate)
+            score = scored(directory, isp.truth)
             if score.shaper in names and score.mix in args.mixes:
                 scores.append(Score(**(asdict(score) | {"rate": name})))
     if not scores:
         console.print("no run to judge")
         return 1
     order = {name: n for n, name in enumerate(CONTESTANTS)}
-    scores.sort(key=lambda score: (list(rates).index(score.rate), score.mix, order[score.shaper], score.seed))
-    Console(width=220).print(table(scores))
+    scores.sort(key=lambda score: (list(links).index(score.rate), score.mix, order[score.shaper], score.seed))
+    Console(width=280).print(table(scores))
     pareto(scores, args.out / "shapers.png")
     (args.out / "shapers.json").write_text(json.dumps([asdict(score) for score in scores], indent=1))
     console.print(f"{args.out}/shapers.png, shapers.json")

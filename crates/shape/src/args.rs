@@ -4,7 +4,7 @@ use narrows_wire::args::Options;
 
 use crate::probe::{self, Place};
 
-pub const USAGE: &str = "usage: narrows-shape run --wan IFACE [--ifb IFACE] [--only down|up] [--share 98] \
+pub const USAGE: &str = "usage: narrows-shape run --wan IFACE [--ifb IFACE] [--only down|up] [--share 95] \
     [--probe HOST:PORT[,HOST]] [--on-stop last|earlier] [--log FILE] [--every-ms 1000] | status --wan IFACE";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub fn run(args: &[String]) -> Result<Run, String> {
         ifb: options.take("ifb"),
         down: only.as_deref() != Some("up"),
         up: only.as_deref() != Some("down"),
-        share: options.number("share", 50..=100)?.unwrap_or(98) as f64 / 100.0,
+        share: options.number("share", 50..=100)?.unwrap_or(95) as f64 / 100.0,
         probes: probes
             .split(',')
             .filter(|p| !p.is_empty())
@@ -82,7 +82,7 @@ mod tests {
     fn what_is_not_given_has_its_default() {
         let args = read("--wan eth0").unwrap();
         assert!(args.down && args.up && args.probes.is_empty() && args.on_stop == Stop::Last);
-        assert_eq!((args.share, args.every_ns), (0.98, 1_000_000_000));
+        assert_eq!((args.share, args.every_ns), (0.95, 1_000_000_000));
         let args = read("--wan eth0 --only up --probe 10.0.2.1:80,10.0.2.2 --on-stop earlier").unwrap();
         assert!(!args.down && args.up && args.probes.len() == 2 && args.on_stop == Stop::Earlier);
     }

@@ -1,10 +1,15 @@
 //! The law, for one direction: whose queue is it, and what CAKE is set to. Pure: time and readings come in, a rate
 //! comes out.
 //!
-//! - Own backlog there and the delay beyond flat: the bottleneck is mine. The rate climbs, slowly at first and ever
-//!   faster, until the delay beyond says that it is not.
-//! - Delay beyond rising: the bottleneck is the ISP's, and what passes meanwhile is its capacity. The rate becomes
-//!   a share of that at once, less what drains the queue there in about two and a half round trips.
+//! A small queue is kept at the ISP, so that the ISP's link is never idle and what passes is its capacity: the only
+//! measure of a radio link, whose capacity of a moment ago says little. How small hangs on what the delay does by
+//! itself, in turns, retransmissions and grants: the target is above an empty queue by a fixed part and by the
+//! delay's own mean deviation.
+//!
+//! - Delay beyond above the target: the bottleneck is the ISP's, and the rate is a share of what passes, less what
+//!   takes the queue down to the target in about a round trip and 80 ms, but never below 45 % of it.
+//! - Below it, with own backlog: the bottleneck is mine. The rate climbs, the faster the longer that is so and the
+//!   further the delay is below the target; what passes is let through at once.
 //! - Delay beyond high but flat although less is let through than the ISP carried: a longer path, and a new base.
 //! - Nothing to carry, or nobody to say what waits: the rate stays. So idle, an outage and lost probes change nothing.
 
@@ -13,34 +18,32 @@ use std::collections::VecDeque;
 const MS: i64 = 1_000_000;
 const SECOND: f64 = 1e9;
 
-/// Delay beyond that counts as a queue, where nothing is noisy.
-const THRESHOLD_NS: i64 = 8 * MS;
+/// The queue that is kept beyond, where nothing is noisy.
+const TARGET_NS: f64 = 3e6;
+/// And so many mean deviations of the delay, each of at most so much, learnt over so long.
+const DEVIATIONS: f64 = 1.5;
+const MOST_SEEN_NS: f64 = 20e6;
+const LEARNT_NS: f64 = 2e9;
 /// What passes is measured over at least and at most so long.
 const LEAST_WINDOW_NS: i64 = 30 * MS;
-const MOST_WINDOW_NS: i64 = 120 * MS;
-/// And over at least so many full packets.
-const WINDOW_BYTES: u64 = 10 * 1500;
+const MOST_WINDOW_NS: i64 = 100 * MS;
+/// Where more passed within this longer one, a part of that counts: a moment's dip is not worth CAKE's drops.
+const LONG_WINDOW_NS: i64 = 300 * MS;
+const LONG_PART: f64 = 0.65;
+/// And over at least so much.
+const WINDOW_BYTES: u64 = 3000;
 /// A silence of so long is no part of a rate.
 const GAP_NS: i64 = 60 * MS;
-/// The queue is drained with a time constant of this many round trips and so long.
-const DRAIN_RTTS: f64 = 2.0;
-const DRAIN_NS: f64 = 40e6;
-/// While it drains at least this share of the capacity goes on.
-const LEAST_SHARE: f64 = 0.1;
-/// What passes is at least this share of the rate where the rate is what holds it back.
-const FILLED: f64 = 0.9;
-/// Below this share of the capacity the rate is set to drain.
-const DRAINING: f64 = 0.9;
-/// The climb: a share of the rate per second (another where the same capacity is met again and again), how fast
-/// that grows, and the most.
-const CLIMB: f64 = 0.8;
-const CALM_CLIMB: f64 = 0.08;
-const CLIMB_FASTER: f64 = 2.5;
+/// The queue goes down to the target with a time constant of a round trip and so long.
+const DRAIN_NS: f64 = 80e6;
+/// While it does, at least this share of the capacity goes on: less makes CAKE drop what the senders miss later.
+const LEAST_SHARE: f64 = 0.45;
+/// The climb: a share of the rate per second, how fast that grows, and the most.
+const CLIMB: f64 = 0.6;
+const CLIMB_FASTER: f64 = 2.0;
 const MOST_CLIMB: f64 = 2.5;
-/// After meeting the same capacity again the climb waits, twice as long each time.
-const WAIT_NS: i64 = 60 * MS;
-const MOST_CALM: u32 = 3;
-const SAME: f64 = 0.1;
+/// The rate is at most this much of what passes: beyond, it is not what holds the senders back.
+const AHEAD: f64 = 1.5;
 /// A delay that stays although less is let through is believed to be a queue for so long.
 const REBASE_NS: i64 = 400 * MS;
 /// A drain that has not helped for so long and two round trips has to do with load that does not respond: given up.
@@ -99,12 +102,11 @@ pub struct Direction {
     /// The ISP's capacity when it was last met.
     pub capacity_bps: Option<f64>,
     history: VecDeque<Tick>,
-    /// Since when the delay is beyond the threshold.
+    /// Since when the delay is above the target.
     over: Option<Over>,
     climbing_from_ns: i64,
-    calm: u32,
-    met_bps: Option<f64>,
-    noise_ns: f64,
+    mean_ns: f64,
+    deviation_ns: f64,
     owned: f64,
     pub rebased: u32,
 }
@@ -129,16 +131,16 @@ impl Direction {
             history: VecDeque::new(),
             over: None,
             climbing_from_ns: i64::MIN,
-            calm: 0,
-            met_bps: None,
-            noise_ns: 0.0,
+            mean_ns: 0.0,
+            deviation_ns: 0.0,
             owned: 0.0,
             rebased: 0,
         }
     }
 
-    pub fn threshold_ns(&self) -> i64 {
-        THRESHOLD_NS + self.noise_ns as i64
+    /// The delay beyond that is kept.
+    pub fn target_ns(&self) -> i64 {
+        (TARGET_NS + DEVIATIONS * self.deviation_ns) as i64
     }
 
     pub fn owned(&self) -> bool {
@@ -164,17 +166,24 @@ impl Direction {
         let Some(queue_ns) = tick.queue_ns else {
             return self.unseen(&tick);
         };
-        if queue_ns > self.threshold_ns() {
+        if self.owned() {
+            self.learn(queue_ns, dt_ns);
+        }
+        if queue_ns > self.target_ns() {
             return self.theirs(&tick, queue_ns);
         }
         if self.over.take().is_some() {
-            self.met(tick.t_ns);
+            self.climbing_from_ns = tick.t_ns;
         }
-        // What a path does by itself, such as Wi-Fi beyond, is learnt while the queue is ours.
-        if self.owned() {
-            self.noise_ns += ((queue_ns as f64 - self.noise_ns) * dt_ns as f64 / (2.0 * SECOND)).min(0.05e6);
-        }
-        self.climb(tick.t_ns, dt_ns)
+        self.climb(&tick, queue_ns, dt_ns)
+    }
+
+    /// What the delay does by itself. A long queue is no jitter, so it counts as a moderate one.
+    fn learn(&mut self, queue_ns: i64, dt_ns: i64) {
+        let seen = (queue_ns as f64).min(MOST_SEEN_NS);
+        let weight = (dt_ns as f64 / LEARNT_NS).min(1.0);
+        self.mean_ns += (seen - self.mean_ns) * weight;
+        self.deviation_ns += ((seen - self.mean_ns).abs() - self.deviation_ns) * weight;
     }
 
     /// Nobody says what waits beyond.
@@ -185,7 +194,7 @@ impl Direction {
         // What is drained without anybody to say how far is done after a while.
         if self.over.is_some_and(|over| t_ns - over.seen_ns > patience_ns) {
             self.over = None;
-            self.met(t_ns);
+            self.rate_bps = self.capacity_bps.map(|bps| bps * self.share).or(self.rate_bps);
         }
         self.carrying(t_ns)
     }
@@ -216,7 +225,7 @@ impl Direction {
         }
         let over = *over;
         let rtt_ns = tick.rtt_ns.unwrap_or(50 * MS);
-        let measured = self.measured(tick.t_ns, over.since_ns, rtt_ns);
+        let measured = self.measured(tick.t_ns, rtt_ns);
         let rate = self.rate_bps.unwrap_or(f64::INFINITY);
         // While my own queue is the one that fills, what passes is my rate and says nothing of the ISP's.
         let mine = self.owned() && measured.is_some_and(|bps| bps < rate * 1.02) && !self.rising(tick.t_ns);
@@ -228,42 +237,38 @@ impl Direction {
             }
             return Why::Rebase;
         }
-        // What passes while the queue drains is what I let through, unless the queue grows all the same.
-        let draining = self.capacity_bps.is_some_and(|bps| rate < bps * DRAINING);
-        if let Some(bps) = measured.filter(|_| !mine) {
-            if !draining || self.rising(tick.t_ns) || self.capacity_bps.is_some_and(|before| bps > before) {
+        if let Some(bps) = measured {
+            if !mine || self.capacity_bps.is_none_or(|before| bps > before) {
                 self.capacity_bps = Some(bps);
             }
         }
         if let (Some(bps), true) = (self.capacity_bps, measured.is_some()) {
-            let drain_ns = DRAIN_RTTS * rtt_ns as f64 + DRAIN_NS;
-            let excess_ns = (queue_ns - self.threshold_ns()) as f64;
+            let excess_ns = (queue_ns - self.target_ns()) as f64;
             let in_vain = tick.t_ns - over.since_ns > DRAINS_NS + 2 * rtt_ns
                 && queue_ns as f64 > over.most_ns as f64 * HELPED;
-            let drained = if in_vain { 0.0 } else { excess_ns / drain_ns };
+            let drained = if in_vain {
+                0.0
+            } else {
+                excess_ns / (rtt_ns as f64 + DRAIN_NS)
+            };
             self.rate_bps = Some((bps * (self.share - drained).max(LEAST_SHARE)).max(LEAST_BPS));
         }
         Why::Theirs
     }
 
-    /// The queue beyond is gone.
-    fn met(&mut self, t_ns: i64) {
-        let Some(bps) = self.capacity_bps else { return };
-        let again = self
-            .met_bps
-            .is_some_and(|before| (bps / before - 1.0).abs() < SAME);
-        self.calm = if again { (self.calm + 1).min(MOST_CALM) } else { 0 };
-        self.met_bps = Some(bps);
-        self.rate_bps = Some(bps * self.share);
-        self.climbing_from_ns = t_ns + (WAIT_NS << self.calm);
-    }
-
-    fn climb(&mut self, t_ns: i64, dt_ns: i64) -> Why {
+    fn climb(&mut self, tick: &Tick, queue_ns: i64, dt_ns: i64) -> Why {
         let Some(rate) = self.rate_bps else {
             return Why::Hold;
         };
+        let (t_ns, rtt_ns) = (tick.t_ns, tick.rtt_ns.unwrap_or(50 * MS));
+        let passing = self.measured(t_ns, rtt_ns);
+        if let Some(bps) = passing.filter(|bps| bps * self.share > rate) {
+            self.capacity_bps = Some(bps);
+            self.rate_bps = Some(bps * self.share);
+        }
+        let rate = self.rate_bps.unwrap_or(rate);
         // A queue of mine that only empties says nothing of the ISP.
-        let filled = self.up || self.passing(t_ns).is_none_or(|bps| bps >= rate * FILLED);
+        let filled = self.up || self.passing(t_ns).is_none_or(|bps| bps * AHEAD >= rate);
         if !self.owned() || !filled {
             // Not asked for more than there is.
             self.climbing_from_ns = self.climbing_from_ns.max(t_ns);
@@ -273,14 +278,9 @@ impl Direction {
         if for_s <= 0.0 {
             return Why::Hold;
         }
-        let begin = if self.calm == 0 { CLIMB } else { CALM_CLIMB };
-        let climb = (begin + CLIMB_FASTER * for_s).min(MOST_CLIMB);
-        let rate = rate * (1.0 + climb * dt_ns as f64 / SECOND);
-        // Beyond what was met last: it has moved, and nothing is known of where to.
-        if self.met_bps.is_some_and(|met| rate > met * (1.0 + SAME)) {
-            self.calm = 0;
-        }
-        self.rate_bps = Some(rate);
+        let below = 1.0 - queue_ns.max(0) as f64 / self.target_ns() as f64;
+        let climb = (CLIMB + CLIMB_FASTER * for_s).min(MOST_CLIMB) * below;
+        self.rate_bps = Some(rate * (1.0 + climb * dt_ns as f64 / SECOND));
         Why::Climb
     }
 
@@ -295,9 +295,16 @@ impl Direction {
         (t_ns - begin_ns >= LEAST_WINDOW_NS).then(|| bytes as f64 * 8.0 * SECOND / (t_ns - begin_ns) as f64)
     }
 
-    /// What the ISP carried since its queue was there, in bit/s; None: too little to say.
-    fn measured(&self, t_ns: i64, since_ns: i64, rtt_ns: i64) -> Option<f64> {
-        let from_ns = since_ns.max(t_ns - MOST_WINDOW_NS);
+    /// What passes, in bit/s; None: too little to say.
+    fn measured(&self, t_ns: i64, rtt_ns: i64) -> Option<f64> {
+        let short = self.measured_over(MOST_WINDOW_NS, t_ns, rtt_ns)?;
+        let long = self.measured_over(LONG_WINDOW_NS, t_ns, rtt_ns)?;
+        Some(short + LONG_PART * (long - short).max(0.0))
+    }
+
+    /// What passed since the last silence within a window.
+    fn measured_over(&self, window_ns: i64, t_ns: i64, rtt_ns: i64) -> Option<f64> {
+        let from_ns = t_ns - window_ns;
         let (mut bytes, mut begin, mut last_ns) = (0, None::<Tick>, i64::MIN);
         for tick in self.history.iter().filter(|tick| tick.t_ns >= from_ns) {
             if begin.is_none() || (tick.bytes > 0 && last_ns != i64::MIN && tick.t_ns - last_ns > GAP_NS) {
@@ -318,7 +325,7 @@ impl Direction {
             bytes = self.history.iter().filter(within).map(|tick| tick.bytes).sum();
         }
         let took_ns = t_ns - begin.t_ns;
-        (took_ns >= LEAST_WINDOW_NS && bytes >= WINDOW_BYTES.min(bytes_in(self.capacity_bps)))
+        (took_ns >= LEAST_WINDOW_NS && bytes >= WINDOW_BYTES)
             .then(|| bytes as f64 * 8.0 * SECOND / took_ns as f64)
     }
 
@@ -335,15 +342,6 @@ impl Direction {
         };
         last.1 > first.1 + 2 * MS
     }
-}
-
-/// What a known capacity carries in the longest window: a slow link never has ten packets of it.
-fn bytes_in(capacity_bps: Option<f64>) -> u64 {
-    capacity_bps
-        .map_or(u64::MAX, |bps| {
-            (bps * MOST_WINDOW_NS as f64 / SECOND / 8.0 / 2.0) as u64
-        })
-        .max(3000)
 }
 
 #[cfg(test)]

@@ -265,7 +265,7 @@ impl Daemon {
             };
             (side.queue_ns, side.source) = match (told, probed) {
                 (Some(ns), _) => (Some(ns), "timestamps"),
-                (None, Some(ns)) if side.loaded() && (alone || ns < side.law.threshold_ns()) => {
+                (None, Some(ns)) if side.loaded() && (alone || ns < side.law.target_ns()) => {
                     (Some(ns), "probes")
                 }
                 _ => (None, "none"),

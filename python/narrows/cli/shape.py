@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
             str | None, typer.Option(metavar="IFACE", help="The IFB with CAKE; default: ifb4 and the former.")
         ] = None,
         only: Annotated[str | None, typer.Option(help="down or up: leave the other way alone.")] = None,
-        share: Annotated[int, typer.Option(help="Percent of the ISP's rate, when that is met.")] = 98,
+        share: Annotated[int, typer.Option(help="Percent of the ISP's rate, when that is met.")] = 95,
         probe: Annotated[
             str | None,
             typer.Option(

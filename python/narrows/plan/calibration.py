@@ -119,9 +119,14 @@ def _queues(link: Link) -> tuple[list[Qdisc | None], list[Qdisc | None]]:
 
 
 def _counts_drops(link: Link) -> bool:
-    """CAKE's `ingress` takes what it drops for sent: a train that overruns its memory gets less."""
-    every = [queue for way in _queues(link) for queue in way]
-    return any(isinstance(q, cake) and q["ingress"] and q["memlimit"] is not None for q in every)
+    """CAKE's `ingress` takes what it drops for sent: a train that overruns its memory, or that no shaper
+    before it has slowed down, as a medium before t = 0, gets less."""
+    ways = zip(_queues(link), link.media(), strict=True)
+    every = [(queue, medium is not None) for queues, medium in ways for queue in queues]
+    return any(
+        isinstance(q, cake) and q["ingress"] and (is_sudden or q["memlimit"] is not None)
+        for q, is_sudden in every
+    )
 
 
 def _of_one_flow(link: Link) -> tuple[int | None, int | None]:

@@ -29,7 +29,7 @@ class shape(Traffic):
     ways: str | Sequence[str] = option(
         p.words("down", "up"), default=("down", "up"), doc="which of the router's queues it sets"
     )
-    share: str = option(p.percent, default="98 %", doc="of the ISP's rate, when that is met")
+    share: str = option(p.percent, default="95 %", doc="of the ISP's rate, when that is met")
     probe: str | Sequence[str] = option(
         _places,
         default=(),
@@ -40,8 +40,8 @@ class shape(Traffic):
     def check(self) -> None:
         super().check()
         if not 50 <= self["share"] <= 100:
-            self.fail(f"share: from 50 % to 100 %, not {self['share']:g} %", '"98 %"')
+            self.fail(f"share: from 50 % to 100 %, not {self['share']:g} %", '"95 %"')
         if self["share"] != int(self["share"]):
-            self.fail(f"share: whole percent, not {self['share']:g} %", '"98 %"')
+            self.fail(f"share: whole percent, not {self['share']:g} %", '"95 %"')
         if self["log_interval"].ns < 10_000_000:
             self.fail(f"log_interval: at least 10 ms, not {self['log_interval']}")
