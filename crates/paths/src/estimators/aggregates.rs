@@ -11,7 +11,7 @@
 //! NULL: fewer than 30 bursts, or of fewer than two packets on average; they come no faster than a round trip, as
 //! windows of a sender do; a log taken elsewhere. Unit: bytes of payload; segments of one MSS.
 
-use super::turn_period;
+use super::turn_period::{self, Burst};
 
 const STRETCH: usize = 512;
 const LEAST: usize = 64;
@@ -26,14 +26,6 @@ const KEPT: usize = 2048;
 struct Event {
     t_ns: i64,
     bytes: u32,
-}
-
-/// What came together.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Burst {
-    pub t_ns: i64,
-    pub packets: u32,
-    pub bytes: u32,
 }
 
 #[derive(Debug, Clone, Default)]

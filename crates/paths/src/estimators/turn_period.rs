@@ -13,8 +13,6 @@
 use std::collections::BTreeSet;
 use std::f64::consts::TAU;
 
-use super::aggregates::Burst;
-
 const BURSTS: usize = 256;
 /// Steps over which the period is made more exact, one after the other.
 const LAGS: [usize; 5] = [1, 4, 16, 64, 128];
@@ -24,6 +22,14 @@ const FAR: f64 = 0.8;
 const PARTS: i32 = 8;
 const SHORTEST_NS: f64 = 100_000.0;
 const SHARE: f64 = 0.1;
+
+/// What came together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Burst {
+    pub t_ns: i64,
+    pub packets: u32,
+    pub bytes: u32,
+}
 
 pub fn period_ns(bursts: &[Burst]) -> Option<i64> {
     if bursts.len() < BURSTS {
