@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import shaper_links
+import shaper_scores
 import shapers
 
 import lab
@@ -164,8 +165,8 @@ def test_the_aim_is_90_percent_of_the_causal_oracles_goodput_at_no_more_than_its
     p95_ms: float, goodput_bps: float, said: tuple[str, str]
 ) -> None:
     own = replace(SCORE, shaper="narrows", p95_ms=p95_ms, goodput_bps=goodput_bps)
-    assert shapers._aim([own], [SCORE]) == said
-    assert shapers._aim([own], []) == ("–", "–")
+    assert shaper_scores._aim([own], [SCORE]) == said
+    assert shaper_scores._aim([own], []) == ("–", "–")
 
 
 def test_both_oracles_numbers_stand_in_every_row() -> None:
