@@ -90,6 +90,7 @@ def register(app: typer.Typer) -> None:
           narrows paths sender.pcap receiver.pcap --ends
         """
         from narrows.cli import paths_show as show
+        from narrows.cli.paths_sessions import sessions
         from narrows.paths.live import read_live
         from narrows.paths.read import Settings, read
         from narrows.units import Duration
@@ -151,6 +152,6 @@ def register(app: typer.Typer) -> None:
             typer.echo(f"tables: {out}", err=True)
         if page or metadata is not None or by:
             groups = [word.strip() for word in by.split(",") if word.strip()]
-            show.sessions(out, metadata, devices, groups)
+            sessions(out, metadata, devices, groups)
         if len(read_now) < len(outcomes):
             raise typer.Exit(1)
