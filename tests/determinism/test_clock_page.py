@@ -119,7 +119,7 @@ def test_no_byte_of_real_programs_changes_without_the_page(tmp_path: Path, traff
     differing: list[str] = []
     for attempt in range(1 if NEEDED.get(traffic) else BROWSER_ATTEMPTS):
         page = lab.files(lab.carry(plan, tmp_path / f"page{attempt}"))
-        calls = lab.files(lab.carry(plan, tmp_path / f"calls{attempt}", engine=lab.WithWord(WITHOUT)))
+        calls = lab.files(lab.carry(plan, tmp_path / f"call{attempt}", engine=lab.WithWord(WITHOUT)))
         assert page.keys() == calls.keys()
         differing = [name for name in page if page[name] != calls[name]]
         if not differing:

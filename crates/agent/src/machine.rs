@@ -151,6 +151,10 @@ fn programs_in_sight() -> Result<String> {
     Ok(places.join(":"))
 }
 
+/// OpenSSL, BoringSSL (in Chromium) and AWS-LC take randomness from the processor where it has RDRAND and RDSEED: no
+/// kernel sees that, so each run would be another (BoringSSL does it on Intel's alone). This says that it has neither.
+const NO_RANDOMNESS_OF_ITS_OWN: &str = "~0x4000000000000000:~0x40000";
+
 /// What programs see: kernel parameters that landed in init's environment are not for them.
 fn environment(path: &str) {
     for (key, _) in std::env::vars_os() {
@@ -162,6 +166,7 @@ fn environment(path: &str) {
         ("TMPDIR", "/tmp"),
         ("LANG", "C.UTF-8"),
         ("USER", "root"),
+        ("OPENSSL_ia32cap", NO_RANDOMNESS_OF_ITS_OWN),
     ];
     for (key, value) in fixed {
         std::env::set_var(key, value);
