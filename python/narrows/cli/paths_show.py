@@ -14,7 +14,6 @@ from narrows.cli.format import Format
 from narrows.units import NS_PER_MS
 
 if TYPE_CHECKING:
-
     from narrows.paths.read import Outcome
 
 SHOWN = 20
