@@ -7,7 +7,8 @@
 //! delay's own mean deviation.
 //!
 //! - Delay beyond above the target: the bottleneck is the ISP's, and the rate is a share of what passes, less what
-//!   takes the queue down to the target in about a round trip and 80 ms, but never below 45 % of it.
+//!   takes the queue down to the target in about a round trip and 80 ms, but never below 45 % of it, or of a queue
+//!   over 80 ms in proportion less, to 10 %.
 //! - Below it, with own backlog: the bottleneck is mine. The rate climbs, the faster the longer that is so and the
 //!   further the delay is below the target; what passes is let through at once.
 //! - Delay beyond high but flat although less is let through than the ISP carried: a longer path, and a new base.
@@ -38,6 +39,9 @@ const GAP_NS: i64 = 60 * MS;
 const DRAIN_NS: f64 = 80e6;
 /// While it does, at least this share of the capacity goes on: less makes CAKE drop what the senders miss later.
 const LEAST_SHARE: f64 = 0.45;
+/// Of a queue longer than this the share is less in proportion, and at least so much: the rate has fallen for good.
+const LONG_QUEUE_NS: f64 = 80e6;
+const LEAST_OF_ALL: f64 = 0.1;
 /// The climb: a share of the rate per second, how fast that grows, and the most.
 const CLIMB: f64 = 0.6;
 const CLIMB_FASTER: f64 = 2.0;
@@ -251,7 +255,9 @@ impl Direction {
             } else {
                 excess_ns / (rtt_ns as f64 + DRAIN_NS)
             };
-            self.rate_bps = Some((bps * (self.share - drained).max(LEAST_SHARE)).max(LEAST_BPS));
+            let least = LEAST_SHARE * (LONG_QUEUE_NS / excess_ns).min(1.0);
+            let share = (self.share - drained).max(least.max(LEAST_OF_ALL));
+            self.rate_bps = Some((bps * share).max(LEAST_BPS));
         }
         Why::Theirs
     }
