@@ -270,7 +270,7 @@ def test_the_ledger_has_a_row_for_each_claim_and_says_where_its_runs_are() -> No
     lines = ledger(runs, "results").splitlines()
     rows = [line for line in lines if line.startswith("| ") and not line.startswith("| claim")]
     assert len(rows) == len(all_claims())
-    assert len(lines) <= len(all_claims()) + 8 * len(studies()) + 6
+    assert len(lines) <= len(all_claims()) + 7 * len(studies()) + 6
     runs_lines = [line for line in lines if line.startswith("Runs: ")]
     assert len(runs_lines) == 1
     assert runs_lines[0].endswith("in `results`.")
