@@ -56,6 +56,7 @@ fn carry_out(dir: &Path) -> Result<()> {
     machine::wait_for_exact_clock()?;
     modules::load(run_dir, &plan.machine).map_err(run::set_up_failed)?;
     let nodes = Nodes::create(plan.nodes.iter().map(|n| n.name.as_str()), "").map_err(run::set_up_failed)?;
+    machine::connection_limits(&nodes)?;
     let clock = Clock::new(plan.epoch_monotonic_ns);
     let interrupt = Interrupt::install()?;
     let mut run = Run {

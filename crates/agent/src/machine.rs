@@ -8,6 +8,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use crate::error::{During, Result, RunError, Stage};
+use crate::nodes::Nodes;
 use crate::sys;
 
 pub const RUN_DIR: &str = "/run/narrows";
@@ -100,8 +101,27 @@ fn tcp_memory() -> Result<()> {
         ("tcp_mem", format!("{PAGES} {PAGES} {PAGES}")),
         ("tcp_rmem", "4096 131072 33554432".into()),
         ("tcp_wmem", "4096 16384 4194304".into()),
+        ("tcp_max_orphans", (CONNECTIONS / 2).to_string()),
     ] {
         fs::write(format!("/proc/sys/net/ipv4/{name}"), value).during(|| name.into())?;
+    }
+    Ok(())
+}
+
+/// The table of connections of a host with plenty of memory, which the kernel derives limits from. A guest's own table follows
+/// the flows of its plan; its limits do not.
+const CONNECTIONS: u32 = 131_072;
+
+/// Unlike TCP's memory these limits are each node's own, and nodes begin with what the guest's table gives.
+pub fn connection_limits(nodes: &Nodes) -> Result<()> {
+    for node in nodes.names() {
+        nodes.enter(node)?;
+        for (name, value) in [
+            ("tcp_max_tw_buckets", CONNECTIONS / 2),
+            ("tcp_max_syn_backlog", CONNECTIONS / 128),
+        ] {
+            fs::write(format!("/proc/sys/net/ipv4/{name}"), value.to_string()).during(|| name.into())?;
+        }
     }
     Ok(())
 }

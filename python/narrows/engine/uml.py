@@ -36,6 +36,7 @@ from narrows.engine.types import (
     Slot,
 )
 from narrows.errors import EngineError
+from narrows.plan import capacity
 from narrows.plan.files import SYSTEM_PATH
 from narrows.plan.items import Command, Content
 from narrows.plan.model import Plan
@@ -279,9 +280,7 @@ class UmlEngine:
             "con0=fd:0,fd:1",
             "console=tty0",  # else the kernel puts it behind the --, as an argument of the agent
             "panic=1",
-            # By its memory a guest would make it an eighth of that, and of the two sockets of each of 5000
-            # flows many would be found behind another one, which has left the caches.
-            "thash_entries=131072",
+            f"thash_entries={capacity.socket_table_entries(plan.traffic)}",
             f"random-seed={plan.seed}",
             f"hostfs-writable={directory}",
             f"uml_dir={private}/",
