@@ -66,7 +66,10 @@ def test_one_condition_is_said_without_a_name_and_what_was_not_measured_is_not_s
 
 
 def test_responsiveness_has_a_sentence_where_a_tool_declares_it() -> None:
-    runs = [replace(one, figures={("test", "up", "rpm"): 92.0}) for one in condition("pfifo", 90, 400, 1)]
+    runs = [
+        replace(one, figures=dict(one.figures) | {("test", "up", "rpm"): 92.0})
+        for one in condition("pfifo", 90, 400, 1)
+    ]
     said = answer(runs)
     assert said is not None
     assert said.sentences[2] == "Responsiveness during the upload was 92 RPM."

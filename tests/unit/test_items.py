@@ -15,7 +15,7 @@ import lab
 from narrows.comparing.items import WAY_FIGURES, frame, got
 from narrows.report.table import summary
 from narrows.runs.items import items
-from narrows.runs.observed import EMPTY, Observed, Series, SpeedTest
+from narrows.runs.observed import Observed, Series
 from narrows.serve.one_run import items as shown_of
 from narrows.tools import reading, registry
 from narrows.units import unit_of_name
@@ -145,10 +145,12 @@ def test_what_a_link_is_used_to_is_of_all_that_load_it(tmp_path: Path) -> None:
     whole = Series(t_ns, np.full(t_ns.size, 19.6e6))
     truth = made.queues["down"]
     series = dict(truth.throughput_bps) | {"": whole}
-    tests = {"down": SpeedTest("a", "down", 9.4e6, None, EMPTY, None, (0, 10 * made_up_trials.S))}
+    spans = {name: {"start_ns": 0, "end_ns": 10 * made_up_trials.S} for name in "ab"}
     figures = {(f"bottleneck/{item}", "down", "tap_departed_bytes"): 12e6 for item in "ab"}
     figures |= {("bottleneck", "down", "sojourn_p99_ms"): 24.0}
-    run = replace(made, queues={"down": replace(truth, throughput_bps=series)}, loads=tests, figures=figures)
+    figures |= {("a", "down", "bulk_goodput_bps"): 9.4e6}
+    queues = {"down": replace(truth, throughput_bps=series)}
+    run = replace(made, queues=queues, figures=figures, manifest=dict(made.manifest) | {"items": spans})
     rows = {row.quantity: row.values.median for row in summary([run]).rows}
     assert rows["download utilisation"] == pytest.approx(98.0)
     assert rows["download sojourn p99 of the run"] == 24.0, "the packet's, not its bucket's edge"

@@ -23,6 +23,7 @@ from narrows.report.build import build, tc_commands
 from narrows.report.deviations import deviations
 from narrows.report.page import number
 from narrows.report.table import summary
+from narrows.runs.loaded import probe_rtts_ms, window
 from narrows.runs.observed import select
 from narrows.studies import page
 from narrows.studies.aqm.figures import paper_figures
@@ -128,13 +129,13 @@ def test_gathering_splits_the_probe_into_idle_and_loaded() -> None:
         loaded_ms={"down": [3.0, None, 4.0]},
     )
     assert made.idle == (0, DOWN[0])
-    assert made.probe_rtt_ms("idle").tolist() == [0.5, 0.5, 0.6]
-    assert made.probe_rtt_ms("down").tolist() == [3.0, 4.0]  # the lost one is missing, not zero
-    assert made.probe_rtt_ms("up").size == 0
+    assert probe_rtts_ms(made, "idle").tolist() == [0.5, 0.5, 0.6]
+    assert probe_rtts_ms(made, "down").tolist() == [3.0, 4.0]  # the lost one is missing, not zero
+    assert probe_rtts_ms(made, "up").size == 0
     probe = made.probe()
     assert probe is not None
     assert np.isnan(probe.rtt_ms.value).sum() == 1
-    assert made.tests["down"].window == (DOWN[0], DOWN[1] + 1)
+    assert window(made, "down") == (DOWN[0], DOWN[1] + 1)
 
 
 def test_the_table_counts_runs_for_results_and_probes_for_latencies() -> None:

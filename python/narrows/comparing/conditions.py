@@ -139,12 +139,6 @@ def fixed(runs: Sequence[Observed]) -> str:
     return facet_title(same, [labels(runs, a)[0] for a in same])
 
 
-def loader(runs: Sequence[Observed]) -> str:
-    """What loaded the link, as a caption names it: the speed test, or the experiment's own names."""
-    names = dict.fromkeys(load.source for run in runs for load in run.loads.values())
-    return " or ".join((["the speed test"] if any(run.tests for run in runs) or not names else []) + [*names])
-
-
 def rate_text(bits_per_second: float) -> str:
     """ "100 Mbit/s", "1 Gbit/s"."""
     for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):

@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 
+from narrows.runs import loaded
 from narrows.runs.observed import DIRECTIONS, Observed
 from narrows.tools import reading, registry
 from narrows.tools.reading import Figure, Reading
@@ -38,7 +39,7 @@ def quantities(runs: Sequence[Observed], are_items: bool) -> list[Quantity]:
     that of the test's own packets: the two are never mixed. Where several items shared a link (`are_items`),
     the throughput of one of them is no answer, unless it is a speed test."""
     throughput = Quantity("throughput", "Mbit/s", True, "throughput as the test itself reported it", _mbps)
-    is_tested = any(run.tests for run in runs) or not are_items
+    is_tested = any(run.tested for run in runs) or not are_items
     probed = any(_probe_ms(run, way) is not None for run in runs for way in DIRECTIONS)
     return [
         *([throughput] if is_tested else []),
@@ -60,17 +61,17 @@ def quantities(runs: Sequence[Observed], are_items: bool) -> list[Quantity]:
 
 
 def _mbps(run: Observed, direction: str) -> float | None:
-    test = run.shown.get(direction)
-    return None if test is None else test.rate_mbps
+    rate = loaded.goodput_bps(run, direction)
+    return None if rate is None else rate / 1e6
 
 
 def _probe_ms(run: Observed, direction: str) -> float | None:
-    rtt = run.probe_rtt_ms(direction) if direction in run.shown else np.empty(0)
+    rtt = loaded.probe_rtts_ms(run, direction) if direction in DIRECTIONS else np.empty(0)
     return float(np.median(rtt)) if rtt.size else None
 
 
 def _own_ms(run: Observed, direction: str) -> float | None:
-    return run.quantity("test_rtt_p50_ms", direction) if direction in run.tests else None
+    return run.quantity("test_rtt_p50_ms", direction)
 
 
 def _used(run: Observed, direction: str) -> float | None:

@@ -22,6 +22,7 @@ from narrows.comparing.headline import WHOLE, quantities
 from narrows.comparing.items import WAY_FIGURES, Got, got
 from narrows.comparing.repetitions import independent
 from narrows.metrics.statistics.distribution import Distribution, distribution
+from narrows.runs import loaded
 from narrows.runs.items import items
 from narrows.runs.observed import DIRECTIONS, Observed
 from narrows.runs.settled import faults
@@ -229,7 +230,7 @@ def _of_items(runs: Sequence[Observed]) -> Iterator[Measure]:
 def _is_shown(run: Observed, loads: Sequence[Got]) -> bool:
     """Whether one item alone loads the run's link, and the run's throughput is its."""
     names = {each.item.name for each in loads}
-    return not names or (len(names) == 1 and names <= {load.source for load in run.shown.values()})
+    return not names or (len(names) == 1 and any(loaded.reads(run, way) for way in DIRECTIONS))
 
 
 def _measured(whose: str, each: Got, beside: Sequence[Got]) -> Iterator[tuple[Measure, float | None]]:
@@ -261,11 +262,10 @@ def _measured(whose: str, each: Got, beside: Sequence[Got]) -> Iterator[tuple[Me
             shown = None if kind == RATE and way.done else value * scale
             yield Measure(kind, whose, figure, direction, words, unit, meaning.better, source), shown
     # What a speed test says of itself is told of the link: throughput, latency.
-    tested = {test.source for test in each.run.tests.values()}
     for own in item.figures:
         if own.better in (MORE, LESS) and own.direction in (None, direction):
             scale, unit = told(own.name, own.unit)
-            is_told = own in item.fares and item.name not in tested
+            is_told = own in item.fares and item.name != each.run.tested
             kind, way_of, words = OWN if is_told else TCP, own.direction or WHOLE, own.words
             yield Measure(kind, whose, own.name, way_of, words, unit, own.better, OF_ITEM), own.value * scale
 

@@ -7,26 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from narrows.comparing.conditions import loader
 from narrows.figures.by_rate import also, by_rate
 from narrows.figures.drawing import Result
-from narrows.metrics.latency.glitches import THRESHOLD_MS, WINDOW_MS, Glitches, glitches
+from narrows.metrics.latency.glitches import THRESHOLD_MS, WINDOW_MS
 from narrows.metrics.statistics.arrays import Floats
+from narrows.runs import loaded
 from narrows.runs.observed import Observed
 
 
-def run_glitches(run: Observed, phase: str) -> Glitches | None:
-    """Glitches while the test ran in that direction; None if the run has no probe or no such test."""
-    probe, test = run.probe(), run.shown.get(phase)
-    if probe is None or test is None or test.window is None:
-        return None
-    if run.figure(probe.source, "probe_unanswered", None) is not None:
-        return None  # which were lost is not known
-    return glitches(probe.rtt_ms.within(test.window).value, probe.interval_ms)
-
-
 def _per_minute(run: Observed, direction: str) -> Floats:
-    found = run_glitches(run, direction)
+    found = loaded.probe_glitches(run, direction)
     rate = None if found is None else found.per_minute
     return np.array([] if rate is None else [rate])
 
@@ -37,7 +27,8 @@ def glitches_by_rate(runs: Sequence[Observed], name: str, title: str, conditions
         runs,
         name=name,
         title=title,
-        what=f"Glitches per minute of the isochronous probe while {loader(runs)} ran{also(conditions)}: "
+        what=f"Glitches per minute of the isochronous probe while {loaded.names(runs)} ran"
+        f"{also(conditions)}: "
         f"excursions of at "
         f"least {THRESHOLD_MS:g} ms above the probe's running median over {WINDOW_MS / 1000:g} s, or lost "
         f"probes. There "

@@ -15,7 +15,6 @@ from narrows.comparing.conditions import (
     facet_title,
     fixed,
     group,
-    loader,
     queue_of,
     queue_rank,
     rate_text,
@@ -25,6 +24,7 @@ from narrows.figures.by_rate import also
 from narrows.figures.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.figures.style import DIRECTION, MARK_COLOUR, canvas, colour, corner, queue_name, styled
 from narrows.metrics.statistics.stability import coefficient_of_variation
+from narrows.runs import loaded
 from narrows.runs.observed import Observed
 from narrows.units import NS_PER_S
 
@@ -37,7 +37,7 @@ def instantaneous_throughput_figure(
 ) -> Result:
     """Rows are qdiscs, columns other axes that differ (at most four)."""
     # That there is a tap is known without its series, which are read only for what is drawn.
-    shown = [r for r in runs if r.ok and direction in r.queues and direction in r.shown]
+    shown = [r for r in runs if r.ok and direction in r.queues and loaded.reads(r, direction)]
     if not shown:
         return Missing(name, title, f"no run with a tap has a {DIRECTION[direction]} under these conditions")
     extra = varying(shown, besides=("queue",))
@@ -54,7 +54,7 @@ def instantaneous_throughput_figure(
                 same = [r for r in members if queue_of(r) == queue][:REPETITIONS]
                 spread = []
                 for k, run in enumerate(same):
-                    series = run.test_throughput_bps(direction)
+                    series = loaded.throughput_bps(run, direction)
                     if not series.t_ns.size:
                         continue
                     t = (series.t_ns - series.t_ns[0]) / NS_PER_S
@@ -83,7 +83,8 @@ def instantaneous_throughput_figure(
         return Missing(name, title, f"no bin of a {DIRECTION[direction]} lies within its test")
     ids = run_ids(drawn)
     caption = (
-        f"Instantaneous {DIRECTION[direction]} throughput of {loader(shown)} at the bottleneck, 10 ms bins "
+        f"Instantaneous {DIRECTION[direction]} throughput of {loaded.names(shown)} at the bottleneck, "
+        f"10 ms bins "
         f"from the tap (Ethernet and IP headers included){also(conditions or fixed(shown))}. "
         f"Up to {REPETITIONS} repetitions, the first strongest; the red line is the configured rate "
         f"({', '.join(rate_text(x) for x in sorted({r.rate_bps(direction) for r in shown}))}). "

@@ -10,20 +10,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from narrows.comparing.conditions import loader
 from narrows.figures.by_rate import also, by_rate
 from narrows.figures.drawing import Result
-from narrows.metrics.statistics.arrays import Floats
+from narrows.metrics.statistics.arrays import Floats, clean
+from narrows.runs import loaded
 from narrows.runs.observed import Observed
 
 
 def _rtt_ms(run: Observed, direction: str) -> Floats:
-    test = run.tests.get(direction)
-    if test is None:
-        return np.empty(0)
-    rtt = test.rtt_ms.value
-    present: Floats = rtt[~np.isnan(rtt)]
-    return present
+    return clean(run.rtts_ms[direction].value) if direction in run.rtts_ms else np.empty(0)
 
 
 def latency_by_rate(runs: Sequence[Observed], name: str, title: str, conditions: str = "") -> Result:
@@ -48,10 +43,10 @@ def probe_latency_by_rate(runs: Sequence[Observed], name: str, title: str, condi
         runs,
         name=name,
         title=title,
-        what=f"Round-trip time of the isochronous probe while {loader(runs)} ran in that direction"
+        what=f"Round-trip time of the isochronous probe while {loaded.names(runs)} ran in that direction"
         f"{also(conditions)}. Boxes pool the probes of all repetitions: median, quartiles, whiskers 5 to "
         f"95 %.",
         y_label="probe RTT [ms]",
-        values_of=lambda run, direction: run.probe_rtt_ms(direction),
+        values_of=loaded.probe_rtts_ms,
         points=False,
     )

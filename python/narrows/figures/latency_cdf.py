@@ -9,11 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from narrows.comparing.conditions import facet_title, group, loader, queue_of, queue_rank, rate_text, varying
+from narrows.comparing.conditions import facet_title, group, queue_of, queue_rank, rate_text, varying
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import DIRECTION, canvas, colour, nested_width, panel_columns, queue_name, styled
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.ecdf import ecdf
+from narrows.runs import loaded
 from narrows.runs.observed import Observed, pooled
 
 LineStyle = Literal["-", "--", ":"]
@@ -27,7 +28,7 @@ FACTOR = 2
 
 def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
     """One panel per rate and combination of the other axes; colour is the qdisc, line style the phase."""
-    shown = [r for r in runs if r.ok and any(r.probe_rtt_ms(phase).size for phase in PHASES)]
+    shown = [r for r in runs if r.ok and any(loaded.probe_rtts_ms(r, phase).size for phase in PHASES)]
     if not shown:
         return Missing(
             name, title, "no run in this directory has an isochronous probe beside a load or before it"
@@ -51,7 +52,7 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
             (_log_axis if spans_a_factor else _linear_axis)(axes, smallest, largest)
             axes.set_ylim(0, 1.01)
             axes.set_title(title_of)
-            if not any(r.shown for r in members):
+            if not any(loaded.ways(r) for r in members):
                 axes.text(
                     0.97, 0.5, "before the load only", transform=axes.transAxes, ha="right", fontsize=6.5
                 )
@@ -67,8 +68,8 @@ def latency_cdf(runs: Sequence[Observed], name: str, title: str) -> Result:
     interval = f"{probe.interval_ms:g} ms" if probe else "?"
     caption = (
         f"Round-trip times of the isochronous probe (one every {interval}) through the bottleneck: idle, "
-        f"and while {loader(shown)} ran. Repetitions are pooled; lost probes are not in the curves (see the "
-        "table). "
+        f"and while {loaded.names(shown)} ran. Repetitions are pooled; lost probes are not in the "
+        "curves (see the table). "
         "Where a test does not say when it downloads and uploads, only the time before it is drawn. "
         f"The axis is {'logarithmic' if spans_a_factor else 'linear'}, the same in all panels, and ends at "
         f"the {TAIL:.1%} point. "
@@ -102,7 +103,7 @@ def _panel(axes: Axes, members: Sequence[Observed]) -> list[float]:
     for place, same in enumerate(queues.values()):
         kind = queue_of(same[0])
         for phase, style in PHASES.items():
-            rtt = pooled(r.probe_rtt_ms(phase) for r in same)
+            rtt = pooled(loaded.probe_rtts_ms(r, phase) for r in same)
             steps = ecdf(rtt)
             if steps is None:
                 continue

@@ -13,6 +13,7 @@ from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_r
 from narrows.figures.style import DIRECTION, canvas, nested_width, styled
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.ecdf import ecdf, weighted_ecdf
+from narrows.runs import loaded
 from narrows.runs.observed import Observed, pooled
 
 PLACES = {"isp": "the ISP's queue", "home": "the home router's queue"}
@@ -23,7 +24,7 @@ FLOOR_MS = 0.01
 
 def places_cdf(runs: Sequence[Observed], name: str, title: str, direction: str = "down") -> Result:
     """Three panels: both queues of a direction, and the probe under that load."""
-    shown = [r for r in runs if r.ok and set(PLACES) & set(r.places) and direction in r.shown]
+    shown = [r for r in runs if r.ok and set(PLACES) & set(r.places) and loaded.loaders(r, direction)]
     if not shown:
         return Missing(name, title, f"no run of a Home has a load in the {DIRECTION[direction]} direction")
     by = varying(shown) or ["home"]
@@ -43,7 +44,12 @@ def places_cdf(runs: Sequence[Observed], name: str, title: str, direction: str =
         cells[2].set_title("the probe under load")
         cells[2].set_xlabel("RTT [ms]")
         for n, (_, members) in enumerate(conditions):
-            _curve(cells[2], ecdf(pooled(r.probe_rtt_ms(direction) for r in members)), n, len(conditions))
+            _curve(
+                cells[2],
+                ecdf(pooled(loaded.probe_rtts_ms(r, direction) for r in members)),
+                n,
+                len(conditions),
+            )
         for axes in cells:
             axes.set_xscale("log")
             axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if axes is cells[2] else (1.0,)))

@@ -117,7 +117,7 @@ def _panels(every: Outcome) -> list[_Panel]:
         _Panel(_capital(name), tuple(m for m in every.link if m.figure == name))
         for name in dict.fromkeys(m.figure for m in every.link)
     ]
-    tested = any(run.tests for run in every.runs)
+    tested = any(run.tested for run in every.runs)
     return [*of_link, *found] if tested else [*found, *of_link]
 
 

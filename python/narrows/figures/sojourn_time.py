@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from narrows.comparing.conditions import facet_title, fixed, group, loader, queue_of, queue_rank, varying
+from narrows.comparing.conditions import facet_title, fixed, group, queue_of, queue_rank, varying
 from narrows.figures.by_rate import also
 from narrows.figures.drawing import Drawing, Missing, Result, name_runs, run_ids
 from narrows.figures.style import DIRECTION, canvas, colour, corner, queue_name, styled
+from narrows.runs import loaded
 from narrows.runs.observed import Observed
 
 MAX_COLUMNS = 2
@@ -67,7 +68,7 @@ def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction
         f"{also(fixed(shown))}: median "
         "(dark) and 99th percentile (light) of the packets that left in each 10 ms, first repetition of each "
         f"condition. The axis ends at the 99.5 % point of the highest panel; the largest value is written "
-        f"above each. The shaded spans are those in which {loader(shown)} downloads "
+        f"above each. The shaded spans are those in which {loaded.names(shown)} downloads "
         f"and uploads. {name_runs(ids)}"
     )
     if left_out:
@@ -77,12 +78,12 @@ def sojourn_over_time(runs: Sequence[Observed], name: str, title: str, direction
 
 def _span(run: Observed) -> tuple[int, int]:
     """From the epoch to the end of the last test."""
-    ends = [t.window[1] for t in run.shown.values() if t.window]
+    ends = [window[1] for way in loaded.ways(run) if (window := loaded.window(run, way))]
     return (0, max(ends) if ends else 2**62)
 
 
 def _phases(axes: object, run: Observed) -> None:
-    for test in run.shown.values():
-        if test.window:
-            start, stop = (t / 1e9 for t in test.window)
+    for way in loaded.ways(run):
+        if (window := loaded.window(run, way)) is not None:
+            start, stop = (t / 1e9 for t in window)
             axes.axvspan(start, stop, color="#000000", alpha=0.04, linewidth=0)  # type: ignore[attr-defined]

@@ -6,29 +6,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from narrows.comparing.conditions import loader
 from narrows.figures.by_rate import also, by_rate
 from narrows.figures.drawing import Result
 from narrows.metrics.statistics.arrays import Floats
+from narrows.runs import loaded
 from narrows.runs.observed import Observed
 
 _POINT = "One point is one run; a box (median, quartiles, whiskers 5 to 95 %) is drawn from five runs on."
 
 
 def _mbps(run: Observed, direction: str) -> Floats:
-    test = run.shown.get(direction)
-    return np.array([] if test is None or test.rate_mbps is None else [test.rate_mbps])
-
-
-def _possible(run: Observed, direction: str) -> float:
-    test = run.shown.get(direction)
-    return run.possible_bps(direction, None if test is None else test.window)
+    rate = loaded.goodput_bps(run, direction)
+    return np.array([] if rate is None else [rate / 1e6])
 
 
 def _percent(run: Observed, direction: str) -> Floats:
     if run.configured_bps(direction) is None:
         return np.empty(0)
-    return _mbps(run, direction) * 1e8 / _possible(run, direction)
+    return _mbps(run, direction) * 1e8 / loaded.possible_bps(run, direction)
 
 
 def throughput_by_rate(runs: Sequence[Observed], name: str, title: str, conditions: str = "") -> Result:
@@ -37,8 +32,8 @@ def throughput_by_rate(runs: Sequence[Observed], name: str, title: str, conditio
         runs,
         name=name,
         title=title,
-        what=f"Throughput that {loader(runs)} itself reported (TCP payload){also(conditions)}. {_POINT} "
-        "The red line is the "
+        what=f"Throughput that {loaded.names(runs)} itself reported (TCP payload)"
+        f"{also(conditions)}. {_POINT} The red line is the "
         "configured rate, which counts Ethernet and IP headers: full packets can carry 95.6 % of it as "
         "payload.",
         y_label="throughput [Mbit/s]",

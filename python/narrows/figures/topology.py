@@ -140,7 +140,7 @@ def _note(node: _Box, runs: Sequence[Observed]) -> str:
         if losses:
             lines.append("loss " + " / ".join(f"{v:g} %" for v in losses))
         return "\n".join(lines)
-    if any(r.tests for r in runs):
+    if any(r.tested for r in runs):
         return {"client": "speed test, probe", "server": "speed test server"}.get(role, "")
     return ", ".join(_traffic(runs)) if role == "client" else ""
 

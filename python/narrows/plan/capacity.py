@@ -81,8 +81,8 @@ def memory_needed(link: LinkSummary, traffic: Iterable[TrafficItem], nodes: int)
 def socket_table_entries(traffic: Iterable[TrafficItem]) -> int:
     """Entries of the kernel's table of TCP connections, a power of two.
 
-    Whoever samples connections walks all of it, hence no more than the flows need. Sixteen for each flow: both of its
-    sockets are nearly always found first, and not behind another one that has left the caches.
+    Whoever samples connections walks all of it, hence no more than the flows need. Sixteen for each flow:
+    both of its sockets are nearly always found first, and not behind another one that has left the caches.
     """
     flows = sum(item.flows for item in traffic if isinstance(item, TcpBulk))
     return min(max(2048, 1 << (16 * flows - 1).bit_length()), 131072) if flows else 2048

@@ -16,6 +16,7 @@ from narrows.comparing.outcome import ALIKE, OF_DONE, Key, Measure, Outcome, out
 from narrows.comparing.words import condition_name, join, number, with_interval
 from narrows.report import fared
 from narrows.report.got import ItemTable, tables
+from narrows.runs import loaded
 from narrows.runs.observed import Observed, label
 from narrows.spec.pairs import PAIR
 from narrows.tools.reading import MORE
@@ -56,7 +57,7 @@ def answer(found: Sequence[Observed] | Outcome) -> Answer | None:
     few = len(every.keys) <= MOST_NAMED
     names = dict.fromkeys(measure.figure for measure in every.link)
     of_link = [(_all if few else _ends)(every, [m for m in every.link if m.figure == name]) for name in names]
-    tested = any(run.tests for run in every.runs)
+    tested = any(run.tested for run in every.runs)
     said = [*of_link, *of_items] if tested else [*of_items, *of_link]
     return Answer(tuple(said), _note(every), tables(every))
 
@@ -128,8 +129,7 @@ def _changed(every: Outcome, measure: Measure, change: Callable[[Observed, str, 
 
 
 def _percent(run: Observed, direction: str, mbps: float) -> float:
-    test = run.shown.get(direction)
-    return 100 * mbps * 1e6 / run.possible_bps(direction, None if test is None else test.window)
+    return 100 * mbps * 1e6 / loaded.possible_bps(run, direction)
 
 
 def _above_base(run: Observed, _direction: str, latency_ms: float) -> float:

@@ -31,6 +31,7 @@ from narrows.report.deviations import deviations
 from narrows.report.over_time import carried, is_there, scripts
 from narrows.report.page import ANSWER, PageFigure, page
 from narrows.report.table import summary, to_csv
+from narrows.runs import loaded
 from narrows.runs.observed import NO_LABEL, Observed, label
 
 MOST_LABELS = 4
@@ -184,7 +185,7 @@ def _forget(folder: Path, drawn: set[str]) -> None:
 
 def _loaded(runs: Sequence[Observed]) -> list[str]:
     """The directions that something loads, as far as that is known; else the way of downloads."""
-    return [d for d in DIRECTION if any(d in r.shown for r in runs)] or ["down"]
+    return [d for d in DIRECTION if any(d in loaded.ways(r) for r in runs)] or ["down"]
 
 
 def _ends(runs: Sequence[Observed]) -> list[float]:

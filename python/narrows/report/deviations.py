@@ -49,7 +49,7 @@ def deviations(runs: Sequence[Observed]) -> list[str]:
             "start."
         )
     found += _taps(runs)
-    if any(t is not None for r in runs for t in r.shown.values()):
+    if any(r.tested for r in runs):
         found.append(
             "The speed test's rate is payload per time; the shaper counts Ethernet and IP headers too, so "
             "a full link "

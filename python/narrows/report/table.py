@@ -7,25 +7,24 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
 from narrows.comparing.conditions import REPETITION, axes, group
 from narrows.comparing.items import frame, told_apart
 from narrows.comparing.outcome import told
 from narrows.comparing.repetitions import independent
-from narrows.figures.glitch_figure import run_glitches
 from narrows.figures.style import DIRECTION
 from narrows.metrics.latency.jitter import jitter
 from narrows.metrics.latency.working_latency import working_latency
-from narrows.metrics.statistics.arrays import Floats
+from narrows.metrics.statistics.arrays import clean
 from narrows.metrics.statistics.distribution import Distribution, distribution
 from narrows.metrics.statistics.ecdf import weighted_quantile
 from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.plan import wire
 from narrows.report.table_many import many_flow_rows
+from narrows.runs import loaded
 from narrows.runs.capacity import shaper
-from narrows.runs.items import items, mean_rate
+from narrows.runs.items import mean_rate
 from narrows.runs.observed import Observed, pooled
 
 CCA_SHARE = "cca_share"
@@ -95,15 +94,15 @@ def _item_rows(table: pl.DataFrame) -> Iterator[tuple[str, str, str, Distributio
 def _used(run: Observed, direction: str) -> float | None:
     """In percent: what all items that load the direction took of the bottleneck's rate; of one alone its
     payload over the largest possible."""
-    test = run.shown[direction]
-    loads = [item for item in items(run) if direction in item.ways and not item.is_probe]
+    loads, window = loaded.loaders(run, direction), loaded.window(run, direction)
     truth = run.truth(direction)
-    if len(loads) > 1 and truth is not None and test.window is not None:
+    if len(loads) > 1 and truth is not None and window is not None:
         series, counted = truth.throughput_bps.get(""), shaper(run.plan, direction).counted
         if series is None or (counted is not None and counted != wire.FRAME):
             return None
-        return 100 * mean_rate(series, test.window) / run.capacity_bps(direction, test.window)
-    return None if test.rate_bps is None else 100 * test.rate_bps / run.possible_bps(direction, test.window)
+        return 100 * mean_rate(series, window) / run.capacity_bps(direction, window)
+    rate = loaded.goodput_bps(run, direction)
+    return None if rate is None else 100 * rate / run.possible_bps(direction, window)
 
 
 def _sojourn_p99_ms(run: Observed, direction: str) -> float | None:
@@ -116,13 +115,18 @@ def _sojourn_p99_ms(run: Observed, direction: str) -> float | None:
 
 
 def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: str) -> list[Row]:
-    tests = [r.shown[direction] for r in same if direction in r.shown]
-    loaded = [r.probe_rtt_ms(direction) for r in same]
-    steady = [coefficient_of_variation(r.test_throughput_bps(direction).value) for r in same]
-    added = [working_latency(r.probe_rtt_ms(direction), r.probe_rtt_ms("idle")) for r in same]
-    share = [_used(r, direction) for r in same if direction in r.shown]
-    rows = [g for r in same if (g := run_glitches(r, direction)) is not None]
-    wobble = [jitter(_test_probe(r, direction)) for r in same if r.probe() is not None]
+    there = [r for r in same if loaded.reads(r, direction)]
+    mbps = [rate / 1e6 for r in there if (rate := loaded.goodput_bps(r, direction)) is not None]
+    probed = [loaded.probe_rtts_ms(r, direction) for r in same]
+    steady = [coefficient_of_variation(loaded.throughput_bps(r, direction).value) for r in same]
+    added = [
+        working_latency(rtt, loaded.probe_rtts_ms(r, loaded.IDLE))
+        for r, rtt in zip(same, probed, strict=True)
+    ]
+    share = [_used(r, direction) for r in there]
+    rows = [g for r in same if (g := loaded.probe_glitches(r, direction)) is not None]
+    wobble = [jitter(rtt) for rtt in probed if rtt.size]
+    least = [r.figure(r.tested, "ndt7_min_rtt_ms", direction) for r in same if r.tested]
     truths = [truth for r in same if (truth := r.truth(direction)) is not None]
     tails = [_sojourn_p99_ms(r, direction) for r in same]
     drops = [
@@ -131,7 +135,13 @@ def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: 
         if t.dropped_packets is not None and t.departed_packets
     ]
     return [
-        Row(key, f"{word} throughput", "Mbit/s", "runs", distribution([t.rate_mbps for t in tests])),
+        Row(
+            key,
+            f"{word} throughput",
+            "Mbit/s",
+            "runs",
+            distribution(mbps),
+        ),
         Row(key, f"{word} utilisation", "%", "runs", distribution(share)),
         Row(key, f"{word} variation of throughput, 10 ms bins", "1", "runs", distribution(steady)),
         Row(
@@ -139,16 +149,16 @@ def _rows(key: tuple[str, ...], same: Sequence[Observed], direction: str, word: 
             f"{word} RTT of the test",
             "ms",
             "samples",
-            distribution(pooled(_present(t.rtt_ms.value) for t in tests)),
+            distribution(pooled(clean(r.rtts_ms[direction].value) for r in same if direction in r.rtts_ms)),
         ),
         Row(
             key,
             f"{word} MinRTT (the tool's latency)",
             "ms",
             "runs",
-            distribution([t.min_rtt_ms for t in tests]),
+            distribution(least),
         ),
-        Row(key, f"{word} probe RTT", "ms", "probes", distribution(pooled(loaded))),
+        Row(key, f"{word} probe RTT", "ms", "probes", distribution(pooled(probed))),
         Row(key, f"{word} working latency (probe)", "ms", "runs", distribution(added)),
         Row(key, f"{word} jitter (probe)", "ms", "runs", distribution(wobble)),
         Row(key, f"{word} glitches", "1/min", "runs", distribution([g.per_minute for g in rows])),
@@ -169,15 +179,3 @@ def _cca_shares(same: Sequence[Observed]) -> list[tuple[str, str, str, Distribut
         (f"{DIRECTION[way]} share of {cca}" if both else f"share of {cca}", "%", "runs", distribution(values))
         for (way, cca), values in sorted(cca_shares.items())
     ]
-
-
-def _present(values: Floats) -> Floats:
-    kept: Floats = values[~np.isnan(values)]
-    return kept
-
-
-def _test_probe(run: Observed, direction: str) -> Floats:
-    probe, test = run.probe(), run.shown.get(direction)
-    if probe is None or test is None or test.window is None:
-        return np.empty(0)
-    return probe.rtt_ms.within(test.window).value

@@ -16,22 +16,20 @@ import polars as pl
 import polars.selectors as cs
 
 from narrows.metrics.statistics.arrays import Floats
-from narrows.plan.items import TrafficItem
+from narrows.plan.items import Command, TrafficItem
 from narrows.plan.model import Plan
-from narrows.runs.loaders import loaders
 from narrows.runs.observed import (
     DIRECTIONS,
     Observed,
     Probe,
     QueueTruth,
     Series,
-    SpeedTest,
     is_background,
     is_probe,
-    speed_test,
+    load_of,
 )
 from narrows.runs.quantities import measured
-from narrows.tools import reading
+from narrows.runs.windows import windows
 from narrows.units import NS_PER_MS, US_PER_MS
 
 
@@ -102,9 +100,9 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
         figures=_figures(tables.metrics),
         units=dict(tables.metrics.select("name", "unit").unique().iter_rows()),
     )
-    tests = {} if run.test is None else _tests(tables, run.test.id, speed_test(run.test.tool))
-    found = {} if tests else loaders(plan, manifest, tables.metrics, tables.samples)
-    run = replace(run, tests=tests, loads=found)
+    run = replace(
+        run, windows=windows(plan, manifest, run.figures, tables.samples), rtts_ms=_rtts(tables, run.tested)
+    )
     return replace(run, read_quantities=lambda: measured(run))
 
 
@@ -154,31 +152,16 @@ def _value(metrics: pl.DataFrame, source: str, direction: str | None, name: str)
     return None if rows.is_empty() or rows["value"][0] is None else float(rows["value"][0])
 
 
-def _tests(tables: RunTables, item: str, test: reading.SpeedTest | None) -> dict[str, SpeedTest]:
-    tests: dict[str, SpeedTest] = {}
-    if test is None:
-        return tests
-    for direction in DIRECTIONS:
-        if _rows(tables.metrics, item, direction).is_empty():
-            continue
-        server = _rows(tables.samples, f"{item}/server", direction)
-        client = _rows(tables.samples, f"{item}/client", direction)
-        elapsed_s = _value(tables.metrics, item, direction, test.elapsed)
-        times = pl.concat([server["t_ns"], client["t_ns"]])
-        window = None
-        if len(times) and elapsed_s is not None:
-            end = int(times.cast(pl.Int64).max() or 0)  # type: ignore[arg-type]
-            window = (end - round(elapsed_s * 1e9), end + 1)
-        tests[direction] = SpeedTest(
-            source=item,
-            direction=direction,
-            rate_bps=_value(tables.metrics, item, direction, test.rate),
-            min_rtt_ms=_value(tables.metrics, item, direction, test.min_rtt),
-            rtt_ms=_series(server.filter(pl.col("series") == test.rtt_series), US_PER_MS),
-            retransmission_ratio=_value(tables.metrics, item, direction, test.retransmissions),
-            window=window,
-        )
-    return tests
+def _rtts(tables: RunTables, tested: str | None) -> dict[str, Series]:
+    """By direction, as the server of the speed test says."""
+    tools = (item.tool for item in tables.plan.traffic if isinstance(item, Command) and item.id == tested)
+    series = next((load.rtt for tool in tools if (load := load_of(tool))), None)
+    found = {}
+    for way in DIRECTIONS:
+        rows = _rows(tables.samples, f"{tested}/server", way).filter(pl.col("series") == series)
+        if not rows.is_empty():
+            found[way] = _series(rows, US_PER_MS)
+    return found
 
 
 def _probes(tables: RunTables, items: Sequence[TrafficItem]) -> dict[str, Probe]:

@@ -23,7 +23,7 @@ from narrows.plan import uses
 from narrows.plan.items import Command, Endpoint, OwnTool, TcpBulk, TrafficItem
 from narrows.plan.lowering import CCA
 from narrows.plan.model import Plan
-from narrows.runs.observed import DIRECTIONS, Observed, Series, is_background, is_probe
+from narrows.runs.observed import DIRECTIONS, Observed, Series, Window, is_background, is_probe, span
 from narrows.runs.settled import LEFT_OUT, RATE, settled_window
 from narrows.spec.pairs import PAIR
 from narrows.store import own_tools
@@ -34,7 +34,6 @@ from narrows.units import NS_PER_S, unit_of_name
 A_WAY = 0.1
 """Of an item's bytes, at least."""
 BIN_NS = 10_000_000
-Window = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,8 @@ class ItemFigure:
 class Way:
     """What an item did in one direction, where packets wait. None: not measured."""
 
+    window: Window | None = None
+    """When it loaded that way, in ns."""
     rate_bps: float | None = None
     shared_bps: float | None = None
     """None too where nothing else loaded that way at the time."""
@@ -236,6 +237,7 @@ def _way(
     source = f"{run.bottleneck(way)}/{most.id}"
     window = _window(run, name, own, way)
     return Way(
+        window=window,
         rate_bps=_mean_rate(run, own, way, window),
         shared_bps=_shared_rate(run, own, way, shared),
         goodput_bps=_goodput(run, {name, *(part.id for part in own)}, way),
@@ -277,15 +279,8 @@ def _shared_rate(run: Observed, own: Sequence[TrafficItem], way: str, window: Wi
 
 
 def _window(run: Observed, name: str, own: Sequence[TrafficItem], way: str) -> Window | None:
-    """When the item loaded that way: as its tool says of each direction, else while it ran."""
-    test = run.shown.get(way)
-    if test is not None and test.source == name and test.window is not None:
-        return test.window
-    spans: Mapping[str, Mapping[str, Any]] = run.manifest.get("items") or {}
-    known = [spans.get(part.id) or {} for part in own]
-    starts = [span["start_ns"] for span in known if span.get("start_ns") is not None]
-    ends = [span["end_ns"] for span in known if span.get("end_ns") is not None]
-    return (min(starts), max(ends)) if starts and ends else None
+    """When the item loaded that way: as its tool says, else while it ran."""
+    return run.windows.get((name, way)) or span(own, run.manifest)
 
 
 def _shared_window(run: Observed, way: str, groups: Mapping[str, Sequence[TrafficItem]]) -> Window | None:

@@ -16,14 +16,14 @@ import polars as pl
 import narrows.store.results as store
 from narrows.errors import NarrowsError, StoreError
 from narrows.plan.model import Plan
-from narrows.runs import archive, loaders
+from narrows.runs import archive, windows
 from narrows.runs.gather import RunTables, gather
 from narrows.runs.load_many import reader
 from narrows.runs.observed import Observed
 from narrows.runs.plans import read_plan
 from narrows.store import damaged, parquet
 
-_LIGHT = ("tcp_info.rtt", "rtt", "app_info.num_bytes", "app_info.elapsed_time", *loaders.SERIES)
+_LIGHT = ("tcp_info.rtt", "rtt", "app_info.num_bytes", "app_info.elapsed_time", *windows.SERIES)
 _TABLES = ("metrics", "samples", "sojourn")
 
 

@@ -25,6 +25,7 @@ from narrows.tools import reading, registry
 from narrows.units import NS_PER_S
 
 DIRECTIONS = ("down", "up")
+Window = tuple[int, int]
 ONE_PACKET_BURSTS = range(1, 2000)  # bytes: what tc sets where nobody asks for a burst
 NO_LABEL = "-"
 """The label of a run on an axis that its experiment does not have."""
@@ -42,10 +43,18 @@ def is_background(item: TrafficItem) -> bool:
     return isinstance(item, Command) and item.background
 
 
+def span(parts: Iterable[TrafficItem], manifest: Mapping[str, Any]) -> Window | None:
+    """From the first start to the last end of some items of the plan, in ns; None where that is not known."""
+    known = [(manifest.get("items") or {}).get(part.id) or {} for part in parts]
+    starts = [int(each["start_ns"]) for each in known if each.get("start_ns") is not None]
+    ends = [int(each["end_ns"]) for each in known if each.get("end_ns") is not None]
+    return (min(starts), max(ends)) if starts and ends else None
+
+
 @cache
-def speed_test(tool: str) -> reading.SpeedTest | None:
-    """What a report shows of this tool direction by direction, if it is a speed test that declares it."""
-    found: reading.SpeedTest | None = registry.function(tool, registry.READINGS, "SPEED_TEST")
+def load_of(tool: str) -> reading.Load | None:
+    """What a tool declares of how it loads a link."""
+    found: reading.Load | None = registry.function(tool, registry.READINGS, "LOAD")
     return found
 
 
@@ -70,24 +79,6 @@ class Series:
 
 
 EMPTY = Series(np.empty(0), np.empty(0))
-
-
-@dataclass(frozen=True)
-class SpeedTest:
-    """One direction ("down" or "up") of one speed test."""
-
-    source: str
-    direction: str
-    rate_bps: float | None
-    min_rtt_ms: float | None
-    rtt_ms: Series
-    retransmission_ratio: float | None
-    window: tuple[int, int] | None
-
-    @property
-    def rate_mbps(self) -> float | None:
-        """The tool's result in Mbit/s."""
-        return None if self.rate_bps is None else self.rate_bps / 1e6
 
 
 @dataclass(frozen=True)
@@ -178,9 +169,10 @@ class Observed:
     error: str | None
     plan: _WhenAsked = _WhenAsked()
     manifest: Mapping[str, Any] = field(default_factory=dict)
-    tests: Mapping[str, SpeedTest] = field(default_factory=dict)
-    loads: Mapping[str, SpeedTest] = field(default_factory=dict)
-    """Where there is no NDT7 test: what loaded each direction instead (narrows.runs.loaders)."""
+    windows: Mapping[tuple[str, str], Window] = field(default_factory=dict)
+    """When an item loaded a direction, in ns, if not all the time that it ran (`narrows.runs.windows`)."""
+    rtts_ms: Mapping[str, Series] = field(default_factory=dict)
+    """By direction: the round trips of the connection of the speed test (`tested`)."""
     probes: Mapping[str, Probe] = field(default_factory=dict)
     queues: Mapping[str, QueueTruth] = field(default_factory=dict)
     places: Mapping[str, Mapping[str, QueueTruth]] = field(default_factory=dict)
@@ -231,11 +223,6 @@ class Observed:
         return self.figures.get((source, direction, name))
 
     @property
-    def shown(self) -> Mapping[str, SpeedTest]:
-        """What a report draws for each direction: the speed test, else what loaded the link."""
-        return self.tests or self.loads
-
-    @property
     def kernel_config(self) -> str:
         """What a kernel with configuration of its own was given (`HZ=100`), which the store puts among the
         labels; empty: our kernel."""
@@ -246,11 +233,11 @@ class Observed:
         """The plan's description of the bottleneck."""
         return self.plan.link
 
-    @property
-    def test(self) -> Command | None:
-        """The plan's first speed test whose tool declares what a report shows of it."""
+    @cached_property
+    def tested(self) -> str | None:
+        """The first item whose tool measures its own connection's round trips, if there is one."""
         commands = (item for item in self.plan.traffic if isinstance(item, Command))
-        return next((item for item in commands if speed_test(item.tool) is not None), None)
+        return next((item.id for item in commands if (load := load_of(item.tool)) and load.rtt), None)
 
     def configured_bps(self, direction: str) -> int | None:
         """Configured rate of the bottleneck, of a medium its mean; None where nothing limits."""
@@ -287,37 +274,9 @@ class Observed:
         """Kind of the bottleneck's qdisc."""
         return self.link.queue
 
-    def test_throughput_bps(self, direction: str) -> Series:
-        """The speed test's own 10 ms bins at the bottleneck during its test in that direction."""
-        truth, test = self.queues.get(direction), self.shown.get(direction)
-        if truth is None or test is None:
-            return EMPTY
-        # A tool of several items has no bins under its own name; without any of its own, all traffic's are.
-        whole = next((c for c in self.plan.composites if c.id == test.source), None)
-        part = None if whole is None else {str(way): one for way, one in whole.in_turn.items()}.get(direction)
-        names = (test.source,) if self.tests else (test.source, *([part] if part else []), "")
-        found = next((truth.throughput_bps[name] for name in names if name in truth.throughput_bps), EMPTY)
-        return found.within(test.window)
-
     def probe(self) -> Probe | None:
         """The first isochronous probe by name, or None."""
         return self.probes[min(self.probes)] if self.probes else None
-
-    def probe_rtt_ms(self, phase: str) -> Floats:
-        """Received round-trip times of the probe in phase "idle", "down" or "up" (empty if not measured)."""
-        probe = self.probe()
-        if probe is None:
-            return EMPTY.value
-        if phase == "idle":
-            window = self.idle
-        else:
-            test = self.shown.get(phase)
-            window = test.window if test else None
-        if window is None:
-            return EMPTY.value
-        rtt = probe.rtt_ms.within(window).value
-        received: Floats = rtt[~np.isnan(rtt)]
-        return received
 
 
 def label(run: Observed, axis: str) -> str:
@@ -327,7 +286,7 @@ def label(run: Observed, axis: str) -> str:
         return run.key[axis]
     if axis == EXPERIMENT:
         return run.experiment
-    if axis == "cross" and not any(_loads(item, run.test) for item in run.plan.traffic):
+    if axis == "cross" and not any(_loads(item, run.tested) for item in run.plan.traffic):
         return "no"
     if axis == "burst" and run.link.down.burst_bytes in (None, *ONE_PACKET_BURSTS):
         return "off"
@@ -336,10 +295,10 @@ def label(run: Observed, axis: str) -> str:
     return NO_LABEL
 
 
-def _loads(item: TrafficItem, test: Command | None) -> bool:
+def _loads(item: TrafficItem, tested: str | None) -> bool:
     if isinstance(item, TcpBulk):
         return True
-    return isinstance(item, Command) and not item.background and item is not test
+    return isinstance(item, Command) and not item.background and item.id != tested
 
 
 def select(runs: Iterable[Observed], **labels: str | Sequence[str]) -> list[Observed]:

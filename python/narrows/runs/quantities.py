@@ -14,11 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.metrics.latency.glitches import Glitches, glitches
 from narrows.metrics.latency.working_latency import working_latency
+from narrows.metrics.statistics.arrays import clean
 from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.metrics.statistics.tail import Tail, upper_tail
-from narrows.runs import phases, queue_numbers, settled
+from narrows.runs import loaded, phases, queue_numbers, settled
+from narrows.runs.items import Item
+from narrows.runs.loaded import IDLE
 from narrows.runs.observed import DIRECTIONS, Observed, is_background, is_probe
 from narrows.spec.pairs import PAIR
 from narrows.units import NS_PER_S
@@ -27,7 +29,6 @@ SETTLING_NS = 1_000_000_000
 """The first second of a test's bins is its slow start."""
 TAIL_SHARE = 0.05
 """Of samples under load a shard keeps the largest: enough for a pooled 99th percentile."""
-IDLE = "idle"
 
 FIGURES = (
     "capacity_test_throughput_bps", "ndt7_throughput_bps", "iperf3_goodput_bps",
@@ -72,13 +73,18 @@ def under(probe: str, load: str) -> str:
     return f"{probe} under {load}"
 
 
-def directions(run: Observed) -> Iterable[str]:
+def directions(run: Observed) -> Iterator[str]:
     """The directions of the run's speed test."""
-    return (way for way in DIRECTIONS if way in run.tests)
+    return (way for way in DIRECTIONS if _tested(run, way) is not None)
+
+
+def _tested(run: Observed, way: str) -> Item | None:
+    """The speed test, if the run has one that loaded this direction."""
+    return next((item for item in loaded.loaders(run, way) if item.name == run.tested), None)
 
 
 def _phases(run: Observed) -> Iterable[str]:
-    return (IDLE, *(way for way in DIRECTIONS if way in run.shown)) if run.probes else ()
+    return (IDLE, *loaded.ways(run)) if run.probes else ()
 
 
 def _met(run: Observed) -> Iterator[str]:
@@ -102,15 +108,13 @@ def _loads(run: Observed) -> Iterator[str]:
 
 
 def _throughput(run: Observed, way: str) -> float | None:
-    test = run.tests.get(way)
-    return None if test is None else test.rate_bps
+    test = _tested(run, way)
+    return None if test is None else test.ways[way].goodput_bps
 
 
 def _rtt_quantile(share: float) -> Callable[[Observed, str], float | None]:
     def work_out(run: Observed, way: str) -> float | None:
-        test = run.tests.get(way)
-        rtt = np.empty(0) if test is None else test.rtt_ms.value
-        known = rtt[~np.isnan(rtt)]
+        known = clean(run.rtts_ms[way].value) if way in run.rtts_ms else np.empty(0)
         if not known.size:
             return None
         return float(np.median(known) if share == 0.5 else np.quantile(known, share))
@@ -119,7 +123,7 @@ def _rtt_quantile(share: float) -> Callable[[Observed, str], float | None]:
 
 
 def _variation(run: Observed, way: str) -> float | None:
-    series = run.test_throughput_bps(way)
+    series = loaded.throughput_bps(run, way)
     if not series.t_ns.size:
         return None
     return coefficient_of_variation(series.value[series.t_ns >= series.t_ns[0] + SETTLING_NS])
@@ -128,30 +132,21 @@ def _variation(run: Observed, way: str) -> float | None:
 # ---- the probe ---------------------------------------------------------------------------------------------
 
 
-def _glitches(run: Observed, way: str, *, lost_counts: bool) -> Glitches | None:
-    probe, test = run.probe(), run.tests.get(way)
-    if probe is None or test is None or test.window is None:
-        return None
-    if lost_counts and run.figure(probe.source, "probe_unanswered", None) is not None:
-        return None  # some were still on their way when the run ended: which were lost is not known
-    return glitches(probe.rtt_ms.within(test.window).value, probe.interval_ms, lost_counts=lost_counts)
-
-
 def _per_minute(*, lost_counts: bool) -> Callable[[Observed, str], float | None]:
     def work_out(run: Observed, way: str) -> float | None:
-        per_minute = _glitches(run, way, lost_counts=lost_counts)
+        per_minute = loaded.probe_glitches(run, way, lost_counts=lost_counts)
         return None if per_minute is None else per_minute.per_minute
 
     return work_out
 
 
 def _lost(run: Observed, way: str) -> float | None:
-    found = _glitches(run, way, lost_counts=True)
+    found = loaded.probe_glitches(run, way)
     return None if found is None or not found.probes else found.lost / found.probes
 
 
 def _working(run: Observed, way: str) -> float | None:
-    return working_latency(run.probe_rtt_ms(way), run.probe_rtt_ms(IDLE))
+    return working_latency(loaded.probe_rtts_ms(run, way), loaded.probe_rtts_ms(run, IDLE))
 
 
 def _loaded(share: float) -> Callable[[Observed, str], float | None]:
@@ -170,7 +165,7 @@ def _loaded(share: float) -> Callable[[Observed, str], float | None]:
 
 
 def _probe_rtts(run: Observed, phase: str) -> Tail | None:
-    return upper_tail(run.probe_rtt_ms(phase), share=1.0 if phase == IDLE else TAIL_SHARE)
+    return upper_tail(loaded.probe_rtts_ms(run, phase), share=1.0 if phase == IDLE else TAIL_SHARE)
 
 
 # ---- the queue ---------------------------------------------------------------------------------------------

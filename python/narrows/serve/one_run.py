@@ -20,6 +20,7 @@ from narrows.figures.latency_cdf import latency_cdf
 from narrows.figures.settling import fairness_over_time, shares_over_time
 from narrows.figures.sojourn_time import sojourn_over_time
 from narrows.figures.style import DIRECTION
+from narrows.runs import loaded
 from narrows.runs.items import items as run_items
 from narrows.runs.observed import Observed, label
 from narrows.spec.pairs import PAIR
@@ -181,7 +182,7 @@ def pictures(run: Observed) -> dict[str, Picture]:
         return {}
     found: dict[str, Picture] = {}
     for way, word in DIRECTION.items():
-        if way in run.shown:
+        if loaded.reads(run, way):
             name, title = f"throughput_{way}", f"{word.capitalize()} throughput over time"
             draw = instantaneous_throughput_figure
             found[name] = Picture(title, partial(draw, [run], name, title, way))

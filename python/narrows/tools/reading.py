@@ -79,21 +79,11 @@ Figures = dict[str, Reading | Figure]
 
 @dataclass(frozen=True)
 class Load:
-    """How a report shows what the tool did to the link."""
+    """How it is known when a tool loads a direction; without it, by the series that it leaves of each."""
 
-    rates: tuple[str, ...]
-    """Figures of the rate at which it loaded a direction."""
     steady: bool = False
     """Whether its process loads one direction, or both at once, from its start to its end."""
-
-
-@dataclass(frozen=True)
-class SpeedTest:
-    """The figures and series of a speed test that a report shows direction by direction."""
-
-    rate: str
-    min_rtt: str
-    elapsed: str
-    retransmissions: str
-    rtt_series: str
-    """In µs, of the source `<item>/server`."""
+    elapsed: str = ""
+    """Its figure of how long, in seconds, it loaded a direction: until its ends' last sample."""
+    rtt: str = ""
+    """Its server's series of round-trip times in us, of the very connection that it measures."""

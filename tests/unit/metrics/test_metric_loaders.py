@@ -1,4 +1,4 @@
-"""What loaded the link where no NDT7 test did: its own rate, and when, in each direction."""
+"""When tools say that they loaded each direction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import polars as pl
 
 from made_up_plans import whole
 from narrows.plan.model import Plan
-from narrows.runs.loaders import loaders
+from narrows.runs.windows import windows
 
 S = 10**9
 
@@ -24,6 +24,8 @@ def plan(*traffic: dict[str, Any], parts: dict[str, list[str]] | None = None, pa
         {"id": name, "parts": of, "in_turn": {part.rpartition(".")[2]: part for part in of}}
         for name, of in (parts or {}).items()
     ]
+    whole_of = {part: name for name, of in (parts or {}).items() for part in of}
+    traffic = tuple(each | {"item": whole_of.get(each["id"], each["id"])} for each in traffic)
     return whole({"traffic": list(traffic), "composites": composites, "link": {"pairs": pairs}})
 
 
@@ -36,35 +38,13 @@ def spans(**of: tuple[int, int]) -> dict[str, Any]:
     }
 
 
-def metrics(*rows: tuple[str, str | None, str, float | None]) -> pl.DataFrame:
-    schema = {"source": pl.String, "direction": pl.String, "name": pl.String, "value": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
 def samples(*rows: tuple[str, str, str, int]) -> pl.DataFrame:
     schema = {"source": pl.String, "direction": pl.String, "series": pl.String, "t_ns": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def test_a_flow_loads_its_direction_from_its_start_to_its_end() -> None:
-    found = loaders(
-        plan(item("probe", "udp_probe"), item("flow"), item("later"), item("back")),
-        spans(probe=(0, 9), flow=(1, 5), later=(2, 9), back=(3, 8)),
-        metrics(
-            ("flow", "down", "bulk_goodput_bps", 9e6),
-            ("later", "down", "bulk_goodput_bps", 1e6),
-            ("back", "up", "bulk_goodput_bps", 2e6),
-            ("flow", "down", "bulk_bytes_received", 1.0),
-        ),
-        samples(),
-    )
-    told = {way: (test.source, test.rate_bps, test.window) for way, test in found.items()}
-    # The first item of the experiment in each direction.
-    assert told == {"down": ("flow", 9e6, (S, 5 * S)), "up": ("back", 2e6, (3 * S, 8 * S))}
-
-
-def test_a_tool_of_several_items_has_its_own_rate_and_its_parts_times() -> None:
-    found = loaders(
+def test_a_tool_of_several_items_has_its_parts_times() -> None:
+    found = windows(
         plan(
             item("test.down-server", "command", "iperf3-server", background=True),
             item("test.down", "command", "capacity_test"),
@@ -72,46 +52,33 @@ def test_a_tool_of_several_items_has_its_own_rate_and_its_parts_times() -> None:
             parts={"test": ["test.down", "test.up"]},
         ),
         spans(test__down=(0, 13), test__up=(15, 28)),
-        metrics(
-            ("test", "down", "capacity_test_throughput_bps", 19e6),
-            ("test", "up", "capacity_test_throughput_bps", 9e6),
-        ),
+        {},
         samples(),
     )
-    assert {way: (t.source, t.window) for way, t in found.items()} == {
-        "down": ("test", (0, 13 * S)),
-        "up": ("test", (15 * S, 28 * S)),
-    }
+    assert found == {("test", "down"): (0, 13 * S), ("test", "up"): (15 * S, 28 * S)}
 
 
 def test_where_a_program_loads_one_direction_after_the_other_its_series_say_when() -> None:
-    found = loaders(
-        plan(item("web", "command", "web_speed")),
-        spans(web=(0, 30)),
-        metrics(
-            ("web", "down", "ookla_model_throughput_bps", 19e6),
-            ("web", "up", "ookla_model_throughput_bps", None),  # not measured is no load
-        ),
-        samples(("web", "down", "throughput", 2 * S), ("web", "down", "throughput", 11 * S)),
+    every = plan(item("probe", "udp_probe"), item("flow"), item("web", "command", "web_speed"))
+    rows = samples(
+        ("web", "down", "throughput", 2 * S),
+        ("web", "down", "throughput", 11 * S),
+        ("web", "down", "latency", 12 * S),
+        ("flow", "down", "throughput", 4 * S),
+        ("probe", "down", "throughput", 4 * S),
     )
-    assert {way: t.window for way, t in found.items()} == {"down": (2 * S, 11 * S + 1)}
-    without = loaders(
-        plan(item("rpm", "command", "rpm")),
-        spans(rpm=(0, 30)),
-        metrics(("rpm", "up", "rpm_goodput_bps", 1e6)),
-        samples(),
-    )
-    assert without["up"].window is None
+    # A flow loads from its start to its end, which is known without its series; a probe loads nothing.
+    assert windows(every, spans(web=(0, 30), flow=(1, 5)), {}, rows) == {("web", "down"): (2 * S, 11 * S + 1)}
+    assert windows(every, spans(web=(0, 30)), {}, samples()) == {}
 
 
-def test_many_flows_of_a_dumbbell_are_no_test() -> None:
-    one = metrics(("flow", "down", "bulk_goodput_bps", 9e6))
-    assert (
-        loaders(
-            plan(item("flow"), pairs=[{"name": "a", "senders": ["sender1"], "base_rtt_ns": 1}]),
-            spans(flow=(0, 1)),
-            one,
-            samples(),
-        )
-        == {}
+def test_a_speed_test_measured_for_as_long_as_it_says_until_its_ends_last_sample() -> None:
+    every = plan(item("ndt", "command", "ndt7"))
+    rows = samples(
+        ("ndt/client", "down", "app_info.num_bytes", 12 * S),
+        ("ndt/server", "down", "tcp_info.rtt", 17 * S),
+        ("ndt/server", "up", "tcp_info.rtt", 30 * S),
     )
+    elapsed = {("ndt", "down", "ndt7_elapsed_s"): 10.0}
+    # 17 s - 10 s; of the upload it does not say how long it took.
+    assert windows(every, spans(ndt=(5, 40)), elapsed, rows) == {("ndt", "down"): (7 * S, 17 * S + 1)}

@@ -11,4 +11,4 @@ FIGURES: Figures = {
     "bulk_retransmission_ratio": Figure("share of packets sent again", LESS),
     "bulk_min_rtt_ms": Figure("smallest round trip of one flow"),
 }
-LOAD = Load(("bulk_goodput_bps",), steady=True)
+LOAD = Load(steady=True)

@@ -12,4 +12,4 @@ FIGURES: Figures = {
     "capacity_test_connections": Figure("connections"),
     "capacity_test_elapsed_s": Figure("time that the test took"),
 }
-LOAD = Load(("capacity_test_throughput_bps",), steady=True)
+LOAD = Load(steady=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import LATENCY, LESS, MORE, THROUGHPUT, Figure, Figures, Load, Reading
+from narrows.tools.reading import LATENCY, LESS, MORE, THROUGHPUT, Figure, Figures, Reading
 
 FIGURES: Figures = {
     "cloudflare_bandwidth_bps": Reading(THROUGHPUT, words="Cloudflare bandwidth"),
@@ -14,4 +14,3 @@ FIGURES: Figures = {
     "cloudflare_gaming_points": Figure("points for gaming", MORE),
     "cloudflare_rtc_points": Figure("points for calls", MORE),
 }
-LOAD = Load(("cloudflare_bandwidth_bps",))

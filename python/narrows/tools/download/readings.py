@@ -11,4 +11,4 @@ FIGURES: Figures = {
     "download_batches": Figure("batches"),
     "download_barrier_share": Figure("share of time that connections waited for each other", LESS),
 }
-LOAD = Load(("download_goodput_bps",), steady=True)
+LOAD = Load(steady=True)

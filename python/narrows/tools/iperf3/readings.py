@@ -11,4 +11,4 @@ FIGURES: Figures = {
     "iperf3_jitter_ms": Figure("jitter of UDP", LESS),
     "iperf3_loss_ratio": Figure("loss of UDP", LESS),
 }
-LOAD = Load(("iperf3_goodput_bps",), steady=True)
+LOAD = Load(steady=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import LATENCY, LESS, THROUGHPUT, Figure, Figures, Reading, SpeedTest
+from narrows.tools.reading import LATENCY, LESS, THROUGHPUT, Figure, Figures, Load, Reading
 
 FIGURES: Figures = {
     "ndt7_throughput_bps": Reading(THROUGHPUT, words="NDT7 throughput"),
@@ -11,10 +11,4 @@ FIGURES: Figures = {
     "ndt7_elapsed_s": Figure("time that the test took"),
     "ndt7_retransmission_ratio": Figure("share of bytes sent again", LESS),
 }
-SPEED_TEST = SpeedTest(
-    rate="ndt7_throughput_bps",
-    min_rtt="ndt7_min_rtt_ms",
-    elapsed="ndt7_elapsed_s",
-    retransmissions="ndt7_retransmission_ratio",
-    rtt_series="tcp_info.rtt",
-)
+LOAD = Load(elapsed="ndt7_elapsed_s", rtt="tcp_info.rtt")

@@ -16,4 +16,4 @@ FIGURES: Figures = {
     "quic_rtt_p50_ms": Reading(LATENCY, words="QUIC's smoothed RTT", whose=(OWN,)),
     "quic_rtt_ms": Figure("smoothed RTT at the end, by the stack"),
 }
-LOAD = Load(("quic_goodput_bps", "quic_tap_bps"), steady=True)
+LOAD = Load(steady=True)

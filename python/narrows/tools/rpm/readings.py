@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import LESS, MORE, RPM, THROUGHPUT, Figure, Figures, Load, Reading
+from narrows.tools.reading import LESS, MORE, RPM, THROUGHPUT, Figure, Figures, Reading
 
 FIGURES: Figures = {
     "rpm": Reading(RPM, words="RPM"),
@@ -17,4 +17,3 @@ FIGURES: Figures = {
     "rpm_responsiveness_confidence": Figure("its own confidence in the responsiveness", MORE),
     "rpm_idle_tcp_ms": Figure("connection time before the load", LESS),
 }
-LOAD = Load(("rpm_goodput_bps",))

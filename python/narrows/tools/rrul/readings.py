@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import LATENCY, LESS, MORE, THROUGHPUT, Figure, Figures, Load, Reading
+from narrows.tools.reading import LATENCY, LESS, MORE, THROUGHPUT, Figure, Figures, Reading
 
 FIGURES: Figures = {
     "rrul_tcp_sum_bps": Reading(THROUGHPUT, words="RRUL sum of the flows"),
@@ -13,4 +13,3 @@ FIGURES: Figures = {
     "rrul_ping_loaded_ms": Figure("ping of one probe under load", LESS),
     "rrul_ping_idle_ms": Figure("ping of one probe before the load", LESS),
 }
-LOAD = Load(("rrul_tcp_sum_bps",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import ADDED, IP_OF_1250, LESS, THROUGHPUT, Figure, Figures, Load, Reading
+from narrows.tools.reading import ADDED, IP_OF_1250, LESS, THROUGHPUT, Figure, Figures, Reading
 
 FIGURES: Figures = {
     "udp_capacity_bps": Reading(THROUGHPUT, words="UDP capacity, best second", layer=IP_OF_1250),
@@ -12,4 +12,3 @@ FIGURES: Figures = {
     "udp_capacity_loss_ratio": Figure("loss", LESS),
     "udp_capacity_reordered": Figure("datagrams out of order", LESS),
 }
-LOAD = Load(("udp_capacity_bps",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import LATENCY, LESS, THROUGHPUT, Figure, Figures, Load, Reading
+from narrows.tools.reading import LATENCY, LESS, THROUGHPUT, Figure, Figures, Reading
 
 FIGURES: Figures = {
     "ookla_model_throughput_bps": Reading(THROUGHPUT, words="Ookla model, speed"),
@@ -17,4 +17,3 @@ for _model in ("ookla", "librespeed"):
         f"{_model}_model_bytes": Figure("bytes received"),
         f"{_model}_model_connections": Figure("connections"),
     }
-LOAD = Load(("ookla_model_throughput_bps", "librespeed_model_throughput_bps"))

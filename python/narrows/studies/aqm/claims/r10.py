@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from narrows.metrics.statistics.tail import pooled_quantile
+from narrows.runs.loaded import IDLE
 from narrows.runs.observed import Observed
-from narrows.runs.quantities import IDLE
 from narrows.studies.aqm.claims.evidence import by, rates_mbps, tails, usable, where
 from narrows.studies.verdict import Claim, Number, Verdict, comparisons, graded, ids, median_of, not_measured
 
