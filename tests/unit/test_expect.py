@@ -159,7 +159,7 @@ def test_a_share_is_asked_of_an_item_or_of_the_service_that_it_is(
 ) -> None:
     rows = [
         {"run_id": "r", "item": item, "called": called, "is_probe": called == "ping", "direction": "down",
-         "figure": "share", "value": value, "unit": "1"}
+         "quantity": "share", "value": value, "unit": "1"}
         for item, called, value in (("first", "video", 0.4), ("second", "bbr", 1.6), ("p", "ping", 0.1))
     ]  # fmt: skip
     monkeypatch.setattr(named_figure, "load", lambda _: [])

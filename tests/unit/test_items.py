@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import lab
-from narrows.comparing.items import WAY_FIGURES, frame, got
+from narrows.comparing.items import EVERY_WAY, frame, got
 from narrows.report.table import summary
 from narrows.runs.items import items
 from narrows.runs.observed import Observed, Series
@@ -22,7 +22,7 @@ from narrows.units import unit_of_name
 
 
 def value(table: pl.DataFrame, item: str, figure: str) -> float:
-    rows = table.filter((pl.col("item") == item) & (pl.col("figure") == figure))
+    rows = table.filter((pl.col("item") == item) & (pl.col("quantity") == figure))
     assert rows.height == 1, rows
     return float(rows["value"][0])
 
@@ -42,14 +42,14 @@ def test_a_service_below_its_equal_part_leaves_the_rest_to_its_rival(tmp_path: P
     assert set(table["called"]) == {"x", "y"}
     assert set(table["cca"]) == {"bbr", "reno"}
     alone = frame(runs[:1])
-    assert "share" not in set(alone["figure"]), "what is alone shares with nobody"
+    assert "share" not in set(alone["quantity"]), "what is alone shares with nobody"
 
 
 def test_a_pair_whose_members_were_never_alone_has_rates_and_no_shares(tmp_path: Path) -> None:
     plan = made_up_trials.plans(tmp_path)["x+y"]
     table = frame([made_up_trials.trial(plan, {"pair": "x+y", "seed": "0"}, [1.0, 7.0])])
     assert value(table, "a", "shared_bps") == pytest.approx(1e6)
-    assert not {"share", "fair_bps"} & set(table["figure"])
+    assert not {"share", "fair_bps"} & set(table["quantity"])
 
 
 def test_two_equal_services_are_told_apart_in_the_table_and_on_the_runs_page(tmp_path: Path) -> None:
@@ -105,8 +105,8 @@ def test_every_figure_of_a_tool_has_words_and_a_unit_that_its_name_does_not_cont
             if isinstance(meaning, reading.Reading):
                 said = unit_of_name(name)
                 assert not said or said == reading.UNITS[meaning.quantity], name
-    for name, figure in WAY_FIGURES.items():
-        assert figure.unit == (unit_of_name(name) or "1")
+    for name, figure in EVERY_WAY.items():
+        assert figure.words, name
 
 
 def test_a_direction_of_better_that_is_none_is_refused() -> None:

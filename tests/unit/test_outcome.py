@@ -276,7 +276,7 @@ def test_a_page_opens_with_the_numbers_of_the_table_items(tmp_path: Path) -> Non
     table = frame(list(found.runs)).filter(pl.col("direction") == "down")
     for kind, figure, scale in ((RATE, "shared_bps", 1e-6), (SHARE, "share", 100.0)):
         for whose in ("dash", "bbr"):
-            rows = table.filter((pl.col("called") == whose) & (pl.col("figure") == figure))
+            rows = table.filter((pl.col("called") == whose) & (pl.col("quantity") == figure))
             ids = [run.run_id for run in found.runs if run.key["pair"] == "bbr+dash"]
             values = rows.filter(pl.col("run_id").is_in(ids))["value"].to_list()
             measure = found.one(whose, kind, "down")

@@ -94,10 +94,12 @@ def register(app: typer.Typer) -> None:
 
 
 def _items(results: Results, sql: str) -> dict[str, pl.DataFrame]:
-    """The table `items`, which is worked out of the others; only of a query that names it."""
-    if "items" not in sql.lower():
+    """The tables `measures` and `items`, worked out of the others; only of a query that names one."""
+    asked = sql.lower()
+    if "items" not in asked and "measures" not in asked:
         return {}
     from narrows.comparing.items import frame
     from narrows.runs.load import load
 
-    return {"items": frame(load(results.directory))}
+    table = frame(load(results.directory))
+    return {"measures": table, "items": table.rename({"quantity": "figure"})}

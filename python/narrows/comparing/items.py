@@ -1,6 +1,6 @@
-"""The table `items`: what every item of some runs got, its share of a fair rate, and its own figures.
+"""What every item of some runs got, its share of a fair rate, and its own figures.
 
-One row is one figure of one item of one run (`SCHEMA`; docs/data.md has the columns). What an item did by
+One row is one measure of one item of one run (`SCHEMA`; docs/data.md has the columns). What an item did by
 itself is `narrows.runs.items`; here it is held against what was fair: max-min fair rates of all items that
 loaded the same direction at the same time. An item's demand is the most that it takes alone, where trials of
 it alone are among the runs (`narrows.comparing.trials`), else all that it can get. An item of many flows is
@@ -9,7 +9,7 @@ one item. All that speaks of items reads this: pages, `expect()`, `table.csv`, `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,38 +20,36 @@ from narrows.comparing.trials import Conditions, Trial, conditions, demands, tri
 from narrows.metrics.fairness.max_min import max_min_rates
 from narrows.runs.capacity import rate_steps
 from narrows.runs.items import Item, Way, items
+from narrows.runs.measure import COLUMNS, Measure
 from narrows.runs.observed import DIRECTIONS, Observed
 from narrows.spec.pairs import AND, PAIR
-from narrows.tools.reading import LESS, MORE
+from narrows.tools.reading import LESS, MORE, Figure
+from narrows.units import unit_of_name
 
 SCHEMA: dict[str, Any] = {
     "run_id": pl.String, "item": pl.String, "called": pl.String, "what": pl.String, "is_probe": pl.Boolean,
     "client": pl.String, "server": pl.String, "endpoints": pl.String, "cca": pl.String,
-    "direction": pl.String, "figure": pl.String, "value": pl.Float64, "unit": pl.String,
-    "words": pl.String, "better": pl.String,
-}  # fmt: skip
+} | COLUMNS  # fmt: skip
 
-
-@dataclass(frozen=True)
-class WayFigure:
-    """A figure that every item has, whatever tool it is."""
-
-    unit: str
-    words: str
-    better: str | None = None
-
-
-WAY_FIGURES: dict[str, WayFigure] = {
-    "rate_bps": WayFigure("bit/s", "rate at the bottleneck", MORE),
-    "shared_bps": WayFigure("bit/s", "rate while all shared the link", MORE),
-    "fair_bps": WayFigure("bit/s", "max-min fair rate"),
-    "share": WayFigure("1", "share of its fair rate", MORE),
-    "goodput_bps": WayFigure("bit/s", "goodput, as it says itself", MORE),
-    "loss": WayFigure("1", "loss at the bottleneck", LESS),
-    "marked": WayFigure("1", "share of packets marked"),
-    "queueing_p50_ms": WayFigure("ms", "median time in the queue", LESS),
-    "queueing_p95_ms": WayFigure("ms", "95th percentile of the time in the queue", LESS),
+OF_TAP = "rates of items are of the bottleneck's tap, while all of them shared the link"
+OF_GOODPUT = "where the tap's rate of an item is not known, its goodput stands, as it says itself"
+OF_FAIR = "a share is of the max-min fair rate"
+OF_QUEUE = "times in the queue are of the item's own packets"
+OF_ITEM = "what an item says of itself is of its whole time"
+EVERY_WAY: dict[str, Figure] = {
+    "rate_bps": Figure("rate at the bottleneck", MORE, definition=OF_TAP),
+    "shared_bps": Figure("rate while all shared the link", MORE, definition=OF_TAP),
+    "fair_bps": Figure("max-min fair rate"),
+    "share": Figure("share of its fair rate", MORE, definition=OF_FAIR),
+    "goodput_bps": Figure("goodput, as it says itself", MORE, definition=OF_GOODPUT),
+    "loss": Figure("loss at the bottleneck", LESS),
+    "marked": Figure("share of packets marked"),
+    "queueing_p50_ms": Figure("median time in the queue", LESS, statistic="p50", definition=OF_QUEUE),
+    "queueing_p95_ms": Figure(
+        "95th percentile of the time in the queue", LESS, statistic="p95", definition=OF_QUEUE
+    ),
 }
+"""What every item has of each direction that it loads, whatever tool it is."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +72,20 @@ class Got:
             return None
         return self.way.shared_bps / self.fair_bps
 
-    def figure(self, name: str) -> float | None:
-        """One of `WAY_FIGURES`."""
-        if name in ("fair_bps", "share"):
-            return self.fair_bps if name == "fair_bps" else self.share
-        if name == "shared_bps" and self.way.done:
-            return None
-        value: float | None = getattr(self.way, name)
-        return value
+    def measures(self) -> Iterator[Measure]:
+        """What is known of `EVERY_WAY`."""
+        known = {name: getattr(self.way, name, None) for name in EVERY_WAY}
+        known |= {"fair_bps": self.fair_bps, "share": self.share}
+        if self.way.done:
+            known["shared_bps"] = None
+        for name, meaning in EVERY_WAY.items():
+            if (value := known[name]) is not None:
+                yield Measure(
+                    quantity=name, value=value, unit=unit_of_name(name) or "1", words=meaning.words,
+                    better=meaning.better, statistic=meaning.statistic, item=self.item.name,
+                    hop=None if name == "goodput_bps" else self.run.bottleneck(self.direction),
+                    direction=self.direction, definition=meaning.definition,
+                )  # fmt: skip
 
 
 def got(runs: Iterable[Observed]) -> list[Got]:
@@ -148,26 +152,19 @@ def _fair(
 
 
 def frame(runs: Sequence[Observed]) -> pl.DataFrame:
-    """The table `items` of the good runs."""
-    rows: list[dict[str, Any]] = []
+    """The table `measures` of the good runs' items."""
+    ways: dict[int, list[Got]] = {}
     for one in got(runs):
-        head = _head(one.run, one.item, one.called)
-        for name, meaning in WAY_FIGURES.items():
-            value = one.figure(name)
-            if value is not None:
-                rows.append(
-                    head | {"direction": one.direction, "figure": name, "value": value}
-                    | {"unit": meaning.unit, "words": meaning.words, "better": meaning.better}
-                )  # fmt: skip
+        ways.setdefault(id(one.run), []).append(one)
+    rows: list[dict[str, Any]] = []
     for run in runs:
         own = items(run)
-        for item, called in zip(own, names(run, own), strict=True):
-            head = _head(run, item, called)
-            rows += [
-                head | {"direction": each.direction, "figure": each.name, "value": each.value}
-                | {"unit": each.unit, "words": each.words, "better": each.better}
-                for each in item.figures
-            ]  # fmt: skip
+        heads = {
+            item.name: _head(run, item, called) for item, called in zip(own, names(run, own), strict=True)
+        }
+        every = [each for one in ways.get(id(run), ()) for each in one.measures()]
+        every += [each for item in own for each in item.figures]
+        rows += [heads[each.item or ""] | each.row() for each in every]
     return pl.DataFrame(rows, schema=SCHEMA)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import polars as pl
 
 from narrows.comparing import items
-from narrows.comparing.items import WAY_FIGURES
+from narrows.comparing.items import EVERY_WAY
 from narrows.errors import NarrowsError, StoreError, UsageError, did_you_mean
 from narrows.plan.items import Command, TcpBulk
 from narrows.plan.model import Plan
@@ -44,8 +44,8 @@ def rows(
     text = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
     figures = results.metrics().with_columns(text).rename({"name": "figure"})
     known = set(figures["figure"].to_list())
-    if not named(name, known) and named(name, set(WAY_FIGURES)):
-        figures, known = _of_items(results, source), known | set(WAY_FIGURES)
+    if not named(name, known) and named(name, set(EVERY_WAY)):
+        figures, known = _of_items(results, source), known | set(EVERY_WAY)
     if not named(name, known):
         scored = scores(results, test or lone_test, workers=workers).rename({"metric": "figure"})
         columns = ["run_id", "source", "direction", "figure", "value", "unit"]
@@ -95,8 +95,8 @@ def _of_items(results: Results, source: str | None) -> pl.DataFrame:
         table = table.filter(~pl.col("is_probe"))
     elif source not in set(table["item"]):
         table = table.with_columns(item=pl.col("called"))
-    columns = ["run_id", "item", "direction", "figure", "value", "unit"]
-    return table.select(columns).rename({"item": "source"})
+    columns = ["run_id", "item", "direction", "quantity", "value", "unit"]
+    return table.select(columns).rename({"item": "source", "quantity": "figure"})
 
 
 def _check_one(found: pl.DataFrame, name: str, where: str | None) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from narrows.comparing.conditions import group, varying
 from narrows.comparing.headline import WHOLE, quantities
-from narrows.comparing.items import WAY_FIGURES, Got, got
+from narrows.comparing.items import EVERY_WAY, OF_ITEM, Got, got
 from narrows.comparing.repetitions import independent
 from narrows.metrics.statistics.distribution import Distribution, distribution
 from narrows.runs import loaded
@@ -28,6 +28,7 @@ from narrows.runs.observed import DIRECTIONS, Observed
 from narrows.runs.settled import faults
 from narrows.spec.pairs import PAIR
 from narrows.tools.reading import LESS, MORE
+from narrows.units import unit_of_name
 
 Key = tuple[str, ...]
 RATE, SHARE, OWN, MET, MADE, LOSS, TCP, LINK = KINDS = (
@@ -44,11 +45,6 @@ ALIKE = 0.02
 """Medians that lie no further apart than this share of the largest are told as one."""
 OWN_FIGURES = 3
 """Of an item's own that are told: the first that its tool names, and those that differ most."""
-OF_TAP = "rates of items are of the bottleneck's tap, while all of them shared the link"
-OF_GOODPUT = "where the tap's rate of an item is not known, its goodput stands, as it says itself"
-OF_FAIR = "a share is of the max-min fair rate"
-OF_QUEUE = "times in the queue are of the item's own packets"
-OF_ITEM = "what an item says of itself is of its whole time"
 
 
 def told(figure: str, unit: str) -> tuple[float, str]:
@@ -243,31 +239,42 @@ def _measured(whose: str, each: Got, beside: Sequence[Got]) -> Iterator[tuple[Me
         if other.item is not item and other.direction == direction and other.way.queueing_p50_ms is not None
     ]
     rate = way.rate_bps if way.shared_bps is None else way.shared_bps
-    of_tap = rate is not None
-    others_ms = max(others, default=None)
+    quantity = "rate_bps" if rate is not None else "goodput_bps"
     figures = (
-        (RATE, "rate_bps", "rate", rate, OF_TAP)
-        if of_tap
-        else (RATE, "goodput_bps", "", way.goodput_bps, OF_GOODPUT),
-        (SHARE, "share", "", each.share, OF_FAIR),
-        (MET, "queueing_p50_ms", "", way.queueing_p50_ms, OF_QUEUE),
-        (MADE, "queueing_p50_ms", "median time of the others in the queue", others_ms, OF_QUEUE),
-        (LOSS, "loss", "", way.loss, ""),
+        (RATE, quantity, "rate" if rate is not None else "", way.goodput_bps if rate is None else rate),
+        (SHARE, "share", "", each.share),
+        (MET, "queueing_p50_ms", "", way.queueing_p50_ms),
+        (MADE, "queueing_p50_ms", "median time of the others in the queue", max(others, default=None)),
+        (LOSS, "loss", "", way.loss),
     )
-    for kind, figure, words, value, source in figures:
-        meaning = WAY_FIGURES[figure]
+    for kind, figure, words, value in figures:
+        meaning = EVERY_WAY[figure]
         if value is not None:
-            scale, unit = told(figure, meaning.unit)
-            words = words or meaning.words
+            scale, unit = told(figure, unit_of_name(figure) or "1")
             shown = None if kind == RATE and way.done else value * scale
-            yield Measure(kind, whose, figure, direction, words, unit, meaning.better, source), shown
+            yield (
+                Measure(
+                    kind,
+                    whose,
+                    figure,
+                    direction,
+                    words or meaning.words,
+                    unit,
+                    meaning.better,
+                    meaning.definition,
+                ),
+                shown,
+            )
     # What a speed test says of itself is told of the link: throughput, latency.
     for own in item.figures:
         if own.better in (MORE, LESS) and own.direction in (None, direction):
-            scale, unit = told(own.name, own.unit)
+            scale, unit = told(own.quantity, own.unit)
             is_told = own in item.fares and item.name != each.run.tested
             kind, way_of, words = OWN if is_told else TCP, own.direction or WHOLE, own.words
-            yield Measure(kind, whose, own.name, way_of, words, unit, own.better, OF_ITEM), own.value * scale
+            yield (
+                Measure(kind, whose, own.quantity, way_of, words, unit, own.better, OF_ITEM),
+                own.value * scale,
+            )
 
 
 def _rank(own: Iterable[Measure], is_sometimes: bool) -> tuple[bool, bool, float]:

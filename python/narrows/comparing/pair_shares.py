@@ -15,7 +15,7 @@ from narrows.comparing.trials import Conditions, Trial, Use, demands
 from narrows.metrics.fairness.max_min import max_min_rates
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.metrics.statistics.interval import quantile_interval
-from narrows.runs.items import ItemFigure
+from narrows.runs.measure import Measure
 
 
 @dataclass(frozen=True)
@@ -118,18 +118,18 @@ def _side(name: str, uses: Sequence[Use], fair_bps: float | None) -> Side:
 
 
 def _own(uses: Sequence[Use]) -> dict[str, Own]:
-    values: dict[str, list[ItemFigure]] = defaultdict(list)
+    values: dict[str, list[Measure]] = defaultdict(list)
     for use in uses:
         for figure in use.figures:
             if figure.direction in (None, "down"):
-                values[figure.name].append(figure)
+                values[figure.quantity].append(figure)
     return {
         name: Own(some[0].words, some[0].unit, some[0].better, _middle(some), len(some))
         for name, some in values.items()
     }
 
 
-def _middle(some: Sequence[ItemFigure]) -> float:
+def _middle(some: Sequence[Measure]) -> float:
     return float(np.median([figure.value for figure in some]))
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from narrows.comparing.repetitions import independent
 from narrows.metrics.fairness.max_min import max_min_shares
-from narrows.runs.items import Item, ItemFigure, Way, items
+from narrows.runs.items import Item, Way, items
+from narrows.runs.measure import Measure
 from narrows.runs.observed import Observed
 from narrows.runs.settled import faults
 from narrows.spec.axis import SEED
@@ -34,7 +35,7 @@ class Use:
     """Its packets dropped at the bottleneck over those that arrived there, downstream."""
     delay_ms: float | None
     """Median time that its packets stood in the queue."""
-    figures: tuple[ItemFigure, ...] = ()
+    figures: tuple[Measure, ...] = ()
     """How it fares, as it says itself."""
 
 

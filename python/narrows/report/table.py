@@ -84,7 +84,7 @@ def to_csv(table: Table) -> str:
 
 def _item_rows(table: pl.DataFrame) -> Iterator[tuple[str, str, str, Distribution]]:
     """What each item got, and what it says of itself (`narrows.comparing.items`)."""
-    what = ["whose", "words", "direction", "figure", "unit"]
+    what = ["whose", "words", "direction", "quantity", "unit"]
     for (whose, words, direction, figure, unit), rows in table.group_by(what, maintain_order=True):
         scale, shown = told(str(figure), str(unit))
         way = f", {DIRECTION[str(direction)]}" if direction else ""

@@ -23,6 +23,7 @@ from narrows.plan import uses
 from narrows.plan.items import Command, Endpoint, OwnTool, TcpBulk, TrafficItem
 from narrows.plan.lowering import CCA
 from narrows.plan.model import Plan
+from narrows.runs.measure import Measure
 from narrows.runs.observed import DIRECTIONS, Observed, Series, Window, is_background, is_probe, span
 from narrows.runs.settled import LEFT_OUT, RATE, settled_window
 from narrows.spec.pairs import PAIR
@@ -34,22 +35,6 @@ from narrows.units import NS_PER_S, unit_of_name
 A_WAY = 0.1
 """Of an item's bytes, at least."""
 BIN_NS = 10_000_000
-
-
-@dataclass(frozen=True)
-class ItemFigure:
-    """A figure of an item's own: what the tool says of itself."""
-
-    name: str
-    direction: str | None
-    value: float
-    unit: str
-    words: str
-    """What people call it."""
-    better: str | None
-    """`reading.MORE`, `LESS`, `CHECK`, or None: neither."""
-    reads: str | None
-    """What it is held against (`reading.QUANTITIES`); None: nothing."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +74,7 @@ class Item:
     ccas: tuple[str, ...]
     """The congestion controls that it says it uses; where it says nothing, those that its sockets used."""
     ways: Mapping[str, Way] = field(default_factory=dict)
-    figures: tuple[ItemFigure, ...] = ()
+    figures: tuple[Measure, ...] = ()
     ends: bool = False
     """Whether it ended by itself, as a page does that has loaded."""
 
@@ -100,7 +85,7 @@ class Item:
         return max(known, key=lambda each: each[0])[1] if known else None
 
     @property
-    def fares(self) -> tuple[ItemFigure, ...]:
+    def fares(self) -> tuple[Measure, ...]:
         """Its figures that say how it fares, the one that matters most first. A transfer fares as its rate
         does: what it says of its throughput and of what it sent again is not among them."""
         is_transfer = any(each.reads is not None for each in self.figures)
@@ -136,13 +121,13 @@ def _item(
     client, server = _ends(plan, own[0])
     ids = {name, *(part.id for part in parts)}
     word = _word(plan, name, own[0])
-    figures = (*_figures(run, ids), *_of_the_run(run, word, name))
+    figures = (*_figures(run, name, ids), *_of_the_run(run, word, name))
     declared = _declared()
-    ends = any(each.name in declared and declared[each.name][1].ends for each in figures)
+    ends = any(each.quantity in declared and declared[each.quantity][1].ends for each in figures)
     ways = {}
     for way in DIRECTIONS:
         if way in _ways(run, own):
-            ways[way] = _way(run, name, own, way, shared[way], ends)
+            ways[way] = _way(run, name, own, way, shared[way], ends, figures)
     return Item(
         name=name,
         what=word,
@@ -226,8 +211,9 @@ def _ways(run: Observed, own: Sequence[TrafficItem]) -> set[str]:
 
 
 def _way(
-    run: Observed, name: str, own: Sequence[TrafficItem], way: str, shared: Window | None, ends: bool
-) -> Way:
+    run: Observed, name: str, own: Sequence[TrafficItem], way: str, shared: Window | None, ends: bool,
+    figures: Sequence[Measure],
+) -> Way:  # fmt: skip
     arrived = _tap_sum(run, own, way, "tap_arrived")
     departed = _tap_sum(run, own, way, "tap_departed")
     dropped, marked = (_tap_sum(run, own, way, f"tap_{each}") for each in ("dropped", "marked"))
@@ -240,7 +226,7 @@ def _way(
         window=window,
         rate_bps=_mean_rate(run, own, way, window),
         shared_bps=_shared_rate(run, own, way, shared),
-        goodput_bps=_goodput(run, {name, *(part.id for part in own)}, way),
+        goodput_bps=_goodput(figures, way),
         loss=dropped / arrived if arrived and dropped is not None else None,
         marked=marked / departed if departed and marked is not None else None,
         queueing_p50_ms=run.figure(source, "sojourn_p50_ms", way),
@@ -323,7 +309,7 @@ def _declared() -> Declared:
     }
 
 
-def _figures(run: Observed, ids: set[str]) -> tuple[ItemFigure, ...]:
+def _figures(run: Observed, item: str, ids: set[str]) -> tuple[Measure, ...]:
     declared = _declared() | _of_own_tools(run)
     figures = []
     for (source, way, name), value in run.figures.items():
@@ -334,26 +320,34 @@ def _figures(run: Observed, ids: set[str]) -> tuple[ItemFigure, ...]:
         better = None if meaning is None else meaning.better
         reads = meaning.quantity if isinstance(meaning, reading.Reading) else None
         unit = run.units.get(name) or unit_of_name(name)
-        figures.append((place, ItemFigure(name, way, value, unit, words, better, reads)))
+        is_rate = reads in (reading.THROUGHPUT, reading.RPM)
+        one = Measure(
+            quantity=name, value=value, unit=unit, words=words, better=better, reads=reads,
+            statistic=None if meaning is None or is_rate else meaning.statistic,
+            definition="" if meaning is None else meaning.definition,
+            item=item, part=source if source != item else None, direction=way,
+        )  # fmt: skip
+        figures.append((place, one))
     return tuple(each for _, each in sorted(figures, key=lambda each: (each[0], each[1].direction or "")))
 
 
-def _of_the_run(run: Observed, word: str, name: str) -> Iterator[ItemFigure]:
+def _of_the_run(run: Observed, word: str, name: str) -> Iterator[Measure]:
     """The numbers of the run that its tool shows as its own."""
     declared: Mapping[str, reading.Figure] = registry.function(word, registry.READINGS, "OF_THE_RUN") or {}
     for quantity, meaning in declared.items():
         value = run.quantity(quantity, name)
         if value is not None:
             unit = run.units.get(quantity) or unit_of_name(quantity)
-            yield ItemFigure(quantity, "down", value, unit, meaning.words, meaning.better, None)
+            yield Measure(
+                quantity=quantity, value=value, unit=unit, words=meaning.words, better=meaning.better,
+                item=name, direction="down",
+            )  # fmt: skip
 
 
-def _goodput(run: Observed, ids: set[str], way: str) -> float | None:
-    """The first of its figures that reads throughput in that direction."""
-    for figure in _figures(run, ids):
-        if figure.reads == reading.THROUGHPUT and figure.direction == way:
-            return figure.value
-    return None
+def _goodput(figures: Sequence[Measure], way: str) -> float | None:
+    """The first of them that reads throughput in that direction."""
+    every = (each for each in figures if each.reads == reading.THROUGHPUT and each.direction == way)
+    return next((each.value for each in every), None)
 
 
 def _of_own_tools(run: Observed) -> Declared:

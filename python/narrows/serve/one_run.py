@@ -71,8 +71,8 @@ def _of_items(
     order = {whose: place for place, whose in enumerate(dict.fromkeys(table["whose"]))}
     found = {}
     for row in sorted(table.iter_rows(named=True), key=lambda row: order[row["whose"]]):
-        scale, unit = told(row["figure"], row["unit"])
-        found[row["whose"], row["direction"] or "", row["words"], row["figure"]] = (
+        scale, unit = told(row["quantity"], row["unit"])
+        found[row["whose"], row["direction"] or "", row["words"], row["quantity"]] = (
             (unit,),
             row["value"] * scale,
         )
@@ -123,7 +123,7 @@ def figures(run: Observed, other: Observed | None = None) -> list[Figure]:
     rest."""
     own = {part.id for part in run.plan.traffic} | {part.item for part in run.plan.traffic}
     hops = [run.bottleneck(way) for way in DIRECTION]
-    words = {each.name: each.words for item in run_items(run) for each in item.figures}
+    words = {each.quantity: each.words for item in run_items(run) for each in item.figures}
 
     def rank(source: str) -> tuple[int, str]:
         first = re.split(r"[/.]", source)[0]

@@ -34,6 +34,10 @@ class Figure:
     """None: neither."""
     ends: bool = False
     """Whether an item that has it ended by itself: it took what it needed, which is not all it could get."""
+    statistic: str | None = None
+    """Of many samples which; None: it is one."""
+    definition: str = ""
+    """What the number is, for a note."""
 
     def __post_init__(self) -> None:
         if self.better not in (None, *BETTER):
@@ -66,6 +70,7 @@ class Reading:
             raise ValueError(f"whose {self.whose!r} is not of OWN and THIRD, such as whose=(THIRD,)")
 
     ends = False
+    definition = ""
 
     @property
     def better(self) -> str:
