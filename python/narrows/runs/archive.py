@@ -31,10 +31,11 @@ from narrows.metrics.statistics.tail import Tail
 from narrows.plan.identity import canonical_json
 from narrows.plan.model import Plan
 from narrows.runs.flow_case import flow_case
+from narrows.runs.items import is_kept
 from narrows.runs.many_flows import ManyFlows
 from narrows.runs.observed import Observed
 from narrows.runs.plans import PlanReader
-from narrows.runs.quantities import FIGURES, Kept, numbers, tails
+from narrows.runs.quantities import Kept, numbers, tails
 from narrows.spec.axis import SEED
 from narrows.units import NS_PER_MS
 
@@ -145,7 +146,7 @@ def _row(run: Observed) -> dict[str, Any] | None:
     figures = [
         {"source": source, "direction": way, "name": name, "value": value}
         for (source, way, name), value in run.figures.items()
-        if name in FIGURES
+        if is_kept(name)
     ]
     found = [dict(zip(("name", "of", "unit", "value"), row, strict=True)) for row in numbers(run)]
     if many is None and not figures and not found and run.path_logs is None:

@@ -32,6 +32,8 @@ from narrows.store.items import endpoints, roles
 from narrows.tools import reading, registry
 from narrows.units import NS_PER_S, unit_of_name
 
+OF_TAP = ("tap_arrived", "tap_dropped", "sojourn_p50_ms", "sojourn_p95_ms", "sojourn_p99_ms")
+"""What a shard keeps of the tap's figures of a hop, and of each item there."""
 A_WAY = 0.1
 """Of an item's bytes, at least."""
 BIN_NS = 10_000_000
@@ -294,6 +296,11 @@ def _middle(window: Window | None) -> Window | None:
 
 
 # ---- what the item says ------------------------------------------------------------------------------------
+
+
+def is_kept(name: str) -> bool:
+    """Whether a shard keeps a figure: one that a tool declares, or of the tap."""
+    return name in OF_TAP or name in _declared()
 
 
 Declared = dict[str, tuple[int, reading.Reading | reading.Figure]]

@@ -3,8 +3,6 @@
 A run whose tables are there works each out when it is asked for; a shard keeps them all, because it has no
 tables. Both come from here, so both give the same number. `NUMBERS` and `TAILS` are the list: a name, a unit,
 and of what there is one (a direction, a phase of the run, a probe while an item loads). No file is read.
-
-What the tools say of themselves is in the run's `figures`; a shard keeps those that are named in `FIGURES`.
 """
 
 from __future__ import annotations
@@ -29,26 +27,6 @@ SETTLING_NS = 1_000_000_000
 """The first second of a test's bins is its slow start."""
 TAIL_SHARE = 0.05
 """Of samples under load a shard keeps the largest: enough for a pooled 99th percentile."""
-
-FIGURES = (
-    "capacity_test_throughput_bps", "ndt7_throughput_bps", "iperf3_goodput_bps",
-    "capacity_test_retransmission_ratio", "ndt7_retransmission_ratio", "iperf3_retransmits",
-    "iperf3_loss_ratio", "rpm", "tap_arrived", "sojourn_p50_ms", "sojourn_p95_ms", "sojourn_p99_ms",
-    "bulk_goodput_bps", "rrul_tcp_sum_bps", "quic_goodput_bps", "udp_capacity_bps", "rpm_goodput_bps",
-    "cloudflare_bandwidth_bps", "cloudflare_loaded_latency_ms", "ookla_model_throughput_bps",
-    "ookla_model_loaded_latency_ms", "librespeed_model_throughput_bps", "librespeed_model_loaded_latency_ms",
-    "ndt7_rtt_mean_ms",
-    # of trials of services
-    "tap_dropped", "video_mean_rung_bps", "video_switches", "video_stalls", "video_stalled_ms",
-    "video_start_ms", "video_frames", "video_frames_dropped", "video_top_rung_playable",
-    "video_frozen_ms", "browser_processes_gone",
-    "page_load_ms", "page_visual_ms", "page_first_paint_ms", "page_last_byte_ms", "call_height",
-    "call_frame_rate", "call_freezes_per_min", "call_cpu_limited_s", "call_frozen_share",
-    "call_frame_delay_p50_ms", "call_frame_delay_p95_ms", "call_ssim", "call_received_bps", "call_target_bps",
-    "call_loss_ratio", "call_concealed_share", "call_whole_after_ms",
-    "call_connected_ms", "call_longest_gap_ms",
-)  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Number:
@@ -277,4 +255,4 @@ class Kept:
         return self.tails.get((name, of))
 
 
-__all__ = ["FIGURES", "NUMBERS", "TAILS", "Kept", "measured", "numbers", "tails", "under"]
+__all__ = ["NUMBERS", "TAILS", "Kept", "measured", "numbers", "tails", "under"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from narrows.runs.items import is_kept
 from narrows.runs.observed import Observed
-from narrows.runs.quantities import FIGURES, numbers
+from narrows.runs.quantities import numbers
 from narrows.studies.quic.claims.changes import EXPERIMENT
 from narrows.studies.quic.claims.losses import of
 from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured, yes_of
@@ -20,7 +21,7 @@ CLAIM = Claim(
 
 def _said(run: Observed) -> dict[tuple[str, ...], float]:
     """Every number that a shard keeps too."""
-    figures = {(*map(str, key), ""): value for key, value in run.figures.items() if key[2] in FIGURES}
+    figures = {(*map(str, key), ""): value for key, value in run.figures.items() if is_kept(key[2])}
     return figures | {(name, of): value for name, of, _, value in numbers(run)}
 
 
