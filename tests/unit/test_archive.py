@@ -75,7 +75,7 @@ def test_verdicts_on_speed_tests_are_the_same_without_packets(tmp_path: Path) ->
     assert sum(verdict.verdict != "not measured" for verdict in verdicts) >= 8
     assert judge_all(again) == verdicts
     by_id = {one.run_id: one for one in again}
-    assert all(not by_id[one.run_id].tests for one in runs)
+    assert all(not by_id[one.run_id].probes for one in runs)
     for one in runs:
         told = list(numbers(one))
         assert list(numbers(by_id[one.run_id])) == told

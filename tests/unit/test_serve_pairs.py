@@ -8,14 +8,18 @@ import pytest
 
 from narrows.comparing import matrix
 from narrows.comparing.matrix import DELAY, SHARE, Matrix, ink, rows
-from narrows.comparing.pair_shares import Own, Side, Summary
+from narrows.comparing.pair_shares import Side, Summary
 from narrows.figures.pair_matrix import draw
+from narrows.runs.measure import Measure
 from narrows.serve import pairs as site
 
 
 def side(service: str, share: float | None, stalls: float | None = None) -> Side:
     rate = None if share is None else 4.0 * share
-    own = {} if stalls is None else {"video_stalls": Own("stalls", "stalls", "less", stalls, 3)}
+    made = Measure(
+        quantity="video_stalls", value=stalls or 0.0, unit="stalls", words="stalls", better="less", n=3
+    )
+    own = {} if stalls is None else {"video_stalls": made}
     return Side(service, rate, None, None, 4.0, share, 0.01, 30.0, (), own)
 
 

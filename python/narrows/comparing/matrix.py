@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from narrows.comparing.conditions import Rank, rank
 from narrows.comparing.outcome import ALIKE, told
-from narrows.comparing.pair_shares import Own, Side, Summary
+from narrows.comparing.pair_shares import Side, Summary
 from narrows.comparing.trials import Conditions
+from narrows.runs.measure import Measure
 from narrows.tools.reading import LESS, MORE
 
 QUEUE = "queue"
@@ -157,7 +158,7 @@ def ink(background: Colour) -> str:
     return "#fff" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "#000"
 
 
-def _own(name: str, own: Own) -> Quantity:
+def _own(name: str, own: Measure) -> Quantity:
     scale, unit = told(name, own.unit)
 
     def read(_: Summary, side: Side) -> float | None:

@@ -18,8 +18,8 @@ from functools import cached_property
 import numpy as np
 
 from narrows.comparing.conditions import group, varying
-from narrows.comparing.headline import WHOLE, quantities
 from narrows.comparing.items import EVERY_WAY, OF_ITEM, Got, got
+from narrows.comparing.of_link import FAIRNESS, LATENCY, OWN_LATENCY, RPM, THROUGHPUT, USED, of_link
 from narrows.comparing.repetitions import independent
 from narrows.metrics.statistics.distribution import Distribution, distribution
 from narrows.runs import loaded
@@ -36,6 +36,19 @@ RATE, SHARE, OWN, MET, MADE, LOSS, TCP, LINK = KINDS = (
 )  # fmt: skip
 """Kinds of measures, in the order in which an item's are told. What a transfer says of itself (its goodput,
 what it sent again) is another way to tell its rate; what others say is how they fare."""
+WHOLE = ""
+"""The direction of a measure that is of no direction."""
+ASKED = {
+    THROUGHPUT: "throughput",
+    LATENCY: "latency under load",
+    OWN_LATENCY: "latency under load",
+    RPM: "RPM",
+    USED: "utilisation",
+    FAIRNESS: "fairness among flows",
+}
+"""What a person asks of a link first, in order, and its words. Latency is the probe's where a run has one,
+else that of the test's own packets: the two are never mixed. Where several items shared a link, the rate of
+one of them is no answer, unless it is a speed test."""
 DONE = "done"
 """Instead of the rate of an item that had ended by itself."""
 OF_DONE = (
@@ -299,23 +312,37 @@ def _of_link(runs: Sequence[Observed], are_items: bool) -> Iterator[Measure]:
     """What a person asks of a link. Of pairs of services it is not asked."""
     if any(PAIR in run.key for run in runs):
         return
-    for quantity in quantities(runs, are_items):
-        for direction in (*DIRECTIONS, WHOLE):
-            known = {
-                n: value for n, run in enumerate(runs) if (value := quantity.of(run, direction)) is not None
+    every = {n: of_link(run) for n, run in enumerate(runs)}
+    is_probed = any(each.quantity == LATENCY for some in every.values() for each in some)
+    is_tested = any(run.tested for run in runs) or not are_items
+    asked = (
+        *((THROUGHPUT,) if is_tested else ()),
+        LATENCY if is_probed else OWN_LATENCY,
+        RPM,
+        USED,
+        FAIRNESS,
+    )
+    for quantity in asked:
+        for direction in (*DIRECTIONS, None):
+            found = {
+                n: each
+                for n, some in every.items()
+                for each in some
+                if (each.quantity, each.direction) == (quantity, direction)
             }
-            if known:
-                better = MORE if quantity.more_is_better else LESS
+            for one in list(found.values())[:1]:
+                scale, unit = told(quantity, one.unit)
+                values = {n: each.value * scale for n, each in found.items()}
                 yield Measure(
                     LINK,
                     "",
-                    quantity.name,
-                    direction,
-                    quantity.name,
-                    quantity.unit,
-                    better,
-                    quantity.source,
-                    known,
+                    quantity,
+                    direction or WHOLE,
+                    ASKED[quantity],
+                    unit,
+                    one.better,
+                    one.definition,
+                    values,
                 )
 
 

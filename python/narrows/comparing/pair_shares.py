@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,17 +16,6 @@ from narrows.metrics.fairness.max_min import max_min_rates
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.metrics.statistics.interval import quantile_interval
 from narrows.runs.measure import Measure
-
-
-@dataclass(frozen=True)
-class Own:
-    """A figure of a service's own: the median over the valid trials that have it."""
-
-    words: str
-    unit: str
-    better: str | None
-    value: float
-    n: int
 
 
 @dataclass(frozen=True)
@@ -43,8 +32,8 @@ class Side:
     delay_ms: float | None
     rates_mbps: tuple[float, ...]
     """Of each valid trial."""
-    own: Mapping[str, Own] = field(default_factory=dict)
-    """How it fares, as it says itself, by the figure's name."""
+    own: Mapping[str, Measure] = field(default_factory=dict)
+    """How it fares, as it says itself, by the quantity: the median over the valid trials that have it."""
 
 
 @dataclass(frozen=True)
@@ -117,16 +106,13 @@ def _side(name: str, uses: Sequence[Use], fair_bps: float | None) -> Side:
     )
 
 
-def _own(uses: Sequence[Use]) -> dict[str, Own]:
+def _own(uses: Sequence[Use]) -> dict[str, Measure]:
     values: dict[str, list[Measure]] = defaultdict(list)
     for use in uses:
         for figure in use.figures:
             if figure.direction in (None, "down"):
                 values[figure.quantity].append(figure)
-    return {
-        name: Own(some[0].words, some[0].unit, some[0].better, _middle(some), len(some))
-        for name, some in values.items()
-    }
+    return {name: replace(some[0], value=_middle(some), n=len(some)) for name, some in values.items()}
 
 
 def _middle(some: Sequence[Measure]) -> float:

@@ -12,13 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from narrows.comparing.headline import WHOLE
 from narrows.comparing.outcome import (
     DONE,
     MET,
     OF_DONE,
     RATE,
     SHARE,
+    WHOLE,
     Measure,
     Outcome,
     outcome,
@@ -114,8 +114,8 @@ def _panels(every: Outcome) -> list[_Panel]:
     for whose in every.items:
         found += [_Panel(f"{whose}: {m.words}", (m,)) for m in own_said(every, whose, every.keys)]
     of_link = [
-        _Panel(_capital(name), tuple(m for m in every.link if m.figure == name))
-        for name in dict.fromkeys(m.figure for m in every.link)
+        _Panel(_capital(words), tuple(m for m in every.link if m.words == words))
+        for words in dict.fromkeys(m.words for m in every.link)
     ]
     tested = any(run.tested for run in every.runs)
     return [*of_link, *found] if tested else [*found, *of_link]

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from narrows.comparing.headline import FAIRNESS, UTILISATION, WHOLE
-from narrows.comparing.outcome import ALIKE, OF_DONE, Key, Measure, Outcome, outcome, separating
+from narrows.comparing.of_link import FAIRNESS, LATENCY, OWN_LATENCY, RPM, THROUGHPUT, USED
+from narrows.comparing.outcome import ALIKE, OF_DONE, WHOLE, Key, Measure, Outcome, outcome, separating
 from narrows.comparing.words import condition_name, join, number, with_interval
 from narrows.report import fared
 from narrows.report.got import ItemTable, tables
@@ -113,7 +113,7 @@ def _comparable(every: Outcome, measure: Measure) -> tuple[Measure, str]:
     """The same without what the conditions set themselves: a share of the rate where rates differ, delay
     above the base RTT where base RTTs differ."""
     rates = {run.configured_bps(measure.direction) for run in every.runs}
-    if measure.figure == "throughput" and len(rates) > 1 and None not in rates:
+    if measure.figure == THROUGHPUT and len(rates) > 1 and None not in rates:
         return _changed(every, measure, _percent), "% of what the link carries"
     if measure.unit == "ms" and len({run.link.base_rtt_ns for run in every.runs}) > 1:
         return _changed(every, measure, _above_base), "ms above the base RTT"
@@ -139,10 +139,11 @@ def _above_base(run: Observed, _direction: str, latency_ms: float) -> float:
 def _subject(measure: Measure) -> str:
     during = _DURING[measure.direction]
     return {
-        "throughput": f"{_WAY[measure.direction]}throughput",
-        "latency under load": f"a round trip {during}",
-        "RPM": f"responsiveness {during}",
-        UTILISATION: "the flows' use of the link",
+        THROUGHPUT: f"{_WAY[measure.direction]}throughput",
+        LATENCY: f"a round trip {during}",
+        OWN_LATENCY: f"a round trip {during}",
+        RPM: f"responsiveness {during}",
+        USED: "the flows' use of the link",
         FAIRNESS: "fairness among flows (Jain's index)",
     }[measure.figure]
 
@@ -152,7 +153,7 @@ def _verb(measure: Measure) -> str:
 
 
 def _unit(measure: Measure) -> str:
-    return "RPM" if measure.figure == "RPM" else "" if measure.unit == "1" else measure.unit
+    return "RPM" if measure.figure == RPM else "" if measure.unit == "1" else measure.unit
 
 
 def _sentence(parts: Sequence[str]) -> str:

@@ -28,6 +28,7 @@ SETTLING_NS = 1_000_000_000
 TAIL_SHARE = 0.05
 """Of samples under load a shard keeps the largest: enough for a pooled 99th percentile."""
 
+
 @dataclass(frozen=True)
 class Number:
     """How a number is worked out, and of what."""
