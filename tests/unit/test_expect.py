@@ -163,7 +163,7 @@ def test_a_share_is_asked_of_an_item_or_of_the_service_that_it_is(
         for item, called, value in (("first", "video", 0.4), ("second", "bbr", 1.6), ("p", "ping", 0.1))
     ]  # fmt: skip
     monkeypatch.setattr(named_figure, "load", lambda _: [])
-    monkeypatch.setattr(named_figure.items, "frame", lambda _: pl.DataFrame(rows))
+    monkeypatch.setattr(named_figure.items, "measures", lambda _: pl.DataFrame(rows))
     (tmp_path / "results").mkdir()
     results = Results(tmp_path / "results")
     for source in ("first", "video"):

@@ -98,8 +98,9 @@ def _items(results: Results, sql: str) -> dict[str, pl.DataFrame]:
     asked = sql.lower()
     if "items" not in asked and "measures" not in asked:
         return {}
-    from narrows.comparing.items import frame
+    from narrows.comparing.items import measures
     from narrows.runs.load import load
 
-    table = frame(load(results.directory))
-    return {"measures": table, "items": table.rename({"quantity": "figure"})}
+    table = measures(load(results.directory))
+    of_items = table.filter(pl.col("item").is_not_null()).rename({"quantity": "figure"})
+    return {"measures": table, "items": of_items}

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from narrows.comparing.of_link import of_link
 from narrows.comparing.trials import Conditions, Trial, conditions, demands, trials
 from narrows.metrics.fairness.max_min import max_min_rates
 from narrows.runs.capacity import rate_steps
@@ -152,7 +153,7 @@ def _fair(
 
 
 def frame(runs: Sequence[Observed]) -> pl.DataFrame:
-    """The table `measures` of the good runs' items."""
+    """What the items of the good runs got, and what they say of themselves, as a table."""
     ways: dict[int, list[Got]] = {}
     for one in got(runs):
         ways.setdefault(id(one.run), []).append(one)
@@ -166,6 +167,12 @@ def frame(runs: Sequence[Observed]) -> pl.DataFrame:
         every += [each for item in own for each in item.figures]
         rows += [heads[each.item or ""] | each.row() for each in every]
     return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def measures(runs: Sequence[Observed]) -> pl.DataFrame:
+    """The table `measures` of the good runs: of their items, and of their links, which have no item."""
+    of_links = [{"run_id": run.run_id} | each.row() for run in runs for each in of_link(run)]
+    return pl.concat([frame(runs), pl.DataFrame(of_links, schema=SCHEMA)])
 
 
 def told_apart(table: pl.DataFrame) -> pl.DataFrame:

@@ -13,6 +13,7 @@ import polars as pl
 
 from narrows.comparing import items
 from narrows.comparing.items import EVERY_WAY
+from narrows.comparing.of_link import OF_FLOWS, OF_LINK
 from narrows.errors import NarrowsError, StoreError, UsageError, did_you_mean
 from narrows.plan.items import Command, TcpBulk
 from narrows.plan.model import Plan
@@ -22,6 +23,8 @@ from narrows.store.results import Results
 
 ALIASES = {"throughput": "throughput_mean", "latency": "latency_p50"}
 """Short names of figures of the table `score`."""
+LINK = "link"
+"""The source of what is no item's."""
 _OF_OWN_PACKETS = ("throughput_mean",)
 
 
@@ -44,8 +47,9 @@ def rows(
     text = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
     figures = results.metrics().with_columns(text).rename({"name": "figure"})
     known = set(figures["figure"].to_list())
-    if not named(name, known) and named(name, set(EVERY_WAY)):
-        figures, known = _of_items(results, source), known | set(EVERY_WAY)
+    worked_out = {*EVERY_WAY, *OF_LINK, *OF_FLOWS}
+    if not named(name, known) and named(name, worked_out):
+        figures, known = _worked_out(results, source), known | worked_out
     if not named(name, known):
         scored = scores(results, test or lone_test, workers=workers).rename({"metric": "figure"})
         columns = ["run_id", "source", "direction", "figure", "value", "unit"]
@@ -87,12 +91,13 @@ def _misspelt(known: set[str]) -> type[NarrowsError]:
     return UsageError if known else StoreError
 
 
-def _of_items(results: Results, source: str | None) -> pl.DataFrame:
-    """What all items have. `source` may be an item or what people call it (a service of a pair); without it
-    probes are left out, which load nothing."""
-    table = items.frame([run for run in load(results.directory) if run.ok])
+def _worked_out(results: Results, source: str | None) -> pl.DataFrame:
+    """What all items and all links have. `source` may be an item or what people call it (a service of a pair),
+    or `link`; without it probes are left out, which load nothing."""
+    table = items.measures([run for run in load(results.directory) if run.ok])
+    table = table.with_columns(item=pl.col("item").fill_null(LINK))
     if source is None:
-        table = table.filter(~pl.col("is_probe"))
+        table = table.filter(~pl.col("is_probe").fill_null(value=False))
     elif source not in set(table["item"]):
         table = table.with_columns(item=pl.col("called"))
     columns = ["run_id", "item", "direction", "quantity", "value", "unit"]
