@@ -92,7 +92,7 @@ def _misspelt(known: set[str]) -> type[NarrowsError]:
 
 
 def _worked_out(results: Results, source: str | None) -> pl.DataFrame:
-    """What all items and all links have. `source` may be an item or what people call it (a service of a pair),
+    """What all items and links have. `source` may be an item or what people call it (a service of a pair),
     or `link`; without it probes are left out, which load nothing."""
     table = items.measures([run for run in load(results.directory) if run.ok])
     table = table.with_columns(item=pl.col("item").fill_null(LINK))
