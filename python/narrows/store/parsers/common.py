@@ -63,6 +63,31 @@ class Parsed:
         if frame.height:
             self.samples.append(schema.conform(frame, "samples", constants))
 
+    def add_columns(
+        self,
+        frame: pl.DataFrame,
+        units: Mapping[str, str],
+        *,
+        source: str,
+        direction: str | None = None,
+        prefix: str = "",
+    ) -> None:
+        """Append the columns that `units` names, one series each, of a frame with `t_ns` and perhaps `flow`.
+
+        A value that is NULL makes no row; one that is NaN is NULL. In one pass, as a table has dozens of them.
+        """
+        kept = [name for name in ("t_ns", "flow") if name in frame.columns]
+        long = (
+            frame.select(*kept, pl.col(list(units)).cast(pl.Float64))
+            .unpivot(index=kept, variable_name="series")
+            .filter(pl.col("value").is_not_null())
+            .with_columns(pl.col("value").fill_nan(None), unit=pl.col("series").replace_strict(units))
+        )
+        if prefix:
+            long = long.with_columns(series=pl.lit(prefix) + pl.col("series"))
+        if long.height:
+            self.samples.append(schema.conform(long, "samples", {"source": source, "direction": direction}))
+
     def figure(
         self,
         name: str,

@@ -25,10 +25,8 @@ def parse_qdisc(text: str, source: str, *, direction: str | None = None, where: 
     frame = read_csv(text, columns | levels, where=where)
     parsed = Parsed()
     for (kind, handle), group in frame.group_by("kind", "handle", maintain_order=True):
-        for name, unit in _QDISC_UNITS.items():
-            known = group.filter(pl.col(name).is_not_null()).sort("t_ns")
-            who = f"{source}/{kind} {handle or ''}".rstrip()
-            parsed.add(name, unit, known["t_ns"], known[name], source=who, direction=direction)
+        who = f"{source}/{kind} {handle or ''}".rstrip()
+        parsed.add_columns(group.sort("t_ns"), _QDISC_UNITS, source=who, direction=direction)
     return parsed
 
 
@@ -36,7 +34,5 @@ def parse_link(text: str, source: str, *, where: str = "link") -> Parsed:
     """Counters of an interface."""
     frame = read_csv(text, {"t_ns": pl.Int64()} | {name: pl.Int64() for name in _LINK_UNITS}, where=where)
     parsed = Parsed()
-    for name, unit in _LINK_UNITS.items():
-        known = frame.filter(pl.col(name).is_not_null()).sort("t_ns")
-        parsed.add(name, unit, known["t_ns"], known[name], source=source)
+    parsed.add_columns(frame.sort("t_ns"), _LINK_UNITS, source=source)
     return parsed

@@ -118,17 +118,10 @@ def parse(
     frame = frame.with_columns(
         flow=pl.concat_str(pl.lit("tcp "), end("src", "sport"), pl.lit(">"), end("dst", "dport"))
     ).sort("flow", "t_ns")
-    for field in frame.columns:
-        if field in KEYS or field == "flow":
-            continue
-        known = frame.filter(pl.col(field).is_not_null() & ~pl.col(field).is_in(_none_yet(field)))
-        parsed.add(
-            f"tcp_info.{field}",
-            unit(field),
-            known["t_ns"],
-            known[field],
-            source=source,
-            direction=direction,
-            flow=known["flow"],
-        )
+    units = {field: unit(field) for field in frame.columns if field not in KEYS and field != "flow"}
+    none_yet = {field: known for field in units if (known := _none_yet(field))}
+    frame = frame.with_columns(
+        pl.when(~pl.col(field).is_in(known)).then(pl.col(field)) for field, known in none_yet.items()
+    )
+    parsed.add_columns(frame, units, source=source, direction=direction, prefix="tcp_info.")
     return parsed
