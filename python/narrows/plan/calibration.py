@@ -38,8 +38,8 @@ ECHO_NS = 15_000_000
 FEW_LOST = 0.1
 """So much lost of a round trip leaves half of the usual echoes but once in a million."""
 LOST_BETWEEN = 32
-"""Losses before the tenth echo that comes back, in mean runs of losses: ten runs of geometric length have more
-in two of a million cases (Erlang's distribution of ten)."""
+"""Losses before the tenth echo that comes back, in mean runs of losses: ten runs of geometric length have
+more in two of a million cases (Erlang's distribution of ten)."""
 SECOND_TRAIN_NS = NS_PER_S
 RTT_TOLERANCE_NS = 200_000
 NATIVE_RTT_TOLERANCE_NS = 1_000_000
@@ -51,8 +51,8 @@ CALIBRATION_PACKET_BYTES = 200
 
 
 def epoch_ns(link: LinkSummary, echoes: int) -> int:
-    """When traffic may first start: long and slow paths, deep buckets, much loss and further senders take more
-    time."""
+    """When traffic may first start: long and slow paths, deep buckets, much loss and further senders take
+    more time."""
     return (
         EPOCH_NS
         + _up_to_seconds(EPOCH_RTTS * link.base_rtt_ns)

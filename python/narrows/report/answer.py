@@ -112,7 +112,7 @@ def _ends(every: Outcome, measures: Sequence[Measure]) -> str:
 def _comparable(every: Outcome, measure: Measure) -> tuple[Measure, str]:
     """The same without what the conditions set themselves: a share of the rate where rates differ, delay
     above the base RTT where base RTTs differ."""
-    rates = {run.configured_bps(measure.direction) for run in every.runs}
+    rates = {run.divided_bps(measure.direction) for run in every.runs}
     if measure.figure == "throughput" and len(rates) > 1 and None not in rates:
         return _changed(every, measure, _percent), "% of what the link carries"
     if measure.unit == "ms" and len({run.link.base_rtt_ns for run in every.runs}) > 1:
@@ -128,8 +128,10 @@ def _changed(every: Outcome, measure: Measure, change: Callable[[Observed, str, 
     return replace(measure, values={key: tuple(some) for key, some in values.items()})
 
 
-def _percent(run: Observed, direction: str, mbps: float) -> float:
-    return 100 * mbps * 1e6 / loaded.possible_bps(run, direction)
+def _percent(run: Observed, direction: str, _mbps: float) -> float:
+    used = loaded.used(run, direction)
+    assert used is not None  # its rate and its link's are known
+    return 100 * used
 
 
 def _above_base(run: Observed, _direction: str, latency_ms: float) -> float:

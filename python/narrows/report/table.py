@@ -98,11 +98,15 @@ def _used(run: Observed, direction: str) -> float | None:
     truth = run.truth(direction)
     if len(loads) > 1 and truth is not None and window is not None:
         series, counted = truth.throughput_bps.get(""), shaper(run.plan, direction).counted
-        if series is None or (counted is not None and counted != wire.FRAME):
+        if (
+            series is None
+            or run.divided_bps(direction) is None
+            or (counted is not None and counted != wire.FRAME)
+        ):
             return None
         return 100 * mean_rate(series, window) / run.capacity_bps(direction, window)
-    rate = loaded.goodput_bps(run, direction)
-    return None if rate is None else 100 * rate / run.possible_bps(direction, window)
+    used = loaded.used(run, direction)
+    return None if used is None else 100 * used
 
 
 def _sojourn_p99_ms(run: Observed, direction: str) -> float | None:

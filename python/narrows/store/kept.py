@@ -108,8 +108,8 @@ def _bit(at: tuple[int, ...] | int, bit: int, form: str = "B", offset: int = 0) 
 
 
 def _per_s(at: tuple[int, ...], offset: int, wide: int, inside: int = 8) -> Callable[[bytes], float | None]:
-    """Bytes per second of a tc_ratespec, or of what has them elsewhere `inside`; the attribute `wide` beside it
-    has what 32 bits do not hold."""
+    """Bytes per second of a tc_ratespec, or of what has them elsewhere `inside`; the attribute `wide` beside
+    it has what 32 bits do not hold."""
     narrow, whole = _number(at, offset=offset + inside), _number((*at[:-1], wide), "Q")
 
     def read(raw: bytes) -> float | None:
