@@ -161,8 +161,8 @@ class Carried:
 def could_carry(
     plan: Plan, direction: str, spans: Sequence[Window], t_ns: Floats, counted: Floats
 ) -> Carried | None:
-    """All that could pass in these spans; None where nothing shapes or the ways share the air. Packets are all
-    that left, in order of time, as the shaper counts them."""
+    """All that could pass in these spans; None where nothing shapes or the ways share the air. Packets are
+    all that left, in order of time, as the shaper counts them."""
     steps = rate_steps(plan, direction)
     if not steps or shares_air(plan):
         return None

@@ -251,8 +251,8 @@ class Observed:
         return medium_bps(self.plan, direction) if rate is None else rate
 
     def divided_bps(self, direction: str) -> int | None:
-        """The same for whoever shares that direction; None also where the other way takes of it, so that it is
-        not known."""
+        """The same for whoever shares that direction; None also where the other way takes of it, so that it
+        is not known."""
         return None if shares_air(self.plan) else self.configured_bps(direction)
 
     def rate_bps(self, direction: str = "down") -> float:
