@@ -102,7 +102,7 @@ def test_a_reading_is_held_against_what_its_own_layer_can_have(tmp_path: Path) -
     [
         ('medium=wifi(rate="40 Mbit/s")', True),
         ('medium=wifi(rate="40 Mbit/s"), medium_up=wifi(rate="40 Mbit/s")', False),  # two cells
-        ('medium=docsis(rate="40 Mbit/s"), medium_up=docsis(rate="10 Mbit/s")', False),
+        ('rate="40 Mbit/s", medium_up=docsis(rate="10 Mbit/s")', False),
     ],
 )
 def test_of_air_that_both_ways_share_the_capacity_is_not_known(

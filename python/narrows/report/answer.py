@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from narrows.comparing.headline import FAIRNESS, UTILISATION, WHOLE
 from narrows.comparing.outcome import ALIKE, OF_DONE, Key, Measure, Outcome, outcome, separating
-from narrows.comparing.words import condition_name, join, number, with_interval
+from narrows.comparing.words import condition_name, join, number, of_older, with_interval
 from narrows.report import fared
 from narrows.report.got import ItemTable, tables
 from narrows.runs import loaded
@@ -183,6 +183,9 @@ def _note(every: Outcome) -> str:
     again = sum(len(group) - 1 for group in every.equal)
     if again:
         sources.append(f"{_counted(again, 'repetition')} equal to another to the last digit and not counted")
+    older = {old: run.run_id for run in every.runs for old in run.older}
+    if older:
+        sources.append(of_older(older))
     if every.invalid:
         sources.append(f"{_counted(len(every.invalid), 'trial')} not valid and not counted")
     if every.unseen:

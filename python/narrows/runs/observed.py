@@ -192,6 +192,8 @@ class Observed:
     """Unit of each of `figures`, by name; a shard keeps none."""
     folder: Path | None = None
     """Where the run's files lie; None of a shard, which has none."""
+    older: Sequence[str] = ()
+    """Runs of the same labels that lie beside it and do not count: of another version, kernel or agent."""
     read_many: Callable[[], ManyFlows | None] | None = None
     """Works out what many flows did; None where the run had no flow tap."""
 
