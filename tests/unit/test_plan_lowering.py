@@ -37,8 +37,8 @@ def item(plan: Plan, item_id: str) -> Command:
 @pytest.mark.parametrize(
     ("loss", "echoes", "epoch_s"),
     [
-        # A tenth of round trips may be lost without more; so the plan says nothing of echoes. Beyond the usual
-        # time are 0.15 s for 200 packets, 2 s for lost ones, and 15 ms for each echo more, less 2.43 s.
+        # A tenth of round trips may be lost without more, and the plan says nothing of echoes. Beyond the
+        # usual time are 0.15 s for 200 packets, 2 s for lost ones, and 15 ms for each echo more, less 2.43 s.
         ('loss="10 %", loss_up="0 %"', 20, 3),
         # Mean runs of losses: 1 / 0.4 = 2.5 echoes, so 10 + 32 x 2.5; 0.77 s beyond it are no whole second.
         ('loss="60 %", loss_up="0 %"', 90, 3),
