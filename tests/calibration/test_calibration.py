@@ -121,6 +121,27 @@ def test_a_queue_of_a_packet_or_one_that_drops_what_a_flow_queues_shows_its_rate
     check_idle_rig(made, rtt_ms, rate_mbit)
 
 
+@pytest.mark.parametrize(
+    ("more", "echoes"),
+    [
+        ('jitter="1 ms", keep_order=True', 20),  # netem keeps the order at 100 Gbit/s
+        ('line_rate="40 Gbit/s"', 20),
+        ('loss="60 %", loss_up="0 %"', 90),
+        ('loss="30 %", loss_burst=20', 925),  # 10 + 32 x 20 / 0.7
+    ],
+)
+def test_a_rig_of_much_loss_or_of_rates_that_32_bits_do_not_hold_is_what_its_plan_says(
+    tmp_path: Path, more: str, echoes: int
+) -> None:
+    text = f'link = Link(rate="50 Mbit/s", base_rtt="20 ms", queue=pfifo(limit=1000), {more})\n'
+    plans = lab.plans(tmp_path, text + 'probe = udp_probe(interval="5 ms", duration="200 ms")\nrepeat(3)\n')
+    assert {plan.calibration.echoes for plan in plans} == {echoes}
+    for made in lab.make(plans, tmp_path / "out"):
+        said = made.ok().manifest["calibration"]
+        assert said["ok"] is True
+        assert said["rtt_samples"] >= 10
+
+
 @pytest.mark.parametrize("queue", ["pfifo()", "pfifo(limit=1)"])
 def test_a_link_so_slow_that_a_packet_takes_long_shows_its_rate(tmp_path: Path, queue: str) -> None:
     text = f'link = Link(rate="400 kbit/s", base_rtt="50 ms", queue={queue}, loss="3 %")\n'

@@ -137,6 +137,18 @@ def test_asked_and_kept_stand_side_by_side() -> None:
     ]
 
 
+def test_a_rate_that_32_bits_of_bytes_do_not_hold_is_read_where_the_kernel_keeps_it() -> None:
+    rates = Asked(node="path", iface="eth0", what="qdisc", at="1:", kind="netem", options={"rate": 10**11})
+    # 2^32 - 1 in struct tc_netem_rate, and 12.5e9 bytes a second in TCA_NETEM_RATE64.
+    wide = struct.pack("=HHIiIi", 20, 6, 2**32 - 1, 0, 0, 0) + struct.pack("=HHQ", 12, 8, 12_500_000_000)
+    row = {"what": "qdisc", "kind": "netem", "handle": "1:", "options": (bytes(24) + wide).hex()}
+    assert kept._of_one(rates, [row]) == (2, [])
+    narrow = struct.pack("=HHIiIi", 20, 6, 1_250_000, 0, 0, 0)
+    row["options"] = (bytes(24) + narrow).hex()
+    (other,) = kept._of_one(rates, [row])[1]
+    assert other.line().endswith("rate: asked 100 Gbit/s, the kernel kept 10 Mbit/s")
+
+
 @pytest.mark.parametrize(
     ("link", "words", "bps"),
     [

@@ -17,12 +17,14 @@ from narrows.runs.capacity import (
     capacity_bps,
     could_carry,
     counted_bytes,
-    payload_of_ip,
+    payload_share,
     possible_goodput_bps,
     rate_steps,
+    shares_air,
     slower_hop,
 )
 from narrows.scoring.scored_run import load_spans
+from narrows.tools.reading import IP, IP_OF_1250, PAYLOAD, QUIC_PAYLOAD, UDP_PAYLOAD, WIRE, layer_of
 
 S = 10**9
 NONE = np.zeros(0)
@@ -73,13 +75,43 @@ def test_a_rig_is_right_that_counts_less_than_the_frame(
 
 def test_a_reading_of_the_ip_layer_becomes_payload_by_the_mtu_and_by_what_is_counted(tmp_path: Path) -> None:
     plain = plan(tmp_path, 'Link(rate="8 Mbit/s", base_rtt="20 ms")')
-    assert payload_of_ip(plain, "down") == pytest.approx(1448 / 1500)
-    assert payload_of_ip(plain, "down", 1250) == pytest.approx(1448 / 1514 * 1264 / 1250)
+    assert payload_share(plain, "down", IP) == pytest.approx(1448 / 1500)
+    assert payload_share(plain, "down", IP_OF_1250) == pytest.approx(1448 / 1514 * 1264 / 1250)
     small = plan(
         tmp_path, 'Link(rate="8 Mbit/s", base_rtt="20 ms", mtu=576, queue=cake(atm="atm", overhead=44))'
     )
-    assert payload_of_ip(small, "down") == pytest.approx(524 / 576)
-    assert payload_of_ip(small, "down", 1250) == pytest.approx(524 / 576)  # no packet is longer than the MTU
+    assert payload_share(small, "down", IP) == pytest.approx(524 / 576)
+    assert payload_share(small, "down", IP_OF_1250) == pytest.approx(
+        524 / 576
+    )  # no packet is longer than the MTU
+
+
+def test_a_reading_is_held_against_what_its_own_layer_can_have(tmp_path: Path) -> None:
+    plain = plan(tmp_path, 'Link(rate="8 Mbit/s", base_rtt="20 ms")')
+    # Of a frame of 1514 bytes: 1448 of TCP, 1472 of UDP, 20 less of QUIC, and all of it.
+    for layer, size in ((PAYLOAD, 1448), (UDP_PAYLOAD, 1472), (QUIC_PAYLOAD, 1452), (WIRE, 1514)):
+        as_payload_bps = 8e6 * size / 1514 * payload_share(plain, "down", layer)
+        assert as_payload_bps == pytest.approx(8e6 * 1448 / 1514)
+    assert layer_of(PAYLOAD, {"tcp", "udp"}) == UDP_PAYLOAD
+    assert layer_of(PAYLOAD, {"tcp"}) == PAYLOAD
+    assert layer_of(QUIC_PAYLOAD, {"udp"}) == QUIC_PAYLOAD
+
+
+@pytest.mark.parametrize(
+    ("media", "shared"),
+    [
+        ('medium=wifi(rate="40 Mbit/s")', True),
+        ('medium=wifi(rate="40 Mbit/s"), medium_up=wifi(rate="40 Mbit/s")', False),  # two cells
+        ('rate="40 Mbit/s", medium_up=docsis(rate="10 Mbit/s")', False),
+    ],
+)
+def test_of_air_that_both_ways_share_the_capacity_is_not_known(
+    tmp_path: Path, media: str, shared: bool
+) -> None:
+    link = plan(tmp_path, f'Link({media}, base_rtt="30 ms", queue=pfifo(limit=200))')
+    assert shares_air(link) == shared
+    assert (possible_goodput_bps(link, "down", (0, S)) is None) == shared
+    assert (could_carry(link, "down", [(0, S)], NONE, NONE) is None) == shared
 
 
 def test_a_rate_that_a_change_lowers_is_the_truth_from_then_on(tmp_path: Path) -> None:

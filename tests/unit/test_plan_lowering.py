@@ -34,6 +34,29 @@ def item(plan: Plan, item_id: str) -> Command:
     return found
 
 
+@pytest.mark.parametrize(
+    ("loss", "echoes", "epoch_s"),
+    [
+        # A tenth of round trips may be lost without more, and the plan says nothing of echoes. Beyond the
+        # usual time are 0.15 s for 200 packets, 2 s for lost ones, and 15 ms for each echo more, less 2.43 s.
+        ('loss="10 %", loss_up="0 %"', 20, 3),
+        # Mean runs of losses: 1 / 0.4 = 2.5 echoes, so 10 + 32 x 2.5; 0.77 s beyond it are no whole second.
+        ('loss="60 %", loss_up="0 %"', 90, 3),
+        # 1 / (0.4 x 0.4) = 6.25, so 10 + 200; 2.57 s beyond it.
+        ('loss="60 %"', 210, 6),
+        # A burst of 4 downstream is 4 / 0.5 echoes where half of them are lost before; 3.41 s beyond it.
+        ('loss="2 %", loss_up="50 %", loss_burst=4', 266, 7),
+    ],
+)
+def test_as_many_echoes_are_sent_as_the_loss_needs(
+    tmp_path: Path, loss: str, echoes: int, epoch_s: int
+) -> None:
+    plan = plan_of(tmp_path, f'link = Link(rate="20 Mbit/s", base_rtt="2 ms", {loss})', FLOW)
+    assert plan.calibration.echoes == echoes
+    assert ("echoes" in plan.calibration.model_dump()) == (echoes != 20)
+    assert plan.epoch_monotonic_ns == epoch_s * 10**9
+
+
 def test_each_direction_has_its_own_shaper_queue_and_delay(tmp_path: Path) -> None:
     plan = plan_of(
         tmp_path,

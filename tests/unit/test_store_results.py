@@ -16,6 +16,8 @@ from store_fakes import make_plan
 from test_store_ingest import ingested
 
 import narrows
+from narrows.comparing.words import of_older
+from narrows.engine.outdir import asked_again
 from narrows.errors import StoreError
 from narrows.runs.load import load
 from narrows.store.results import Results
@@ -34,7 +36,7 @@ def test_of_one_plan_the_newest_run_counts_and_the_others_stay(tmp_path: Path) -
     directory, _ = ingested(tmp_path)
     newer = again(directory, "f" * 16, written_at="2126-01-01T00:00:00+00:00")
     twin = again(directory, "e" * 16, engine="netns")
-    other = again(directory, "d" * 16, plan_hash="0" * 16)
+    other = again(directory, "d" * 16, plan_hash="0" * 16, plan_seed=77)
     slow = again(directory, "b" * 16, key={"kernel_config": "HZ=100"})
     again(directory, "c" * 16, status="failed", written_at="2127-01-01T00:00:00+00:00")
     results = Results(tmp_path)
@@ -42,6 +44,22 @@ def test_of_one_plan_the_newest_run_counts_and_the_others_stay(tmp_path: Path) -
     assert set(results.run_ids) == {directory.name, newer, twin, other, slow}
     assert {run.run_id for run in load(tmp_path) if run.ok} == {newer, twin, other, slow}
     assert {run.run_id: run.kernel_config for run in load(tmp_path)}[slow] == "HZ=100"
+
+
+def test_of_an_experiment_that_was_edited_the_newest_version_counts_and_the_older_is_named(
+    tmp_path: Path,
+) -> None:
+    directory, _ = ingested(tmp_path)
+    edited = again(directory, "f" * 16, plan_hash="0" * 16, written_at="2126-01-01T00:00:00+00:00")
+    assert Results(tmp_path).newer() == {directory.name: edited}
+    (run,) = load(tmp_path)
+    assert (run.run_id, run.older) == (edited, (directory.name,))
+    assert of_older({directory.name: edited}).startswith("1 older run of the same labels")
+    # Edited back and asked for again it is what the experiment says now.
+    asked_again(directory)
+    assert Results(tmp_path).newer() == {directory.name: edited}  # before 2126
+    again(directory, "e" * 16, plan_hash="1" * 16, asked_at="2127-01-01T00:00:00+00:00")
+    assert Results(tmp_path).newer() == {directory.name: "e" * 16, edited: "e" * 16}
 
 
 def test_a_query_is_answered_in_pieces_and_counted(tmp_path: Path) -> None:

@@ -220,6 +220,15 @@ pub struct Calibration {
     pub rate_is_upper_bound: bool,
     #[serde(default)]
     pub others: Vec<CalibrationPath>,
+    #[serde(default = "usual_echoes")]
+    pub echoes: u32,
+}
+
+/// Sent where little is lost; a calibration wants half of them back.
+pub const USUAL_ECHOES: u32 = 20;
+
+fn usual_echoes() -> u32 {
+    USUAL_ECHOES
 }
 
 /// One more server, whose base RTT is checked too.

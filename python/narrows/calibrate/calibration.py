@@ -19,7 +19,6 @@ from narrows.calibrate.readings import (
     READINGS,
     declared,
     declared_by,
-    payload_share,
     score_readings,
     tool_readings,
     undeclared,
@@ -29,12 +28,14 @@ from narrows.calibrate.rounds import test_of
 from narrows.comparing.repetitions import equal_runs, warning
 from narrows.errors import StoreError
 from narrows.plan.items import OwnTool
+from narrows.runs.capacity import payload_share
 from narrows.runs.plans import read_plan
 from narrows.scoring.scored_run import own_items
 from narrows.scoring.scores import scores
 from narrows.spec.axis import SEED
 from narrows.spec.under_test import TOOL
 from narrows.store.results import Results
+from narrows.tools.reading import layer_of
 
 FILE = "calibration.json"
 FORMAT = 1
@@ -152,8 +153,10 @@ def _readings(
         if mine is not None:
             probes = [i.id for i in plan.traffic if i.kind == "udp_probe" and i.id not in own]
             rows += score_readings(mine, run, plan, test, probes)
+        protocols = {end.protocol for each in plan.traffic if each.id in own for end in each.endpoints}
         for row in rows[mine_from:]:
-            row["payload_share"] = payload_share(plan, row["direction"], row["layer"])
+            row["layer"] = layer_of(row["layer"], protocols)
+            row["payload_share"] = payload_share(plan, row["direction"] or "down", row["layer"])
     return pl.DataFrame(rows, schema=READINGS), unknown
 
 

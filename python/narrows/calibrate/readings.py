@@ -18,16 +18,13 @@ import polars as pl
 from narrows.errors import StoreError
 from narrows.plan.items import OwnTool
 from narrows.plan.model import Plan
-from narrows.runs.capacity import payload_of_ip
 from narrows.store import own_tools
 from narrows.store.items import sending_direction
 from narrows.tools import registry
 from narrows.tools.reading import (
     ADDED,
     IP,
-    IP_OF_1250,
     LATENCY,
-    PAYLOAD,
     RPM,
     THROUGHPUT,
     UNITS,
@@ -41,8 +38,6 @@ TOOL, OWN_PACKETS, OWN_RTT, PROBE = (
     "its own RTT",
     "a third party's probe",
 )
-PACKET_BYTES = {IP: None, IP_OF_1250: 1250}
-"""Of what IP packets a rate of each layer is; None: of full ones."""
 ORIGINS = (TOOL, OWN_PACKETS, OWN_RTT, PROBE)
 
 
@@ -161,13 +156,6 @@ def _origin(row: Mapping[str, Any], plan: Plan, test: str, probes: list[str]) ->
     if sampler is not None and series == "tcp_info.rtt":
         return OWN_RTT if sending_direction(plan, sampler.node) == row["direction"] else None
     return None
-
-
-def payload_share(plan: Plan, direction: str | None, layer: str) -> float:
-    """The TCP payload in a byte of a layer, by the link's MTU and by what its shaper counts of a packet."""
-    if layer == PAYLOAD:
-        return 1.0
-    return payload_of_ip(plan, direction or "down", PACKET_BYTES[layer])
 
 
 def _row(

@@ -287,11 +287,20 @@ def judge(
 
 
 def _warn_of_equal(console: Console, directory: Path, run_ids: Sequence[str]) -> None:
-    """Say which repetitions are none."""
+    """Say which repetitions are none, and which runs are of an older version."""
     from narrows.comparing.repetitions import SEED, equal_runs, warning
+    from narrows.comparing.words import of_older
+    from narrows.engine import outdir
     from narrows.store.results import Results
 
     results = Results(directory)
+    passed_over = results.superseded() & set(run_ids)  # edited, made, and edited back
+    for run in passed_over:
+        outdir.asked_again(results.run_directory(run))
+    results = Results(directory) if passed_over else results
+    older = {old: new for old, new in results.newer().items() if new in run_ids}
+    if older:
+        console.print(f"note: {of_older(older)}", markup=False)
     groups = equal_runs(results, run_ids)
     if groups:
         keys = [results.manifest(group[0])["key"] for group in groups]

@@ -19,7 +19,7 @@ import polars as pl
 from narrows.comparing.of_link import of_link
 from narrows.comparing.trials import Conditions, Trial, conditions, demands, trials
 from narrows.metrics.fairness.max_min import max_min_rates
-from narrows.runs.capacity import rate_steps
+from narrows.runs.capacity import rate_steps, shares_air
 from narrows.runs.items import Item, Way, items
 from narrows.runs.measure import COLUMNS, Measure
 from narrows.runs.observed import DIRECTIONS, Observed
@@ -135,12 +135,12 @@ def _fair(
     loads: Sequence[tuple[Item, str]],
     alone: Mapping[tuple[Conditions, str], float],
 ) -> dict[str, float]:
-    """Fair rates by item; none where fewer than two share, or the link has no rate or one that moves, or one
-    takes what it needs alone and was never tried alone."""
+    """Fair rates by item; none where fewer than two share, the link has no rate, one that moves or air that
+    the other way takes of, or one takes what it needs alone and was never tried alone."""
     known = [(item, name) for item, name in loads if item.ways[direction].shared_bps is not None]
     sharing = [each for each in known if PAIR in run.key or not each[0].ways[direction].done]
     steps = rate_steps(run.plan, direction)
-    if len(sharing) < 2 or not steps:
+    if len(sharing) < 2 or not steps or shares_air(run.plan):
         return {}
     if run.plan.moving is not None and getattr(run.plan.moving, direction):
         return {}  # the rate moves: what was fair is not one number

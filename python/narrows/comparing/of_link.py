@@ -74,11 +74,10 @@ def _used(run: Observed, way: str) -> float | None:
     loads, window, truth = loaded.loaders(run, way), loaded.window(run, way), run.truth(way)
     if len(loads) > 1 and truth is not None and window is not None:
         series, counted = truth.throughput_bps.get(""), shaper(run.plan, way).counted
-        if series is None or (counted is not None and counted != wire.FRAME):
+        if series is None or run.divided_bps(way) is None or counted not in (None, wire.FRAME):
             return None
         return mean_rate(series, window) / run.capacity_bps(way, window)
-    rate = loaded.goodput_bps(run, way)
-    return None if rate is None else rate / run.possible_bps(way, window)
+    return loaded.used(run, way)
 
 
 def _quantile(share: float, of: Callable[[Observed, str], Floats]) -> Quantile:

@@ -78,7 +78,7 @@ def _summary(
 ) -> Summary:
     valid = [trial for trial in members if not trial.faults()]
     wanted = [alone.get((conditions, name)) for name in pair]
-    rate = members[0].run.configured_bps("down")
+    rate = members[0].run.divided_bps("down")
     fair: tuple[float | None, ...] = (None,) * len(pair)
     if rate and None not in wanted:
         fair = max_min_rates(rate, [demand for demand in wanted if demand is not None])

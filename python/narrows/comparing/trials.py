@@ -81,7 +81,7 @@ def _trial(run: Observed) -> Trial | None:
         return None
     uses = tuple(_use(name, item) for name, item in zip(services, met, strict=True))
     rates = [use.rate_bps for use in uses if use.rate_bps is not None]
-    rate = run.configured_bps("down")
+    rate = run.divided_bps("down")
     whole = sum(rates) / rate if len(rates) == len(uses) and rate else None
     return Trial(run, uses, whole)
 
@@ -107,7 +107,7 @@ def demands(every: Sequence[Trial]) -> dict[tuple[Conditions, str], float]:
 
 def shares(trial: Trial, alone: Mapping[tuple[Conditions, str], float]) -> tuple[float | None, ...]:
     """What share of its max-min fair rate each service got; None where one of them was never alone."""
-    rate = trial.run.configured_bps("down")
+    rate = trial.run.divided_bps("down")
     if not rate:
         return (None,) * len(trial.uses)
     wanted = [alone.get((trial.conditions, use.service)) for use in trial.uses]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from narrows.comparing.conditions import facet_title
 from narrows.metrics.statistics.distribution import Distribution
@@ -30,6 +30,16 @@ def with_interval(values: Distribution, unit: str = "") -> str:
     text = f"{number(values.median)} {unit}".rstrip()
     interval = values.median_interval
     return f"{text} [{number(interval.low)}–{number(interval.high)}]" if interval else text
+
+
+def of_older(pairs: Mapping[str, str]) -> str:
+    """What is said of older runs (keys) that lie beside the newest of their labels."""
+    old, new = next(iter(sorted(pairs.items())))
+    count = "1 older run" if len(pairs) == 1 else f"{len(pairs)} older runs"
+    return (
+        f"{count} of the same labels (another version, kernel or agent) not counted: "
+        f"`narrows diff {old} {new}` says what differs"
+    )
 
 
 def percent(value: float) -> str:

@@ -10,6 +10,8 @@ from pydantic_core import from_json
 KERNEL_AXIS = "kernel_config"
 """The label of runs whose kernel had configuration of its own: another condition, no repetition. The plan
 does not know it."""
+ASKED_AT = "asked_at"
+"""In the manifest of a run that was asked for again after a newer one had been made of its labels."""
 IMPORTED = "flent"
 """The engine of runs that were read from a file of Flent's: they have samples, and no plan."""
 PLAN = "plan.json"

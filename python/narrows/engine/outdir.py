@@ -6,6 +6,7 @@ A run appears there by one rename when it is whole. Nothing here starts a guest.
 
 from __future__ import annotations
 
+import datetime
 import errno
 import fcntl
 import json
@@ -172,6 +173,25 @@ def contradicts(directory: Path, plan: Plan) -> bool:
     return bool(contradictions(plan, manifest.get("sockets") or {}))
 
 
+def asked_again(directory: Path) -> None:
+    """Note that this run is what its experiment says now, although another was made since."""
+    manifest = layout.read_manifest(directory)
+    if manifest is not None:
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        _replace(directory, layout.MANIFEST, _text(manifest | {layout.ASKED_AT: now}))
+
+
+def _text(manifest: dict[str, Any]) -> str:
+    return json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+
+
+def _replace(directory: Path, name: str, text: str) -> None:
+    """Never written into: the file may be a link."""
+    new = directory / f"{name}.new"
+    new.write_text(text)
+    os.replace(new, directory / name)
+
+
 def give_names(directory: Path, plan: Plan) -> bool:
     """Call a run what this experiment calls it; says whether that was a change.
 
@@ -188,11 +208,6 @@ def give_names(directory: Path, plan: Plan) -> bool:
     named = all(manifest.get(name) == value for name, value in ours.items())
     if named and (directory / layout.PLAN).read_text() == plan.to_json():
         return False
-    for name, text in (
-        (layout.PLAN, plan.to_json()),
-        (layout.MANIFEST, json.dumps(manifest | ours, indent=1, ensure_ascii=False) + "\n"),
-    ):
-        new = directory / f"{name}.new"
-        new.write_text(text)
-        os.replace(new, directory / name)
+    _replace(directory, layout.PLAN, plan.to_json())
+    _replace(directory, layout.MANIFEST, _text(manifest | ours))
     return True

@@ -21,9 +21,8 @@ def _mbps(run: Observed, direction: str) -> Floats:
 
 
 def _percent(run: Observed, direction: str) -> Floats:
-    if run.configured_bps(direction) is None:
-        return np.empty(0)
-    return _mbps(run, direction) * 1e8 / loaded.possible_bps(run, direction)
+    used = loaded.used(run, direction)
+    return np.array([] if used is None else [100 * used])
 
 
 def throughput_by_rate(runs: Sequence[Observed], name: str, title: str, conditions: str = "") -> Result:

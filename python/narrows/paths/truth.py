@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from narrows.plan.model import Plan
-from narrows.runs.capacity import capacity_bps, goodput_of, rate_steps, shaper
+from narrows.runs.capacity import capacity_bps, possible_goodput_bps, rate_steps, shaper, shares_air
 from narrows.store import parquet
 
 WINDOW_NS = 100_000_000
@@ -65,12 +65,11 @@ def of_capture(log: Path, sender: str, duration_ns: int | None = None) -> Truth 
 
 def _with_rates(truth: Truth, plan: Plan, direction: str, duration_ns: int) -> Truth:
     """With what the shaper let pass."""
-    mean = capacity_bps(plan, direction, (0, duration_ns))
     way = plan.link.down if direction == "down" else plan.link.up
     depth = shaper(plan, direction).burst_bytes
     return replace(
         truth,
-        capacity_bps=goodput_of(plan, direction, mean) if mean else None,
+        capacity_bps=possible_goodput_bps(plan, direction, (0, duration_ns)),
         capacity_variation=_variation(plan, direction, duration_ns),
         burst_bytes=depth if depth is not None and depth > ONE_PACKET_BYTES else None,
         policed=int(way.shaper == "policer"),
@@ -80,7 +79,7 @@ def _with_rates(truth: Truth, plan: Plan, direction: str, duration_ns: int) -> T
 def _variation(plan: Plan, direction: str, duration_ns: int) -> float | None:
     steps = rate_steps(plan, direction)
     windows = range(0, duration_ns - WINDOW_NS + 1, WINDOW_NS)
-    if not steps or not windows:
+    if not steps or not windows or shares_air(plan):
         return None
     rates = pl.Series([capacity_bps(plan, direction, (at, at + WINDOW_NS)) for at in windows])
     low, middle, high = (float(rates.quantile(share) or 0.0) for share in (0.1, 0.5, 0.9))

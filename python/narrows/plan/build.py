@@ -135,13 +135,14 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
     captures = observers.captures(run, topology)
     _check_ids(run, traffic, samplers, captures)
     latency = run.machine["timer_latency"]
+    rig = calibration.calibration(run, topology, summary)
     plan = Plan(
         experiment=experiment.name,
         question=experiment.question,
         key=run.key,
         seed=run.seed,
         wall_clock_ns=WALL_CLOCK_NS,
-        epoch_monotonic_ns=calibration.epoch_ns(summary),
+        epoch_monotonic_ns=calibration.epoch_ns(summary, rig.echoes),
         limit_ns=_limit_ns(times),
         machine=Machine(
             memory_bytes=_memory_bytes(run, summary, traffic, topology),
@@ -170,7 +171,7 @@ def _plan(experiment: Experiment, run: ResolvedRun, topology: Topology) -> tuple
         hops=hops,
         flow_tap=observers.flow_tap(run, traffic),
         until_settled=until_settled(run, times, traffic),
-        calibration=calibration.calibration(run, topology, summary),
+        calibration=rig,
         traffic=traffic,
         composites=tuple(learnt.composites),
         samplers=samplers,

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 from narrows.headers import ETHERNET_HEADER_BYTES
 from narrows.plan import wire
 from narrows.plan.expand import ResolvedRun
-from narrows.plan.model import Calibration, CalibrationPath, HomeHost, LinkDirection, LinkSummary
+from narrows.plan.model import (
+    USUAL_ECHOES,
+    Calibration,
+    CalibrationPath,
+    HomeHost,
+    LinkDirection,
+    LinkSummary,
+)
 from narrows.plan.topology import Topology
 from narrows.spec.home import Home
 from narrows.spec.link import Link
@@ -24,6 +33,13 @@ SLOW_SLACK = 1.25
 """What else a slow calibration takes: the queue of the train before, the first packet's way."""
 SHALLOW_S = 0.55
 LOST_ECHOES_NS = 2 * NS_PER_S
+ECHO_NS = 15_000_000
+"""What an echo beyond the usual ones takes, with the half as many that may be lost before the first."""
+FEW_LOST = 0.1
+"""So much lost of a round trip leaves half of the usual echoes but once in a million."""
+LOST_BETWEEN = 32
+"""Losses before the tenth echo that comes back, in mean runs of losses: ten runs of geometric length have
+more in two of a million cases (Erlang's distribution of ten)."""
 SECOND_TRAIN_NS = NS_PER_S
 RTT_TOLERANCE_NS = 200_000
 NATIVE_RTT_TOLERANCE_NS = 1_000_000
@@ -34,14 +50,15 @@ CALIBRATION_PACKET_BYTES = 200
 """Upper bound of what the RTT probe's packets take on the wire, for their serialisation time."""
 
 
-def epoch_ns(link: LinkSummary) -> int:
-    """When traffic may first start: long and slow paths, deep buckets and further senders take more time."""
+def epoch_ns(link: LinkSummary, echoes: int) -> int:
+    """When traffic may first start: long and slow paths, deep buckets, much loss and further senders take
+    more time."""
     return (
         EPOCH_NS
         + _up_to_seconds(EPOCH_RTTS * link.base_rtt_ns)
         + _up_to_seconds(sum(OTHER_PATH_NS + OTHER_PATH_RTTS * rtt for rtt in _other_rtts_ns(link)))
         + _up_to_seconds(_emptying_ns(link))
-        + _up_to_seconds(_slow_ns(link))
+        + _up_to_seconds(_slow_ns(link, echoes))
         + _two_trains_ns(link)
     )
 
@@ -106,7 +123,21 @@ def calibration(run: ResolvedRun, topology: Topology, link: LinkSummary) -> Cali
             CalibrationPath(server=node, server_address=topology.address(node), rtt_ns=rtt_ns)
             for node, rtt_ns in rtts[1:]
         ),
+        echoes=echoes(link, run.link["loss_burst"]),
     )
+
+
+def echoes(link: LinkSummary, loss_burst: float) -> int:
+    """How many echoes half of the usual ones surely come back of."""
+    down, up = (1 - each.loss_percent / 100 for each in (link.down, link.up))
+    if link.home is not None:
+        down *= 1 - link.home.hosts[0].loss_percent / 100
+    if down * up == 1 or (loss_burst <= 1 and down * up >= 1 - FEW_LOST):
+        return USUAL_ECHOES
+    # A run of losses is as long as a burst, and of independent ones 1 / share; what one way loses the other
+    # does not count.
+    longest = max(max(loss_burst, 1 / down) / up, max(loss_burst, 1 / up) / down)
+    return math.ceil(USUAL_ECHOES / 2 + LOST_BETWEEN * longest)
 
 
 def _queues(link: Link) -> tuple[list[Qdisc | None], list[Qdisc | None]]:
@@ -162,7 +193,7 @@ def _emptying_ns(link: LinkSummary) -> int:
     return int(3 * span * NS_PER_S)
 
 
-def _slow_ns(link: LinkSummary) -> int:
+def _slow_ns(link: LinkSummary, echoes: int) -> int:
     """What calibration may need beyond the usual: packets that take long, and echoes that are lost."""
     at_home = (link.home.down, link.home.up) if link.home is not None else (None, None)
     packets_ns = sum(
@@ -170,7 +201,9 @@ def _slow_ns(link: LinkSummary) -> int:
         for ways in zip((link.down, link.up), at_home, strict=True)
     )
     lossy = link.down.loss_percent or link.up.loss_percent
-    return max(0, int(SLOW_SLACK * packets_ns) + (LOST_ECHOES_NS if lossy else 0) - CALIBRATION_NS)
+    lost_ns = LOST_ECHOES_NS if lossy else 0
+    more_ns = (1 + len(_other_rtts_ns(link))) * (echoes - USUAL_ECHOES) * ECHO_NS
+    return max(0, int(SLOW_SLACK * packets_ns) + lost_ns + more_ns - CALIBRATION_NS)
 
 
 def _packets_ns(direction: LinkDirection | None, mtu_bytes: int) -> int:

@@ -332,6 +332,9 @@ class Hop(Strict):
     """The length of the aggregates' intervals in the mode "drops"."""
 
 
+USUAL_ECHOES = 20
+
+
 class CalibrationPath(Strict):
     """The way to one more server."""
 
@@ -357,6 +360,13 @@ class Calibration(Strict):
     """The rate must not be exceeded, but need not be reached (as with late timers)."""
     others: tuple[CalibrationPath, ...] = ()
     """More servers, whose base RTT is checked too."""
+    echoes: int = USUAL_ECHOES
+    """How many are sent at most, until half of the usual ones have come back."""
+
+    @model_serializer(mode="wrap")
+    def _without_usual_echoes(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Only where much is lost there are more: other plans keep their ids."""
+        return {k: v for k, v in handler(self).items() if k != "echoes" or v != USUAL_ECHOES}
 
 
 class TcpInfoSampler(Strict):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from narrows.comparing.of_link import FAIRNESS, LATENCY, OWN_LATENCY, RPM, THROUGHPUT, USED
 from narrows.comparing.outcome import ALIKE, OF_DONE, WHOLE, Key, Measure, Outcome, outcome, separating
-from narrows.comparing.words import condition_name, join, number, with_interval
+from narrows.comparing.words import condition_name, join, number, of_older, with_interval
 from narrows.report import fared
 from narrows.report.got import ItemTable, tables
 from narrows.runs import loaded
@@ -112,7 +112,7 @@ def _ends(every: Outcome, measures: Sequence[Measure]) -> str:
 def _comparable(every: Outcome, measure: Measure) -> tuple[Measure, str]:
     """The same without what the conditions set themselves: a share of the rate where rates differ, delay
     above the base RTT where base RTTs differ."""
-    rates = {run.configured_bps(measure.direction) for run in every.runs}
+    rates = {run.divided_bps(measure.direction) for run in every.runs}
     if measure.figure == THROUGHPUT and len(rates) > 1 and None not in rates:
         return _changed(every, measure, _percent), "% of what the link carries"
     if measure.unit == "ms" and len({run.link.base_rtt_ns for run in every.runs}) > 1:
@@ -128,8 +128,10 @@ def _changed(every: Outcome, measure: Measure, change: Callable[[Observed, str, 
     return replace(measure, values={key: tuple(some) for key, some in values.items()})
 
 
-def _percent(run: Observed, direction: str, mbps: float) -> float:
-    return 100 * mbps * 1e6 / loaded.possible_bps(run, direction)
+def _percent(run: Observed, direction: str, _mbps: float) -> float:
+    used = loaded.used(run, direction)
+    assert used is not None  # its rate and its link's are known
+    return 100 * used
 
 
 def _above_base(run: Observed, _direction: str, latency_ms: float) -> float:
@@ -182,6 +184,9 @@ def _note(every: Outcome) -> str:
     again = sum(len(group) - 1 for group in every.equal)
     if again:
         sources.append(f"{_counted(again, 'repetition')} equal to another to the last digit and not counted")
+    older = {old: run.run_id for run in every.runs for old in run.older}
+    if older:
+        sources.append(of_older(older))
     if every.invalid:
         sources.append(f"{_counted(len(every.invalid), 'trial')} not valid and not counted")
     if every.unseen:

@@ -14,7 +14,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from narrows.headers import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES
+from narrows.headers import (
+    ETHERNET_HEADER_BYTES,
+    QUIC_HEADERS_BYTES,
+    TCP_IPV4_HEADERS_BYTES,
+    UDP_IPV4_HEADERS_BYTES,
+)
 from narrows.media.schedule import Schedule, decoded
 from narrows.metrics.rate.bucket import bucket_levels
 from narrows.metrics.rate.capacity import mean_capacity_bps
@@ -23,6 +28,17 @@ from narrows.metrics.statistics.arrays import Floats
 from narrows.plan import wire
 from narrows.plan.bottlenecks import line_limits
 from narrows.plan.model import HOME_HOP, ISP_HOP, Counted, LinkDirection, Plan
+from narrows.tools import reading
+
+_LAYERS: dict[str, tuple[int | None, int]] = {
+    reading.PAYLOAD: (None, TCP_IPV4_HEADERS_BYTES),
+    reading.UDP_PAYLOAD: (None, UDP_IPV4_HEADERS_BYTES),
+    reading.QUIC_PAYLOAD: (None, UDP_IPV4_HEADERS_BYTES + QUIC_HEADERS_BYTES),
+    reading.IP: (None, 0),
+    reading.IP_OF_1250: (1250, 0),
+    reading.WIRE: (None, -ETHERNET_HEADER_BYTES),
+}
+"""Of what IP packets a layer's rate is (None: of full ones), and how many bytes of each are not counted."""
 
 Window = tuple[int, int]
 Steps = tuple[tuple[int, int], ...]
@@ -74,6 +90,13 @@ def _fixed_bps(unit_ns: int, turns: str, repeat_ns: int) -> int:
     return Schedule(decoded(unit_ns, turns), repeat_ns).mean_bps(0)
 
 
+def shares_air(plan: Plan) -> bool:
+    """Whether each way's packets, acknowledgements too, take of what the other could carry. How much depends
+    on who waits when, so of such a medium it is only known what one way has while the other is silent."""
+    air = {medium.direction: medium.air for medium in plan.media if medium.by_demand}
+    return len(air) > 1 and len(set(air.values())) == 1
+
+
 def given_bits(steps: Steps, t_ns: Floats) -> Floats:
     """The bits that the rate gave from 0 until each time in nanoseconds."""
     at, bps = (np.array(column, dtype=np.float64) for column in zip(*steps, strict=True))
@@ -86,7 +109,7 @@ def given_bits(steps: Steps, t_ns: Floats) -> Floats:
 
 def capacity_bps(plan: Plan, direction: str, window: Window | None) -> float | None:
     """The mean rate of the link in a direction within a window in nanoseconds, or its first rate where no
-    window is known; None where nothing shapes."""
+    window is known; None where nothing shapes. Of shared air what it is while the other way is silent."""
     steps = rate_steps(plan, direction)
     if not steps:
         return None
@@ -94,9 +117,9 @@ def capacity_bps(plan: Plan, direction: str, window: Window | None) -> float | N
 
 
 def possible_goodput_bps(plan: Plan, direction: str, window: Window | None) -> float | None:
-    """The TCP payload that full packets could have had in a window, in bit/s; None where nothing shapes or
-    the link was down throughout."""
-    rate = capacity_bps(plan, direction, window)
+    """The TCP payload that full packets could have had in a window, in bit/s; None where nothing shapes, the
+    link was down throughout, or the ways share the air."""
+    rate = None if shares_air(plan) else capacity_bps(plan, direction, window)
     return goodput_of(plan, direction, rate) if rate else None
 
 
@@ -107,14 +130,13 @@ def goodput_of(plan: Plan, direction: str, rate_bps: float) -> float:
     return largest_goodput_bps(rate_bps, mtu, TCP_IPV4_HEADERS_BYTES, counted - mtu)
 
 
-def payload_of_ip(plan: Plan, direction: str, packet_bytes: int | None = None) -> float:
-    """TCP payload that full packets would carry in the time that an IP byte takes on the link, of packets of
-    this length (None: full ones)."""
-    mtu = plan.link.mtu_bytes
+def payload_share(plan: Plan, direction: str, layer: str) -> float:
+    """TCP payload that full packets would carry in the time that a byte of a layer takes on the link."""
+    mtu, (packet_bytes, headers) = plan.link.mtu_bytes, _LAYERS[layer]
     length = mtu if packet_bytes is None else min(packet_bytes, mtu)
     counted = _counted(plan, direction)
     time = wire.counted_bytes(counted, length) / wire.counted_bytes(counted, mtu)
-    return time * (mtu - TCP_IPV4_HEADERS_BYTES) / length
+    return time * (mtu - TCP_IPV4_HEADERS_BYTES) / (length - headers)
 
 
 def counted_bytes(plan: Plan, direction: str, frames: NDArray[np.int64]) -> Floats:
@@ -139,10 +161,10 @@ class Carried:
 def could_carry(
     plan: Plan, direction: str, spans: Sequence[Window], t_ns: Floats, counted: Floats
 ) -> Carried | None:
-    """All that could pass in these spans; None where nothing shapes. Packets are all that left, in order of
-    time, as the shaper counts them."""
+    """All that could pass in these spans; None where nothing shapes or the ways share the air. Packets are
+    all that left, in order of time, as the shaper counts them."""
     steps = rate_steps(plan, direction)
-    if not steps:
+    if not steps or shares_air(plan):
         return None
     levels = _levels(plan, direction, [start for start, _ in spans], steps, t_ns, counted)
     line = plan.link.line_rate_bps

@@ -50,6 +50,7 @@ class Way:
     """None too where nothing else loaded that way at the time."""
     goodput_bps: float | None = None
     """As the item itself says, at the layer that its tool declares."""
+    layer: str = reading.PAYLOAD
     loss: float | None = None
     """Its packets that were dropped over those that arrived."""
     marked: float | None = None
@@ -223,12 +224,13 @@ def _way(
         own, key=lambda part: run.figure(f"{run.bottleneck(way)}/{part.id}", "tap_departed", way) or 0.0
     )
     source = f"{run.bottleneck(way)}/{most.id}"
-    window = _window(run, name, own, way)
+    window, goodput = _window(run, name, own, way), _goodput(figures, way)
     return Way(
         window=window,
         rate_bps=_mean_rate(run, own, way, window),
         shared_bps=_shared_rate(run, own, way, shared),
-        goodput_bps=_goodput(figures, way),
+        goodput_bps=None if goodput is None else goodput.value,
+        layer=reading.PAYLOAD if goodput is None else goodput.layer,
         loss=dropped / arrived if arrived and dropped is not None else None,
         marked=marked / departed if departed and marked is not None else None,
         queueing_p50_ms=run.figure(source, "sojourn_p50_ms", way),
@@ -332,6 +334,7 @@ def _figures(run: Observed, item: str, ids: set[str]) -> tuple[Measure, ...]:
             quantity=name, value=value, unit=unit, words=words, better=better, reads=reads,
             statistic=None if meaning is None or is_rate else meaning.statistic,
             definition="" if meaning is None else meaning.definition,
+            layer=meaning.layer if isinstance(meaning, reading.Reading) else reading.PAYLOAD,
             item=item, part=source if source != item else None, direction=way,
         )  # fmt: skip
         figures.append((place, one))
@@ -351,10 +354,9 @@ def _of_the_run(run: Observed, word: str, name: str) -> Iterator[Measure]:
             )  # fmt: skip
 
 
-def _goodput(figures: Sequence[Measure], way: str) -> float | None:
+def _goodput(figures: Sequence[Measure], way: str) -> Measure | None:
     """The first of them that reads throughput in that direction."""
-    every = (each for each in figures if each.reads == reading.THROUGHPUT and each.direction == way)
-    return next((each.value for each in every), None)
+    return next((one for one in figures if (one.reads, one.direction) == (reading.THROUGHPUT, way)), None)
 
 
 def _of_own_tools(run: Observed) -> Declared:

@@ -40,11 +40,12 @@ def load(directory: Path, progress: Callable[[int], None] | None = None) -> list
             return []
     results = store.open(directory)
     runs = []
-    known = {*results.run_ids, *results.failed_ids}
-    for run_id in sorted(known - results.superseded() - results.imported):
+    known, newer = {*results.run_ids, *results.failed_ids}, results.newer()
+    for run_id in sorted(known - newer.keys() - results.imported):
         run = load_one(results, run_id)
         if run is not None:
-            runs.append(run)
+            older = tuple(sorted(old for old, new in newer.items() if new == run_id))
+            runs.append(replace(run, older=older) if older else run)
         if progress is not None:
             progress(len(runs))
     return runs

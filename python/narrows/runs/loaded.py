@@ -13,8 +13,10 @@ import numpy as np
 
 from narrows.metrics.latency.glitches import Glitches, glitches
 from narrows.metrics.statistics.arrays import Floats
+from narrows.runs.capacity import payload_share
 from narrows.runs.items import Item, items
 from narrows.runs.observed import DIRECTIONS, EMPTY, Observed, Series, Window
+from narrows.tools.reading import layer_of
 
 IDLE = "idle"
 """The phase before anything loads the link; the others are the directions."""
@@ -64,9 +66,15 @@ def window(run: Observed, way: str) -> Window | None:
     return shared if shared[0] < shared[1] else whole
 
 
-def possible_bps(run: Observed, way: str) -> float:
-    """The TCP payload that full packets could have had while the direction was loaded, in bit/s."""
-    return run.possible_bps(way, window(run, way))
+def used(run: Observed, way: str) -> float | None:
+    """What that item reads, as a share of what full packets could have had while the direction was loaded, at
+    the layer that it counts; None where either is not known."""
+    item = reads(run, way)
+    rate = None if item is None else item.ways[way].goodput_bps
+    if item is None or rate is None or run.divided_bps(way) is None:
+        return None
+    layer = layer_of(item.ways[way].layer, {end.protocol for end in item.endpoints})
+    return rate * payload_share(run.plan, way, layer) / run.possible_bps(way, window(run, way))
 
 
 def throughput_bps(run: Observed, way: str) -> Series:

@@ -12,6 +12,8 @@ from typing import Any
 
 import polars as pl
 
+from narrows.tools import reading
+
 COLUMNS: dict[str, Any] = {
     "item": pl.String, "part": pl.String, "hop": pl.String, "direction": pl.String, "phase": pl.String,
     "quantity": pl.String, "statistic": pl.String, "value": pl.Float64, "unit": pl.String, "n": pl.Int64,
@@ -45,6 +47,8 @@ class Measure:
     definition: str = ""
     reads: str | None = None
     """What it is held against (`reading.QUANTITIES`); None: nothing."""
+    layer: str = reading.PAYLOAD
+    """Of a rate: what its tool declares that it counts."""
 
     def row(self) -> dict[str, Any]:
         """As a row of the table `measures`."""

@@ -19,7 +19,13 @@ from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.tail import Tail
 from narrows.plan.items import Command, IcmpEcho, TcpBulk, TrafficItem, UdpProbe
 from narrows.plan.model import LinkSummary, Plan
-from narrows.runs.capacity import capacity_bps, goodput_of, medium_bps, slower_hop
+from narrows.runs.capacity import (
+    capacity_bps,
+    goodput_of,
+    medium_bps,
+    shares_air,
+    slower_hop,
+)
 from narrows.runs.many_flows import ManyFlows
 from narrows.tools import reading, registry
 from narrows.units import NS_PER_S
@@ -186,6 +192,8 @@ class Observed:
     """Unit of each of `figures`, by name; a shard keeps none."""
     folder: Path | None = None
     """Where the run's files lie; None of a shard, which has none."""
+    older: Sequence[str] = ()
+    """Runs of the same labels that lie beside it and do not count: of another version, kernel or agent."""
     read_many: Callable[[], ManyFlows | None] | None = None
     """Works out what many flows did; None where the run had no flow tap."""
 
@@ -243,6 +251,11 @@ class Observed:
         """Configured rate of the bottleneck, of a medium its mean; None where nothing limits."""
         rate = self.link.rate_down_bps if direction == "down" else self.link.rate_up_bps
         return medium_bps(self.plan, direction) if rate is None else rate
+
+    def divided_bps(self, direction: str) -> int | None:
+        """The same for whoever shares that direction; None also where the other way takes of it, so that it
+        is not known."""
+        return None if shares_air(self.plan) else self.configured_bps(direction)
 
     def rate_bps(self, direction: str = "down") -> float:
         """Configured rate of the bottleneck; ValueError where there is none."""

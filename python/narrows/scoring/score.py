@@ -32,7 +32,14 @@ from narrows.headers import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES, UDP_I
 from narrows.metrics.statistics.arrays import Floats, ascends
 from narrows.plan.bottlenecks import line_limits
 from narrows.plan.model import Plan
-from narrows.runs.capacity import base_delay_ns, could_carry, counted_bytes, goodput_of, rate_steps
+from narrows.runs.capacity import (
+    base_delay_ns,
+    could_carry,
+    counted_bytes,
+    goodput_of,
+    rate_steps,
+    shares_air,
+)
 from narrows.runs.observed import DIRECTIONS, is_probe
 from narrows.scoring.any_latency import Delays, Value, latency_values, rpm_values
 from narrows.scoring.any_throughput import request_values, throughput_values
@@ -294,6 +301,8 @@ class _Run:
 
     def _capacity_left(self, direction: str, load: Load) -> Value:
         version = "narrows: rate and bucket - all others' packets as the shaper counts them, as TCP payload"
+        if shares_air(self.plan):
+            version = "not known: what the other way sends takes of the same air"
         every = self._of(direction, *PARTIES)
         t_ns = _joined([rows.t_ns for rows in every]) if every else np.zeros(0, dtype=np.int64)
         size = _joined([rows.bytes for rows in every]) if every else t_ns
@@ -302,7 +311,7 @@ class _Run:
             self.plan, direction, load.spans, t_ns[order].astype(np.float64),
             counted_bytes(self.plan, direction, size[order]),
         )  # fmt: skip
-        if could is None or not could.bits:  # nothing shapes, or an outage throughout
+        if could is None or not could.bits:  # nothing shapes, the ways share the air, or an outage throughout
             return Value("capacity_left", version, None, "bit/s", 0)
         others = [load.those(rows.t_ns, rows.bytes) for rows in self._of(direction, THIRD, CROSS)]
         taken = 8.0 * float(sum(counted_bytes(self.plan, direction, part).sum() for part in others))

@@ -107,9 +107,10 @@ def _bit(at: tuple[int, ...] | int, bit: int, form: str = "B", offset: int = 0) 
     return Place("", read)
 
 
-def _per_s(at: tuple[int, ...], offset: int, wide: int) -> Callable[[bytes], float | None]:
-    """Bytes per second of a tc_ratespec; the attribute `wide` beside it has what 32 bits do not hold."""
-    narrow, whole = _number(at, offset=offset + 8), _number((*at[:-1], wide), "Q")
+def _per_s(at: tuple[int, ...], offset: int, wide: int, inside: int = 8) -> Callable[[bytes], float | None]:
+    """Bytes per second of a tc_ratespec, or of what has them elsewhere `inside`; the attribute `wide` beside
+    it has what 32 bits do not hold."""
+    narrow, whole = _number(at, offset=offset + inside), _number((*at[:-1], wide), "Q")
 
     def read(raw: bytes) -> float | None:
         more = whole(raw)
@@ -118,8 +119,8 @@ def _per_s(at: tuple[int, ...], offset: int, wide: int) -> Callable[[bytes], flo
     return read
 
 
-def _rate(at: tuple[int, ...], offset: int, wide: int) -> Place:
-    per_s = _per_s(at, offset, wide)
+def _rate(at: tuple[int, ...], offset: int, wide: int, inside: int = 8) -> Place:
+    per_s = _per_s(at, offset, wide, inside)
 
     def read(raw: bytes) -> Value:
         rate = per_s(raw)
@@ -219,16 +220,8 @@ _AFTER_NETEM = 24
 """Netem's attributes come after its struct."""
 
 
-def _netem(
-    at: tuple[int, ...] | int, form: str, unit: str, scale: float = 1, grain: float = 0, offset: int = 0
-) -> Place:
-    inner = _number(at, form, offset)
-
-    def read(raw: bytes) -> Value:
-        netem = inner(raw[_AFTER_NETEM:])
-        return None if netem is None else netem * scale
-
-    return Place(unit, read, grain)
+def _netem(place: Place) -> Place:
+    return Place(place.unit, lambda raw: place.read(raw[_AFTER_NETEM:]), place.grain)
 
 
 PLACES: Mapping[str, Mapping[str, Place]] = {
@@ -316,12 +309,12 @@ PLACES: Mapping[str, Mapping[str, Place]] = {
     "filter flower": {"ip_tos": Place("", _tos), "classid": Place("", _classid)},
     _NETEM: {
         "limit": _count((), offset=4), "loss": _of("%", (), offset=8, scale=100 / (2**32 - 1), grain=1e-7),
-        "delay": _netem(10, "q", "ns"), "jitter": _netem(11, "q", "ns"),
-        "rate": _netem(6, "I", "bit/s", 8, 8),
+        "delay": _netem(_of("ns", 10, "q")), "jitter": _netem(_of("ns", 11, "q")),
+        "rate": _netem(_rate((6,), 0, 8, inside=0)),
         "duplicate": _of("%", (), offset=16, scale=100 / (2**32 - 1), grain=1e-7),
-        "reorder": _netem(3, "I", "%", 100 / (2**32 - 1), 1e-7),
-        "burst_begins": _netem((5, 2), "I", "%", 100 / (2**32 - 1), 1e-7),
-        "burst_ends": _netem((5, 2), "I", "%", 100 / (2**32 - 1), 1e-7, 4),
+        "reorder": _netem(_of("%", 3, scale=100 / (2**32 - 1), grain=1e-7)),
+        "burst_begins": _netem(_of("%", (5, 2), scale=100 / (2**32 - 1), grain=1e-7)),
+        "burst_ends": _netem(_of("%", (5, 2), offset=4, scale=100 / (2**32 - 1), grain=1e-7)),
     },
 }  # fmt: skip
 """By kind, what each option is. Numbers of attributes are those of the kernel's headers."""

@@ -126,18 +126,24 @@ class Results:
         return {run for run, manifest in self._manifests.items() if manifest.get("engine") == layout.IMPORTED}
 
     def superseded(self) -> set[str]:
-        """Whole runs whose plan the same engine carried out again later, with another kernel or agent. They
-        stay, and are no repetitions: who counts runs leaves them out. A kernel of another configuration
-        supersedes nothing: it is another condition. Nor does an imported run: it has no plan."""
-        newest: dict[tuple[str, ...], tuple[str, str]] = {}
+        """Whole runs that were made again later. They stay, and are no repetitions: who counts runs leaves
+        them out."""
+        return set(self.newer())
+
+    def newer(self) -> dict[str, str]:
+        """Those runs, each with the newest that the same engine made under the same labels and seed: of
+        another plan (an experiment or a module that was edited), kernel or agent. A kernel of another
+        configuration is another condition. An imported run has no plan, so nothing is known of it."""
+        again: dict[tuple[object, ...], list[tuple[str, str]]] = {}
         imported = self.imported  # worked out each time that it is asked for
-        carried_out = [run for run in self.run_ids if run not in imported]
-        for run in carried_out:
-            manifest = self._manifests[run]
-            plan = (manifest["plan_hash"], manifest["engine"], manifest["key"].get(layout.KERNEL_AXIS, ""))
-            made = (manifest["written_at"], run)
-            newest[plan] = max(newest.get(plan, made), made)
-        return set(carried_out) - {run for _, run in newest.values()}
+        for run in self.run_ids:
+            made = self._manifests[run]
+            if run not in imported:
+                labels = tuple(sorted(made["key"].items()))
+                what = (made.get("experiment"), made.get("plan_seed"), made["engine"], labels)
+                same = again.setdefault(what, [])
+                same.append((max(made["written_at"], made.get(layout.ASKED_AT, "")), run))
+        return {run: max(same)[1] for same in again.values() for _, run in same if run != max(same)[1]}
 
     def find(self, prefix: str) -> str:
         """The id of the one run, whole or failed, that begins with this."""

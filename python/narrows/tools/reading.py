@@ -13,11 +13,14 @@ against what truly was, of the same statistic:
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 THROUGHPUT, LATENCY, ADDED, RPM = QUANTITIES = "throughput", "latency", "added latency", "responsiveness"
 UNITS = {THROUGHPUT: "bit/s", LATENCY: "ms", ADDED: "ms", RPM: "1/min"}
-PAYLOAD, IP, IP_OF_1250 = LAYERS = "TCP payload", "IP", "IP, packets of 1250 bytes"
+PAYLOAD, UDP_PAYLOAD, QUIC_PAYLOAD, IP, IP_OF_1250, WIRE = LAYERS = (
+    "TCP payload", "UDP payload", "QUIC payload", "IP", "IP, packets of 1250 bytes", "Ethernet frames",
+)  # fmt: skip
 STATISTICS = ("p50", "p90", "p95", "p99", "mean")
 OWN, THIRD, CROSS = PARTIES = "own", "third party", "cross traffic"
 MORE, LESS, CHECK = BETTER = "more", "less", "check"
@@ -54,7 +57,7 @@ class Reading:
     words: str = ""
     """What tables call it."""
     layer: str = PAYLOAD
-    """Of a rate: what it counts. The truth is of TCP payload; rates of IP packets are brought to it."""
+    """Of a rate: what it counts, which it is held against. Payload is UDP's where the item's flows are."""
     whose: tuple[str, ...] = (OWN, THIRD)
     """Of a delay: whose packets' delay it is held against, the tool's own, a third party's, or either."""
 
@@ -76,6 +79,12 @@ class Reading:
     def better(self) -> str:
         """Which of it is better."""
         return MORE if self.quantity in (THROUGHPUT, RPM) else LESS
+
+
+def layer_of(declared: str, protocols: Collection[str]) -> str:
+    """What a rate counts, of an item with flows of these protocols: what is declared as payload is that of
+    datagrams where they carry it."""
+    return UDP_PAYLOAD if declared == PAYLOAD and "udp" in protocols else declared
 
 
 Figures = dict[str, Reading | Figure]

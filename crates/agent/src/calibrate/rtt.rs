@@ -7,10 +7,11 @@ use crate::error::{During, Result, RunError, Stage};
 use crate::nodes::Nodes;
 use crate::sys;
 use crate::traffic::sockaddr;
-use narrows_plan::Calibration;
+use narrows_plan::{Calibration, USUAL_ECHOES};
 use narrows_wire::stamped::{self, Receiver};
 
-const ECHOES: usize = 20;
+/// Of the usual echoes so many must come back.
+const ENOUGH: usize = USUAL_ECHOES as usize / 2;
 const SPACING_NS: i64 = 10_000_000;
 const PAYLOAD_BYTES: usize = 64;
 const WARM_UPS: usize = 3;
@@ -115,10 +116,12 @@ impl Pair {
 pub fn measure(plan: &Calibration, nodes: &Nodes, clock: Clock) -> Result<Base> {
     let mut pair = Pair::open(plan, nodes, clock)?;
     let patience_ns = 2 * plan.rtt_ns + plan.rtt_tolerance_ns + 500_000_000;
-    // The first exchange resolves neighbours on every hop; it is not counted.
-    for _ in 0..WARM_UPS {
+    // The first exchange fills caches and is not counted; where more is lost than usual, half as many more may be.
+    let more = plan.echoes.saturating_sub(USUAL_ECHOES) as usize;
+    for i in 0..WARM_UPS + more / 2 {
         pair.send();
-        pair.exchange_until(clock.t() + patience_ns, |p| p.answered() > 0);
+        let wait_ns = if i < more / 2 { SPACING_NS } else { patience_ns };
+        pair.exchange_until(clock.t() + wait_ns, |p| p.answered() > 0);
         if pair.answered() > 0 {
             break;
         }
@@ -127,7 +130,8 @@ pub fn measure(plan: &Calibration, nodes: &Nodes, clock: Clock) -> Result<Base> 
         return Err(RunError::new(
             Stage::Calibration,
             format!(
-                "no echo of {WARM_UPS} came back from {} ({}) to {} within {} ms: is the path routed both ways?",
+                "no echo of {} came back from {} ({}) to {} within {} ms: is the path routed both ways?",
+                pair.times.len(),
                 plan.server,
                 plan.server_address,
                 plan.client,
@@ -137,8 +141,12 @@ pub fn measure(plan: &Calibration, nodes: &Nodes, clock: Clock) -> Result<Base> 
     }
     let warm_ups = pair.times.len();
     let first = clock.t();
-    for i in 0..ECHOES {
-        pair.exchange_until(first + i as i64 * SPACING_NS, |_| false);
+    let back = |p: &Pair| p.times[warm_ups..].iter().filter(|r| r[2].is_some()).count();
+    for i in 0..USUAL_ECHOES.max(plan.echoes) {
+        pair.exchange_until(first + i64::from(i) * SPACING_NS, |_| false);
+        if i >= USUAL_ECHOES && back(&pair) >= ENOUGH {
+            break;
+        }
         pair.send();
     }
     pair.exchange_until(clock.t() + patience_ns, |p| {
@@ -148,12 +156,13 @@ pub fn measure(plan: &Calibration, nodes: &Nodes, clock: Clock) -> Result<Base> 
         .iter()
         .filter_map(|r| Some([r[0]?, r[1]?, r[2]?]))
         .collect();
-    if whole.len() < ECHOES / 2 {
+    if whole.len() < ENOUGH {
         return Err(RunError::new(
             Stage::Calibration,
             format!(
-                "only {} of {ECHOES} echoes came back on the idle path",
-                whole.len()
+                "only {} of {} echoes came back on the idle path",
+                whole.len(),
+                pair.times.len() - warm_ups
             ),
         ));
     }

@@ -15,10 +15,11 @@ use crate::nodes::Nodes;
 use crate::status::Interrupt;
 use crate::sys;
 use crate::traffic::{icmp, sockaddr};
-use narrows_plan::{Calibration, Plan};
+use narrows_plan::{Calibration, Plan, USUAL_ECHOES};
 use narrows_wire::stamped::{self, Receiver};
 
-const ECHOES: u16 = 20;
+/// So many answered are enough.
+const ENOUGH: usize = USUAL_ECHOES as usize / 2;
 const SPACING_NS: i64 = 10_000_000;
 const WARM_UPS: u16 = 3;
 const LATEST_ECHO_NS: i64 = 2_000_000_000;
@@ -110,23 +111,21 @@ fn rtt(plan: &Calibration, nodes: &Nodes, clock: Clock) -> Result<Value> {
     let mut receiver = Receiver::new(256);
     let mut sent: Vec<i64> = Vec::new();
     let mut rtts: Vec<i64> = Vec::new();
-    let total = WARM_UPS + ECHOES;
+    let usual = usize::from(WARM_UPS) + USUAL_ECHOES as usize;
+    let most = usual.max(usize::from(WARM_UPS) + plan.echoes as usize);
     let began = sys::mono_ns();
-    let last_ns = began + SPACING_NS * i64::from(total) + plan.rtt_ns + LATEST_ECHO_NS;
-    let mut answered = 0;
-    while answered < total && sys::mono_ns() < last_ns {
+    let (mut answered, mut last_ns) = (0, i64::MAX);
+    while answered < sent.len().max(usual) && sys::mono_ns() < last_ns {
         let due = began + SPACING_NS * sent.len() as i64;
-        if sent.len() < usize::from(total) && sys::mono_ns() >= due {
+        let goes_on = sent.len() < usual || (sent.len() < most && rtts.len() < ENOUGH);
+        if goes_on && sys::mono_ns() >= due {
+            last_ns = due + SPACING_NS + plan.rtt_ns + LATEST_ECHO_NS;
             let packet = icmp::request(IDENTIFIER, sent.len() as u16, 56);
             sent.push(clock.t());
             let _ = stamped::send(fd.as_raw_fd(), &packet, None);
             continue;
         }
-        let until = if sent.len() < usize::from(total) {
-            due
-        } else {
-            last_ns
-        };
+        let until = if goes_on { due } else { last_ns };
         wait_readable([fd.as_raw_fd(), fd.as_raw_fd()], until);
         receiver
             .receive(fd.as_raw_fd(), |d| {

@@ -74,7 +74,7 @@ class Parsed:
     ) -> None:
         """Append the columns that `units` names, one series each, of a frame with `t_ns` and perhaps `flow`.
 
-        A value that is NULL makes no row; one that is NaN is NULL. In one pass, as a table has dozens of them.
+        A value that is NULL makes no row; one that is NaN is NULL. In one pass: a table has dozens of them.
         """
         kept = [name for name in ("t_ns", "flow") if name in frame.columns]
         long = (

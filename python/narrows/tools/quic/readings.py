@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import IP, LATENCY, LESS, OWN, THROUGHPUT, Figure, Figures, Load, Reading
+from narrows.tools.reading import (
+    IP,
+    LATENCY,
+    LESS,
+    OWN,
+    QUIC_PAYLOAD,
+    THROUGHPUT,
+    Figure,
+    Figures,
+    Load,
+    Reading,
+)
 
 FIGURES: Figures = {
-    "quic_goodput_bps": Reading(THROUGHPUT, words="QUIC goodput"),
+    "quic_goodput_bps": Reading(THROUGHPUT, words="QUIC goodput", layer=QUIC_PAYLOAD),
     "quic_tap_bps": Reading(THROUGHPUT, words="QUIC, all packets that passed", layer=IP),
     "quic_bytes": Figure("bytes received"),
     "quic_flows": Figure("connections"),

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from narrows.runs.capacity import capacity_bps, goodput_of, payload_of_ip
+from narrows.runs.capacity import capacity_bps, goodput_of, payload_share
 from narrows.runs.observed import Observed
 from narrows.runs.quantities import under
 from narrows.studies.last_hop.testbed import NAMES, PLACES
 from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.tools.reading import IP_OF_1250
 from narrows.units import NS_PER_S
 
 PROBE = "probe"
 LOADED_NS = (3 * NS_PER_S, 13 * NS_PER_S)
 """When every test and every flow loads the link."""
-UDP_BYTES = 1250
 """Of the IP packets that the UDP capacity test counts."""
 RATES: Mapping[str, tuple[str, str]] = {
     "ndt7": ("test", "ndt7_throughput_bps"),
@@ -72,7 +72,7 @@ def read_share(run: Observed, who: str) -> float | None:
     carried = capacity_bps(run.plan, "down", LOADED_NS)
     if said is None or not carried:
         return None
-    share = payload_of_ip(run.plan, "down", UDP_BYTES) if who == "udp_capacity" else 1.0
+    share = payload_share(run.plan, "down", IP_OF_1250) if who == "udp_capacity" else 1.0
     return share * said / goodput_of(run.plan, "down", carried)
 
 
