@@ -44,9 +44,15 @@ impl Sends {
         self.next = before + self.step;
     }
 
-    /// The share, of losses in order of time of which those that `counts` are asked.
-    pub fn share_at_losses(&self, drops: &[Lost], bps: f64, counts: impl Fn(&Lost) -> bool) -> Option<f64> {
-        let (first, last) = (drops.first()?, drops.last()?);
+    /// The share, of losses in order of time, which are all up to then; those that `counts` are asked.
+    pub fn share_at_losses(
+        &self,
+        drops: &[Lost],
+        until_ns: i64,
+        bps: f64,
+        counts: impl Fn(&Lost) -> bool,
+    ) -> Option<f64> {
+        let first = drops.first()?;
         let (mut at_losses, mut at_others) = (Vec::new(), Vec::new());
         let mut best = None::<f64>;
         for percent in (RATES.0..=RATES.1).step_by(RATES.2 as usize) {
@@ -58,7 +64,7 @@ impl Sends {
                 full = full.min(level);
                 level - full
             };
-            for &(t_ns, before) in self.points.iter().take_while(|point| point.0 <= last.t_ns) {
+            for &(t_ns, before) in self.points.iter().take_while(|point| point.0 <= until_ns) {
                 while let Some(drop) = next.next_if(|drop| (drop.t_ns, drop.before) < (t_ns, before)) {
                     let much = missing(drop.t_ns, drop.before.saturating_sub(lost));
                     if counts(drop) {

@@ -200,11 +200,16 @@ impl Policing {
         };
         let no_queue = drops.iter().filter(|lost| counts(lost)).count() as u64;
         let enough = no_queue >= LOST && no_queue as f64 >= NO_QUEUE * known as f64;
+        let all_kept = drops.len() < DROPS;
+        let until_ns = drops
+            .last()
+            .filter(|_| !all_kept)
+            .map_or(i64::MAX, |last| last.t_ns);
         let share = self
             .whole
             .bps()
             .filter(|_| enough)
-            .and_then(|bps| self.sends.share_at_losses(drops, bps, counts));
+            .and_then(|bps| self.sends.share_at_losses(drops, until_ns, bps, counts));
         Levels {
             known,
             no_queue,
