@@ -144,8 +144,8 @@ fn paced(lost: &dyn Fn(u32) -> bool) -> Properties {
                 while arrived.remove(&whole) {
                     whole += 1;
                 }
-                let block = (seq(i), seq(i + 1));
-                d.ack(at, seq(whole), if i > whole { &[block] } else { &[] });
+                let blocks = [(seq(i), seq(i + 1))];
+                d.ack(at, seq(whole), &blocks[..usize::from(i > whole)]);
             }
             _ => d.again(at, seq(i), MSS),
         }
