@@ -200,11 +200,8 @@ impl Policing {
         };
         let no_queue = drops.iter().filter(|lost| counts(lost)).count() as u64;
         let enough = no_queue >= LOST && no_queue as f64 >= NO_QUEUE * known as f64;
-        let all_kept = drops.len() < DROPS;
-        let until_ns = drops
-            .last()
-            .filter(|_| !all_kept)
-            .map_or(i64::MAX, |last| last.t_ns);
+        // What passed behind the last loss says nothing of the rate that is assumed.
+        let until_ns = drops.last().map_or(0, |last| last.t_ns);
         let share = self
             .whole
             .bps()
