@@ -158,10 +158,9 @@ fn losses_at_random_of_a_sender_that_fills_the_path_are_no_policers() {
     // One in 37, and some in clusters: whatever a bucket holds.
     for lost in [(|i| i % 37 == 0) as fn(u32) -> bool, |i| i % 211 < 3] {
         let p = paced(&lost);
-        assert_eq!(
-            (p.policed, p.policed_rate_bps, p.burst_bytes),
-            (Some(false), None, None)
-        );
+        // 0, or NULL where the pattern cannot be told.
+        assert_ne!(p.policed, Some(true));
+        assert_eq!((p.policed_rate_bps, p.burst_bytes), (None, None));
     }
 }
 
