@@ -23,6 +23,8 @@ use crate::estimators::vantage::{vantage, Vantage};
 pub struct Aggregate {
     far: Durations,
     near: Durations,
+    /// Of `far` and of data that SACK blocks acknowledge first.
+    far_with_sacked: Durations,
     acks: AckAggregation,
     pub active: ActiveThroughput,
     capacity: Capacity,
@@ -88,8 +90,11 @@ impl Aggregate {
                         .0
                         .is_some_and(|m| far.largest.bytes > m),
             );
+        let mut far_with_sacked = far.rtt.clone();
+        far_with_sacked.merge(&far.sacked_rtt);
         Aggregate {
             far: far.rtt.clone(),
+            far_with_sacked,
             near: near.rtt.clone(),
             acks: far.ack_aggregation.clone(),
             active: far.active.clone(),
@@ -139,6 +144,7 @@ impl Aggregate {
     pub fn merge(&mut self, other: &Aggregate) {
         self.far.merge(&other.far);
         self.near.merge(&other.near);
+        self.far_with_sacked.merge(&other.far_with_sacked);
         self.acks.merge(&other.acks);
         self.active.merge(&other.active);
         self.capacity.merge(&other.capacity);
@@ -186,6 +192,7 @@ impl Aggregate {
         let vantage = vantage(&self.far, &self.near);
         let base = base_rtt(&self.far, &self.near, vantage);
         let queueing = queueing_delay(&self.far, base.min_ns, vantage);
+        let with_sacked = queueing_delay(&self.far_with_sacked, base.min_ns, vantage).peak_ns;
         let mut policed = match vantage {
             Vantage::Receiver => Policed::default(),
             _ => self.policing.judge(self.losses.rtt_before(), self.far.min()),
@@ -210,6 +217,8 @@ impl Aggregate {
             rtt_median_ns: self.far.percentile(0.5).filter(|_| vantage != Vantage::Receiver),
             percentile_error: if self.far.is_exact() { 0.0 } else { ERROR },
             queueing,
+            sacked_samples: self.far_with_sacked.count() - self.far.count(),
+            peak_with_sacked_ns: with_sacked,
             // At the receiver, what was captured is acknowledged at once, whatever the path holds.
             outstanding_share: (self.connection_ns > 0 && vantage != Vantage::Receiver)
                 .then(|| self.outstanding_ns as f64 / self.connection_ns as f64),
@@ -233,7 +242,10 @@ impl Aggregate {
             limited: self.limited,
             policed: policed.policed,
             policed_rate_bps: policed.rate_bps,
-            burst_bytes: self.burst.bytes(rate),
+            burst_bytes: self
+                .burst
+                .bytes(rate)
+                .filter(|burst| *burst > self.at_once_bytes()),
             aggregates: self.together.bursts(),
             aggregate_bytes: self.together.bytes(),
             aggregate_segments: self.together.in_mss(self.mss.0),
@@ -241,11 +253,17 @@ impl Aggregate {
             reallocated: self.reallocated,
             reordered_before: self.reordered_before,
             reordered_behind: self.reordered_behind,
-            notes: self.notes(),
+            notes: self.notes(is_hidden_peak(queueing.peak_ns, with_sacked)),
         }
     }
 
-    fn notes(&self) -> Option<String> {
+    /// Less than this at once is what one or two ACKs bring, and shows no bucket.
+    fn at_once_bytes(&self) -> u64 {
+        let of_acks = 2.0 * self.acks.median_bytes().unwrap_or(0.0);
+        (4 * u64::from(self.mss.0.unwrap_or(1460))).max(of_acks as u64)
+    }
+
+    fn notes(&self, has_hidden_peak: bool) -> Option<String> {
         let n = self.notes;
         let words = [
             (n.no_syn, "no_syn"),
@@ -257,10 +275,18 @@ impl Aggregate {
             (n.backwards, "time_went_back"),
             (n.untracked, "too_many_outstanding"),
             (n.out_of_window, "foreign_numbers"),
+            (has_hidden_peak, "peak_in_recoveries"),
         ];
         let said: Vec<&str> = words.iter().filter(|w| w.0).map(|w| w.1).collect();
         (!said.is_empty()).then(|| said.join(","))
     }
+}
+
+/// Whether N2 misses more than 1 ms and a tenth of what SACKed data shows.
+fn is_hidden_peak(peak_ns: Option<i64>, with_sacked_ns: Option<i64>) -> bool {
+    peak_ns
+        .zip(with_sacked_ns)
+        .is_some_and(|(peak, all)| all - peak > (all / 10).max(1_000_000))
 }
 
 /// What limited the sender of a connection, by intervals; None: the log was not taken there.
@@ -314,6 +340,8 @@ pub struct Properties {
     pub rtt_median_ns: Option<i64>,
     pub percentile_error: f64,
     pub queueing: QueueingDelay,
+    pub sacked_samples: u64,
+    pub peak_with_sacked_ns: Option<i64>,
     pub outstanding_share: Option<f64>,
     pub mss: (Option<u32>, Option<&'static str>),
     pub acks: u64,

@@ -49,6 +49,8 @@ struct Sent {
     before: u64,
     again: bool,
     sacked: bool,
+    /// RTT of what passed behind it, while it is a hole itself.
+    rtt_behind_ns: Option<i64>,
     /// It came late to the capture: its reordering is counted.
     late: bool,
 }
@@ -125,6 +127,8 @@ pub struct Half {
     pub options_cut: u64,
     pub largest: Largest,
     pub rtt: Durations,
+    /// Samples of data that SACK blocks acknowledge first, which N1 to N3 do not have.
+    pub sacked_rtt: Durations,
     pub ack_aggregation: AckAggregation,
     pub active: ActiveThroughput,
     pub capacity: Capacity,
@@ -213,6 +217,7 @@ impl Half {
             before: self.sent_bytes,
             again,
             sacked: false,
+            rtt_behind_ns: None,
             late: false,
         });
     }
@@ -324,6 +329,7 @@ impl Half {
                 before: self.sent_bytes,
                 again: data.probes,
                 sacked: false,
+                rtt_behind_ns: None,
                 late: false,
             });
             if bytes > 0 {
@@ -340,6 +346,7 @@ impl Half {
         } else {
             self.on_old(data, end, sent_end);
         }
+        self.policing.sends.see(t_ns, self.sent_bytes);
         self.sent_bytes += u64::from(bytes);
         if fin {
             self.fin_end = Some(end);
@@ -451,7 +458,10 @@ impl Half {
         }
         if options.sack_blocks > 0 {
             self.burst.hole();
-            self.on_sack(ack, options);
+            let sacked_rtt = self.on_sack(t_ns, ack, options);
+            if let Some(rtt) = sacked_rtt.filter(|_| told.rtt_ns.is_none()) {
+                self.sacked_rtt.add(rtt);
+            }
         }
         told.outstanding = self.outstanding();
         // ACKs of nothing but SYN or FIN are none of data.

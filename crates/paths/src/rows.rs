@@ -154,6 +154,8 @@ macro_rules! columns {
             "rtt_p99_ns", Int, "99th percentile of the RTT samples (nearest rank)", |r| Value::Int(r.p.queueing.p99_rtt_ns);
             "percentile_error", Float, "largest relative error of the percentiles of RTT samples: 0 up to 1024 of them", |r| Value::Float(Some(r.p.percentile_error));
             "peak_queueing_delay_ns", Int, "peak queueing delay (N2): 99th percentile less least RTT sample; a lower bound of what the path can queue", |r| Value::Int(r.p.queueing.peak_ns);
+            "peak_queueing_delay_sack_ns", Int, "the same with the samples of data that SACK blocks acknowledge first, which N2 does not have: also of recoveries", |r| Value::Int(r.p.peak_with_sacked_ns);
+            "sack_rtt_samples", Int, "how many of these there are", |r| int(r.p.sacked_samples);
             "peak_queueing_ratio", Float, "peak queueing delay over base RTT", |r| Value::Float(r.p.queueing.ratio);
             "outstanding_share", Float, "share of the connections' time with data outstanding", |r| Value::Float(r.p.outstanding_share);
             "mss_bytes", Int, "MSS, less timestamps where both ends agreed on them", |r| Value::Int(r.p.mss.0.map(i64::from));
@@ -184,9 +186,9 @@ macro_rules! columns {
             "loss_limited_share", Float, "share of active time that was limited by losses that no queue explains: recoveries, and a window cut by them, while no queue stood", |r| Value::Float(r.p.limited.share(limits::LOSS));
             "window_limited_share", Float, "share of active time that was limited by the congestion window, with neither queue nor loss before: it was still growing, or paces so", |r| Value::Float(r.p.limited.share(limits::WINDOW));
             "unknown_limited_share", Float, "share of active time of which the cause cannot be told (a log not taken at the sender, or no SYN)", |r| Value::Float(r.p.limited.share(limits::UNKNOWN));
-            "policed", Int, "1 when losses look like a policer's: no queue stood, and they come only above one rate; 0 when a queue stood or they come at any flight; else NULL", |r| r.p.policed.map_or(Value::Int(None), |p| Value::Int(Some(i64::from(p))));
+            "policed", Int, "1 when losses look like a policer's: no queue stood, and they come only above one rate, when a bucket is empty; 0 when a queue stood, or they come at any flight or level of a bucket; else NULL", |r| r.p.policed.map_or(Value::Int(None), |p| Value::Int(Some(i64::from(p))));
             "policed_rate_bps", Float, "the policer's rate, of payload; NULL unless it is known to 3 %", |r| Value::Float(r.p.policed_rate_bps);
-            "burst_bytes", Int, "payload that passed at once after a pause, beyond what the policer's rate or the capacity allows", |r| Value::Int(r.p.burst_bytes.and_then(|v| i64::try_from(v).ok()));
+            "burst_bytes", Int, "payload that passed at once after a pause, beyond what the policer's rate or the capacity allows; NULL of no more than 4 segments or two ACKs", |r| Value::Int(r.p.burst_bytes.and_then(|v| i64::try_from(v).ok()));
             "aggregates_counted", Int, "bursts, of one packet or more, that the aggregates are of", |r| int(r.p.aggregates);
             "aggregate_bytes", Float, "payload that comes together, on average: at the receiver data, at the sender what ACKs newly acknowledge; NULL where packets come one by one", |r| Value::Float(r.p.aggregate_bytes);
             "aggregate_segments", Float, "the same over the MSS", |r| Value::Float(r.p.aggregate_segments);

@@ -51,6 +51,32 @@ fn peak_queueing_delay_is_the_99th_percentile_less_the_least() {
 }
 
 #[test]
+fn a_peak_in_a_recovery_is_seen_by_sacks_and_said() {
+    // 200 samples of 50 ms. Then one is lost, and ten behind it wait for 100 ms more: 10 of 211 samples.
+    let mut d = Download::open(0, 50 * MS, 0);
+    for i in 0..200 {
+        d.data(1000 * MS + i * 100 * MS, MSS);
+        d.ack(1050 * MS + i * 100 * MS, d.next, &[]);
+    }
+    let t = 30_000 * MS;
+    let hole = d.data(t, MSS);
+    let from = d.next;
+    for i in 1..=10 {
+        d.data(t + i * MS, MSS);
+    }
+    for i in 1..=10 {
+        let to = from.wrapping_add(i as u32 * MSS as u32);
+        d.ack(t + i * MS + 150 * MS, hole, &[(from, to)]);
+    }
+    d.again(t + 170 * MS, hole, MSS);
+    d.ack(t + 320 * MS, d.next, &[]);
+    let p = follow(&d.packets).connections[0].1.properties();
+    assert_eq!((p.rtt_samples, p.queueing.peak_ns), (201, Some(0)));
+    assert_eq!((p.sacked_samples, p.peak_with_sacked_ns), (10, Some(100 * MS)));
+    assert_eq!(p.notes.as_deref(), Some("peak_in_recoveries"));
+}
+
+#[test]
 fn under_100_samples_there_is_no_99th_percentile() {
     let mut d = Download::open(0, 20 * MS, 0);
     steady(&mut d, 1000 * MS, 50, |_| 20 * MS);

@@ -111,6 +111,59 @@ fn losses_that_come_below_the_rate_are_no_policers() {
     assert_eq!((p.policed, p.policed_rate_bps), (Some(false), None));
 }
 
+/// A sender that paces one segment a millisecond, more in one round trip of eight and less in the next, as BBR does; what is
+/// lost is sent again once a SACK shows it.
+fn paced(lost: &dyn Fn(u32) -> bool) -> Properties {
+    let mut d = Download::open(0, RTT, 0);
+    let (first, mut t) = (d.next, 1000 * MS);
+    let mut events: Vec<(i64, u8, u32)> = Vec::new();
+    for i in 0..6000 {
+        t += match (t / RTT) % 8 {
+            0 => MS * 4 / 5,
+            1 => MS * 4 / 3,
+            _ => MS,
+        };
+        events.push((t, 0, i));
+        if lost(i) {
+            events.extend([(t + RTT + 5 * MS, 2, i), (t + 2 * RTT + 5 * MS, 1, i)]);
+        } else {
+            events.push((t + RTT, 1, i));
+        }
+    }
+    events.sort_unstable();
+    let mut arrived = std::collections::BTreeSet::new();
+    let mut whole = 0;
+    for (at, kind, i) in events {
+        let seq = |i: u32| first.wrapping_add(i * MSS as u32);
+        match kind {
+            0 => {
+                d.data(at, MSS);
+            }
+            1 => {
+                arrived.insert(i);
+                while arrived.remove(&whole) {
+                    whole += 1;
+                }
+                let blocks = [(seq(i), seq(i + 1))];
+                d.ack(at, seq(whole), &blocks[..usize::from(i > whole)]);
+            }
+            _ => d.again(at, seq(i), MSS),
+        }
+    }
+    follow(&d.packets).connections[0].1.properties()
+}
+
+#[test]
+fn losses_at_random_of_a_sender_that_fills_the_path_are_no_policers() {
+    // One in 37, and some in clusters: whatever a bucket holds.
+    for lost in [(|i| i % 37 == 0) as fn(u32) -> bool, |i| i % 211 < 3] {
+        let p = paced(&lost);
+        // 0, or NULL where the pattern cannot be told.
+        assert_ne!(p.policed, Some(true));
+        assert_eq!((p.policed_rate_bps, p.burst_bytes), (None, None));
+    }
+}
+
 #[test]
 fn with_few_losses_nothing_is_said() {
     let p = rounds(&[20, 40, 40], &mut |_| true, 0);

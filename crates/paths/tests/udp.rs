@@ -161,17 +161,97 @@ fn a_connection_goes_on_between_other_ports_by_its_ids() {
     assert_eq!(get(UDP, row, "lost_packets"), Value::Int(None));
 }
 
+fn rtp(seq: u16, timestamp: u32, is_last: bool) -> Vec<u8> {
+    let mut out = vec![0x80, 96 | (u8::from(is_last) << 7)];
+    out.extend(seq.to_be_bytes());
+    out.extend(timestamp.to_be_bytes());
+    out.extend(7u32.to_be_bytes());
+    out.resize(1000, 0);
+    out
+}
+
+/// The row of packets of one source: when, number, timestamp.
+fn rtp_row(packets: impl IntoIterator<Item = (i64, u16, u32)>) -> RtpRow {
+    let datagrams: Vec<_> = packets
+        .into_iter()
+        .map(|(t, seq, stamp)| (t, datagram((6000, 6002), false, 0, &rtp(seq, stamp, false))))
+        .collect();
+    let mut rows = follow(&datagrams);
+    assert_eq!(rows.rtp.len(), 1);
+    rows.rtp.remove(0)
+}
+
+/// 1,200 packets of video, four a frame, 30 frames a second, from a time, a number and a timestamp.
+fn video(t_ns: i64, seq: u16, stamp: u32) -> impl Iterator<Item = (i64, u16, u32)> {
+    (0..1200).map(move |n| {
+        let at = t_ns + i64::from(n / 4) * 1000 * MS / 30 + i64::from(n % 4) * MS / 5;
+        (at, seq.wrapping_add(n as u16), stamp + n / 4 * 3000)
+    })
+}
+
+#[test]
+fn a_source_that_begins_again_or_jumps_starts_anew() {
+    // Backwards as an SFU switches, from the very beginning, and far ahead with timestamps that go on.
+    for (seq, stamp) in [(12_000, 1_000_000), (40_000, 7), (50_000, 7 + 11 * 90_000)] {
+        let row = rtp_row(video(0, 40_000, 7).chain(video(11_000 * MS, seq, stamp)));
+        for (name, value) in [
+            ("expected_packets", 2400),
+            ("lost_packets", 0),
+            ("reordered_packets", 0),
+            ("duplicate_packets", 0),
+            ("clock_hz", 90_000),
+            ("frames", 600),
+        ] {
+            assert_eq!(get(RTP, &row, name), int(value), "{name} from {seq}");
+        }
+    }
+}
+
+#[test]
+fn a_single_packet_far_from_the_others_starts_nothing() {
+    // Number 500 comes 150 packets late; one of a foreign number ahead was expected for itself.
+    let mut packets: Vec<_> = video(0, 40_000, 7).collect();
+    let late = packets.remove(500);
+    packets.insert(650, (packets[650].0, late.1, late.2));
+    packets.insert(700, (packets[700].0, 60_000, 7));
+    let row = rtp_row(packets);
+    for (name, value) in [
+        ("expected_packets", 1201),
+        ("lost_packets", 0),
+        ("reordered_packets", 1),
+    ] {
+        assert_eq!(get(RTP, &row, name), int(value), "{name}");
+    }
+}
+
+#[test]
+fn a_first_packet_that_comes_late_is_expected() {
+    let mut packets: Vec<_> = video(0, 40_000, 7).collect();
+    let first = packets.remove(0);
+    packets.insert(2, (packets[2].0, first.1, first.2));
+    let row = rtp_row(packets);
+    for (name, value) in [
+        ("expected_packets", 1200),
+        ("lost_packets", 0),
+        ("reordered_packets", 1),
+    ] {
+        assert_eq!(get(RTP, &row, name), int(value), "{name}");
+    }
+}
+
+#[test]
+fn every_clock_of_the_audio_profile_is_known() {
+    // RFC 3551, table 4: a packet each 20 ms.
+    for hz in [8_000, 11_025, 16_000, 22_050, 44_100] {
+        let row = rtp_row((0..200).map(|n| (i64::from(n) * 20 * MS, n as u16, n * hz / 50)));
+        assert_eq!(get(RTP, &row, "clock_hz"), int(i64::from(hz)));
+    }
+}
+
 #[test]
 fn a_stream_of_rtp_has_its_losses_jitter_and_frames() {
     // A video of 25 frames a second, three packets a frame; packet 30 is lost, 40 and 41 change places, 50 comes twice.
-    let packet = |seq: u16, frame: u32, is_last: bool| {
-        let mut out = vec![0x80, 96 | (u8::from(is_last) << 7)];
-        out.extend(seq.to_be_bytes());
-        out.extend((1000 + 3600 * frame).to_be_bytes());
-        out.extend(7u32.to_be_bytes());
-        out.resize(1000, 0);
-        out
-    };
+    let packet = |seq: u16, frame: u32, is_last: bool| rtp(seq, 1000 + 3600 * frame, is_last);
     let mut packets = Vec::new();
     for frame in 0..50 {
         for part in 0..3 {

@@ -7,7 +7,7 @@
 //! the first SACK, since the ACK that ends a recovery covers what arrived long before. ACKs that were held up together
 //! look like a burst, so an ACK filter or a slow upload makes it larger; a plain receiver's is two segments.
 //!
-//! NULL: neither rate is known; a log taken at the receiver. Unit: bytes of payload.
+//! NULL: neither rate is known; no more than 4 segments or two ACKs' worth, which shows no bucket; a log taken at the receiver. Unit: bytes of payload.
 
 /// ACKs that are kept after a pause, and in all.
 const OF_PAUSE: usize = 512;

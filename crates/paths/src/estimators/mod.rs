@@ -6,6 +6,7 @@ pub mod ack_aggregation;
 pub mod active_throughput;
 pub mod aggregates;
 pub mod base_rtt;
+pub mod bucket;
 pub mod burst;
 pub mod capacity;
 pub mod initial_window;

@@ -9,16 +9,18 @@
 //!   What passed is all that was sent, also again, less all that was lost, also again. The ends of stretches are losses that
 //!   a SACK shows; those of at least 4 losses count. The rate is what passed in all of them over their time, and is known when
 //!   that holds it to 3 %. Else what passed from the first loss to the last, which is less, stands for it in what follows.
-//! - It is a policer when no queue stood (a quarter of the RTTs before losses are within 1 ms or 10 % of the least) and at least
-//!   nine in ten stretches end when the sender had at least 0.9 times the rate's share of a round trip outstanding:
-//!   random loss also comes below the rate. A queue of a few packets looks the same, whatever it is of.
-//! - It is none when a queue stood, or when losses come each for itself and at any flight: no more than 1.3 a stretch, a
-//!   tenth of these at less than 0.7 of the median.
+//! - It is a policer when no queue stood (a quarter of the RTTs before losses are within 1 ms or 10 % of the least, and half of those
+//!   of what passed next to them within 1 ms or 2 %), at least nine in ten stretches end when the sender had at least 0.9 times the
+//!   rate's share of a round trip outstanding, and the others of these losses come when a bucket is empty ([`super::bucket`]: a share
+//!   of at least 0.75). Random loss comes at any level. A queue of a few packets looks the same, whatever it is of.
+//! - It is none when a queue stood, when losses come at any level (a share below 0.65), or each for itself and at any flight: no
+//!   more than 1.3 a stretch, a tenth of these at less than 0.7 of the median.
 //!
 //! NULL: fewer than 15 lost segments or 3 stretches; neither of the last two; a log taken at the receiver. The rate: no
 //! policer; not known so well; more was acknowledged than it and the burst let pass. Of several connections it is the highest
 //! of theirs, as each had a part of it at most. Unit: bit/s of payload.
 
+use super::bucket::Sends;
 use super::burst::Burst;
 use crate::distribution::Durations;
 
@@ -42,6 +44,10 @@ const QUEUE_NS: i64 = 1_000_000;
 const STANDING: f64 = 0.25;
 const OUTSTANDING: f64 = 0.9;
 const SHARE: f64 = 0.9;
+/// Of losses that no queue came before: those of all that count, and how surely they come when a bucket is empty.
+const NO_QUEUE: f64 = 0.5;
+const EMPTY: f64 = 0.75;
+const ANY_LEVEL: f64 = 0.65;
 
 /// A lost segment: when its original was sent, and how much was outstanding with it.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +60,8 @@ pub struct Lost {
     pub before: u64,
     /// Data behind it has arrived.
     pub sure: bool,
+    /// RTT of what passed next to it, or before it.
+    pub rtt_ns: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +82,8 @@ pub struct Policing {
     /// Payload and time from the first loss to the last, without what was lost.
     whole: Passed,
     rate_bps: Option<f64>,
+    pub sends: Sends,
+    levels: Levels,
     /// Bytes that were outstanding when each stretch ended; the container is one of integers.
     outstanding: Durations,
 }
@@ -93,6 +103,16 @@ impl Passed {
         self.bytes += other.bytes;
         self.ns = self.ns.saturating_add(other.ns);
     }
+}
+
+/// How losses came.
+#[derive(Debug, Clone, Copy, Default)]
+struct Levels {
+    /// Losses of which an RTT is known, and of these the ones that no queue came before.
+    known: u64,
+    no_queue: u64,
+    /// The sum over these of how surely they come when a bucket is empty.
+    empty: f64,
 }
 
 /// What is said of a path.
@@ -157,26 +177,41 @@ impl Policing {
     pub fn settled(&self, round_trip_ns: Option<i64>, burst: &Burst) -> Policing {
         let mut whole = self.clone();
         whole.end();
-        whole.rate_bps = round_trip_ns.and_then(|ns| whole.known_bps(ns, burst));
-        whole.drops = Vec::new();
+        let mut drops = std::mem::take(&mut whole.drops);
+        drops.sort_unstable_by_key(|lost| (lost.t_ns, lost.before));
+        if let Some(ns) = round_trip_ns.filter(|_| whole.lost >= LOST) {
+            whole.rate_bps = known_bps(&drops, ns, burst);
+            whole.levels = whole.levels(&drops, ns);
+        }
+        whole.sends = Sends::default();
         whole
     }
 
-    fn known_bps(&self, round_trip_ns: i64, burst: &Burst) -> Option<f64> {
-        let mut drops = self.drops.clone();
-        drops.sort_unstable_by_key(|lost| (lost.t_ns, lost.before));
-        let mut gap_ns = round_trip_ns / NEAR;
-        let mut found = rate(&drops, gap_ns)?;
-        for _ in 0..ROUNDS {
-            let most = found.bps * (1.0 + found.error);
-            let filled = burst.bytes(Some(most)).unwrap_or(0) as f64 * 8e9 / most;
-            if (FILLED * filled) as i64 <= gap_ns {
-                break;
-            }
-            gap_ns = (FILLED * filled) as i64;
-            found = rate(&drops, gap_ns)?;
+    fn levels(&self, drops: &[Lost], least: i64) -> Levels {
+        let known = drops
+            .iter()
+            .filter(|lost| lost.sure && lost.rtt_ns.is_some())
+            .count() as u64;
+        let counts = |lost: &Lost| {
+            let low = lost
+                .rtt_ns
+                .is_some_and(|rtt| rtt <= least + QUEUE_NS.max(least / 50));
+            lost.sure && low
+        };
+        let no_queue = drops.iter().filter(|lost| counts(lost)).count() as u64;
+        let enough = no_queue >= LOST && no_queue as f64 >= NO_QUEUE * known as f64;
+        // What passed behind the last loss says nothing of the rate that is assumed.
+        let until_ns = drops.last().map_or(0, |last| last.t_ns);
+        let share = self
+            .whole
+            .bps()
+            .filter(|_| enough)
+            .and_then(|bps| self.sends.share_at_losses(drops, until_ns, bps, counts));
+        Levels {
+            known,
+            no_queue,
+            empty: share.map_or(0.0, |share| share * no_queue as f64),
         }
-        (found.error <= ERROR).then_some(found.bps)
     }
 
     /// Adds another connection; both are settled.
@@ -187,6 +222,9 @@ impl Policing {
             .into_iter()
             .flatten()
             .reduce(f64::max);
+        self.levels.known += other.levels.known;
+        self.levels.no_queue += other.levels.no_queue;
+        self.levels.empty += other.levels.empty;
         self.outstanding.merge(&other.outstanding);
     }
 
@@ -205,19 +243,44 @@ impl Policing {
         let above = 1.0 - below as f64 / self.outstanding.count() as f64;
         let queue = before > least + QUEUE_NS.max(least / 10);
         let flight = |share| self.outstanding.percentile(share).unwrap_or(0) as f64;
-        let policed = match above >= SHARE {
-            _ if queue => Some(false),
-            true => Some(true),
-            false => {
-                let alone = self.lost as f64 <= ALONE * self.outstanding.count() as f64;
-                (alone && flight(1.0 - SHARE) < SPREAD * flight(0.5)).then_some(false)
+        let Levels {
+            known,
+            no_queue,
+            empty,
+        } = self.levels;
+        let empty = empty / no_queue as f64;
+        let policed = if queue || (no_queue as f64) < NO_QUEUE * known as f64 {
+            Some(false)
+        } else if above >= SHARE {
+            match empty {
+                _ if no_queue < LOST => None,
+                empty if empty >= EMPTY => Some(true),
+                empty => (empty < ANY_LEVEL).then_some(false),
             }
+        } else {
+            let alone = self.lost as f64 <= ALONE * self.outstanding.count() as f64;
+            (alone && flight(1.0 - SHARE) < SPREAD * flight(0.5)).then_some(false)
         };
         Policed {
             policed,
             rate_bps: self.rate_bps.filter(|_| policed == Some(true)),
         }
     }
+}
+
+fn known_bps(drops: &[Lost], round_trip_ns: i64, burst: &Burst) -> Option<f64> {
+    let mut gap_ns = round_trip_ns / NEAR;
+    let mut found = rate(drops, gap_ns)?;
+    for _ in 0..ROUNDS {
+        let most = found.bps * (1.0 + found.error);
+        let filled = burst.bytes(Some(most)).unwrap_or(0) as f64 * 8e9 / most;
+        if (FILLED * filled) as i64 <= gap_ns {
+            break;
+        }
+        gap_ns = (FILLED * filled) as i64;
+        found = rate(drops, gap_ns)?;
+    }
+    (found.error <= ERROR).then_some(found.bps)
 }
 
 /// A rate, and how far it may be off.

@@ -4,6 +4,9 @@
 //! It is a lower bound of the queue that the path can hold: traffic with pauses does not fill it. How much of the time
 //! data was outstanding says how far (`outstanding_share`). Percentiles are by nearest rank.
 //!
+//! N2's samples are of ACKs that acknowledge something new, so in recoveries there are hardly any, and a peak there is not seen.
+//! A second value has those of SACKed data besides: from the latest of what a SACK acknowledges first, and what was sent once, to it.
+//!
 //! NULL: fewer than 100 samples (the 99th percentile is then the maximum); a log taken at the receiver, whose samples
 //! hold no path. Unit: nanoseconds; the ratio has none.
 

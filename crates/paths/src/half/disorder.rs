@@ -40,6 +40,7 @@ impl Half {
                 before: self.sent_bytes,
                 again: true,
                 sacked: false,
+                rtt_behind_ns: None,
                 late: false,
             });
             self.sent_end = Some(end);
@@ -88,6 +89,7 @@ impl Half {
                         before: self.sent_bytes,
                         again: !late,
                         sacked: false,
+                        rtt_behind_ns: None,
                         late,
                     },
                 );
@@ -115,13 +117,14 @@ impl Half {
                     outstanding: segment.outstanding,
                     before: segment.before,
                     sure,
+                    rtt_ns: segment.rtt_behind_ns.or(self.low_rtt_ns),
                 };
                 if !segment.again {
                     self.policing.loss(lost, self.rtt.min());
                 }
                 self.policing.drop(lost);
             }
-            segment.again = true;
+            (segment.again, segment.rtt_behind_ns) = (true, None);
             (segment.t_ns, segment.before) = (t_ns, self.sent_bytes);
         }
     }
@@ -224,9 +227,11 @@ impl Half {
         }
     }
 
-    /// Marks what SACK blocks cover. A block below the ACK, or within the next, tells of a duplicate (RFC 2883).
+    /// Marks what SACK blocks cover. A block below the ACK, or within the next, tells of a duplicate (RFC 2883). The RTT
+    /// of the latest data that it acknowledges first and that was sent once.
     #[cold]
-    pub(super) fn on_sack(&mut self, ack: u32, options: &Options) {
+    pub(super) fn on_sack(&mut self, t_ns: i64, ack: u32, options: &Options) -> Option<i64> {
+        let mut latest_ns: Option<i64> = None;
         let blocks = &options.sack[..usize::from(options.sack_blocks)];
         for (i, &(start, end)) in blocks.iter().enumerate() {
             if diff(end, start) <= 0 || diff(end, ack) <= 0 || diff(end, self.sent_end.unwrap_or(end)) > 0 {
@@ -253,7 +258,21 @@ impl Half {
                     .skip(at)
                     .take_while(|s| diff(s.end, end) <= 0)
                 {
+                    if !segment.sacked && !segment.again && !segment.late {
+                        latest_ns = latest_ns.max(Some(segment.t_ns));
+                    }
                     segment.sacked = true;
+                }
+                // What is missing just before it met what it met.
+                let rtt = latest_ns.map(|sent| t_ns - sent);
+                for hole in self
+                    .sent
+                    .iter_mut()
+                    .take(at)
+                    .rev()
+                    .take_while(|s| !s.sacked && s.rtt_behind_ns.is_none())
+                {
+                    hole.rtt_behind_ns = rtt;
                 }
             }
             if self.sacked_to.is_none_or(|to| diff(end, to) > 0) {
@@ -262,5 +281,6 @@ impl Half {
         }
         self.last_sack = [(0, 0); 4];
         self.last_sack[..blocks.len()].copy_from_slice(blocks);
+        latest_ns.map(|sent| t_ns - sent).filter(|rtt| *rtt >= 0)
     }
 }

@@ -1,10 +1,18 @@
 //! RTP (RFC 3550) in clear text or as SRTP, whose header is in clear text: sequence, jitter, and the frames of a video.
+//!
+//! A source may begin again, or jump, with the same SSRC, as when an SFU switches it: numbers far from all before that two
+//! packets in a row confirm start anew (RFC 3550, A.1), and what lies between is not lost. Sums go on over all such parts.
 
 /// Packets in a row of one source, each with the next sequence number, before it is taken for RTP.
 const LEAST: u64 = 5;
 /// Sources that are followed in one conversation; those beyond are not told apart from other payload.
 const MOST: usize = 32;
 const NS_PER_S: f64 = 1e9;
+/// How far ahead and behind a packet may be that belongs to those before (RFC 3550, A.1).
+const MAX_DROPOUT: i16 = 3000;
+const MAX_MISORDER: i16 = 100;
+/// Timestamps that move further than by this and the time that passed, at the fastest clock, were set anew.
+const LEAP_S: f64 = 1.0;
 
 /// One synchronisation source.
 #[derive(Debug, Clone)]
@@ -19,20 +27,30 @@ pub struct Stream {
     pub first_ns: i64,
     pub last_ns: i64,
     in_row: u64,
+    /// Packets that should have come in the parts that are over.
+    before: u64,
     first_seq: u32,
+    stray: Option<Stray>,
     /// The highest sequence number, with the times that it went round.
     high: u32,
     /// Which of the last 64 came.
     window: u64,
     pub duplicates: u64,
-    first_timestamp: u32,
     timestamp: u32,
-    /// The last packet of each kind that the clock's rate and jitter need.
-    transits: Vec<(i64, u32)>,
+    /// The packets that the clock's rate and jitter need, of each part whose timestamps go on.
+    transits: Vec<Vec<(i64, u32)>>,
     /// When each frame's first packet came, of streams whose packets share timestamps or have marks.
     frame_ns: i64,
     pub frame_gaps_ns: Vec<i64>,
-    marked: u64,
+}
+
+/// A packet far from all before: the next number behind it shows that the source goes on there.
+#[derive(Debug, Clone, Copy)]
+struct Stray {
+    t_ns: i64,
+    seq: u16,
+    timestamp: u32,
+    is_behind: bool,
 }
 
 /// What a stream's timestamps show.
@@ -43,7 +61,10 @@ pub struct Clock {
 }
 
 /// Clock rates that media have.
-const RATES: [u32; 7] = [8_000, 16_000, 24_000, 32_000, 44_100, 48_000, 90_000];
+const RATES: [u32; 9] = [
+    8_000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, VIDEO_HZ,
+];
+const VIDEO_HZ: u32 = 90_000;
 
 /// Takes a payload if it is a packet of RTP.
 pub fn follow(streams: &mut Vec<Stream>, t_ns: i64, side: usize, payload: &[u8]) {
@@ -56,9 +77,8 @@ pub fn follow(streams: &mut Vec<Stream>, t_ns: i64, side: usize, payload: &[u8])
     let seq = u16::from_be_bytes([head[2], head[3]]);
     let timestamp = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
     let ssrc = u32::from_be_bytes([head[8], head[9], head[10], head[11]]);
-    let is_marked = head[1] & 0x80 != 0;
     if let Some(stream) = streams.iter_mut().find(|s| s.ssrc == ssrc && s.side == side) {
-        stream.packet(t_ns, seq, timestamp, payload.len(), is_marked);
+        stream.packet(t_ns, seq, timestamp, payload.len());
         return;
     }
     if streams.len() == MOST {
@@ -77,16 +97,16 @@ pub fn follow(streams: &mut Vec<Stream>, t_ns: i64, side: usize, payload: &[u8])
         first_ns: t_ns,
         last_ns: t_ns,
         in_row: 1,
+        before: 0,
+        stray: None,
         first_seq: 0x1_0000 + u32::from(seq),
         high: 0x1_0000 + u32::from(seq),
         window: 1,
         duplicates: 0,
-        first_timestamp: timestamp,
         timestamp,
-        transits: vec![(t_ns, timestamp)],
+        transits: vec![vec![(t_ns, timestamp)]],
         frame_ns: t_ns,
         frame_gaps_ns: Vec::new(),
-        marked: u64::from(is_marked),
     });
 }
 
@@ -96,12 +116,29 @@ impl Stream {
         self.in_row >= LEAST
     }
 
-    fn packet(&mut self, t_ns: i64, seq: u16, timestamp: u32, len: usize, is_marked: bool) {
+    fn packet(&mut self, t_ns: i64, seq: u16, timestamp: u32, len: usize) {
         self.packets += 1;
         self.bytes += len as u64;
         self.last_ns = self.last_ns.max(t_ns);
-        self.marked += u64::from(is_marked);
-        let ahead = seq.wrapping_sub(self.high as u16) as i16;
+        let mut ahead = seq.wrapping_sub(self.high as u16) as i16;
+        let stray = self.stray.take();
+        if !(1 - MAX_MISORDER..MAX_DROPOUT).contains(&ahead) {
+            let Some(first) = stray.filter(|stray| stray.seq.wrapping_add(1) == seq) else {
+                // Until then it is late, or came for itself.
+                let is_behind = ahead < 0;
+                *self.count_of_stray(is_behind) += 1;
+                self.stray = Some(Stray {
+                    t_ns,
+                    seq,
+                    timestamp,
+                    is_behind,
+                });
+                return;
+            };
+            *self.count_of_stray(first.is_behind) -= 1;
+            self.begin_again(first);
+            ahead = 1;
+        }
         if ahead <= 0 {
             let back = u32::from(ahead.unsigned_abs());
             let bit = 1u64.checked_shl(back).unwrap_or(0);
@@ -109,6 +146,7 @@ impl Stream {
                 self.duplicates += 1;
             } else {
                 self.reordered += 1;
+                self.first_seq = self.first_seq.min(self.high - back);
             }
             self.window |= bit;
             return;
@@ -119,16 +157,40 @@ impl Stream {
         self.window = self.window.checked_shl(ahead as u32).unwrap_or(0) | 1;
         self.high = self.high.wrapping_add(ahead as u32);
         if timestamp != self.timestamp {
-            self.timestamp = timestamp;
-            self.frame_gaps_ns.push(t_ns - self.frame_ns);
-            self.frame_ns = t_ns;
-            self.transits.push((t_ns, timestamp));
+            let moved_s = f64::from(timestamp.wrapping_sub(self.timestamp) as i32) / f64::from(VIDEO_HZ);
+            let is_leap = moved_s.abs() > (t_ns - self.frame_ns) as f64 / NS_PER_S + LEAP_S;
+            self.frame(t_ns, timestamp, is_leap);
+        }
+    }
+
+    fn count_of_stray(&mut self, is_behind: bool) -> &mut u64 {
+        if is_behind {
+            &mut self.reordered
+        } else {
+            &mut self.before
+        }
+    }
+
+    fn begin_again(&mut self, first: Stray) {
+        self.before = self.expected();
+        self.high = 0x1_0000 + u32::from(first.seq);
+        (self.first_seq, self.window) = (self.high, 1);
+        self.frame(first.t_ns, first.timestamp, true);
+    }
+
+    /// The first packet of a timestamp.
+    fn frame(&mut self, t_ns: i64, timestamp: u32, is_anew: bool) {
+        self.frame_gaps_ns.push(t_ns - self.frame_ns);
+        (self.frame_ns, self.timestamp) = (t_ns, timestamp);
+        match self.transits.last_mut() {
+            Some(part) if !is_anew => part.push((t_ns, timestamp)),
+            _ => self.transits.push(vec![(t_ns, timestamp)]),
         }
     }
 
     /// Sequence numbers that should have come.
     pub fn expected(&self) -> u64 {
-        u64::from(self.high.wrapping_sub(self.first_seq)) + 1
+        self.before + u64::from(self.high.wrapping_sub(self.first_seq)) + 1
     }
 
     /// Packets that did not come, by the sequence numbers (RFC 3550, 6.4.1).
@@ -139,18 +201,22 @@ impl Stream {
     /// Its clock's rate, by the timestamps over the time that passed, and with it the interarrival jitter at its end
     /// (RFC 3550, 6.4.1), of packets with a timestamp of their own. None where no rate of media is within 3 %.
     pub fn clock(&self) -> Option<Clock> {
-        let (first, last) = (self.transits.first()?, self.transits.last()?);
-        let span_s = (last.0 - first.0) as f64 / NS_PER_S;
-        let ticks = last.1.wrapping_sub(self.first_timestamp);
-        if span_s < 0.5 || self.transits.len() < 10 {
+        let (mut span_s, mut ticks, mut packets) = (0.0, 0.0, 0);
+        for part in &self.transits {
+            let [first, .., last] = &part[..] else { continue };
+            span_s += (last.0 - first.0) as f64 / NS_PER_S;
+            ticks += f64::from(last.1.wrapping_sub(first.1));
+            packets += part.len();
+        }
+        if span_s < 0.5 || packets < 10 {
             return None;
         }
-        let rate = f64::from(ticks) / span_s;
+        let rate = ticks / span_s;
         let rate_hz = RATES
             .into_iter()
             .find(|known| (rate / f64::from(*known) - 1.0).abs() < 0.03)?;
         let mut jitter_ns = 0.0;
-        for pair in self.transits.windows(2) {
+        for pair in self.transits.iter().flat_map(|part| part.windows(2)) {
             let [(before_ns, before), (after_ns, after)] = pair else {
                 continue;
             };
@@ -163,7 +229,7 @@ impl Stream {
 
     /// Whether packets share timestamps, as those of a video's frames do.
     pub fn has_frames(&self) -> bool {
-        self.clock().is_some_and(|clock| clock.rate_hz == 90_000)
+        self.clock().is_some_and(|clock| clock.rate_hz == VIDEO_HZ)
     }
 
     pub fn frames(&self) -> u64 {
