@@ -75,19 +75,27 @@ class Progress:
 Training = Callable[[image.KernelImage, Path], Iterator[tuple[int, int]]]
 """Exercises a kernel that counts, and leaves the counts in a directory; yields runs done, and of how many."""
 
+Trial = Callable[[image.KernelImage], None]
+"""Boots a kernel once; NarrowsError where it does not run."""
+
 
 def build(
-    jobs: int, training: Training | None = None, own: str = "", speed: bool = True, name: str | None = None
+    jobs: int,
+    trial: Trial,
+    training: Training | None = None,
+    own: str = "",
+    speed: bool = True,
+    name: str | None = None,
 ) -> Iterator[Progress]:
     """Make the kernel unless it is there already; with `training` one that is laid out by its profile.
-    `image.find()` gives it afterwards.
+    `image.find()` gives it afterwards. One that fails its `trial` is not kept.
 
     One with `own` lines of configuration, or without `speed` (what only makes it faster), is another kernel:
     the newest of `image.built(image.recipe(own, speed))`. So is one of another version or tree, which `name`
     says (`source.named_source`): `named(name)` finds it. It is made without `speed` unless it is of the
     version that those patches were made against."""
     if name is not None:
-        yield from _build_named(jobs, name)
+        yield from _build_named(jobs, trial, name)
         return
     recipe = image.recipe(own, speed)
 
@@ -103,10 +111,10 @@ def build(
             return
         yield Progress("fetching the kernel's source: 150 MB")
         linux = source.linux_source()
-        yield from _make(recipe, linux, jobs, training, own, speed)
+        yield from _make(recipe, linux, jobs, trial, training, own, speed)
 
 
-def _build_named(jobs: int, name: str) -> Iterator[Progress]:
+def _build_named(jobs: int, trial: Trial, name: str) -> Iterator[Progress]:
     """A version or a tree that somebody names, unless it is there."""
     check_tools()
     yield Progress(f"fetching the source of {name}, or looking through it")
@@ -115,7 +123,7 @@ def _build_named(jobs: int, name: str) -> Iterator[Progress]:
     speed = level == source.PATCHED
     recipe = image.recipe(speed=speed, level=level)
     with _locked(f"{recipe}-{linux.version}"):
-        yield from _make(recipe, linux, jobs, None, "", speed, name)
+        yield from _make(recipe, linux, jobs, trial, None, "", speed, name)
 
 
 @contextlib.contextmanager
@@ -139,6 +147,7 @@ def _make(
     recipe: str,
     linux: source.Source,
     jobs: int,
+    trial: Trial,
     training: Training | None,
     own: str,
     speed: bool,
@@ -161,6 +170,8 @@ def _make(
         yield from build_kernel(linux, work, jobs, training, own, speed, name)
         yield Progress("installing")
         write_info(work, recipe, linux, iproute2, own, speed, training is not None, name)
+        yield Progress("booting it once")
+        trial(image.load(work))
         shutil.rmtree(place, ignore_errors=True)
         work.chmod(0o755)  # a cache may be shared by the users of a machine
         work.rename(place)
