@@ -1,5 +1,5 @@
-"""Boots a kernel that was just built: to see that it runs here, and to exercise one that counts its branches, so
-that its build can lay out what packets pass.
+"""Boots a kernel that was just built: to see that it runs here, and to exercise one that counts its
+branches, so that its build can lay out what packets pass.
 
 The runs are ordinary ones; their results are thrown away.
 """

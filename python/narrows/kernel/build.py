@@ -16,12 +16,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from narrows.errors import KernelError
-from narrows.kernel import image, source, trees
+from narrows.kernel import image, initcalls, source, trees
 
 KERNEL_OBJECTS = 900
 """About how many files a build compiles; for the progress only."""
@@ -156,7 +156,7 @@ def _make(
     """Build it into its place, under a lock that is held."""
     root = image.cache_dir() / "kernel"
     place = root / f"{recipe}-{linux.version}{'-profiled' if training is not None else ''}"
-    if (place / "info.json").is_file():
+    if (place / "info.json").is_file() and image.load(place).starts_in_order:
         return
     yield Progress("fetching iproute2's source")
     iproute2 = source.iproute2_source()
@@ -266,8 +266,9 @@ def compiled(
         KERNEL_OBJECTS,
         list[str](),
     )
+    order: list[str] | None = None
     if training is not None:
-        yield from profile(work, make, training)
+        order = yield from profile(work, make, training)
         stage, total = (
             "compiling the kernel by its profile: three to six minutes on two cores",
             PROFILED_OBJECTS,
@@ -275,7 +276,26 @@ def compiled(
         flags = [f"UM_PROFILE={USE}", f"UM_LTO={AS_ONE}", f"UM_PROFILE_LINK=-flto={jobs}"]
     yield from counted([*make, *flags, "linux", "modules"], tree, stage, total, log)
     shutil.copy2(tree / "linux", work / "linux")
+    if order is not None:
+        initcalls.put(work / "linux", order)
+    elif level is None:
+        yield from relinked(tree, work, make)
     shutil.copy2(tree / ".config", work / "config")
+
+
+def relinked(tree: Path, work: Path, make: list[str]) -> Iterator[Progress]:
+    """Link the same objects in the opposite order; leaves `relinked` in `work`.
+
+    What a profile changes is where code and data lie: a run that hangs on that differs with this kernel too
+    (tests/determinism/test_shortcuts.py), which costs seconds and not a second compilation."""
+    yield Progress("linking it again, in another order")
+    objects = run(["ar", "t", "vmlinux.a"], tree, "vmlinux.a cannot be read").split()
+    (tree / "vmlinux.a").unlink()
+    (tree / "objects").write_text("\n".join(reversed(objects)))
+    run(["ar", "cDPrST", "vmlinux.a", "@objects"], tree, "vmlinux.a cannot be written")
+    run([*make, "linux"], tree, "linking it in another order failed")
+    shutil.copy2(tree / "linux", work / "relinked")
+    initcalls.put(work / "relinked", initcalls.order(work / "linux"))
 
 
 def lay_in(tree: Path, version: str) -> None:
@@ -286,8 +306,9 @@ def lay_in(tree: Path, version: str) -> None:
         shutil.copyfile(file, tree / name)
 
 
-def profile(work: Path, make: list[str], training: Training) -> Iterator[Progress]:
-    """Compile a kernel that counts, exercise it, and leave its counts beside its objects in the tree."""
+def profile(work: Path, make: list[str], training: Training) -> Generator[Progress, None, list[str]]:
+    """Compile a kernel that counts, exercise it, and leave its counts beside its objects in the tree; returns
+    the order of its initcalls."""
     tree, counting, counts = work / "build", work / "counting", work / "counts"
     counting.mkdir()
     counts.mkdir()
@@ -312,8 +333,10 @@ def profile(work: Path, make: list[str], training: Training) -> Iterator[Progres
             f"the kernel that was profiled left no counts in {found}", remedy="narrows kernel build"
         )
     shutil.copytree(found, tree, dirs_exist_ok=True)
+    order = initcalls.order(counting / "linux")
     shutil.rmtree(counting)
     shutil.rmtree(counts)
+    return order
 
 
 def libgcov(directory: Path) -> None:
@@ -413,11 +436,12 @@ def unpack(what: source.Source, tree: Path) -> None:
     run(["tar", "-xf", str(what.path), "--strip-components=1"], tree, f"{what.path} does not unpack")
 
 
-def run(words: list[str], cwd: Path, trouble: str) -> None:
-    """One step; its own words on failure."""
+def run(words: list[str], cwd: Path, trouble: str) -> str:
+    """One step, and what it says; its own words on failure."""
     done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, env=os.environ | REPRODUCIBLE)
     if done.returncode:
         raise KernelError(f"{trouble}:\n{(done.stdout + done.stderr).strip()[-3000:]}")
+    return done.stdout
 
 
 def counted(words: list[str], cwd: Path, stage: str, total: int, log: Path) -> Iterator[Progress]:
@@ -478,6 +502,7 @@ def write_info(
         "patches": list(image.patches(speed, None if name is None else source.level(linux))),
         "recipe": recipe,
         "profiled": profiled,
+        "in_order": True,
         "own_config": list(options(own).values()),
     }
     if name is not None:
