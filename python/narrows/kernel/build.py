@@ -50,18 +50,6 @@ REPRODUCIBLE = {
     "LC_ALL": "C",
 }
 
-NOT_FOR_MODULES = (
-    "Documentation",
-    "samples",
-    "sound",
-    "tools/testing",
-    "tools/perf",
-    "crypto",
-    "security",
-    "drivers",
-)
-"""Parts of the tree that building a module outside of it does not need."""
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -167,9 +155,9 @@ def _make(
     try:
         if iproute2 is not None:
             yield from build_iproute2(iproute2, work, jobs)
-        yield from build_kernel(linux, work, jobs, training, own, speed, name)
+        without = yield from build_kernel(linux, work, jobs, training, own, speed, name)
         yield Progress("installing")
-        write_info(work, recipe, linux, iproute2, own, speed, training is not None, name)
+        write_info(work, recipe, linux, iproute2, own, speed, training is not None, name, without)
         yield Progress("booting it once")
         trial(image.load(work))
         shutil.rmtree(place, ignore_errors=True)
@@ -211,25 +199,28 @@ def build_kernel(
     own: str,
     speed: bool,
     name: str | None,
-) -> Iterator[Progress]:
+) -> Generator[Progress, None, tuple[str, ...]]:
     """Unpack, lay in our files, patch, configure and compile; leaves `linux`, `config` and `build/` (for
-    modules) in `work`. Of a source tree what was compiled before is kept."""
+    modules) in `work`. Of a source tree what was compiled before is kept. Returns what `unknown_options` of
+    a named version are."""
     level = None if name is None else source.level(linux)
     if not linux.path.is_dir() or name is None:
-        yield from lay_out(linux, work / "build", speed, level)
-        yield from compiled(work / "build", work, jobs, training, own, level)
+        tree = work / "tree"
+        yield from lay_out(linux, tree, speed, level)
+        without = yield from compiled(tree, work, jobs, training, own, level)
         yield Progress("keeping what modules need")
-        prune(work / "build")
-        return
+        trees.for_modules(tree, work / "build")
+        shutil.rmtree(tree)
+        return without
     kept = trees.place(work.parent, linux.path)
     with lock(kept.with_name(f".lock{kept.name}")):
         yield from lay_out(linux, work / "fresh", speed, level)
         yield Progress("looking for what changed")
         trees.renew(work / "fresh", kept, linux.path)
-        yield from compiled(kept / "build", work, jobs, training, own, level)
+        without = yield from compiled(kept / "build", work, jobs, training, own, level)
         yield Progress("keeping what modules need")
-        trees.for_modules(kept / "build", work / "build", NOT_FOR_MODULES)
-    prune(work / "build")
+        trees.for_modules(kept / "build", work / "build")
+    return without
 
 
 def lay_out(linux: source.Source, tree: Path, speed: bool, level: image.Level | None) -> Iterator[Progress]:
@@ -249,8 +240,9 @@ def lay_out(linux: source.Source, tree: Path, speed: bool, level: image.Level | 
 
 def compiled(
     tree: Path, work: Path, jobs: int, training: Training | None, own: str, level: image.Level | None
-) -> Iterator[Progress]:
-    """Configure and compile in the tree; leaves `linux` and `config` in `work`."""
+) -> Generator[Progress, None, tuple[str, ...]]:
+    """Configure and compile in the tree; leaves `linux` and `config` in `work`, and returns the options that
+    the tree does not have."""
     log = work / "build.log"
     make = ["make", "ARCH=um", f"-j{jobs}"]
     yield Progress("configuring")
@@ -259,7 +251,8 @@ def compiled(
     with (tree / ".config").open("a") as config:
         config.write(asked)
     run([*make, "olddefconfig"], tree, "olddefconfig failed")
-    check_config(tree / ".config", asked, () if level is None else unknown_options(tree))
+    without = () if level is None else unknown_options(tree)
+    check_config(tree / ".config", asked, without)
     # Without a profile each file is compiled once: optimising several as one compiles those again.
     stage, total, flags = (
         "compiling the kernel: five to nine minutes on two cores",
@@ -268,7 +261,7 @@ def compiled(
     )
     order: list[str] | None = None
     if training is not None:
-        order = yield from profile(work, make, training)
+        order = yield from profile(tree, work, make, training)
         stage, total = (
             "compiling the kernel by its profile: three to six minutes on two cores",
             PROFILED_OBJECTS,
@@ -281,6 +274,7 @@ def compiled(
     elif level is None:
         yield from relinked(tree, work, make)
     shutil.copy2(tree / ".config", work / "config")
+    return without
 
 
 def relinked(tree: Path, work: Path, make: list[str]) -> Iterator[Progress]:
@@ -296,6 +290,7 @@ def relinked(tree: Path, work: Path, make: list[str]) -> Iterator[Progress]:
     run([*make, "linux"], tree, "linking it in another order failed")
     shutil.copy2(tree / "linux", work / "relinked")
     initcalls.put(work / "relinked", initcalls.order(work / "linux"))
+    run(["strip", str(work / "relinked")], work, "strip failed")
 
 
 def lay_in(tree: Path, version: str) -> None:
@@ -306,10 +301,12 @@ def lay_in(tree: Path, version: str) -> None:
         shutil.copyfile(file, tree / name)
 
 
-def profile(work: Path, make: list[str], training: Training) -> Generator[Progress, None, list[str]]:
+def profile(
+    tree: Path, work: Path, make: list[str], training: Training
+) -> Generator[Progress, None, list[str]]:
     """Compile a kernel that counts, exercise it, and leave its counts beside its objects in the tree; returns
     the order of its initcalls."""
-    tree, counting, counts = work / "build", work / "counting", work / "counts"
+    counting, counts = work / "counting", work / "counts"
     counting.mkdir()
     counts.mkdir()
     libgcov(counting)
@@ -388,23 +385,6 @@ def options(fragment: str) -> dict[str, str]:
         if match := re.fullmatch(r"(?:# )?(CONFIG_\w+)(?:=.*| is not set)", line):
             found[match[1]] = line
     return found
-
-
-def prune(tree: Path) -> None:
-    """Drop objects and sources that building a module against this tree does not need."""
-    for name in NOT_FOR_MODULES:
-        for file in (tree / name).rglob("*"):
-            if file.is_file() and not file.name.startswith(("Makefile", "Kconfig", "Kbuild")):
-                file.unlink()
-    for arch in (tree / "arch").iterdir():
-        if arch.is_dir() and arch.name not in ("um", "x86"):
-            shutil.rmtree(arch)
-    for directory in ("kernel", "mm", "net", "fs", "lib", "block", "init", "io_uring", "ipc", "arch"):
-        for file in (tree / directory).rglob("*"):
-            if file.suffix in (".o", ".a", ".cmd", ".gcda", ".gcno") and file.is_file():
-                file.unlink()
-    for name in ("linux", "vmlinux", "vmlinux.o", "vmlinux.unstripped"):
-        (tree / name).unlink(missing_ok=True)
 
 
 def build_iproute2(iproute2: source.Source, work: Path, jobs: int) -> Iterator[Progress]:
@@ -488,6 +468,7 @@ def write_info(
     speed: bool,
     profiled: bool,
     name: str | None,
+    without: Sequence[str],
 ) -> None:
     """`info.json`, last: its presence says that the build is whole."""
     release = subprocess.run(
@@ -506,5 +487,5 @@ def write_info(
         "own_config": list(options(own).values()),
     }
     if name is not None:
-        info |= {"named": name, "without": unknown_options(work / "build")}
+        info |= {"named": name, "without": without}
     (work / "info.json").write_text(json.dumps(info, indent=2) + "\n")
