@@ -18,6 +18,7 @@ from narrows.errors import KernelError, UsageError
 from narrows.kernel import KernelImage, build, find, image
 from narrows.kernel.build import check_config, lay_in, trouble_in
 from narrows.kernel.prune import unneeded
+from narrows.kernel.trees import for_modules
 
 HZ_100 = "CONFIG_HZ=100\n"
 
@@ -274,3 +275,17 @@ def test_a_compiler_that_fails_is_quoted_by_its_errors() -> None:
     )
     assert trouble_in(said) == "a.c:4:2: error: implicit declaration of ‘f’"
     assert trouble_in("a\nb\n") == "a\nb"
+
+
+def test_modules_are_built_against_what_the_kernel_was_compiled_from(tmp_path: Path) -> None:
+    kept = ["include/linux/sched/task.h", "include/linux/tcp.h", "include/net/sctp/sm.h", "net/ipv4/tcp_bbr.c",
+            "scripts/mod/modpost"]  # fmt: skip
+    tree, copy = tmp_path / "tree", tmp_path / "copy"
+    for name in (*kept, "include/linux/usb/hub.h", "net/ipv4/tcp_bbr.o", "drivers/tty/tty.c"):
+        write(tree / name, "text\n")
+    write(
+        tree / "kernel/.fork.o.cmd",
+        "deps := \\\n  include/linux/sched/task.h \\\n  /usr/include/stdio.h \\\n",
+    )
+    for_modules(tree, copy)
+    assert sorted(file.relative_to(copy).as_posix() for file in copy.rglob("*") if file.is_file()) == kept
