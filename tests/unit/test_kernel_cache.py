@@ -278,7 +278,7 @@ def test_a_compiler_that_fails_is_quoted_by_its_errors() -> None:
 
 
 def test_modules_are_built_against_what_the_kernel_was_compiled_from(tmp_path: Path) -> None:
-    kept = ["include/linux/sched/task.h", "include/linux/tcp.h", "include/net/sctp/sm.h", "net/ipv4/tcp_bbr.c",
+    kept = ["include/linux/sched/task.h", "include/linux/tcp.h", "include/net/sm.h", "net/ipv4/tcp_bbr.c",
             "scripts/mod/modpost"]  # fmt: skip
     tree, copy = tmp_path / "tree", tmp_path / "copy"
     for name in (*kept, "include/linux/usb/hub.h", "net/ipv4/tcp_bbr.o", "drivers/tty/tty.c"):
