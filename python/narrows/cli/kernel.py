@@ -174,7 +174,7 @@ def list_kernels() -> None:
 def prune(
     yes: bool = typer.Option(False, "--yes", help="Remove them; without it they are only shown."),
 ) -> None:
-    """Remove kernels of the cache that nobody needs any more; a kernel takes 330 MB.
+    """Remove kernels of the cache that nobody needs any more; a kernel takes 60 MB.
 
     \b
       narrows kernel prune                    # shows what it would remove
