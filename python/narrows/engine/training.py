@@ -18,7 +18,7 @@ from narrows.engine.types import (
     RunRequest,
 )
 from narrows.engine.uml import UmlEngine
-from narrows.errors import EngineError
+from narrows.errors import EngineError, KernelError
 from narrows.kernel import KernelImage
 from narrows.plan.build import plan_file
 from narrows.plan.model import Plan
@@ -47,7 +47,8 @@ def train(image: KernelImage, counts: Path, plans: Sequence[Plan]) -> Iterator[t
 
 
 def boot(image: KernelImage) -> None:
-    """Boot it once, with a flow of 200 ms. EngineError, with what the kernel said, where it does not run."""
+    """Boot it once, with a flow of 200 ms. KernelError, with what the kernel said, where it does not run;
+    EngineError where this host could not try."""
     with tempfile.TemporaryDirectory(prefix="narrows-trial-") as name:
         file = Path(name) / "trial.py"
         file.write_text(TRIAL)
@@ -55,7 +56,7 @@ def boot(image: KernelImage) -> None:
     engine = UmlEngine(image)
     engine.check([plan])
     if fault := _carried(engine, plan):
-        raise EngineError(
+        raise KernelError(
             f"the kernel {image.info.get('release')} ({image.id}) does not run on this host: {fault}",
             remedy="narrows doctor says what this host lacks; another version: narrows kernel build --help",
         )

@@ -20,7 +20,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrows.errors import KernelError
+from narrows.errors import EngineError, KernelError
 from narrows.kernel import image, initcalls, source, trees
 
 KERNEL_OBJECTS = 900
@@ -64,7 +64,7 @@ Training = Callable[[image.KernelImage, Path], Iterator[tuple[int, int]]]
 """Exercises a kernel that counts, and leaves the counts in a directory; yields runs done, and of how many."""
 
 Trial = Callable[[image.KernelImage], None]
-"""Boots a kernel once; NarrowsError where it does not run."""
+"""Boots a kernel once; KernelError where it does not run, EngineError where it cannot be tried."""
 
 
 def build(
@@ -159,7 +159,10 @@ def _make(
         yield Progress("installing")
         write_info(work, recipe, linux, iproute2, own, speed, training is not None, name, without)
         yield Progress("booting it once")
-        trial(image.load(work))
+        try:
+            trial(image.load(work))
+        except EngineError as error:  # another host, or this one later
+            yield Progress(f"not booted: {error.message}")
         shutil.rmtree(place, ignore_errors=True)
         work.chmod(0o755)  # a cache may be shared by the users of a machine
         work.rename(place)
