@@ -18,6 +18,7 @@ from narrows.errors import KernelError, UsageError
 from narrows.kernel import KernelImage, build, find, image
 from narrows.kernel.build import check_config, lay_in, trouble_in
 from narrows.kernel.prune import unneeded
+from narrows.kernel.trees import for_modules
 
 HZ_100 = "CONFIG_HZ=100\n"
 
@@ -59,18 +60,24 @@ def untrained(_: KernelImage, __: Path) -> Iterator[tuple[int, int]]:
     raise AssertionError("nothing is to be built")
 
 
+def untried(_: KernelImage) -> None:
+    raise AssertionError("nothing is to be booted")
+
+
 def test_a_profile_makes_no_other_kernel_and_the_profiled_one_is_used(parts: Path) -> None:
     recipe = image.recipe()
     plain = put(parts / "cache", f"{recipe}-7.2", at_s=1)
     (plain / "info.json").write_text(json.dumps({"id": "7.2", "profiled": False}))
     assert not image.find().is_profiled
-    assert list(build(1)) == []
+    assert list(build(1, untried)) == []
     profiled = put(parts / "cache", f"{recipe}-7.2-profiled", at_s=2**31)
-    (profiled / "info.json").write_text(json.dumps({"id": "7.2", "profiled": True}))
-    os.utime(profiled / "info.json", (2**31, 2**31))
-    assert image.find().is_profiled
+    for facts in ({"profiled": True}, {"profiled": True, "in_order": True}):
+        (profiled / "info.json").write_text(json.dumps({"id": "7.2", **facts}))
+        os.utime(profiled / "info.json", (2**31, 2**31))
+        # One whose parts start in another order gives other bytes.
+        assert image.find().is_profiled is ("in_order" in facts)
     assert image.find().id == "7.2"
-    assert list(build(1, untrained)) == []
+    assert list(build(1, untried, untrained)) == []
 
 
 def test_a_build_that_does_not_say_was_profiled_unless_nothing_in_it_is_for_speed(parts: Path) -> None:
@@ -131,7 +138,7 @@ def test_what_is_built_is_not_built_again_and_the_newest_source_of_todays_recipe
     newest = put(parts / "cache", f"{recipe}-7.2", at_s=2)
     put(parts / "cache", "00000000-9.9", at_s=3)  # of another recipe
     (parts / f"cache/kernel/.build-{recipe}-half").mkdir()
-    assert list(build(1)) == []
+    assert list(build(1, untried)) == []
     assert find().directory == newest
 
 
@@ -151,7 +158,7 @@ def test_configuration_of_one_s_own_is_another_kernel_that_runs_do_not_take_by_t
     theirs = put(parts / "cache", f"{image.recipe(HZ_100)}-7.2", at_s=2)
     assert find().directory == ours
     assert image.built(image.recipe(HZ_100))[0].directory == theirs
-    assert list(build(1, None, HZ_100)) == []
+    assert list(build(1, untried, None, HZ_100)) == []
 
 
 def test_a_kernel_without_what_only_makes_it_faster_is_one_that_runs_do_not_take_by_themselves(
@@ -160,7 +167,7 @@ def test_a_kernel_without_what_only_makes_it_faster_is_one_that_runs_do_not_take
     ours = put(parts / "cache", f"{image.recipe()}-7.2", at_s=1)
     put(parts / "cache", f"{image.recipe(speed=False)}-7.2", at_s=2)
     assert find().directory == ours
-    assert list(build(1, speed=False)) == []
+    assert list(build(1, untried, speed=False)) == []
 
 
 def test_every_option_must_survive_and_one_s_own_replaces_the_fragment_s(parts: Path) -> None:
@@ -268,3 +275,17 @@ def test_a_compiler_that_fails_is_quoted_by_its_errors() -> None:
     )
     assert trouble_in(said) == "a.c:4:2: error: implicit declaration of ‘f’"
     assert trouble_in("a\nb\n") == "a\nb"
+
+
+def test_modules_are_built_against_what_the_kernel_was_compiled_from(tmp_path: Path) -> None:
+    kept = ["include/linux/sched/task.h", "include/linux/tcp.h", "include/net/sm.h", "net/ipv4/tcp_bbr.c",
+            "scripts/mod/modpost"]  # fmt: skip
+    tree, copy = tmp_path / "tree", tmp_path / "copy"
+    for name in (*kept, "include/linux/usb/hub.h", "net/ipv4/tcp_bbr.o", "drivers/tty/tty.c"):
+        write(tree / name, "text\n")
+    write(
+        tree / "kernel/.fork.o.cmd",
+        "deps := \\\n  include/linux/sched/task.h \\\n  /usr/include/stdio.h \\\n",
+    )
+    for_modules(tree, copy)
+    assert sorted(file.relative_to(copy).as_posix() for file in copy.rglob("*") if file.is_file()) == kept

@@ -12,7 +12,7 @@ from narrows.cli.experiment import plans_of
 from narrows.engine import training
 from narrows.engine.types import Carried, RunFault, RunRequest, Slot
 from narrows.engine.uml import UmlEngine
-from narrows.errors import EngineError
+from narrows.errors import EngineError, KernelError
 from narrows.kernel import KernelImage
 from narrows.kernel.image import TRAINING, recipe
 
@@ -55,6 +55,23 @@ def test_a_run_that_fails_ends_the_training_and_names_itself(
     monkeypatch.setattr(UmlEngine, "run", run)
     with pytest.raises(EngineError, match=r"profiling the kernel: .*ended without a result"):
         list(training.train(image, tmp_path / "counts", [make_plan()]))
+
+
+def test_a_kernel_that_does_not_boot_here_says_what_it_said(
+    image: KernelImage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "userspace - ptrace set fp regs failed, errno = 14"
+
+    def run(*_: Any, **__: Any) -> Carried:
+        fault = RunFault("guest", f"ended without a result: {said}")
+        return Carried(error=fault, wall_s=1.0, cpu=0, max_rss_bytes=None, cpu_s=None, isolation={})
+
+    monkeypatch.setattr(UmlEngine, "check", lambda *_: None)
+    monkeypatch.setattr(UmlEngine, "slots", lambda *_: [Slot(0, None)])
+    monkeypatch.setattr(UmlEngine, "run", run)
+    with pytest.raises(KernelError, match=f"does not run on this host: .*{said}") as refused:
+        training.boot(image)
+    assert refused.value.remedy
 
 
 def test_a_run_whose_agent_fails_ends_the_training_too(

@@ -31,7 +31,6 @@ def doctor(
     \b
       narrows doctor                      # exit status 1 if anything is bad
       narrows doctor --json               # for a script: name, ok (null: a note), found, remedy
-      narrows run hello                   # the proof
       narrows doctor --hosts lab.toml     # client, router and server, real ones: docs/machines.md
 
     A note is no hindrance: it costs speed or a safeguard.

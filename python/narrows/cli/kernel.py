@@ -19,7 +19,7 @@ from narrows import kernel
 from narrows.cli import format as formats
 from narrows.cli.experiment import plans_of
 from narrows.cli.kernel_selftest import selftest
-from narrows.engine.training import train
+from narrows.engine.training import boot, train
 from narrows.errors import KernelError, UsageError
 from narrows.kernel.build import options
 from narrows.kernel.image import TRAINING, built, is_of_today, recipe, whole_builds
@@ -75,7 +75,7 @@ def build(
       narrows kernel build --config hz100.config   # says how runs choose it
       narrows kernel build --without-speed    # without kernel/patches/speed, to show that they change nothing
 
-    Fetches, patches, configures and compiles it.
+    Fetches, patches, configures and compiles it, and boots it once: what does not run here is not kept.
 
     --profiled compiles it twice: a kernel that counts where it goes while it carries packets for some seconds
     (kernel/training/), and one that is laid out by these counts and spends an eighth less on a packet. Runs
@@ -122,7 +122,7 @@ def show_build(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task, stage = bar.add_task("kernel", total=None), ""
-        for step in kernel.build(jobs, training, own, speed, named):
+        for step in kernel.build(jobs, boot, training, own, speed, named):
             if step.stage != stage:
                 stage = step.stage
                 bar.reset(task, total=step.total or None, description=stage)
@@ -174,7 +174,7 @@ def list_kernels() -> None:
 def prune(
     yes: bool = typer.Option(False, "--yes", help="Remove them; without it they are only shown."),
 ) -> None:
-    """Remove kernels of the cache that nobody needs any more; a kernel takes 330 MB.
+    """Remove kernels of the cache that nobody needs any more; a kernel takes 60 MB.
 
     \b
       narrows kernel prune                    # shows what it would remove

@@ -1,12 +1,11 @@
 """What a host must have for guests to run, found by trying it where that is possible. Changes nothing.
 
-It boots no guest: that all of it together works, only a run shows (`narrows run hello`).
+Each kernel that is built is booted once: that all of it together works, only a guest shows.
 """
 
 from __future__ import annotations
 
 import mmap
-import os
 import platform
 import resource
 import shutil
@@ -18,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from narrows import kernel
-from narrows.engine import agent_binary, guest_disk, host, landlock, seccomp, uml
+from narrows.engine import agent_binary, guest_disk, host, landlock, seccomp, training, uml
 from narrows.errors import NarrowsError
+from narrows.kernel.image import is_of_today, whole_builds
 
 PAGE_BYTES = 4096
 ARCHITECTURE = "x86_64"
@@ -176,14 +176,32 @@ def tools() -> Check:
 
 
 def guest_kernel() -> Check:
-    """The kernel under test."""
+    """The kernel under test, by one boot."""
     try:
         image = kernel.find()
+        training.boot(image)
     except NarrowsError as error:
         return Check("kernel under test", False, error.message, error.remedy)
-    if not os.access(image.path, os.X_OK):
-        return Check("kernel under test", False, f"{image.path} cannot be executed", "narrows kernel build")
-    return Check("kernel under test", True, f"{image.info['release']} ({image.id})")
+    return Check("kernel under test", True, f"boots: {image.info['release']} ({image.id})")
+
+
+def other_kernels() -> Check:
+    """Those of other versions and trees, and the one that a profile laid out, each by one boot."""
+    name, ran, failed = "other kernels", [], []
+    try:
+        in_use = kernel.find().directory
+        others = [one for one in whole_builds() if is_of_today(one) and one.directory != in_use]
+    except NarrowsError:
+        others = []
+    for image in others:
+        try:
+            training.boot(image)
+            ran.append(f"{image.info['release']} ({image.id})")
+        except NarrowsError as error:
+            failed.append(error)
+    if failed:
+        return Check(name, False, "; ".join(one.message for one in failed), failed[0].remedy)
+    return Check(name, True, f"boot: {', '.join(ran)}" if ran else "none is built")
 
 
 def agent() -> Check:
@@ -210,5 +228,5 @@ def disk() -> Check:
 
 CHECKS: tuple[Callable[[], Check], ...] = (
     architecture, page_size, seccomp_filter, ptrace, memory_file, memory, limits, confinement, tools, agent,
-    guest_kernel, disk,
+    guest_kernel, other_kernels, disk,
 )  # fmt: skip

@@ -16,12 +16,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from narrows.errors import KernelError
-from narrows.kernel import image, source, trees
+from narrows.errors import EngineError, KernelError
+from narrows.kernel import image, initcalls, source, trees
 
 KERNEL_OBJECTS = 900
 """About how many files a build compiles; for the progress only."""
@@ -50,18 +50,6 @@ REPRODUCIBLE = {
     "LC_ALL": "C",
 }
 
-NOT_FOR_MODULES = (
-    "Documentation",
-    "samples",
-    "sound",
-    "tools/testing",
-    "tools/perf",
-    "crypto",
-    "security",
-    "drivers",
-)
-"""Parts of the tree that building a module outside of it does not need."""
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -75,19 +63,27 @@ class Progress:
 Training = Callable[[image.KernelImage, Path], Iterator[tuple[int, int]]]
 """Exercises a kernel that counts, and leaves the counts in a directory; yields runs done, and of how many."""
 
+Trial = Callable[[image.KernelImage], None]
+"""Boots a kernel once; KernelError where it does not run, EngineError where it cannot be tried."""
+
 
 def build(
-    jobs: int, training: Training | None = None, own: str = "", speed: bool = True, name: str | None = None
+    jobs: int,
+    trial: Trial,
+    training: Training | None = None,
+    own: str = "",
+    speed: bool = True,
+    name: str | None = None,
 ) -> Iterator[Progress]:
     """Make the kernel unless it is there already; with `training` one that is laid out by its profile.
-    `image.find()` gives it afterwards.
+    `image.find()` gives it afterwards. One that fails its `trial` is not kept.
 
     One with `own` lines of configuration, or without `speed` (what only makes it faster), is another kernel:
     the newest of `image.built(image.recipe(own, speed))`. So is one of another version or tree, which `name`
     says (`source.named_source`): `named(name)` finds it. It is made without `speed` unless it is of the
     version that those patches were made against."""
     if name is not None:
-        yield from _build_named(jobs, name)
+        yield from _build_named(jobs, trial, name)
         return
     recipe = image.recipe(own, speed)
 
@@ -103,10 +99,10 @@ def build(
             return
         yield Progress("fetching the kernel's source: 150 MB")
         linux = source.linux_source()
-        yield from _make(recipe, linux, jobs, training, own, speed)
+        yield from _make(recipe, linux, jobs, trial, training, own, speed)
 
 
-def _build_named(jobs: int, name: str) -> Iterator[Progress]:
+def _build_named(jobs: int, trial: Trial, name: str) -> Iterator[Progress]:
     """A version or a tree that somebody names, unless it is there."""
     check_tools()
     yield Progress(f"fetching the source of {name}, or looking through it")
@@ -115,7 +111,7 @@ def _build_named(jobs: int, name: str) -> Iterator[Progress]:
     speed = level == source.PATCHED
     recipe = image.recipe(speed=speed, level=level)
     with _locked(f"{recipe}-{linux.version}"):
-        yield from _make(recipe, linux, jobs, None, "", speed, name)
+        yield from _make(recipe, linux, jobs, trial, None, "", speed, name)
 
 
 @contextlib.contextmanager
@@ -139,6 +135,7 @@ def _make(
     recipe: str,
     linux: source.Source,
     jobs: int,
+    trial: Trial,
     training: Training | None,
     own: str,
     speed: bool,
@@ -147,7 +144,7 @@ def _make(
     """Build it into its place, under a lock that is held."""
     root = image.cache_dir() / "kernel"
     place = root / f"{recipe}-{linux.version}{'-profiled' if training is not None else ''}"
-    if (place / "info.json").is_file():
+    if (place / "info.json").is_file() and image.load(place).starts_in_order:
         return
     yield Progress("fetching iproute2's source")
     iproute2 = source.iproute2_source()
@@ -158,9 +155,14 @@ def _make(
     try:
         if iproute2 is not None:
             yield from build_iproute2(iproute2, work, jobs)
-        yield from build_kernel(linux, work, jobs, training, own, speed, name)
+        without = yield from build_kernel(linux, work, jobs, training, own, speed, name)
         yield Progress("installing")
-        write_info(work, recipe, linux, iproute2, own, speed, training is not None, name)
+        write_info(work, recipe, linux, iproute2, own, speed, training is not None, name, without)
+        yield Progress("booting it once")
+        try:
+            trial(image.load(work))
+        except EngineError as error:  # another host, or this one later
+            yield Progress(f"not booted: {error.message}")
         shutil.rmtree(place, ignore_errors=True)
         work.chmod(0o755)  # a cache may be shared by the users of a machine
         work.rename(place)
@@ -200,25 +202,28 @@ def build_kernel(
     own: str,
     speed: bool,
     name: str | None,
-) -> Iterator[Progress]:
+) -> Generator[Progress, None, tuple[str, ...]]:
     """Unpack, lay in our files, patch, configure and compile; leaves `linux`, `config` and `build/` (for
-    modules) in `work`. Of a source tree what was compiled before is kept."""
+    modules) in `work`. Of a source tree what was compiled before is kept. Returns what `unknown_options` of
+    a named version are."""
     level = None if name is None else source.level(linux)
     if not linux.path.is_dir() or name is None:
-        yield from lay_out(linux, work / "build", speed, level)
-        yield from compiled(work / "build", work, jobs, training, own, level)
+        tree = work / "tree"
+        yield from lay_out(linux, tree, speed, level)
+        without = yield from compiled(tree, work, jobs, training, own, level)
         yield Progress("keeping what modules need")
-        prune(work / "build")
-        return
+        trees.for_modules(tree, work / "build")
+        shutil.rmtree(tree)
+        return without
     kept = trees.place(work.parent, linux.path)
     with lock(kept.with_name(f".lock{kept.name}")):
         yield from lay_out(linux, work / "fresh", speed, level)
         yield Progress("looking for what changed")
         trees.renew(work / "fresh", kept, linux.path)
-        yield from compiled(kept / "build", work, jobs, training, own, level)
+        without = yield from compiled(kept / "build", work, jobs, training, own, level)
         yield Progress("keeping what modules need")
-        trees.for_modules(kept / "build", work / "build", NOT_FOR_MODULES)
-    prune(work / "build")
+        trees.for_modules(kept / "build", work / "build")
+    return without
 
 
 def lay_out(linux: source.Source, tree: Path, speed: bool, level: image.Level | None) -> Iterator[Progress]:
@@ -238,8 +243,9 @@ def lay_out(linux: source.Source, tree: Path, speed: bool, level: image.Level | 
 
 def compiled(
     tree: Path, work: Path, jobs: int, training: Training | None, own: str, level: image.Level | None
-) -> Iterator[Progress]:
-    """Configure and compile in the tree; leaves `linux` and `config` in `work`."""
+) -> Generator[Progress, None, tuple[str, ...]]:
+    """Configure and compile in the tree; leaves `linux` and `config` in `work`, and returns the options that
+    the tree does not have."""
     log = work / "build.log"
     make = ["make", "ARCH=um", f"-j{jobs}"]
     yield Progress("configuring")
@@ -248,15 +254,17 @@ def compiled(
     with (tree / ".config").open("a") as config:
         config.write(asked)
     run([*make, "olddefconfig"], tree, "olddefconfig failed")
-    check_config(tree / ".config", asked, () if level is None else unknown_options(tree))
+    without = () if level is None else unknown_options(tree)
+    check_config(tree / ".config", asked, without)
     # Without a profile each file is compiled once: optimising several as one compiles those again.
     stage, total, flags = (
         "compiling the kernel: five to nine minutes on two cores",
         KERNEL_OBJECTS,
         list[str](),
     )
+    order: list[str] | None = None
     if training is not None:
-        yield from profile(work, make, training)
+        order = yield from profile(tree, work, make, training)
         stage, total = (
             "compiling the kernel by its profile: three to six minutes on two cores",
             PROFILED_OBJECTS,
@@ -264,7 +272,28 @@ def compiled(
         flags = [f"UM_PROFILE={USE}", f"UM_LTO={AS_ONE}", f"UM_PROFILE_LINK=-flto={jobs}"]
     yield from counted([*make, *flags, "linux", "modules"], tree, stage, total, log)
     shutil.copy2(tree / "linux", work / "linux")
+    if order is not None:
+        initcalls.put(work / "linux", order)
+    elif level is None:
+        yield from relinked(tree, work, make)
     shutil.copy2(tree / ".config", work / "config")
+    return without
+
+
+def relinked(tree: Path, work: Path, make: list[str]) -> Iterator[Progress]:
+    """Link the same objects in the opposite order; leaves `relinked` in `work`.
+
+    What a profile changes is where code and data lie: a run that hangs on that differs with this kernel too
+    (tests/determinism/test_shortcuts.py), which costs seconds and not a second compilation."""
+    yield Progress("linking it again, in another order")
+    objects = run(["ar", "t", "vmlinux.a"], tree, "vmlinux.a cannot be read").split()
+    (tree / "vmlinux.a").unlink()
+    (tree / "objects").write_text("\n".join(reversed(objects)))
+    run(["ar", "cDPrST", "vmlinux.a", "@objects"], tree, "vmlinux.a cannot be written")
+    run([*make, "linux"], tree, "linking it in another order failed")
+    shutil.copy2(tree / "linux", work / "relinked")
+    initcalls.put(work / "relinked", initcalls.order(work / "linux"))
+    run(["strip", str(work / "relinked")], work, "strip failed")
 
 
 def lay_in(tree: Path, version: str) -> None:
@@ -275,9 +304,12 @@ def lay_in(tree: Path, version: str) -> None:
         shutil.copyfile(file, tree / name)
 
 
-def profile(work: Path, make: list[str], training: Training) -> Iterator[Progress]:
-    """Compile a kernel that counts, exercise it, and leave its counts beside its objects in the tree."""
-    tree, counting, counts = work / "build", work / "counting", work / "counts"
+def profile(
+    tree: Path, work: Path, make: list[str], training: Training
+) -> Generator[Progress, None, list[str]]:
+    """Compile a kernel that counts, exercise it, and leave its counts beside its objects in the tree; returns
+    the order of its initcalls."""
+    counting, counts = work / "counting", work / "counts"
     counting.mkdir()
     counts.mkdir()
     libgcov(counting)
@@ -301,8 +333,10 @@ def profile(work: Path, make: list[str], training: Training) -> Iterator[Progres
             f"the kernel that was profiled left no counts in {found}", remedy="narrows kernel build"
         )
     shutil.copytree(found, tree, dirs_exist_ok=True)
+    order = initcalls.order(counting / "linux")
     shutil.rmtree(counting)
     shutil.rmtree(counts)
+    return order
 
 
 def libgcov(directory: Path) -> None:
@@ -356,23 +390,6 @@ def options(fragment: str) -> dict[str, str]:
     return found
 
 
-def prune(tree: Path) -> None:
-    """Drop objects and sources that building a module against this tree does not need."""
-    for name in NOT_FOR_MODULES:
-        for file in (tree / name).rglob("*"):
-            if file.is_file() and not file.name.startswith(("Makefile", "Kconfig", "Kbuild")):
-                file.unlink()
-    for arch in (tree / "arch").iterdir():
-        if arch.is_dir() and arch.name not in ("um", "x86"):
-            shutil.rmtree(arch)
-    for directory in ("kernel", "mm", "net", "fs", "lib", "block", "init", "io_uring", "ipc", "arch"):
-        for file in (tree / directory).rglob("*"):
-            if file.suffix in (".o", ".a", ".cmd", ".gcda", ".gcno") and file.is_file():
-                file.unlink()
-    for name in ("linux", "vmlinux", "vmlinux.o", "vmlinux.unstripped"):
-        (tree / name).unlink(missing_ok=True)
-
-
 def build_iproute2(iproute2: source.Source, work: Path, jobs: int) -> Iterator[Progress]:
     """`ip` and `tc` that know every option of this kernel's qdiscs, into `work/tools`."""
     tree = work / "iproute2"
@@ -402,11 +419,12 @@ def unpack(what: source.Source, tree: Path) -> None:
     run(["tar", "-xf", str(what.path), "--strip-components=1"], tree, f"{what.path} does not unpack")
 
 
-def run(words: list[str], cwd: Path, trouble: str) -> None:
-    """One step; its own words on failure."""
+def run(words: list[str], cwd: Path, trouble: str) -> str:
+    """One step, and what it says; its own words on failure."""
     done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, env=os.environ | REPRODUCIBLE)
     if done.returncode:
         raise KernelError(f"{trouble}:\n{(done.stdout + done.stderr).strip()[-3000:]}")
+    return done.stdout
 
 
 def counted(words: list[str], cwd: Path, stage: str, total: int, log: Path) -> Iterator[Progress]:
@@ -453,6 +471,7 @@ def write_info(
     speed: bool,
     profiled: bool,
     name: str | None,
+    without: Sequence[str],
 ) -> None:
     """`info.json`, last: its presence says that the build is whole."""
     release = subprocess.run(
@@ -467,8 +486,9 @@ def write_info(
         "patches": list(image.patches(speed, None if name is None else source.level(linux))),
         "recipe": recipe,
         "profiled": profiled,
+        "in_order": True,
         "own_config": list(options(own).values()),
     }
     if name is not None:
-        info |= {"named": name, "without": unknown_options(work / "build")}
+        info |= {"named": name, "without": without}
     (work / "info.json").write_text(json.dumps(info, indent=2) + "\n")

@@ -55,6 +55,12 @@ class KernelImage:
         return bool(self.info.get("profiled", any(name.startswith("speed/") for name in patches)))
 
     @property
+    def starts_in_order(self) -> bool:
+        """Whether its parts start in Linux' order (`initcalls`). Earlier profiled builds did not, and so gave
+        other bytes under the id of those that are not profiled: none of those is used."""
+        return not self.is_profiled or bool(self.info.get("in_order"))
+
+    @property
     def tree(self) -> Path:
         """What modules are built against."""
         return self.directory / "build"
@@ -163,7 +169,7 @@ def packaged() -> KernelImage | None:
     except ModuleNotFoundError:
         return None
     image = load(directory)
-    if image.info.get("made_of") != made_of():
+    if image.info.get("made_of") != made_of() or not image.starts_in_order:
         raise KernelError(
             f"the package narrows-kernel in {directory} is not of this version of narrows",
             remedy="pip install both wheels of one release, or pip uninstall narrows-kernel",
@@ -188,7 +194,7 @@ def load(directory: Path) -> KernelImage:
 def built(recipe_id: str) -> list[KernelImage]:
     """Whole builds of this recipe in the cache, newest first; none that has a name (`named`)."""
     of_it = [image for image in whole_builds() if image.directory.name.startswith(f"{recipe_id}-")]
-    return [image for image in of_it if "named" not in image.info]
+    return [image for image in of_it if "named" not in image.info and image.starts_in_order]
 
 
 def whole_builds() -> list[KernelImage]:

@@ -10,11 +10,27 @@ from __future__ import annotations
 import filecmp
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 OBJECTS = (".o", ".a", ".cmd", ".d", ".gcda", ".gcno")
+
+FOR_MODULES = (
+    "Makefile", "Kbuild", ".config", "Module.symvers", "COPYING",
+    "include/linux/*.h", "include/net/**/*.h", "include/asm-generic/**/*", "include/generated/**/*",
+    "include/config/auto.conf", "include/config/kernel.release",
+    "scripts/*", "scripts/basic/*", "scripts/include/**/*", "scripts/mod/*",
+    "arch/um/**/Makefile*", "arch/um/**/*.h", "arch/um/scripts/*",
+    "arch/x86/Makefile*", "arch/x86/um/**/Makefile*", "arch/x86/um/**/*.h",
+    # Modules may be made of Linux' own CCAs and qdiscs (kernel/modules).
+    "net/core/*.h", "net/ipv4/*.[ch]", "net/sched/*.[ch]",
+)  # fmt: skip
+"""What building a module needs, besides the headers that the kernel itself was compiled from."""
+
+HEADER = re.compile(r"(?m)^\s+(?:\./)?([\w./-]+\.h)\b")
+"""In what make keeps of a file that it compiled."""
 
 
 def place(root: Path, tree: Path) -> Path:
@@ -40,24 +56,16 @@ def renew(fresh: Path, kept: Path, tree: Path) -> None:
     listed.write_text("\0".join(names), errors="surrogateescape")
 
 
-def for_modules(build: Path, copy: Path, without: tuple[str, ...]) -> None:
-    """Copy what building a module needs: no objects, and nothing but make's files of what is `without`."""
-
-    def left_out(folder: str, names: list[str]) -> set[str]:
-        inside = Path(folder).relative_to(build).as_posix()
-        is_without = any(inside == part or inside.startswith(f"{part}/") for part in without)
-        return {
-            name
-            for name in names
-            if name.endswith(OBJECTS)
-            or name == ".git"
-            or (name.startswith(("vmlinux", "linux")) and inside == "." and (build / name).is_file())
-            or (is_without
-            and (Path(folder) / name).is_file()
-            and not name.startswith(("Makefile", "Kconfig", "Kbuild")))
-        }  # fmt: skip
-
-    shutil.copytree(build, copy, symlinks=True, ignore=left_out)
+def for_modules(build: Path, copy: Path) -> None:
+    """Copy what building a module of one's own needs, an eighth of the tree."""
+    wanted = {found.relative_to(build).as_posix() for one in FOR_MODULES for found in build.glob(one)}
+    for made in build.rglob(".*.o.cmd"):
+        wanted |= set(HEADER.findall(made.read_text(errors="replace")))
+    for name in sorted(wanted):
+        file = build / name  # a header of the machine's own compiler has a path from the root
+        if file.is_file() and file.is_relative_to(build) and not name.endswith(OBJECTS):
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(file, copy / name, follow_symlinks=False)
 
 
 def _files(root: Path) -> Iterator[str]:
