@@ -35,6 +35,14 @@ BAND_0, BAND_2 = {4, 5}, {2, 3}
 FIFO, HEAD_DROP, PFIFO_FAST, PRIO = "FIFO", "head-drop FIFO", "pfifo_fast", "strict priority"
 CODEL, FQ_CODEL, SFQ, PIE, FQ_PIE = "CoDel", "FQ-CoDel", "SFQ", "PIE", "FQ-PIE"
 CAKE, DUALPI2, POLICER = "CAKE", "DualPI2", "policer"
+RED = "RED"
+OR, TWO = " or ", "two queues"
+
+
+def names(said: str) -> list[str]:
+    """The disciplines that an answer names: those that cannot be told apart together."""
+    return said.split(OR)
+
 
 
 @dataclass(frozen=True)
