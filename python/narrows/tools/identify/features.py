@@ -5,7 +5,9 @@
 | rate, buffer | a full queue is served at the link's rate; a packet waits at most what the buffer holds |
 | spread of the delay at losses | a full FIFO drops at one delay; an AQM drops at whatever delay there is |
 | survivors | a tail drop may hit the last packet that is sent, a head drop none of the last bufferful |
+| held at losses | the same in packets, which a medium's waits and a rate that moves leave as it is |
 | law | CoDel's drops come at intervals of I / sqrt(n) (RFC 8289, section 5.4): 1 / spacing^2 is a line in n |
+| turn | a link sends evenly while its queue is full; a medium in aggregates, at turns, and again what failed |
 | apart | with a queue for each flow, only the flow that sends more than its share waits and loses |
 | collisions | 128 flows in 1024 buckets: 8 pairs collide on average; 8-way sets (CAKE) none |
 | tins | CS1 beside best effort, both overloaded: classes with weights serve them differently |
@@ -16,6 +18,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +29,10 @@ FEW = 8
 LAW_RUN = 6
 LAW_MOST = 24
 INTERVALS_S = (0.02, 0.5)
+CLOCK_ROWS, CLOCK_COUNTS, CLOCK_INTERVALS_S = (16, 24, 32), 12, (0.05, 0.2)
+"""Signals in a row, what CoDel's count may begin at, and intervals: its own is 100 ms."""
+TURN_WINDOW_S = 0.25
+HURT, UNHURT, UNHURT_S, UNHURT_WAITS_S = 1.2, 60, 0.04, 0.004
 COLLIDED, OVERLOADED, TOGETHER = 0.7, 0.85, 0.2
 CHANCE, LEAST_LOST = 0.01, 0.05
 """A code point starves where so much loss is this unlikely by chance among all that were tried; a share of
@@ -43,12 +50,24 @@ class Signals:
     """Of the delay at them: the median."""
     first_delay_s: float | None
     """At the first of them."""
+    held: float | None
+    """What was on the way at them, beyond the idle path, in packets of flow A's size: the median."""
+    held_spread: float | None
+    """Of that: the 90th less the 10th percentile."""
+    first_held: float | None
+    """At the first of them."""
     law: float | None
     """How far their spacings are from CoDel's law, as a share of them; None: too few."""
     law_run: int
     """How many spacings that rests on."""
     interval_s: float | None
     """CoDel's interval, if that is the law."""
+    clock: float | None
+    """How far their times are from it, as a share of the mean spacing; None: too few."""
+    clock_run: int
+    """How many signals that rests on."""
+    clock_interval_s: float | None
+    """CoDel's interval by their times."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +113,8 @@ class Features:
     """Of the first tenth of the fill: above the rate if a bucket held something."""
     packet_s: float | None
     """What one full-sized packet takes at the rate."""
+    turn_s: float | None
+    """How far arrivals of the full queue are from even ones: the middle 90 %."""
     noise_s: float
     """Spread of the idle round-trip time: its 90th percentile above its smallest."""
     overload: float | None
@@ -152,6 +173,9 @@ def of(report: Report, way: str) -> Features:
     if len(report.rtt_s):
         noise_s = float(np.percentile(report.rtt_s, 90) - report.rtt_s.min())
     rate = None if fill is None else _rate(fill.flows[0], 0.5, 1.0)
+    unhurt = None if fill is None else _unhurt_rate(fill.flows[0])
+    if rate is not None and unhurt is not None and unhurt > HURT * rate:
+        rate = unhurt
     packet_s = None if rate is None or fill is None else fill.flows[0].bytes * 8 / rate
     longest = None if fill is None else _percentile(fill.delays(0), 99.5)
     overload = None if fill is None else fill.flows[0].share_lost
@@ -169,6 +193,7 @@ def of(report: Report, way: str) -> Features:
         longest_s=longest,
         first_rate_bps=None if fill is None else _rate(fill.flows[0], 0.0, 0.1),
         packet_s=packet_s,
+        turn_s=None if fill is None else _turn(fill.flows[0]),
         noise_s=noise_s,
         overload=overload,
         fill=fill_signals,
@@ -215,6 +240,31 @@ def _rate(flow: FlowRecords, start: float, end: float) -> float | None:
     return float((len(part) - 1) * flow.bytes * 8 / (part[-1] - part[0]))
 
 
+def _unhurt_rate(flow: FlowRecords) -> float | None:
+    """Of the packets that waited before the first was lost: the client's own reckoning, in `plan.rs`. A queue
+    that counts what it drops as passed (CAKE's `ingress`) shows its rate only then."""
+    kept = int(flow.lost.argmax()) if flow.lost.any() else 0
+    waits = np.flatnonzero(flow.delay_s[:kept] > UNHURT_WAITS_S)
+    arrived = np.sort(flow.arrived_s[waits[0] : kept]) if len(waits) else flow.arrived_s[:0]
+    if len(arrived) < UNHURT or arrived[-1] - arrived[0] <= UNHURT_S:
+        return None
+    return float((len(arrived) - 1) * flow.bytes * 8 / (arrived[-1] - arrived[0]))
+
+
+def _turn(flow: FlowRecords) -> float | None:
+    """Around a line through each window of the second half: the rate of a medium moves."""
+    arrived = np.sort(flow.arrived_s[~flow.lost])
+    arrived = arrived[len(arrived) * 2 // 5 :]
+    found = []
+    for start in np.arange(arrived[0], arrived[-1], TURN_WINDOW_S) if len(arrived) else ():
+        part = arrived[(arrived >= start) & (arrived < start + TURN_WINDOW_S)]
+        if len(part) >= 2 * FEW:
+            n = np.arange(len(part), dtype=np.float64)
+            slope, first = np.polyfit(n, part, 1)
+            found.append(float(np.subtract(*np.percentile(part - first - slope * n, (95, 5)))))
+    return float(np.median(found)) if found else None
+
+
 def _longest_run(flow: FlowRecords, held: float) -> int | None:
     whole = len(flow.sent_s)
     lost = flow.lost[whole // 2 : max(whole - 2 * math.ceil(held), whole // 2)]
@@ -240,7 +290,8 @@ def _survivors(flow: FlowRecords) -> int | None:
 
 def signals(phase: Phase, which: tuple[int, ...]) -> Signals:
     """Losses and marks of some flows of a phase; each at the arrival of the packet behind it."""
-    times, delays = [], []
+    times, delays, helds = [], [], []
+    held = _held(phase)
     for n in which:
         flow = phase.flows[n]
         there = np.flatnonzero(~flow.lost)
@@ -251,22 +302,72 @@ def signals(phase: Phase, which: tuple[int, ...]) -> Signals:
         known = behind < len(there)
         times.append(flow.arrived_s[there[behind[known]]])
         delays.append(flow.delay_s[there[np.maximum(behind[known] - 1, 0)]])
+        helds.append(held(flow.sent_s[hit[known]]))
     if not times:
-        return Signals(0, None, None, None, None, 0, None)
-    time, delay = np.concatenate(times), np.concatenate(delays)
+        return Signals(0, None, None, None, None, None, None, None, 0, None, None, 0, None)
+    time, delay, there_at = np.concatenate(times), np.concatenate(delays), np.concatenate(helds)
     order = np.argsort(time, kind="stable")
-    time, delay = time[order], delay[order]
+    time, delay, there_at = time[order], delay[order], there_at[order]
     law, run, interval = codel_law(time)
+    clock = codel_clock(time)
     few = len(delay) < FEW
     return Signals(
         count=len(delay),
         spread_s=None if few else float(np.percentile(delay, 90) - np.percentile(delay, 10)),
         delay_s=None if few else float(np.median(delay)),
         first_delay_s=None if few else float(np.median(delay[:3])),
+        held=None if few else float(np.median(there_at)),
+        held_spread=None if few else float(np.percentile(there_at, 90) - np.percentile(there_at, 10)),
+        first_held=None if few else float(np.median(there_at[:3])),
         law=law,
         law_run=run,
         interval_s=interval,
+        clock=clock[0],
+        clock_run=clock[1],
+        clock_interval_s=clock[2],
     )
+
+
+def _held(phase: Phase) -> Callable[[Floats], Floats]:
+    """How much is on the way at some times of sending, beyond the idle path: what was sent before and does
+    arrive, less what had arrived by then, in packets of the first flow's size."""
+    there = [~flow.lost for flow in phase.flows]
+    sent = np.concatenate([flow.sent_s[got] for flow, got in zip(phase.flows, there, strict=True)])
+    left = np.concatenate([(f.sent_s + f.delay_s)[got] for f, got in zip(phase.flows, there, strict=True)])
+    size = np.concatenate([np.full(int(got.sum()), f.bytes) for f, got in zip(phase.flows, there, strict=True)])
+    size = size / phase.flows[0].bytes
+    entered, went = np.argsort(sent), np.argsort(left)
+    into = np.concatenate(([0.0], np.cumsum(size[entered])))
+    out = np.concatenate(([0.0], np.cumsum(size[went])))
+    sent, left = sent[entered], left[went]
+
+    def at(time: Floats) -> Floats:
+        found: Floats = into[np.searchsorted(sent, time)] - out[np.searchsorted(left, time, side="right")]
+        return found
+
+    return at
+
+
+def codel_clock(time_s: Floats) -> tuple[float | None, int, float | None]:
+    """How far the first signals are from CoDel's law in time, as a share of their mean spacing, how many they are,
+    and the interval. CoDel adds I / sqrt(count) to the last drop's time, so what a medium adds to one does not
+    add up: a long row stays close to the law that a few spacings miss. The closest row for its length counts."""
+    best: tuple[float | None, int, float | None] = (None, 0, None)
+    for skip in range(4):
+        for row in CLOCK_ROWS:
+            part = time_s[skip : skip + row]
+            if len(part) < row or part[-1] <= part[0]:
+                break
+            for count in range(1, CLOCK_COUNTS):
+                law = np.concatenate(([0.0], np.cumsum(1 / np.sqrt(count + np.arange(row - 1.0)))))
+                interval, start = np.polyfit(law, part, 1)
+                if not CLOCK_INTERVALS_S[0] <= interval <= CLOCK_INTERVALS_S[1]:
+                    continue
+                off = float(np.sqrt(np.mean((part - start - interval * law) ** 2)))
+                off *= (row - 1) / float(part[-1] - part[0])
+                if best[0] is None or off / math.sqrt(row) < best[0] / math.sqrt(best[1]):
+                    best = (off, row, float(interval))
+    return best
 
 
 def codel_law(time_s: Floats) -> tuple[float | None, int, float | None]:
@@ -418,4 +519,4 @@ def _low_latency(phase: Phase) -> float | None:
     return None if fast is None or usual is None or usual <= 0 else fast / usual
 
 
-__all__ = ["Apart", "CodePoint", "Features", "Signals", "codel_law", "of", "signals"]
+__all__ = ["Apart", "CodePoint", "Features", "Signals", "codel_clock", "codel_law", "of", "signals"]

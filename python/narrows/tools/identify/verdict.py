@@ -13,6 +13,8 @@ from narrows.tools.identify.features import Features, Signals
 SURE = 0.8
 LAWS = ((0.045, 6), (0.08, 12))
 """CoDel's law: the largest error, and how many spacings it must hold for."""
+CLOCK, CLOCK_RUN = 0.18, 16
+"""The same in time, over a medium, which moves each drop a little: of 600 rows at random one came so close."""
 MARKS = 3
 AQM_PACKETS, SLACK_PACKETS, PIE_ACTS_S = 1000, 3, 0.045
 """Linux' default limit of CoDel and PIE, and the delay above which PIE acts within a phase: three times its
@@ -28,6 +30,12 @@ TINY_PACKETS = 3
 FULL, TARGET_OF_INTERVAL = 0.85, 0.03
 """Of the full queue's delay: drops at more are its own. And of CoDel's interval: drops at a delay of less are
 not CoDel's, whose target is 5 to 10 % of it (RFC 8289, 4.4)."""
+TURN_PACKETS, TURN_LEAST_S, STEADY_PACKETS = 1.5, 0.4 * MS, 0.7
+"""Arrivals of a full queue that are farther from even ones than the first two are a medium's; up to the third, none."""
+DEEPER = 1.5
+"""Where much excess waits so much longer than a full queue that little excess finds, it waits in another queue too."""
+COMMON_PACKETS = 8
+"""A sparse flow with a queue of its own waits for no more."""
 BAND_0, BAND_2 = {4, 5}, {2, 3}
 """Linux' pfifo_fast: the low three bits of code points that choose another band than 1
 (`ip_tos2prio`, `prio2band`)."""
@@ -77,6 +85,7 @@ class Verdict:
     classes: Answer
     ecn: Answer
     policer: Answer
+    below: Answer
     discipline: Answer
 
 
@@ -84,15 +93,18 @@ def judge(f: Features) -> Verdict:
     """The answers of one way."""
     law, law_why = _law(f)
     per_flow = _per_flow(f)
+    two = _two_queues(f, per_flow, law)
     aqm = _aqm(f, law, law_why)
+    if two is not None and not law and not _marks(f):
+        aqm = cannot(two.why)
     drops_at = _drops_at(f)
     classes = _classes(f, per_flow)
     ecn = _ecn(f)
     policer = _policer(f)
-    discipline = _discipline(f, per_flow, aqm, drops_at, classes, policer, law, law_why)
+    discipline = two or _discipline(f, per_flow, aqm, drops_at, classes, policer, law, law_why)
     if discipline.told and discipline.sure < SURE:
         discipline = cannot(f"perhaps {discipline.value}: {discipline.why}", discipline.sure)
-    return Verdict(f.way, f, per_flow, aqm, drops_at, classes, ecn, policer, discipline)
+    return Verdict(f.way, f, per_flow, aqm, drops_at, classes, ecn, policer, _below(f), discipline)
 
 
 def _ms(seconds: float | None) -> str:
@@ -102,14 +114,19 @@ def _ms(seconds: float | None) -> str:
 def _law(f: Features) -> tuple[bool, str]:
     """Whether signals are spaced by CoDel's law, in either phase."""
     for name, found in (("fill", f.fill), ("gentle", f.gentle_all)):
-        if found is None or found.law is None:
+        if found is None:
             continue
         if _at_the_end(found, f) or _below_target(found):
             continue
-        if any(found.law < error and found.law_run >= run for error, run in LAWS):
+        if found.law is not None and any(found.law < most and found.law_run >= run for most, run in LAWS):
             return True, (
                 f"{found.law_run} spacings of drops in the phase {name} follow"
                 f" {_ms(found.interval_s)} / sqrt(n) within {found.law:.1%}"
+            )
+        if found.clock is not None and found.clock < CLOCK and found.clock_run >= CLOCK_RUN and _turns(f):
+            return True, (
+                f"the times of {found.clock_run} drops in the phase {name} follow"
+                f" {_ms(found.clock_interval_s)} / sqrt(n) within {found.clock:.0%} of a spacing"
             )
     return False, "spacings of drops do not follow CoDel's law"
 
@@ -127,7 +144,59 @@ def _below_target(signals: Signals) -> bool:
 
 def _least_wait(f: Features) -> float:
     """Below this a difference of delays is noise."""
-    return max(2.5 * (f.packet_s or 0), 1.5 * f.noise_s, 0.3 * MS)
+    return max(2.5 * (f.packet_s or 0), 1.5 * f.noise_s, 1.5 * _turns(f), 0.3 * MS)
+
+
+def _turns(f: Features) -> float:
+    """How far a medium moves arrivals; 0 where none is seen."""
+    turn = f.turn_s or 0.0
+    return turn if turn > max(TURN_PACKETS * (f.packet_s or 0), TURN_LEAST_S) else 0.0
+
+
+def _below(f: Features) -> Answer:
+    """What serves the queue: a rate, or a medium's turns."""
+    if f.turn_s is None or f.packet_s is None or f.is_outrun:
+        return cannot("no full queue")
+    words = f"packets of the full queue leave up to {_ms(f.turn_s)} from even; one takes {_ms(f.packet_s)}"
+    if _turns(f):
+        return Answer("a medium, or jitter", 0.9, words)
+    if f.turn_s <= max(STEADY_PACKETS * f.packet_s, CLOCK_S):
+        return Answer("a steady rate", 0.95, words)
+    return cannot(words)
+
+
+def _two_queues(f: Features, per_flow: Answer, law: bool) -> Answer | None:
+    """Two queues in a row that both act, which no one queue's features explain; None where one does."""
+    if f.is_outrun or f.fill is None or f.gentle is None:
+        return None
+    packet, turns, noise = f.packet_s or 0.0, _turns(f), f.noise_s
+    deep = f.fill.delay_s if f.fill.delay_s is not None else 0.0
+    apart = f.apart
+    least = max(COMMON_PACKETS * packet, 3 * turns, 3 * noise)
+    flows = "CAKE or FQ-CoDel" if law or _marks(f) else "queues of flows"
+    if apart is not None:
+        common = min(apart.b_s, apart.sparse_s)
+        more = apart.a_s - max(apart.b_s, apart.sparse_s)
+        waits = f"a sparse flow waits {_ms(apart.sparse_s)} behind what all share"
+        if common > least and more > max(0.1 * common, least):
+            return Answer(f"{TWO}: FIFO and {flows}", 0.9, f"{waits}, and A {_ms(more)} more, in its own")
+        unlike = apart.z > 5 and apart.b_signals < 0.15 * apart.a_signals and apart.a_signals > 0.02
+        if common > least and unlike and abs(more) < 0.1 * common:
+            words = f"{waits}, as A does, which alone loses: {apart.a_signals:.1%}, B {apart.b_signals:.1%}"
+            return Answer(f"{TWO}: FIFO and {flows}", 0.9, words)
+    gentle = f.gentle if per_flow.value == "yes" else f.gentle_all
+    if _constant(gentle, f) and gentle is not None and gentle.delay_s is not None:
+        less = deep - gentle.delay_s
+        if f.fill.count >= 8 and deep > DEEPER * gentle.delay_s and less > least:
+            mine = SFQ if per_flow.value == "yes" else FIFO
+            other = f"one by CoDel's law" if law else "another"
+            words = f"little excess fills a queue of {_ms(gentle.delay_s)}; much waits {_ms(deep)} at drops"
+            return Answer(f"{TWO}: {mine} and {other}", 0.9, words)
+    standing = f.standing_s or 0.0
+    if f.fill.count >= 8 and f.gentle.count < 8 and standing > DEEPER * deep and standing - deep > least:
+        words = f"little excess waits {_ms(standing)} and loses nothing; much is dropped at {_ms(deep)}"
+        return Answer(f"{TWO}: FIFO and another", 0.9, words)
+    return None
 
 
 def _per_flow(f: Features) -> Answer:
@@ -156,16 +225,20 @@ def _per_flow(f: Features) -> Answer:
 
 
 def _constant(signals: Signals | None, f: Features) -> bool | None:
-    """Whether all signals of a phase came at one delay, the full queue's; None: too few."""
-    if (
-        signals is None
-        or signals.spread_s is None
-        or signals.delay_s is None
-        or signals.first_delay_s is None
-    ):
+    """Whether all signals of a phase came at one delay or at one length, the full queue's; None: too few, or no more
+    apart than a medium moves them."""
+    if signals is None or signals.spread_s is None or signals.held_spread is None:
         return None
-    slack = max(0.12 * signals.delay_s, 3 * (f.packet_s or 0), 2 * f.noise_s)
-    return signals.spread_s <= slack and abs(signals.first_delay_s - signals.delay_s) <= slack
+    delay, first = signals.delay_s or 0.0, signals.first_delay_s or 0.0
+    held, first_held = signals.held or 0.0, signals.first_held or 0.0
+    slack = max(0.12 * delay, 3 * (f.packet_s or 0), 2 * f.noise_s)
+    if signals.spread_s <= slack and abs(first - delay) <= slack:
+        return True
+    packets = max(0.12 * held, 3)
+    if _turns(f) and signals.held_spread <= packets and abs(first_held - held) <= packets:
+        return True
+    moved = 2 * _turns(f)
+    return None if moved and signals.spread_s <= moved and abs(first - delay) <= moved else False
 
 
 def _delay_at(signals: Signals | None) -> float:
@@ -203,6 +276,8 @@ def _aqm(f: Features, law: bool, law_why: str) -> Answer:
     fill, gentle = _constant(f.fill, f), _constant(f.gentle, f)
     longest = f.longest_s or 0
     if fill is None and gentle is None:
+        if _turns(f) and f.fill is not None and f.fill.spread_s is not None:
+            return cannot(f"drops are no farther apart than a medium moves them: {_ms(_turns(f))}")
         if longest > 0.25:
             return Answer("no", 0.95, f"packets waited up to {_ms(longest)} and nothing was dropped")
         return cannot("nothing was dropped")
