@@ -7,7 +7,7 @@
 | survivors | a tail drop may hit the last packet that is sent, a head drop none of the last bufferful |
 | held at losses | the same in packets, which a medium's waits and a rate that moves leave as it is |
 | law | CoDel's drops come at intervals of I / sqrt(n) (RFC 8289, section 5.4): 1 / spacing^2 is a line in n |
-| turn | a link sends evenly while its queue is full; a medium in aggregates, at turns, and again what failed |
+| turn | a link sends evenly while its queue is full; a medium at turns, in aggregates, what failed again |
 | apart | with a queue for each flow, only the flow that sends more than its share waits and loses |
 | collisions | 128 flows in 1024 buckets: 8 pairs collide on average; 8-way sets (CAKE) none |
 | tins | CS1 beside best effort, both overloaded: classes with weights serve them differently |
@@ -34,6 +34,7 @@ CLOCK_ROWS, CLOCK_COUNTS, CLOCK_INTERVALS_S = (16, 24, 32), 12, (0.05, 0.2)
 TURN_WINDOW_S = 0.25
 HURT, UNHURT, UNHURT_S, UNHURT_WAITS_S = 1.2, 60, 0.04, 0.004
 COLLIDED, OVERLOADED, TOGETHER = 0.7, 0.85, 0.2
+EVEN, EVEN_PACKETS = 0.15, 3
 CHANCE, LEAST_LOST = 0.01, 0.05
 """A code point starves where so much loss is this unlikely by chance among all that were tried; a share of
 loss below the second is not known so well."""
@@ -136,6 +137,8 @@ class Features:
     apart: Apart | None
     collided: int | None
     """Of 128 flows, those that got less than 0.7 of the median."""
+    uneven: bool | None
+    """Whether the others got unlike shares, as behind a FIFO that drops of all before."""
     tins: float | None
     """(delay of CS1 - delay of best effort) / their sum, of medians."""
     code_points: tuple[CodePoint, ...]
@@ -205,6 +208,7 @@ def of(report: Report, way: str) -> Features:
         burst_packets=None if fill is None or packet_s is None else bursts(fill.flows[0].sent_s, packet_s),
         apart=apart_found,
         collided=None if many is None else collided(many),
+        uneven=None if many is None else _uneven(_shares(many)[0]),
         tins=None if tins is None else _contrast(tins),
         code_points=points,
         bleached=_bleached(points),
@@ -334,8 +338,7 @@ def _held(phase: Phase) -> Callable[[Floats], Floats]:
     there = [~flow.lost for flow in phase.flows]
     sent = np.concatenate([flow.sent_s[got] for flow, got in zip(phase.flows, there, strict=True)])
     left = np.concatenate([(f.sent_s + f.delay_s)[got] for f, got in zip(phase.flows, there, strict=True)])
-    size = np.concatenate([np.full(int(got.sum()), f.bytes) for f, got in zip(phase.flows, there, strict=True)])
-    size = size / phase.flows[0].bytes
+    size = np.repeat([f.bytes / phase.flows[0].bytes for f in phase.flows], [int(got.sum()) for got in there])
     entered, went = np.argsort(sent), np.argsort(left)
     into = np.concatenate(([0.0], np.cumsum(size[entered])))
     out = np.concatenate(([0.0], np.cumsum(size[went])))
@@ -349,9 +352,9 @@ def _held(phase: Phase) -> Callable[[Floats], Floats]:
 
 
 def codel_clock(time_s: Floats) -> tuple[float | None, int, float | None]:
-    """How far the first signals are from CoDel's law in time, as a share of their mean spacing, how many they are,
-    and the interval. CoDel adds I / sqrt(count) to the last drop's time, so what a medium adds to one does not
-    add up: a long row stays close to the law that a few spacings miss. The closest row for its length counts."""
+    """How far the first signals are from CoDel's law in time, as a share of their mean spacing, how many they
+    are, and the interval. CoDel adds I / sqrt(count) to the time at which the last was due, so what a medium
+    adds does not add up, and a long row stays close to the law. The closest row for its length counts."""
     best: tuple[float | None, int, float | None] = (None, 0, None)
     for skip in range(4):
         for row in CLOCK_ROWS:
@@ -420,13 +423,23 @@ def apart(phase: Phase) -> Apart | None:
 def collided(phase: Phase) -> int | None:
     """Flows that got clearly less than the median, while all still sent: what waits is delivered later. None
     where a flow's share is too few packets to say, or all they send passes."""
-    end = max((float(flow.sent_s[-1]) for flow in phase.flows if len(flow.sent_s)), default=0.0)
-    got = np.array([int(((f.arrived_s > 0.4 * end) & (f.arrived_s <= end)).sum()) for f in phase.flows])
-    sent = np.array([int((f.sent_s > 0.4 * end).sum()) for f in phase.flows])
+    got, sent = _shares(phase)
     median = float(np.median(got))
     if median > OVERLOADED * float(np.median(sent)):
         return None
     return int((got < COLLIDED * median).sum()) if median >= 2 * FEW else None
+
+
+def _shares(phase: Phase) -> tuple[Ints, Ints]:
+    """Packets of each flow that arrived while all still sent, and that it sent then."""
+    end = max((float(flow.sent_s[-1]) for flow in phase.flows if len(flow.sent_s)), default=0.0)
+    got = np.array([int(((f.arrived_s > 0.4 * end) & (f.arrived_s <= end)).sum()) for f in phase.flows])
+    return got, np.array([int((f.sent_s > 0.4 * end).sum()) for f in phase.flows])
+
+
+def _uneven(got: Ints) -> bool:
+    low, median, high = np.percentile(got, (25, 50, 90))
+    return bool(high - low > EVEN * median + EVEN_PACKETS)
 
 
 def _contrast(phase: Phase) -> float | None:

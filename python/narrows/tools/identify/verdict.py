@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from narrows.tools.identify.features import Features, Signals
+from narrows.tools.identify.features import FEW, Features, Signals
 
 SURE = 0.8
+MS = 1e-3
 LAWS = ((0.045, 6), (0.08, 12))
 """CoDel's law: the largest error, and how many spacings it must hold for."""
 CLOCK, CLOCK_RUN = 0.18, 16
-"""The same in time, over a medium, which moves each drop a little: of 600 rows at random one came so close."""
+"""The same in time, over a medium, which moves drops a little: one of 600 rows at random comes so close."""
+LEAST_INTERVAL_S, HIDES_LAW_S = 0.05, 3 * MS
 MARKS = 3
 AQM_PACKETS, SLACK_PACKETS, PIE_ACTS_S = 1000, 3, 0.045
 """Linux' default limit of CoDel and PIE, and the delay above which PIE acts within a phase: three times its
 target of 15 ms, as its probability begins at 0 and grows slowly while it is small (RFC 8033, 4.2 and 5.2)."""
 OF_A_BUFFERFUL = 0.7
 SHALLOW = 0.5
-MS = 1e-3
 QUIET_S = 0.002
 CLOCK_S = 0.1 * MS
 """Below this a wait is not seen: stamps of a host."""
@@ -31,9 +32,10 @@ FULL, TARGET_OF_INTERVAL = 0.85, 0.03
 """Of the full queue's delay: drops at more are its own. And of CoDel's interval: drops at a delay of less are
 not CoDel's, whose target is 5 to 10 % of it (RFC 8289, 4.4)."""
 TURN_PACKETS, TURN_LEAST_S, STEADY_PACKETS = 1.5, 0.4 * MS, 0.7
-"""Arrivals of a full queue that are farther from even ones than the first two are a medium's; up to the third, none."""
+"""Arrivals of a full queue farther from even ones than the first two are a medium's, up to the third none."""
 DEEPER = 1.5
-"""Where much excess waits so much longer than a full queue that little excess finds, it waits in another queue too."""
+"""Much excess that waits so much longer than in the queue that little excess fills waits in another, too."""
+SINGLED_OUT = 0.6
 COMMON_PACKETS = 8
 """A sparse flow with a queue of its own waits for no more."""
 BAND_0, BAND_2 = {4, 5}, {2, 3}
@@ -43,14 +45,13 @@ BAND_0, BAND_2 = {4, 5}, {2, 3}
 FIFO, HEAD_DROP, PFIFO_FAST, PRIO = "FIFO", "head-drop FIFO", "pfifo_fast", "strict priority"
 CODEL, FQ_CODEL, SFQ, PIE, FQ_PIE = "CoDel", "FQ-CoDel", "SFQ", "PIE", "FQ-PIE"
 CAKE, DUALPI2, POLICER = "CAKE", "DualPI2", "policer"
-RED = "RED"
+RED, CHOKE = "RED", "CHOKe"
 OR, TWO = " or ", "two queues"
 
 
 def names(said: str) -> list[str]:
     """The disciplines that an answer names: those that cannot be told apart together."""
     return said.split(OR)
-
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,8 @@ def _law(f: Features) -> tuple[bool, str]:
             continue
         if _at_the_end(found, f) or _below_target(found):
             continue
+        if (found.interval_s or 1.0) < LEAST_INTERVAL_S and _constant(f.gentle, f):
+            continue  # of a full queue's many spacings some lie on a line
         if found.law is not None and any(found.law < most and found.law_run >= run for most, run in LAWS):
             return True, (
                 f"{found.law_run} spacings of drops in the phase {name} follow"
@@ -157,6 +160,8 @@ def _below(f: Features) -> Answer:
     """What serves the queue: a rate, or a medium's turns."""
     if f.turn_s is None or f.packet_s is None or f.is_outrun:
         return cannot("no full queue")
+    if (f.longest_s or 0.0) <= _least_wait(f):
+        return cannot("no queue was built")
     words = f"packets of the full queue leave up to {_ms(f.turn_s)} from even; one takes {_ms(f.packet_s)}"
     if _turns(f):
         return Answer("a medium, or jitter", 0.9, words)
@@ -173,7 +178,7 @@ def _two_queues(f: Features, per_flow: Answer, law: bool) -> Answer | None:
     deep = f.fill.delay_s if f.fill.delay_s is not None else 0.0
     apart = f.apart
     least = max(COMMON_PACKETS * packet, 3 * turns, 3 * noise)
-    flows = "CAKE or FQ-CoDel" if law or _marks(f) else "queues of flows"
+    flows = OR.join((FQ_CODEL, CAKE)) if law or _marks(f) else "queues of flows"
     if apart is not None:
         common = min(apart.b_s, apart.sparse_s)
         more = apart.a_s - max(apart.b_s, apart.sparse_s)
@@ -187,13 +192,13 @@ def _two_queues(f: Features, per_flow: Answer, law: bool) -> Answer | None:
     gentle = f.gentle if per_flow.value == "yes" else f.gentle_all
     if _constant(gentle, f) and gentle is not None and gentle.delay_s is not None:
         less = deep - gentle.delay_s
-        if f.fill.count >= 8 and deep > DEEPER * gentle.delay_s and less > least:
+        if f.fill.count >= FEW and deep > DEEPER * gentle.delay_s and min(less, gentle.delay_s) > least:
             mine = SFQ if per_flow.value == "yes" else FIFO
-            other = f"one by CoDel's law" if law else "another"
             words = f"little excess fills a queue of {_ms(gentle.delay_s)}; much waits {_ms(deep)} at drops"
-            return Answer(f"{TWO}: {mine} and {other}", 0.9, words)
+            return Answer(f"{TWO}: {mine} and {'one of CoDel' if law else 'another'}", 0.9, words)
     standing = f.standing_s or 0.0
-    if f.fill.count >= 8 and f.gentle.count < 8 and standing > DEEPER * deep and standing - deep > least:
+    few = f.gentle.count < FEW <= f.fill.count
+    if few and standing > DEEPER * deep and standing - deep > least:
         words = f"little excess waits {_ms(standing)} and loses nothing; much is dropped at {_ms(deep)}"
         return Answer(f"{TWO}: FIFO and another", 0.9, words)
     return None
@@ -225,8 +230,8 @@ def _per_flow(f: Features) -> Answer:
 
 
 def _constant(signals: Signals | None, f: Features) -> bool | None:
-    """Whether all signals of a phase came at one delay or at one length, the full queue's; None: too few, or no more
-    apart than a medium moves them."""
+    """Whether all signals of a phase came at one delay or one length, the full queue's; None: too few, or no
+    more apart than a medium moves them."""
     if signals is None or signals.spread_s is None or signals.held_spread is None:
         return None
     delay, first = signals.delay_s or 0.0, signals.first_delay_s or 0.0
@@ -235,7 +240,7 @@ def _constant(signals: Signals | None, f: Features) -> bool | None:
     if signals.spread_s <= slack and abs(first - delay) <= slack:
         return True
     packets = max(0.12 * held, 3)
-    if _turns(f) and signals.held_spread <= packets and abs(first_held - held) <= packets:
+    if signals.held_spread <= packets and abs(first_held - held) <= packets:
         return True
     moved = 2 * _turns(f)
     return None if moved and signals.spread_s <= moved and abs(first - delay) <= moved else False
@@ -421,32 +426,54 @@ def _discipline(
         return cannot(per_flow.why)
     if per_flow.value == "yes":
         return _of_flows(f, per_flow, aqm, classes, law, law_why)
-    if not aqm.told and not (classes.value == "priority" and _hides_pie(f)):
-        return cannot(f"a FIFO or PIE: {aqm.why}" if _hides_pie(f) else aqm.why)
+    hidden = not aqm.told and _hides_pie(f)
+    if not aqm.told and not hidden:
+        return cannot(aqm.why)
     sure = min(per_flow.sure, aqm.sure) if aqm.told else per_flow.sure
     if aqm.value == "yes":
         if _ecn(f).value == "L4S":
             return Answer(DUALPI2, 0.97, aqm.why)
         if law:
             return Answer(CODEL, min(sure, 0.97), law_why)
+        found, why = [PIE, RED], [f"one queue, drops before it is full: {aqm.why}"]
         if _constant(f.fill, f) and not _is_shallow(f):
-            return cannot(f"CoDel or PIE: the buffer is full before its drops show which; {aqm.why}")
+            found, why = [CODEL, *found], ["the buffer is full before its drops show CoDel's law", *why]
+        elif _turns(f) > HIDES_LAW_S:
+            found, why = (
+                [CODEL, *found],
+                [f"a medium moves drops by {_ms(_turns(f))}, which hides CoDel's law", *why],
+            )
         if f.low_latency is None or f.ecn_kept is False:
-            return cannot("an AQM that drops at random: PIE or DualPI2, which ECT(1) would tell apart")
-        return Answer(PIE, min(sure, 0.9), f"one queue, drops at random: {aqm.why}")
+            found, why = [*found, DUALPI2], ["ECT(1) was not tried", *why]
+        if _singles_out(f):
+            found, why = [*found, CHOKE], ["A loses a larger share than B", *why]
+        return Answer(OR.join(found), min(sure, 0.9), "; ".join(why))
     if classes.value == "priority":
         wrong = [each.dscp for each in f.code_points if each.treated not in (_band(each.dscp), "unknown")]
         name = PFIFO_FAST if len(wrong) <= 0.1 * len(f.code_points) else PRIO
         return Answer(name, min(sure, classes.sure), classes.why)
+    found, why = [HEAD_DROP if drops_at.value == "head" else FIFO], [f"one queue, {drops_at.why}"]
+    if hidden:
+        found, why = [*found, PIE], [*why, aqm.why]
     if f.bleached and drops_at.value != "head":
-        return cannot("a FIFO or pfifo_fast: code points are cleared on the way, and with them its bands")
+        found, why = [*found, PFIFO_FAST], [*why, "code points, and with them its bands, are cleared"]
+    if _singles_out(f):
+        found, why = [*found, CHOKE], [*why, "A loses a larger share than B"]
     if not classes.told:
         # Without an answer about code points, a FIFO and a band of pfifo_fast look alike.
         sure = min(sure, 0.85)
-    if not drops_at.told:
+    if drops_at.told:
+        return Answer(OR.join(found), min(sure, drops_at.sure), "; ".join(why))
+    if f.buffer_s is None:
         return cannot(f"a FIFO, but dropping at head or tail cannot be told: {drops_at.why}")
-    name = HEAD_DROP if drops_at.value == "head" else FIFO
-    return Answer(name, min(sure, drops_at.sure), f"one queue, no AQM, {drops_at.why}")
+    return Answer(OR.join([*found, HEAD_DROP]), sure, "; ".join(why))
+
+
+def _singles_out(f: Features) -> bool:
+    """Whether of one queue the flow that sends more loses a larger share: CHOKe compares an arrival with one
+    that waits, and of those most are A's."""
+    a = f.apart
+    return a is not None and a.z > 5 and a.b_signals < SINGLED_OUT * a.a_signals
 
 
 def _band(dscp: int) -> str:
@@ -456,14 +483,22 @@ def _band(dscp: int) -> str:
 
 
 def _of_flows(f: Features, per_flow: Answer, aqm: Answer, classes: Answer, law: bool, law_why: str) -> Answer:
+    apart = f.apart
+    alike = apart is not None and apart.a_s < 1.5 * max(apart.b_s, apart.sparse_s)
+    if alike and not law and classes.value != "weights":
+        return cannot(
+            "A alone loses, but waits no longer than the rest: SFB, CHOKe, or short queues of flows"
+        )
     if law or _marks(f):
         why = law_why if law else f"{f.ce:.1%} of ECT(0) is marked"
         if classes.value == "weights":
             return Answer(CAKE, 0.97, f"{why}; {classes.why}")
         if f.collided is None:
-            return cannot(
-                "FQ-CoDel or CAKE: whether flows collide was not tried, or many did not exceed their share"
-            )
+            both = "whether flows collide was not tried, or many did not exceed their share"
+            return Answer(OR.join((FQ_CODEL, CAKE)), min(per_flow.sure, 0.9), f"{why}; {both}")
+        if f.uneven:
+            both = "of 128 flows also those get unlike shares that do not collide, as with a FIFO before"
+            return Answer(OR.join((FQ_CODEL, CAKE)), min(per_flow.sure, 0.9), f"{why}; {both}")
         if f.collided == 0:
             return Answer(CAKE, 0.9, f"{why}; of 128 flows none collide")
         return Answer(FQ_CODEL, 0.95, f"{why}; of 128 flows {f.collided} collide")
@@ -475,6 +510,9 @@ def _of_flows(f: Features, per_flow: Answer, aqm: Answer, classes: Answer, law: 
         return Answer(CAKE, 0.85, f"{aqm.why}; {classes.why}")
     if f.collided == 0:
         return Answer(CAKE, 0.85, f"{aqm.why}; of 128 flows none collide")
+    found, why = [FQ_PIE], f"drops before its queue is full: {aqm.why}"
     if not _is_shallow(f):
-        return cannot(f"SFQ or FQ-PIE: other traffic may change A's share, and with it its wait; {aqm.why}")
-    return Answer(FQ_PIE, min(per_flow.sure, aqm.sure, 0.9), f"drops at random: {aqm.why}")
+        found, why = [SFQ, *found], f"other traffic may change A's share, and with it its wait; {aqm.why}"
+    if _turns(f) > HIDES_LAW_S:
+        found.append(FQ_CODEL)
+    return Answer(OR.join(found), min(per_flow.sure, aqm.sure, 0.9), why)
