@@ -56,8 +56,10 @@ WITH_AQM = {
     verdict.CHOKE,
     "SFB",
 }
-CONDITIONS = ("clean", "tiny", "bucket", "cross", "jitter", "cleared", "two")
-CONDITIONS += ("medium", "uplink", "home", "other")
+CONDITIONS = (
+    *("clean", "tiny", "bucket", "cross", "jitter", "cleared", "two"),
+    *("medium", "uplink", "home", "other"),
+)
 RATES_MBIT, RTTS_MS, BUFFERS_BDP = (3.0, 900.0), (5.0, 300.0), (0.25, 8.0)
 TINY_PACKETS, BUCKET_S = (3.0, 10.0), (0.002, 0.2)
 TINY = {
