@@ -244,9 +244,14 @@ def test_much_excess_that_waits_longer_than_a_full_queue_of_little_is_two_queues
         held=126.0,
         held_spread=1.0,
         first_held=126.0,
+        least_held=124.0,
     )
     seen = replace(f, fill=fill, gentle=little, gentle_all=little, packet_s=0.688e-3, buffer_s=0.157)
-    assert verdict.judge(seen).discipline.value == "two queues: FIFO and another"
+    found = verdict.judge(seen).discipline
+    assert found.value == "two queues: FIFO and another"
+    # The same, but for drops at 58 packets while it fills: RED.
+    early = replace(little, least_held=58.0)
+    assert verdict.judge(replace(seen, gentle=early, gentle_all=early)).discipline.value != found.value
 
 
 def test_a_mediums_turns_are_seen_and_a_steady_rate_is_one() -> None:

@@ -35,6 +35,8 @@ class Signals:
     """Of that: the 90th less the 10th percentile."""
     first_held: float | None
     """At the first of them."""
+    least_held: float | None
+    """At the one with the least."""
     law: float | None
     """How far their spacings are from CoDel's law, as a share of them; None: too few."""
     law_run: int
@@ -65,7 +67,7 @@ def signals(phase: Phase, which: tuple[int, ...]) -> Signals:
         delays.append(flow.delay_s[there[np.maximum(behind[known] - 1, 0)]])
         helds.append(held(flow.sent_s[hit[known]]))
     if not times:
-        return Signals(0, None, None, None, None, None, None, None, 0, None, None, 0, None)
+        return Signals(0, None, None, None, None, None, None, None, None, 0, None, None, 0, None)
     time, delay, there_at = np.concatenate(times), np.concatenate(delays), np.concatenate(helds)
     order = np.argsort(time, kind="stable")
     time, delay, there_at = time[order], delay[order], there_at[order]
@@ -80,6 +82,7 @@ def signals(phase: Phase, which: tuple[int, ...]) -> Signals:
         held=None if few else float(np.median(there_at)),
         held_spread=None if few else float(np.percentile(there_at, 90) - np.percentile(there_at, 10)),
         first_held=None if few else float(np.median(there_at[:3])),
+        least_held=None if few else float(there_at.min()),
         law=law,
         law_run=run,
         interval_s=interval,

@@ -35,8 +35,8 @@ TURN_PACKETS, TURN_LEAST_S, STEADY_PACKETS = 1.5, 0.4 * MS, 0.7
 """Arrivals of a full queue farther from even ones than the first two are a medium's, up to the third none."""
 DEEPER = 1.5
 """Much excess that waits so much longer than in the queue that little excess fills waits in another, too."""
-SINGLED_OUT = 0.6
-COMMON_PACKETS = 8
+NEARLY, SINGLED_OUT = 0.08, 0.6
+COMMON_PACKETS, COMMON_S = 8, MS
 """A sparse flow with a queue of its own waits for no more."""
 BAND_0, BAND_2 = {4, 5}, {2, 3}
 """Linux' pfifo_fast: the low three bits of code points that choose another band than 1
@@ -177,7 +177,7 @@ def _two_queues(f: Features, per_flow: Answer, law: bool) -> Answer | None:
     packet, turns, noise = f.packet_s or 0.0, _turns(f), f.noise_s
     deep = f.fill.delay_s if f.fill.delay_s is not None else 0.0
     apart = f.apart
-    least = max(COMMON_PACKETS * packet, 3 * turns, 3 * noise)
+    least = max(COMMON_PACKETS * packet, 3 * turns, 3 * noise, COMMON_S)
     flows = OR.join((FQ_CODEL, CAKE)) if law or _marks(f) else "queues of flows"
     if apart is not None:
         common = min(apart.b_s, apart.sparse_s)
@@ -190,8 +190,8 @@ def _two_queues(f: Features, per_flow: Answer, law: bool) -> Answer | None:
             words = f"{waits}, as A does, which alone loses: {apart.a_signals:.1%}, B {apart.b_signals:.1%}"
             return Answer(f"{TWO}: FIFO and {flows}", 0.9, words)
     gentle = f.gentle if per_flow.value == "yes" else f.gentle_all
-    if _constant(gentle, f) and gentle is not None and gentle.delay_s is not None:
-        less = deep - gentle.delay_s
+    if gentle is not None and gentle.delay_s is not None and _constant(gentle, f):
+        less = deep - gentle.delay_s if _is_full(gentle) else 0.0
         if f.fill.count >= FEW and deep > DEEPER * gentle.delay_s and min(less, gentle.delay_s) > least:
             mine = SFQ if per_flow.value == "yes" else FIFO
             words = f"little excess fills a queue of {_ms(gentle.delay_s)}; much waits {_ms(deep)} at drops"
@@ -244,6 +244,13 @@ def _constant(signals: Signals | None, f: Features) -> bool | None:
         return True
     moved = 2 * _turns(f)
     return None if moved and signals.spread_s <= moved and abs(first - delay) <= moved else False
+
+
+def _is_full(signals: Signals) -> bool:
+    """Whether each drop of a phase came to a full queue. RED's first do not, and then its queue stays as
+    long as a full one."""
+    held, least = signals.held or 0.0, signals.least_held or 0.0
+    return least >= held - max(NEARLY * held, 3)
 
 
 def _delay_at(signals: Signals | None) -> float:
