@@ -197,10 +197,13 @@ def _two_queues(f: Features, per_flow: Answer, law: bool) -> Answer | None:
             words = f"little excess fills a queue of {_ms(gentle.delay_s)}; much waits {_ms(deep)} at drops"
             return Answer(f"{TWO}: {mine} and {'one of CoDel' if law else 'another'}", 0.9, words)
     standing = f.standing_s or 0.0
-    few = f.gentle.count < FEW <= f.fill.count
-    if few and standing > DEEPER * deep and standing - deep > least:
-        words = f"little excess waits {_ms(standing)} and loses nothing; much is dropped at {_ms(deep)}"
-        return Answer(f"{TWO}: FIFO and another", 0.9, words)
+    if per_flow.value != "no" or standing <= max(PIE_ACTS_S, least) or _constant(f.fill, f) is not False:
+        return None
+    if (f.gentle_all is not None and f.gentle_all.count < FEW) or standing - deep > max(0.3 * deep, least):
+        words = (
+            f"all wait {_ms(standing)} of little excess, which no AQM left; much is dropped at {_ms(deep)}"
+        )
+        return Answer(f"{TWO}: FIFO and another", 0.9, f"{words}, spread {_ms(f.fill.spread_s)}")
     return None
 
 
