@@ -1,10 +1,13 @@
 """How often `narrows identify` is right: a sampled grid of known queues, and the confusion matrix.
 
     python bench/identify.py --size 100 --out results/identify [--conditions clean,cross] [--judge-only]
+    python bench/identify.py --size clean=200,medium=50,uplink=25,home=50 --seed 7
 
 Disciplines take turns; rate (3 to 900 Mbit/s), base RTT (5 to 300 ms) and the buffer of FIFOs (0.25 to 8
 BDP; of the condition `tiny` 3 to 10 packets) are drawn evenly in their logarithms, and with the condition
-`bucket` that of the shaper (2 to 200 ms of the rate). Every second round of the disciplines is the half that
+`bucket` that of the shaper (2 to 200 ms of the rate). `medium` and `uplink` have Wi-Fi, LTE, NR, a satellite
+or DOCSIS in the place of the rate, `home` a router that shapes below its ISP's rate, both with a queue of
+their own, and `other` queues beyond the ten. Every second round of the disciplines is the half that
 thresholds may be set on; the other half is what is judged. AQMs and queues of flows have Linux' own limits,
 as they are deployed.
 """
@@ -18,7 +21,6 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,8 +52,14 @@ WITH_AQM = {
     verdict.FQ_PIE,
     verdict.CAKE,
     verdict.DUALPI2,
+    verdict.RED,
+    verdict.CHOKE,
+    "SFB",
 }
-CONDITIONS = ("clean", "tiny", "bucket", "cross", "jitter", "cleared", "two")
+CONDITIONS = (
+    *("clean", "tiny", "bucket", "cross", "jitter", "cleared", "two"),
+    *("medium", "uplink", "home", "other"),
+)
 RATES_MBIT, RTTS_MS, BUFFERS_BDP = (3.0, 900.0), (5.0, 300.0), (0.25, 8.0)
 TINY_PACKETS, BUCKET_S = (3.0, 10.0), (0.002, 0.2)
 TINY = {
@@ -60,6 +68,37 @@ TINY = {
     "head drop": (verdict.HEAD_DROP, "pfifo_head_drop(limit={packets})"),
 }
 """Short buffers that take turns; of other disciplines a short buffer is another queue than Linux'."""
+MEDIA = {
+    "medium": {
+        "wifi(rate='{rate} Mbit/s', stations={n}, failure='{fails} %')": (20.0, 300.0),
+        "lte(rate='{rate} Mbit/s', bler='{fails} %')": (5.0, 75.0),
+        "nr(rate='{rate} Mbit/s', bler='{fails} %')": (20.0, 300.0),
+        "satellite(rate='{rate} Mbit/s')": (20.0, 200.0),
+    },
+    "uplink": {
+        "docsis(rate='{rate} Mbit/s')": (5.0, 50.0),
+        "lte(rate='{rate} Mbit/s', bler='{fails} %')": (5.0, 50.0),
+        "wifi(rate='{rate} Mbit/s', stations={n}, failure='{fails} %')": (20.0, 300.0),
+    },
+}
+"""Media and their rates in Mbit/s. Of stations that contend there are up to three, of failures up to 15 %."""
+HOME_RATES_MBIT, HOME_RTTS_MS, SHARES, FULL_SHARES = (8.0, 300.0), (10.0, 100.0), (0.7, 0.95), (0.9, 0.97)
+AT_HOME = {
+    verdict.CAKE: "cake(ingress=True)",
+    verdict.FQ_CODEL: "fq_codel()",
+    verdict.CODEL: "codel()",
+    verdict.SFQ: "sfq()",
+    verdict.FIFO: "bfifo(limit='{buffer} B')",
+}
+AT_THE_ISP = (verdict.FQ_CODEL, verdict.CODEL, verdict.PIE, verdict.CAKE, verdict.FIFO)
+OTHER = {
+    verdict.RED: "red(limit='{large} B', min='{small} B', max='{middle} B', burst={burst}, "
+    "probability='{p} %')",
+    verdict.CHOKE: "choke(limit={packets})",
+    "SFB": "sfb()",
+    "HHF": "hhf()",
+}
+"""Queues beyond the ten. RED's bounds are 0.2 to 1 BDP and three times that, its limit thrice that again."""
 FRAME, PACKET = 1264, 1250
 Z = 1.96
 
@@ -81,6 +120,23 @@ class Case:
     packets: int = 0
     """What a tiny FIFO holds."""
     bucket_s: float = 0.0
+    medium: str = ""
+    """In the words of an experiment."""
+    isp: str = ""
+    """The discipline of a second queue, before this one."""
+    share: float = 1.0
+    """This queue's rate of that one's."""
+
+    @property
+    def way(self) -> str:
+        """The one that is probed."""
+        return "up" if self.condition == "uplink" else "down"
+
+    def is_right(self, said: str) -> bool:
+        """Whether the queue is among those that are named, or that there are two is said of two."""
+        if said.startswith(verdict.TWO):
+            return bool(self.isp)
+        return self.discipline in verdict.names(said)
 
     def held_bytes(self) -> float:
         """What a FIFO holds: frames, as the kernel counts them."""
@@ -96,6 +152,18 @@ class Case:
             buffer=round(held), packets=max(round(held / FRAME), 3)
         )
         words = f"rate='{self.rate_mbit:.3f} Mbit/s', base_rtt='{self.rtt_ms:.3f} ms', queue={queue}"
+        if self.condition == "home" and not self.isp:
+            return f"Home({words})"
+        if self.isp:
+            first = QUEUES[self.isp].format(buffer=round(held), packets=round(held / FRAME))
+            rate = f"rate='{self.rate_mbit / self.share:.3f} Mbit/s', base_rtt='{self.rtt_ms:.3f} ms'"
+            router = f"home_router(share='{self.share:.1%}', ingress={queue}, egress={queue})"
+            return f"Home({rate}, queue={first}, router={router})"
+        if self.medium:
+            side = "_up" if self.condition == "uplink" else ""
+            rate = "rate='1 Gbit/s', " if side else ""
+            rate += f"medium{side}={self.medium}, base_rtt='{self.rtt_ms:.3f} ms'"
+            return f"Link({rate}, queue{side}={queue})"
         if self.condition == "jitter":
             words += f", jitter='{min(2.0, self.rtt_ms / 8):.3f} ms', line_rate='2 Gbit/s'"
         if self.bucket_s:
@@ -108,10 +176,52 @@ class Case:
         return f"Link({words})"
 
 
-def sampled(size: int, seed: int, conditions: Iterable[str]) -> list[Case]:
-    """`size` cases of each condition; the same for the same seed, and the first ones of any longer list."""
+def _over_a_medium(case: Case, n: int, draw: random.Random) -> Case:
+    media = MEDIA[case.condition]
+    words, bounds = list(media.items())[n % len(media)]
+    rate = math.exp(draw.uniform(*map(math.log, bounds)))
+    fails = draw.choice([0, 2, 5, 10, 15])
+    medium = words.format(rate=f"{rate:.3f}", n=draw.choice([0, 0, 1, 3]), fails=fails)
+    rtt = math.exp(draw.uniform(*map(math.log, HOME_RTTS_MS)))
+    # A whole turn of the media meets each discipline.
+    discipline = list(QUEUES)[(n + n // len(QUEUES)) % len(QUEUES)]
+    return replace(case, discipline=discipline, medium=medium, rate_mbit=rate, rtt_ms=rtt)
+
+
+def _at_home(case: Case, n: int, draw: random.Random) -> Case:
+    rate, rtt = (math.exp(draw.uniform(*map(math.log, bounds))) for bounds in (HOME_RATES_MBIT, HOME_RTTS_MS))
+    buffer = min(case.buffer_bdp, 4.0)
+    case = replace(case, rate_mbit=rate, rtt_ms=rtt, buffer_bdp=buffer)
+    if n % 5 == 4:  # nothing at home
+        return replace(case, discipline=list(QUEUES)[n // 5 % len(QUEUES)])
+    if n % 2:  # the ISP's queue is the one that is managed
+        isp = AT_THE_ISP[n // 2 % len(AT_THE_ISP)]
+        return replace(case, discipline=verdict.FIFO, isp=isp, share=draw.uniform(*FULL_SHARES))
+    discipline = list(AT_HOME)[n // 2 % len(AT_HOME)]
+    share = draw.uniform(*SHARES)
+    return replace(case, discipline=discipline, queue=AT_HOME[discipline], isp=verdict.FIFO, share=share)
+
+
+def _beyond(case: Case, n: int, draw: random.Random) -> Case:
+    # RED twice for each of the rest.
+    name = verdict.RED if n % 2 == 0 else list(OTHER)[1 + n // 2 % 3]
+    least = draw.uniform(0.2, 1.0) * case.rate_mbit * 1e6 * case.rtt_ms / 8e3
+    least = min(max(least, 10 * FRAME), 500e3)  # the kernel's filter takes no longer bursts
+    queue = OTHER[name].format(
+        small=round(least),
+        middle=round(3 * least),
+        large=round(9 * least),
+        burst=round(5 * least / 3000),
+        p=draw.choice([2, 5, 10]),
+        packets=max(round(9 * least / FRAME), 30),
+    )
+    return replace(case, discipline=name, queue=queue)
+
+
+def sampled(sizes: dict[str, int], seed: int) -> list[Case]:
+    """So many cases of each condition; the same for the same seed, and the first ones of any longer list."""
     cases = []
-    for condition in conditions:
+    for condition, size in sizes.items():
         draw = random.Random(f"{seed} {condition}")
         for n in range(size):
             discipline = list(QUEUES)[n % len(QUEUES)]
@@ -127,6 +237,12 @@ def sampled(size: int, seed: int, conditions: Iterable[str]) -> list[Case]:
                 case = replace(case, discipline=discipline, queue=queue, packets=packets)
             elif condition == "bucket":
                 case = replace(case, bucket_s=math.exp(draw.uniform(*map(math.log, BUCKET_S))))
+            elif condition in MEDIA:
+                case = _over_a_medium(case, n, draw)
+            elif condition == "home":
+                case = _at_home(case, n, draw)
+            elif condition == "other":
+                case = _beyond(case, n, draw)
             cases.append(case)
     return cases
 
@@ -139,7 +255,7 @@ def experiment(cases: list[Case], mode: str, options: str) -> str:
         "from narrows.spec import *",
         f'link = axis("case", {{\n{links}}})',
         'tap("off")',
-        f'test = identify(ways="down", mode="{mode}"{options})',
+        f'test = identify(ways="{cases[0].way}", mode="{mode}"{options})',
     ]
     if cases[0].condition == "cross":
         lines.append('other = bulk(cca="cubic", stop=with_(test))')
@@ -169,7 +285,7 @@ def judged(cases: list[Case], out: Path) -> list[dict[str, Any]]:
             if case is None or not (run / "manifest.json").exists():
                 continue
             try:
-                found = features.of(records.read(read_text(run / "raw", "test.stdout")), "down")
+                found = features.of(records.read(read_text(run / "raw", "test.stdout")), case.way)
                 said = verdict.judge(found)
             except Exception as error:  # a run that failed has no output, and is counted as such
                 rows.append({"case": asdict(case), "run": run.name, "failed": str(error)[:200]})
@@ -208,8 +324,9 @@ def macro_f1(rows: list[dict[str, Any]]) -> float | None:
         mine = [row for row in rows if row["case"]["discipline"] == name]
         if not mine:
             continue
-        hit = sum(row["said"] == name for row in mine)
-        said = sum(row["said"] == name for row in rows)
+        hit = sum(is_right(row) for row in mine)
+        wrong = [row["said"] for row in rows if row["said"] is not None and not is_right(row)]
+        said = hit + sum(name in verdict.names(each) for each in wrong)
         scores.append(2 * hit / (len(mine) + said) if len(mine) + said else 0.0)
     return sum(scores) / len(scores) if scores else None
 
@@ -219,6 +336,8 @@ def errors(rows: list[dict[str, Any]]) -> dict[str, str]:
     rates, buffers = [], []
     for row in rows:
         case, found = Case(**row["case"]), row["features"]
+        if case.medium or case.isp:  # its rate is a schedule's, its buffer one of two
+            continue
         truth = case.rate_mbit * 1e6 * PACKET / FRAME
         if found["rate_bps"] and not row["is_outrun"]:
             rates.append(abs(found["rate_bps"] / truth - 1))
@@ -234,39 +353,51 @@ def _spread(values: list[float]) -> str:
     return f"median {values[len(values) // 2]:.2%}, largest {values[-1]:.1%} (n {len(values)})"
 
 
+def is_right(row: dict[str, Any]) -> bool:
+    """Whether an answer that was told names the queue."""
+    return row["said"] is not None and Case(**row["case"]).is_right(row["said"])
+
+
 def summary(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """The aims, each with its interval."""
+    """The aims, each with its interval. Of two queues in a row neither's flows nor AQM are the answer."""
     told = [row for row in rows if row["said"] is not None]
-    wrong = sum(row["said"] != row["case"]["discipline"] for row in told)
-    flows = [row for row in rows if row["per_flow"] is not None]
-    aqm = [row for row in rows if row["aqm"] is not None]
+    right = [row for row in told if is_right(row)]
+    alone = [row for row in right if verdict.OR not in row["said"] or row["said"].startswith(verdict.TWO)]
+    single = [row for row in rows if not row["case"]["isp"]]
+    flows = [row for row in single if row["per_flow"] is not None]
+    aqm = [row for row in single if row["aqm"] is not None]
     right_flows = sum((row["per_flow"] == "yes") == (row["case"]["discipline"] in PER_FLOW) for row in flows)
     right_aqm = sum((row["aqm"] == "yes") == (row["case"]["discipline"] in WITH_AQM) for row in aqm)
     f1 = macro_f1(rows)
     return {
         "per-flow scheduling, right of told": interval(right_flows, len(flows)),
-        "per-flow scheduling, right of all": interval(right_flows, len(rows)),
+        "per-flow scheduling, right of all": interval(right_flows, len(single)),
         "AQM, right of told": interval(right_aqm, len(aqm)),
-        "AQM, right of all": interval(right_aqm, len(rows)),
-        "discipline, right of all": interval(len(told) - wrong, len(rows)),
+        "AQM, right of all": interval(right_aqm, len(single)),
+        "discipline, right of all": interval(len(right), len(rows)),
+        "discipline, right and alone": interval(len(alone), len(rows)),
         "discipline, macro-F1": "no cases" if f1 is None else f"{f1:.3f}",
-        "sure but wrong": interval(wrong, len(rows)),
+        "sure but wrong": interval(len(told) - len(right), len(rows)),
         "cannot tell": interval(len(rows) - len(told), len(rows)),
     }
 
 
 def show(console: Console, rows: list[dict[str, Any]], title: str) -> None:
-    """The confusion matrix and the aims."""
-    said = [*QUEUES, verdict.PRIO, verdict.POLICER, None]
+    """The confusion matrix, what is wrong or not told, and the aims."""
     counts = Counter((row["case"]["discipline"], row["said"]) for row in rows)
-    columns = [name for name in said if any(counts[truth, name] for truth in QUEUES)]
+    said = sorted({row["said"] for row in rows}, key=lambda name: (name is None, str(name)))
     table = Table(title=title, title_justify="left")
     table.add_column("truth")
-    for name in columns:
+    for name in said:
         table.add_column(name or "cannot tell", justify="right")
-    for truth in QUEUES:
-        table.add_row(truth, *(str(counts[truth, name] or "·") for name in columns))
+    for truth in [*QUEUES, *OTHER]:
+        if any(counts[truth, name] for name in said):
+            table.add_row(truth, *(str(counts[truth, name] or "·") for name in said))
     console.print(table)
+    for row in rows:
+        if not is_right(row):
+            case = Case(**row["case"])
+            console.print(f"  {case.condition} {case.name} {case.link()}: {row['said']}: {row['why']}")
     for name, text in (summary(rows) | errors(rows)).items():
         console.print(f"  {name}: {text}")
 
@@ -276,7 +407,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", type=int, default=40, help="cases of each condition")
+    parser.add_argument("--size", default="40", help="cases of each condition, or clean=200,home=50")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--conditions", default="clean", help=f"comma between; of {', '.join(CONDITIONS)}")
     parser.add_argument("--mode", choices=("whole", "quick"), default="whole")
@@ -284,11 +415,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("results/identify"))
     parser.add_argument("--judge-only", action="store_true", help="make no runs")
     args = parser.parse_args()
-    conditions = args.conditions.split(",")
-    for name in conditions:
+    if "=" in args.size:
+        sizes = {name: int(size) for name, _, size in (part.partition("=") for part in args.size.split(","))}
+    else:
+        sizes = dict.fromkeys(args.conditions.split(","), int(args.size))
+    for name in sizes:
         if name not in CONDITIONS:
-            parser.error(f"--conditions: '{name}' is none of {', '.join(CONDITIONS)}")
-    cases = sampled(args.size, args.seed, conditions)
+            parser.error(f"'{name}' is none of the conditions {', '.join(CONDITIONS)}")
+    cases = sampled(sizes, args.seed)
     if not args.judge_only:
         carry_out(cases, args.out, args.mode, args.jobs)
     rows = judged(cases, args.out)
@@ -296,11 +430,13 @@ def main() -> int:
     rows = [row for row in rows if "failed" not in row]
     (args.out / "rows.json").write_text(json.dumps([*rows, *failed], indent=1))
     console = Console(soft_wrap=True, highlight=False, width=200)
-    for condition in conditions:
+    for condition in sizes:
         for half in ("set", "judged"):
             some = [r for r in rows if r["case"]["condition"] == condition and r["case"]["half"] == half]
             if some:
                 show(console, some, f"{condition}, half: {half}, {args.mode} mode")
+    if len(sizes) > 1:
+        show(console, rows, f"all conditions, both halves, {args.mode} mode")
     for row in failed:
         console.print(f"failed: {row['run']} {row['case']['name']}: {row['failed']}")
     return 0 if rows else 1

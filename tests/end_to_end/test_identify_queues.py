@@ -30,6 +30,14 @@ def judged(directory: Path, queue: str, way: str) -> verdict.Verdict:
     return verdict.judge(features.of(report, way))
 
 
+def whole(directory: Path, link: str) -> verdict.Verdict:
+    """Of a download in the whole mode."""
+    text = f'link = {link}\ntap("off")\ntest = identify(ways="down")\n'
+    (made,) = lab.make([lab.plan(directory, text)], directory / "out")
+    made.ok()
+    return verdict.judge(features.of(records.read(read_text(made.directory / "raw", "test.stdout")), "down"))
+
+
 def test_a_fifo_is_told_with_its_rate_and_its_buffer(tmp_path: Path) -> None:
     found = judged(tmp_path, "bfifo(limit='50 KB')", "up")
     f = found.features
@@ -42,8 +50,49 @@ def test_flows_with_queues_of_their_own_and_an_aqm_are_told(tmp_path: Path) -> N
     found = judged(tmp_path, "fq_codel()", "down")
     assert (found.per_flow.value, found.aqm.value, found.ecn.value) == ("yes", "yes", "marks")
     # The quick mode has no phase that tells FQ-CoDel from CAKE, and says so.
-    assert not found.discipline.told
-    assert "FQ-CoDel or CAKE" in found.discipline.why
+    assert found.discipline.value == "FQ-CoDel or CAKE"
+
+
+HOME = (
+    'Home(rate="29 Mbit/s", rate_up="7 Mbit/s", base_rtt="24 ms", queue={isp}, router=home_router({router}))'
+)
+CAKE = "egress=cake(), ingress=cake(ingress=True)"
+LTE = 'Link(medium=lte(rate="23 Mbit/s"), base_rtt="47 ms", queue={})'
+RED = 'limit="900 KB", min="70 KB", max="210 KB", avpkt="1000 B", burst=120, probability="10 %"'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("link", "named", "aqm"),
+    [
+        (LTE.format("codel()"), ["CoDel"], "yes"),
+        (LTE.format("pfifo(limit=180)"), ["FIFO"], "no"),
+        (HOME.format(isp="pfifo(limit=180)", router=CAKE), ["two queues", "CAKE"], "yes"),
+        (
+            HOME.format(isp="fq_codel()", router="ingress=pfifo(limit=90)"),
+            ["two queues", "FIFO", "FQ-CoDel"],
+            "yes",
+        ),
+        (f'Link(rate="61 Mbit/s", base_rtt="71 ms", queue=red({RED}))', ["PIE", "RED"], "yes"),
+        ('Link(rate="7 Mbit/s", base_rtt="30 ms", queue=sfq())', ["SFQ"], "no"),
+    ],
+    ids=["CoDel on LTE", "a FIFO on LTE", "CAKE at home", "a FIFO behind FQ-CoDel", "RED", "SFQ at 7 Mbit/s"],
+)
+def test_media_homes_and_what_looks_alike_are_named(
+    tmp_path: Path, link: str, named: list[str], aqm: str
+) -> None:
+    found = whole(tmp_path, link)
+    assert all(name in str(found.discipline.value) for name in named), found.discipline
+    assert found.aqm.value == aqm
+    assert found.below.value == ("a medium, or jitter" if "medium" in link else found.below.value)
+
+
+@pytest.mark.slow
+def test_cake_that_counts_what_it_drops_is_told_with_the_rate_it_was_given(tmp_path: Path) -> None:
+    """80 % of 29 Mbit/s are 23.2; of a frame of 1264 bytes 1250 are the packet: 22.94 Mbit/s."""
+    found = whole(tmp_path, HOME.format(isp="pfifo(limit=180)", router=f'share="80 %", {CAKE}'))
+    assert found.discipline.value == verdict.CAKE
+    assert found.features.rate_bps == pytest.approx(0.8 * 29e6 * PACKET / FRAME, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ use narrows_wire::{stamped, sys};
 const PATIENCE: Duration = Duration::from_secs(6);
 /// A wait that is a queue, whatever the buffer holds.
 const NO_QUEUE_NS: u64 = 8_000_000;
+/// A queue that passed so much more before it dropped than after counts what it drops.
+const HURT: f64 = 1.2;
 const HELLO_GAP: Duration = Duration::from_millis(3);
 const ECHOES: u64 = 20;
 const ECHO_GAP_NS: i64 = 20_000_000;
@@ -234,7 +236,8 @@ impl Client {
             let asked = 1.6 * known.rate_bps;
             // Nothing was lost and nothing grew: this was not the rate of a bottleneck.
             let passed = rate > 0.95 * asked && plan::share_lost(&fill, sent) < 0.05;
-            known.rate_bps = rate.min(self.most_bps / 1.7);
+            let unhurt = plan::unhurt_rate_bps(&fill, BYTES).filter(|unhurt| *unhurt > HURT * rate);
+            known.rate_bps = unhurt.unwrap_or(rate).min(self.most_bps / 1.7);
             if !passed {
                 break;
             }

@@ -26,6 +26,10 @@ const MOST_PACKETS: f64 = 250_000.0;
 /// What is sent beyond the rate, so that a queue of this depth takes so long to fill: longer than an AQM takes to act.
 const FILLS_IN_S: f64 = 0.8;
 const GENTLE: (f64, f64) = (0.012, 0.08);
+/// So long and so many packets show a rate, of those that waited so long.
+const UNHURT_NS: i64 = 40_000_000;
+const UNHURT: usize = 60;
+const WAITS_NS: i64 = 4_000_000;
 /// CoDel forgets within eight intervals of 100 ms.
 const FORGOTTEN_NS: u64 = 850 * MS;
 
@@ -212,6 +216,23 @@ pub fn rate_bps(records: &[Record], bytes: u64, share: f64) -> Option<f64> {
     Some(bits * 1e9 / (last - first) as f64)
 }
 
+/// The rate of the packets that waited before the first was lost; None of too few. A queue that counts what it drops as
+/// passed (CAKE's `ingress`) passes ever less of too much, and shows its rate only then.
+pub fn unhurt_rate_bps(records: &[Record], bytes: u64) -> Option<f64> {
+    let mut mine: Vec<&Record> = records.iter().filter(|r| r.flow == 0).collect();
+    mine.sort_unstable_by_key(|r| r.number);
+    let lost = mine.iter().enumerate().position(|(n, r)| r.number != n as u32);
+    let late = |r: &Record| r.arrived_ns - r.sent_ns;
+    let least = mine.iter().map(|r| late(r)).min()?;
+    let waits = |r: &&&Record| late(r) - least > WAITS_NS;
+    let kept = mine[..lost?].iter().skip_while(|r| !waits(r));
+    let part: Vec<Record> = kept.map(|r| **r).collect();
+    let span_ns = part.last()?.arrived_ns - part.first()?.arrived_ns;
+    (span_ns > UNHURT_NS && part.len() >= UNHURT)
+        .then(|| rate_bps(&part, bytes, 1.0))
+        .flatten()
+}
+
 /// What a packet waited at most: the 98th percentile of delay above the smallest.
 pub fn depth_ns(records: &[Record]) -> u64 {
     let mut late: Vec<i64> = (records.iter().filter(|r| r.flow == 0))
@@ -264,6 +285,27 @@ mod tests {
         assert_eq!(depth_ns(&records), 9_800_000);
         assert_eq!(share_lost(&records, 200), 0.5);
         assert_eq!(rate_bps(&records[..5], BYTES, 1.0), None);
+    }
+
+    #[test]
+    fn a_queue_that_passes_less_once_it_drops_shows_its_rate_before() {
+        // One packet each ms while none is lost; then, with half of them lost, one each 2 ms.
+        let mut records = records(900_000, 100_000);
+        assert_eq!(unhurt_rate_bps(&records, BYTES), None, "nothing was lost");
+        for n in 100..200i64 {
+            records.push(Record {
+                number: (2 * n - 99) as u32,
+                sent_ns: n * 900_000,
+                arrived_ns: (n * 2 - 100) * 1_000_000,
+                ..records[0]
+            });
+        }
+        // Of the 100 packets in a row 59 waited more than 4 ms; with 0.55 ms more a packet it is 92.
+        assert_eq!(unhurt_rate_bps(&records, BYTES), None, "too few waited");
+        for record in &mut records {
+            record.sent_ns /= 2;
+        }
+        assert_eq!(unhurt_rate_bps(&records, BYTES), Some(10e6));
     }
 
     #[test]

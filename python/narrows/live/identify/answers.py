@@ -19,6 +19,7 @@ QUESTIONS = (
     ("classes", "code points"),
     ("ecn", "ECN"),
     ("policer", "policer"),
+    ("below", "below the queue"),
 )
 
 

@@ -5,7 +5,9 @@
 | rate, buffer | a full queue is served at the link's rate; a packet waits at most what the buffer holds |
 | spread of the delay at losses | a full FIFO drops at one delay; an AQM drops at whatever delay there is |
 | survivors | a tail drop may hit the last packet that is sent, a head drop none of the last bufferful |
+| held at losses | the same in packets, which a medium's waits and a rate that moves leave as it is |
 | law | CoDel's drops come at intervals of I / sqrt(n) (RFC 8289, section 5.4): 1 / spacing^2 is a line in n |
+| turn | a link sends evenly while its queue is full; a medium at turns, in aggregates, what failed again |
 | apart | with a queue for each flow, only the flow that sends more than its share waits and loses |
 | collisions | 128 flows in 1024 buckets: 8 pairs collide on average; 8-way sets (CAKE) none |
 | tins | CS1 beside best effort, both overloaded: classes with weights serve them differently |
@@ -21,34 +23,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from narrows.tools.identify.records import Floats, FlowRecords, Ints, Phase, Report
+from narrows.tools.identify.signals import FEW, LAW_MOST, Signals, codel_clock, codel_law, signals
 
-FEW = 8
-LAW_RUN = 6
-LAW_MOST = 24
-INTERVALS_S = (0.02, 0.5)
+TURN_WINDOW_S = 0.25
+HURT, UNHURT, UNHURT_S, UNHURT_WAITS_S = 1.2, 60, 0.04, 0.004
 COLLIDED, OVERLOADED, TOGETHER = 0.7, 0.85, 0.2
+EVEN, EVEN_PACKETS = 0.15, 3
 CHANCE, LEAST_LOST = 0.01, 0.05
 """A code point starves where so much loss is this unlikely by chance among all that were tried; a share of
 loss below the second is not known so well."""
-
-
-@dataclass(frozen=True)
-class Signals:
-    """Losses and marks of one phase, as they left the queue."""
-
-    count: int
-    spread_s: float | None
-    """Of the delay at them: the 90th less the 10th percentile."""
-    delay_s: float | None
-    """Of the delay at them: the median."""
-    first_delay_s: float | None
-    """At the first of them."""
-    law: float | None
-    """How far their spacings are from CoDel's law, as a share of them; None: too few."""
-    law_run: int
-    """How many spacings that rests on."""
-    interval_s: float | None
-    """CoDel's interval, if that is the law."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +77,8 @@ class Features:
     """Of the first tenth of the fill: above the rate if a bucket held something."""
     packet_s: float | None
     """What one full-sized packet takes at the rate."""
+    turn_s: float | None
+    """How far arrivals of the full queue are from even ones: the middle 90 %."""
     noise_s: float
     """Spread of the idle round-trip time: its 90th percentile above its smallest."""
     overload: float | None
@@ -115,6 +100,8 @@ class Features:
     apart: Apart | None
     collided: int | None
     """Of 128 flows, those that got less than 0.7 of the median."""
+    uneven: bool | None
+    """Whether the others got unlike shares, as behind a FIFO that drops of all before."""
     tins: float | None
     """(delay of CS1 - delay of best effort) / their sum, of medians."""
     code_points: tuple[CodePoint, ...]
@@ -152,6 +139,9 @@ def of(report: Report, way: str) -> Features:
     if len(report.rtt_s):
         noise_s = float(np.percentile(report.rtt_s, 90) - report.rtt_s.min())
     rate = None if fill is None else _rate(fill.flows[0], 0.5, 1.0)
+    unhurt = None if fill is None else _unhurt_rate(fill.flows[0])
+    if rate is not None and unhurt is not None and unhurt > HURT * rate:
+        rate = unhurt
     packet_s = None if rate is None or fill is None else fill.flows[0].bytes * 8 / rate
     longest = None if fill is None else _percentile(fill.delays(0), 99.5)
     overload = None if fill is None else fill.flows[0].share_lost
@@ -169,6 +159,7 @@ def of(report: Report, way: str) -> Features:
         longest_s=longest,
         first_rate_bps=None if fill is None else _rate(fill.flows[0], 0.0, 0.1),
         packet_s=packet_s,
+        turn_s=None if fill is None else _turn(fill.flows[0]),
         noise_s=noise_s,
         overload=overload,
         fill=fill_signals,
@@ -180,6 +171,7 @@ def of(report: Report, way: str) -> Features:
         burst_packets=None if fill is None or packet_s is None else bursts(fill.flows[0].sent_s, packet_s),
         apart=apart_found,
         collided=None if many is None else collided(many),
+        uneven=None if many is None else _uneven(_shares(many)[0]),
         tins=None if tins is None else _contrast(tins),
         code_points=points,
         bleached=_bleached(points),
@@ -215,6 +207,31 @@ def _rate(flow: FlowRecords, start: float, end: float) -> float | None:
     return float((len(part) - 1) * flow.bytes * 8 / (part[-1] - part[0]))
 
 
+def _unhurt_rate(flow: FlowRecords) -> float | None:
+    """Of the packets that waited before the first was lost: the client's own reckoning, in `plan.rs`. A queue
+    that counts what it drops as passed (CAKE's `ingress`) shows its rate only then."""
+    kept = int(flow.lost.argmax()) if flow.lost.any() else 0
+    waits = np.flatnonzero(flow.delay_s[:kept] > UNHURT_WAITS_S)
+    arrived = np.sort(flow.arrived_s[waits[0] : kept]) if len(waits) else flow.arrived_s[:0]
+    if len(arrived) < UNHURT or arrived[-1] - arrived[0] <= UNHURT_S:
+        return None
+    return float((len(arrived) - 1) * flow.bytes * 8 / (arrived[-1] - arrived[0]))
+
+
+def _turn(flow: FlowRecords) -> float | None:
+    """Around a line through each window of the second half: the rate of a medium moves."""
+    arrived = np.sort(flow.arrived_s[~flow.lost])
+    arrived = arrived[len(arrived) * 2 // 5 :]
+    found = []
+    for start in np.arange(arrived[0], arrived[-1], TURN_WINDOW_S) if len(arrived) else ():
+        part = arrived[(arrived >= start) & (arrived < start + TURN_WINDOW_S)]
+        if len(part) >= 2 * FEW:
+            n = np.arange(len(part), dtype=np.float64)
+            slope, first = np.polyfit(n, part, 1)
+            found.append(float(np.subtract(*np.percentile(part - first - slope * n, (95, 5)))))
+    return float(np.median(found)) if found else None
+
+
 def _longest_run(flow: FlowRecords, held: float) -> int | None:
     whole = len(flow.sent_s)
     lost = flow.lost[whole // 2 : max(whole - 2 * math.ceil(held), whole // 2)]
@@ -236,61 +253,6 @@ def bursts(sent_s: Floats, packet_s: float) -> int:
 def _survivors(flow: FlowRecords) -> int | None:
     lost = np.flatnonzero(flow.lost)
     return int(len(flow.sent_s) - 1 - lost[-1]) if len(lost) else None
-
-
-def signals(phase: Phase, which: tuple[int, ...]) -> Signals:
-    """Losses and marks of some flows of a phase; each at the arrival of the packet behind it."""
-    times, delays = [], []
-    for n in which:
-        flow = phase.flows[n]
-        there = np.flatnonzero(~flow.lost)
-        hit = np.flatnonzero(flow.lost | flow.marked)
-        if not len(there) or not len(hit):
-            continue
-        behind = np.searchsorted(there, hit)
-        known = behind < len(there)
-        times.append(flow.arrived_s[there[behind[known]]])
-        delays.append(flow.delay_s[there[np.maximum(behind[known] - 1, 0)]])
-    if not times:
-        return Signals(0, None, None, None, None, 0, None)
-    time, delay = np.concatenate(times), np.concatenate(delays)
-    order = np.argsort(time, kind="stable")
-    time, delay = time[order], delay[order]
-    law, run, interval = codel_law(time)
-    few = len(delay) < FEW
-    return Signals(
-        count=len(delay),
-        spread_s=None if few else float(np.percentile(delay, 90) - np.percentile(delay, 10)),
-        delay_s=None if few else float(np.median(delay)),
-        first_delay_s=None if few else float(np.median(delay[:3])),
-        law=law,
-        law_run=run,
-        interval_s=interval,
-    )
-
-
-def codel_law(time_s: Floats) -> tuple[float | None, int, float | None]:
-    """How far the first signals are from CoDel's law: the median relative error of the spacings, how many
-    were taken, and the interval of the line through 1 / spacing^2. The longest run that is closest counts."""
-    best: tuple[float | None, int, float | None] = (None, 0, None)
-    for skip in (0, 1, 2):
-        spacing = np.diff(time_s[skip : skip + LAW_MOST + 1])
-        for run in range(LAW_RUN, len(spacing) + 1):
-            part = spacing[:run]
-            if (part <= 0).any():
-                break
-            n = np.arange(run, dtype=np.float64)
-            slope, start = np.polyfit(n, 1 / part**2, 1)
-            line = start + slope * n
-            if slope <= 0 or (line <= 0).any():
-                continue
-            interval = 1 / math.sqrt(slope)
-            if not INTERVALS_S[0] <= interval <= INTERVALS_S[1]:
-                continue
-            error = float(np.median(np.abs(1 / np.sqrt(line) / part - 1)))
-            if best[0] is None or error < best[0] * 0.9 or (error < 0.05 and run > best[1]):
-                best = (error, run, interval)
-    return best
 
 
 def apart(phase: Phase) -> Apart | None:
@@ -319,13 +281,23 @@ def apart(phase: Phase) -> Apart | None:
 def collided(phase: Phase) -> int | None:
     """Flows that got clearly less than the median, while all still sent: what waits is delivered later. None
     where a flow's share is too few packets to say, or all they send passes."""
-    end = max((float(flow.sent_s[-1]) for flow in phase.flows if len(flow.sent_s)), default=0.0)
-    got = np.array([int(((f.arrived_s > 0.4 * end) & (f.arrived_s <= end)).sum()) for f in phase.flows])
-    sent = np.array([int((f.sent_s > 0.4 * end).sum()) for f in phase.flows])
+    got, sent = _shares(phase)
     median = float(np.median(got))
     if median > OVERLOADED * float(np.median(sent)):
         return None
     return int((got < COLLIDED * median).sum()) if median >= 2 * FEW else None
+
+
+def _shares(phase: Phase) -> tuple[Ints, Ints]:
+    """Packets of each flow that arrived while all still sent, and that it sent then."""
+    end = max((float(flow.sent_s[-1]) for flow in phase.flows if len(flow.sent_s)), default=0.0)
+    got = np.array([int(((f.arrived_s > 0.4 * end) & (f.arrived_s <= end)).sum()) for f in phase.flows])
+    return got, np.array([int((f.sent_s > 0.4 * end).sum()) for f in phase.flows])
+
+
+def _uneven(got: Ints) -> bool:
+    low, median, high = np.percentile(got, (25, 50, 90))
+    return bool(high - low > EVEN * median + EVEN_PACKETS)
 
 
 def _contrast(phase: Phase) -> float | None:
@@ -418,4 +390,15 @@ def _low_latency(phase: Phase) -> float | None:
     return None if fast is None or usual is None or usual <= 0 else fast / usual
 
 
-__all__ = ["Apart", "CodePoint", "Features", "Signals", "codel_law", "of", "signals"]
+__all__ = [
+    "FEW",
+    "LAW_MOST",
+    "Apart",
+    "CodePoint",
+    "Features",
+    "Signals",
+    "codel_clock",
+    "codel_law",
+    "of",
+    "signals",
+]

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from narrows.tools.identify.features import Features, Signals
+from narrows.tools.identify.features import FEW, Features, Signals
 
 SURE = 0.8
+MS = 1e-3
 LAWS = ((0.045, 6), (0.08, 12))
 """CoDel's law: the largest error, and how many spacings it must hold for."""
+CLOCK, CLOCK_RUN = 0.18, 16
+"""The same in time, over a medium, which moves drops a little: one of 600 rows at random comes so close."""
+LEAST_INTERVAL_S, HIDES_LAW_S = 0.05, 3 * MS
 MARKS = 3
 AQM_PACKETS, SLACK_PACKETS, PIE_ACTS_S = 1000, 3, 0.045
 """Linux' default limit of CoDel and PIE, and the delay above which PIE acts within a phase: three times its
 target of 15 ms, as its probability begins at 0 and grows slowly while it is small (RFC 8033, 4.2 and 5.2)."""
 OF_A_BUFFERFUL = 0.7
 SHALLOW = 0.5
-MS = 1e-3
 QUIET_S = 0.002
 CLOCK_S = 0.1 * MS
 """Below this a wait is not seen: stamps of a host."""
@@ -28,6 +31,13 @@ TINY_PACKETS = 3
 FULL, TARGET_OF_INTERVAL = 0.85, 0.03
 """Of the full queue's delay: drops at more are its own. And of CoDel's interval: drops at a delay of less are
 not CoDel's, whose target is 5 to 10 % of it (RFC 8289, 4.4)."""
+TURN_PACKETS, TURN_LEAST_S, STEADY_PACKETS = 1.5, 0.4 * MS, 0.7
+"""Arrivals of a full queue farther from even ones than the first two are a medium's, up to the third none."""
+DEEPER = 1.5
+"""Much excess that waits so much longer than in the queue that little excess fills waits in another, too."""
+NEARLY, SINGLED_OUT = 0.08, 0.6
+COMMON_PACKETS, COMMON_S = 8, MS
+"""A sparse flow with a queue of its own waits for no more."""
 BAND_0, BAND_2 = {4, 5}, {2, 3}
 """Linux' pfifo_fast: the low three bits of code points that choose another band than 1
 (`ip_tos2prio`, `prio2band`)."""
@@ -35,6 +45,13 @@ BAND_0, BAND_2 = {4, 5}, {2, 3}
 FIFO, HEAD_DROP, PFIFO_FAST, PRIO = "FIFO", "head-drop FIFO", "pfifo_fast", "strict priority"
 CODEL, FQ_CODEL, SFQ, PIE, FQ_PIE = "CoDel", "FQ-CoDel", "SFQ", "PIE", "FQ-PIE"
 CAKE, DUALPI2, POLICER = "CAKE", "DualPI2", "policer"
+RED, CHOKE = "RED", "CHOKe"
+OR, TWO = " or ", "two queues"
+
+
+def names(said: str) -> list[str]:
+    """The disciplines that an answer names: those that cannot be told apart together."""
+    return said.split(OR)
 
 
 @dataclass(frozen=True)
@@ -69,6 +86,7 @@ class Verdict:
     classes: Answer
     ecn: Answer
     policer: Answer
+    below: Answer
     discipline: Answer
 
 
@@ -76,15 +94,18 @@ def judge(f: Features) -> Verdict:
     """The answers of one way."""
     law, law_why = _law(f)
     per_flow = _per_flow(f)
+    two = _two_queues(f, per_flow, law)
     aqm = _aqm(f, law, law_why)
+    if two is not None and not law and not _marks(f):
+        aqm = cannot(two.why)
     drops_at = _drops_at(f)
     classes = _classes(f, per_flow)
     ecn = _ecn(f)
     policer = _policer(f)
-    discipline = _discipline(f, per_flow, aqm, drops_at, classes, policer, law, law_why)
+    discipline = two or _discipline(f, per_flow, aqm, drops_at, classes, policer, law, law_why)
     if discipline.told and discipline.sure < SURE:
         discipline = cannot(f"perhaps {discipline.value}: {discipline.why}", discipline.sure)
-    return Verdict(f.way, f, per_flow, aqm, drops_at, classes, ecn, policer, discipline)
+    return Verdict(f.way, f, per_flow, aqm, drops_at, classes, ecn, policer, _below(f), discipline)
 
 
 def _ms(seconds: float | None) -> str:
@@ -94,14 +115,21 @@ def _ms(seconds: float | None) -> str:
 def _law(f: Features) -> tuple[bool, str]:
     """Whether signals are spaced by CoDel's law, in either phase."""
     for name, found in (("fill", f.fill), ("gentle", f.gentle_all)):
-        if found is None or found.law is None:
+        if found is None:
             continue
         if _at_the_end(found, f) or _below_target(found):
             continue
-        if any(found.law < error and found.law_run >= run for error, run in LAWS):
+        if (found.interval_s or 1.0) < LEAST_INTERVAL_S and _constant(f.gentle, f):
+            continue  # of a full queue's many spacings some lie on a line
+        if found.law is not None and any(found.law < most and found.law_run >= run for most, run in LAWS):
             return True, (
                 f"{found.law_run} spacings of drops in the phase {name} follow"
                 f" {_ms(found.interval_s)} / sqrt(n) within {found.law:.1%}"
+            )
+        if found.clock is not None and found.clock < CLOCK and found.clock_run >= CLOCK_RUN and _turns(f):
+            return True, (
+                f"the times of {found.clock_run} drops in the phase {name} follow"
+                f" {_ms(found.clock_interval_s)} / sqrt(n) within {found.clock:.0%} of a spacing"
             )
     return False, "spacings of drops do not follow CoDel's law"
 
@@ -119,7 +147,64 @@ def _below_target(signals: Signals) -> bool:
 
 def _least_wait(f: Features) -> float:
     """Below this a difference of delays is noise."""
-    return max(2.5 * (f.packet_s or 0), 1.5 * f.noise_s, 0.3 * MS)
+    return max(2.5 * (f.packet_s or 0), 1.5 * f.noise_s, 1.5 * _turns(f), 0.3 * MS)
+
+
+def _turns(f: Features) -> float:
+    """How far a medium moves arrivals; 0 where none is seen."""
+    turn = f.turn_s or 0.0
+    return turn if turn > max(TURN_PACKETS * (f.packet_s or 0), TURN_LEAST_S) else 0.0
+
+
+def _below(f: Features) -> Answer:
+    """What serves the queue: a rate, or a medium's turns."""
+    if f.turn_s is None or f.packet_s is None or f.is_outrun:
+        return cannot("no full queue")
+    if (f.longest_s or 0.0) <= _least_wait(f):
+        return cannot("no queue was built")
+    words = f"packets of the full queue leave up to {_ms(f.turn_s)} from even; one takes {_ms(f.packet_s)}"
+    if _turns(f):
+        return Answer("a medium, or jitter", 0.9, words)
+    if f.turn_s <= max(STEADY_PACKETS * f.packet_s, CLOCK_S):
+        return Answer("a steady rate", 0.95, words)
+    return cannot(words)
+
+
+def _two_queues(f: Features, per_flow: Answer, law: bool) -> Answer | None:
+    """Two queues in a row that both act, which no one queue's features explain; None where one does."""
+    if f.is_outrun or f.fill is None or f.gentle is None:
+        return None
+    packet, turns, noise = f.packet_s or 0.0, _turns(f), f.noise_s
+    deep = f.fill.delay_s if f.fill.delay_s is not None else 0.0
+    apart = f.apart
+    least = max(COMMON_PACKETS * packet, 3 * turns, 3 * noise, COMMON_S)
+    flows = OR.join((FQ_CODEL, CAKE)) if law or _marks(f) else "queues of flows"
+    if apart is not None:
+        common = min(apart.b_s, apart.sparse_s)
+        more = apart.a_s - max(apart.b_s, apart.sparse_s)
+        waits = f"a sparse flow waits {_ms(apart.sparse_s)} behind what all share"
+        if common > least and more > max(0.1 * common, least):
+            return Answer(f"{TWO}: FIFO and {flows}", 0.9, f"{waits}, and A {_ms(more)} more, in its own")
+        unlike = apart.z > 5 and apart.b_signals < 0.15 * apart.a_signals and apart.a_signals > 0.02
+        if common > least and unlike and abs(more) < 0.1 * common:
+            words = f"{waits}, as A does, which alone loses: {apart.a_signals:.1%}, B {apart.b_signals:.1%}"
+            return Answer(f"{TWO}: FIFO and {flows}", 0.9, words)
+    gentle = f.gentle if per_flow.value == "yes" else f.gentle_all
+    if gentle is not None and gentle.delay_s is not None and _constant(gentle, f):
+        less = deep - gentle.delay_s if _is_full(gentle) else 0.0
+        if f.fill.count >= FEW and deep > DEEPER * gentle.delay_s and min(less, gentle.delay_s) > least:
+            mine = SFQ if per_flow.value == "yes" else FIFO
+            words = f"little excess fills a queue of {_ms(gentle.delay_s)}; much waits {_ms(deep)} at drops"
+            return Answer(f"{TWO}: {mine} and {'one of CoDel' if law else 'another'}", 0.9, words)
+    standing = f.standing_s or 0.0
+    if per_flow.value != "no" or standing <= max(PIE_ACTS_S, least) or _constant(f.fill, f) is not False:
+        return None
+    if (f.gentle_all is not None and f.gentle_all.count < FEW) or standing - deep > max(0.3 * deep, least):
+        words = (
+            f"all wait {_ms(standing)} of little excess, which no AQM left; much is dropped at {_ms(deep)}"
+        )
+        return Answer(f"{TWO}: FIFO and another", 0.9, f"{words}, spread {_ms(f.fill.spread_s)}")
+    return None
 
 
 def _per_flow(f: Features) -> Answer:
@@ -148,16 +233,27 @@ def _per_flow(f: Features) -> Answer:
 
 
 def _constant(signals: Signals | None, f: Features) -> bool | None:
-    """Whether all signals of a phase came at one delay, the full queue's; None: too few."""
-    if (
-        signals is None
-        or signals.spread_s is None
-        or signals.delay_s is None
-        or signals.first_delay_s is None
-    ):
+    """Whether all signals of a phase came at one delay or one length, the full queue's; None: too few, or no
+    more apart than a medium moves them."""
+    if signals is None or signals.spread_s is None or signals.held_spread is None:
         return None
-    slack = max(0.12 * signals.delay_s, 3 * (f.packet_s or 0), 2 * f.noise_s)
-    return signals.spread_s <= slack and abs(signals.first_delay_s - signals.delay_s) <= slack
+    delay, first = signals.delay_s or 0.0, signals.first_delay_s or 0.0
+    held, first_held = signals.held or 0.0, signals.first_held or 0.0
+    slack = max(0.12 * delay, 3 * (f.packet_s or 0), 2 * f.noise_s)
+    if signals.spread_s <= slack and abs(first - delay) <= slack:
+        return True
+    packets = max(0.12 * held, 3)
+    if signals.held_spread <= packets and abs(first_held - held) <= packets:
+        return True
+    moved = 2 * _turns(f)
+    return None if moved and signals.spread_s <= moved and abs(first - delay) <= moved else False
+
+
+def _is_full(signals: Signals) -> bool:
+    """Whether each drop of a phase came to a full queue. RED's first do not, and then its queue stays as
+    long as a full one."""
+    held, least = signals.held or 0.0, signals.least_held or 0.0
+    return least >= held - max(NEARLY * held, 3)
 
 
 def _delay_at(signals: Signals | None) -> float:
@@ -195,6 +291,8 @@ def _aqm(f: Features, law: bool, law_why: str) -> Answer:
     fill, gentle = _constant(f.fill, f), _constant(f.gentle, f)
     longest = f.longest_s or 0
     if fill is None and gentle is None:
+        if _turns(f) and f.fill is not None and f.fill.spread_s is not None:
+            return cannot(f"drops are no farther apart than a medium moves them: {_ms(_turns(f))}")
         if longest > 0.25:
             return Answer("no", 0.95, f"packets waited up to {_ms(longest)} and nothing was dropped")
         return cannot("nothing was dropped")
@@ -338,32 +436,54 @@ def _discipline(
         return cannot(per_flow.why)
     if per_flow.value == "yes":
         return _of_flows(f, per_flow, aqm, classes, law, law_why)
-    if not aqm.told and not (classes.value == "priority" and _hides_pie(f)):
-        return cannot(f"a FIFO or PIE: {aqm.why}" if _hides_pie(f) else aqm.why)
+    hidden = not aqm.told and _hides_pie(f)
+    if not aqm.told and not hidden:
+        return cannot(aqm.why)
     sure = min(per_flow.sure, aqm.sure) if aqm.told else per_flow.sure
     if aqm.value == "yes":
         if _ecn(f).value == "L4S":
             return Answer(DUALPI2, 0.97, aqm.why)
         if law:
             return Answer(CODEL, min(sure, 0.97), law_why)
+        found, why = [PIE, RED], [f"one queue, drops before it is full: {aqm.why}"]
         if _constant(f.fill, f) and not _is_shallow(f):
-            return cannot(f"CoDel or PIE: the buffer is full before its drops show which; {aqm.why}")
+            found, why = [CODEL, *found], ["the buffer is full before its drops show CoDel's law", *why]
+        elif _turns(f) > HIDES_LAW_S:
+            found, why = (
+                [CODEL, *found],
+                [f"a medium moves drops by {_ms(_turns(f))}, which hides CoDel's law", *why],
+            )
         if f.low_latency is None or f.ecn_kept is False:
-            return cannot("an AQM that drops at random: PIE or DualPI2, which ECT(1) would tell apart")
-        return Answer(PIE, min(sure, 0.9), f"one queue, drops at random: {aqm.why}")
+            found, why = [*found, DUALPI2], ["ECT(1) was not tried", *why]
+        if _singles_out(f):
+            found, why = [*found, CHOKE], ["A loses a larger share than B", *why]
+        return Answer(OR.join(found), min(sure, 0.9), "; ".join(why))
     if classes.value == "priority":
         wrong = [each.dscp for each in f.code_points if each.treated not in (_band(each.dscp), "unknown")]
         name = PFIFO_FAST if len(wrong) <= 0.1 * len(f.code_points) else PRIO
         return Answer(name, min(sure, classes.sure), classes.why)
+    found, why = [HEAD_DROP if drops_at.value == "head" else FIFO], [f"one queue, {drops_at.why}"]
+    if hidden:
+        found, why = [*found, PIE], [*why, aqm.why]
     if f.bleached and drops_at.value != "head":
-        return cannot("a FIFO or pfifo_fast: code points are cleared on the way, and with them its bands")
+        found, why = [*found, PFIFO_FAST], [*why, "code points, and with them its bands, are cleared"]
+    if _singles_out(f):
+        found, why = [*found, CHOKE], [*why, "A loses a larger share than B"]
     if not classes.told:
         # Without an answer about code points, a FIFO and a band of pfifo_fast look alike.
         sure = min(sure, 0.85)
-    if not drops_at.told:
+    if drops_at.told:
+        return Answer(OR.join(found), min(sure, drops_at.sure), "; ".join(why))
+    if f.buffer_s is None:
         return cannot(f"a FIFO, but dropping at head or tail cannot be told: {drops_at.why}")
-    name = HEAD_DROP if drops_at.value == "head" else FIFO
-    return Answer(name, min(sure, drops_at.sure), f"one queue, no AQM, {drops_at.why}")
+    return Answer(OR.join([*found, HEAD_DROP]), sure, "; ".join(why))
+
+
+def _singles_out(f: Features) -> bool:
+    """Whether of one queue the flow that sends more loses a larger share: CHOKe compares an arrival with one
+    that waits, and of those most are A's."""
+    a = f.apart
+    return a is not None and a.z > 5 and a.b_signals < SINGLED_OUT * a.a_signals
 
 
 def _band(dscp: int) -> str:
@@ -373,14 +493,22 @@ def _band(dscp: int) -> str:
 
 
 def _of_flows(f: Features, per_flow: Answer, aqm: Answer, classes: Answer, law: bool, law_why: str) -> Answer:
+    apart = f.apart
+    alike = apart is not None and apart.a_s < 1.5 * max(apart.b_s, apart.sparse_s)
+    if alike and not law and classes.value != "weights":
+        return cannot(
+            "A alone loses, but waits no longer than the rest: SFB, CHOKe, or short queues of flows"
+        )
     if law or _marks(f):
         why = law_why if law else f"{f.ce:.1%} of ECT(0) is marked"
         if classes.value == "weights":
             return Answer(CAKE, 0.97, f"{why}; {classes.why}")
         if f.collided is None:
-            return cannot(
-                "FQ-CoDel or CAKE: whether flows collide was not tried, or many did not exceed their share"
-            )
+            both = "whether flows collide was not tried, or many did not exceed their share"
+            return Answer(OR.join((FQ_CODEL, CAKE)), min(per_flow.sure, 0.9), f"{why}; {both}")
+        if f.uneven:
+            both = "of 128 flows also those get unlike shares that do not collide, as with a FIFO before"
+            return Answer(OR.join((FQ_CODEL, CAKE)), min(per_flow.sure, 0.9), f"{why}; {both}")
         if f.collided == 0:
             return Answer(CAKE, 0.9, f"{why}; of 128 flows none collide")
         return Answer(FQ_CODEL, 0.95, f"{why}; of 128 flows {f.collided} collide")
@@ -392,6 +520,9 @@ def _of_flows(f: Features, per_flow: Answer, aqm: Answer, classes: Answer, law: 
         return Answer(CAKE, 0.85, f"{aqm.why}; {classes.why}")
     if f.collided == 0:
         return Answer(CAKE, 0.85, f"{aqm.why}; of 128 flows none collide")
+    found, why = [FQ_PIE], f"drops before its queue is full: {aqm.why}"
     if not _is_shallow(f):
-        return cannot(f"SFQ or FQ-PIE: other traffic may change A's share, and with it its wait; {aqm.why}")
-    return Answer(FQ_PIE, min(per_flow.sure, aqm.sure, 0.9), f"drops at random: {aqm.why}")
+        found, why = [SFQ, *found], f"other traffic may change A's share, and with it its wait; {aqm.why}"
+    if _turns(f) > HIDES_LAW_S:
+        found.append(FQ_CODEL)
+    return Answer(OR.join(found), min(per_flow.sure, aqm.sure, 0.9), why)
