@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from narrows import qdiscs
 from narrows.errors import PlanError
 from narrows.headers import ETHERNET_HEADER_BYTES
 from narrows.plan.items import Command, TcpBulk, TrafficItem
@@ -53,7 +54,8 @@ def packets_under_way(link: LinkSummary) -> int:
 def queue_bytes(link: LinkSummary) -> int:
     """The most that the downstream queue may hold, 0 where its limit is not in its options."""
     down = link.down
-    if down.queue == "cake":
+    kind = qdiscs.named(down.queue)
+    if kind is not None and "limit" not in kind.options:
         return down.memory_limit_bytes or 0
     if down.limit_packets is not None:
         return down.limit_packets * (link.mtu_bytes + ETHERNET_HEADER_BYTES)

@@ -1,0 +1,72 @@
+"""sfq: stochastic fair queueing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from narrows.spec.parsers import whole_seconds
+from narrows.tc import options as tc
+from narrows.tc.early import Early
+from narrows.tc.limit import Limit
+from narrows.tc.options import Bytes, Number, QueuePackets, TcOption, Time
+from narrows.tc.place import Place
+from narrows.tc.qdisc import QueueContext
+from narrows.units import Rate
+
+OURS = "what the kernel keeps"
+
+
+class sfq(Early):
+    """Stochastic fair queueing; with redflowlimit also RED per flow."""
+
+    title, colour, marker, order = "SFQ", "#009e73", "D", 6
+    keeps_time = True
+    held = "redflowlimit"
+    also: ClassVar = {"ewma": Place(form="B", offset=40)}
+
+    limit: QueuePackets = tc.packets(127, (), offset=8, lowest=2)
+    perturb: Time = TcOption(
+        *(whole_seconds, "0 s", "new hash every so often; 0 s: never", Limit(0, 2_147_483, "s")),
+        *(Place((), "ns", "i", 4, 1e9),), text=lambda value: str(value.ns // 10**9) if value else "",
+    )  # type: ignore[assignment]  # fmt: skip
+    quantum: Bytes = tc.quantum(())
+    depth: int = tc.count(127, (), offset=20, highest=127, ours=OURS)
+    divisor: int = tc.count(1024, (), offset=12, highest=65536, power=True)
+    flows: int = tc.count(127, (), offset=16, highest=65408, ours=OURS)
+    headdrop: bool = tc.flag(False, (), offset=24)
+    redflowlimit: Bytes = tc.size(None, None, limited=False)
+    min: Bytes = tc.size(None, (), offset=32, limited=False)
+    max: Bytes = tc.size(None, (), offset=36, limited=False)
+    avpkt: Bytes = tc.size(None, None, limited=False)
+    burst: int | None = tc.count(None, None, limited=False)
+    probability: str | None = tc.probability(None, (), 44)
+    ecn: bool = tc.flag(False, (), "B", offset=43, bit=1)
+    harddrop: bool = tc.flag(False, (), "B", offset=43, bit=2)
+
+    def check(self) -> None:
+        red = [n for n in ("min", "max", "avpkt", "burst", "probability") if self[n] is not None]
+        red += [n for n in ("ecn", "harddrop") if self[n]]
+        if red and self["redflowlimit"] is None:
+            self.fail(f"{red[0]} works only with redflowlimit", 'add redflowlimit="100 KB"')
+        self.check_ecn("harddrop")
+
+    def check_together(self, values: Mapping[str, Any], context: QueueContext) -> None:
+        """No more flows than hash buckets and packets, and no more packets than depth × flows."""
+        flows = min(values["flows"], values["divisor"])
+        if "flows" in self.given and values["flows"] > min(values["divisor"], values["limit"]):
+            most = min(values["divisor"], values["limit"])
+            self.fail(
+                f"flows: the kernel keeps {most} of {values['flows']}: no more than divisor and limit",
+                f"flows={most}, or a larger divisor and limit",
+            )
+        if values["limit"] > values["depth"] * flows:
+            self.fail(
+                f"limit: the kernel keeps {values['depth'] * flows} of {values['limit']}: depth × flows",
+                f"at most {values['depth'] * flows}, or more flows",
+            )
+        super().check_together(values, context)
+
+    def asked(self, context: QueueContext, shaped_to: Rate | None) -> dict[str, Number]:
+        kept = super().asked(context, shaped_to)
+        return kept | {"flows": min(self["flows"], self["divisor"], self.settled(context)["limit"])}
