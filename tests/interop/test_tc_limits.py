@@ -1,5 +1,5 @@
-"""What tc takes, as the files of queues and shapers declare it, against the real tc and kernel, in one guest: of
-every option the lowest and the highest value are taken, and one beyond is refused, or kept as another value;
+"""What tc takes, as queues and shapers declare it, against the real tc and kernel, in one guest: of every
+option the lowest and the highest value are taken, and one beyond is refused, or kept as another value;
 RED's rule says of min, max and burst what tc says."""
 
 from __future__ import annotations
