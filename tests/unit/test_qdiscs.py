@@ -1,4 +1,4 @@
-"""A qdisc is one file: by what it declares go the plan, what is read back, figures, calibrate and the agent."""
+"""A qdisc is one file: by what it declares go plan, read-back, figures, calibrate and the agent."""
 
 from __future__ import annotations
 

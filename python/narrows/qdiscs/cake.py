@@ -8,47 +8,27 @@ from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.tc import options as tc
 from narrows.tc.limit import Limit
-from narrows.tc.options import Bytes, Number, TcOption, Time, Words
+from narrows.tc.options import Bytes, Number, Time, Words
 from narrows.tc.place import Place, Value, attributes
 from narrows.tc.qdisc import Qdisc, QueueContext
 from narrows.units import Duration, Rate, Size
 
 OVERHEADS = {
-    "conservative": (48, "atm", 0),
-    "pppoa-vcmux": (10, "atm", 0),
-    "pppoa-llc": (14, "atm", 0),
-    "pppoe-vcmux": (32, "atm", 0),
-    "pppoe-llcsnap": (40, "atm", 0),
-    "bridged-vcmux": (24, "atm", 0),
-    "bridged-llcsnap": (32, "atm", 0),
-    "ipoa-vcmux": (8, "atm", 0),
-    "ipoa-llcsnap": (16, "atm", 0),
-    "pppoe-ptm": (30, "ptm", 0),
-    "bridged-ptm": (22, "ptm", 0),
-    "docsis": (18, "noatm", 64),
+    "conservative": (48, "atm", 0), "pppoa-vcmux": (10, "atm", 0), "pppoa-llc": (14, "atm", 0),
+    "pppoe-vcmux": (32, "atm", 0), "pppoe-llcsnap": (40, "atm", 0), "bridged-vcmux": (24, "atm", 0),
+    "bridged-llcsnap": (32, "atm", 0), "ipoa-vcmux": (8, "atm", 0), "ipoa-llcsnap": (16, "atm", 0),
+    "pppoe-ptm": (30, "ptm", 0), "bridged-ptm": (22, "ptm", 0), "docsis": (18, "noatm", 64),
     "ethernet": (38, "noatm", 84),
-}
+}  # fmt: skip
 """CAKE's words for what a line adds to an IP packet (tc-cake(8)): bytes, cells, the least that is counted."""
 RTTS = {
-    "datacentre": "100 us",
-    "lan": "1 ms",
-    "metro": "10 ms",
-    "regional": "30 ms",
-    "internet": "100 ms",
-    "oceanic": "300 ms",
-    "satellite": "1 s",
-}
+    "datacentre": "100 us", "lan": "1 ms", "metro": "10 ms", "regional": "30 ms", "internet": "100 ms",
+    "oceanic": "300 ms", "satellite": "1 s",
+}  # fmt: skip
 TINS = ("diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence")
-HOSTS = (
-    "flowblind",
-    "srchost",
-    "dsthost",
-    "hosts",
-    "flows",
-    "dual-srchost",
-    "dual-dsthost",
-    "triple-isolate",
-)
+FLOWS = (
+    "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate",
+)  # fmt: skip
 
 
 def _no_mark(value: Any) -> None:
@@ -63,7 +43,7 @@ def _rtt(value: Any) -> Duration:
     return parsed
 
 
-def _overhead(value: Any) -> int | str | None:
+def _overhead(value: Any) -> int | str:
     overhead: int | str = (p.choice(*OVERHEADS) if isinstance(value, str) else p.count(-64, 256))(value)
     return overhead
 
@@ -81,12 +61,11 @@ class cake(Qdisc):
     can_shape = keeps_time = True
 
     bandwidth: str | Rate | None = tc.rate(
-        *(None, Place(2, "bit/s", "Q", scale=8, grain=8)), free=True, text=lambda _: "",
-        doc="default: the link's rate",
-    )  # fmt: skip
+        None, 2, "Q", free=True, text=lambda _: "", doc="default: the link's rate"
+    )
     autorate_ingress: bool = tc.flag(False, 9, on="autorate-ingress")
     diffserv: str = tc.word("diffserv3", 3, TINS)
-    flow_isolation: str = tc.word("triple-isolate", 5, HOSTS)
+    flow_isolation: str = tc.word("triple-isolate", 5, FLOWS)
     # Not "nonat", its default: a kernel without connection tracking refuses both words.
     nat: bool = tc.flag(False, 11)
     wash: bool = tc.flag(False, 13, off="nowash")
@@ -97,15 +76,12 @@ class cake(Qdisc):
         *("100 ms", 7, 1), parser=_rtt, doc='a time, or CAKE\'s word: "lan", "internet", "satellite", …'
     )
     atm: str = tc.word("noatm", 4, ("noatm", "atm", "ptm"))
-    overhead: int | str | None = TcOption(
-        p.optional(_overhead),
-        None,
-        'bytes per packet, or CAKE\'s word: "docsis", "pppoe-ptm", …; default: raw',
-        Limit(-64, 256),
-        Place(unit="B", reader=_kept_overhead),
-    )  # type: ignore[assignment]
+    overhead: int | str | None = tc.option(
+        *(_overhead, None, Limit(-64, 256), Place(unit="B", reader=_kept_overhead)),
+        doc='bytes per packet, or CAKE\'s word: "docsis", "pppoe-ptm", …; default: raw',
+    )
     mpu: Bytes = tc.size(None, 14, lowest=0, highest=256, parser=p.size_or_zero)
-    memlimit: Bytes = tc.memory(None, 10)
+    memlimit: Bytes = tc.size(None, 10, packet=True)
     ingress: bool = tc.flag(False, 15, off="egress")
     fwmark: None = option(_no_mark, default=None)
 

@@ -26,4 +26,4 @@ class choke(Early):
     burst: int | None = tc.count(None, None)
     probability: str = tc.probability("2 %", 3)
     bandwidth: str | Rate | None = tc.rate(None, None, doc="default: the link's rate")
-    ecn: bool = tc.flag(False, 1, "B", offset=15, bit=1)
+    ecn: bool = tc.flag(False, 1, "B", offset=15, mask=1)

@@ -22,7 +22,7 @@ class codel(Qdisc):
     limit: QueuePackets = tc.packets(1000, 2)
     target: Time = tc.codel_time("5 ms", 1)
     interval: Time = tc.codel_time("100 ms", 3)
-    ecn: bool = tc.ecn(False, 4)
+    ecn: bool = tc.flag(False, 4, off="noecn")
     ce_threshold: Time = tc.ce_threshold(5)
 
     def check(self) -> None:

@@ -8,8 +8,7 @@ from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.tc import options as tc
 from narrows.tc.limit import Limit
-from narrows.tc.options import Bytes, QueuePackets, TcOption, Time
-from narrows.tc.place import Place
+from narrows.tc.options import Bytes, QueuePackets, Time
 from narrows.tc.qdisc import Qdisc
 
 NQB_TOS = "0xb4/0xfc"
@@ -18,8 +17,8 @@ NQB_TOS = "0xb4/0xfc"
 
 def _factor(at: int, ours: str) -> Any:
     """Kept in 256ths of a hertz."""
-    place = Place(at, scale=1 / 256, grain=1 / 256)
-    return TcOption(p.optional(p.number(0, 256)), None, "", Limit(1 / 256, 256, ours=ours), place)
+    within = Limit(1 / 256, 256, ours=ours)
+    return tc.option(p.number(0, 256), None, within, at, scale=1 / 256, grain=1 / 256)
 
 
 class dualpi2(Qdisc):
@@ -36,7 +35,7 @@ class dualpi2(Qdisc):
     }  # fmt: skip
 
     limit: QueuePackets = tc.packets(None, 1)
-    memory_limit: Bytes = tc.memory(None, 2, word="memlimit")
+    memory_limit: Bytes = tc.size(None, 2, packet=True, word="memlimit")
     target: Time = tc.time(None, 3)
     tupdate: Time = tc.time(None, 4)
     alpha: float | None = _factor(5, "RFC 9332 has 0.16")
@@ -44,17 +43,13 @@ class dualpi2(Qdisc):
     step_thresh: Time = tc.time(None, 8)
     min_qlen_step: int | None = tc.count(None, 9, lowest=0)
     coupling_factor: int | None = tc.count(None, 10, "B", highest=255)
-    overload: str | None = tc.word(
-        None, 11, ("overflow", "drop"), "B", said={"drop": "drop_on_overload", "overflow": "overflow"}
-    )
-    drop_at: str | None = tc.word(
-        None, 12, ("dequeue", "enqueue"), "B", said={"dequeue": "drop_dequeue", "enqueue": "drop_enqueue"}
-    )
+    overload: str | None = tc.word(None, 11, ("overflow", "drop"), "B", "overflow", "drop_on_overload")
+    drop_at: str | None = tc.word(None, 12, ("dequeue", "enqueue"), "B", "drop_dequeue", "drop_enqueue")
     c_protection: str | None = tc.share(
-        None, Place(13, "%", "B"), Limit(0, 100, "%"), lambda value: f"{value:g}%", word="classic_protection"
+        None, 13, Limit(0, 100, "%"), "B", text=lambda value: f"{value:g}%", word="classic_protection"
     )
     classic_ecn: bool | None = tc.flag(
-        *(None, 14, "B"), bit=2, on="any_ect", off="l4s_ect",
+        *(None, 14, "B"), mask=2, on="any_ect", off="l4s_ect",
         doc="True: every ECN-capable packet uses the L queue",
     )  # fmt: skip
     split_gso: bool | None = tc.flag(None, 15, "B", off="no_split_gso")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from narrows.spec import parsers as p
 from narrows.tc import options as tc
 from narrows.tc.limit import U32, Limit
-from narrows.tc.options import Bytes, QueuePackets, TcOption, Time
+from narrows.tc.options import Bytes, QueuePackets, Time
 from narrows.tc.place import Place, Value
 from narrows.tc.qdisc import Qdisc
 from narrows.units import Rate
@@ -27,16 +27,14 @@ class fq(Qdisc):
     flow_limit: int = tc.count(100, 2)
     quantum: Bytes = tc.quantum(3, frames=2)
     initial_quantum: Bytes = tc.quantum(4, lowest=1, frames=10)
-    maxrate: str | Rate | None = tc.rate(None, Place(7, "bit/s", scale=8, grain=8))
+    maxrate: str | Rate | None = tc.rate(None, 7)
     buckets: int = tc.count(1024, Place(reader=_buckets), lowest=2, highest=262144, power=True)
     orphan_mask: int = tc.count(1023, 10)
     pacing: bool = tc.flag(True, 5, off="nopacing")
     refill_delay: Time = tc.timer("40 ms", 9, p.positive)
-    low_rate_threshold: str | Rate = tc.rate("550 kbit/s", Place(11, "bit/s", scale=8, grain=8))
+    low_rate_threshold: str | Rate = tc.rate("550 kbit/s", 11)
     ce_threshold: Time = tc.time(None, 12)
-    timer_slack: Time = TcOption(
-        p.optional(p.positive), None, "default: 10 µs", Limit(1, U32, "ns"), Place(13, "ns")
-    )  # type: ignore[assignment]
+    timer_slack: Time = tc.option(p.positive, None, Limit(1, U32, "ns"), 13, doc="default: 10 µs")
     horizon: Time = tc.time("10 s", 14)
     horizon_drop: bool = tc.flag(True, 15, "B", off="horizon_cap")
 

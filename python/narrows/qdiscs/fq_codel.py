@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from narrows.qdiscs.codel import RFC_8289
-from narrows.spec.parsers import choice, optional
+from narrows.spec.parsers import choice
 from narrows.tc import options as tc
-from narrows.tc.options import Bytes, QueuePackets, TcOption, Time
+from narrows.tc.options import Bytes, QueuePackets, Time
 from narrows.tc.place import masked
 from narrows.tc.qdisc import Qdisc
 
@@ -25,13 +25,13 @@ class fq_codel(Qdisc):
     target: Time = tc.codel_time("5 ms", 1)
     interval: Time = tc.codel_time("100 ms", 3)
     quantum: Bytes = tc.quantum(6)
-    memory_limit: Bytes = tc.memory("32 MiB", 9, highest=2**31)
+    memory_limit: Bytes = tc.size("32 MiB", 9, highest=2**31, packet=True)
     drop_batch: int = tc.count(64, 8)
-    ecn: bool = tc.ecn(True, 4)
+    ecn: bool = tc.flag(True, 4, off="noecn")
     ce_threshold: Time = tc.ce_threshold(7)
-    ce_threshold_selector: str | None = TcOption(
-        *(optional(choice("0x01/0x03", "0x02/0x03", "0x03/0x03")), None, ""), place=masked(10, 11)
-    )  # type: ignore[assignment]
+    ce_threshold_selector: str | None = tc.option(
+        choice("0x01/0x03", "0x02/0x03", "0x03/0x03"), None, None, masked(10, 11)
+    )
 
     def check(self) -> None:
         self.check_below("target", "interval", RFC_8289)

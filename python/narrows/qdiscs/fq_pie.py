@@ -7,7 +7,6 @@ from typing import ClassVar
 from narrows.tc import options as tc
 from narrows.tc.limit import Limit
 from narrows.tc.options import Bytes, QueuePackets, Time
-from narrows.tc.place import Place
 from narrows.tc.qdisc import Qdisc
 
 
@@ -26,9 +25,9 @@ class fq_pie(Qdisc):
     alpha: int = tc.count(2, 5, highest=32)
     beta: int = tc.count(20, 6, highest=32)
     quantum: Bytes = tc.quantum(7)
-    memory_limit: Bytes = tc.memory("32 MiB", 8)
-    ecn_prob: str = tc.share("10 %", Place(9, "%"), Limit(0, 99, "%", whole=True), tc.plain)
-    ecn: bool = tc.ecn(False, 10)
+    memory_limit: Bytes = tc.size("32 MiB", 8, packet=True)
+    ecn_prob: str = tc.share("10 %", 9, Limit(0, 99, "%", whole=True), text=tc.plain)
+    ecn: bool = tc.flag(False, 10, off="noecn")
     bytemode: bool = tc.flag(False, 11, off="nobytemode")
     dq_rate_estimator: bool = tc.flag(False, 12, off="no_dq_rate_estimator")
 

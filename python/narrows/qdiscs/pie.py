@@ -22,6 +22,6 @@ class pie(Qdisc):
     tupdate: Time = tc.timer("15 ms", 3)
     alpha: int = tc.count(2, 4, highest=32)
     beta: int = tc.count(20, 5, highest=32)
-    ecn: bool = tc.ecn(False, 6)
+    ecn: bool = tc.flag(False, 6, off="noecn")
     bytemode: bool = tc.flag(False, 7, off="nobytemode")
     dq_rate_estimator: bool = tc.flag(False, 8, off="no_dq_rate_estimator")

@@ -28,10 +28,10 @@ class red(Early):
     burst: int | None = tc.count(None, None)
     probability: str = tc.probability("2 %", 3)
     bandwidth: str | Rate | None = tc.rate(None, None, doc="default: the link's rate")
-    adaptive: bool = tc.flag(False, 1, "B", offset=15, bit=4)
-    ecn: bool = tc.flag(False, 1, "B", offset=15, bit=1)
-    harddrop: bool = tc.flag(False, 1, "B", offset=15, bit=2)
-    nodrop: bool = tc.flag(False, 4, bit=8)
+    adaptive: bool = tc.flag(False, 1, "B", offset=15, mask=4)
+    ecn: bool = tc.flag(False, 1, "B", offset=15, mask=1)
+    harddrop: bool = tc.flag(False, 1, "B", offset=15, mask=2)
+    nodrop: bool = tc.flag(False, 4, mask=8)
 
     def check(self) -> None:
         super().check()

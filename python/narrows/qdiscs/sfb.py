@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from narrows.spec.parsers import whole_milliseconds
 from narrows.tc import options as tc
-from narrows.tc.limit import U16, Limit
+from narrows.tc.limit import S32, U16, Limit
 from narrows.tc.options import QueuePackets, Time
-from narrows.tc.place import Place
 from narrows.tc.qdisc import Qdisc
+
+
+def _time(default: str, offset: int, doc: str = "") -> Any:
+    """tc takes it as a bare number of milliseconds."""
+    within, text = Limit(0, S32, "ms", ours="for ever beyond it"), lambda value: str(value.ns // 10**6)
+    return tc.option(whole_milliseconds, default, within, 1, offset=offset, doc=doc, text=text)
 
 
 def _share(default: str, offset: int) -> Any:
     """In 16 bits."""
-    place = Place(1, "%", offset=offset, scale=100 / U16, grain=0.00153)
-    return tc.share(default, place, Limit(0, 100, "%", ours="a share", finest=100 / U16))
+    within = Limit(0, 100, "%", ours="a share", finest=100 / U16)
+    return tc.share(default, 1, within, offset=offset, scale=100 / U16, grain=0.00153)
 
 
 class sfb(Qdisc):
@@ -25,8 +31,8 @@ class sfb(Qdisc):
     keeps_time = True
 
     limit: QueuePackets = tc.packets(1000, 1, offset=24)
-    rehash: Time = tc.milliseconds("600 s", 1)
-    db: Time = tc.milliseconds("60 s", 1, 4, doc="double buffering before a rehash")
+    rehash: Time = _time("600 s", 0)
+    db: Time = _time("60 s", 4, "double buffering before a rehash")
     max: int = tc.count(25, 1, offset=8, doc="packets of a bin")
     target: int = tc.count(20, 1, offset=12, doc="packets of a bin")
     increment: str = _share("0.05 %", 16)

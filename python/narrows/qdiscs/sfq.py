@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from narrows.spec.parsers import whole_seconds
+from narrows.spec.parsers import count, size, whole_seconds
 from narrows.tc import options as tc
 from narrows.tc.early import Early
 from narrows.tc.limit import Limit
-from narrows.tc.options import Bytes, Number, QueuePackets, TcOption, Time
+from narrows.tc.options import Bytes, Number, QueuePackets, Time
 from narrows.tc.place import Place
 from narrows.tc.qdisc import QueueContext
 from narrows.units import Rate
@@ -26,23 +26,23 @@ class sfq(Early):
     also: ClassVar = {"ewma": Place(form="B", offset=40)}
 
     limit: QueuePackets = tc.packets(127, (), offset=8, lowest=2)
-    perturb: Time = TcOption(
-        *(whole_seconds, "0 s", "new hash every so often; 0 s: never", Limit(0, 2_147_483, "s")),
-        *(Place((), "ns", "i", 4, 1e9),), text=lambda value: str(value.ns // 10**9) if value else "",
-    )  # type: ignore[assignment]  # fmt: skip
+    perturb: Time = tc.option(
+        *(whole_seconds, "0 s", Limit(0, 2_147_483, "s"), (), "i"), offset=4,
+        doc="new hash every so often; 0 s: never", text=lambda value: str(value.ns // 10**9) if value else "",
+    )  # fmt: skip
     quantum: Bytes = tc.quantum(())
     depth: int = tc.count(127, (), offset=20, highest=127, ours=OURS)
     divisor: int = tc.count(1024, (), offset=12, highest=65536, power=True)
     flows: int = tc.count(127, (), offset=16, highest=65408, ours=OURS)
     headdrop: bool = tc.flag(False, (), offset=24)
-    redflowlimit: Bytes = tc.size(None, None, limited=False)
-    min: Bytes = tc.size(None, (), offset=32, limited=False)
-    max: Bytes = tc.size(None, (), offset=36, limited=False)
-    avpkt: Bytes = tc.size(None, None, limited=False)
-    burst: int | None = tc.count(None, None, limited=False)
+    redflowlimit: Bytes = tc.option(size, None, None, None)
+    min: Bytes = tc.option(size, None, None, Place((), "B", offset=32))
+    max: Bytes = tc.option(size, None, None, Place((), "B", offset=36))
+    avpkt: Bytes = tc.option(size, None, None, None)
+    burst: int | None = tc.option(count(), None, None, None)
     probability: str | None = tc.probability(None, (), 44)
-    ecn: bool = tc.flag(False, (), "B", offset=43, bit=1)
-    harddrop: bool = tc.flag(False, (), "B", offset=43, bit=2)
+    ecn: bool = tc.flag(False, (), "B", offset=43, mask=1)
+    harddrop: bool = tc.flag(False, (), "B", offset=43, mask=2)
 
     def check(self) -> None:
         red = [n for n in ("min", "max", "avpkt", "burst", "probability") if self[n] is not None]

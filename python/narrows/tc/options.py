@@ -14,7 +14,7 @@ from typing import Any
 from narrows.spec import parsers as p
 from narrows.spec.base import REQUIRED, Option
 from narrows.spec.parsers import Parser
-from narrows.tc.limit import S32, U32, Limit
+from narrows.tc.limit import U32, Limit
 from narrows.tc.place import At, Place
 from narrows.units import Duration, Rate, Size
 
@@ -73,47 +73,51 @@ class TcOption(Option):
         return {self.word or name: text} if text else {}
 
 
-def _option(parser: Parser, default: Any, place: Place | None, limit: Limit | None, **more: Any) -> Any:
-    doc = more.pop("doc", "")
-    return TcOption(p.optional(parser) if default is None else parser, default, doc, limit, place, **more)
+_KEPT = {"": ("", 1), "bytes": ("B", 1), "bit/s": ("bit/s", 8), "%": ("%", 1)} | {
+    "ns": ("ns", 1), "us": ("ns", 1e3), "ms": ("ns", 1e6), "s": ("ns", 1e9),
+}  # fmt: skip
+"""By a limit's unit, the unit of what is kept, and how much one of it is."""
 
 
-def _place(at: At | Place | None, unit: str = "", **more: Any) -> Place | None:
-    return at if at is None or isinstance(at, Place) else Place(at, unit, **more)
+def option(
+    parser: Parser, default: Any, limit: Limit | None, at: At | Place | None, form: str = "I", *,
+    scale: float = 1, grain: float = 0, doc: str = "", offset: int = 0, mask: int | None = None,
+    words: Mapping[int, str] | None = None, **more: Any,
+) -> Any:  # fmt: skip
+    """An option that the kernel keeps in the limit's unit, times `scale`. What is compared may be off by
+    `grain`."""
+    unit, times = _KEPT["" if limit is None else limit.unit]
+    if at is not None and not isinstance(at, Place):
+        at = Place(at, unit, form, offset, times * scale, grain, mask, words)
+    return TcOption(p.optional(parser) if default is None else parser, default, doc, limit, at, **more)
 
 
-def _limit(limited: bool, *within: Any, **more: Any) -> Limit | None:
-    return Limit(*within, **more) if limited else None
-
-
-def packets(default: Any, at: At, *, offset: int = 0, lowest: int = 1, doc: str = "") -> Any:
+def packets(default: Any, at: At, *, lowest: int = 1, **more: Any) -> Any:
     """A queue's limit in packets, or BDPs."""
-    return _option(p.queue_packets, default, Place(at, offset=offset), Limit(lowest, U32), doc=doc)
+    return option(p.queue_packets, default, Limit(lowest, U32), at, **more)
+
+
+def count(
+    default: Any, at: At | Place | None, form: str = "I", *, lowest: int = 1, highest: int = U32,
+    ours: str = "", power: bool = False, **more: Any,
+) -> Any:  # fmt: skip
+    """A whole number of things."""
+    within = Limit(lowest, highest, "", ours, power)
+    return option(p.count(lowest, highest), default, within, at, form, **more)
+
+
+def size(
+    default: Any, at: At | None, *, lowest: int = 1, highest: int = U32, parser: Parser = p.size,
+    ours: str = "", packet: bool = False, **more: Any,
+) -> Any:  # fmt: skip
+    """Bytes; `frames`: so many full frames by default."""
+    within = Limit(lowest, highest, "bytes", ours, packet=packet)
+    return option(parser, default, within, at, **more)
 
 
 def queue_size(doc: str, at: At) -> Any:
     """A queue's limit in bytes, or BDPs. It has no useful default."""
     return size(REQUIRED, at, parser=p.queue_bytes, doc=doc)
-
-
-def count(
-    default: Any, at: At | Place | None, form: str = "I", *, offset: int = 0, lowest: int = 1,
-    highest: int = U32, doc: str = "", limited: bool = True, **limit: Any,
-) -> Any:  # fmt: skip
-    """A whole number of things."""
-    within = _limit(limited, lowest, highest, **limit)
-    return _option(p.count(lowest, highest), default, _place(at, form=form, offset=offset), within, doc=doc)
-
-
-def size(
-    default: Any, at: At | None, *, offset: int = 0, lowest: int = 1, highest: int = U32,
-    parser: Parser = p.size, frames: int = 0, word: str = "", doc: str = "", limited: bool = True,
-    **limit: Any,
-) -> Any:  # fmt: skip
-    """Bytes. `frames`: so many full frames by default."""
-    within = _limit(limited, lowest, highest, "bytes", **limit)
-    place = _place(at, "B", offset=offset)
-    return _option(parser, default, place, within, doc=doc, frames=frames, word=word)
 
 
 def quantum(at: At, *, lowest: int = 256, highest: int = 2**20, frames: int = 1, ours: str = "") -> Any:
@@ -122,18 +126,12 @@ def quantum(at: At, *, lowest: int = 256, highest: int = 2**20, frames: int = 1,
     return size(None, at, lowest=lowest, highest=highest, frames=frames, doc=doc, ours=ours)
 
 
-def memory(default: Any, at: At, *, highest: int = U32, word: str = "") -> Any:
-    """Bytes of memory, of which packets take what they occupy."""
-    return size(default, at, highest=highest, packet=True, word=word)
-
-
 def time(
-    default: Any, at: At | None, lowest: float = 0, highest: float = U32, *, grain: float = 0,
-    parser: Parser = p.microseconds, doc: str = "", **limit: Any,
+    default: Any, at: At | None, lowest: float = 0, highest: float = U32, *, parser: Parser = p.microseconds,
+    ours: str = "", step: int = 0, finest: float = 0, **more: Any,
 ) -> Any:  # fmt: skip
-    """A time that the kernel keeps in microseconds, and may be off by `grain` (ns)."""
-    place = _place(at, "ns", scale=1000, grain=grain)
-    return _option(parser, default, place, Limit(lowest, highest, "us", **limit), doc=doc)
+    """A time that the kernel keeps in microseconds."""
+    return option(parser, default, Limit(lowest, highest, "us", ours, False, False, step, finest), at, **more)
 
 
 def codel_time(default: Any, at: At) -> Any:
@@ -159,56 +157,31 @@ def timer(default: Any, at: At, parser: Parser = p.microseconds) -> Any:
     return time(default, at, 1000, 4_294_965_000, step=1000, ours=ours, parser=parser)
 
 
-def milliseconds(default: Any, at: At, offset: int = 0, doc: str = "") -> Any:
-    """A time that tc takes as a bare number of milliseconds."""
-    place, within = Place(at, "ns", offset=offset, scale=1e6), Limit(0, S32, "ms", ours="for ever beyond it")
-    text = lambda value: str(value.ns // 10**6)  # noqa: E731
-    return _option(p.whole_milliseconds, default, place, within, doc=doc, text=text)
-
-
-def rate(default: Any, place: Place | None, *, free: bool = False, **more: Any) -> Any:
+def rate(default: Any, at: At | None, form: str = "I", *, free: bool = False, **more: Any) -> Any:
     """A rate, in 32 bits of bytes per second; `free`: in 64."""
-    free_rate = Limit(8, 10**13, "bit/s", ours="more than any link here")
-    within = free_rate if free else Limit(8, 34_359_738_360, "bit/s")
-    return _option(p.rate, default, place, within, **more)
+    most, ours = (10**13, "more than any link here") if free else (34_359_738_360, "")
+    return option(p.rate, default, Limit(8, most, "bit/s", ours), at, form, grain=8, **more)
 
 
-def fraction(value: Any) -> str:
-    """A percentage as tc takes it."""
-    return f"{value / 100:g}"
-
-
-def share(
-    default: Any, place: Place, within: Limit, text: Callable[[Any], str] = fraction, **more: Any
-) -> Any:
-    """A percentage."""
-    return _option(p.percent, default, place, within, text=text, **more)
+def share(default: Any, at: At, within: Limit, form: str = "I", **more: Any) -> Any:
+    """A percentage, which tc takes as a fraction."""
+    return option(p.percent, default, within, at, form, **{"text": lambda v: f"{v / 100:g}"} | more)
 
 
 def probability(default: Any, at: At, offset: int = 0) -> Any:
     """RED's, in 32 bits."""
     within = Limit(0.01, 99.99, "%", ours="tc says 100 % as 2^32, of which 32 bits are 0")
-    return share(default, Place(at, "%", offset=offset, scale=100 / 2**32, grain=1e-7), within)
+    return share(default, at, within, offset=offset, scale=100 / 2**32, grain=1e-7)
 
 
 def flag(
-    default: bool | None, at: At | None, form: str = "I", *, on: str | None = None, off: str = "",
-    offset: int = 0, bit: int | None = None, doc: str = "",
-) -> Any:  # fmt: skip
-    """A switch: the bare words for on (its own name) and off (none), and its bit where several share one."""
-    place = _place(at, form=form, offset=offset, mask=bit)
-    return _option(p.flag, default, place, None, doc=doc, bare={True: on, False: off})
-
-
-def ecn(default: bool, at: At) -> Any:
-    """Marks in place of drops."""
-    return flag(default, at, off="noecn")
-
-
-def word(
-    default: Any, at: At, words: Sequence[str], form: str = "I", said: Mapping[str, str] | None = None
+    default: bool | None, at: At | None, form: str = "I", *, on: str | None = None, off: str = "", **more: Any
 ) -> Any:
+    """A switch: the bare words for on (its own name) and off (none); `mask`, where others share its bits."""
+    return option(p.flag, default, None, at, form, bare={True: on, False: off}, **more)
+
+
+def word(default: Any, at: At, words: Sequence[str], form: str = "I", *said: str) -> Any:
     """One of some words, kept by their numbers; `said`: what tc calls each."""
-    place = Place(at, form=form, words=dict(enumerate(words)))
-    bare = {each: each for each in words} if said is None else said
-    return _option(p.choice(*words), default, place, None, bare=bare)
+    bare = dict(zip(words, said or words, strict=True))
+    return option(p.choice(*words), default, None, at, form, words=dict(enumerate(words)), bare=bare)

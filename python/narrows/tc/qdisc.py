@@ -64,7 +64,7 @@ class Qdisc(SpecObject):
     """Nothing it does waits for a timer with slack: the kernel may run ahead of it (crates/agent)."""
     tells: ClassVar[Mapping[str, tuple[int, ...] | str]] = {}
     """Its own statistics (TCA_STATS_APP)."""
-    also: ClassVar[Mapping[str, Place]] = {}
+    also: ClassVar[dict[str, Place]] = {}
     """What the kernel keeps beside the options."""
 
     @classmethod
@@ -72,15 +72,10 @@ class Qdisc(SpecObject):
         return [*(each.__name__ for each in qdiscs.every()), own_qdisc.__name__]
 
     @classmethod
-    def tc_options(cls) -> Iterator[tuple[str, TcOption]]:
-        """The options that are tc's."""
-        return ((name, each) for name, each in cls.options.items() if isinstance(each, TcOption))
-
-    @classmethod
     def places(cls) -> dict[str, Place]:
         """Where the kernel keeps what it is told."""
-        own = {name: each.place for name, each in cls.tc_options() if each.place is not None}
-        return {**own, **cls.also}
+        own = {name: getattr(each, "place", None) for name, each in cls.options.items()}
+        return {name: place for name, place in own.items() if place is not None} | cls.also
 
     @classmethod
     def counts_bytes(cls) -> bool:
@@ -107,10 +102,15 @@ class Qdisc(SpecObject):
         values, words = self.settled(context), Words()
         limit.check(self, values, context.frame_bytes)
         self.check_together(values, context)
-        for name, each in self.tc_options():
-            given = each.frames * context.frame_bytes or None if values[name] is None else values[name]
-            words |= each.said(name, given)
+        for name, each, value in self._told(context):
+            words |= each.said(name, value)
         return words
+
+    def _told(self, context: QueueContext) -> Iterator[tuple[str, TcOption, Any]]:
+        for name, value in self.settled(context).items():
+            each = self.options[name]
+            if isinstance(each, TcOption):
+                yield name, each, each.frames * context.frame_bytes or None if value is None else value
 
     def check_together(self, values: Mapping[str, Any], context: QueueContext) -> None:
         """Refuse options of which tc or the kernel takes each, and not all."""
@@ -118,12 +118,11 @@ class Qdisc(SpecObject):
     def asked(self, context: QueueContext, shaped_to: Rate | None) -> dict[str, Number]:
         """What the kernel is to keep of its options, as numbers: times in ns, sizes in bytes, rates in bit/s,
         shares in percent, switches 0 and 1."""
-        values, made = self.settled(context), {}
-        for name, each in self.tc_options():
-            given = each.frames * context.frame_bytes or None if values[name] is None else values[name]
-            if given is not None and each.place is not None:
-                made[name] = number(given)
-        return made
+        return {
+            name: number(value)
+            for name, each, value in self._told(context)
+            if value is not None and each.place is not None
+        }
 
     def shaping(self, rate: Rate | None) -> Words:
         """tc's words for the rate that it keeps by itself; None: none."""
