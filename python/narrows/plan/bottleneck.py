@@ -14,14 +14,14 @@ from typing import Any, Literal
 from narrows.errors import SpecError
 from narrows.headers import ETHERNET_HEADER_BYTES
 from narrows.media.schedule import Schedule
-from narrows.plan import asked, bucket_limits, wire
+from narrows.plan import bucket_limits, wire
 from narrows.plan.model import Asked, Counted, DirectionChange, LinkDirection
 from narrows.qdiscs.bfifo import bfifo
 from narrows.spec.base import SpecObject
 from narrows.spec.link import Link
 from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, policer, tbf
 from narrows.tc import limit
-from narrows.tc.options import Words, arguments
+from narrows.tc.options import Number, Words, arguments, number, plain
 from narrows.tc.qdisc import Qdisc, QueueContext
 from narrows.units import Duration, Rate, Size
 
@@ -270,14 +270,9 @@ def _said(direction: DirectionSpec) -> tuple[object, ...]:
 
 
 def _link_layer(shaper: Shaper) -> Words:
-    words = {}
-    if shaper["overhead"]:
-        words["overhead"] = str(shaper["overhead"])
-    if shaper["mpu"]:
-        words["mpu"] = shaper["mpu"].tc()
-    if shaper["linklayer"] != "ethernet":
-        words["linklayer"] = shaper["linklayer"]
-    return words
+    """What is not the default."""
+    names = [name for name in ("overhead", "mpu", "linklayer") if shaper[name] != shaper.parsed_default(name)]
+    return {name: plain(shaper[name]) for name in names}
 
 
 def _class(dev: str) -> tuple[str, ...]:
@@ -291,28 +286,34 @@ def queue_steps(dev: str, direction: DirectionSpec) -> list[tuple[str, ...]]:
     words = arguments(direction.queue_words())
     queue = (direction.queue.kind(), *(part for word in words for part in word.split(" ")))
     root = ("qdisc", "add", "dev", dev, "root", "handle", "1:")
+    if isinstance(shaper, own_shaper | no_shaper):
+        return [(*root, *queue), *_filters(dev, "1:", direction)]
+    told, parent = arguments(shaper_words(direction)), "1:1"
     if isinstance(shaper, htb):
-        return [
-            (*root, "htb", "default", "11"),
-            ("class", "add", *_class(dev), *arguments(shaper_words(direction))),
-            ("qdisc", "add", "dev", dev, "parent", "1:11", "handle", "110:", *queue),
-            *_filters(dev, "110:", direction),
-        ]
-    if isinstance(shaper, tbf):
-        return [
-            (*root, "tbf", *arguments(shaper_words(direction))),
-            ("qdisc", "add", "dev", dev, "parent", "1:1", "handle", "110:", *queue),
-            *_filters(dev, "110:", direction),
-        ]
-    if isinstance(shaper, policer):
-        police = ("action", "police", *arguments(shaper_words(direction)), "conform-exceed", "drop")
-        return [
+        parent = "1:11"
+        made = [(*root, "htb", "default", "11"), ("class", "add", *_class(dev), *told)]
+    elif isinstance(shaper, tbf):
+        made = [(*root, "tbf", *told)]
+    else:
+        police = ("matchall", "action", "police", *told, "conform-exceed", "drop")
+        made = [
             (*root, "prio", "bands", "2", "priomap", *["0"] * 16),
-            ("filter", "add", "dev", dev, "parent", "1:", "protocol", "all", "matchall", *police),
-            ("qdisc", "add", "dev", dev, "parent", "1:1", "handle", "110:", *queue),
-            *_filters(dev, "110:", direction),
+            ("filter", "add", "dev", dev, "parent", "1:", "protocol", "all", *police),
         ]
-    return [(*root, *queue), *_filters(dev, "1:", direction)]
+    leaf = ("qdisc", "add", "dev", dev, "parent", parent, "handle", "110:", *queue)
+    return [*made, leaf, *_filters(dev, "110:", direction)]
+
+
+def asked_qdisc(node: str, iface: str, at: str, kind: str, options: dict[str, Number]) -> Asked:
+    """A qdisc, of which the kernel is to keep that."""
+    return Asked(node=node, iface=iface, what="qdisc", at=at, kind=kind, options=options)
+
+
+def _kept_of(shaper: Shaper) -> dict[str, Number]:
+    """The options of HTB's class and of TBF that do not depend on the link."""
+    names = ("overhead", "mpu", "linklayer", "limit", "peakrate", "mtu")
+    made = {name: number(shaper[name]) for name in names if shaper.values.get(name) is not None}
+    return made | ({"linklayer": "atm"} if made["linklayer"] == "adsl" else {})
 
 
 def queue_asked(node: str, dev: str, direction: DirectionSpec) -> list[Asked]:
@@ -326,19 +327,19 @@ def queue_asked(node: str, dev: str, direction: DirectionSpec) -> list[Asked]:
         return Asked(node=node, iface=dev, what=what, at=at, kind=kind, options=options)
 
     options = direction.queue.asked(context, rate)
-    found = [asked.qdisc(node, dev, handle, direction.queue.kind(), options)]
+    found = [asked_qdisc(node, dev, handle, direction.queue.kind(), options)]
     burst = direction.burst_bytes() or 0
     if isinstance(shaper, htb):
-        own = asked.of_shaper(shaper)
+        own = _kept_of(shaper)
         ceil, words = direction.ceil_bps() or 0, shaper_words(direction)
         own |= {"ceil": ceil, "burst": burst, "cburst": direction.cburst_bytes() or 0}
         own |= {"quantum": int(words["quantum"])}
         found += [
-            asked.qdisc(node, dev, "1:", "htb", {"default": 0x11}),
+            asked_qdisc(node, dev, "1:", "htb", {"default": 0x11}),
             made("class", "1:11", "htb", rate=direction.rate.bps, **own),
         ]
     elif isinstance(shaper, tbf):
-        own = asked.of_shaper(shaper)
+        own = _kept_of(shaper)
         if shaper["limit"] is None:
             latency = shaper["latency"] or bucket_limits.TBF_DEFAULT_LATENCY
             own["limit"] = (direction.rate * latency).bytes + burst
@@ -347,14 +348,14 @@ def queue_asked(node: str, dev: str, direction: DirectionSpec) -> list[Asked]:
         assert counted is not None
         bucket = wire.counted_bytes(counted, burst - ETHERNET_HEADER_BYTES)
         own |= {"burst": bucket, "rate": direction.rate.bps}
-        found.append(asked.qdisc(node, dev, "1:", "tbf", own))
+        found.append(asked_qdisc(node, dev, "1:", "tbf", own))
     elif isinstance(shaper, policer):
-        found.append(asked.qdisc(node, dev, "1:", "prio", {"bands": 2, "priomap": 0}))
+        found.append(asked_qdisc(node, dev, "1:", "prio", {"bands": 2, "priomap": 0}))
         mtu = int(shaper_words(direction).get("mtu", POLICE_MTU))
         found.append(made("filter", "1:", "matchall", rate=direction.rate.bps, burst=burst, mtu=mtu))
     for band, inner in enumerate(direction.queue.queues(), 1):
         own = inner.asked(context, None)
-        found.append(asked.qdisc(node, dev, f"{110 + band}:", inner.kind(), own))
+        found.append(asked_qdisc(node, dev, f"{110 + band}:", inner.kind(), own))
     found += [
         made("filter", handle, "flower", ip_tos=tos, classid=f"{handle}{to}")
         for tos, to in direction.queue.classes()

@@ -28,8 +28,6 @@ def check(shaper: Shaper, rate: Rate, ceil: Rate, burst_bytes: int | None, cburs
                 f"at most {U32} bytes together",
             )
     if isinstance(shaper, tbf) and shaper["peakrate"] is not None:
-        if shaper["peakrate"] <= rate:
-            shaper.fail(f"peakrate: {shaper['peakrate']} is not above the rate", f"above {rate}")
         _check_bucket(shaper, "mtu", shaper["mtu"].bytes, shaper["peakrate"])
 
 

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from narrows.plan import asked, home, sysctls
+from narrows.plan import home, sysctls
 from narrows.plan.bottleneck import (
     DirectionSpec,
+    asked_qdisc,
     buckets,
     own_queue,
     queue_asked,
@@ -105,7 +106,7 @@ class PathState:
             options["burst_begins"], options["burst_ends"] = self.burst_percents()
         if self.duplicate_percent or self.reorder_percent:
             options |= {"duplicate": self.duplicate_percent, "reorder": self.reorder_percent}
-        return asked.qdisc(interface.node, interface.name, "1:", "netem", options)
+        return asked_qdisc(interface.node, interface.name, "1:", "netem", options)
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ def setup_asked(topology: Topology, link: Link) -> tuple[Asked, ...]:
         made += queue_asked(topology.bottleneck, dev, directions(link, state)[index])
     for each, queue, context in _host_queues(topology, link):
         options = queue.asked(context, None)
-        made.append(asked.qdisc(each.node, each.name, "1:", queue.kind(), options))
+        made.append(asked_qdisc(each.node, each.name, "1:", queue.kind(), options))
     netem = _netem_interfaces(topology, link, state)
     return (*made, *(path.asked(each) for each, path in netem if not path.changes_nothing()))
 

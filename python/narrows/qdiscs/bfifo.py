@@ -1,7 +1,5 @@
 """bfifo: drop-tail, counted in bytes."""
 
-from __future__ import annotations
-
 from narrows.tc import options as tc
 from narrows.tc.options import QueueBytes
 from narrows.tc.qdisc import Qdisc

@@ -1,7 +1,5 @@
 """cake: common applications kept enhanced, which shapes by itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from narrows.spec import parsers as p

@@ -1,7 +1,5 @@
 """choke: RED against flows that do not react."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from narrows.spec.base import REQUIRED

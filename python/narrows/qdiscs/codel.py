@@ -1,7 +1,5 @@
 """codel: controlled delay, one queue."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from narrows.tc import options as tc

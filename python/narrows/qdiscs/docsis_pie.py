@@ -1,7 +1,5 @@
 """docsis_pie: PIE as cable modems have it."""
 
-from __future__ import annotations
-
 from narrows.qdiscs.pie import pie
 from narrows.tc import options as tc
 from narrows.tc.options import QueuePackets, Time

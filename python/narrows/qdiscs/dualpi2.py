@@ -1,7 +1,5 @@
 """dualpi2: the dual queue of L4S."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from narrows.spec import parsers as p

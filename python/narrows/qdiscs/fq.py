@@ -1,7 +1,5 @@
 """fq: fair queueing with pacing."""
 
-from __future__ import annotations
-
 from narrows.spec import parsers as p
 from narrows.tc import options as tc
 from narrows.tc.limit import U32, Limit

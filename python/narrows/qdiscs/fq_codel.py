@@ -1,7 +1,5 @@
 """fq_codel: flow queues with CoDel."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from narrows.qdiscs.codel import RFC_8289

@@ -1,7 +1,5 @@
 """fq_pie: flow queues with PIE."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from narrows.tc import options as tc

@@ -1,7 +1,5 @@
 """hhf: heavy hitters wait behind the others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """pfifo: drop-tail, counted in packets."""
 
-from __future__ import annotations
-
 from narrows.tc import options as tc
 from narrows.tc.options import QueuePackets
 from narrows.tc.qdisc import Qdisc

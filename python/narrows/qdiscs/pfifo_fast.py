@@ -1,7 +1,5 @@
 """pfifo_fast: three drop-tail bands by priority."""
 
-from __future__ import annotations
-
 from narrows.tc.qdisc import Qdisc
 
 

@@ -1,7 +1,5 @@
 """pfifo_head_drop: drop-head, counted in packets."""
 
-from __future__ import annotations
-
 from narrows.tc import options as tc
 from narrows.tc.options import QueuePackets
 from narrows.tc.qdisc import Qdisc

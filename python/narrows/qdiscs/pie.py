@@ -1,7 +1,5 @@
 """pie: proportional integral controller enhanced, one queue."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from narrows.tc import options as tc

@@ -1,7 +1,5 @@
 """prio: strict priority among queues."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """red: random early detection."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from narrows.tc import options as tc

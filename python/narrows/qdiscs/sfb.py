@@ -1,7 +1,5 @@
 """sfb: stochastic fair blue."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from narrows.spec.parsers import whole_milliseconds

@@ -1,7 +1,5 @@
 """sfq: stochastic fair queueing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

@@ -9,13 +9,13 @@ asked for: their own files import this package, and either may be imported first
 from typing import Any
 
 from narrows import qdiscs
+from narrows.spec import media
 from narrows.spec.axis import axis
 from narrows.spec.dumbbell import Dumbbell, pair
 from narrows.spec.expect import expect
 from narrows.spec.follow import follow
 from narrows.spec.home import Home, home_router, host
 from narrows.spec.link import Link
-from narrows.spec.media import docsis, lte, nr, opportunities, satellite, wifi
 from narrows.spec.moving_rate import leo, lte_drive, outage, sine, square
 from narrows.spec.observe import capture, ci, flow_tap, machine, repeat, sample, tap
 from narrows.spec.own_tool import tool
@@ -39,6 +39,8 @@ _OTHER_NAMES = {"ping": "icmp_echo"}
 
 def __getattr__(name: str) -> Any:
     word = _OTHER_NAMES.get(name, name)
+    if word in media.WORDS:
+        return media.WORDS[word]
     if word in qdiscs.names():
         return qdiscs.named(word)
     if word not in registry.words():
@@ -57,7 +59,6 @@ __all__ = [
     "between",
     "capture",
     "ci",
-    "docsis",
     "expect",
     "flow_tap",
     "follow",
@@ -65,12 +66,9 @@ __all__ = [
     "host",
     "htb",
     "leo",
-    "lte",
     "lte_drive",
     "machine",
     "no_shaper",
-    "nr",
-    "opportunities",
     "outage",
     "own_cca",
     "own_qdisc",
@@ -82,7 +80,6 @@ __all__ = [
     "profile",
     "repeat",
     "sample",
-    "satellite",
     "sine",
     "square",
     "tap",
@@ -91,8 +88,8 @@ __all__ = [
     "trace",
     "under_test",
     "until_settled",
-    "wifi",
     "with_",
+    *media.WORDS,
     *qdiscs.names(),
     *registry.words(),
 ]
