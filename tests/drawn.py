@@ -6,8 +6,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from narrows.plan.tc_limits import LIMITS, Limit
-from narrows.spec import queues, shapers
+from declared import LIMITS, OF
+from narrows.tc.limit import Limit
 from narrows.units import Duration, Rate, Size
 
 KINDS = (
@@ -61,9 +61,9 @@ def usual(part: Any, name: str, limit: Limit) -> float | None:
         return None
 
 
-def options(of: random.Random, kind: str, module: Any, chance: float = 0.35) -> dict[str, Any]:
+def options(of: random.Random, kind: str, chance: float = 0.35) -> dict[str, Any]:
     """Some of the options of a queue or a shaper."""
-    part = getattr(module, kind)
+    part = OF[kind]
     limits = LIMITS.get({"docsis_pie": "pie"}.get(kind, kind), {})
     given: dict[str, Any] = {}
     for name in part.options:
@@ -95,18 +95,16 @@ def call(name: str, given: dict[str, Any]) -> str:
 def queue(of: random.Random, *, chance: float = 0.35) -> str:
     kind = of.choice(KINDS)
     if kind == "prio":
-        bands = [
-            call(k, options(of, k, queues)) for k in of.choices(("pfifo", "fq_codel", "codel", "pie"), k=2)
-        ]
+        bands = [call(k, options(of, k)) for k in of.choices(("pfifo", "fq_codel", "codel", "pie"), k=2)]
         return f'prio({{"CS5": 0, "EF": 0}}, bands=[{", ".join(bands)}])'
     if kind == "dualpi2":
         return "dualpi2(nqb=True)" if of.random() < 0.5 else "dualpi2()"
-    return call(kind, options(of, kind, queues, chance))
+    return call(kind, options(of, kind, chance))
 
 
 def shaper(of: random.Random) -> str | None:
     kind = of.choice(("htb", "htb", "tbf", "policer", None, None, None))
-    return None if kind is None else call(kind, options(of, kind, shapers, 0.2))
+    return None if kind is None else call(kind, options(of, kind, 0.2))
 
 
 def link(of: random.Random) -> str:

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 import lab
+from declared import LIMITS, OF
 from narrows.errors import SpecError
 from narrows.plan.bottleneck import DirectionSpec, queue_asked, queue_steps
 from narrows.plan.model import Asked, Plan
-from narrows.plan.tc_limits import LIMITS
-from narrows.spec import Link, queues, shapers
+from narrows.spec import Link, shapers
 from narrows.store import agent_result, kept
+from narrows.tc.qdisc import Qdisc
 from narrows.units import Duration, Rate
 
 REQUIRED: dict[str, dict[str, Any]] = {
@@ -35,7 +36,7 @@ WITH: dict[tuple[str, str], dict[str, Any]] = {
 """What an option needs beside it."""
 
 
-def direction(queue: queues.Qdisc, shaper: shapers.Shaper | None) -> DirectionSpec:
+def direction(queue: Qdisc, shaper: shapers.Shaper | None) -> DirectionSpec:
     link = Link(rate="1 Gbit/s", base_rtt="10 ms", queue=queue, shaper=shaper)
     return DirectionSpec(link, queue, shaper, Rate(10**9), Duration(10**7), 1500)
 
@@ -67,15 +68,16 @@ def carried(one: Plan, place: Path) -> kept.ReadBack:
 
 def at_both_ends() -> Iterator[DirectionSpec]:
     for kind, options in LIMITS.items():
-        module = queues if hasattr(queues, kind) else shapers
         for name, limit in options.items():
             if kind == "dualpi2":
                 continue  # Debian 12's tc sets none of its options
             for number in (limit.lowest, limit.highest):
                 given = REQUIRED.get(kind, {}) | WITH.get((kind, name), {}) | {name: limit.value(number)}
                 try:
-                    made = getattr(module, kind)(**given)
-                    each = direction(made, None) if module is queues else direction(queues.pfifo(), made)
+                    made = OF[kind](**given)
+                    each = (
+                        direction(made, None) if isinstance(made, Qdisc) else direction(OF["pfifo"](), made)
+                    )
                     queue_steps("v", each)
                 except SpecError:
                     continue  # not without another option
@@ -84,10 +86,10 @@ def at_both_ends() -> Iterator[DirectionSpec]:
 
 def switches() -> Iterator[DirectionSpec]:
     """Every option that is no number, with every value that it takes."""
-    for kind in (*LIMITS, "pfifo_fast", "docsis_pie"):
-        if kind == "dualpi2" or not hasattr(queues, kind):
+    for kind in OF:
+        if kind == "dualpi2" or not issubclass(OF[kind], Qdisc):
             continue
-        constructor = getattr(queues, kind)
+        constructor = OF[kind]
         for name, option in constructor.options.items():
             words = (True, False, "atm", "ptm", "noatm", "besteffort", "precedence", "diffserv3", "diffserv4",
                      "diffserv8", "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost",
@@ -117,8 +119,7 @@ def test_the_kernel_keeps_every_option_at_its_lowest_and_highest(tmp_path: Path)
 def test_every_option_that_is_asked_has_its_place() -> None:
     for each in (*at_both_ends(), *switches()):
         for asked in queue_asked("router", "v", each):
-            kind = asked.kind if asked.what == "qdisc" else f"{asked.what} {asked.kind}"
-            assert set(asked.options) <= set(kept.PLACES.get(kind, {})), asked
+            assert set(asked.options) <= set(kept.places(asked.what, asked.kind)), asked
 
 
 @pytest.mark.kernel

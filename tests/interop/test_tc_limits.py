@@ -1,5 +1,5 @@
-"""The table of what tc takes (`narrows.plan.tc_limits`) against the real tc and kernel, in one guest: of
-every option the lowest and the highest value are taken, and one beyond is refused, or kept as another value;
+"""What tc takes, as queues and shapers declare it, against the real tc and kernel, in one guest: of every
+option the lowest and the highest value are taken, and one beyond is refused, or kept as another value;
 RED's rule says of min, max and burst what tc says."""
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 import lab
+from declared import LIMITS, OF
 from narrows.errors import SpecError
-from narrows.plan.qdiscs import QueueContext, arguments, words_of
-from narrows.plan.tc_limits import LIMITS, Limit
-from narrows.spec import queues, shapers
+from narrows.tc.limit import Limit
+from narrows.tc.options import arguments
+from narrows.tc.qdisc import QueueContext
 from narrows.units import Duration, Rate, Size
 
 CONTEXT = QueueContext(rate=Rate(10**9), base_rtt=Duration(10**7), mtu_bytes=1500)
@@ -74,7 +75,7 @@ def lines(kind: str, option: str, said: str) -> list[str]:
         "choke": {"limit": 1000},
         "sfq": {"redflowlimit": "100 KB"} if option == "probability" else {},
     }
-    words = dict(words_of(getattr(queues, kind)(**given.get(kind, {})), CONTEXT))
+    words = dict(OF[kind](**given.get(kind, {})).words(CONTEXT))
     if kind == "cake" and option in ("overhead", "mpu"):
         words = {name: value for name, value in words.items() if name != "raw"}
     told = " ".join(arguments(words | {word: said}))
@@ -127,7 +128,7 @@ def fits(kind: str, said: dict[str, int]) -> bool:
         if value
     }
     try:
-        words_of(getattr(queues, kind)(**options), CONTEXT)
+        OF[kind](**options).words(CONTEXT)
     except SpecError:
         return False
     return True
@@ -180,23 +181,15 @@ def test_every_number_that_a_queue_or_shaper_takes_is_in_the_table() -> None:
     not_said = {"htb": {"ceil_factor", "burst_per_rate"}}
     not_said["sfq"] = {"redflowlimit", "min", "max", "avpkt", "burst", "probability"}
     asked = 0
-    for module, base in ((queues, queues.Qdisc), (shapers, shapers.Shaper)):
-        for each in vars(module).values():
-            if not (isinstance(each, type) and issubclass(each, base)) or each.__name__ in (
-                "prio",
-                "own_qdisc",
-            ):
+    for kind, each in OF.items():
+        for name, option in each.options.items():
+            if name in not_said.get(kind, ()):
                 continue
-            kind = {"docsis_pie": "pie"}.get(each.__name__, each.__name__)
-            for name, option in each.options.items():
-                if name in not_said.get(kind, ()):
-                    continue
-                if any(is_number(option.parser, said) for said in (3, "3 %", "3 KB", "3 s", "3 Mbit/s")):
-                    assert name in LIMITS[kind], (kind, name)
-                    limit = LIMITS[kind][name]
-                    for number in (limit.lowest, limit.highest):  # the table's limits are the only ones
-                        option.parser(limit.value(number))
-                    asked += 1
+            if any(is_number(option.parser, said) for said in (3, "3 %", "3 KB", "3 s", "3 Mbit/s")):
+                assert option.limit is not None, (kind, name)
+                for number in (option.limit.lowest, option.limit.highest):  # these limits are the only ones
+                    option.parser(option.limit.value(number))
+                asked += 1
     assert asked > 80
 
 

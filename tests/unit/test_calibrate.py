@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from narrows import qdiscs
 from narrows.calibrate import by_test
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import as_frame, compared, parameters, summaries
@@ -21,7 +22,6 @@ from narrows.calibrate.scenario import QUEUES, Settings, plan_scenario, question
 from narrows.calibrate.tables import answers, by_condition, decimals
 from narrows.cli.main import build_app
 from narrows.errors import NarrowsError, SpecError
-from narrows.spec import queues
 from narrows.spec.observe import ci, repeat
 from narrows.spec.under_test import known
 from narrows.tools.reading import LATENCY, RPM, THROUGHPUT, UNITS, Reading
@@ -281,9 +281,7 @@ def test_every_queue_of_the_spec_can_be_calibrated_and_planning_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [
-        name for name, each in vars(queues).items()
-        if isinstance(each, type) and issubclass(each, queues.Qdisc)
-        and each not in (queues.Qdisc, queues.own_qdisc)
+        each.__name__ for each in qdiscs.every()
     ]  # fmt: skip
     assert {"docsis_pie", "choke", "sfb", "hhf", "prio"} <= set(names) == set(QUEUES)
     monkeypatch.chdir(tmp_path)

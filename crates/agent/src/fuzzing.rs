@@ -101,9 +101,7 @@ pub fn ndt7_measurement(data: &[u8]) {
     assert!(!black_box(tcp_info(data, 1)).is_empty());
     assert_eq!(black_box(bbr_info(data, 1)).is_some(), data.len() >= 20);
     black_box(TcpInfo::from_bytes(data));
-    for kind in [
-        "codel", "fq_codel", "pie", "fq_pie", "cake", "dualpi2", "red", "sfq", "fq",
-    ] {
+    for kind in xstats::KINDS.keys() {
         black_box(xstats::parse(kind, data));
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::error::{Result, RunError};
 use crate::nodes::Nodes;
+use crate::sample::xstats::KINDS;
 use narrows_plan::{Hop, Item, Plan};
 
 const FILE: &str = "/proc/run_ahead";
@@ -16,24 +17,6 @@ const LONGEST_NS: i64 = 200_000;
 const SHORTEST_NS: i64 = 10_000;
 /// Receivers set their shortest timer, that of held-back SACKs, to a twentieth of the RTT.
 const PER_RTT: i64 = 40;
-/// As tc names them. The timers of `fq` have slack: they go off with whatever else does; of a person's own nothing is known.
-const QUEUES: [&str; 15] = [
-    "bfifo",
-    "cake",
-    "choke",
-    "codel",
-    "dualpi2",
-    "fq_codel",
-    "fq_pie",
-    "hhf",
-    "pfifo",
-    "pfifo_fast",
-    "pfifo_head_drop",
-    "pie",
-    "red",
-    "sfb",
-    "sfq",
-];
 
 /// The bottleneck, and how long a stretch may be; None where something could come back sooner, or where what
 /// the bottleneck sends may wake a program that the kernel cannot foresee.
@@ -57,7 +40,7 @@ fn bottleneck(plan: &Plan) -> Option<(&Hop, i64)> {
     if !plan.traffic.iter().all(known)
         || length_ns < SHORTEST_NS
         || !steady
-        || !QUEUES.contains(&queue)
+        || !KINDS.get(queue).is_some_and(|k| k.keeps_time)
         || offloads
         || !plan.captures.is_empty()
     {

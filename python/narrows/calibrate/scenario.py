@@ -14,40 +14,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from narrows import qdiscs
 from narrows.errors import SpecError, UsageError, did_you_mean
 from narrows.plan.build import plan_experiment
 from narrows.plan.model import Plan
-from narrows.spec import queues
 from narrows.spec.axis import Axis, label_of
 from narrows.spec.load import Experiment, load
 from narrows.spec.observe import repeat
-from narrows.spec.queues import Qdisc, own_qdisc
 from narrows.spec.traffic import with_
 from narrows.spec.under_test import TOOL, selected
+from narrows.tc.qdisc import own_qdisc
 from narrows.tools.probes.spec import udp_probe
 
 DEFAULT_SEEDS = 3
 PROBE = "probe"
 FILE = "scenario.py"
 AQMS = ("pfifo", "codel", "fq_codel", "pie", "fq_pie", "red", "cake", "dualpi2")
-NEEDED: Mapping[str, str] = {
-    "bfifo": 'limit="1 BDP"',
-    "red": 'limit="1 MB"',
-    "choke": "limit=1000",
-    "prio": '{"CS5": 0}',
-}
-"""What queues without useful defaults are given."""
-QUEUES: Mapping[str, str] = {
-    name: f"{name}({NEEDED.get(name, '')})"
-    for name, each in vars(queues).items()
-    if isinstance(each, type) and issubclass(each, Qdisc) and each not in (Qdisc, own_qdisc)
-}
+QUEUES: Mapping[str, str] = {each.__name__: f"{each.__name__}({each.example})" for each in qdiscs.every()}
 """What a queue's bare name stands for, every queue of the spec: Linux' own defaults, where it has any."""
-SPELLED = {name: name for name in ("pfifo", "bfifo", "pfifo_fast")} | {
-    "codel": "CoDel",
-    "fq_codel": "FQ-CoDel",
-    "dualpi2": "DualPI2",
-}
 BURSTS: Mapping[str, str] = {
     "off": "htb()",
     "on": 'htb(ceil_factor=1.6, burst="15 KB", cburst="30 KB")',
@@ -275,8 +259,13 @@ def changed(settings: Settings, **options: Sequence[str] | int | None) -> Settin
     return replace(settings, **given)  # type: ignore[arg-type]
 
 
+def _spelt(label: str) -> str:
+    known = qdiscs.named(label)
+    return label.upper().replace("_", "-") if known is None else known.title or label
+
+
 def question_of(settings: Settings) -> str:
     """`How wrong is my speed test under CAKE?`"""
-    names = [SPELLED.get(q, q.upper().replace("_", "-")) for q in map(_label, settings.queue)]
+    names = [_spelt(label) for label in map(_label, settings.queue)]
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     return f"How wrong is my speed test under {listed}?"

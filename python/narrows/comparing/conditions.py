@@ -12,27 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from narrows import qdiscs
 from narrows.runs.observed import EXPERIMENT, NO_LABEL, Observed, label
+from narrows.tc.qdisc import Qdisc
 
 REPETITION = "seed"
-QUEUE_ORDER = (
-    "pfifo",
-    "bfifo",
-    "pfifo_fast",
-    "codel",
-    "fq_codel",
-    "sfq",
-    "pie",
-    "docsis_pie",
-    "fq_pie",
-    "red",
-    "choke",
-    "sfb",
-    "hhf",
-    "cake",
-    "dualpi2",
-    "fq",
-)
 _FIRST = {"off": 0, "no": 0, "none": 0, "text": 1, "listing": 2}  # before all other words
 _NUMBER = re.compile(r"^\s*(\d+\.?\d*|\.\d+)(?![.\d])\s*([A-Za-zµ/]*)")
 """No version: 0.11.9 is before 0.11.19."""
@@ -53,9 +37,8 @@ class Queue:
 def queue_rank(queue: Queue | str) -> tuple[int, str]:
     """Sort key that keeps qdiscs in one order everywhere; those of one kind by their names."""
     label, kind = (queue.label, queue.kind) if isinstance(queue, Queue) else (queue, queue)
-    known = label if label in QUEUE_ORDER else kind
-    place = QUEUE_ORDER.index(known) if known in QUEUE_ORDER else len(QUEUE_ORDER)
-    return (place, natural(label))
+    known = qdiscs.named(label) or qdiscs.named(kind) or Qdisc
+    return (known.order, natural(label))
 
 
 def natural(text: str) -> str:

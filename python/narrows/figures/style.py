@@ -18,46 +18,14 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FuncFormatter
 
+from narrows import qdiscs
 from narrows.comparing.conditions import Queue
+from narrows.tc.qdisc import Qdisc
 
 COLUMN_IN = 3.4
 PAGE_IN = 7.1
 ROW_IN = 2.0
 
-_COLOURS = {
-    "pfifo": "#4d4d4d",
-    "bfifo": "#8c8c8c",
-    "pfifo_fast": "#b3b3b3",
-    "codel": "#e69f00",
-    "fq_codel": "#0072b2",
-    "sfq": "#009e73",
-    "pie": "#d55e00",
-    "docsis_pie": "#f0a36b",
-    "fq_pie": "#a6761d",
-    "red": "#7a1f5c",
-    "choke": "#b35806",
-    "sfb": "#5e3c99",
-    "hhf": "#1b7837",
-    "cake": "#cc79a7",
-    "dualpi2": "#56b4e9",
-    "fq": "#000000",
-}
-_MARKERS = {"pfifo": "o", "codel": "^", "fq_codel": "s", "sfq": "D", "pie": "v", "cake": "P", "dualpi2": "X"}
-_NAMES = {
-    "pfifo": "pfifo (no AQM)",
-    "codel": "CoDel",
-    "fq_codel": "FQ-CoDel",
-    "sfq": "SFQ",
-    "pie": "PIE",
-    "docsis_pie": "DOCSIS-PIE",
-    "fq_pie": "FQ-PIE",
-    "cake": "CAKE",
-    "dualpi2": "DualPI2",
-    "red": "RED",
-    "choke": "CHOKe",
-    "sfb": "SFB",
-    "hhf": "HHF",
-}
 DIRECTION = {"down": "download", "up": "upload"}
 MARK_COLOUR = "#c00000"
 
@@ -95,23 +63,23 @@ _RC: Mapping[str, Any] = {
 
 def colour(queue: Queue | str) -> str:
     """The qdisc's colour; unknown kinds are dark grey."""
-    return _of(queue, _COLOURS, "#333333")
+    return _known(queue).colour
 
 
 def marker(queue: Queue | str) -> str:
     """The qdisc's marker."""
-    return _of(queue, _MARKERS, "o")
+    return _known(queue).marker
 
 
-def _of(queue: Queue | str, table: Mapping[str, str], default: str) -> str:
+def _known(queue: Queue | str) -> type[Qdisc]:
     names = (queue.label, queue.kind) if isinstance(queue, Queue) else (queue,)
-    return next((table[name] for name in names if name in table), default)
+    return next((found for name in names if (found := qdiscs.named(name))), Qdisc)
 
 
 def queue_name(queue: Queue | str) -> str:
     """The qdisc as it is written in text; what a person called otherwise, as they wrote it."""
     label = queue.label if isinstance(queue, Queue) else queue
-    return _NAMES.get(label, label)
+    return _known(label).title or label
 
 
 def without_formulas(figure: Figure) -> None:

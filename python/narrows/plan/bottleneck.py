@@ -14,18 +14,16 @@ from typing import Any, Literal
 from narrows.errors import SpecError
 from narrows.headers import ETHERNET_HEADER_BYTES
 from narrows.media.schedule import Schedule
-from narrows.plan import asked, tc_limits, wire
+from narrows.plan import bucket_limits, wire
 from narrows.plan.model import Asked, Counted, DirectionChange, LinkDirection
-from narrows.plan.qdiscs import COUNT_BYTES, QueueContext, Words, arguments, text_of, words_of
+from narrows.qdiscs.bfifo import bfifo
 from narrows.spec.base import SpecObject
 from narrows.spec.link import Link
-from narrows.spec.parsers import DSCP_NAMES, Bdp
-from narrows.spec.queues import Qdisc, bfifo, cake, dualpi2, pfifo, pfifo_head_drop, prio
 from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, policer, tbf
+from narrows.tc import limit
+from narrows.tc.options import Number, Words, arguments, number, plain
+from narrows.tc.qdisc import Qdisc, QueueContext
 from narrows.units import Duration, Rate, Size
-
-NQB_TOS = "0xb4/0xfc"
-"""DSCP 45, whatever the ECN bits."""
 
 POLICE_MTU = 2040
 """What act_police passes where tc says no mtu."""
@@ -70,24 +68,17 @@ class DirectionSpec:
         shaper = self.kind()
         if isinstance(shaper, no_shaper):
             return None
-        if isinstance(shaper, own_shaper) and isinstance(self.queue, cake) and self.queue["bandwidth"]:
-            bandwidth = self.queue["bandwidth"]
-            return bandwidth if isinstance(bandwidth, Rate) else None
-        return self.rate
+        bandwidth = self.queue.values.get("bandwidth") if isinstance(shaper, own_shaper) else None
+        return bandwidth if isinstance(bandwidth, Rate) else self.rate
 
     def context(self) -> QueueContext:
         rate = self.shaped_rate() or (self.rate if self.medium is not None else self.link["line_rate"])
         return QueueContext(rate=rate, base_rtt=self.base_rtt, mtu_bytes=self.mtu_bytes)
 
     def queue_words(self) -> Words:
-        """The queue's options, with CAKE's bandwidth."""
-        if isinstance(self.queue, prio):
-            return _prio_words(self.queue)
-        words = words_of(self.queue, self.context())
-        if not isinstance(self.queue, cake):
-            return words
+        """The queue's options, with the rate that it keeps by itself."""
         rate = self.shaped_rate() if isinstance(self.kind(), own_shaper) else None
-        return {**({"unlimited": ""} if rate is None else {"bandwidth": rate.tc()}), **words}
+        return {**self.queue.shaping(rate), **self.queue.words(self.context())}
 
     def ceil_bps(self) -> int | None:
         ceil = self._ceil()
@@ -121,21 +112,14 @@ class DirectionSpec:
     def _check_effects(self) -> None:
         """Raise if an option says something that changes no word of `tc`."""
         shaper = self.kind()
-        bandwidth = self.queue.options.get("bandwidth") and self.queue["bandwidth"]
-        if isinstance(self.queue, cake) and bandwidth is not None and not isinstance(shaper, own_shaper):
-            self.queue.fail(
-                f"bandwidth={bandwidth} has no effect under the shaper {shaper.label()}",
-                "leave out one of the two",
-            )
-        if (
-            isinstance(self.queue, cake)
-            and self.queue["autorate_ingress"]
-            and not isinstance(shaper, own_shaper)
-        ):
-            self.queue.fail(
-                f"autorate_ingress makes a shaper of CAKE, and {shaper.label()} is one",
-                "leave out one of the two",
-            )
+        if self.queue.can_shape and not isinstance(shaper, own_shaper):
+            bandwidth, remedy = self.queue.values.get("bandwidth"), "leave out one of the two"
+            if bandwidth is not None:
+                wrong = f"bandwidth={bandwidth} has no effect under the shaper {shaper.label()}"
+                self.queue.fail(wrong, remedy)
+            if self.queue.values.get("autorate_ingress"):
+                wrong = f"autorate_ingress makes a shaper of {self.queue.title}, and {shaper.label()} is one"
+                self.queue.fail(wrong, remedy)
         parts: tuple[Qdisc | Shaper, ...] = (self.queue, shaper)
         for part in parts:
             for name in sorted(part.given & set(part.options)):
@@ -161,51 +145,28 @@ class DirectionSpec:
         if self.medium is not None:
             return Counted(of="ip", overhead_bytes=self.medium.overhead_bytes, mpu_bytes=0, cells="none")
         shaper = self.kind()
-        of: Literal["frame", "ip"] = "frame"
-        cells: Literal["none", "atm", "ptm"]
         if isinstance(shaper, (htb, tbf)):
-            cells = "none" if shaper["linklayer"] == "ethernet" else "atm"
-            overhead, mpu = shaper["overhead"], shaper["mpu"]
-        elif isinstance(shaper, own_shaper) and isinstance(self.queue, cake):
-            given = self.queue["overhead"] is not None
-            cells = "none" if self.queue["atm"] == "noatm" else self.queue["atm"]
-            overhead, mpu = self.queue["overhead"] or 0, self.queue["mpu"]
-            of = "ip" if given else "frame"
-        elif isinstance(shaper, own_shaper):
-            return Counted(of="frame", overhead_bytes=0, mpu_bytes=0, cells="none")
-        else:
-            return None
-        return Counted(of=of, overhead_bytes=overhead, mpu_bytes=mpu.bytes if mpu else 0, cells=cells)
+            cells: Any = "none" if shaper["linklayer"] == "ethernet" else "atm"
+            mpu_bytes = shaper["mpu"].bytes
+            return Counted(of="frame", overhead_bytes=shaper["overhead"], mpu_bytes=mpu_bytes, cells=cells)
+        return Counted(**self.queue.counted()) if isinstance(shaper, own_shaper) else None
 
     def sets_own_rate(self) -> bool:
-        own = isinstance(self.kind(), own_shaper) and isinstance(self.queue, cake)
-        return own and bool(self.queue["autorate_ingress"])
+        return isinstance(self.kind(), own_shaper) and bool(self.queue.values.get("autorate_ingress"))
 
     def limits(self) -> tuple[int | None, int | None, int | None]:
         """The most that the queue holds: packets, bytes, bytes of memory; None where that is not set."""
-        limit = self.queue.values.get("limit")
-        memory = self.queue.values.get("memory_limit") or self.queue.values.get("memlimit")
-        packets = in_bytes = None
-        if isinstance(limit, Bdp):
-            held = int(text_of(limit, self.queue, self.context()))
-            packets, in_bytes = (None, held) if isinstance(self.queue, COUNT_BYTES) else (held, None)
-        elif isinstance(limit, Size):
-            in_bytes = limit.bytes
-        elif limit is not None:
-            packets = int(limit)
+        values = self.queue.settled(self.context())
+        memory, held = values.get("memory_limit") or values.get("memlimit"), values.get("limit")
+        held = held.bytes if isinstance(held, Size) else held
+        packets, in_bytes = (None, held) if self.queue.counts_bytes() else (held, None)
         return packets, in_bytes, memory.bytes if isinstance(memory, Size) else None
-
-    def splits_super_packets(self) -> bool:
-        """CAKE and DualPI2 do unless told otherwise."""
-        if isinstance(self.queue, (cake, dualpi2)):
-            return self.queue["split_gso"] is not False
-        return False
 
     def qdiscs(self) -> list[tuple[str, ...]]:
         """The qdiscs that it is made of: kind and options."""
         queue = (self.queue.kind(), *arguments(self.queue_words()))
-        if isinstance(self.queue, prio):
-            return [queue, *((band.kind(),) for band in self.queue.queues())]
+        if bands := self.queue.queues():
+            return [queue, *((band.kind(),) for band in bands)]
         shaper = self.kind()
         if isinstance(shaper, htb):
             return [("htb", "default", "11"), queue]
@@ -269,9 +230,9 @@ def shaper_words(direction: DirectionSpec) -> Words:
     """The shaper's options as tc's words; empty where the queue shapes itself or nothing does. What tc does
     not take is an error of the shaper's line."""
     shaper = direction.kind()
-    tc_limits.check(shaper, shaper.label(), shaper.values, direction.mtu_bytes)
+    limit.check(shaper, shaper.values, direction.mtu_bytes)
     ceil = Rate(direction.ceil_bps() or direction.rate.bps)
-    tc_limits.check_buckets(shaper, direction.rate, ceil, direction.burst_bytes(), direction.cburst_bytes())
+    bucket_limits.check(shaper, direction.rate, ceil, direction.burst_bytes(), direction.cburst_bytes())
     if isinstance(shaper, htb):
         low, high = HTB_QUANTUM_BYTES
         quantum = shaper["quantum"]
@@ -290,7 +251,7 @@ def shaper_words(direction: DirectionSpec) -> Words:
         if shaper["limit"] is not None:
             words["limit"] = shaper["limit"].tc()
         else:
-            words["latency"] = (shaper["latency"] or tc_limits.TBF_DEFAULT_LATENCY).tc()
+            words["latency"] = (shaper["latency"] or bucket_limits.TBF_DEFAULT_LATENCY).tc()
         if shaper["peakrate"] is not None:
             words["peakrate"] = shaper["peakrate"].tc()
             words["mtu"] = shaper["mtu"].tc()
@@ -308,21 +269,10 @@ def _said(direction: DirectionSpec) -> tuple[object, ...]:
     return direction.queue_words(), shaper_words(direction), _filters("", "", direction)
 
 
-def _prio_words(queue: prio) -> Words:
-    """Everything without a filter goes to the last band, whatever its priority."""
-    bands = len(queue.queues())
-    return {"bands": str(bands), "priomap": " ".join([str(bands - 1)] * 16)}
-
-
 def _link_layer(shaper: Shaper) -> Words:
-    words = {}
-    if shaper["overhead"]:
-        words["overhead"] = str(shaper["overhead"])
-    if shaper["mpu"]:
-        words["mpu"] = shaper["mpu"].tc()
-    if shaper["linklayer"] != "ethernet":
-        words["linklayer"] = shaper["linklayer"]
-    return words
+    """What is not the default."""
+    names = [name for name in ("overhead", "mpu", "linklayer") if shaper[name] != shaper.parsed_default(name)]
+    return {name: plain(shaper[name]) for name in names}
 
 
 def _class(dev: str) -> tuple[str, ...]:
@@ -336,28 +286,34 @@ def queue_steps(dev: str, direction: DirectionSpec) -> list[tuple[str, ...]]:
     words = arguments(direction.queue_words())
     queue = (direction.queue.kind(), *(part for word in words for part in word.split(" ")))
     root = ("qdisc", "add", "dev", dev, "root", "handle", "1:")
+    if isinstance(shaper, own_shaper | no_shaper):
+        return [(*root, *queue), *_filters(dev, "1:", direction)]
+    told, parent = arguments(shaper_words(direction)), "1:1"
     if isinstance(shaper, htb):
-        return [
-            (*root, "htb", "default", "11"),
-            ("class", "add", *_class(dev), *arguments(shaper_words(direction))),
-            ("qdisc", "add", "dev", dev, "parent", "1:11", "handle", "110:", *queue),
-            *_filters(dev, "110:", direction),
-        ]
-    if isinstance(shaper, tbf):
-        return [
-            (*root, "tbf", *arguments(shaper_words(direction))),
-            ("qdisc", "add", "dev", dev, "parent", "1:1", "handle", "110:", *queue),
-            *_filters(dev, "110:", direction),
-        ]
-    if isinstance(shaper, policer):
-        police = ("action", "police", *arguments(shaper_words(direction)), "conform-exceed", "drop")
-        return [
+        parent = "1:11"
+        made = [(*root, "htb", "default", "11"), ("class", "add", *_class(dev), *told)]
+    elif isinstance(shaper, tbf):
+        made = [(*root, "tbf", *told)]
+    else:
+        police = ("matchall", "action", "police", *told, "conform-exceed", "drop")
+        made = [
             (*root, "prio", "bands", "2", "priomap", *["0"] * 16),
-            ("filter", "add", "dev", dev, "parent", "1:", "protocol", "all", "matchall", *police),
-            ("qdisc", "add", "dev", dev, "parent", "1:1", "handle", "110:", *queue),
-            *_filters(dev, "110:", direction),
+            ("filter", "add", "dev", dev, "parent", "1:", "protocol", "all", *police),
         ]
-    return [(*root, *queue), *_filters(dev, "1:", direction)]
+    leaf = ("qdisc", "add", "dev", dev, "parent", parent, "handle", "110:", *queue)
+    return [*made, leaf, *_filters(dev, "110:", direction)]
+
+
+def asked_qdisc(node: str, iface: str, at: str, kind: str, options: dict[str, Number]) -> Asked:
+    """A qdisc, of which the kernel is to keep that."""
+    return Asked(node=node, iface=iface, what="qdisc", at=at, kind=kind, options=options)
+
+
+def _kept_of(shaper: Shaper) -> dict[str, Number]:
+    """The options of HTB's class and of TBF that do not depend on the link."""
+    names = ("overhead", "mpu", "linklayer", "limit", "peakrate", "mtu")
+    made = {name: number(shaper[name]) for name in names if shaper.values.get(name) is not None}
+    return made | ({"linklayer": "atm"} if made["linklayer"] == "adsl" else {})
 
 
 def queue_asked(node: str, dev: str, direction: DirectionSpec) -> list[Asked]:
@@ -370,68 +326,53 @@ def queue_asked(node: str, dev: str, direction: DirectionSpec) -> list[Asked]:
     def made(what: Literal["class", "filter"], at: str, kind: str, **options: int | float | str) -> Asked:
         return Asked(node=node, iface=dev, what=what, at=at, kind=kind, options=options)
 
-    options = asked.of_queue(direction.queue, context, rate)
-    found = [asked.qdisc(node, dev, handle, direction.queue.kind(), options)]
+    options = direction.queue.asked(context, rate)
+    found = [asked_qdisc(node, dev, handle, direction.queue.kind(), options)]
     burst = direction.burst_bytes() or 0
     if isinstance(shaper, htb):
-        own = asked.of_shaper(shaper)
+        own = _kept_of(shaper)
         ceil, words = direction.ceil_bps() or 0, shaper_words(direction)
         own |= {"ceil": ceil, "burst": burst, "cburst": direction.cburst_bytes() or 0}
         own |= {"quantum": int(words["quantum"])}
         found += [
-            asked.qdisc(node, dev, "1:", "htb", {"default": 0x11}),
+            asked_qdisc(node, dev, "1:", "htb", {"default": 0x11}),
             made("class", "1:11", "htb", rate=direction.rate.bps, **own),
         ]
     elif isinstance(shaper, tbf):
-        own = asked.of_shaper(shaper)
+        own = _kept_of(shaper)
         if shaper["limit"] is None:
-            latency = shaper["latency"] or tc_limits.TBF_DEFAULT_LATENCY
+            latency = shaper["latency"] or bucket_limits.TBF_DEFAULT_LATENCY
             own["limit"] = (direction.rate * latency).bytes + burst
         # The kernel keeps the bucket as the time of so many bytes as it counts them (psched_l2t_ns).
         counted = direction.counted()
         assert counted is not None
         bucket = wire.counted_bytes(counted, burst - ETHERNET_HEADER_BYTES)
         own |= {"burst": bucket, "rate": direction.rate.bps}
-        found.append(asked.qdisc(node, dev, "1:", "tbf", own))
+        found.append(asked_qdisc(node, dev, "1:", "tbf", own))
     elif isinstance(shaper, policer):
-        found.append(asked.qdisc(node, dev, "1:", "prio", {"bands": 2, "priomap": 0}))
+        found.append(asked_qdisc(node, dev, "1:", "prio", {"bands": 2, "priomap": 0}))
         mtu = int(shaper_words(direction).get("mtu", POLICE_MTU))
         found.append(made("filter", "1:", "matchall", rate=direction.rate.bps, burst=burst, mtu=mtu))
-    if isinstance(direction.queue, prio):
-        for band, inner in enumerate(direction.queue.queues(), 1):
-            own = asked.of_queue(inner, context, None)
-            found.append(asked.qdisc(node, dev, f"{110 + band}:", inner.kind(), own))
+    for band, inner in enumerate(direction.queue.queues(), 1):
+        own = inner.asked(context, None)
+        found.append(asked_qdisc(node, dev, f"{110 + band}:", inner.kind(), own))
     found += [
-        made("filter", handle, "flower", ip_tos=tos, classid=to)
-        for tos, to in _tos_filters(direction, handle)
+        made("filter", handle, "flower", ip_tos=tos, classid=f"{handle}{to}")
+        for tos, to in direction.queue.classes()
     ]
     return found
 
 
-def _tos_filters(direction: DirectionSpec, handle: str) -> list[tuple[str, str]]:
-    """Which bits of the ToS byte go to which class. Class 2 of DualPI2 is its L queue for traffic that is not
-    L4S."""
-    queue = direction.queue
-    if isinstance(queue, prio):
-        return [
-            (f"0x{DSCP_NAMES[name.upper()] << 2:02x}/0xfc", f"{handle}{band + 1}")
-            for name, band in queue["dscp"].items()
-        ]
-    return [(NQB_TOS, f"{handle}2")] if isinstance(queue, dualpi2) and queue["nqb"] else []
-
-
 def _filters(dev: str, handle: str, direction: DirectionSpec) -> list[tuple[str, ...]]:
-    """What a queue needs beside itself: the bands of a `prio`, and which code points go where."""
-    queue = direction.queue
+    """What a queue needs beside itself: its bands, and which code points go where."""
     filters: list[tuple[str, ...]] = []
-    if isinstance(queue, prio):
-        for band, inner in enumerate(queue.queues(), 1):
-            words = arguments(words_of(inner, direction.context()))
-            parent = ("parent", f"{handle}{band}", "handle", f"{110 + band}:")
-            filters.append(("qdisc", "add", "dev", dev, *parent, inner.kind(), *words))
-    for tos, to in _tos_filters(direction, handle):
+    for band, inner in enumerate(direction.queue.queues(), 1):
+        words = arguments(inner.words(direction.context()))
+        parent = ("parent", f"{handle}{band}", "handle", f"{110 + band}:")
+        filters.append(("qdisc", "add", "dev", dev, *parent, inner.kind(), *words))
+    for tos, to in direction.queue.classes():
         match = ("protocol", "ip", "flower", "ip_tos", tos)
-        filters.append(("filter", "add", "dev", dev, "parent", handle, *match, "classid", to))
+        filters.append(("filter", "add", "dev", dev, "parent", handle, *match, "classid", f"{handle}{to}"))
     return filters
 
 
@@ -447,7 +388,7 @@ def rate_change(
     if isinstance(shaper, tbf):
         # tbf_change makes its limit that of a FIFO inside too (fifo_set_limit), in bytes or in packets
         # as the FIFO counts: the queue would be another one without its own number. tbf itself ignores it.
-        is_fifo = isinstance(first.queue, pfifo | bfifo | pfifo_head_drop)
+        is_fifo = first.queue.is_fifo
         inner = first.queue_words().get("limit") if is_fifo else None
         words = shaper_words(direction)
         if inner is not None:
@@ -480,7 +421,7 @@ def summarised(
         limit_packets=packets,
         limit_bytes=in_bytes,
         memory_limit_bytes=memory,
-        splits_super_packets=direction.splits_super_packets(),
+        splits_super_packets=direction.queue.splits_super_packets(),
         changes=changes,
     )
 

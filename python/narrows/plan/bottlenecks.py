@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from narrows import qdiscs
 from narrows.headers import TCP_IPV4_HEADERS_BYTES
 from narrows.plan import wire
 from narrows.plan.model import BOTTLENECK_HOP, HOME_HOP, ISP_HOP, LinkDirection, Plan
@@ -9,8 +10,6 @@ from narrows.plan.strict import Direction
 from narrows.units import NS_PER_S, Rate
 
 DIRECTIONS: tuple[Direction, ...] = ("down", "up")
-FIFOS = ("pfifo", "bfifo", "pfifo_head_drop", "pfifo_fast")
-"""Queues that hold packets and do nothing else with them."""
 
 
 def fastest_bps(plan: Plan, direction: str) -> int | None:
@@ -59,7 +58,11 @@ def idle_queues(plan: Plan) -> list[str]:
         of_link = plan.link.down if way == "down" else plan.link.up
         queues = [(hop, "the link", of_link), *([(HOME_HOP, "the home router", home)] if home else [])]
         for place, name, queue in queues:
-            if not known or queue.queue in FIFOS or not any(each.hop == place for each in plan.hops):
+            if (
+                not known
+                or getattr(qdiscs.named(queue.queue), "is_fifo", False)
+                or not any(each.hop == place for each in plan.hops)
+            ):
                 continue
             slowest = min(known, key=lambda each: known[each])
             mine = rates[name]

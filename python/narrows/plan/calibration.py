@@ -18,7 +18,7 @@ from narrows.plan.model import (
 from narrows.plan.topology import Topology
 from narrows.spec.home import Home
 from narrows.spec.link import Link
-from narrows.spec.queues import Qdisc, cake, fq
+from narrows.tc.qdisc import Qdisc
 from narrows.units import NS_PER_S
 
 EPOCH_NS = 3 * NS_PER_S
@@ -155,7 +155,7 @@ def _counts_drops(link: Link) -> bool:
     ways = zip(_queues(link), link.media(), strict=True)
     every = [(queue, medium is not None) for queues, medium in ways for queue in queues]
     return any(
-        isinstance(q, cake) and q["ingress"] and (is_sudden or q["memlimit"] is not None)
+        q is not None and q.values.get("ingress") and (is_sudden or q.values.get("memlimit") is not None)
         for q, is_sudden in every
     )
 
@@ -163,7 +163,7 @@ def _counts_drops(link: Link) -> bool:
 def _of_one_flow(link: Link) -> tuple[int | None, int | None]:
     """The least rate that fq leaves a flow, down and up: calibration's train is one."""
     queues = _queues(link)
-    found = ([q["maxrate"].bps for q in way if isinstance(q, fq) and q["maxrate"]] for way in queues)
+    found = ([q["maxrate"].bps for q in way if q is not None and q.values.get("maxrate")] for way in queues)
     down, up = (min(rates, default=None) for rates in found)
     return down, up
 

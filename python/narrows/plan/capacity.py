@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from narrows import qdiscs
 from narrows.errors import PlanError
 from narrows.headers import ETHERNET_HEADER_BYTES
 from narrows.plan.items import Command, TcpBulk, TrafficItem
@@ -38,8 +39,6 @@ FILE_HANDLES = 1_000_000
 """The agent raises its limit up to the kernel's fs.nr_open (1048576); each flow has two sockets."""
 LEAST_RATE_BPS = 1000
 """At the IP layer: the least that the agent's calibration measures."""
-QDISC_LIMIT = 2**32 - 1
-"""tc gives a qdisc its limit in 32 bits."""
 TCP_BUFFER_MOST = 2**30
 
 
@@ -53,7 +52,8 @@ def packets_under_way(link: LinkSummary) -> int:
 def queue_bytes(link: LinkSummary) -> int:
     """The most that the downstream queue may hold, 0 where its limit is not in its options."""
     down = link.down
-    if down.queue == "cake":
+    kind = qdiscs.named(down.queue)
+    if kind is not None and "limit" not in kind.options:
         return down.memory_limit_bytes or 0
     if down.limit_packets is not None:
         return down.limit_packets * (link.mtu_bytes + ETHERNET_HEADER_BYTES)
@@ -126,20 +126,11 @@ def _check_rate(plan: Plan, where: str | None) -> None:
 
 def _check_queue(plan: Plan, where: str | None) -> None:
     for way, direction in (("down", plan.link.down), ("up", plan.link.up)):
-        limit = direction.limit_bytes if direction.limit_packets is None else direction.limit_packets
-        queue = f"{direction.queue} ({way})"
-        for name, value in (("limit", limit), ("memory limit", direction.memory_limit_bytes)):
-            if value is not None and value > QDISC_LIMIT:
-                raise PlanError(
-                    f"the {name} of {queue} is {value}; a qdisc takes at most {QDISC_LIMIT}",
-                    where=where,
-                    remedy="pfifo counts packets: pfifo(limit=…) holds more bytes with the same number",
-                )
         frame = plan.link.mtu_bytes + ETHERNET_HEADER_BYTES
         least = direction.limit_bytes
         if least is not None and least < frame:
             raise PlanError(
-                f"the limit of {queue} is {least} bytes, less than one frame of {frame}",
+                f"the limit of {direction.queue} ({way}) is {least} bytes, less than one frame of {frame}",
                 where=where,
                 remedy=f'at least "{frame} B", or no full packet ever passes',
             )

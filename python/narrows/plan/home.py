@@ -7,11 +7,11 @@ home router's interface towards it, never on the host. No command is run here.
 
 from __future__ import annotations
 
-from narrows.plan import asked
-from narrows.plan.bottleneck import DirectionSpec, buckets, queue_asked, queue_steps, summarised
+from narrows.plan.bottleneck import DirectionSpec, asked_qdisc, buckets, queue_asked, queue_steps, summarised
 from narrows.plan.model import Asked, HomeHost, HomeSummary, LinkDirection, Step
 from narrows.plan.topology import Topology
 from narrows.spec.home import Home
+from narrows.tc.options import number
 from narrows.units import Duration
 
 
@@ -91,8 +91,8 @@ def asked_of(topology: Topology, link: Home, base_rtt: Duration) -> list[Asked]:
         made.append(Asked(node=node, iface=wan, what="filter", at="ffff:", kind="matchall", options={}))
     for each, interface in zip(link.members(), topology.of(node), strict=False):
         if each["delay"] or each["loss"]:
-            own = {name: asked.number(each[name]) for name in ("delay", "jitter", "loss")}
-            made.append(asked.qdisc(node, interface.name, "1:", "netem", own))
+            own = {name: number(each[name]) for name in ("delay", "jitter", "loss")}
+            made.append(asked_qdisc(node, interface.name, "1:", "netem", own))
     return made
 
 

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from narrows.plan import asked, home, sysctls
+from narrows.plan import home, sysctls
 from narrows.plan.bottleneck import (
     DirectionSpec,
+    asked_qdisc,
     buckets,
     own_queue,
     queue_asked,
@@ -22,13 +23,13 @@ from narrows.plan.bottleneck import (
     summarised,
 )
 from narrows.plan.model import Asked, Change, DirectionChange, LinkSummary, Pair, Step
-from narrows.plan.qdiscs import QueueContext, arguments, words_of
 from narrows.plan.topology import HOST_ROLES, Interface, Topology
 from narrows.spec.base import SpecObject
 from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.home import Home
 from narrows.spec.link import Link, split_delay
-from narrows.spec.queues import Qdisc, prio
+from narrows.tc.options import Number, arguments
+from narrows.tc.qdisc import Qdisc, QueueContext
 from narrows.units import Duration, Rate
 
 NETEM_LIMIT_PACKETS = 10_000_000
@@ -94,7 +95,7 @@ class PathState:
 
     def asked(self, interface: Interface) -> Asked:
         """What the kernel is to keep of it."""
-        options: asked.Options = {
+        options: dict[str, Number] = {
             "limit": NETEM_LIMIT_PACKETS,
             "delay": self.delay.ns,
             "jitter": self.jitter.ns,
@@ -105,7 +106,7 @@ class PathState:
             options["burst_begins"], options["burst_ends"] = self.burst_percents()
         if self.duplicate_percent or self.reorder_percent:
             options |= {"duplicate": self.duplicate_percent, "reorder": self.reorder_percent}
-        return asked.qdisc(interface.node, interface.name, "1:", "netem", options)
+        return asked_qdisc(interface.node, interface.name, "1:", "netem", options)
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def setup_steps(topology: Topology, link: Link, values: Mapping[str, Mapping[str
         made += home.server_addresses(topology, link)
         made += home.steps(topology, link, base_rtt(state))
     for interface, queue, context in _host_queues(topology, link):
-        words = arguments(words_of(queue, context))
+        words = arguments(queue.words(context))
         args = ("qdisc", "add", "dev", interface.name, "root", "handle", "1:", queue.kind(), *words)
         made.append(Step(node=interface.node, tool="tc", args=args))
     for dev, index in _bottlenecks(topology):
@@ -190,7 +191,7 @@ def _host_queues(topology: Topology, link: Link) -> Iterator[tuple[Interface, Qd
     """The interfaces of hosts with a queue that the link gives them; by default they have none."""
     queue = link["host_queue"]
     if queue is not None:
-        if isinstance(queue, prio):
+        if queue.queues():
             queue.fail("not on a host: it has no bands", "host_queue=fq()")
         context = QueueContext(rate=None, base_rtt=link["base_rtt"] or Duration(0), mtu_bytes=link["mtu"])
         for node in topology.nodes:
@@ -205,8 +206,8 @@ def setup_asked(topology: Topology, link: Link) -> tuple[Asked, ...]:
     for dev, index in _bottlenecks(topology):
         made += queue_asked(topology.bottleneck, dev, directions(link, state)[index])
     for each, queue, context in _host_queues(topology, link):
-        options = asked.of_queue(queue, context, None)
-        made.append(asked.qdisc(each.node, each.name, "1:", queue.kind(), options))
+        options = queue.asked(context, None)
+        made.append(asked_qdisc(each.node, each.name, "1:", queue.kind(), options))
     netem = _netem_interfaces(topology, link, state)
     return (*made, *(path.asked(each) for each, path in netem if not path.changes_nothing()))
 
@@ -358,9 +359,7 @@ def qdiscs(topology: Topology, link: Link) -> tuple[tuple[str, ...], ...]:
             # A change leaves the queue as it is.
             found += shapers_and_queue if state is initial else shapers_and_queue[:-1]
         found += [p.words() for i, p in _netem_interfaces(topology, link, state) if i.name in netem]
-    found += [
-        (queue.kind(), *arguments(words_of(queue, at))) for _, queue, at in _host_queues(topology, link)
-    ]
+    found += [(queue.kind(), *arguments(queue.words(at))) for _, queue, at in _host_queues(topology, link)]
     if isinstance(link, Home):
         found += home.qdiscs(link, base_rtt(initial))
     return tuple(dict.fromkeys(found))

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from narrows import qdiscs
 from narrows.headers import ETHERNET_HEADER_BYTES, ETHERNET_MTU
 from narrows.plan.items import AtTime, TcpBulk
 from narrows.plan.model import LinkSummary, Plan
@@ -19,7 +20,7 @@ from narrows.runs.observed import Observed
 from narrows.units import Rate, Size
 
 SEGMENTATION = ("tso", "gso", "gro")
-DROP_TAIL = ("bfifo", "pfifo")
+DROP_TAIL = tuple(each.__name__ for each in qdiscs.every() if each.is_drop_tail)
 TOGETHER_NS = 1_000_000_000
 EXACT = "exact"
 Options = tuple[tuple[str, str], ...]

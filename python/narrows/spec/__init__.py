@@ -2,19 +2,20 @@
 
 from narrows.spec import Link, bulk, fq_codel
 
-The words of tools come from `narrows.tools`, each when it is first asked for: a tool's own file imports this
-package, and either may be imported first.
+The words of tools come from `narrows.tools`, those of queues from `narrows.qdiscs`, each when it is first
+asked for: their own files import this package, and either may be imported first.
 """
 
 from typing import Any
 
+from narrows import qdiscs
+from narrows.spec import media
 from narrows.spec.axis import axis
 from narrows.spec.dumbbell import Dumbbell, pair
 from narrows.spec.expect import expect
 from narrows.spec.follow import follow
 from narrows.spec.home import Home, home_router, host
 from narrows.spec.link import Link
-from narrows.spec.media import docsis, lte, nr, opportunities, satellite, wifi
 from narrows.spec.moving_rate import leo, lte_drive, outage, sine, square
 from narrows.spec.observe import capture, ci, flow_tap, machine, repeat, sample, tap
 from narrows.spec.own_tool import tool
@@ -22,33 +23,13 @@ from narrows.spec.pairs import pairs
 from narrows.spec.parsers import Bdp, own_cca
 from narrows.spec.path_profile import profile
 from narrows.spec.profiles import access
-from narrows.spec.queues import (
-    bfifo,
-    cake,
-    choke,
-    codel,
-    docsis_pie,
-    dualpi2,
-    fq,
-    fq_codel,
-    fq_pie,
-    hhf,
-    own_qdisc,
-    pfifo,
-    pfifo_fast,
-    pfifo_head_drop,
-    pie,
-    prio,
-    red,
-    sfb,
-    sfq,
-)
 from narrows.spec.shapers import htb, no_shaper, own_shaper, policer, tbf
 from narrows.spec.span import between
 from narrows.spec.trace import trace
 from narrows.spec.traffic import after, with_
 from narrows.spec.under_test import under_test
 from narrows.spec.until_settled import until_settled
+from narrows.tc.qdisc import own_qdisc
 from narrows.tools import registry
 
 bdp = Bdp
@@ -58,6 +39,10 @@ _OTHER_NAMES = {"ping": "icmp_echo"}
 
 def __getattr__(name: str) -> Any:
     word = _OTHER_NAMES.get(name, name)
+    if word in media.WORDS:
+        return media.WORDS[word]
+    if word in qdiscs.names():
+        return qdiscs.named(word)
     if word not in registry.words():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return registry.constructor(word)
@@ -72,52 +57,29 @@ __all__ = [
     "axis",
     "bdp",
     "between",
-    "bfifo",
-    "cake",
     "capture",
-    "choke",
     "ci",
-    "codel",
-    "docsis",
-    "docsis_pie",
-    "dualpi2",
     "expect",
     "flow_tap",
     "follow",
-    "fq",
-    "fq_codel",
-    "fq_pie",
-    "hhf",
     "home_router",
     "host",
     "htb",
     "leo",
-    "lte",
     "lte_drive",
     "machine",
     "no_shaper",
-    "nr",
-    "opportunities",
     "outage",
     "own_cca",
     "own_qdisc",
     "own_shaper",
     "pair",
     "pairs",
-    "pfifo",
-    "pfifo_fast",
-    "pfifo_head_drop",
-    "pie",
     "ping",
     "policer",
-    "prio",
     "profile",
-    "red",
     "repeat",
     "sample",
-    "satellite",
-    "sfb",
-    "sfq",
     "sine",
     "square",
     "tap",
@@ -126,7 +88,8 @@ __all__ = [
     "trace",
     "under_test",
     "until_settled",
-    "wifi",
     "with_",
+    *media.WORDS,
+    *qdiscs.names(),
     *registry.words(),
 ]

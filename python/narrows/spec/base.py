@@ -19,7 +19,8 @@ from narrows.spec.where import called_from_outside, caller
 
 Choose = Callable[[Axis], Any]
 
-_REQUIRED: Any = object()
+REQUIRED: Any = object()
+"""The default of an option that has none."""
 created: list[SpecObject] = []
 """Every object made since the loader last emptied this; how it finds objects that are never used."""
 copied: list[SpecObject] = []
@@ -42,7 +43,7 @@ class Option:
     doc: str
 
 
-def option(parser: Parser, *, default: Any = _REQUIRED, doc: str = "") -> Any:
+def option(parser: Parser, *, default: Any = REQUIRED, doc: str = "") -> Any:
     """Declare an argument. Defaults are parsed like given values."""
     return Option(parser, default, doc)
 
@@ -110,7 +111,7 @@ class SpecObject:
         self.given = frozenset(given)
         self.values = {}
         for name, declared in self.options.items():
-            if name not in given and declared.default is _REQUIRED:
+            if name not in given and declared.default is REQUIRED:
                 self.fail(
                     f"{name} is missing", f"add {name}=…" + (f" ({declared.doc})" if declared.doc else "")
                 )
@@ -149,7 +150,7 @@ class SpecObject:
     def parsed_default(self, name: str) -> Any:
         """What an option is when nobody gives it; None of a required one."""
         default = self.options[name].default
-        return None if default is _REQUIRED else self._parse(name, default)
+        return None if default is REQUIRED else self._parse(name, default)
 
     def with_value(self, name: str, value: Any) -> Self:
         """A copy with one option changed."""

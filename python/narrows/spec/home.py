@@ -16,8 +16,8 @@ from narrows.spec.base import SpecObject, instance, option
 from narrows.spec.link import Link
 from narrows.spec.moving_rate import MovingRate
 from narrows.spec.parsers import Wrong
-from narrows.spec.queues import Qdisc, cake
 from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, tbf
+from narrows.tc.qdisc import Qdisc
 from narrows.units import Duration, Rate
 
 Time = str | Duration
@@ -80,14 +80,16 @@ class home_router(SpecObject):
                 continue
             if isinstance(shaper, tbf):
                 shaper.check_holds_nothing(queue.label())
-            if isinstance(rate, MovingRate) and not self._can_move(queue, shaper):
+            if isinstance(rate, MovingRate) and not self._can_move(shaper):
                 self.fail(f"{way}_rate moves, which only CAKE by itself and HTB can follow", f"{way}=cake()")
             if isinstance(shaper, own_shaper) and not queue.can_shape:
                 self.fail(f"{queue.label()} cannot shape by itself", f"use {way}_shaper=htb(), or cake()")
             if isinstance(shaper, no_shaper) and rate is not None:
                 self.fail(f"{way}_rate is given, but nothing shapes", f"leave {way}_shaper out")
-            if rate is not None and isinstance(queue, cake) and queue["bandwidth"] is not None:
-                self.fail(f"{way}_rate and cake's bandwidth say the same twice", "give one of them")
+            if rate is not None and queue.can_shape and queue.values.get("bandwidth") is not None:
+                self.fail(
+                    f"{way}_rate and {queue.label()}'s bandwidth say the same twice", "give one of them"
+                )
         own = [
             self[f"{way}_rate"] or self[way].values.get("bandwidth") for way in WAYS if self[way] is not None
         ]
@@ -100,10 +102,8 @@ class home_router(SpecObject):
             self.fail("ifb is given, but there is no ingress queue", "add ingress=cake(ingress=True)")
 
     @staticmethod
-    def _can_move(queue: Qdisc, shaper: Shaper | None) -> bool:
-        if shaper is None or isinstance(shaper, own_shaper):
-            return isinstance(queue, cake) or not queue.can_shape
-        return isinstance(shaper, htb)
+    def _can_move(shaper: Shaper | None) -> bool:
+        return shaper is None or isinstance(shaper, htb | own_shaper)
 
     def rate(self, way: str, isp: Rate) -> Rate:
         """What the queue of a way ("egress", "ingress") is shaped to."""

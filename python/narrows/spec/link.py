@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from narrows.qdiscs.pfifo import pfifo
 from narrows.spec import beside_a_medium
 from narrows.spec import parsers as p
 from narrows.spec.axis import Axis
 from narrows.spec.base import Choose, SpecObject, instance, option
-from narrows.spec.media import Medium
+from narrows.spec.media.base import Medium
 from narrows.spec.moving_rate import MovingRate
 from narrows.spec.parsers import Wrong
-from narrows.spec.queues import Qdisc, pfifo
 from narrows.spec.shapers import Shaper, htb, no_shaper, own_shaper, tbf
+from narrows.tc.qdisc import Qdisc
 from narrows.units import Duration, Rate
 
 Time = str | Duration | None

@@ -21,10 +21,10 @@ from typing import Any
 
 from narrows.errors import SpecError, did_you_mean, nearest
 from narrows.headers import FULL_FRAME_BYTES
+from narrows.qdiscs.bfifo import bfifo
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.link import Link
-from narrows.spec.queues import bfifo
 from narrows.spec.where import caller
 from narrows.units import NS_PER_S, Duration, Rate, Size
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from narrows.errors import SpecError, did_you_mean
+from narrows.qdiscs.bfifo import bfifo
+from narrows.qdiscs.docsis_pie import docsis_pie
+from narrows.qdiscs.pfifo_head_drop import pfifo_head_drop
 from narrows.spec.moving_rate import leo, lte_drive
-from narrows.spec.queues import bfifo, docsis_pie, pfifo_head_drop
 from narrows.spec.where import caller
 
 

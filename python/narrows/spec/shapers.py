@@ -5,15 +5,16 @@ The rate is the link's; a shaper only says how it is kept.
 
 from __future__ import annotations
 
-from narrows.spec.base import SpecObject, option
-from narrows.spec.parsers import choice, count, number, optional, positive, rate, size, size_or_zero
-from narrows.units import Duration, Rate, Size
+from narrows.spec.base import REQUIRED, SpecObject, option
+from narrows.spec.parsers import choice, number, optional, positive, size_or_zero
+from narrows.tc import options as tc
+from narrows.tc.limit import U16
+from narrows.tc.options import Bytes
+from narrows.units import Duration, Rate
 
 HTB_DEFAULT_BURST = "1600 B"
 """What tc computes with a high-resolution clock: rate / 10⁹ + 1600. Written out, because with a coarse clock
 (HZ 1000) tc would compute 126 kB at 1 Gbit/s, and the burst is what the study is about."""
-
-Bytes = str | Size | None
 
 
 class Shaper(SpecObject):
@@ -23,18 +24,16 @@ class Shaper(SpecObject):
 class htb(Shaper):
     """Hierarchy token bucket with one class. `ceil` (or `ceil_factor` × rate) defaults to the rate."""
 
-    burst: Bytes = option(size, default=HTB_DEFAULT_BURST)
-    cburst: Bytes = option(size, default=HTB_DEFAULT_BURST)
-    ceil: str | Rate | None = option(optional(rate), default=None)
+    burst: Bytes = tc.size(HTB_DEFAULT_BURST, None)
+    cburst: Bytes = tc.size(HTB_DEFAULT_BURST, None)
+    ceil: str | Rate | None = tc.rate(None, None, free=True)
     ceil_factor: float | None = option(optional(number(1)), default=None)
     burst_per_rate: str | Duration | None = option(
         optional(positive), default=None, doc="burst and cburst as what the rate sends in this time"
     )
-    quantum: Bytes = option(
-        optional(size), default=None, doc="no effect with one class; default: Linux' own rule"
-    )
-    overhead: int = option(count(0), default=0)
-    mpu: Bytes = option(size_or_zero, default="0 B")
+    quantum: Bytes = tc.size(None, None, doc="no effect with one class; default: Linux' own rule")
+    overhead: int = tc.count(0, None, lowest=0, highest=U16)
+    mpu: Bytes = tc.size("0 B", None, lowest=0, highest=U16, parser=size_or_zero)
     linklayer: str = option(choice("ethernet", "atm", "adsl"), default="ethernet")
 
     def check(self) -> None:
@@ -51,13 +50,13 @@ class tbf(Shaper):
     """Token bucket filter. Packets wait in the link's queue under it; where none is named, `limit` or
     `latency` is that of TBF's own FIFO in bytes."""
 
-    burst: Bytes = option(size, doc='such as "15 KB"')
-    limit: Bytes = option(optional(size), default=None)
-    latency: str | Duration | None = option(optional(positive), default=None)
-    peakrate: str | Rate | None = option(optional(rate), default=None)
-    mtu: Bytes = option(optional(size), default=None, doc="burst at the peak rate; needed with peakrate")
-    overhead: int = option(count(0), default=0)
-    mpu: Bytes = option(size_or_zero, default="0 B")
+    burst: Bytes = tc.size(REQUIRED, None, doc='such as "15 KB"')
+    limit: Bytes = tc.size(None, None)
+    latency: str | Duration | None = tc.time(None, None, 1, parser=positive, ours="tc works in microseconds")
+    peakrate: str | Rate | None = tc.rate(None, None, free=True)
+    mtu: Bytes = tc.size(None, None, doc="burst at the peak rate; needed with peakrate")
+    overhead: int = tc.count(0, None, lowest=0, highest=U16)
+    mpu: Bytes = tc.size("0 B", None, lowest=0, highest=U16, parser=size_or_zero)
     linklayer: str = option(choice("ethernet", "atm", "adsl"), default="ethernet")
 
     def check(self) -> None:
@@ -87,4 +86,4 @@ class no_shaper(Shaper):
 class policer(Shaper):
     """Drops what comes above the rate, and holds nothing: packets pass the queue without waiting."""
 
-    burst: Bytes = option(size, default="100 KB", doc="what may pass at once")
+    burst: Bytes = tc.size("100 KB", None, doc="what may pass at once")

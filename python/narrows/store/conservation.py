@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from narrows import qdiscs
 from narrows.plan.items import Command
 from narrows.plan.model import Hop, Plan
 from narrows.plan.super_packets import has_super_packets
@@ -24,9 +25,8 @@ SUPER_PACKETS = "offloads are on: a super-packet is one to the tap and the links
 """Then packets are not compared with tc's."""
 COUNTS = ("arrived", "departed", "dropped", "queued")
 UNITS = ("packets", "bytes")
-MISCOUNTED_ABOVE = ("hhf",)
-"""Qdiscs that may drop a packet of another size than the one that comes without telling their parent, whose
-backlog in bytes is then wrong for good (net/sched/sch_hhf.c, hhf_enqueue, up to 7.2). Their own is right."""
+MISCOUNTED_ABOVE = tuple(each.__name__ for each in qdiscs.every() if each.miscounts_above)
+"""Qdiscs whose parent's backlog in bytes may be wrong. Their own is right."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ use std::io;
 
 use serde::Serialize;
 
-use super::xstats::{self, Xstats};
+use super::xstats::{self, KINDS};
 use super::Source;
 use crate::actor::Csv;
 use crate::error::Result;
@@ -36,7 +36,7 @@ pub struct Row {
     packets: Option<u64>,
     /// drops, overlimits, requeues, backlog bytes, backlog packets
     queue: Option<[u32; 5]>,
-    own: Xstats,
+    own: [String; 7],
 }
 
 /// struct tcmsg: family and padding, ifindex, handle, parent, info.
@@ -140,15 +140,11 @@ pub fn kept() -> io::Result<Vec<(u32, Kept)>> {
     };
     for (index, handle, kind) in shown(&mut netlink, "qdisc", RTM_GETQDISC, &tcmsg(0))? {
         let mut body = tcmsg(index);
-        match kind.as_str() {
-            "htb" => {
-                shown(&mut netlink, "class", RTM_GETTCLASS, &body)?;
-            }
-            "prio" | "dualpi2" | "ingress" => {
-                body[12..16].copy_from_slice(&handle.to_ne_bytes());
-                shown(&mut netlink, "filter", RTM_GETTFILTER, &body)?;
-            }
-            _ => {}
+        if kind == "htb" {
+            shown(&mut netlink, "class", RTM_GETTCLASS, &body)?;
+        } else if kind == "ingress" || KINDS.get(&kind).is_some_and(|k| k.has_filters) {
+            body[12..16].copy_from_slice(&handle.to_ne_bytes());
+            shown(&mut netlink, "filter", RTM_GETTFILTER, &body)?;
         }
     }
     let is_real = |kept: &Kept| !matches!(kept.kind.as_str(), "noqueue" | "noop");
@@ -215,22 +211,15 @@ impl Source for Qdiscs {
             for v in [row.bytes, row.packets]
                 .into_iter()
                 .chain((0..5).map(|i| row.queue.map(|q| q[i] as u64)))
-                .chain([row.own.marks])
             {
                 line.push(',');
                 if let Some(v) = v {
                     let _ = write!(line, "{v}");
                 }
             }
-            line.push(',');
-            if let Some(v) = row.own.probability {
-                let _ = write!(line, "{v}");
-            }
-            for v in std::iter::once(row.own.delay_us).chain(row.own.dual) {
+            for told in row.own {
                 line.push(',');
-                if let Some(v) = v {
-                    let _ = write!(line, "{v}");
-                }
+                line.push_str(&told);
             }
             if let Err(e) = csv.line(&line) {
                 return Ok(Err(e));

@@ -1,66 +1,64 @@
 //! What a queueing discipline tells of itself beyond the counters that all have (TCA_STATS_APP): marks, the
-//! probability it acts with, and the delay it sees. CAKE's own statistics are nested per tin and are left to
-//! `tc -s -j` before and after the run.
+//! probability it acts with, and the delay it sees. Where each lies says its file in `python/narrows/qdiscs`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 
 use crate::netlink::{u32_at, u64_at};
 
-/// `None`: this discipline does not tell it.
-#[derive(Debug, Default, PartialEq)]
-pub struct Xstats {
-    /// Packets marked CE, for whatever reason of its own.
-    pub marks: Option<u64>,
-    /// Drop or mark probability, 0 to 1. DualPI2: the PI controller's, before coupling.
-    pub probability: Option<f64>,
-    /// CoDel: of the packet dequeued last. PIE: its estimate. DualPI2: the classic queue's.
-    pub delay_us: Option<u32>,
-    /// DualPI2: packets that entered its classic and its low-latency queue, marks by the latter's own step
-    /// threshold, and the delay there.
-    pub dual: [Option<u32>; 4],
+/// The columns: marks for whatever reason of its own; its drop or mark probability, 0 to 1; the delay of the packet
+/// dequeued last, or its estimate; of two queues, the packets that entered each, and of the second its own marks and delay.
+pub const COLUMNS: [&str; 7] = [
+    "marks",
+    "probability",
+    "delay_us",
+    "packets_c",
+    "packets_l",
+    "step_marks",
+    "delay_l_us",
+];
+
+/// What the agent needs to know of a kind.
+#[derive(Deserialize)]
+pub struct Kind {
+    /// Nothing it does waits for a timer with slack.
+    pub keeps_time: bool,
+    pub has_filters: bool,
+    /// By column, where its parts lie, by offset in the structs of `linux/pkt_sched.h`; of a probability the offset and
+    /// the bits of its fraction. `of`: what is not 0 there is of a class.
+    tells: HashMap<String, Vec<usize>>,
 }
 
-/// Fields by their offset in the structs of `linux/pkt_sched.h`.
-pub fn parse(kind: &str, b: &[u8]) -> Xstats {
-    let at = |offset: usize| (b.len() >= offset + 4).then(|| u32_at(b, offset));
-    let sum = |a: Option<u32>, b: Option<u32>| Some(a? as u64 + b? as u64);
-    match kind {
-        // tc_codel_xstats: ldelay, ecn_mark, ce_mark
-        "codel" => Xstats {
-            marks: sum(at(24), at(32)),
-            delay_us: at(12),
-            ..Xstats::default()
-        },
-        // tc_fq_codel_xstats: type (0: of the qdisc), then ecn_mark, ce_mark
-        "fq_codel" if at(0) == Some(0) => Xstats {
-            marks: sum(at(12), at(28)),
-            ..Xstats::default()
-        },
-        // tc_pie_xstats: prob as a fraction of 2^64, delay, ecn_mark
-        "pie" => Xstats {
-            marks: at(36).map(u64::from),
-            probability: (b.len() >= 8).then(|| u64_at(b, 0) as f64 / 2f64.powi(64)),
-            delay_us: at(8),
-            ..Xstats::default()
-        },
-        // tc_fq_pie_xstats: ecn_mark
-        "fq_pie" => Xstats {
-            marks: at(16).map(u64::from),
-            ..Xstats::default()
-        },
-        // tc_red_xstats: marked
-        "red" => Xstats {
-            marks: at(12).map(u64::from),
-            ..Xstats::default()
-        },
-        // tc_dualpi2_xstats: prob as a fraction of 2^32, delay_c, delay_l, packets_in_c, packets_in_l, maxq,
-        // ecn_mark, step_marks (which are among ecn_mark)
-        "dualpi2" => Xstats {
-            marks: at(24).map(u64::from),
-            probability: at(0).map(|p| p as f64 / 2f64.powi(32)),
-            delay_us: at(4),
-            dual: [12, 16, 28, 8].map(at),
-        },
-        _ => Xstats::default(),
+/// Written from the declarations in Python (tests/unit/test_qdiscs.py).
+pub static KINDS: LazyLock<HashMap<String, Kind>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../../qdiscs.json")).expect("qdiscs.json"));
+
+/// A cell for each column; empty: this discipline does not tell it.
+pub fn parse(kind: &str, b: &[u8]) -> [String; 7] {
+    let Some(Kind { tells, .. }) = KINDS.get(kind) else {
+        return Default::default();
+    };
+    let at = |offset: &usize| (b.len() >= offset + 4).then(|| u32_at(b, *offset) as u64);
+    if (tells.get("of")).is_some_and(|of| at(&of[0]) != Some(0)) {
+        return Default::default();
     }
+    COLUMNS.map(|column| {
+        let told = match (tells.get(column).map(Vec::as_slice), column) {
+            (Some([offset, 64]), "probability") => {
+                (b.len() >= offset + 8).then(|| (u64_at(b, *offset) as f64 / 2f64.powi(64)).to_string())
+            }
+            (Some([offset, bits]), "probability") => {
+                at(offset).map(|p| (p as f64 / 2f64.powi(*bits as i32)).to_string())
+            }
+            (parts, _) => parts.and_then(|parts| {
+                let sum: Option<u64> = parts.iter().map(at).sum();
+                sum.map(|sum| sum.to_string())
+            }),
+        };
+        told.unwrap_or_default()
+    })
 }
 
 #[cfg(test)]
@@ -75,7 +73,7 @@ mod tests {
     fn codel_counts_both_kinds_of_marks() {
         // maxpacket, count, lastcount, ldelay, drop_next, drop_overlimit, ecn_mark, dropping, ce_mark
         let x = parse("codel", &words(&[1514, 1, 1, 4800, 0, 0, 7, 0, 2]));
-        assert_eq!((x.marks, x.delay_us, x.probability), (Some(9), Some(4800), None));
+        assert_eq!(x, ["9", "", "4800", "", "", "", ""]);
     }
 
     #[test]
@@ -84,10 +82,7 @@ mod tests {
         let mut b = (1u64 << 62).to_ne_bytes().to_vec();
         b.extend(words(&[15_000, 0, 0, 100, 5, 0, 40, 3]));
         let x = parse("pie", &b);
-        assert_eq!(
-            (x.marks, x.delay_us, x.probability),
-            (Some(3), Some(15_000), Some(0.25))
-        );
+        assert_eq!(x, ["3", "0.25", "15000", "", "", "", ""]);
     }
 
     #[test]
@@ -97,17 +92,14 @@ mod tests {
             "dualpi2",
             &words(&[1 << 31, 15_000, 300, 100, 200, 40, 9, 4, 0, 0, 0, 0]),
         );
-        assert_eq!(
-            (x.marks, x.delay_us, x.probability),
-            (Some(9), Some(15_000), Some(0.5))
-        );
-        assert_eq!(x.dual, [Some(100), Some(200), Some(4), Some(300)]);
+        assert_eq!(x, ["9", "0.5", "15000", "100", "200", "4", "300"]);
     }
 
     #[test]
     fn a_discipline_that_tells_nothing_and_a_short_answer_give_nothing() {
-        assert_eq!(parse("pfifo", &words(&[1; 12])), Xstats::default());
-        assert_eq!(parse("red", &words(&[1])), Xstats::default());
-        assert_eq!(parse("fq_codel", &words(&[1; 12])), Xstats::default()); // of a class
+        let nothing = <[String; 7]>::default();
+        assert_eq!(parse("pfifo", &words(&[1; 12])), nothing);
+        assert_eq!(parse("red", &words(&[1])), nothing);
+        assert_eq!(parse("fq_codel", &words(&[1; 12])), nothing); // of a class
     }
 }

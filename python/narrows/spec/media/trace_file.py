@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from narrows.errors import nearest
-from narrows.media import opportunities as measured
 from narrows.media.schedule import MOST_BYTES, MOST_TURNS
 from narrows.units import NS_PER_MS, NS_PER_S
 
+MAHIMAHI_BYTES = 1504
 TIMES = {"time_s": NS_PER_S, "time_ms": NS_PER_MS, "time_us": 1000, "t_ns": 1}
 
 
@@ -84,7 +84,7 @@ class TraceFile:
                 self._wrong(
                     n, f"{text} ms after {at[-1][0] // NS_PER_MS} ms", "times must not fall: sort the file"
                 )
-            at.append((at_ns, measured.MAHIMAHI_BYTES))
+            at.append((at_ns, MAHIMAHI_BYTES))
         return at
 
     def _csv(self, rows: list[tuple[int, str]]) -> list[tuple[int, int]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from narrows.plan import home
 from narrows.plan.items import Command, TrafficItem
 from narrows.plan.lowering import SERVER_START, Lowering
+from narrows.qdiscs.cake import cake
 from narrows.spec.home import Home
-from narrows.spec.queues import cake
 from narrows.spec.traffic import Traffic
 from narrows.units import NS_PER_MS
 

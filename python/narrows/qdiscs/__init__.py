@@ -1,0 +1,40 @@
+"""Queueing disciplines, one a file, each found by its name.
+
+A file says all of its qdisc: its options with Linux' own defaults and limits, tc's words, where its kernel
+keeps what, its statistics, and how figures show it. Nothing else names it. Looking up names imports no file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from narrows.tc.qdisc import Qdisc
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Of every qdisc that Linux has and narrows knows."""
+    return tuple(sorted(each.name for each in pkgutil.iter_modules(__path__)))
+
+
+def named(name: str) -> Any:
+    """The constructor of a name; None where there is none."""
+    return getattr(importlib.import_module(f"{__name__}.{name}"), name) if name in names() else None
+
+
+@cache
+def every() -> tuple[type[Qdisc], ...]:
+    """All of them, in the order in which they are shown."""
+    return tuple(sorted(map(named, names()), key=lambda each: each.order))
+
+
+def of_kind(kind: str) -> type[Qdisc]:
+    """The one that `tc` calls so."""
+    return next(each for each in every() if (each.tc_kind or each.__name__) == kind)
+
+
+import narrows.spec  # noqa: E402, F401  the files import it, and it imports some of them
