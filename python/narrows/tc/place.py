@@ -82,8 +82,8 @@ def masked(value_at: int, mask_at: int) -> Place:
 def _per_s(
     at: tuple[int, ...], offset: int, wide: int, inside: int = 8, skip: int = 0
 ) -> Callable[[bytes], float | None]:
-    """Bytes per second of a tc_ratespec, or of what has them elsewhere `inside`; the attribute `wide` beside it
-    has what 32 bits do not hold."""
+    """Bytes per second of a tc_ratespec, or of what has them elsewhere `inside`; the attribute `wide` beside
+    it has what 32 bits do not hold."""
     narrow = Place(at, offset=offset + inside, skip=skip)
     whole = Place((*at[:-1], wide), form="Q", skip=skip)
 
