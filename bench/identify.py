@@ -54,7 +54,7 @@ WITH_AQM = {
     verdict.DUALPI2,
     verdict.RED,
     verdict.CHOKE,
-    "SFB",
+    verdict.SFB,
 }
 CONDITIONS = (
     *("clean", "tiny", "bucket", "cross", "jitter", "cleared", "two"),
@@ -95,7 +95,7 @@ OTHER = {
     verdict.RED: "red(limit='{large} B', min='{small} B', max='{middle} B', burst={burst}, "
     "probability='{p} %')",
     verdict.CHOKE: "choke(limit={packets})",
-    "SFB": "sfb()",
+    verdict.SFB: "sfb()",
     "HHF": "hhf()",
 }
 """Queues beyond the ten. RED's bounds are 0.2 to 1 BDP and three times that, its limit thrice that again."""
@@ -135,7 +135,7 @@ class Case:
     def is_right(self, said: str) -> bool:
         """Whether the queue is among those that are named, or that there are two is said of two."""
         if said.startswith(verdict.TWO):
-            return bool(self.isp)
+            return bool(self.isp) or (self.discipline == verdict.SFB and said.endswith(verdict.SFB))
         return self.discipline in verdict.names(said)
 
     def held_bytes(self) -> float:

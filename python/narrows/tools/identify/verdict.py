@@ -45,7 +45,7 @@ BAND_0, BAND_2 = {4, 5}, {2, 3}
 FIFO, HEAD_DROP, PFIFO_FAST, PRIO = "FIFO", "head-drop FIFO", "pfifo_fast", "strict priority"
 CODEL, FQ_CODEL, SFQ, PIE, FQ_PIE = "CoDel", "FQ-CoDel", "SFQ", "PIE", "FQ-PIE"
 CAKE, DUALPI2, POLICER = "CAKE", "DualPI2", "policer"
-RED, CHOKE = "RED", "CHOKe"
+RED, CHOKE, SFB = "RED", "CHOKe", "SFB"
 OR, TWO = " or ", "two queues"
 
 
@@ -188,7 +188,7 @@ def _two_queues(f: Features, per_flow: Answer, law: bool) -> Answer | None:
         unlike = apart.z > 5 and apart.b_signals < 0.15 * apart.a_signals and apart.a_signals > 0.02
         if common > least and unlike and abs(more) < 0.1 * common:
             words = f"{waits}, as A does, which alone loses: {apart.a_signals:.1%}, B {apart.b_signals:.1%}"
-            return Answer(f"{TWO}: FIFO and {flows}", 0.9, words)
+            return Answer(f"{TWO}: FIFO and {flows}{OR}{SFB}", 0.9, words)
     gentle = f.gentle if per_flow.value == "yes" else f.gentle_all
     if gentle is not None and gentle.delay_s is not None and _constant(gentle, f):
         less = deep - gentle.delay_s if _is_full(gentle) else 0.0
