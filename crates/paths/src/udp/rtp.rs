@@ -1,10 +1,11 @@
 //! RTP (RFC 3550) in clear text or as SRTP, whose header is in clear text: sequence, jitter, and the frames of a video.
 
+use narrows_units::S;
+
 /// Packets in a row of one source, each with the next sequence number, before it is taken for RTP.
 const LEAST: u64 = 5;
 /// Sources that are followed in one conversation; those beyond are not told apart from other payload.
 const MOST: usize = 32;
-const NS_PER_S: f64 = 1e9;
 
 /// One synchronisation source.
 #[derive(Debug, Clone)]
@@ -140,7 +141,7 @@ impl Stream {
     /// (RFC 3550, 6.4.1), of packets with a timestamp of their own. None where no rate of media is within 3 %.
     pub fn clock(&self) -> Option<Clock> {
         let (first, last) = (self.transits.first()?, self.transits.last()?);
-        let span_s = (last.0 - first.0) as f64 / NS_PER_S;
+        let span_s = (last.0 - first.0) as f64 / S as f64;
         let ticks = last.1.wrapping_sub(self.first_timestamp);
         if span_s < 0.5 || self.transits.len() < 10 {
             return None;
@@ -154,7 +155,7 @@ impl Stream {
             let [(before_ns, before), (after_ns, after)] = pair else {
                 continue;
             };
-            let media_ns = f64::from(after.wrapping_sub(*before) as i32) / f64::from(rate_hz) * NS_PER_S;
+            let media_ns = f64::from(after.wrapping_sub(*before) as i32) / f64::from(rate_hz) * S as f64;
             let difference_ns = ((after_ns - before_ns) as f64 - media_ns).abs();
             jitter_ns += (difference_ns - jitter_ns) / 16.0;
         }
