@@ -1,5 +1,5 @@
-"""The records that taps and media write are declared where they are written (the kernel's C, and crates/tap for
-a host) and where they are read (Python): the same fields at the same places."""
+"""The records that taps and media write are declared where they are written (the kernel's C, and crates/tap
+for a host) and where they are read (Python): the same fields at the same places."""
 
 from __future__ import annotations
 
