@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from narrows import kernel
-from narrows.cli.experiment import expects_of, plans_of
+from narrows.cli.experiment import asked_of
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, duration, key
 from narrows.cli.kernel import show_build
@@ -101,17 +101,16 @@ def _directory(file: Path, out: Path | None) -> Path:
 
 def _digest(file: Path) -> str:
     """Of what is asked of each kernel: the plans and the marks. Refuses an experiment that cannot tell."""
-    marks = expects_of(file)
-    if not marks:
+    asked = asked_of(file)
+    if not asked.expects:
         raise UsageError(
             "the experiment expects nothing", where=str(file), remedy='expect("…", below="20 ms")'
         )
-    plans = plans_of(file)[1]
-    if any(plan.machine.kernel for plan in plans):
+    if any(plan.machine.kernel for plan in asked.plans):
         raise UsageError(
             "the experiment names kernels itself", where=str(file), remedy="leave out machine(kernel=…)"
         )
-    text = "".join([*(plan.to_json() for plan in plans), *map(repr, marks)])
+    text = "".join([*(plan.to_json() for plan in asked.plans), *map(repr, asked.expects)])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
