@@ -128,9 +128,9 @@ def try_tree(tree: Path, file: Path, directory: Path, jobs: int) -> Tried:
         said = error.message.splitlines()
         return tried(SKIP, f"does not build: {said[min(1, len(said) - 1)]}")  # the compiler's first error
     directory.mkdir(parents=True, exist_ok=True)
-    told = directory / "marks.json"
+    marks_file = directory / "marks.json"
     done = subprocess.run(
-        [*NARROWS, "run", str(file), "--out", str(directory), "--json", str(told), "--jobs", str(jobs)],
+        [*NARROWS, "run", str(file), "--out", str(directory), "--json", str(marks_file), "--jobs", str(jobs)],
         env=os.environ | {"NARROWS_KERNEL": str(image.directory)},
         capture_output=True,
         text=True,
@@ -142,7 +142,7 @@ def try_tree(tree: Path, file: Path, directory: Path, jobs: int) -> Tried:
         raise UsageError(done.stderr.strip().removeprefix("error: ") or "narrows run failed", where=str(file))
     if done.returncode == RUN_FAILED:
         return tried(SKIP, f"a run failed: {directory / 'run.log'}")
-    marks = json.loads(told.read_text())["marks"]
+    marks = json.loads(marks_file.read_text())["marks"]
     failing = [mark for mark in marks if not mark["holds"]]
     why = "; ".join(shown(mark) for mark in failing[:3]) or f"{counted(len(marks), 'pass mark')} hold"
     return tried(BAD if failing else GOOD, why, marks)
@@ -233,13 +233,13 @@ class _Search:
 
     def _keep(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
-        told = {
+        document = {
             "question": self.question,
             "tree": str(self.history.tree),
             "tried": {sha: asdict(one) for sha, one in self.tried.items()},
         }
         fresh = self.directory / f"{RECORD}.new"
-        fresh.write_text(json.dumps(told, indent=1) + "\n")
+        fresh.write_text(json.dumps(document, indent=1) + "\n")
         fresh.rename(self.directory / RECORD)
 
     def _say(self, left: list[Commit]) -> None:

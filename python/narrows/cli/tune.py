@@ -74,8 +74,8 @@ def register(app: typer.Typer) -> None:
         ifb = ifb or f"ifb4{wan}"
         _one_of("undo, uninstall, install, dry-run", undo, uninstall, install, dry_run)
         if undo:
-            told = "as it was" if undone(wan, ifb) else "nothing had been set"
-            typer.echo(f"{wan}: {told}")
+            outcome = "as it was" if undone(wan, ifb) else "nothing had been set"
+            typer.echo(f"{wan}: {outcome}")
             return
         if uninstall:
             typer.echo(f"{unit.name(wan)}: {'taken away' if unit.uninstall(wan, units) else 'was not there'}")

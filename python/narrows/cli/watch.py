@@ -173,8 +173,8 @@ def _carry(
     unstable = [state for state in now if state.word == "unstable"]
     for state in unstable:
         width = "no interval" if state.width_mbps is None else f"± {state.width_mbps:.2f} Mbit/s"
-        told = f"{width} after {counted(state.valid, 'valid trial')}"
-        console.print(f"unstable: {key(dict(state.pair))}: {told}")
+        reason = f"{width} after {counted(state.valid, 'valid trial')}"
+        console.print(f"unstable: {key(dict(state.pair))}: {reason}")
     return asked
 
 

@@ -308,17 +308,17 @@ def early(kind: str, values: Mapping[str, Any], rate_bps: int | None) -> Early |
     if high > limit and kind != "red":
         return found((f"max ({high}) is above {name} ({limit})", f"max at most {unit(limit)}"))
     if low >= high:
-        told = f"tc makes min {low} and max {high} of {name} {limit}: min must be below max"
-        return found((told, f"{name} at least {unit(12 * average)}, or both given"))
+        fault = f"tc makes min {low} and max {high} of {name} {limit}: min must be below max"
+        return found((fault, f"{name} at least {unit(12 * average)}, or both given"))
     halvings = _halvings(low, burst, average)
     if halvings is None:
-        told = f"tc finds no filter for min {low}, max {high} and burst {burst}"
+        fault = f"tc finds no filter for min {low}, max {high} and burst {burst}"
         least = low // average + 1
         remedy = f"burst at least {least}" if given("burst") else f"{name} at least {unit(12 * average)}"
-        return found((told, f"{remedy}, and burst at least {least}" if not given("burst") else remedy))
+        return found((fault, f"{remedy}, and burst at least {least}" if not given("burst") else remedy))
     if high.bit_length() + halvings >= 32:
-        told = f"the kernel takes no filter of {halvings} halvings with max {high} (burst {burst})"
-        return found((told, _less_burst(low, high, burst, average)))
+        fault = f"the kernel takes no filter of {halvings} halvings with max {high} (burst {burst})"
+        return found((fault, _less_burst(low, high, burst, average)))
     if share / (high - low) * 2**32 <= 1:
         return found((f"tc finds no slope for {share:%} between {low} and {high}", "a larger probability"))
     rate = values["bandwidth"].bps if values.get("bandwidth") is not None else rate_bps

@@ -14,7 +14,7 @@ def check(link: Any) -> None:
         what = f"medium{suffix if link['medium_up'] is not None else ''}"
         if way not in medium.ways:
             link.fail(
-                f"{what}: {medium.told()} has no way {way}",
+                f"{what}: {medium.described()} has no way {way}",
                 f"it goes {' and '.join(medium.ways)}: give the other way a rate, or a medium of its own",
             )
         if f"shaper{suffix}" in link.given:
