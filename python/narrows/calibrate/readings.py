@@ -42,7 +42,7 @@ TOOL, OWN_PACKETS, OWN_RTT, PROBE = (
     "a third party's probe",
 )
 PACKET_BYTES = {IP: None, IP_OF_1250: 1250}
-"""Of what IP packets a rate of each layer is; None: of full ones."""
+"""The IP packets that a rate of each layer is of; None: full ones."""
 ORIGINS = (TOOL, OWN_PACKETS, OWN_RTT, PROBE)
 
 

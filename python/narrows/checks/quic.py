@@ -22,7 +22,7 @@ from narrows.tools.quic.stack import Stack
 
 BYTES = 10_000_000
 ENOUGH = 0.8
-"""Of the link's rate, of a flow alone with a queue of 1 BDP."""
+"""The share of the link's rate that a flow alone with a queue of 1 BDP should have."""
 RATES = (("0.1", 20, 10), ("1", 10, 10), ("10", 5, 33), ("100", 5, 330), ("300", 5, 1000))
 """Mbit/s, how long, and the queue's limit in packets."""
 NEW_ADDRESS = "10.0.0.9"
@@ -172,6 +172,6 @@ def cases() -> dict[str, Case]:
 
 
 def equal(runs: list[Path]) -> Judged:
-    """Of one plan's runs: every packet at the same time."""
+    """Whether one plan's runs are the same: every packet at the same time."""
     digests = {hashlib.sha256((run / "queue.parquet").read_bytes()).hexdigest() for run in runs}
     return ("ok", "equal to the byte") if len(digests) == 1 else ("fails", "other packets, or other times")

@@ -100,7 +100,7 @@ def _directory(file: Path, out: Path | None) -> Path:
 
 
 def _digest(file: Path) -> str:
-    """Of what is asked of each kernel: the plans and the marks. Refuses an experiment that cannot tell."""
+    """Digests what is asked of each kernel: plans and marks. Refuses an experiment that cannot tell."""
     asked = asked_of(file)
     if not asked.expects:
         raise UsageError(

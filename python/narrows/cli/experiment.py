@@ -23,7 +23,7 @@ class Asked:
     """What a file asks for."""
 
     name: str
-    """Of the experiment; it names the results."""
+    """The experiment's; it names the results."""
     plans: list[Plan]
     expects: tuple[expect, ...] = ()
     """Its pass marks."""

@@ -61,7 +61,7 @@ class Made:
     worker: str
 
     def digests(self) -> dict[str, str]:
-        """Of the raw files: what two workers must agree in."""
+        """Digests the raw files: what two workers must agree in."""
         raw = {name: data for name, data in self.files.items() if name.startswith(f"{layout.RAW}/")}
         return {name: hashlib.sha256(data).hexdigest() for name, data in raw.items()}
 
@@ -190,7 +190,7 @@ class ClusterEngine(OneKernel):
         """Workers make content themselves."""
 
     def memory_bytes(self, plan: Plan) -> int:
-        """Of this machine: none. How many guests a worker's machine holds is what its threads say."""
+        """This machine needs none. How many guests a worker's machine holds is what its threads say."""
         return 0
 
     def slots(self, jobs: int | None) -> list[Slot]:

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def check(link: Any) -> None:
-    """Of a Link: rate and shaper are then the medium's mean and none."""
+    """Refuse what a Link cannot have beside a medium: its rate is the medium's mean, its shaper none."""
     media = link.media()
     for way, suffix, medium in zip(("down", "up"), ("", "_up"), media, strict=True):
         if medium is None:

@@ -22,7 +22,7 @@ class Difference:
 
 
 def differences(before: Iterable[Summary], after: Iterable[Summary]) -> list[Difference]:
-    """Of every service of every pair that both iterations have, those that changed first."""
+    """Compares every service of every pair that both iterations have, those that changed first."""
     old = {(one.conditions, one.pair): one for one in before}
     made = []
     for new in after:

@@ -57,7 +57,7 @@ class Tuned:
 
 
 def quantile(echoes: Echoes, q: float) -> float | None:
-    """Of the round trips in ms, the nearest that was seen; None without any."""
+    """A quantile of the round trips in ms, the nearest that was seen; None without any."""
     values = sorted(echoes.rtt_ms)
     return values[round(q * (len(values) - 1))] if values else None
 

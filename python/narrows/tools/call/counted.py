@@ -15,7 +15,7 @@ Points = list[tuple[int, State]]
 
 
 def counted(parsed: Parsed, item: str, way: str, receiver: ClientLog, sender: ClientLog | None) -> None:
-    """Of a direction in which something came; nothing of one in which nothing did."""
+    """Adds those of a direction in which something came; nothing of one in which nothing did."""
     got = _states(receiver, "received")
     if len(got) < 2:
         return

@@ -68,7 +68,7 @@ def _ice(ends: dict[str, ClientLog]) -> str:
 
 
 def _cpu_limited_s(ends: Sequence[ClientLog] | Any) -> float | None:
-    """Of the end that was limited longest."""
+    """The time of the end that was limited longest."""
     known = []
     for log in ends:
         sent = [state["sent"] for state in log.of("state") if state["sent"]]
@@ -78,7 +78,7 @@ def _cpu_limited_s(ends: Sequence[ClientLog] | Any) -> float | None:
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of the caller, whose callee wrote beside it."""
+    """Reads what the caller wrote, whose callee wrote beside it."""
     item = ran.item.id
     callee = next(
         (

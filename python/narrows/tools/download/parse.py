@@ -37,5 +37,5 @@ def parse(log: ClientLog, item: str, *, start_ns: int | None, where: str = "down
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     return parse(of_run(ran), ran.item.id, start_ns=ran.start_ns, where=ran.where)

@@ -304,7 +304,7 @@ def add_intervals(parsed: Parsed, report: Report, item: str, start_ns: int | Non
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     return parse(
         ran.stdout(),
         ran.item.id,

@@ -52,5 +52,5 @@ def parse(log: ClientLog, item: str, *, where: str = "page") -> Parsed:
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     return parse(of_run(ran), ran.item.id, where=ran.where)

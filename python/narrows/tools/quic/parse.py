@@ -27,7 +27,7 @@ SENDERS = {"down": "server", "up": "client"}
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of the client, whose server wrote beside it."""
+    """Reads what the client wrote, whose server wrote beside it."""
     parsed = Parsed()
     item = ran.item.id
     servers = [each for each in ran.plan.traffic if isinstance(each, Command) and each.tool == "quic-server"]

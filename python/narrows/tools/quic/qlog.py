@@ -19,7 +19,7 @@ from narrows.units import NS_PER_MS
 SUFFIXES = (".sqlog", ".qlog", ".jsonl", ".json")
 BIN_NS = 10_000_000
 MOST_WHOLE_BYTES = 100_000_000
-"""Of a JSON that has to be held whole; a sequence is read line by line."""
+"""The most bytes of a JSON that has to be held whole; a sequence is read line by line."""
 NO_LIMIT = 2**62
 LATEST_BOOT_MS = 1000.0
 """A first time before this is of the connection, one behind it since boot: traffic starts at 3 s."""

@@ -20,7 +20,7 @@ OURS = Path(__file__).parent / "stacks"
 FOLDER = "quic_stacks"
 WAYS = ("down", "up", "both")
 MOST_FILE_BYTES = 976_562 * 512
-"""Of any one file that an end writes, its qlog too: half a gigabyte, in the blocks of `ulimit`."""
+"""The most that any one file of an end may have, its qlog too: half a gigabyte, in the blocks of `ulimit`."""
 
 NOT_TO_BE_HAD = {
     "picoquic": "no registry has its source; the wheel that has it, aiopquic, is for CPython 3.13 alone",

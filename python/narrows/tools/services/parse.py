@@ -54,7 +54,7 @@ def client_log(text: str, *, wall_epoch_ns: int, where: str, who: str) -> Client
 
 
 def of_run(ran: CommandRun) -> ClientLog:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     return client_log(
         ran.stdout(),
         wall_epoch_ns=ran.wall_epoch_ns,
