@@ -144,7 +144,7 @@ def test_what_this_kernel_or_this_interface_cannot_is_refused_and_nothing_is_lef
 
 def test_half_a_journal_is_an_error_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from narrows.errors import EngineError
-    from narrows.live.tune import journal
+    from narrows.line.tune import journal
 
     monkeypatch.setenv(journal.ENV, str(tmp_path))
     (tmp_path / "eth0.json").write_text('{"wan": ')

@@ -11,7 +11,7 @@ import pytest
 
 import lab
 from narrows.errors import SpecError
-from narrows.live.tune.setting import Setting
+from narrows.line.tune.setting import Setting
 from narrows.plan.identity import plan_hash, run_id
 from narrows.plan.model import Asked
 from narrows.store import kept

@@ -23,7 +23,7 @@ from narrows.store.parsers.common import Parsed
 from narrows.studies.prudentia.claims.t13 import given_up
 from narrows.tools.call import parse as call
 from narrows.tools.call import program
-from narrows.tools.services.parse import Told
+from narrows.tools.services.parse import ClientLog
 
 CLIENT = Path(narrows.__file__).parent / "tools/call/client"
 LINK = 'link = Link(rate="8 Mbit/s", base_rtt="50 ms", queue=pfifo(limit=64), services=2)\n'
@@ -32,8 +32,8 @@ CONNECTED = {"kind": "connection", "state": "connected", "at_ms": 900.0}
 CAMERA = {"kind": "camera", "height": 720, "at_ms": 500.0}
 
 
-def told(*lines: dict[str, Any]) -> Told:
-    return Told(lines, {}, 0)
+def told(*lines: dict[str, Any]) -> ClientLog:
+    return ClientLog(lines, {}, 0)
 
 
 def state(at_ms: float, *, received: dict[str, Any] | None = None, sent: dict[str, Any] | None = None) -> Any:

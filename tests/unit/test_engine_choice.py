@@ -13,8 +13,8 @@ from store_fakes import make_plan, plan_dict
 
 from made_up_plans import whole
 from narrows import kernel
-from narrows.cli.run import make_engine
 from narrows.engine import agent_binary, netns, uml
+from narrows.engine.choose import make_engine
 from narrows.engine.netns import NetnsEngine, ccas, lacking_ccas, lacking_qdiscs
 from narrows.engine.ssh import parts
 from narrows.engine.uml import UmlEngine

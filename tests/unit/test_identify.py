@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from narrows.errors import SpecError, StoreError
-from narrows.live.identify import answers
-from narrows.live.identify.page import page
+from narrows.line.identify import answers
+from narrows.line.identify.page import page
 from narrows.plan.build import plan_file
 from narrows.plan.items import Command
 from narrows.tools.identify import features, parse, records, verdict

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from store_fakes import make_plan
 
-from narrows.cli.experiment import plans_of
+from narrows.cli.experiment import asked_of
 from narrows.engine import training
 from narrows.engine.types import Carried, RunFault, RunRequest, Slot
 from narrows.engine.uml import UmlEngine
@@ -27,7 +27,7 @@ def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KernelImage:
 
 
 def test_training_passes_every_kind_of_queue_that_a_speed_test_study_uses_and_many_flows() -> None:
-    plans = [plan for file in sorted(TRAINING.glob("*.py")) for plan in plans_of(file)[1]]
+    plans = [plan for file in sorted(TRAINING.glob("*.py")) for plan in asked_of(file).plans]
     queues = {plan.link.down.queue for plan in plans}
     assert queues >= {"pfifo", "bfifo", "codel", "fq_codel", "sfq", "pie", "fq_pie", "red", "cake", "dualpi2"}
     ccas = {item.cca for plan in plans for item in plan.traffic if hasattr(item, "cca")}

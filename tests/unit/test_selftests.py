@@ -12,7 +12,6 @@ from narrows.kernel import selftests
 from narrows.kernel.image import KernelImage
 from narrows.kernel.selftests.in_guest import outcomes
 from narrows.kernel.source import Source
-from narrows.plan.build import plan_file
 
 CASES = [
     {"id": "0001", "name": "plain", "setup": [], "plugins": {"requires": "nsPlugin"}},
@@ -66,9 +65,7 @@ def test_a_tree_without_them_is_said(tmp_path: Path, image: KernelImage) -> None
 
 def test_each_file_is_a_run(tmp_path: Path, source: Source, image: KernelImage) -> None:
     tests = selftests.prepare(source, image, tmp_path / "out")
-    file = tmp_path / "selftest.py"
-    file.write_text(selftests.experiment(tests, "6.12"))
-    (plan,) = plan_file(file).plans
+    (plan,) = selftests.plans(tests, "6.12")
     assert plan.key["qdisc"] == "codel"
     assert plan.machine.kernel == "6.12"
 

@@ -19,7 +19,7 @@ from narrows.tools.call import parse as call
 from narrows.tools.download import parse as download
 from narrows.tools.live import parse as live
 from narrows.tools.page import parse as page
-from narrows.tools.services.parse import Told, told
+from narrows.tools.services.parse import ClientLog, client_log
 from narrows.tools.video import parse as video
 from narrows.tools.video.lower import ladder, rungs
 
@@ -31,9 +31,9 @@ def commands(plan: Plan) -> dict[str, Command]:
     return {item.id: item for item in plan.traffic if isinstance(item, Command)}
 
 
-def said(*lines: dict[str, Any]) -> Told:
+def said(*lines: dict[str, Any]) -> ClientLog:
     text = "\n".join(json.dumps({"at_ms": EPOCH_MS, **line}) for line in lines)
-    return told(text, wall_epoch_ns=round(EPOCH_MS * 1e6), where="raw/x.stdout", who="the client")
+    return client_log(text, wall_epoch_ns=round(EPOCH_MS * 1e6), where="raw/x.stdout", who="the client")
 
 
 def figures(parsed: Parsed) -> dict[str, float]:
@@ -258,7 +258,7 @@ def test_a_player_that_failed_is_an_error_with_its_words() -> None:
 )
 def test_a_client_that_broke_off_is_an_error(text: str, message: str) -> None:
     with pytest.raises(StoreError, match=message):
-        told(text, wall_epoch_ns=0, where="raw/v.stdout", who="the client of video")
+        client_log(text, wall_epoch_ns=0, where="raw/v.stdout", who="the client of video")
 
 
 def test_a_pages_times_are_medians_and_a_load_that_was_not_over_counts_as_endless() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 import lab
 from narrows.errors import SpecError, StoreError
-from narrows.live.tune import setting
-from narrows.live.tune.measure import Echoes, server
-from narrows.live.tune.setting import Setting
-from narrows.live.tune.tuning import quantile
+from narrows.line.tune import setting
+from narrows.line.tune.measure import Echoes, server
+from narrows.line.tune.setting import Setting
+from narrows.line.tune.tuning import quantile
 from narrows.spec import follow, square
 from narrows.tools.shape.parse import parse
 

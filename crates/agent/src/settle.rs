@@ -229,8 +229,7 @@ mod tests {
     use serde_json::{json, Value};
 
     use super::*;
-
-    const S: i64 = 1_000_000_000;
+    use narrows_units::S;
 
     fn bulk(id: &str, cca: &str, flows: u32) -> Item {
         serde_json::from_value(json!({

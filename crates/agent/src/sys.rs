@@ -3,11 +3,16 @@
 
 use std::ffi::CString;
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use narrows_wire::sys::*;
+
+pub fn sockaddr(address: Ipv4Addr, port: u16) -> socket2::SockAddr {
+    std::net::SocketAddrV4::new(address, port).into()
+}
 
 pub fn path_c(path: &Path) -> CString {
     use std::os::unix::ffi::OsStrExt;

@@ -14,10 +14,8 @@
 //! - Delay beyond high but flat although less is let through than the ISP carried: a longer path, and a new base.
 //! - Nothing to carry, or nobody to say what waits: the rate stays. So idle, an outage and lost probes change nothing.
 
+use narrows_units::{MS, S};
 use std::collections::VecDeque;
-
-const MS: i64 = 1_000_000;
-const SECOND: f64 = 1e9;
 
 /// The queue that is kept beyond, where nothing is noisy.
 const TARGET_NS: f64 = 3e6;
@@ -280,13 +278,13 @@ impl Direction {
             self.climbing_from_ns = self.climbing_from_ns.max(t_ns);
             return self.carrying(t_ns);
         }
-        let for_s = (t_ns - self.climbing_from_ns) as f64 / SECOND;
+        let for_s = (t_ns - self.climbing_from_ns) as f64 / S as f64;
         if for_s <= 0.0 {
             return Why::Hold;
         }
         let below = 1.0 - queue_ns.max(0) as f64 / self.target_ns() as f64;
         let climb = (CLIMB + CLIMB_FASTER * for_s).min(MOST_CLIMB) * below;
-        self.rate_bps = Some(rate * (1.0 + climb * dt_ns as f64 / SECOND));
+        self.rate_bps = Some(rate * (1.0 + climb * dt_ns as f64 / S as f64));
         Why::Climb
     }
 
@@ -298,7 +296,7 @@ impl Direction {
             .filter(|tick| t_ns - tick.t_ns <= MOST_WINDOW_NS);
         let begin_ns = late.next()?.t_ns;
         let bytes: u64 = late.map(|tick| tick.bytes).sum();
-        (t_ns - begin_ns >= LEAST_WINDOW_NS).then(|| bytes as f64 * 8.0 * SECOND / (t_ns - begin_ns) as f64)
+        (t_ns - begin_ns >= LEAST_WINDOW_NS).then(|| bytes as f64 * 8.0 * S as f64 / (t_ns - begin_ns) as f64)
     }
 
     /// What passes, in bit/s; None: too little to say.
@@ -332,7 +330,7 @@ impl Direction {
         }
         let took_ns = t_ns - begin.t_ns;
         (took_ns >= LEAST_WINDOW_NS && bytes >= WINDOW_BYTES)
-            .then(|| bytes as f64 * 8.0 * SECOND / took_ns as f64)
+            .then(|| bytes as f64 * 8.0 * S as f64 / took_ns as f64)
     }
 
     /// Whether the delay has grown within the last while.

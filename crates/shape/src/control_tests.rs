@@ -45,7 +45,7 @@ impl Line {
         } else {
             0
         };
-        let queue_ns = (self.queue_bits / self.capacity_bps * SECOND) as i64;
+        let queue_ns = (self.queue_bits / self.capacity_bps * S as f64) as i64;
         self.law.step(Tick {
             t_ns: self.t_ns,
             bytes: (passed / 8.0) as u64,

@@ -19,8 +19,8 @@ use crate::control::{Direction, Tick, Why};
 use crate::probe::{Place, Probe};
 use crate::stamps::{Reading, Stamps};
 use crate::watch::Watch;
+use narrows_units::MS;
 
-const MS: i64 = 1_000_000;
 const TICK_NS: i64 = 10 * MS;
 /// Where nothing has passed for a second.
 const IDLE_TICK_NS: i64 = 50 * MS;

@@ -7,10 +7,10 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
+use narrows_units::MS;
 use narrows_wire::net;
 use narrows_wire::sys;
 
-const MS: i64 = 1_000_000;
 const EVERY_NS: i64 = 30 * MS;
 const LOST_NS: i64 = 1_000 * MS;
 const RECENT_NS: i64 = 150 * MS;

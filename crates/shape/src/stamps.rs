@@ -10,8 +10,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::watch::{FlowKey, Tcp};
+use narrows_units::MS;
 
-const MS: i64 = 1_000_000;
 /// A least is kept over one to two of these: clocks drift by some 50 millionths, 3 ms a minute.
 const BASE_NS: i64 = 30_000 * MS;
 /// A flow's delay is the least of its samples of so long.

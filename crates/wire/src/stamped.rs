@@ -128,7 +128,7 @@ fn control(header: &libc::msghdr) -> (Option<i64>, Option<u8>) {
             match ((*c).cmsg_level, (*c).cmsg_type) {
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
                     let ts = std::ptr::read_unaligned(libc::CMSG_DATA(c) as *const libc::timespec);
-                    stamp = Some(ts.tv_sec * 1_000_000_000 + ts.tv_nsec);
+                    stamp = Some(ts.tv_sec * narrows_units::S + ts.tv_nsec);
                 }
                 (libc::IPPROTO_IP, libc::IP_TOS) => tos = Some(*libc::CMSG_DATA(c)),
                 (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {

@@ -180,7 +180,7 @@ def _left_out(
 
 
 def _counted_once(results: Results, equal: list[tuple[str, ...]]) -> list[tuple[str, str]]:
-    """Of each tool that has repetitions which are none."""
+    """Warns of each tool that has repetitions which are none."""
     by_tool: dict[str, list[tuple[str, ...]]] = {}
     for group in equal:
         by_tool.setdefault(results.manifest(group[0])["key"].get(TOOL, ""), []).append(group)

@@ -46,7 +46,7 @@ class AtCondition:
     seen: float
     truth: float
     error: float | None
-    """Of rates as a share, else in ms."""
+    """A share for rates, else ms."""
 
 
 @dataclass(frozen=True)

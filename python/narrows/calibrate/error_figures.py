@@ -134,7 +134,7 @@ def _dots(
 
 
 def _error_axis(axes: Axes, relative: bool, label: str) -> None:
-    """Of shares, or of ms: those over decades, linear around nothing."""
+    """The scale is for shares, or for ms: those over decades, linear around nothing."""
     axes.margins(x=0.06)
     axes.set_xlabel(label)
     if relative:

@@ -16,7 +16,7 @@ MOST_LINES = 12
 MORE = "… (the rest is on the page)"
 WIDEST = 110
 MOST_RUNS = 40
-"""Of a call of `narrows run`: to read more takes longer than a person waits for a line."""
+"""The most runs of a call of `narrows run` that are read: more take longer than a person waits."""
 
 
 def lines(sentences: Sequence[str], brief: str, width: int | None) -> list[str]:

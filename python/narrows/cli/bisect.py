@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from narrows import kernel
-from narrows.cli.experiment import expects_of, plans_of
+from narrows.cli.experiment import asked_of
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, duration, key
 from narrows.cli.kernel import show_build
@@ -100,18 +100,17 @@ def _directory(file: Path, out: Path | None) -> Path:
 
 
 def _digest(file: Path) -> str:
-    """Of what is asked of each kernel: the plans and the marks. Refuses an experiment that cannot tell."""
-    marks = expects_of(file)
-    if not marks:
+    """Digests what is asked of each kernel: plans and marks. Refuses an experiment that cannot tell."""
+    asked = asked_of(file)
+    if not asked.expects:
         raise UsageError(
             "the experiment expects nothing", where=str(file), remedy='expect("…", below="20 ms")'
         )
-    plans = plans_of(file)[1]
-    if any(plan.machine.kernel for plan in plans):
+    if any(plan.machine.kernel for plan in asked.plans):
         raise UsageError(
             "the experiment names kernels itself", where=str(file), remedy="leave out machine(kernel=…)"
         )
-    text = "".join([*(plan.to_json() for plan in plans), *map(repr, marks)])
+    text = "".join([*(plan.to_json() for plan in asked.plans), *map(repr, asked.expects)])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -129,9 +128,9 @@ def try_tree(tree: Path, file: Path, directory: Path, jobs: int) -> Tried:
         said = error.message.splitlines()
         return tried(SKIP, f"does not build: {said[min(1, len(said) - 1)]}")  # the compiler's first error
     directory.mkdir(parents=True, exist_ok=True)
-    told = directory / "marks.json"
+    marks_file = directory / "marks.json"
     done = subprocess.run(
-        [*NARROWS, "run", str(file), "--out", str(directory), "--json", str(told), "--jobs", str(jobs)],
+        [*NARROWS, "run", str(file), "--out", str(directory), "--json", str(marks_file), "--jobs", str(jobs)],
         env=os.environ | {"NARROWS_KERNEL": str(image.directory)},
         capture_output=True,
         text=True,
@@ -143,7 +142,7 @@ def try_tree(tree: Path, file: Path, directory: Path, jobs: int) -> Tried:
         raise UsageError(done.stderr.strip().removeprefix("error: ") or "narrows run failed", where=str(file))
     if done.returncode == RUN_FAILED:
         return tried(SKIP, f"a run failed: {directory / 'run.log'}")
-    marks = json.loads(told.read_text())["marks"]
+    marks = json.loads(marks_file.read_text())["marks"]
     failing = [mark for mark in marks if not mark["holds"]]
     why = "; ".join(shown(mark) for mark in failing[:3]) or f"{counted(len(marks), 'pass mark')} hold"
     return tried(BAD if failing else GOOD, why, marks)
@@ -234,13 +233,13 @@ class _Search:
 
     def _keep(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
-        told = {
+        document = {
             "question": self.question,
             "tree": str(self.history.tree),
             "tried": {sha: asdict(one) for sha, one in self.tried.items()},
         }
         fresh = self.directory / f"{RECORD}.new"
-        fresh.write_text(json.dumps(told, indent=1) + "\n")
+        fresh.write_text(json.dumps(document, indent=1) + "\n")
         fresh.rename(self.directory / RECORD)
 
     def _say(self, left: list[Commit]) -> None:

@@ -19,13 +19,13 @@ from narrows.cli.run import (
     TWICE_EVERY,
     ClusterOption,
     TwiceOption,
-    _terminate,
     carry_out,
-    choose_engine,
     in_rounds,
     report_on,
     say_left_out,
+    terminate,
 )
+from narrows.engine.choose import choose_engine
 from narrows.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def register(app: typer.Typer) -> None:
         console = make_console()
         own, chosen = own_tools(_list(tools))
         options = changed(options, own=own)
-        signal.signal(signal.SIGTERM, _terminate)
+        signal.signal(signal.SIGTERM, terminate)
         given = [o for o in (queue, rate, rate_up, base_rtt, loss, burst, cross) if o]
         engines: list[Engine] = []
 

@@ -93,8 +93,8 @@ def register(app: typer.Typer) -> None:
             return
         console = Console(highlight=False)
         print_verdicts(console, found.verdicts)
-        told = [f"runs of {name}: {words}" for name, words in found.measured.items()]
-        console.print("\n".join(told or ["no run decides any of these"]))
+        lines = [f"runs of {name}: {words}" for name, words in found.measured.items()]
+        console.print("\n".join(lines or ["no run decides any of these"]))
 
 
 def print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:

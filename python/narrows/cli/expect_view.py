@@ -85,11 +85,11 @@ def junit(name: str, verdicts: Sequence[Verdict], failed: Sequence[Done]) -> str
 
 def as_json(name: str, question: str, verdicts: Sequence[Verdict], failed: Sequence[Done]) -> str:
     """The same with every field."""
-    told = {
+    document = {
         "experiment": name,
         "question": question,
         "holds": not failed and all(one.holds for one in verdicts),
         "marks": [asdict(one) for one in verdicts],
         "failed": [{"run_id": run.run_id, "key": run.plan.key, "message": _message(run)} for run in failed],
     }
-    return json.dumps(told, indent=1) + "\n"
+    return json.dumps(document, indent=1) + "\n"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
-from narrows.errors import PlanError
-from narrows.plan.build import plan_file
+from narrows.errors import PlanError, UsageError
+from narrows.plan.build import plan_experiment
 from narrows.plan.model import Plan
 from narrows.plan.select import select
 from narrows.spec.expect import expect
@@ -17,27 +18,31 @@ from narrows.spec.observe import repeat
 EXPERIMENT_HELP = "A file, or the name of an experiment that comes with narrows (hello)."
 
 
-def plans_of(file: Path, only: str | None = None) -> tuple[str, list[Plan]]:
-    """Name and plans of an experiment (a file, or the name of one that comes with the package), or of a
-    `.json` file with a plan or a list of plans."""
-    file = experiment_file(file)
-    plans = _read_plans(file) if file.suffix == ".json" else list(plan_file(file).plans)
-    return (plans[0].experiment if plans else file.stem), select(plans, only)
+@dataclass(frozen=True)
+class Asked:
+    """What a file asks for."""
+
+    name: str
+    """The experiment's; it names the results."""
+    plans: list[Plan]
+    expects: tuple[expect, ...] = ()
+    """Its pass marks."""
+    rule: repeat | None = None
+    """Its sequential rule; None where the number of repetitions is fixed."""
 
 
-def expects_of(file: Path) -> tuple[expect, ...]:
-    """The pass marks of an experiment file; a file of plans has none."""
-    file = experiment_file(file)
-    return () if file.suffix == ".json" else load(file).expects
-
-
-def rule_of(file: Path) -> repeat | None:
-    """The sequential rule of an experiment file, None where the number of repetitions is fixed."""
-    file = experiment_file(file)
-    if file.suffix == ".json":
-        return None
-    rule = load(file).repeat
-    return rule if rule is not None and rule["until"] is not None else None
+def asked_of(file: Path, only: str | None = None) -> Asked:
+    """What an experiment asks for (a file, or the name of one that comes with the package), or a `.json` file
+    with a plan or a list of plans. One without a run is an error."""
+    found = experiment_file(file)
+    read = None if found.suffix == ".json" else load(found)
+    plans = select(_read_plans(found) if read is None else plan_experiment(read).plans, only)
+    if not plans:
+        raise UsageError("there is no run to make", where=str(file))
+    if read is None:
+        return Asked(plans[0].experiment, plans)
+    rule = read.repeat if read.repeat is not None and read.repeat["until"] is not None else None
+    return Asked(read.name, plans, read.expects, rule)
 
 
 def _read_plans(file: Path) -> list[Plan]:

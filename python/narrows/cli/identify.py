@@ -71,7 +71,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _probe(server: str, mode: str, ways: list[str], token: str | None, most: str) -> str:
-    from narrows.live.identify import probe
+    from narrows.line.identify import probe
     from narrows.units import Rate
 
     most_mbit = Rate.parse(most).bps // 1_000_000
@@ -92,8 +92,8 @@ def _read(text: str, where: str) -> Report:
 
 
 def _say(report: Report, out: Path | None, format: Format, text: str | None) -> None:
-    from narrows.live.identify import answers
-    from narrows.live.identify.page import page
+    from narrows.line.identify import answers
+    from narrows.line.identify.page import page
 
     found = answers.verdicts(report)
     if format is Format.json:
@@ -114,7 +114,7 @@ def _say(report: Report, out: Path | None, format: Format, text: str | None) -> 
 
 def _runs(directory: Path, format: Format) -> None:
     """The answers of runs with identify(), beside the queue that each had."""
-    from narrows.live.identify import answers
+    from narrows.line.identify import answers
     from narrows.runs.plans import read_plan
     from narrows.store.command_run import read_text
 

@@ -17,7 +17,7 @@ from rich.progress import Progress as Bar
 
 from narrows import kernel
 from narrows.cli import format as formats
-from narrows.cli.experiment import plans_of
+from narrows.cli.experiment import asked_of
 from narrows.cli.kernel_selftest import selftest
 from narrows.engine.training import boot, train
 from narrows.errors import KernelError, UsageError
@@ -225,7 +225,7 @@ def own_lines(file: Path) -> str:
 
 def _training(image: kernel.KernelImage, counts: Path) -> Iterator[tuple[int, int]]:
     """All of kernel/training/ on a kernel that counts."""
-    plans = [plan for file in sorted(TRAINING.glob("*.py")) for plan in plans_of(file)[1]]
+    plans = [plan for file in sorted(TRAINING.glob("*.py")) for plan in asked_of(file).plans]
     return train(image, counts, plans)
 
 

@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from narrows import kernel
-from narrows.cli.experiment import plans_of
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, table
 from narrows.errors import KernelError
 from narrows.kernel import selftests, source
+from narrows.plan.model import Plan
 
 OUTCOMES = ("passed", "failed", "skipped")
 
@@ -45,10 +45,7 @@ def selftest(
     Says what passes, what fails, and what cannot run in a guest and why. Ends with status 3 if a test fails,
     1 if none could be tried.
     """
-    from narrows.cli.run import FAILED, UNEXPECTED, carry_out, make_engine
-    from narrows.engine.runner import Runner
-    from narrows.engine.types import Limits, run_id_on
-    from narrows.store.finish import FinishPool
+    from narrows.cli.run import FAILED, UNEXPECTED, simulate
 
     console = make_console()
     image = kernel.find() if kernel_name is None else kernel.named(kernel_name)
@@ -59,27 +56,19 @@ def selftest(
             remedy="narrows kernel build",
         )
     tests = selftests.prepare(linux, image, out, names or ())
+    ran: dict[str, Plan] = {}
     if tests.files:
-        file = out / "selftest.py"
-        file.write_text(selftests.experiment(tests, kernel_name))
-        plans = plans_of(file)[1]
-        engine = make_engine("uml", None, plans)
-        with FinishPool(jobs) as finish:
-            runner = Runner(engine, plans, out, finish, jobs=jobs, limits=Limits())
-            again = " ".join(["narrows kernel selftest", *(names or ())])
-            state = carry_out(console, runner, out, again)
-        if state.failed:
-            first = state.failed[0]
-            console.print(
-                f"{len(state.failed)} runs failed; the first: narrows show {first.run_id} --dir {out}"
-            )
+        again = " ".join(["narrows kernel selftest", *(names or ())])
+        ran, faults = simulate(console, selftests.plans(tests, kernel_name), out, again, jobs=jobs)
+        if faults:
+            first = next(iter(faults))
+            console.print(f"{len(faults)} runs failed; the first: narrows show {first} --dir {out}")
             raise typer.Exit(FAILED)
     counts: Counter[str] = Counter()
     rows, bad = [], []
-    for plan in plans if tests.files else ():
+    for run_id, plan in ran.items():
         name = plan.key["qdisc"]
-        raw = out / run_id_on(engine, plan) / "raw"
-        found = json.loads(next(raw.rglob("results.json")).read_text())
+        found = json.loads(next((out / run_id / "raw").rglob("results.json")).read_text())
         of = Counter(one["outcome"] for one in found.values())
         cannot = sum(where.startswith(f"{name}/") for where in tests.left_out)
         counts += of

@@ -50,8 +50,8 @@ def register(app: typer.Typer) -> None:
                     ok = inner.filter(status="ok").height
                     wall = float(inner["wall_s"].sum())
                     question = inner["question"][0] or MISSING
-                    told = formats.duration(wall) if format is Format.table else wall
-                    rows.append([str(path), ok, inner.height - ok, told, formats.cell(question)])
+                    took = formats.duration(wall) if format is Format.table else wall
+                    rows.append([str(path), ok, inner.height - ok, took, formats.cell(question)])
         if not rows:
             raise StoreError("no results there", where=str(directory), remedy="narrows run FILE makes some")
         wall_time = "wall time" if format is Format.table else "wall_s"

@@ -22,7 +22,7 @@ TABLES = "runs, items, metrics, samples, queue, sojourn, flows, tcp_flows, tcp_e
 
 
 ROWS_SHOWN = 1000
-"""Of a table, for people; a file for programs has all."""
+"""The most rows of a table for people; a file for programs has all."""
 
 
 class QueryFormat(StrEnum):

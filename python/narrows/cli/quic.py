@@ -1,15 +1,24 @@
-"""`narrows quic list|check`: the QUIC stacks there are, and what one of them can do."""
+"""`narrows quic list|check`: the QUIC stacks there are, and what one of them can do in some short runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from narrows.cli.format import console as make_console
 from narrows.cli.format import table
+from narrows.errors import UsageError, did_you_mean
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from narrows.plan.model import Plan
+
+TWICE = "twice"
+"""The case that makes the run of another two times."""
+OF_TWICE = "rate 10"
 HELP = """QUIC stacks as flows: list them, find out what one of them can do.
 
 \b
@@ -62,6 +71,56 @@ def register(app: typer.Typer) -> None:
         behind its back as of a NAT, 0.1 to 300 Mbit/s, and the same run twice, which must be equal to the
         byte. Exit status 1 where something fails; what a stack has not is no failure.
         """
-        from narrows.cli.quic_check import check as carry_out
+        _check(make_console(), stack, cca, tuple(filter(None, only.split(","))), results)
 
-        carry_out(make_console(), stack, cca, tuple(filter(None, only.split(","))), results)
+
+def _check(console: Console, stack: str, cca: str | None, only: tuple[str, ...], results: Path) -> None:
+    from narrows.checks import quic
+    from narrows.cli.run import FAILED
+    from narrows.tools.quic import stack as stacks
+
+    one = stacks.find(stack, Path.cwd(), "narrows quic check")
+    name = stack if stack in stacks.names() else str(one.folder)
+    every, directory = quic.cases(), results / one.name
+    for word in only:
+        if word not in (*every, TWICE):
+            raise UsageError(f"there is no case {word}", remedy=did_you_mean(word, (*every, TWICE)))
+    found: dict[str, quic.Judged] = {}
+    plans: dict[str, Plan] = {}
+    for key in [key for key in every if not only or key in only]:
+        if lacks := every[key].lacks(one):
+            found[key] = "lacks", lacks
+        else:
+            plans[key] = every[key].plan(name, cca)
+    console.print(f"{one.name}: {one.stack}")
+    for key, (run, fault) in _runs(console, plans, directory).items():
+        found[key] = ("fails", fault) if fault else every[key].judged(run)
+    if not only or TWICE in only:
+        again = {OF_TWICE: every[OF_TWICE].plan(name, cca)}
+        both = [_runs(console, again, directory / word, reuse=False)[OF_TWICE] for word in ("once", "again")]
+        fault = next((fault for _, fault in both if fault), None)
+        found[TWICE] = ("fails", fault) if fault else quic.equal([run for run, _ in both])
+    rows = [[key, *found[key]] for key in (*every, TWICE) if key in found]
+    console.print(table(["case", "", ""], rows))
+    console.print(f"the runs: {directory}")
+    if any(row[1] == "fails" for row in rows):
+        raise typer.Exit(FAILED)
+
+
+def _runs(
+    console: Console, plans: dict[str, Plan], directory: Path, *, reuse: bool = True
+) -> dict[str, tuple[Path, str | None]]:
+    """Each case's run, and why it failed."""
+    from narrows.cli.run import simulate
+    from narrows.engine import layout
+    from narrows.plan.identity import plan_hash
+
+    made, faults = simulate(console, list(plans.values()), directory, "narrows quic check", reuse=reuse)
+    ids = {plan_hash(plan): run_id for run_id, plan in made.items()}
+    found = {}
+    for key, plan in plans.items():
+        run_id = ids[plan_hash(plan)]
+        fault = faults.get(run_id)
+        why = fault and f"{fault.splitlines()[0]} (narrows show {run_id} --dir {directory})"
+        found[key] = layout.run_dir(directory, run_id), why
+    return found

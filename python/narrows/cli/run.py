@@ -7,7 +7,6 @@ import os
 import signal
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +14,10 @@ import typer
 from rich.console import Console
 
 from narrows.cli.answer_view import say_of_runs
-from narrows.cli.experiment import EXPERIMENT_HELP, expects_of, plans_of, rule_of
+from narrows.cli.experiment import EXPERIMENT_HELP, Asked, asked_of
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, duration, key, table
-from narrows.errors import KernelError, UsageError, did_you_mean
+from narrows.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,39 +31,9 @@ if TYPE_CHECKING:
     from narrows.plan.model import Plan
     from narrows.spec.observe import repeat
 
-ENGINES = ("uml", "netns", "ssh")
 INTERRUPTED = 130
 UNEXPECTED = 3
 FAILED = 1
-
-
-def make_engine(name: str, hosts: Path | None = None, plans: Sequence[Plan] = ()) -> Engine:
-    """The engine of that name; `hosts` is the file of engine ssh. Programs of `plans` that are not installed
-    are named before a kernel that is not built: nobody waits for that to hear of them."""
-    if (name == "ssh") != (hosts is not None):
-        raise UsageError(
-            "--engine ssh needs --hosts" if name == "ssh" else "--hosts is of --engine ssh alone",
-            remedy="narrows run FILE --engine ssh --hosts hosts.toml (docs/machines.md)",
-        )
-    if hosts is not None:
-        from narrows.engine.ssh.engine import SshEngine
-        from narrows.engine.ssh.hosts import read
-
-        return SshEngine(read(hosts))
-    if name == "uml":
-        from narrows.engine.refused import refused
-        from narrows.engine.uml import UmlEngine, check_tools, guest_path
-
-        try:
-            return UmlEngine()
-        except KernelError:
-            refused(partial(check_tools, path=guest_path(None)), plans)
-            raise
-    if name == "netns":
-        from narrows.engine.netns import NetnsEngine
-
-        return NetnsEngine()
-    raise UsageError(f"no engine {name}", remedy=did_you_mean(name, ENGINES))
 
 
 ClusterOption = Annotated[
@@ -76,29 +45,6 @@ TwiceOption = Annotated[
     typer.Option(min=0, help="With --cluster: one of so many runs is made twice and compared. 0: none."),
 ]
 TWICE_EVERY = 100
-
-
-def choose_engine(
-    name: str,
-    cluster: str | None,
-    jobs: int | None,
-    twice_every: int,
-    hosts: Path | None = None,
-    plans: Sequence[Plan] = (),
-) -> Engine:
-    """The engine of that name; with `cluster`, guests on the workers of a Dask cluster, which is let go when
-    this process ends."""
-    if cluster is None:
-        return make_engine(name, hosts, plans)
-    if name != "uml":
-        raise UsageError(f"--cluster: its workers run guests, not the engine {name}", remedy="--engine uml")
-    import atexit
-
-    from narrows.engine.cluster import ClusterEngine
-
-    made = ClusterEngine(cluster, jobs, twice_every)
-    atexit.register(made.close)
-    return made
 
 
 def say_left_out(console: Console, engine: Engine) -> None:
@@ -118,7 +64,7 @@ def say_unknown_imports(console: Console, plans: Sequence[Plan]) -> None:
         )
 
 
-def _terminate(_number: int, _frame: object) -> None:
+def terminate(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
@@ -187,22 +133,21 @@ def register(app: typer.Typer) -> None:
         at most twelve lines. With expect(…) it ends with status 3 if a pass mark does not hold; 1 if a run
         failed.
         """
+        from narrows.engine.choose import choose_engine
         from narrows.engine.runner import Runner
         from narrows.engine.types import Limits
-
-        console = make_console()
-        name, plans = plans_of(file, only)
-        if not plans:
-            raise UsageError("there is no run to make", where=str(file))
-        say_unknown_imports(console, plans)
-        chosen = choose_engine(engine, cluster, jobs, twice_every, hosts, plans)
-        directory = out or Path("results") / name
-        default = Limits()
-        limits = Limits(timeout or default.wall_s, stall or default.stall_s)
         from narrows.store.finish import FinishPool
 
-        signal.signal(signal.SIGTERM, _terminate)
-        rule, cores = rule_of(file), len(os.sched_getaffinity(0))
+        console = make_console()
+        asked = asked_of(file, only)
+        plans, rule = asked.plans, asked.rule
+        say_unknown_imports(console, plans)
+        chosen = choose_engine(engine, cluster, jobs, twice_every, hosts, plans)
+        directory = out or Path("results") / asked.name
+        default = Limits()
+        limits = Limits(timeout or default.wall_s, stall or default.stall_s)
+        signal.signal(signal.SIGTERM, terminate)
+        cores = len(os.sched_getaffinity(0))
         states: list[State] = []
         run_ids: list[str] = []
         with FinishPool(jobs or cores) as finish:
@@ -232,7 +177,7 @@ def register(app: typer.Typer) -> None:
         if failed:
             written.write(plans[0], [], failed)
         report_on(console, states, directory, run_ids)
-        judge(console, file, plans, chosen, directory, written)
+        judge(console, asked, chosen, directory, written)
 
 
 @dataclass(frozen=True)
@@ -263,12 +208,9 @@ class Written:
             self.json.write_text(expect_view.as_json(name, question, verdicts, failed), encoding="utf-8")
 
 
-def judge(
-    console: Console, file: Path, plans: list[Plan], engine: Engine, directory: Path, written: Written
-) -> None:
+def judge(console: Console, asked: Asked, engine: Engine, directory: Path, written: Written) -> None:
     """Hold the runs against the experiment's pass marks; exit status 3 if one does not hold."""
-    marks = expects_of(file)
-    if not marks:
+    if not asked.expects:
         written.refuse()
         return
     from narrows.cli import expect_view
@@ -277,11 +219,11 @@ def judge(
     from narrows.store.results import Results
 
     results = Results(directory)
-    runs = {run_id_on(engine, plan): plan for plan in plans}
-    if rule_of(file) is not None:  # only so many repetitions were made as the rule asked for
+    runs = {run_id_on(engine, plan): plan for plan in asked.plans}
+    if asked.rule is not None:  # only so many repetitions were made as the rule asked for
         runs = {run: plan for run, plan in runs.items() if (directory / run).is_dir()}
-    verdicts = hold(results, runs, marks)
-    written.write(plans[0], verdicts, [])
+    verdicts = hold(results, runs, asked.expects)
+    written.write(asked.plans[0], verdicts, [])
     if not expect_view.show(console, verdicts):
         raise typer.Exit(UNEXPECTED)
 
@@ -378,6 +320,27 @@ def carry_out(
             if pace is not None and is_ours:
                 remember(pace.measured())
     return state
+
+
+def simulate(
+    console: Console,
+    plans: Sequence[Plan],
+    directory: Path,
+    again: str,
+    *,
+    jobs: int | None = None,
+    reuse: bool = True,
+) -> tuple[dict[str, Plan], dict[str, str]]:
+    """Make runs in guests; the plans by their runs' ids, and why some of them failed."""
+    from narrows.engine.choose import make_engine
+    from narrows.engine.runner import Runner
+    from narrows.store.finish import FinishPool
+
+    with FinishPool(jobs or 1) as finish:
+        runner = Runner(make_engine("uml", plans=plans), plans, directory, finish, jobs=jobs, reuse=reuse)
+        state = carry_out(console, runner, directory, again)
+    faults = {one.run_id: one.fault.message if one.fault else "no reason is known" for one in state.failed}
+    return runner.plans, faults
 
 
 def report_on(

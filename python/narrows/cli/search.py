@@ -102,7 +102,8 @@ def _share(text: str | None) -> float | None:
 
 def _maker(console: Console, directory: Path, engine: str, jobs: int, again: str) -> Make:
     """Makes the runs of some points, as narrows run does; a failed run is a missing repetition."""
-    from narrows.cli.run import carry_out, make_engine
+    from narrows.cli.run import carry_out
+    from narrows.engine.choose import make_engine
     from narrows.engine.runner import Runner
     from narrows.engine.types import Limits
     from narrows.store.finish import FinishPool

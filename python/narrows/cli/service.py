@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from narrows.comparing.trials import Trial
 
+MOST_REFUSED = 3
 HELP = """Services that share a link: list them, check one of your own, see who got what.
 
 \b
@@ -77,9 +78,35 @@ def register(app: typer.Typer) -> None:
         figures, its rate at the bottleneck, how many connections carried it, and what the kernel says of the
         sockets through which it sent: congestion control, ECN, MSS, limit of pacing.
         """
-        from narrows.cli.service_check import check as carry_out
+        from narrows.checks import service
+        from narrows.cli.run import FAILED, simulate
+        from narrows.engine import layout
 
-        carry_out(make_console(), folder, seconds, results)
+        console = make_console()
+        name, plan = folder.resolve().name, service.plan(folder, seconds)
+        console.print(f"{name}: its parts can be loaded, and it can be planned")
+        directory = results / name
+        (run_id,), faults = simulate(
+            console, [plan], directory, f"narrows service check {folder}", jobs=1, reuse=False
+        )
+        if faults:
+            if service.NOTHING_CAME in faults[run_id]:
+                console.print(service.NO_PACKET)
+            console.print(f"it does not work → narrows show {run_id} --dir {directory}")
+            raise typer.Exit(FAILED)
+        run = layout.run_dir(directory, run_id)
+        figures = service.figures(plan, run)
+        console.print(table(["figure", "value", "unit"], figures))
+        if not figures:
+            console.print("it has no figures: its parse.py gives none")
+        for line in service.remarks(plan, run):
+            console.print(line)
+        console.print(f"the run: {run}")
+        if refused := service.refused(plan, run):
+            for line in refused[:MOST_REFUSED]:
+                console.print(f"its server refused: {line}", markup=False)
+            console.print("it does not work: what its client asks for is not there")
+            raise typer.Exit(FAILED)
 
     @service.command()
     def shares(

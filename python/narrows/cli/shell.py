@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from narrows.cli.experiment import EXPERIMENT_HELP, plans_of
+from narrows.cli.experiment import EXPERIMENT_HELP, asked_of
 from narrows.cli.format import key
 from narrows.engine import layout
 from narrows.errors import UsageError
@@ -38,9 +38,7 @@ def register(app: typer.Typer) -> None:
 
         if not sys.stdin.isatty():
             raise UsageError("a shell needs a terminal", remedy="call it from a terminal, or use narrows run")
-        _, plans = plans_of(file, only)
-        if not plans:
-            raise UsageError("there is no run to boot", where=str(file))
+        plans = asked_of(file, only).plans
         engine = UmlEngine()
         engine.check(plans[:1])
         typer.echo(f"topology of {key(plans[0].key)}; exit ends it")

@@ -60,8 +60,8 @@ def register(app: typer.Typer) -> None:
             _error(console, manifest["error"], path)
         _checks(console, manifest)
         same = equal_to(results, run_id) if manifest["status"] == "ok" else ()
-        told = [repetitions.warning([same], ", ".join(same))] if same else []
-        for warning in [*manifest["warnings"], *told]:
+        equal = [repetitions.warning([same], ", ".join(same))] if same else []
+        for warning in [*manifest["warnings"], *equal]:
             console.print(f"warning    {warning}: check before trusting the result")
         if tc and manifest["engine"] != layout.IMPORTED:
             _commands(console, path)
@@ -118,22 +118,22 @@ def _checks(console: Console, manifest: dict[str, Any]) -> None:
         verdicts = {"ok": 0, "failed": 0, "not checked": 0}
         for check in hop["checks"]:
             verdicts[check["verdict"]] += 1
-        told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items() if count)
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items() if count)
         notes = {c["note"] for c in hop["checks"] if c["verdict"] == "not checked" and c["note"]}
         why = f" ({'; '.join(sorted(notes))})" if notes else ""
-        console.print(f"conserved  {hop['hop']} {hop['direction']}: {told}{why}")
+        console.print(f"conserved  {hop['hop']} {hop['direction']}: {counts}{why}")
 
 
 def _settled(console: Console, ended: dict[str, Any] | None) -> None:
     """How the rule that may end the flows early did end them."""
     if not ended or not ended["reason"]:
         return
-    told = []
+    ends = []
     for one in ended["metrics"]:
         name = one["metric"] + (f" of {one['of']}" if one["of"] else "")
         moved = "its window was not full" if one["moved"] is None else f"moved {100 * one['moved']:.2f} %"
-        told.append(f"{name} {cell(one['value'])} ({moved})")
-    console.print(f"flows ended {ended['reason']} at {ended['at_ns'] / 1e9:.1f} s: {', '.join(told)}")
+        ends.append(f"{name} {cell(one['value'])} ({moved})")
+    console.print(f"flows ended {ended['reason']} at {ended['at_ns'] / 1e9:.1f} s: {', '.join(ends)}")
 
 
 def _commands(console: Console, path: Path) -> None:

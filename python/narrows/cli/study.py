@@ -21,12 +21,11 @@ from narrows.cli.run import (
     TWICE_EVERY,
     ClusterOption,
     TwiceOption,
-    _terminate,
     carry_out,
-    choose_engine,
-    make_engine,
     say_left_out,
+    terminate,
 )
+from narrows.engine.choose import choose_engine, make_engine
 from narrows.errors import EngineError, KernelError, UsageError
 
 if TYPE_CHECKING:
@@ -229,7 +228,7 @@ def _make(
     from narrows.engine.runner import Runner
     from narrows.store.finish import FinishPool
 
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, terminate)
     states: list[State] = []
     refused = 0
     with FinishPool(jobs or len(os.sched_getaffinity(0))) as finish:

@@ -65,17 +65,17 @@ def register(app: typer.Typer) -> None:
         Measures the rates, sets CAKE to a share of them on IFACE and on an IFB, measures again, and says
         whether the queue has moved. Costs four loads of some seconds at the line's rate.
         """
-        from narrows.live.tune import page as pages
-        from narrows.live.tune import setting, unit
-        from narrows.live.tune.tuning import Tuned, Wish, planned
-        from narrows.live.tune.tuning import tune as tuned_now
-        from narrows.live.tune.tuning import undo as undone
+        from narrows.line.tune import page as pages
+        from narrows.line.tune import setting, unit
+        from narrows.line.tune.tuning import Tuned, Wish, planned
+        from narrows.line.tune.tuning import tune as tuned_now
+        from narrows.line.tune.tuning import undo as undone
 
         ifb = ifb or f"ifb4{wan}"
         _one_of("undo, uninstall, install, dry-run", undo, uninstall, install, dry_run)
         if undo:
-            told = "as it was" if undone(wan, ifb) else "nothing had been set"
-            typer.echo(f"{wan}: {told}")
+            outcome = "as it was" if undone(wan, ifb) else "nothing had been set"
+            typer.echo(f"{wan}: {outcome}")
             return
         if uninstall:
             typer.echo(f"{unit.name(wan)}: {'taken away' if unit.uninstall(wan, units) else 'was not there'}")
@@ -117,7 +117,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _print_lines(tuned: object) -> None:
-    from narrows.live.tune.tuning import Tuned
+    from narrows.line.tune.tuning import Tuned
 
     assert isinstance(tuned, Tuned)
     for words in tuned.lines:

@@ -63,7 +63,7 @@ def register(app: typer.Typer) -> None:
         by the same call. When it is finished, the next call begins another only if a version has changed: in
         virtual time the same versions give the same bytes.
         """
-        from narrows.cli.run import _terminate
+        from narrows.cli.run import terminate
         from narrows.watch.queue import Rule
 
         console = make_console()
@@ -72,7 +72,7 @@ def register(app: typer.Typer) -> None:
         rule = Rule(a_set, most, within)
         name, plans = _plans(file, only, most)
         directory = out or Path("results") / "watch" / name
-        signal.signal(signal.SIGTERM, _terminate)
+        signal.signal(signal.SIGTERM, terminate)
         while True:
             _once(console, file, plans, directory, rule, jobs)
             if every is None:
@@ -110,7 +110,7 @@ def _once(
     console: Console, file: Path, plans: Sequence[Plan], directory: Path, rule: Rule, jobs: int | None
 ) -> None:
     """One iteration, from where it was left; then what changed since the one before."""
-    from narrows.cli.run import make_engine
+    from narrows.engine.choose import make_engine
     from narrows.engine.refused import refused
     from narrows.watch import iterations
     from narrows.watch.versions import versions
@@ -173,8 +173,8 @@ def _carry(
     unstable = [state for state in now if state.word == "unstable"]
     for state in unstable:
         width = "no interval" if state.width_mbps is None else f"± {state.width_mbps:.2f} Mbit/s"
-        told = f"{width} after {counted(state.valid, 'valid trial')}"
-        console.print(f"unstable: {key(dict(state.pair))}: {told}")
+        reason = f"{width} after {counted(state.valid, 'valid trial')}"
+        console.print(f"unstable: {key(dict(state.pair))}: {reason}")
     return asked
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from narrows.cli.experiment import EXPERIMENT_HELP, plans_of, rule_of
+from narrows.cli.experiment import EXPERIMENT_HELP, asked_of
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, duration, key
 from narrows.errors import UsageError
@@ -48,21 +48,15 @@ def submit(
     """
     from narrows.engine.worker import submit as put
 
-    _, plans = plans_of(file, only)
-    if not plans:
-        raise UsageError("there is no run to make", where=str(file))
-    if rule_of(file) is not None:
+    asked = asked_of(file, only)
+    if asked.rule is not None:
         raise UsageError(
             "repeat(until=…) decides after each round, which a folder of plans cannot",
             where=str(file),
             remedy="narrows run, or a fixed number: repeat(20)",
         )
-    new, there = put(plans, folder)
+    new, there = put(asked.plans, folder)
     typer.echo(f"{counted(new, 'plan')} put into {folder}, {there} there already")
-
-
-def _terminate(_number: int, _frame: object) -> None:
-    raise KeyboardInterrupt
 
 
 def worker(
@@ -88,12 +82,13 @@ def worker(
     killed costs the runs that it was making, and another makes them. All must have the same kernel and agent.
     Interrupt it at will. Exit status 1 if a run of the folder failed, by whomever.
     """
-    from narrows.cli.run import make_engine
+    from narrows.cli.run import terminate
+    from narrows.engine.choose import make_engine
     from narrows.engine.types import Limits
     from narrows.engine.worker import Worker
     from narrows.store.finish import FinishPool
 
-    signal.signal(signal.SIGTERM, _terminate)  # what a batch system sends when time is up
+    signal.signal(signal.SIGTERM, terminate)  # what a batch system sends when time is up
     console = make_console()
     default = Limits()
     limits = Limits(timeout or default.wall_s, default.stall_s)

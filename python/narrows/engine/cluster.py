@@ -61,7 +61,7 @@ class Made:
     worker: str
 
     def digests(self) -> dict[str, str]:
-        """Of the raw files: what two workers must agree in."""
+        """Digests the raw files: what two workers must agree in."""
         raw = {name: data for name, data in self.files.items() if name.startswith(f"{layout.RAW}/")}
         return {name: hashlib.sha256(data).hexdigest() for name, data in raw.items()}
 
@@ -112,12 +112,12 @@ def carry(text: str, limits: Limits, ours: tuple[str, str]) -> Made:
 
 def _teller(worker: Any, key: str) -> ProgressSink:
     """On a worker: tells whoever asked how far a run has come, now and then."""
-    told = -TELL_S
+    reported = -TELL_S
 
     def tell(progress: Progress) -> None:
-        nonlocal told
-        if time.monotonic() - told >= TELL_S:
-            told = time.monotonic()
+        nonlocal reported
+        if time.monotonic() - reported >= TELL_S:
+            reported = time.monotonic()
             worker.log_event(TOPIC, (key, progress.t_ns, progress.phase, progress.note))
 
     return tell
@@ -175,9 +175,9 @@ class ClusterEngine(OneKernel):
                 self.left_out.append(f"{address}: {why}")
                 self._bad.add(address)
         if not good:
-            told = f": {self.left_out[0]}" if self.left_out else ""
+            left_out = f": {self.left_out[0]}" if self.left_out else ""
             raise EngineError(
-                f"the cluster has {len(said)} workers, and none that can be used{told}",
+                f"the cluster has {len(said)} workers, and none that can be used{left_out}",
                 remedy="start workers with the same narrows and kernel (docs/machines.md)",
             )
         return good
@@ -190,7 +190,7 @@ class ClusterEngine(OneKernel):
         """Workers make content themselves."""
 
     def memory_bytes(self, plan: Plan) -> int:
-        """Of this machine: none. How many guests a worker's machine holds is what its threads say."""
+        """This machine needs none. How many guests a worker's machine holds is what its threads say."""
         return 0
 
     def slots(self, jobs: int | None) -> list[Slot]:
@@ -282,15 +282,15 @@ class ClusterEngine(OneKernel):
         wrong = None
         if isinstance(third, Made):
             wrong = next((m for m in (first, second) if m.digests() != third.digests()), None)
-        told = f"{first.worker} and {second.worker} made different bytes ({', '.join(names)})"
+        differ = f"{first.worker} and {second.worker} made different bytes ({', '.join(names)})"
         if wrong is None:
-            return RunFault("cluster", f"{told}, and no third worker could say which is right")
+            return RunFault("cluster", f"{differ}, and no third worker could say which is right")
         with self._lock:
             self._bad.add(wrong.worker)
             self.left_out.append(
                 f"{wrong.worker}: its run of {plan_hash(request.plan)} differs in {', '.join(names)}"
             )
-        return None if wrong is second else RunFault("cluster", f"{told}; {wrong.worker} is left out")
+        return None if wrong is second else RunFault("cluster", f"{differ}; {wrong.worker} is left out")
 
 
 def connect(address: str, jobs: int | None) -> tuple[Client, Callable[[], None]]:

@@ -148,8 +148,8 @@ def limits() -> Check:
         if resource.getrlimit(number)[0] != resource.RLIM_INFINITY
     ]
     if low:
-        told = ", ".join(f"ulimit {name}" for name in low)
-        return Check("limits", False, f"{told} is set", "; ".join(f"ulimit {n} unlimited" for n in low))
+        lowered = ", ".join(f"ulimit {name}" for name in low)
+        return Check("limits", False, f"{lowered} is set", "; ".join(f"ulimit {n} unlimited" for n in low))
     return Check("limits", True, "none on address space and file size")
 
 

@@ -50,11 +50,11 @@ def _lacks(path: Path, env: tuple[tuple[str, str], ...], _modified_ns: int, _siz
         return None  # it is linked statically
     asked = [loader[0].decode(), "--list", str(path)]
     try:
-        told = subprocess.run(asked, capture_output=True, text=True, timeout=10, env=dict(env), check=False)
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=10, env=dict(env), check=False)
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None
     # The loader ends at the first library that it does not find.
-    missing = re.search(r"([\w.+-]+\.so[\w.]*): cannot open shared object", told.stderr)
+    missing = re.search(r"([\w.+-]+\.so[\w.]*): cannot open shared object", done.stderr)
     if missing is None:
         return None
     return Lacks(f"needs {missing[1]}, which the loader does not find", "install it, or env LD_LIBRARY_PATH")

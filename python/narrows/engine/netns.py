@@ -110,8 +110,8 @@ class NetnsEngine(OneKernel):
         faults = []
         lacking = lacking_qdiscs({probe for plan in plans for probe in plan.needs.qdiscs}, self._path)
         if lacking:
-            told = "; ".join(f"{kind} ({said})" for kind, said in lacking.items())
-            faults.append(f"this kernel ({platform.release()}) does not do these qdiscs: {told}")
+            kinds = "; ".join(f"{kind} ({said})" for kind, said in lacking.items())
+            faults.append(f"this kernel ({platform.release()}) does not do these qdiscs: {kinds}")
         missing = lacking_ccas(set().union(*(ccas(plan) for plan in plans)))
         if missing:
             faults.append(f"this kernel lacks the congestion control {', '.join(sorted(missing))}")

@@ -26,7 +26,7 @@ TELLING = 0.05
 BOOT_S = 1.0
 """Boot, calibration and reading of the results."""
 TOOL_S_PER_PACKET, BULK_S_PER_PACKET = 4e-6, 1e-6
-"""Of guessed work: a tool is a program of its own in the guest, bulk flows are the agent's."""
+"""Factors of guessed work: a tool is a program of its own in the guest, bulk flows are the agent's."""
 
 
 def kind_of(plan: Plan) -> Kind:

@@ -66,7 +66,7 @@ GO_PROGRAMS = {
 """M-Lab's own programs, which no distribution packages: the versions that were tried, for `go install`."""
 
 GUESTS_OWN = ("/tmp", "/run", "/var/tmp", "/var/log", "/var/lock", "/var/run", "/var/lib/nginx", "/var/cache")
-"""Of a guest's directories those that are not the host's."""
+"""Those directories of a guest that are not the host's."""
 
 
 def guest_path(tools_dir: Path | None) -> str:
@@ -218,7 +218,7 @@ class UmlEngine:
         return self._others[name]
 
     def info_of(self, plan: Plan) -> EngineInfo:
-        """Of the kernel that the plan asks for."""
+        """The engine's facts with the kernel that the plan asks for."""
         return self._on(plan).info
 
     def check(self, plans: list[Plan]) -> None:

@@ -143,9 +143,9 @@ class Worker(Runner):
             raise StoreError(f"cannot be read: {error}", where=str(path)) from None
         differs = [name for name, value in ours.items() if theirs.get(name) != value]
         if differs:
-            told = "; ".join(f"{name} {ours[name]}, there {theirs.get(name)}" for name in differs)
+            differences = "; ".join(f"{name} {ours[name]}, there {theirs.get(name)}" for name in differs)
             raise EngineError(
-                f"this worker is not like the first one at this folder: {told}",
+                f"this worker is not like the first one at this folder: {differences}",
                 where=str(path),
                 remedy="install the same narrows and kernel here, or use another folder",
             )
@@ -190,8 +190,8 @@ class Worker(Runner):
         if lease is None:
             return False
         if lease.deaths >= MOST_DEATHS:
-            told = f"{lease.deaths} workers died over it; out of memory? see dmesg on their hosts"
-            _write_once(self._mark(todo.run_id), json.dumps({"stage": "worker", "message": told}) + "\n")
+            why = f"{lease.deaths} workers died over it; out of memory? see dmesg on their hosts"
+            _write_once(self._mark(todo.run_id), json.dumps({"stage": "worker", "message": why}) + "\n")
         if self._is_settled(todo.run_id):
             self._leases.release(todo.run_id)
             return False

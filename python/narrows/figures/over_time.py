@@ -404,7 +404,7 @@ class _Run:
 
 
 def _sum(one: _Values, other: _Values) -> _Values:
-    """Of two parts of an item, in bins of one size."""
+    """Adds up two parts of an item, in bins of one size."""
     t = np.union1d(one.t, other.t)
     value = np.zeros(t.size)
     for each in (one, other):

@@ -16,7 +16,7 @@ from narrows.figures.style import PAGE_IN, canvas, styled
 CELL_IN = 0.34
 MOST_BESIDE = 3
 MOST_LINES = 6
-"""Of one sheet; of more those with most pairs are drawn."""
+"""The most on one sheet; of more those with most pairs are drawn."""
 SEVERAL_FROM = 5
 """From so many services on a matrix has a line of its own."""
 

@@ -20,7 +20,7 @@ TITLE_CHARACTERS = 36
 COLOUR = "#0072b2"
 WINDOW = f"in each window of {FAIRNESS_WINDOW_NS / 1e9:g} s, after the warm-up"
 SHOWN = ("bbr", "cubic", "reno")
-"""Of several CCAs the first of these is drawn."""
+"""Which of several CCAs is drawn: the first of these."""
 
 Cases = Sequence[tuple[FlowCase, Sequence[Observed]]]
 """Runs by condition; a study has words of its own for conditions."""

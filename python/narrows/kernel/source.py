@@ -152,7 +152,7 @@ def digest_of(path: Path, more: bytes = b"") -> str:
 
 
 def digest_of_tree(tree: Path) -> str:
-    """Of the names and contents of all its files, but for its history and what a build made of them."""
+    """Digests the names and contents of all its files, but for its history and what a build made of them."""
     whole = hashlib.sha256()
     for folder, below, files in os.walk(tree):
         below[:] = sorted(name for name in below if name != ".git")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from narrows.units import NS_PER_S
 
 MOST_BYTES = 2**31
-"""Of one turn: more than a guest's link passes in a second."""
+"""The most bytes of one turn: more than a guest's link passes in a second."""
 MOST_TURNS = 2_000_000
 MOST_HOLD_NS = 2**32 - 1
 SCHEDULES_KEPT = 16

@@ -48,7 +48,7 @@ def _captures(run: Observed) -> list[Path]:
 
 
 def _largest(logs: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Of each log the connection with most payload, in the order of the logs."""
+    """The connection of each log with most payload, in the order of the logs."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(min_duration_ns=LEAST_NS)
         read(list(logs), Path(folder), settings, jobs=len(os.sched_getaffinity(0)))

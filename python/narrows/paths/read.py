@@ -155,8 +155,8 @@ def read(
     for outcome in _run([*command, *(settings or Settings()).arguments()], inherited):
         done.append(outcome)
         progress(outcome)
-    told = {place for outcome in done for place in outcome.files}
-    missing = [name for place, name in enumerate(names) if place not in told]
+    accounted = {place for outcome in done for place in outcome.files}
+    missing = [name for place, name in enumerate(names) if place not in accounted]
     if missing:
         raise EngineError(
             "narrows-paths ended without a word about it",

@@ -150,7 +150,7 @@ def proxied_by(sessions: pl.DataFrame, one: Property) -> Result:
 
 
 def proxied_ases(sessions: pl.DataFrame) -> Result:
-    """Of ASs: the share that have at least so many of their sessions proxied."""
+    """The share of ASs that have at least so many of their sessions proxied."""
     name, title = "proxied_by_as", "How much of an AS is proxied"
     if "proxied" not in sessions.columns:
         return Missing(name, title, "the metadata has no device and asn")

@@ -27,7 +27,7 @@ SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/s
 """Where a guest looks for programs first, whatever its user's PATH is."""
 NOT_LOOKED_INTO = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/dev/", "/proc/", "/sys/", "/run/")
 LOCAL = "/usr/local/"
-"""Of the system's directories the one that holds what its administrator put there."""
+"""That of the system's directories which holds what its administrator put there."""
 PACKAGE = Path(__file__).resolve().parents[1]
 _CLIENT = re.compile(r"@checkout/(tools/\w+/client)")
 LOADER = re.compile(rb"/lib[\w/]*/ld-[\w.-]+\.so\.\d+(?=\0)")
@@ -154,6 +154,6 @@ def _file(path: Path) -> File:
 
 @lru_cache(maxsize=4096)
 def _digest(path: Path, _modified_ns: int, _size: int) -> str:
-    """Of thousands of runs that name one file it is read once."""
+    """A file that thousands of runs name is read once."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -311,7 +311,7 @@ def changes(topology: Topology, link: Link) -> tuple[tuple[Change, ...], tuple[s
     initial = {i.name: p for i, p in _netem_interfaces(topology, link, initial_state(link))}
     first = directions(link, initial_state(link))
     commands: list[Change] = []
-    told = []
+    summaries = []
     for change, before, state in _states(link):
         at_ns = change["time"].ns
         router = topology.bottleneck
@@ -336,8 +336,8 @@ def changes(topology: Topology, link: Link) -> tuple[tuple[Change, ...], tuple[s
             for name, value in change.values.items()
             if name != "time" and value is not None
         ]
-        told.append(f"at {change['time']}: {', '.join(parts)}")
-    return tuple(commands), tuple(told)
+        summaries.append(f"at {change['time']}: {', '.join(parts)}")
+    return tuple(commands), tuple(summaries)
 
 
 def _states(link: Link) -> Iterator[tuple[SpecObject, LinkState, LinkState]]:

@@ -50,7 +50,7 @@ class Lowering:
     sysctls: list[NodeSysctl] = field(default_factory=list)
     """Settings of single nodes that items ask for."""
     host_qdiscs: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Of nodes whose own qdisc an item asks for: which item, and the qdisc."""
+    """Nodes whose own qdisc an item asks for: which item, and the qdisc."""
     needs_uplink: bool = False
     """Whether an item asks for the Internet."""
 

@@ -26,7 +26,7 @@ def media(topology: Topology, link: Link) -> tuple[Medium, ...]:
                 node=topology.bottleneck,
                 iface=topology.at(topology.bottleneck, cable).name,
                 direction=way,
-                model=medium.told(),
+                model=medium.described(),
                 air=0
                 if both[0] is not None and both[1] is not None and both[0].origin is both[1].origin
                 else index,

@@ -66,10 +66,10 @@ def _shaper(node: str, iface: str, rate: MovingRate, direction: DirectionSpec, e
     )
 
 
-def told(link: Link) -> tuple[str, ...]:
+def described(link: Link) -> tuple[str, ...]:
     """That a rate moves, in words; the name of a trace is no part of a run."""
     made = [
-        f"the way {way} is a medium: {medium.told()}, {medium.mean(way, link['mtu'])} on average"
+        f"the way {way} is a medium: {medium.described()}, {medium.mean(way, link['mtu'])} on average"
         for way, medium in zip(("down", "up"), link.media(), strict=True)
         if medium is not None
     ]

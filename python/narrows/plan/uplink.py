@@ -15,7 +15,7 @@ from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.link import Link
 
 ADDRESS, HOST_ADDRESS, LENGTH = "198.18.255.2", "198.18.255.1", 30
-"""Of the block for benchmarks (RFC 2544): no part of the Internet has them."""
+"""Addresses of the block for benchmarks (RFC 2544): no part of the Internet has them."""
 IFACE, HOST_IFACE = "uplink", "narrows-up"
 PATH_CHANGES = {"base_rtt", "delay_down", "delay_up", "jitter", "jitter_up", "loss", "loss_up"}
 HOST = "@host"

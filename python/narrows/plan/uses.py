@@ -13,10 +13,10 @@ from narrows.plan.items import Command, TcpBulk, TrafficItem, Uses
 from narrows.plan.model import Plan
 
 COUNTS = 0.01
-"""Of the data that the item's sockets sent at all nodes, at least: control connections use what their host
-does."""
+"""The least share of the data that the item's sockets sent at all nodes: control connections use what
+their host does."""
 MOST_OPTION_BYTES = 40
-"""Of TCP's options, which TCP_MAXSEG counts and what the kernel says of a socket's MSS does not."""
+"""The bytes of TCP's options, which TCP_MAXSEG counts and what the kernel says of a socket's MSS does not."""
 Seen = Mapping[str, Sequence[Mapping[str, Any]]]
 """By part of the plan: what kinds of sockets it sent through, with their connections and bytes."""
 

@@ -24,7 +24,7 @@ class Errors:
 
 @dataclass(frozen=True)
 class Checked:
-    """Of one metric: the search's errors, the grid's, and at how many points they were looked at."""
+    """One metric: the search's errors, the grid's, and at how many points they were looked at."""
 
     search: Errors
     grid: Errors

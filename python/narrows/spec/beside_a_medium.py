@@ -6,7 +6,7 @@ from typing import Any
 
 
 def check(link: Any) -> None:
-    """Of a Link: rate and shaper are then the medium's mean and none."""
+    """Refuse what a Link cannot have beside a medium: its rate is the medium's mean, its shaper none."""
     media = link.media()
     for way, suffix, medium in zip(("down", "up"), ("", "_up"), media, strict=True):
         if medium is None:
@@ -14,7 +14,7 @@ def check(link: Any) -> None:
         what = f"medium{suffix if link['medium_up'] is not None else ''}"
         if way not in medium.ways:
             link.fail(
-                f"{what}: {medium.told()} has no way {way}",
+                f"{what}: {medium.described()} has no way {way}",
                 f"it goes {' and '.join(medium.ways)}: give the other way a rate, or a medium of its own",
             )
         if f"shaper{suffix}" in link.given:

@@ -1,6 +1,7 @@
 """Reads an experiment file: runs it, collects what its names hold, reports everything wrong with its line.
 
-The result is what the person wrote, axes still open. Expanding them is the plan's work.
+The result is what the person wrote, axes still open. Expanding them is the plan's work. `made` gives the
+same of objects, for narrows' own experiments.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import ast
 import re
 import sys
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from narrows.spec.link import Link, is_link
 from narrows.spec.observe import capture, flow_tap, machine, repeat, sample, tap
 from narrows.spec.traffic import Traffic, is_traffic
 from narrows.spec.until_settled import until_settled
-from narrows.spec.where import of_traceback
+from narrows.spec.where import caller, of_traceback
 
 _MODULE = "narrows_experiment"
 _STEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -71,9 +72,7 @@ def load(path: Path | str) -> Experiment:
     shown = str(path)
     source = _read(Path(path), shown)
     code = _compile(source, shown)
-    created.clear()
-    copied.clear()
-    created_axes.clear()
+    _forget()
     module = _execute(code, Path(path), shown)
     docstring = module.__doc__
     if not docstring or not docstring.strip():
@@ -83,7 +82,26 @@ def load(path: Path | str) -> Experiment:
             remedy='begin the file with it: """Does FQ-CoDel keep working latency low when …?"""',
         )
     _check_words(module, source, shown)
-    return _collect(module, shown, docstring)
+    return _collect(vars(module), shown, docstring)
+
+
+def made(name: str, question: str, parts: Callable[[], Mapping[str, Any]]) -> Experiment:
+    """The experiment of the objects that `parts` makes, by the names that a file would give them. The place
+    of an error in one of them is the experiment's name."""
+    _forget()
+    try:
+        named = parts()
+    except SpecError as error:
+        error.where = name if error.where == caller() else error.where
+        raise
+    for each in created:
+        each.where = name
+    return _collect(named, name, question)
+
+
+def _forget() -> None:
+    for made_before in (created, copied, created_axes):
+        made_before.clear()
 
 
 def _read(path: Path, shown: str) -> str:
@@ -195,9 +213,9 @@ def _check_words(module: types.ModuleType, source: str, shown: str) -> None:
 # ---- collecting ------------------------------------------------------------------------------------------
 
 
-def _collect(module: types.ModuleType, shown: str, docstring: str) -> Experiment:
+def _collect(namespace: Mapping[str, Any], shown: str, docstring: str) -> Experiment:
     patterns = {id(each) for each in copied}
-    names = [(name, each) for name, each in _named(vars(module)) if id(each) not in patterns]
+    names = [(name, each) for name, each in _named(namespace) if id(each) not in patterns]
     links = _distinct([(n, v) for n, v in names if is_link(v)])
     if not links:
         raise SpecError(
@@ -216,7 +234,7 @@ def _collect(module: types.ModuleType, shown: str, docstring: str) -> Experiment
     _collect_items(names, experiment)
     _collect_others(names, experiment)
     reached = _reached(experiment.roots())
-    _check_unused(vars(module), reached)
+    _check_unused(namespace, reached)
     experiment.axes = _axes(reached)
     if not experiment.items:
         raise SpecError(
@@ -225,7 +243,7 @@ def _collect(module: types.ModuleType, shown: str, docstring: str) -> Experiment
     return experiment
 
 
-def _named(namespace: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _named(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Public names and what they hold; lists and mappings of items count one by one."""
     for name, value in namespace.items():
         if name.startswith("_"):
@@ -320,7 +338,7 @@ def _reached(roots: list[Any]) -> dict[int, Any]:
     return found
 
 
-def _check_unused(namespace: dict[str, Any], reached: dict[int, Any]) -> None:
+def _check_unused(namespace: Mapping[str, Any], reached: dict[int, Any]) -> None:
     """Traffic and axes that nothing uses are mistakes, unless a name (with '_' too) holds the traffic."""
     held = list(namespace.values())
     for value in namespace.values():

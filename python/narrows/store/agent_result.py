@@ -150,7 +150,7 @@ class AgentResult(_Open):
     host_tap: HostTap | None = None
     flow_tap: dict[str, int] | None = None
     media: tuple[MediumTotals, ...] = ()
-    """Of each medium of the plan, in its order."""
+    """Each medium's of the plan, in its order."""
     until_settled: UntilSettled | None = None
 
 

@@ -180,18 +180,18 @@ def _lean_checks(
 
 def uncounted(plan: Plan, result: AgentResult, data: tap_file.Tap | None) -> list[str]:
     """Warnings where records hold fewer bytes than departed: a record's size of a packet ends at 65535."""
-    told = []
+    remarks = []
     for number, hop in enumerate(plan.hops if data is not None else ()):
         said = next((h for h in result.hops if (h.hop, h.direction) == (hop.hop, hop.direction)), None)
         if data is None or said is None or said.tap is None or hop.tap == "drops":
             continue
         whole, found = said.tap.departed_bytes, count(data.of_hop(number))["departed_bytes"]
         if found < whole:
-            told.append(
+            remarks.append(
                 f"hop {hop.hop} {hop.direction}: {100 * (1 - found / whole):.2g} % of the departed bytes are "
                 "in no record: a super-packet with its segments' headers is counted as at most 65535 bytes"
             )
-    return told
+    return remarks
 
 
 def count(packets: NDArray[Any]) -> dict[str, int]:

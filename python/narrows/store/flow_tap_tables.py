@@ -105,7 +105,7 @@ def check(data: flow_tap.FlowTap, totals: Mapping[str, int] | None) -> None:
 
 
 def _last_snapshots(snapshots: NDArray[Any]) -> NDArray[Any]:
-    """Of each flow: when it closed, else at the flush."""
+    """Each flow's last snapshot: when it closed, else at the flush."""
     final: NDArray[Any] = snapshots[np.isin(snapshots["why"], (flow_tap.CLOSED, flow_tap.FLUSH))]
     return final
 

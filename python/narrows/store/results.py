@@ -98,10 +98,10 @@ class Results:
         failed = sum(m["status"] != "ok" for m in self._manifests.values())
         names = ", ".join(sorted({str(m.get("experiment")) for m in self._manifests.values()}))
         axes = ", ".join(dict.fromkeys(a for m in self._manifests.values() for a in m.get("key", {})))
-        told = f"{len(self._manifests) - failed} runs" + (f" and {failed} failed" if failed else "")
-        told += f"; {len(self.damaged)} cannot be read" if self.damaged else ""
+        made = f"{len(self._manifests) - failed} runs" + (f" and {failed} failed" if failed else "")
+        made += f"; {len(self.damaged)} cannot be read" if self.damaged else ""
         return (
-            f"<results in {self.directory}: {told}; experiments: {names or 'none'}; axes: {axes or 'none'}; "
+            f"<results in {self.directory}: {made}; experiments: {names or 'none'}; axes: {axes or 'none'}; "
             f"tables: {', '.join(schema.TABLES)}>"
         )
 

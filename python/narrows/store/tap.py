@@ -85,7 +85,7 @@ class Flow:
     fragments: bool = False
     """Whether these are fragments of datagrams, whose ports are not known."""
     item: str | None = None
-    """Of fragments only, and set by `store.fragments`."""
+    """Fragments alone have it; `store.fragments` sets it."""
 
     @property
     def label(self) -> str:
@@ -103,7 +103,7 @@ class Tap:
     flows: tuple[Flow, ...]
     packets: NDArray[Any]
     intervals: NDArray[Any]
-    """Of hops in the mode `drops`, whose `packets` are those dropped, marked or still queued."""
+    """Hops in the mode `drops` have these; their `packets` are those dropped, marked or still queued."""
 
     def met_by(self, hop: int) -> tuple[Flow, ...]:
         """All flows, those that this hop met first last. Whichever hop meets a flow first records its ends;

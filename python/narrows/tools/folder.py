@@ -20,7 +20,7 @@ from narrows.errors import NarrowsError
 
 PREFIX = "narrows_own_tool_"
 MOST_BYTES = 16 * 2**20
-"""Of all files together: each run keeps a copy."""
+"""The most bytes of all files together: each run keeps a copy."""
 
 
 @dataclass(frozen=True)

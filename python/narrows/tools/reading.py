@@ -53,13 +53,13 @@ class Reading:
 
     quantity: str
     statistic: str = "p50"
-    """Of a delay: the statistic of the truth that it is held against."""
+    """The statistic of the truth that a delay is held against."""
     words: str = ""
     """What tables call it."""
     layer: str = PAYLOAD
-    """Of a rate: what it counts, which it is held against. Payload is UDP's where the item's flows are."""
+    """What a rate counts, which it is held against. Payload is UDP's where the item's flows are."""
     whose: tuple[str, ...] = (OWN, THIRD)
-    """Of a delay: whose packets' delay it is held against, the tool's own, a third party's, or either."""
+    """Whose packets' delay a delay is held against: the tool's own, a third party's, or either."""
 
     def __post_init__(self) -> None:
         for name, value, known in (

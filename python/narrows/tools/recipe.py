@@ -72,25 +72,25 @@ def failing(path: Path) -> Fail:
     return fail
 
 
-def told_in(path: Path, kind: Kind) -> dict[str, Any]:
+def table_in(path: Path, kind: Kind) -> dict[str, Any]:
     """What a file says, each of its type; a SpecError says what is wrong in it."""
     fail = failing(path)
     try:
-        told = tomllib.loads(path.read_text())
+        table = tomllib.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise fail(f"no {kind.about} can be read: {error}", None) from None
     texts, lists = (*kind.texts, *_TEXTS), (*kind.lists, *_LISTS)
     known = (*texts, *lists, _BUILD)
-    for key, value in told.items():
+    for key, value in table.items():
         if key not in known:
             raise fail(f"unknown: {key}", did_you_mean(key, known))
         if not (isinstance(value, str) if key in texts else _is_words(value, nested=key == _BUILD)):
             raise fail(f"{key} = {value!r} is not {'text' if key in texts else 'a list of words'}", None)
     for key, example in kind.needed.items():
-        if not told.get(key):
+        if not table.get(key):
             raise fail(f"{key} is missing", f"{key} = {example}")
-    made = {key: value if key in texts else tuple(value) for key, value in told.items()}
-    return made | {_BUILD: tuple(tuple(command) for command in told.get(_BUILD, ()))}
+    made = {key: value if key in texts else tuple(value) for key, value in table.items()}
+    return made | {_BUILD: tuple(tuple(command) for command in table.get(_BUILD, ()))}
 
 
 def check_words(words: Iterable[str], filled: Iterable[str], fail: Fail) -> None:

@@ -22,7 +22,7 @@ class Difference:
 
 
 def differences(before: Iterable[Summary], after: Iterable[Summary]) -> list[Difference]:
-    """Of every service of every pair that both iterations have, those that changed first."""
+    """Compares every service of every pair that both iterations have, those that changed first."""
     old = {(one.conditions, one.pair): one for one in before}
     made = []
     for new in after:
@@ -30,8 +30,8 @@ def differences(before: Iterable[Summary], after: Iterable[Summary]) -> list[Dif
         if earlier is None:
             continue
         for was, now in zip(earlier.sides, new.sides, strict=True):
-            told = " ".join(f"{axis}={label}" for axis, label in new.conditions)
-            made.append(Difference(told, "+".join(new.pair), now.service, was, now, _word(was, now)))
+            conditions = " ".join(f"{axis}={label}" for axis, label in new.conditions)
+            made.append(Difference(conditions, "+".join(new.pair), now.service, was, now, _word(was, now)))
     order = ("changed", "too few trials to tell", "not changed")
     return sorted(made, key=lambda one: order.index(one.word))
 

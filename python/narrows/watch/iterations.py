@@ -75,12 +75,12 @@ def begin(watch: Path, versions: Versions) -> Iteration:
 
 def changed(before: Versions, after: Versions) -> list[str]:
     """What is of another version, in words."""
-    told = []
+    lines = []
     for name in sorted({*before, *after}):
         old, new = before.get(name, "none"), after.get(name, "none")
         if old != new:
-            told.append(f"{name}: {old} → {new}")
-    return told
+            lines.append(f"{name}: {old} → {new}")
+    return lines
 
 
 def _read(file: Path) -> Iteration:

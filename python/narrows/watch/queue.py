@@ -58,7 +58,8 @@ def pair_of(plan: Plan) -> Pair:
 def states(
     plans: Sequence[Plan], made: Mapping[Pair, int], summaries: Iterable[Summary], rule: Rule
 ) -> list[State]:
-    """Of every pair, in the order of the plans. `made`: how many trials of each are whole or have failed."""
+    """The state of every pair, in the order of the plans. `made`: how many trials of each are whole or
+    have failed."""
     known = {_of(one): one for one in summaries}
     result = []
     for pair, rate in {pair_of(plan): plan.link.rate_down_bps for plan in plans}.items():

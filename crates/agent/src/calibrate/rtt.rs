@@ -5,8 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use crate::clock::Clock;
 use crate::error::{During, Result, RunError, Stage};
 use crate::nodes::Nodes;
-use crate::sys;
-use crate::traffic::sockaddr;
+use crate::sys::{self, sockaddr};
 use narrows_plan::{Calibration, USUAL_ECHOES};
 use narrows_wire::stamped::{self, Receiver};
 

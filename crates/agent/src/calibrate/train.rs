@@ -21,8 +21,7 @@ use super::dispersal::Dispersal;
 use crate::clock::Clock;
 use crate::error::{During, Result, RunError, Stage};
 use crate::nodes::Nodes;
-use crate::sys;
-use crate::traffic::sockaddr;
+use crate::sys::{self, sockaddr};
 use narrows_wire::stamped::{self, Receiver};
 
 const IP_AND_UDP_BYTES: usize = 28;

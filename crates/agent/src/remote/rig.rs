@@ -13,8 +13,8 @@ use crate::clock::Clock;
 use crate::error::{During, Result, RunError, Stage};
 use crate::nodes::Nodes;
 use crate::status::Interrupt;
-use crate::sys;
-use crate::traffic::{icmp, sockaddr};
+use crate::sys::{self, sockaddr};
+use crate::traffic::icmp;
 use narrows_plan::{Calibration, Plan, USUAL_ECHOES};
 use narrows_wire::stamped::{self, Receiver};
 

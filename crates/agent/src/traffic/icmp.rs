@@ -7,11 +7,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use serde_json::{json, Value};
 
 use super::drain::Drain;
-use super::{set_dscp, sockaddr};
+use super::set_dscp;
 use crate::actor::{cell, Actor, Cx, Progress};
 use crate::error::{During, Result};
 use crate::reactor::{Event, IN};
-use crate::sys;
+use crate::sys::{self, sockaddr};
 use narrows_plan::IcmpEcho;
 use narrows_wire::stamped::{self, Receiver};
 

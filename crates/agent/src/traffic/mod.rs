@@ -11,7 +11,6 @@ mod polling;
 pub mod probe;
 pub mod sink;
 
-use std::net::Ipv4Addr;
 use std::os::fd::RawFd;
 
 use crate::actor::Actor;
@@ -39,8 +38,4 @@ pub fn build(item: &Item, plan: &Plan, index: usize) -> Box<dyn Actor> {
 pub fn set_dscp(fd: RawFd, dscp: u8) -> Result<()> {
     sys::setsockopt(fd, libc::IPPROTO_IP, libc::IP_TOS, &((dscp as i32) << 2))
         .during(|| format!("setting DSCP {dscp}"))
-}
-
-pub fn sockaddr(address: Ipv4Addr, port: u16) -> socket2::SockAddr {
-    std::net::SocketAddrV4::new(address, port).into()
 }

@@ -9,10 +9,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use serde_json::{json, Value};
 
 use super::drain::Drain;
-use super::{set_dscp, sockaddr};
+use super::set_dscp;
 use crate::actor::{cell, Actor, Cx, Progress};
 use crate::error::{During, Result};
 use crate::reactor::{Event, IN};
+use crate::sys::sockaddr;
 use narrows_plan::UdpProbe;
 use narrows_wire::stamped::{self, Receiver};
 

@@ -14,6 +14,7 @@ use pcap_parser::pcap::parse_pcap_header;
 use crate::buffer::Buffer;
 use crate::counts::Counts;
 use crate::error::{Error, Result};
+use narrows_units::S;
 use pcapng::{
     count_block, interface, key_log, packet, Interface, ENHANCED_PACKET, INTERFACE, OLD_PACKET, SECRETS,
     SECTION, SIMPLE_PACKET,
@@ -48,7 +49,6 @@ pub struct About {
 /// A record longer than this is damage, not a packet (libpcap's own limit for D-Bus is 128 MiB, others' 256 KiB).
 /// Blocks that hold no packet may be longer.
 const MAX_RECORD: usize = 16 << 20;
-const NS_PER_S: i64 = 1_000_000_000;
 
 /// Reads all of `input` and calls `sink` for each packet. `place` is the name of the log for messages.
 /// A log that is damaged in the middle ends there and says so in [`About::damage`].
@@ -291,13 +291,13 @@ impl<R: Read> Reader<R> {
         counts.packets += 1;
         let fraction_ns = i64::from(fraction) * unit_ns;
         self.fractions.0 += 1;
-        if fraction_ns >= NS_PER_S {
+        if fraction_ns >= S {
             self.fractions.1 += 1;
             counts.odd("fraction of a second above 1 s");
         }
         self.used = record_header + caplen;
         Some(Some(Found {
-            t_ns: i64::from(sec) * NS_PER_S + fraction_ns + offset_ns,
+            t_ns: i64::from(sec) * S + fraction_ns + offset_ns,
             link_type,
             len: wire_len(len, caplen, counts),
             from: record_header,
@@ -381,7 +381,7 @@ impl<R: Read> Reader<R> {
                     return Ok(None);
                 };
                 self.about.interfaces += 1;
-                self.see_resolution((NS_PER_S as u64 / found.units).max(1));
+                self.see_resolution((S as u64 / found.units).max(1));
                 self.interfaces.push(found);
             }
             SIMPLE_PACKET => {
@@ -475,7 +475,7 @@ fn pcap_form(head: &[u8]) -> Option<Form> {
         // The upper bits of the field say how long a frame check sequence is.
         link_type: (header.network.0 & 0xffff) as u16,
         // Seconds to add for a file in local time. Writers have put 0 there for decades.
-        offset_ns: i64::from(header.thiszone) * NS_PER_S,
+        offset_ns: i64::from(header.thiszone) * S,
     })
 }
 

@@ -7,6 +7,7 @@ use pcap_parser::InterfaceDescriptionBlock;
 
 use super::{u32_at, wire_len, Found};
 use crate::counts::Counts;
+use narrows_units::S;
 
 pub(super) const SECTION: u32 = 0x0a0d_0d0a;
 pub(super) const INTERFACE: u32 = 1;
@@ -30,9 +31,9 @@ impl Interface {
         let ns = match self.units {
             1_000_000_000 => i128::from(ticks),
             1_000_000 => i128::from(ticks) * 1000,
-            units => i128::from(ticks) * 1_000_000_000 / i128::from(units),
+            units => i128::from(ticks) * i128::from(S) / i128::from(units),
         };
-        let ns = ns + i128::from(self.offset_s) * 1_000_000_000;
+        let ns = ns + i128::from(self.offset_s) * i128::from(S);
         // Differences of two times must fit, too.
         i64::try_from(ns).ok().filter(|ns| ns.unsigned_abs() < 1 << 61)
     }

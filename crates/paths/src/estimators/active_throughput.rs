@@ -140,8 +140,7 @@ fn union(mut periods: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MS: i64 = 1_000_000;
+    use narrows_units::MS;
 
     #[test]
     fn a_pause_is_left_out_and_a_wait_for_acks_is_not() {

@@ -504,8 +504,7 @@ impl Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MS: i64 = 1_000_000;
+    use narrows_units::MS;
 
     fn now(t_ns: i64, outstanding: u32, room: i64) -> Now {
         Now {

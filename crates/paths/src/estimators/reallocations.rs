@@ -164,8 +164,7 @@ impl Minima {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MS: i64 = 1_000_000;
+    use narrows_units::MS;
 
     /// 60 s of samples, one each 10 ms, of what `rtt_ms` is at each time in seconds.
     fn of(rtt_ms: impl Fn(f64) -> f64) -> Option<Found> {

@@ -7,6 +7,7 @@ mod datagram;
 mod link;
 mod llc;
 mod network;
+mod ppp;
 mod tcp;
 mod tunnel;
 

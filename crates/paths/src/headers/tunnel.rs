@@ -1,7 +1,7 @@
 //! Tunnels that are unwrapped: GRE with ERSPAN, and over UDP VXLAN, Geneve, GTP-U, L2TP, TZSP, MPLS, GUE and Teredo by
 //! their registered ports. VXLAN on another port is known by its header and an Ethernet frame with IP behind it.
 
-use super::link::ppp;
+use super::ppp::ppp;
 use super::{cut, Datagram, Ip, Next, Rest, Step};
 use crate::counts::Counts;
 

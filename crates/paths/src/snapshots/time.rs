@@ -1,5 +1,7 @@
 //! Times as Go writes them (RFC 3339), in nanoseconds since 1970.
 
+use narrows_units::S;
+
 /// `2019-07-16T15:26:05.987748459-04:00`; None where the text is another.
 pub fn parse(text: &str) -> Option<i64> {
     let number = |range: std::ops::Range<usize>| -> Option<i64> {
@@ -41,7 +43,7 @@ pub fn parse(text: &str) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(1970..2262).contains(&year) {
         return None;
     }
-    Some((days(year, month, day) * 86_400 + seconds - offset * 60) * 1_000_000_000 + nanos)
+    Some((days(year, month, day) * 86_400 + seconds - offset * 60) * S + nanos)
 }
 
 /// Days since 1970 in the Gregorian calendar; years begin in March, so that a leap day is the last.

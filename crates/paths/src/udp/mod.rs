@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::connection::Key;
 use crate::headers::Datagram;
+use narrows_units::S;
 use quic::keys::KeyLog;
 use quic::{Cid, Quic};
 use rtp::Stream;
@@ -75,8 +76,6 @@ pub struct Conversations {
     with_qlog: bool,
 }
 
-const NS_PER_S: i64 = 1_000_000_000;
-
 impl Conversations {
     /// `most` are kept at once; one that is quiet for `idle_ns` is over.
     pub fn new(most: usize, idle_ns: i64, keys: KeyLog, with_qlog: bool) -> Self {
@@ -107,7 +106,7 @@ impl Conversations {
             datagram.v6,
             datagram.outer,
         );
-        if self.swept_ns.saturating_add(self.idle_ns.min(60 * NS_PER_S)) < t_ns {
+        if self.swept_ns.saturating_add(self.idle_ns.min(60 * S)) < t_ns {
             self.swept_ns = t_ns;
             self.finish_where(sink, |c, idle| t_ns.saturating_sub(c.last_ns) > idle);
         }
@@ -236,16 +235,16 @@ impl Conversation {
         let mut gap_ns = 0;
         if s.datagrams == 0 {
             (s.first_ns, s.last_ns) = (t_ns, t_ns);
-            s.second.begin_ns = t_ns.div_euclid(NS_PER_S) * NS_PER_S;
+            s.second.begin_ns = t_ns.div_euclid(S) * S;
         } else {
             gap_ns = (t_ns - s.last_ns).max(0);
             s.longest_gap_ns = Some(s.longest_gap_ns.unwrap_or(0).max(gap_ns));
         }
-        if t_ns >= s.second.begin_ns + NS_PER_S {
+        if t_ns >= s.second.begin_ns + S {
             sink.second(number, is_client, &s.second);
             s.peak_bytes = s.peak_bytes.max(s.second.bytes);
             s.second = Second {
-                begin_ns: t_ns.div_euclid(NS_PER_S) * NS_PER_S,
+                begin_ns: t_ns.div_euclid(S) * S,
                 ..Second::default()
             };
         }

@@ -3,11 +3,12 @@
 //! A source may begin again, or jump, with the same SSRC, as when an SFU switches it: numbers far from all before that two
 //! packets in a row confirm start anew (RFC 3550, A.1), and what lies between is not lost. Sums go on over all such parts.
 
+use narrows_units::S;
+
 /// Packets in a row of one source, each with the next sequence number, before it is taken for RTP.
 const LEAST: u64 = 5;
 /// Sources that are followed in one conversation; those beyond are not told apart from other payload.
 const MOST: usize = 32;
-const NS_PER_S: f64 = 1e9;
 /// How far ahead and behind a packet may be that belongs to those before (RFC 3550, A.1).
 const MAX_DROPOUT: i16 = 3000;
 const MAX_MISORDER: i16 = 100;
@@ -158,7 +159,7 @@ impl Stream {
         self.high = self.high.wrapping_add(ahead as u32);
         if timestamp != self.timestamp {
             let moved_s = f64::from(timestamp.wrapping_sub(self.timestamp) as i32) / f64::from(VIDEO_HZ);
-            let is_leap = moved_s.abs() > (t_ns - self.frame_ns) as f64 / NS_PER_S + LEAP_S;
+            let is_leap = moved_s.abs() > (t_ns - self.frame_ns) as f64 / S as f64 + LEAP_S;
             self.frame(t_ns, timestamp, is_leap);
         }
     }
@@ -204,7 +205,7 @@ impl Stream {
         let (mut span_s, mut ticks, mut packets) = (0.0, 0.0, 0);
         for part in &self.transits {
             let [first, .., last] = &part[..] else { continue };
-            span_s += (last.0 - first.0) as f64 / NS_PER_S;
+            span_s += (last.0 - first.0) as f64 / S as f64;
             ticks += f64::from(last.1.wrapping_sub(first.1));
             packets += part.len();
         }
@@ -220,7 +221,7 @@ impl Stream {
             let [(before_ns, before), (after_ns, after)] = pair else {
                 continue;
             };
-            let media_ns = f64::from(after.wrapping_sub(*before) as i32) / f64::from(rate_hz) * NS_PER_S;
+            let media_ns = f64::from(after.wrapping_sub(*before) as i32) / f64::from(rate_hz) * S as f64;
             let difference_ns = ((after_ns - before_ns) as f64 - media_ns).abs();
             jitter_ns += (difference_ns - jitter_ns) / 16.0;
         }

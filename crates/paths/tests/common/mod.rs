@@ -11,8 +11,8 @@ use narrows_paths::half::Acked;
 use narrows_paths::headers;
 use narrows_paths::sessions::{Rules, Service, Session};
 
-pub const MS: i64 = 1_000_000;
-pub const S: i64 = 1_000_000_000;
+pub const MS: i64 = narrows_units::MS;
+pub const S: i64 = narrows_units::S;
 pub const FIN: u8 = 1;
 pub const SYN: u8 = 2;
 pub const RST: u8 = 4;

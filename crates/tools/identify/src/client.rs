@@ -15,6 +15,7 @@ use crate::phase::{Phase, Way};
 use crate::plan::{self, Known, Mode, BYTES, MANY};
 use crate::receiver::{self, bytes_of, of_bytes, Record, Said};
 use crate::{flows, sender};
+use narrows_units::S;
 use narrows_wire::args::Options;
 use narrows_wire::{stamped, sys};
 
@@ -28,7 +29,6 @@ const ECHOES: u64 = 20;
 const ECHO_GAP_NS: i64 = 20_000_000;
 const ECHO_BYTES: usize = 52;
 const ALIVE_NS: i64 = 300_000_000;
-const S: f64 = 1e9;
 
 pub struct Args {
     server: SocketAddr,
@@ -261,8 +261,8 @@ impl Client {
                 known.many(self.next_id() + 2),
             );
             for phase in [ecn, tins, many] {
-                let takes_s = (phase.duration_ns + known.depth_ns + known.pause_ns()) as f64 / S;
-                let spent_s = (sys::mono_ns() - began_ns) as f64 / S;
+                let takes_s = (phase.duration_ns + known.depth_ns + known.pause_ns()) as f64 / S as f64;
+                let spent_s = (sys::mono_ns() - began_ns) as f64 / S as f64;
                 if spent_s + takes_s > args.mode.budget_s() {
                     notes.push(format!("{name}: no time was left for the phase {}", phase.name));
                     continue;
@@ -299,13 +299,14 @@ impl Client {
 
     /// Carries one phase out. How many the first flow sent, and what arrived.
     fn phase(&mut self, phase: &Phase) -> io::Result<(u32, Vec<Record>)> {
-        let bytes = phase.flows.iter().map(|f| f.rate_bps).sum::<f64>() / 8.0 * phase.duration_ns as f64 / S;
+        let bytes =
+            phase.flows.iter().map(|f| f.rate_bps).sum::<f64>() / 8.0 * phase.duration_ns as f64 / S as f64;
         say(&match &phase.grow {
             Some(_) => format!("{:?}: {}", phase.way, phase.name).to_lowercase(),
             None => format!(
                 "{}, {:.1} s, up to {:.1} MB",
                 format!("{:?}: {}", phase.way, phase.name).to_lowercase(),
-                phase.duration_ns as f64 / S,
+                phase.duration_ns as f64 / S as f64,
                 bytes / 1e6
             ),
         });

@@ -2,7 +2,7 @@
 //!
 //! The client opens a TCP connection for control, which proves that the address is its own, and one UDP socket for each
 //! flow. It asks for one phase after the other: flows with a rate, a size and code points, sent by either end. Every
-//! packet that arrives becomes a record; what they mean is judged elsewhere (`python/narrows/live/identify`).
+//! packet that arrives becomes a record; what they mean is judged elsewhere (`python/narrows/line/identify`).
 //!
 //! `phase`, `plan`, `watch` and `datagram` are pure; `sender`, `receiver` and `control` are the two ends of a phase.
 

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::datagram::{HEAD_BYTES, IP_UDP_BYTES};
+use narrows_units::S;
 
 pub const MOST_FLOWS: usize = 160;
 pub const MOST_SECONDS: u64 = 12;
 const MOST_BYTES: u64 = 1400;
-const NS_PER_S: f64 = 1e9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -67,7 +67,7 @@ impl Phase {
             Some(grow) => grow.most_bps,
             None => self.flows.iter().map(|f| f.rate_bps).sum(),
         };
-        rate / 8.0 * self.duration_ns as f64 / NS_PER_S
+        rate / 8.0 * self.duration_ns as f64 / S as f64
     }
 
     /// Why it is refused, in words.
@@ -97,7 +97,7 @@ impl Phase {
                 return Err("a ramp that does not grow".into());
             }
         }
-        if self.most_bytes() * 8.0 > most_bps * self.duration_ns as f64 / NS_PER_S * 1.001 {
+        if self.most_bytes() * 8.0 > most_bps * self.duration_ns as f64 / S as f64 * 1.001 {
             return Err(format!(
                 "more than the {:.0} Mbit/s that this server sends (--most-mbit)",
                 most_bps / 1e6

@@ -18,8 +18,8 @@ pub const BYTES: u64 = 1222;
 /// Of sparse flows: an IP packet of 80 bytes.
 const SMALL: u64 = 52;
 const MANY_SMALL: u64 = 300;
-const MS: u64 = 1_000_000;
-const S: u64 = 1000 * MS;
+const MS: u64 = narrows_units::MS as u64;
+const S: u64 = narrows_units::S as u64;
 pub const LEAST_BPS: f64 = 300_000.0;
 const START_BPS: f64 = 500_000.0;
 const MOST_PACKETS: f64 = 250_000.0;

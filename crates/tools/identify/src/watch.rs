@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::phase::Until;
+use narrows_units::MS;
 
-const MS: i64 = 1_000_000;
 /// Packets that a judgement rests on.
 const WINDOW: usize = 64;
 const FEW: usize = 16;

@@ -12,10 +12,10 @@ use crate::count::{Counts, Receiver};
 use crate::datagram::{self, Message, Setup, Status, IP_UDP_BYTES, LOAD_BYTES, SNAP_BYTES};
 use crate::places::Watch;
 use crate::search::{rate_bps, Limits, Search};
+use narrows_units::MS;
 use narrows_wire::{stamped, sys};
 
 pub const SUB_INTERVAL_NS: i64 = 1_000_000_000;
-const MS: i64 = 1_000_000;
 const SEND_TICK_NS: i64 = MS;
 const LOOK_TICKS: u64 = 10;
 const RECEIVE_TICK_NS: i64 = 5 * MS;

@@ -24,11 +24,10 @@ use narrows_wire::{sys, tls};
 pub const USAGE: &str = "usage: narrows-agent web-speed-client --server ADDR:PORT --model ookla|librespeed \
     [--tests download,upload] [--duration-ms N] [--cca NAME] [--ca FILE]";
 
-const NS_PER_MS: u64 = 1_000_000;
-const NS_PER_S: u64 = 1_000_000_000;
+const MS: u64 = narrows_units::MS as u64;
 const UPLOAD_WRITE_BYTES: usize = 64 << 10;
 /// Ookla: "an appropriately sized set": our choice is what a connection sends in this time.
-const CHUNK_NS: u64 = 250 * NS_PER_MS;
+const CHUNK_NS: u64 = 250 * MS;
 const LEAST_CHUNK_BYTES: u64 = 64 << 10;
 const MOST_CHUNK_BYTES: u64 = 4 << 20;
 
@@ -73,7 +72,7 @@ impl Shape {
                 connections: 4,
                 most_connections: 8,
                 delay_ms: 0,
-                step_ns: NS_PER_S / 30,
+                step_ns: 1_000 * MS / 30,
                 grace_ms: 0,
                 most_ms: 10_000,
             },
@@ -83,7 +82,7 @@ impl Shape {
                 connections: 6,
                 most_connections: 6,
                 delay_ms: 300,
-                step_ns: LibreSpeed::STEP_MS * NS_PER_MS,
+                step_ns: LibreSpeed::STEP_MS * MS,
                 grace_ms: 1500,
                 most_ms: 15_000,
             },
@@ -93,7 +92,7 @@ impl Shape {
                 connections: 3,
                 most_connections: 3,
                 delay_ms: 300,
-                step_ns: LibreSpeed::STEP_MS * NS_PER_MS,
+                step_ns: LibreSpeed::STEP_MS * MS,
                 grace_ms: 3000,
                 most_ms: 15_000,
             },
@@ -300,7 +299,7 @@ fn phase(args: &Args, up: bool) -> std::io::Result<Value> {
         bytes: 0,
     }];
     let mut rule = LibreSpeed::new(shape.grace_ms as f64, shape.most_ms as f64);
-    let per_s = (NS_PER_S / shape.step_ns) as usize;
+    let per_s = (1_000 * MS / shape.step_ns) as usize;
     let result = loop {
         let due_ns = began_ns + samples.len() as u64 * shape.step_ns;
         sys::sleep_until(due_ns as i64);
@@ -312,7 +311,7 @@ fn phase(args: &Args, up: bool) -> std::io::Result<Value> {
         if let Some(e) = load.error.lock().unwrap_or_else(|p| p.into_inner()).take() {
             break Err(e);
         }
-        let now_ms = (sample.t_ns - began_ns) as f64 / NS_PER_MS as f64;
+        let now_ms = (sample.t_ns - began_ns) as f64 / MS as f64;
         if args.model == Model::LibreSpeed {
             if rule.step(now_ms, sample.bytes) {
                 break Ok(rule.shown_bps);

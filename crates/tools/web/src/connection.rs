@@ -1,6 +1,7 @@
 //! One connection of a client: requests and what is answered to them.
 
 use super::stream::Stream;
+use narrows_units::MS;
 use narrows_wire::http1::{self, Broken};
 use narrows_wire::sys;
 use std::io::{ErrorKind, Read, Write};
@@ -9,7 +10,6 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-const NS_PER_MS: f64 = 1e6;
 const PATIENCE: Duration = Duration::from_secs(30);
 const BUFFER_BYTES: usize = 256 << 10;
 const LOW_WATER_BYTES: u64 = 32 << 10;
@@ -113,6 +113,6 @@ impl Connection {
         let began_ns = sys::monotonic_ns();
         self.send_head("GET", "/latency", 0)?;
         self.read_answer(|_| ())?;
-        Ok((began_ns, (sys::monotonic_ns() - began_ns) as f64 / NS_PER_MS))
+        Ok((began_ns, (sys::monotonic_ns() - began_ns) as f64 / MS as f64))
     }
 }

@@ -31,7 +31,7 @@ fn clock_ns(id: libc::clockid_t) -> i64 {
     unsafe {
         let mut ts: libc::timespec = std::mem::zeroed();
         libc::clock_gettime(id, &mut ts);
-        ts.tv_sec * 1_000_000_000 + ts.tv_nsec
+        ts.tv_sec * narrows_units::S + ts.tv_nsec
     }
 }
 
@@ -51,8 +51,8 @@ pub fn real_ns() -> i64 {
 
 pub fn timespec(ns: i64) -> libc::timespec {
     libc::timespec {
-        tv_sec: ns / 1_000_000_000,
-        tv_nsec: ns % 1_000_000_000,
+        tv_sec: ns / narrows_units::S,
+        tv_nsec: ns % narrows_units::S,
     }
 }
 

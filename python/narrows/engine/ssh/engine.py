@@ -183,7 +183,7 @@ class SshEngine(OneKernel):
         """Plans with content are refused before."""
 
     def memory_bytes(self, plan: Plan) -> int:
-        """Of this machine: next to nothing."""
+        """This machine needs next to nothing."""
         return 0
 
     def slots(self, jobs: int | None) -> list[Slot]:

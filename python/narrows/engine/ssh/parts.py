@@ -87,26 +87,26 @@ def parts_of(plan: Plan, hosts: Hosts, macs: dict[tuple[str, str], str]) -> tupl
 
 def refuse(plan: Plan) -> None:
     """What no engine of several hosts can do."""
-    told = None
+    why = None
     if plan.until_settled is not None:
-        told = "until_settled looks at all senders at once, which are on several hosts"
+        why = "until_settled looks at all senders at once, which are on several hosts"
     elif plan.machine.timer_latency is not None:
-        told = "timer_latency is a knob of the virtual machine; real timers are as they are"
+        why = "timer_latency is a knob of the virtual machine; real timers are as they are"
     elif plan.media:
-        told = "a medium is a device of narrows' own kernel, and the hosts have none"
+        why = "a medium is a device of narrows' own kernel, and the hosts have none"
     elif plan.machine.modules:
-        told = "modules are built for narrows' own kernel; the hosts' kernels would not take them"
+        why = "modules are built for narrows' own kernel; the hosts' kernels would not take them"
     elif plan.contents:
-        told = "content that services serve is not copied to hosts"
+        why = "content that services serve is not copied to hosts"
     elif plan.composites and any(getattr(one, "path", None) for one in plan.composites):
-        told = "tools of one's own are not copied to hosts"
+        why = "tools of one's own are not copied to hosts"
     for item in plan.traffic:
         if isinstance(item, Command):
             words = (*item.argv, *item.env.values())
             if item.files or any(at in word for word in words for at in ("@checkout", "@content")):
-                told = f"{item.id} needs files of narrows, which are not copied to hosts"
-    if told:
-        raise EngineError(told, remedy="use --engine uml or netns, or --only to choose other runs")
+                why = f"{item.id} needs files of narrows, which are not copied to hosts"
+    if why:
+        raise EngineError(why, remedy="use --engine uml or netns, or --only to choose other runs")
 
 
 def _part(

@@ -19,6 +19,10 @@ from typing import Any
 from narrows.errors import KernelError, UsageError, did_you_mean
 from narrows.kernel.image import KernelImage
 from narrows.kernel.source import Source
+from narrows.plan.build import plan_experiment
+from narrows.plan.model import Plan
+from narrows.spec import Link, axis, command, icmp_echo, machine
+from narrows.spec.load import made
 
 PLACE = "tools/testing/selftests/tc-testing"
 IN_GUEST = Path(__file__).with_name("in_guest.py")
@@ -65,22 +69,24 @@ def prepare(source: Source, image: KernelImage, out: Path, only: Iterable[str] =
     return Tests(tests, tuple(files), left_out)
 
 
-def experiment(tests: Tests, kernel: str | None) -> str:
-    """The experiment file that runs them, one run a file; `kernel` as `machine(kernel=…)` has it."""
-    machine = "" if kernel is None else f"machine(kernel={kernel!r})\n"
-    runs = "".join(
-        f'        "{name}": command("python3 {IN_GUEST} {tests.directory.resolve()} {name} @own",'
-        f' node="server", tool="tc-testing", depends={[str(tests.directory.resolve())]!r},'
-        ' time_limit="30 min"),\n'
-        for name in tests.files
-    )
-    return (
-        '"""Do the kernel\'s own tests of its qdiscs pass?"""\n\n'
-        "from narrows.spec import Link, axis, command, icmp_echo, machine\n\n"
-        f'{machine}link = Link(rate="100 Mbit/s", base_rtt="2 ms")\n'
-        f'test = axis(\n    "qdisc",\n    {{\n{runs}    }},\n)\n'
-        'proof = icmp_echo(stop="1 s")  # that the rig carries packets\n'
-    )
+def plans(tests: Tests, kernel: str | None) -> list[Plan]:
+    """The runs, one a file of tests; `kernel` as `machine(kernel=…)` has it."""
+    place = str(tests.directory.resolve())
+
+    def one(name: str) -> Any:
+        words = f"python3 {IN_GUEST} {place} {name} @own"
+        return command(words, node="server", tool="tc-testing", depends=[place], time_limit="30 min")
+
+    def parts() -> dict[str, Any]:
+        machine(kernel=kernel)
+        return {
+            "link": Link(rate="100 Mbit/s", base_rtt="2 ms"),
+            "test": axis("qdisc", {name: one(name) for name in tests.files}),
+            "proof": icmp_echo(stop="1 s"),  # that the rig carries packets
+        }
+
+    experiment = made("selftest", "Do the kernel's own tests of its qdiscs pass?", parts)
+    return list(plan_experiment(experiment).plans)
 
 
 def _bring(source: Source, tests: Path) -> None:

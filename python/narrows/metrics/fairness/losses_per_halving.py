@@ -32,7 +32,7 @@ class LossesPerHalving:
 
 
 def losses_per_halving(losses: Values, halvings: Values) -> LossesPerHalving | None:
-    """Of per-flow counts; None with fewer than two flows that halved."""
+    """Computes it from per-flow counts; None with fewer than two flows that halved."""
     lost, halved = aligned(losses=losses, halvings=halvings)
     if (lost < 0).any() or (halved < 0).any():
         raise ValueError("a count is below zero")

@@ -46,7 +46,7 @@ class MathisChoice:
 
 
 def mathis_choices(flows: pl.DataFrame, mss_bytes: float, mtu_bytes: int) -> tuple[MathisChoice, ...]:
-    """Of one row per flow: goodput_bps, sending_bps, rtt_ms, rtt_p50_ms, rtt_p95_ms, rtt_full_ms,
+    """Takes one row per flow: goodput_bps, sending_bps, rtt_ms, rtt_p50_ms, rtt_p95_ms, rtt_full_ms,
     base_rtt_ms, sent, delivered, dropped, halvings, lost, reductions (NULL or no column: not known)."""
     if mss_bytes <= 0:
         return ()

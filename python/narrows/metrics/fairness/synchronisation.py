@@ -43,7 +43,7 @@ class Synchronisation:
 def synchronisation(
     reduction_ns: Values, flow: Values, flows: int, window_ns: int, start_ns: int, stop_ns: int
 ) -> Synchronisation | None:
-    """Of reductions (time, number of the flow) in [start, stop) among `flows` flows; None without two."""
+    """Takes reductions (time, number of the flow) in [start, stop) among `flows` flows; None without two."""
     if window_ns <= 0:
         raise ValueError(f"window {window_ns} ns: it must be above zero")
     times, which = aligned(reduction_ns=reduction_ns, flow=flow)

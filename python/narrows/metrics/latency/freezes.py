@@ -41,7 +41,7 @@ class Freezes:
 
 
 def freezes(rendered_ms: Values, variant: str = "libwebrtc") -> Freezes | None:
-    """Of the times at which frames were rendered, ascending; None where no gap can be judged."""
+    """Takes the times at which frames were rendered, ascending; None where no gap can be judged."""
     if variant not in ("libwebrtc", "prior"):
         raise ValueError(f'variant {variant!r}: it is "libwebrtc" or "prior"')
     times = sample(rendered_ms)

@@ -40,7 +40,7 @@ class Burstiness:
 
 
 def burstiness(event_ns: Values) -> Burstiness | None:
-    """Of ascending times of events; None with fewer than three, or when all are at one instant."""
+    """Takes ascending times of events; None with fewer than three, or when all are at one instant."""
     times = sample(event_ns, at_least=3)
     if times is None:
         return None
@@ -67,7 +67,7 @@ class FlowBurstiness:
 
 
 def burstiness_of_flows(event_ns: Values, flow: Values, flows: int) -> FlowBurstiness | None:
-    """Of each flow's own events; None where no flow has three. `flow` is the number of each event's flow,
+    """The same for each flow's own events; None where no flow has three. `flow` numbers each event's flow,
     `flows` how many flows there are, those without an event too."""
     times, owner = aligned(event_ns=event_ns, flow=flow)
     order = np.lexsort((times, owner))

@@ -30,7 +30,7 @@ class Drain:
 
 
 def first_drain(t_ns: Values, mean: Values, lowest: Values, limit: float, stop_ns: int) -> Drain:
-    """Of the mean and the lowest backlog per interval, in order of time, in the unit of the limit."""
+    """Takes the mean and the lowest backlog per interval, in order of time, in the unit of the limit."""
     times, means, lows = aligned(t_ns=t_ns, mean=mean, lowest=lowest)
     ascending(times, "t_ns")
     if limit <= 0:

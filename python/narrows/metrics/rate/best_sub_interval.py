@@ -40,7 +40,7 @@ def best_sub_interval(
     stop_ns: int,
     sub_interval_ns: int = SUB_INTERVAL_NS,
 ) -> BestSubInterval | None:
-    """Of the packets received in [start, stop); None with fewer than two sub-intervals or without packets."""
+    """Takes the packets received in [start, stop); None with fewer than two sub-intervals or no packets."""
     t, size = aligned(received_ns=received_ns, size_bytes=size_bytes)
     count = (stop_ns - start_ns) // sub_interval_ns
     if count < 2:

@@ -42,7 +42,7 @@ def capacity_test(
     omit_s: float,
     retransmits: Values | None = None,
 ) -> CapacityTest | None:
-    """Of one row per connection and interval; None with fewer than two rows after the omitted time."""
+    """Takes one row per connection and interval; None with fewer than two rows after the omitted time."""
     again = None if retransmits is None else raw(retransmits)
     given = raw(size_bytes)
     if again is not None and again.size != given.size:

@@ -50,7 +50,7 @@ def partitioned(x: Floats, *places: int) -> Floats:
 
 
 def quantiles(x: Floats, shares: Sequence[float], above: float = 0.0) -> Floats:
-    """Of the values less `above`: Hyndman and Fan's type 7, as NumPy's default; at once where they ascend."""
+    """Quantiles of the values less `above` (Hyndman and Fan's type 7, NumPy's); at once where they ascend."""
     if x.size > 1 and ascends(x):
         place = np.asarray(shares, dtype=np.float64) * (x.size - 1)
         low = np.floor(place).astype(np.int64)

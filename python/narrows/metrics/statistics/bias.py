@@ -41,7 +41,7 @@ class Bias:
 
 
 def bias(reading: Values, truth: Values) -> Bias | None:
-    """Of readings and truths of the same runs; a run without either is left out; None of no run."""
+    """Takes readings and truths of the same runs; a run without either is left out; None of no run."""
     read, true = aligned(reading=reading, truth=truth)
     if read.size == 0:
         return None

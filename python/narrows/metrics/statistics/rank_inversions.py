@@ -51,7 +51,7 @@ def rank_inversions(
     reading_resolution: float = 0.0,
     opposite: bool = False,
 ) -> Inversions | None:
-    """Of a truth and a reading per condition; one without either is left out; None without pairs."""
+    """Takes a truth and a reading per condition; one without either is left out; None without pairs."""
     true, read = raw(truth), raw(reading)
     labels = [str(k) for k in range(true.size)] if names is None else list(names)
     if not true.size == read.size == len(labels):

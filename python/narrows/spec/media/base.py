@@ -38,7 +38,7 @@ class Medium(SpecObject):
         """What it could carry on average."""
         return Rate(self.schedule(way).mean_bps(mtu))
 
-    def told(self) -> str:
+    def described(self) -> str:
         """What it is, in words."""
         return type(self).__name__
 

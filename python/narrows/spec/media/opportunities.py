@@ -57,5 +57,5 @@ class opportunities(Medium):
     def schedule(self, way: str) -> Schedule:
         return self._schedule
 
-    def told(self) -> str:
+    def described(self) -> str:
         return f"opportunities of {Path(self['file']).name}"

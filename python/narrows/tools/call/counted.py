@@ -7,15 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 from narrows.store.parsers.common import Parsed
-from narrows.tools.services.parse import Told
+from narrows.tools.services.parse import ClientLog
 from narrows.units import NS_PER_MIN, NS_PER_S
 
 State = dict[str, Any]
 Points = list[tuple[int, State]]
 
 
-def counted(parsed: Parsed, item: str, way: str, receiver: Told, sender: Told | None) -> None:
-    """Of a direction in which something came; nothing of one in which nothing did."""
+def counted(parsed: Parsed, item: str, way: str, receiver: ClientLog, sender: ClientLog | None) -> None:
+    """Adds those of a direction in which something came; nothing of one in which nothing did."""
     got = _states(receiver, "received")
     if len(got) < 2:
         return
@@ -27,9 +27,9 @@ def counted(parsed: Parsed, item: str, way: str, receiver: Told, sender: Told | 
             _sent(parsed, item, way, sent)
 
 
-def _states(told: Told, what: str) -> Points:
-    lines = [line for line in told.of("state") if line.get(what)]
-    return [(t, line[what]) for t, line in zip(told.times(lines), lines, strict=True)]
+def _states(log: ClientLog, what: str) -> Points:
+    lines = [line for line in log.of("state") if line.get(what)]
+    return [(t, line[what]) for t, line in zip(log.times(lines), lines, strict=True)]
 
 
 def _received(parsed: Parsed, item: str, way: str, got: Points) -> None:

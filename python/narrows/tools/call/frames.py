@@ -11,10 +11,10 @@ from itertools import pairwise
 from typing import Any
 
 from narrows.store.parsers.common import Parsed
-from narrows.tools.services.parse import Told
+from narrows.tools.services.parse import ClientLog
 
 
-def frames(parsed: Parsed, item: str, way: str, receiver: Told, sender: Told) -> None:
+def frames(parsed: Parsed, item: str, way: str, receiver: ClientLog, sender: ClientLog) -> None:
     """Delays, likeness, and when the whole picture was there first."""
     shown = _of(receiver, "shown")
     taken: dict[int, list[float]] = {}
@@ -44,7 +44,7 @@ def frames(parsed: Parsed, item: str, way: str, receiver: Told, sender: Told) ->
         parsed.figure("call_ssim", sum(each["ssim"] for each in quality) / len(quality), "1", way)
 
 
-def _whole(parsed: Parsed, way: str, shown: list[Any], receiver: Told) -> None:
+def _whole(parsed: Parsed, way: str, shown: list[Any], receiver: ClientLog) -> None:
     """How long after the first frame one had all the camera's lines."""
     cameras = [each["height"] for each in receiver.of("camera")]
     whole = [at_ms for _, at_ms, lines in shown if cameras and lines == cameras[0]]
@@ -52,7 +52,7 @@ def _whole(parsed: Parsed, way: str, shown: list[Any], receiver: Told) -> None:
         parsed.figure("call_whole_after_ms", min(whole) - shown[0][1], "ms", way)
 
 
-def _longest_gap(parsed: Parsed, way: str, shown: list[Any], receiver: Told) -> None:
+def _longest_gap(parsed: Parsed, way: str, shown: list[Any], receiver: ClientLog) -> None:
     """The longest time between two frames, and from the last one to the end: a picture that stands still for
     good is no freeze by W3C's count, which waits for the next frame."""
     ends = [line["at_ms"] for line in receiver.of("frames")]
@@ -62,5 +62,5 @@ def _longest_gap(parsed: Parsed, way: str, shown: list[Any], receiver: Told) -> 
         parsed.figure("call_longest_gap_ms", max(gaps), "ms", way)
 
 
-def _of(told: Told, what: str) -> list[Any]:
-    return sorted((each for line in told.of("frames") for each in line[what]), key=lambda each: each[1])
+def _of(log: ClientLog, what: str) -> list[Any]:
+    return sorted((each for line in log.of("frames") for each in line[what]), key=lambda each: each[1])

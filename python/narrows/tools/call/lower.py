@@ -23,7 +23,7 @@ CAMERA = "@checkout/tools/call/client/make_camera.py"
 SFU_PORT = 7880
 PROGRAM = "the program of calls"
 END_BYTES = 256 * MIB
-"""Of an end that is no browser: aiortc takes 124 MB within 8 s of 720 lines."""
+"""What an end that is no browser takes: aiortc 124 MB within 8 s of 720 lines."""
 
 
 def camera(height: int, state: Lowering) -> str:

@@ -19,22 +19,27 @@ from narrows.store.parsers.common import Parsed, known_shape, strict_json
 from narrows.tools.call.counted import counted
 from narrows.tools.call.frames import frames
 from narrows.tools.iperf3.parse import tapped_datagrams
-from narrows.tools.services.parse import Told, of_run
+from narrows.tools.services.parse import ClientLog, of_run
 from narrows.units import NS_PER_MS
 
 SHAPE = "what narrows' call client writes"
 
 
 def parse(
-    caller: Told, callee: Told | None, item: str, *, start_ns: int | None = None, where: str = "call"
+    caller: ClientLog,
+    callee: ClientLog | None,
+    item: str,
+    *,
+    start_ns: int | None = None,
+    where: str = "call",
 ) -> Parsed:
     """Figures and series of both directions. `callee`: None where the other end is not known. `start_ns`:
     when the caller was started."""
     parsed = Parsed()
     ends = {"at the client": caller} | ({} if callee is None else {"at the server": callee})
     with known_shape(where, SHAPE):
-        for place, told in ends.items():
-            if faults := told.of("fault"):
+        for place, log in ends.items():
+            if faults := log.of("fault"):
                 raise StoreError(f"the call's end {place} failed: {faults[0].get('message')}", where=where)
         if not any(each["state"] == "connected" for each in caller.of("connection")):
             raise StoreError(
@@ -56,24 +61,24 @@ def parse(
     return parsed
 
 
-def _ice(ends: dict[str, Told]) -> str:
+def _ice(ends: dict[str, ClientLog]) -> str:
     """How far ICE came at each end."""
-    told = {place: [each["state"] for each in end.of("ice")] for place, end in ends.items()}
-    return "; ".join(f"ICE {place}: {', '.join(states) or 'not begun'}" for place, states in told.items())
+    log = {place: [each["state"] for each in end.of("ice")] for place, end in ends.items()}
+    return "; ".join(f"ICE {place}: {', '.join(states) or 'not begun'}" for place, states in log.items())
 
 
-def _cpu_limited_s(ends: Sequence[Told] | Any) -> float | None:
-    """Of the end that was limited longest."""
+def _cpu_limited_s(ends: Sequence[ClientLog] | Any) -> float | None:
+    """The time of the end that was limited longest."""
     known = []
-    for told in ends:
-        sent = [state["sent"] for state in told.of("state") if state["sent"]]
+    for log in ends:
+        sent = [state["sent"] for state in log.of("state") if state["sent"]]
         limited = (sent[-1].get("limited_s") or {}).get("cpu") if sent else None
         known += [] if limited is None else [limited]
     return max(known) if known else None
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of the caller, whose callee wrote beside it."""
+    """Reads what the caller wrote, whose callee wrote beside it."""
     item = ran.item.id
     callee = next(
         (
@@ -91,7 +96,7 @@ def read(ran: CommandRun) -> Parsed:
     return parsed
 
 
-def _told(ran: CommandRun, end: str) -> Told:
+def _told(ran: CommandRun, end: str) -> ClientLog:
     """What the other end wrote until the run ended; it need not have come to its own end."""
     lines = []
     for number, text in enumerate(read_text(ran.raw, f"{end}.stdout").splitlines(), start=1):
@@ -104,4 +109,4 @@ def _told(ran: CommandRun, end: str) -> Told:
                 f"{end} wrote what is no JSON object: {text[:120]}", where=f"raw/{end}.stdout:{number}"
             )
         lines.append(line)
-    return Told(tuple(lines), {}, ran.wall_epoch_ns)
+    return ClientLog(tuple(lines), {}, ran.wall_epoch_ns)

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from narrows.errors import SpecError, did_you_mean
-from narrows.tools.recipe import Kind, Recipe, check_choice, check_words, failing, recipes, told_in
+from narrows.tools.recipe import Kind, Recipe, check_choice, check_words, failing, recipes, table_in
 
 FILE = "program.toml"
 FOLDER = "call_programs"
@@ -91,10 +91,10 @@ def find(name: str, kind: str, beside: Path, where: str) -> Program:
 @cache
 def read(path: Path) -> Program:
     """A program's file; a SpecError says what is wrong in it."""
-    told, fail = told_in(path, _FILE), failing(path)
-    if told["kind"] not in KINDS:
-        raise fail(f"kind: {told['kind']!r}", did_you_mean(told["kind"], KINDS))
-    check_words(told["argv"], FILLED, fail)
-    if told["kind"] == "ends":
-        check_choice("codecs", told.get("codecs", ()), told["argv"], "codec", fail)
-    return Program(name=path.parent.name, folder=path.parent, **told)
+    table, fail = table_in(path, _FILE), failing(path)
+    if table["kind"] not in KINDS:
+        raise fail(f"kind: {table['kind']!r}", did_you_mean(table["kind"], KINDS))
+    check_words(table["argv"], FILLED, fail)
+    if table["kind"] == "ends":
+        check_choice("codecs", table.get("codecs", ()), table["argv"], "codec", fail)
+    return Program(name=path.parent.name, folder=path.parent, **table)

@@ -53,7 +53,7 @@ def _figures(parsed: Parsed, report: iperf3.Report, way: iperf3.Way, advertised_
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of the test of one direction; its figures are those of the whole test."""
+    """Reads the test of one direction; its figures are those of the whole test."""
     test = ran.composite
     speeds = {way: test.options[f"advertised_{way}_bps"] for way in ("down", "up")}
     parsed = parse(

@@ -71,6 +71,7 @@ def _number(value: Any) -> float | None:
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran. The guest boots at the plan's wall clock, with CLOCK_MONOTONIC at 0."""
+    """Reads what a command that ran has written. The guest boots at the plan's wall clock, with
+    CLOCK_MONOTONIC at 0."""
     wall_epoch_ns = ran.plan.wall_clock_ns + ran.epoch_ns
     return parse(ran.stdout(), ran.item.id, wall_epoch_ns=wall_epoch_ns, where=ran.where)

@@ -57,7 +57,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     names = {"client": state.client, "server": state.server, "router": topology.bottleneck}
     if item["node"] == "home" and topology.home is None:
         item.fail("node: only a Home has a home router", 'node="client", "server", "router" or "path"')
-    told = item["endpoint"] or (*item["argv"], *([] if item["ready"] is None else [item["ready"]]))
+    texts = item["endpoint"] or (*item["argv"], *([] if item["ready"] is None else [item["ready"]]))
     argv = tuple(filled(word) for word in item["argv"])
     made = Command(
         id=item_id,
@@ -70,7 +70,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         ok_exits=item["ok_exits"],
         background=item["background"],
         ready=_ready(item, filled),
-        endpoints=tuple(dict.fromkeys(end for text in told for end in ends(text))),
+        endpoints=tuple(dict.fromkeys(end for text in texts for end in ends(text))),
         programs=started(argv),
         files=(),
         memory_bytes=0,

@@ -7,23 +7,23 @@ from itertools import pairwise
 from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape
-from narrows.tools.services.parse import Told, of_run
+from narrows.tools.services.parse import ClientLog, of_run
 
 
-def parse(told: Told, item: str, *, start_ns: int | None, where: str = "download") -> Parsed:
+def parse(log: ClientLog, item: str, *, start_ns: int | None, where: str = "download") -> Parsed:
     """Figures and series. `start_ns` is when the client was started."""
     parsed = Parsed()
-    if faults := told.of("fault"):
+    if faults := log.of("fault"):
         raise StoreError(f"the download failed: {faults[0].get('message')}", where=where)
     with known_shape(where, "what narrows' download client writes"):
-        states = told.of("state")
-        times = told.times(states)
+        states = log.of("state")
+        times = log.times(states)
         received = [state["received"] for state in states]
         if not states or not received[-1]:
             raise StoreError("the download received nothing", where=where)
         rates = [8e9 * (b - a) / (u - t) for (t, a), (u, b) in pairwise(zip(times, received, strict=True))]
         parsed.add("download_rate", "bit/s", times[1:], rates, source=item, direction="down")
-        last, end_ns = told.end["state"], told.t_ns(told.end["at_ms"])
+        last, end_ns = log.end["state"], log.t_ns(log.end["at_ms"])
         if start_ns is not None and end_ns > start_ns:
             rate = 8e9 * last["received"] / (end_ns - start_ns)
             parsed.figure("download_goodput_bps", rate, "bit/s", "down")
@@ -37,5 +37,5 @@ def parse(told: Told, item: str, *, start_ns: int | None, where: str = "download
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     return parse(of_run(ran), ran.item.id, start_ns=ran.start_ns, where=ran.where)

@@ -197,14 +197,14 @@ def _loss(parsed: Parsed, report: Report, way: Way, item: str, tapped: Tapped | 
     sent = report.sums(way)[0].get("packets") or 0
     rest = (sent - of) / sent if sent and not any(one.get("omitted") for one in sums) else 0.0
     if not _says_all(loss, rest, tapped):
-        told = (
+        why = (
             f"the tap saw {tapped.dropped} of {tapped.arrived} dropped"
             if tapped
             else "there is no tap to ask"
         )
         parsed.warnings.append(
             f"{item}: iperf3 counted {of} of the {sent} datagrams sent, and {lost} of those as lost "
-            f"({loss:.3g}); the others were on their way when its time was over, and {told}: "
+            f"({loss:.3g}); the others were on their way when its time was over, and {why}: "
             "its loss is not known"
         )
         return None
@@ -304,7 +304,7 @@ def add_intervals(parsed: Parsed, report: Report, item: str, start_ns: int | Non
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     return parse(
         ran.stdout(),
         ran.item.id,

@@ -11,7 +11,7 @@ import statistics
 from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape
-from narrows.tools.services.parse import Told, of_run
+from narrows.tools.services.parse import ClientLog, of_run
 
 SERIES = (
     ("height", "live_video_height", "1"),
@@ -20,18 +20,18 @@ SERIES = (
 )
 
 
-def parse(told: Told, item: str, *, where: str = "live") -> Parsed:
+def parse(log: ClientLog, item: str, *, where: str = "live") -> Parsed:
     """Figures and series; a StoreError where the page never loaded."""
     parsed = Parsed()
     with known_shape(where, "what narrows' live client writes"):
-        loaded, states = told.of("loaded"), told.of("state")
+        loaded, states = log.of("loaded"), log.of("state")
         if not loaded or not states:
-            opened = told.times(told.of("opened"))
+            opened = log.times(log.of("opened"))
             how_far = f"was up after {opened[0] / 1e9:.1f} s" if opened else "never came up"
             raise StoreError(
                 f"the page never loaded: its browser {how_far}", where=where, remedy="use it longer"
             )
-        times = told.times(states)
+        times = log.times(states)
         last = states[-1]
         parsed.figure("live_load_ms", loaded[0]["after_ms"], "ms")
         parsed.figure("live_bytes", last["bytes"], "bytes", "down")
@@ -49,7 +49,7 @@ def parse(told: Told, item: str, *, where: str = "live") -> Parsed:
         parsed.figure("live_video_stalls", video.get("stalls"), "stalls")
         parsed.figure("live_video_stalled_ms", video.get("stalled_ms"), "ms")
         parsed.figure("live_video_frames_dropped", video.get("dropped"), "frames")
-        gone = told.end["processes_gone"]
+        gone = log.end["processes_gone"]
         parsed.figure("browser_processes_gone", len(gone), "processes")
         if gone:
             parsed.warnings.append(f"{item}: processes of the browser died: {', '.join(gone)}")
@@ -57,5 +57,5 @@ def parse(told: Told, item: str, *, where: str = "live") -> Parsed:
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     return parse(of_run(ran), ran.item.id, where=ran.where)

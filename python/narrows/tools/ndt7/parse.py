@@ -195,7 +195,7 @@ def _series(parsed: Parsed, source: str, direction: str, chosen: list[Message], 
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     text = ran.stdout()
     starts = starts_of(messages(text, where=ran.where), ran.flows, ran.start_ns)
     return parse(text, ran.item.id, starts_ns=starts, epoch_ns=ran.epoch_ns, where=ran.where)

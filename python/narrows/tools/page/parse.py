@@ -11,7 +11,7 @@ import numpy as np
 from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape
-from narrows.tools.services.parse import Told, of_run
+from narrows.tools.services.parse import ClientLog, of_run
 
 TIMES = (
     ("load_ms", "page_load_ms", "page_load"),
@@ -21,18 +21,18 @@ TIMES = (
 )
 
 
-def parse(told: Told, item: str, *, where: str = "page") -> Parsed:
+def parse(log: ClientLog, item: str, *, where: str = "page") -> Parsed:
     """Medians over all loads (a failed one counts as the longest), and a series of each time."""
     parsed = Parsed()
     with known_shape(where, "what narrows' page client writes"):
-        loads, failed = told.of("load"), told.of("unloaded")
+        loads, failed = log.of("load"), log.of("unloaded")
         if not loads:
             why = failed[0]["message"] if failed else "nothing was loaded"
             raise StoreError(f"the page never loaded: {why}", where=where)
         parsed.figure("page_loads", len(loads), "loads")
         parsed.figure("page_loads_failed", len(failed), "loads")
         parsed.figure("page_requests", loads[0]["requests"], "requests")
-        at = [told.t_ns(load["begun_ms"]) for load in loads]
+        at = [log.t_ns(load["begun_ms"]) for load in loads]
         late = 0
         for field, figure, series in TIMES:
             values = [load[field] for load in loads]
@@ -52,5 +52,5 @@ def parse(told: Told, item: str, *, where: str = "page") -> Parsed:
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     return parse(of_run(ran), ran.item.id, where=ran.where)

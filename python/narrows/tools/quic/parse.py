@@ -27,17 +27,17 @@ SENDERS = {"down": "server", "up": "client"}
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of the client, whose server wrote beside it."""
+    """Reads what the client wrote, whose server wrote beside it."""
     parsed = Parsed()
     item = ran.item.id
     servers = [each for each in ran.plan.traffic if isinstance(each, Command) and each.tool == "quic-server"]
     server = next(each for each in servers if each.item == ran.item.item)
     ends = {"client": ran.item, "server": server}
-    told = {end: list(_lines(ran, each.id)) for end, each in ends.items()}
+    lines_of = {end: list(_lines(ran, each.id)) for end, each in ends.items()}
     for end, each in ends.items():
-        _check_cca(told[end], each)
+        _check_cca(lines_of[end], each)
     passed = _passed(ran)
-    ways = [way for way, end in SENDERS.items() if _sends(ran, way, end, passed, told)]
+    ways = [way for way, end in SENDERS.items() if _sends(ran, way, end, passed, lines_of)]
     for way, end in SENDERS.items():
         if ways and way not in ways and ends[end].uses is not None:
             raise StoreError(
@@ -48,17 +48,17 @@ def read(ran: CommandRun) -> Parsed:
     for way in ways:
         sender = SENDERS[way]
         receiver = "client" if sender == "server" else "server"
-        _received(parsed, told[receiver], way, ran, passed)
-        _sent(parsed, told[sender], way)
+        _received(parsed, lines_of[receiver], way, ran, passed)
+        _sent(parsed, lines_of[sender], way)
         traces = _logged(parsed, ends[sender].id, sender, way, ran)
-        _lost(parsed, told[sender], traces, way, ran)
+        _lost(parsed, lines_of[sender], traces, way, ran)
     if not ways:
         raise StoreError(
             f"{item} sent nothing that passed the bottleneck",
             where=ran.where,
             remedy=f"see raw/{item}.stderr and raw/{server.id}.stderr",
         )
-    parsed.figure("quic_flows", float(len(told["client"])) if told["client"] else None, "flows")
+    parsed.figure("quic_flows", float(len(lines_of["client"])) if lines_of["client"] else None, "flows")
     return parsed
 
 
@@ -109,10 +109,10 @@ def _sends(
     way: str,
     end: str,
     passed: dict[str, tuple[int, int, int]],
-    told: dict[str, list[dict[str, Any]]],
+    lines_of: dict[str, list[dict[str, Any]]],
 ) -> bool:
     """Whether data went that way, and not acknowledgements alone."""
-    receiver = told["client" if end == "server" else "server"]
+    receiver = lines_of["client" if end == "server" else "server"]
     if any(line.get("received_bytes") for line in receiver):
         return True
     if receiver or way not in passed:

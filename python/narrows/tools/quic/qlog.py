@@ -19,7 +19,7 @@ from narrows.units import NS_PER_MS
 SUFFIXES = (".sqlog", ".qlog", ".jsonl", ".json")
 BIN_NS = 10_000_000
 MOST_WHOLE_BYTES = 100_000_000
-"""Of a JSON that has to be held whole; a sequence is read line by line."""
+"""The most bytes of a JSON that has to be held whole; a sequence is read line by line."""
 NO_LIMIT = 2**62
 LATEST_BOOT_MS = 1000.0
 """A first time before this is of the connection, one behind it since boot: traffic starts at 3 s."""
@@ -108,9 +108,9 @@ def _events(path: Path, head: dict[str, Any], trace: Trace) -> Iterator[dict[str
     """Those that matter, in order; `head` is filled with what the log says before them."""
     with path.open(errors="replace") as file:
         first = file.readline().lstrip("\x1e")
-        told = _parsed(first)
-        if told is not None and "traces" not in told:
-            head |= told.get("trace") or {}
+        document = _parsed(first)
+        if document is not None and "traces" not in document:
+            head |= document.get("trace") or {}
             for line in file:
                 if any(word in line for word in _WANTED):
                     event = _parsed(line.lstrip("\x1e"))
@@ -126,7 +126,7 @@ def _events(path: Path, head: dict[str, Any], trace: Trace) -> Iterator[dict[str
                 f"{path.name}: JSON of {path.stat().st_size} bytes is not read; as JSON-SEQ it would be"
             )
             return
-        whole = told if told is not None else _parsed(first + file.read())
+        whole = document if document is not None else _parsed(first + file.read())
     if whole is None:
         trace.is_whole = False
         trace.warnings.append(f"{path.name}: no JSON, or it breaks off")

@@ -124,8 +124,8 @@ class quic(Traffic):
         if sender.ccas and self["cca"] not in sender.ccas:
             self.fail(f"{sender.name} has no {self['cca']}", f"cca: one of {', '.join(sender.ccas)}")
         if sender.folder is not None and not sender.ccas and not sender.has("cca"):
-            told = f'ccas = ["{self["cca"]}"] in its {stacks.FILE}, which names it, or @cca in its words'
-            self.fail(f"{sender.name} does not say which congestion control it has", told)
+            remedy = f'ccas = ["{self["cca"]}"] in its {stacks.FILE}, which names it, or @cca in its words'
+            self.fail(f"{sender.name} does not say which congestion control it has", remedy)
 
     def ends(self) -> tuple[stacks.Stack, stacks.Stack]:
         """The stacks of the server's and of the client's end."""

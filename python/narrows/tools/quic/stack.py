@@ -13,14 +13,14 @@ from functools import cache
 from pathlib import Path
 
 from narrows.errors import SpecError, did_you_mean
-from narrows.tools.recipe import Kind, Recipe, check_choice, check_words, failing, recipes, told_in
+from narrows.tools.recipe import Kind, Recipe, check_choice, check_words, failing, recipes, table_in
 
 FILE = "stack.toml"
 OURS = Path(__file__).parent / "stacks"
 FOLDER = "quic_stacks"
 WAYS = ("down", "up", "both")
 MOST_FILE_BYTES = 976_562 * 512
-"""Of any one file that an end writes, its qlog too: half a gigabyte, in the blocks of `ulimit`."""
+"""The most that any one file of an end may have, its qlog too: half a gigabyte, in the blocks of `ulimit`."""
 
 NOT_TO_BE_HAD = {
     "picoquic": "no registry has its source; the wheel that has it, aiopquic, is for CPython 3.13 alone",
@@ -107,16 +107,16 @@ def find(name: str, beside: Path, where: str) -> Stack:
 @cache
 def read(path: Path) -> Stack:
     """A stack's file; a SpecError says what is wrong in it."""
-    told, fail = told_in(path, _FILE), failing(path)
-    for way in told.get("ways", ()):
+    table, fail = table_in(path, _FILE), failing(path)
+    for way in table.get("ways", ()):
         if way not in WAYS:
             raise fail(f"ways: {way!r}", did_you_mean(way, WAYS))
     for key in ("server", "client", "qlog"):
-        check_words(told.get(key, ()), FILLED, fail)
-    check_choice("ccas", told.get("ccas", ()), (*told["server"], *told["client"]), "cca", fail)
+        check_words(table.get(key, ()), FILLED, fail)
+    check_choice("ccas", table.get("ccas", ()), (*table["server"], *table["client"]), "cca", fail)
     if path.parent == OURS:
-        return Stack(name=path.stem, **told)
-    return Stack(name=path.parent.name, folder=path.parent, **told)
+        return Stack(name=path.stem, **table)
+    return Stack(name=path.parent.name, folder=path.parent, **table)
 
 
 def every() -> Iterator[Stack]:

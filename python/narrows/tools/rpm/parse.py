@@ -144,16 +144,16 @@ def _checked(parsed: Parsed, test: str, figures: Line, intervals: list[Line]) ->
     silent, rate, word = moved.count(0), _rate(figures["goodput_bps"]), figures["goodput_confidence"]
     if silent:
         checked["goodput_confidence"] = "low"
-        told = f"rpm {test}: nothing arrived in {silent} of its last {len(last)} intervals"
+        fault = f"rpm {test}: nothing arrived in {silent} of its last {len(last)} intervals"
         if silent == len(last):
             checked["goodput_bps"] = None
             parsed.warnings.append(
-                f"{told}: its goodput of {rate} with {word} confidence is no rate of the path and is left "
+                f"{fault}: its goodput of {rate} with {word} confidence is no rate of the path and is left "
                 f"out{_before(intervals)}"
             )
         else:
             parsed.warnings.append(
-                f"{told}: its goodput of {rate} is a mean over them, and its {word} confidence counts as low"
+                f"{fault}: its goodput of {rate} is a mean over them, and its {word} confidence counts as low"
             )
     if figures["rpm"] is None:
         checked["responsiveness_confidence"] = "low"  # of no value nothing is certain
@@ -203,6 +203,6 @@ def _figures(parsed: Parsed, test: str, direction: str | None, figures: Line) ->
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     most = {way: most_payload_bps(ran.plan, way) for way in ("down", "up")}
     return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where, most_bps=most)

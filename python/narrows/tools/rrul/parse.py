@@ -94,7 +94,7 @@ def _goodput(parsed: Parsed, source: str, frame: pl.DataFrame) -> None:
 
 
 def read_parts(composite: Composite, parts: Mapping[str, Parsed]) -> Parsed:
-    """Of a test whose parts were read."""
+    """Figures of a test whose parts were read."""
     options = {name: int(value) for name, value in composite.options.items() if isinstance(value, int)}
     return parse(
         composite.id,

@@ -66,10 +66,10 @@ def h3_server(item: Traffic, item_id: str, state: Lowering, at: str, places: dic
     """An HTTP/3 server at an address, in the item's server node, in the background. `places`: folders (the
     prefix ends in `/`) and files by the prefix of their path."""
     name = f"{item_id}-server"
-    told = ",".join(f"{prefix}={place}" for prefix, place in places.items())
+    listed = ",".join(f"{prefix}={place}" for prefix, place in places.items())
     cca = item["cca"] or HTTP3_CCAS[0]
     words = ("--cca", cca, "--write-cert", certificate(item_id))
-    argv = ("@agent", "h3-server", "--listen", at, "--places", told, *words)
+    argv = ("@agent", "h3-server", "--listen", at, "--places", listed, *words)
     return background(name, item_id, f"{type(item).__name__}-h3", state.server, argv, at, cca=cca)
 
 

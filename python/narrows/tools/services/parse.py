@@ -13,7 +13,7 @@ from narrows.units import NS_PER_MS
 
 
 @dataclass(frozen=True)
-class Told:
+class ClientLog:
     """A client's lines: those of each kind in order, and the last."""
 
     lines: tuple[dict[str, Any], ...]
@@ -34,7 +34,7 @@ class Told:
         return [self.t_ns(line["at_ms"]) for line in lines]
 
 
-def told(text: str, *, wall_epoch_ns: int, where: str, who: str) -> Told:
+def client_log(text: str, *, wall_epoch_ns: int, where: str, who: str) -> ClientLog:
     """Every line; a StoreError if one is no JSON object, or if the client did not come to its end."""
     lines = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -50,12 +50,12 @@ def told(text: str, *, wall_epoch_ns: int, where: str, who: str) -> Told:
         raise StoreError(
             f"{who} did not come to its end: its last line is missing", where=where, remedy="see its stderr"
         )
-    return Told(tuple(lines), end, wall_epoch_ns)
+    return ClientLog(tuple(lines), end, wall_epoch_ns)
 
 
-def of_run(ran: CommandRun) -> Told:
-    """Of a command that ran."""
-    return told(
+def of_run(ran: CommandRun) -> ClientLog:
+    """Reads what a command that ran has written."""
+    return client_log(
         ran.stdout(),
         wall_epoch_ns=ran.wall_epoch_ns,
         where=ran.where,

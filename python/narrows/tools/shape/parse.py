@@ -38,5 +38,5 @@ def parse(text: str, item: str, *, epoch_ns: int, where: str = "shape") -> Parse
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)

@@ -63,5 +63,5 @@ def _direction(
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)

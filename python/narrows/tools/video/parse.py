@@ -14,7 +14,7 @@ from typing import Any
 from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape
-from narrows.tools.services.parse import Told, of_run
+from narrows.tools.services.parse import ClientLog, of_run
 
 SERIES = (
     ("rung_bps", "video_rung", "bit/s"),
@@ -31,36 +31,36 @@ MOST_FROZEN_MS = 2000.0
 """States are a second apart, and a player may take one to go on after a stall."""
 
 
-def parse(told: Told, item: str, *, where: str = "video") -> Parsed:
+def parse(log: ClientLog, item: str, *, where: str = "video") -> Parsed:
     """Figures and series. A player's fault is an error: what it did afterwards is no service."""
     parsed = Parsed()
-    faults = told.of("fault")
+    faults = log.of("fault")
     if faults:
         raise StoreError(f"the player failed: {faults[0].get('message')}", where=where)
     with known_shape(where, "what narrows' video client writes"):
-        states = told.of("state")
-        times = told.times(states)
+        states = log.of("state")
+        times = log.times(states)
         for field, series, unit in SERIES:
             values = [state[field] for state in states]
             parsed.add(series, unit, times, values, source=item, direction="down")
-        started = told.of("started")
+        started = log.of("started")
         if started:
             parsed.figure("video_start_ms", started[0]["after_ms"], "ms")
-        last = told.end["state"] or (states[-1] if states else None)
+        last = log.end["state"] or (states[-1] if states else None)
         if last is None:
             raise StoreError("the page never played: it told nothing", where=where, remedy="watch it longer")
         rungs = [state["rung_bps"] for state in states if state["rung_bps"] is not None]
         if rungs:
             parsed.figure("video_mean_rung_bps", sum(rungs) / len(rungs), "bit/s", "down")
             parsed.figure("video_switches", sum(a != b for a, b in pairwise(rungs)), "switches")
-        stalls = [stall["for_ms"] for stall in told.of("stalled")]
+        stalls = [stall["for_ms"] for stall in log.of("stalled")]
         stalls += [last["stalled_ms"]] if last["stalled_ms"] else []
         parsed.figure("video_stalls", len(stalls), "stalls")
         parsed.figure("video_stalled_ms", sum(stalls), "ms")
         parsed.figure("video_played_s", last["played_s"], "s")
         parsed.figure("video_frames", last["frames"], "frames")
         parsed.figure("video_frames_dropped", last["dropped"], "frames")
-        _validity(parsed, told, item)
+        _validity(parsed, log, item)
     return parsed
 
 
@@ -80,27 +80,27 @@ def frozen_ms(states: list[dict[str, Any]]) -> float | None:
     return longest
 
 
-def _validity(parsed: Parsed, told: Told, item: str) -> None:
+def _validity(parsed: Parsed, log: ClientLog, item: str) -> None:
     """What a trial must show to count; judged by who uses it, warned of here."""
-    able = told.of("able")
+    able = log.of("able")
     if able:
         top = bool(able[0]["supported"] and able[0]["smooth"])
         parsed.figure("video_top_rung_playable", float(top), "1")
         parsed.figure("video_viewport_height", able[0]["height"], "1")
         if not top:
             parsed.warnings.append(f"{item}: the browser does not believe that it can play the highest rung")
-    frozen = frozen_ms(told.of("state"))
+    frozen = frozen_ms(log.of("state"))
     parsed.figure("video_frozen_ms", frozen, "ms")
     if frozen is not None and frozen > MOST_FROZEN_MS:
         parsed.warnings.append(
             f"{item}: the picture stood still for {frozen / 1000:.0f} s with more in the buffer"
         )
-    gone = told.end["processes_gone"]
+    gone = log.end["processes_gone"]
     parsed.figure("browser_processes_gone", len(gone), "processes")
     if gone:
         parsed.warnings.append(f"{item}: processes of the browser died: {', '.join(gone)}")
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Reads what a command that ran has written."""
     return parse(of_run(ran), ran.item.id, where=ran.where)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from narrows.engine import agent_binary
 from narrows.errors import EngineError, StoreError
 from narrows.headers import ETHERNET_MTU, TCP_IPV4_HEADERS_BYTES
-from narrows.live.tune import system
+from narrows.line.tune import system
 
 PORTS = {"udp": 24601, "iperf3": 5201}
 FLOWS = 4

@@ -7,7 +7,7 @@ import shutil
 import socket
 
 from narrows.errors import EngineError
-from narrows.live.tune import setting, system
+from narrows.line.tune import setting, system
 
 
 def root() -> None:

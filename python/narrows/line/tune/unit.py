@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from narrows.errors import EngineError
-from narrows.live.tune import setting, system
-from narrows.live.tune.tuning import Tuned
+from narrows.line.tune import setting, system
+from narrows.line.tune.tuning import Tuned
 
 DIRECTORY = Path("/etc/systemd/system")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from narrows.live.identify import answers
-from narrows.live.identify.pictures import pictures
+from narrows.line.identify import answers
+from narrows.line.identify.pictures import pictures
 from narrows.report.environment import environment
 from narrows.tools.identify.records import Report
 from narrows.tools.identify.verdict import Verdict

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from narrows.errors import EngineError
-from narrows.live.tune import setting, system
+from narrows.line.tune import setting, system
 
 DIRECTORY = Path("/run/narrows-tune")
 ENV = "NARROWS_TUNE_STATE"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from narrows.live.tune.measure import FLOWS, Echoes, Loaded, Measured
-from narrows.live.tune.measure import server as named
-from narrows.live.tune.tuning import Tuned, quantile
+from narrows.line.tune.measure import FLOWS, Echoes, Loaded, Measured
+from narrows.line.tune.measure import server as named
+from narrows.line.tune.tuning import Tuned, quantile
 from narrows.units import Rate
 
 WIDTH, HEIGHT, EDGE = 640, 300, 40
@@ -71,7 +71,7 @@ def write(tuned: Tuned, path: Path) -> None:
     assert tuned.wish.server is not None
     both = (("Before", tuned.before), ("After", tuned.after))
     top_ms = max(max(_echoes(each, of).rtt_ms, default=1.0) for _, each in both for of, _, _ in WHEN)
-    loader = PackageLoader("narrows.live.tune", ".")
+    loader = PackageLoader("narrows.line.tune", ".")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     text = environment.get_template("page.html.j2").render(
         wan=tuned.wish.setting.wan,

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from narrows.headers import ETHERNET_MTU
-from narrows.live.tune import journal, measure, refuse, setting, system
-from narrows.live.tune.journal import Journal
-from narrows.live.tune.measure import Echoes, Measured
-from narrows.live.tune.setting import Lines, Setting
+from narrows.line.tune import journal, measure, refuse, setting, system
+from narrows.line.tune.journal import Journal
+from narrows.line.tune.measure import Echoes, Measured
+from narrows.line.tune.setting import Lines, Setting
 
 Say = Callable[[str], None]
 MOVED_QUEUED = 0.5
@@ -57,7 +57,7 @@ class Tuned:
 
 
 def quantile(echoes: Echoes, q: float) -> float | None:
-    """Of the round trips in ms, the nearest that was seen; None without any."""
+    """A quantile of the round trips in ms, the nearest that was seen; None without any."""
     values = sorted(echoes.rtt_ms)
     return values[round(q * (len(values) - 1))] if values else None
 
