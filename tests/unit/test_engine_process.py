@@ -250,7 +250,7 @@ def test_an_oops_is_told_with_its_place_and_modules_however_long_its_stack_is(tm
 
 
 def test_the_time_of_a_child_is_read_in_its_memory(tmp_path: Path) -> None:
-    """What prints nothing and computes is left alone while its own time moves, and ended once that stands still."""
+    """What prints nothing is left alone while its own time moves, and ended once that stands still."""
     source, program = tmp_path / "own.c", tmp_path / "own"
     source.write_text(
         "volatile unsigned long long own_time;\n"
