@@ -332,7 +332,7 @@ def _manifests(
             if not os.path.exists(f"{path}/{layout.MANIFEST}"):
                 continue
             manifest = read(path)
-            why = damaged.fault(path, manifest)
+            why = layout.fault(path, manifest)
             if why is not None:
                 damaged.leave_out(path, why)
                 broken[path] = why
