@@ -81,9 +81,12 @@ def test_a_report_shows_the_rest_and_says_what_it_left_out(
     ],
 )
 def test_a_run_with_an_odd_manifest_costs_itself_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], place: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    place: tuple[str, ...],
     value: object,
-) -> None:  # fmt: skip
+) -> None:
     folder = tmp_path / "results" / "mine"
     odd, _ = (ingested(folder, make_plan(seed=seed, queue="pfifo"))[0] for seed in (1, 2))
     whole = json.loads((odd / "manifest.json").read_text())

@@ -324,7 +324,7 @@ def _manifests(
     manifests: dict[str, dict[str, Any]] = {}
     broken: dict[Path, str] = {}
     for base in (directory, directory / layout.FAILED):
-        if not base.is_dir():
+        if not base.is_dir() or (base != directory and base.is_symlink()):
             continue
         for path in sorted(base.iterdir()):
             if path.name.startswith(".") or path.name in manifests:
