@@ -136,7 +136,7 @@ def carries_quic(item: Traffic, state: Lowering) -> None:
     least, mtu = UDP_IPV4_HEADERS_BYTES + QUIC_DATAGRAM_BYTES, state.run.link["mtu"]
     if mtu < least:
         item.fail(
-            f"QUIC sends UDP datagrams of {QUIC_DATAGRAM_BYTES} bytes and more, and mtu={mtu} carries none whole",
+            f"QUIC sends UDP datagrams of {QUIC_DATAGRAM_BYTES} bytes and more: mtu={mtu} carries none whole",
             f"mtu={least} or more",
         )
 
