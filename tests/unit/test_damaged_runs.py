@@ -65,6 +65,44 @@ def test_a_report_shows_the_rest_and_says_what_it_left_out(
     assert (results / "report" / "report.html").exists()
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("plan_seed",), 10**399),
+        (("plan_seed",), float("nan")),
+        (("items", "probe", "start_ns"), 10**399),
+        (("host", "memory_bytes"), -(10**399)),
+        (("link", "rate_down_bps"), 2**64),  # more than a column of signed 64 bits holds
+        (("calibration", "rate_down_bps"), float("inf")),
+        (("resources",), ["wall_s"]),
+        (("t0_unix_ns",), {"s": 1}),
+        (("key", "seed"), [1]),
+        (("warnings",), 3),
+    ],
+)
+def test_a_run_with_an_odd_manifest_costs_itself_alone(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    place: tuple[str, ...],
+    value: object,
+) -> None:
+    folder = tmp_path / "results" / "mine"
+    odd, _ = (ingested(folder, make_plan(seed=seed, queue="pfifo"))[0] for seed in (1, 2))
+    whole = json.loads((odd / "manifest.json").read_text())
+    part = whole
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    (odd / "manifest.json").write_text(json.dumps(whole))
+    assert called(monkeypatch, "list", str(folder.parent)) == 1
+    assert f"{odd.name}: its manifest cannot be read" in capsys.readouterr().err
+    with TestClient(site(folder.parent, ["localhost"]), base_url="http://localhost") as client:
+        for path in ("/", "/r/mine", "/ledger"):
+            assert client.get(path).status_code == 200, path
+        assert "1 run that counts" in client.get("/r/mine").text
+
+
 def test_a_shard_that_is_cut_or_overwritten_is_named_and_the_rest_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

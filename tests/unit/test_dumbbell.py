@@ -147,6 +147,12 @@ def test_what_a_dumbbell_is_not_is_refused_with_its_line(tmp_path: Path, lines: 
     assert "study.py:" in str(caught.value.where)
 
 
+def test_a_medium_is_refused_for_what_it_is(tmp_path: Path) -> None:
+    link = 'link = Dumbbell(pairs=[pair("20 ms")], medium=wifi(rate="120 Mbit/s"))'
+    with pytest.raises(SpecError, match="medium has no meaning here"):
+        plan_of(tmp_path, link, FLOW.format(2))
+
+
 def test_core_scale_fits_in_less_than_four_gigabytes(tmp_path: Path) -> None:
     link = 'link = Dumbbell(rate="10 Gbit/s", queue=bfifo(limit="375 MB"), pairs=[pair("200 ms")])'
     plan = plan_of(tmp_path, link, FLOW.format(5000))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from narrows.engine import guest_disk, landlock, process
+from narrows.engine import elf, guest_disk, landlock, process
 from narrows.engine.types import Limits, Progress
 from narrows.engine.uml import fault
 
@@ -67,7 +67,7 @@ def test_a_child_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 def test_a_child_that_stands_still_in_virtual_time_is_ended(tmp_path: Path) -> None:
     script = 'while :; do echo \'@narrows {"t_ns": 7, "phase": "traffic"}\'; sleep 0.1; done'
-    ended, _, _ = carry(tmp_path, script, limits=Limits(wall_s=60, stall_s=0.7))
+    ended, _, _ = carry(tmp_path, script, limits=Limits(wall_s=60, stall_s=0.14))
     assert ended.reason == "stall"
     assert ended.last_t_ns == 7
 
@@ -77,7 +77,7 @@ def test_a_child_that_waits_for_a_processor_does_not_stand_still(
 ) -> None:
     # As on a machine whose other programs have it all.
     monkeypatch.setattr(process, "_waited_for_processor_s", lambda _: time.monotonic())
-    ended, _, _ = carry(tmp_path, "sleep 1.5", limits=Limits(wall_s=60, stall_s=0.3))
+    ended, _, _ = carry(tmp_path, "sleep 1.5", limits=Limits(wall_s=60, stall_s=0.06))
     assert ended.reason == "exit"
 
 
@@ -102,7 +102,7 @@ def test_how_long_a_process_waited_for_a_processor_is_read_of_the_host() -> None
 def test_a_child_that_moves_is_left_alone(tmp_path: Path) -> None:
     script = """for i in 1 2 3 4 5 6 7 8; do
   echo "@narrows {\\"t_ns\\": $i, \\"phase\\": \\"traffic\\"}"; sleep 0.2; done"""
-    ended, seen, _ = carry(tmp_path, script, limits=Limits(wall_s=60, stall_s=1.2))
+    ended, seen, _ = carry(tmp_path, script, limits=Limits(wall_s=60, stall_s=0.24))
     assert ended.reason == "exit"
     assert len(seen) == 8
 
@@ -228,13 +228,47 @@ def ended_with(tail: tuple[str, ...], **changes: object) -> process.Ended:
     return process.Ended(**values)  # type: ignore[arg-type]
 
 
-def test_a_panic_is_quoted_in_one_line_and_the_tail_kept(tmp_path: Path) -> None:
-    tail = ("a", "Kernel panic - not syncing: VFS: Unable to mount root fs", "b")
-    found = fault(ended_with(tail), tmp_path, LONG)
+def test_an_oops_is_told_with_its_place_and_modules_however_long_its_stack_is(tmp_path: Path) -> None:
+    said = [
+        "[    1.000000] sch_oops: loading out-of-tree module taints kernel.",
+        "[    1.350000] Modules linked in: sch_oops(O)",
+        "[    1.350000] Pid: 0, comm: swapper/0 Tainted: G           O        7.2.12",
+        "[    1.350000] RIP: 0033:oops_dequeue+0x90/0xa0 [sch_oops]",
+        "[    1.350000] RSP: 000000006065fd88  EFLAGS: 00010246",
+        "[    1.350000] Kernel panic - not syncing: Segfault with no mm",
+        "[    1.350000] Call Trace:",
+        *["[    1.350000]  [<603050d4>] ? __qdisc_run+0x84/0x880"] * 100,
+    ]
+    (tmp_path / "console.log").write_text("\n".join(said))
+    found = fault(ended_with(tuple(said[-40:])), tmp_path, LONG)
     assert found is not None
-    assert "Kernel panic - not syncing: VFS" in found.line()
-    assert "before its first sign of life" in found.line()
-    assert found.stderr == "\n".join(tail)
+    assert found.line().endswith(
+        "before its first sign of life: Kernel panic - not syncing: Segfault with no mm, "
+        "in oops_dequeue+0x90/0xa0 [sch_oops], modules: sch_oops(O)"
+    )
+    assert found.stderr == "\n".join(said[-40:])
+
+
+def test_the_time_of_a_child_is_read_in_its_memory(tmp_path: Path) -> None:
+    """What prints nothing is left alone while its own time moves, and ended once that stands still."""
+    source, program = tmp_path / "own.c", tmp_path / "own"
+    source.write_text(
+        "volatile unsigned long long own_time;\n"
+        "int main(void) { for (unsigned i = 0; i < 15; i++) { own_time++; struct timespec t = {0, 100000000};"
+        " nanosleep(&t, 0); } for (;;) pause(); }\n"
+    )
+    headers = ["-include", "time.h", "-include", "unistd.h"]
+    subprocess.run(["cc", "-no-pie", *headers, "-o", program, source], check=True)
+    job = process.Job((str(program),), {}, tmp_path, None, (), (), clock_at=elf.symbol(program, "own_time"))
+    ended = process.carry(job, tmp_path / "console.log", Limits(60, 1.0), threading.Event(), lambda _: None)
+    assert ended.reason == "stall"
+    assert ended.wall_s > 2.0  # 15 × 0.1 s in which it moves, and 1 s in which it does not
+
+
+def test_a_program_without_symbols_says_no_place(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("#!/bin/sh\n")
+    assert elf.symbol(tmp_path / "text", "own_time") is None
+    assert elf.symbol(Path(sys.executable).resolve(), "no_such_symbol") is None
 
 
 def test_a_hung_guest_is_told_with_its_virtual_time(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -454,6 +455,31 @@ def test_a_parameter_that_a_module_does_not_have_is_refused_with_its_name(tmp_pa
     with pytest.raises(SpecError, match=r"tcp_mine\.ko has no parameter 'betta'") as raised:
         lab.plan(tmp_path, text.format("betta=50"))
     assert "beta" in str(raised.value.remedy)
+
+
+def test_a_module_that_is_older_than_what_it_was_made_of_is_refused_with_the_file(tmp_path: Path) -> None:
+    text = """
+        link = Link(rate="10 Mbit/s", base_rtt="20 ms")
+        flow = bulk(duration="1 s")
+        machine(modules=["tcp_mine.ko"])
+    """
+    module = tmp_path / "tcp_mine.ko"
+    module.write_bytes(b"built")
+    (tmp_path / "tcp_mine.mod").write_text("./one.o\n./two.o\n")
+    (tmp_path / ".two.o.cmd").write_text("deps_two.o := two.c ./mine/own.h /usr/include/of_the_system.h\n")
+    (tmp_path / "mine").mkdir()
+    for name in ("tcp_mine.c", "two.c", "mine/own.h", "other.c"):
+        (tmp_path / name).write_text("source")
+        os.utime(tmp_path / name, (1000, 1000))
+    os.utime(module, (2000, 2000))
+    lab.plan(tmp_path, text)
+    os.utime(tmp_path / "other.c", (3000, 3000))  # it is no part of it
+    lab.plan(tmp_path, text)
+    for name in ("tcp_mine.c", "two.c", "mine/own.h"):
+        os.utime(tmp_path / name, (3000, 3000))
+        with pytest.raises(SpecError, match=rf"tcp_mine\.ko is older than {name}"):
+            lab.plan(tmp_path, text)
+        os.utime(tmp_path / name, (1000, 1000))
 
 
 @pytest.mark.parametrize(

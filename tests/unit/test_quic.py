@@ -183,6 +183,30 @@ def test_the_name_of_a_congestion_control_is_a_choice_or_is_known(tmp_path: Path
                 commands(tmp_path, 'quic("mine", cca="ours", duration="1 s")')
 
 
+def test_the_memory_of_many_connections_follows_their_windows(tmp_path: Path) -> None:
+    """48 MiB, a node's 4 MiB for each of four, and what programs write ahead: 20 connections, both ways, with
+    windows of 16 MB are 640 MB (611 MiB), so 675 MiB and the path, which the next 256 MiB hold."""
+    item = 'q = quic(stack="quinn", cca="cubic", flows=20, direction="both", {})'
+    assert lab.plan(tmp_path, LINK + item.format('duration="1 s"')).machine.memory_bytes == 768 * 2**20
+    # 40 times 1 MB, as no more is ever written, fit into what every machine has
+    assert lab.plan(tmp_path, LINK + item.format('bytes="1 MB"')).machine.memory_bytes == 512 * 2**20
+    given = 'machine(memory="512 MiB")\n'
+    with pytest.raises(SpecError, match=r"may keep 610 MiB .* need 768 MiB, and has 512 MiB"):
+        lab.plan(tmp_path, given + LINK + item.format('duration="1 s"'))
+
+
+def test_a_link_that_carries_no_datagram_of_quic_whole_is_refused(tmp_path: Path) -> None:
+    """1,200 bytes and the headers of IPv4 and UDP are 1,228."""
+    link = LINK.replace("base_rtt", "mtu={}, base_rtt")
+    for item in (
+        'q = quic(stack="quinn", duration="1 s")',
+        'd = download(http="3", client="browser", duration="5 s")',
+    ):
+        with pytest.raises(SpecError, match=r"QUIC sends .* 1200 bytes .* mtu=1227"):
+            lab.plan(tmp_path, link.format(1227) + item)
+        lab.plan(tmp_path, link.format(1228) + item)
+
+
 def test_a_host_has_one_qdisc_of_its_own(tmp_path: Path) -> None:
     one = 'quic("quinn", host_qdisc="{}", duration="1 s")\n'
     two = f"a = {one.format('fq')}b = {one}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -184,6 +185,43 @@ def test_a_run_that_exists_beside_is_linked_and_not_made(tmp_path: Path) -> None
     run = id_of(PLANS[0])
     here, there = (tmp_path / d / run / "metrics.parquet" for d in ("study", "demo"))
     assert os.path.samefile(here, there)
+
+
+@pytest.mark.parametrize("damage", ["cut", "overwritten", "missing", "odd manifest"])
+def test_a_damaged_run_is_never_linked_and_a_good_one_is_preferred(tmp_path: Path, damage: str) -> None:
+    """First only the damaged one is there, then also a good one whose directory comes later by its name."""
+    run = id_of(PLANS[0])
+    for place in ("a", "b"):
+        all_of(Runner(FakeEngine(), PLANS[:1], tmp_path / place, ingest, reuse=False))
+    table, manifest = (tmp_path / "a" / run / name for name in ("samples.parquet", "manifest.json"))
+    content = table.read_bytes()
+    if damage == "cut":
+        table.write_bytes(content[:-9])
+    elif damage == "overwritten":
+        table.write_bytes(content[:4] + bytes(len(content) // 3) + content[4 + len(content) // 3 :])
+    elif damage == "missing":
+        table.unlink()
+    else:
+        manifest.write_text(manifest.read_text().replace('"plan_seed": 1', '"plan_seed": NaN'))
+    engine = FakeEngine()
+    all_of(Runner(engine, PLANS[:1], tmp_path / "c", ingest))
+    assert engine.started == []
+    assert (tmp_path / "c" / run / table.name).samefile(tmp_path / "b" / run / table.name)
+    for place in ("b", "c"):
+        shutil.rmtree(tmp_path / place)
+    all_of(Runner(engine, PLANS[:1], tmp_path / "c", ingest))
+    assert [plan.seed for plan in engine.started] == [1]
+    assert not (tmp_path / "c" / run / manifest.name).samefile(manifest)
+
+
+def test_a_run_that_was_damaged_in_its_place_is_made_again(tmp_path: Path) -> None:
+    all_of(Runner(FakeEngine(), PLANS[:1], tmp_path, ingest))
+    table = tmp_path / id_of(PLANS[0]) / "metrics.parquet"
+    table.write_bytes(table.read_bytes()[:-9])
+    engine = FakeEngine()
+    all_of(Runner(engine, PLANS[:1], tmp_path, ingest))
+    assert [plan.seed for plan in engine.started] == [1]
+    assert layout.is_whole(table.parent)
 
 
 def test_the_same_run_of_another_experiment_is_linked_under_this_ones_names(tmp_path: Path) -> None:

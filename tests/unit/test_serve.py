@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from store_fakes import make_plan
+from test_store_ingest import ingested
 
 import lab
 from narrows import data
@@ -20,6 +24,7 @@ from narrows.errors import UsageError
 from narrows.serve.app import site
 from narrows.serve.catalog import Catalog
 from narrows.serve.listing import told
+from narrows.store import damaged
 
 KEPT = max((data.at("evidence") / "operator").glob("*.runs.parquet"))
 SHARD = f"operator~{KEPT.name}"
@@ -146,6 +151,51 @@ def test_a_link_out_of_the_root_is_no_directory_of_results(tmp_path: Path) -> No
     root.mkdir()
     (root / "out.runs.parquet").symlink_to(KEPT)
     assert Catalog(root).entries() == {}
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "run",
+        "failed",
+        ".failed",
+        "manifest.json",
+        "plan.json",
+        "samples.parquet",
+        "raw",
+        "raw/client.pcapng",
+        "late",
+    ],
+)
+def test_nothing_of_a_run_is_read_by_a_link_out_of_the_root(tmp_path: Path, what: str) -> None:
+    """Each is a link to a file or directory like it beside the root; the run beside it is shown."""
+    root, outside = tmp_path / "root" / "mine", tmp_path / "outside"
+    runs = [ingested(root, make_plan(seed=seed, queue="pfifo"))[0] for seed in (1, 2)]
+    one = runs[0]
+    (one / "raw" / "client.pcapng").write_bytes(b"packets")
+    with TestClient(site(root.parent, HOSTS), base_url="http://localhost") as site_:
+        page = f"/r/mine/run/{one.name}"
+        assert site_.get(f"{page}/file/client.pcapng").content == b"packets"
+        assert site_.get(page).status_code == 200
+        if what in ("failed", ".failed"):
+            (root / ".failed").mkdir()
+            shutil.move(one, root / ".failed" / one.name)
+        linked = {
+            "run": one, "failed": root / ".failed" / one.name, ".failed": root / ".failed",
+            "late": one / "raw/client.pcapng",
+        }.get(what, one / what)  # fmt: skip
+        shutil.move(linked, outside)
+        linked.symlink_to(outside)
+        if what != "late":  # else the list of runs is still the one that was read before
+            os.utime(runs[1] / "manifest.json")
+            damaged.forget(Path("/"))
+        for file in ("client.pcapng", "samples.parquet", "manifest.json", "plan.json"):
+            assert site_.get(f"{page}/file/{file}").status_code == 404 or what == "late", file
+        assert site_.get(f"{page}/file/client.pcapng").status_code == 404
+        assert site_.get(page).status_code == 404
+        for path in ("/", "/r/mine", "/r/mine/table.csv", f"/r/mine/run/{runs[1].name}"):
+            assert site_.get(path).status_code == 200, path
+        assert "1 run that counts" in site_.get("/r/mine").text or what == "late"
 
 
 def test_a_directory_that_is_not_there_and_a_port_that_is_taken_are_one_line_each(tmp_path: Path) -> None:

@@ -285,6 +285,19 @@ def test_a_program_that_the_guest_ended_for_lack_of_memory_fails_the_run(tmp_pat
     assert "its kernel ended python → machine(memory=" in finished.error.message
 
 
+def test_a_guest_that_had_no_memory_left_fails_the_run(tmp_path: Path) -> None:
+    lines = [
+        "[    4.044000] narrows-agent invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP)",
+        "[    4.044000] Kernel panic - not syncing: Out of memory: system-wide panic_on_oom is enabled",
+    ]
+    _, finished = ingested(
+        tmp_path, edit=lambda raw: raw.with_name("console.log").write_text("\n".join(lines))
+    )
+    assert finished.error is not None
+    assert finished.error.stage == "memory"
+    assert "narrows-agent asked for more → machine(memory=" in finished.error.message
+
+
 def test_big_text_files_are_compressed_without_loss(tmp_path: Path) -> None:
     row = "{},{},{},{}\n"
     text = "seq,sent_ns,server_ns,received_ns\n" + "".join(

@@ -247,6 +247,10 @@ impl<'a> Conductor<'a> {
         self.slots[i].start_ns = Some(self.reactor.now);
         self.log
             .event(self.reactor.now, "start", Some(&self.slots[i].id), json!({}));
+        // Said before it has the processor: a program that never gives it back is the last that was named.
+        if i < self.plan.traffic.len() {
+            status::line(self.reactor.now, "traffic", &self.note());
+        }
         self.with(i, |a, cx| a.start(cx));
     }
 

@@ -180,6 +180,8 @@ impl Run {
         let outcome = calibrate::run(plan, nodes, clock, deadline_t, &mut report);
         if let Err(e) = &outcome {
             report.ok = false;
+            // Where packets stand tells why none arrived; the run's own error is kept all the same.
+            self.result.tc_after = collect::tc(nodes).unwrap_or_default();
             if report.problems.is_empty() {
                 report.problems.push(e.message.clone());
             }

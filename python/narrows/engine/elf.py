@@ -1,4 +1,5 @@
-"""What keeps an ELF program from being started here: another machine's code, or a library that is not there.
+"""ELF files: what keeps a program from being started here (another machine's code, a library that is not
+there), and where in memory a symbol of it is.
 
 Asked before a guest boots; a program of the distribution's own directories is taken to be right.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import re
+import struct
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from narrows.plan.files import LOADER, LOCAL, NOT_LOOKED_INTO
 
 MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 """e_machine of the header (ELF gABI)."""
+SYMTAB = 2
 
 
 @dataclass(frozen=True)
@@ -58,3 +61,23 @@ def _lacks(path: Path, env: tuple[tuple[str, str], ...], _modified_ns: int, _siz
     if missing is None:
         return None
     return Lacks(f"needs {missing[1]}, which the loader does not find", "install it, or env LD_LIBRARY_PATH")
+
+
+@lru_cache(maxsize=16)
+def symbol(path: Path, name: str) -> int | None:
+    """Where a 64-bit program that is not moved when loaded has a symbol; None if it is stripped of it."""
+    image = path.read_bytes()
+    if not image.startswith(b"\x7fELF\x02\x01"):
+        return None
+    (table,), (size, count) = struct.unpack_from("<Q", image, 0x28), struct.unpack_from("<HH", image, 0x3A)
+    # Of a section header (Elf64_Shdr): type, offset, size, link.
+    sections = [struct.unpack_from("<4xI16xQQI", image, table + number * size) for number in range(count)]
+    for kind, offset, length, link in sections:
+        if kind != SYMTAB:
+            continue
+        names = image[sections[link][1] :][: sections[link][2]]
+        wanted = names.find(f"\0{name}\0".encode()) + 1
+        for at, _, _, _, value, _ in struct.iter_unpack("<IBBHQQ", image[offset : offset + length]):
+            if wanted and at == wanted:
+                return int(value)
+    return None

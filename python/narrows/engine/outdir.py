@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from narrows.engine import layout
 from narrows.errors import StoreError
 from narrows.plan.identity import plan_hash
@@ -153,6 +155,8 @@ def link_from_siblings(out: Path, run_id: str, plan: Plan) -> Path | None:
         source = layout.run_dir(sibling, run_id)
         if sibling == out or not sibling.is_dir() or not layout.is_whole(source) or contradicts(source, plan):
             continue
+        if not _can_be_read(source):
+            continue
         tmp = layout.tmp_dir(out, run_id, os.getpid())
         shutil.rmtree(tmp, ignore_errors=True)
         try:
@@ -165,6 +169,21 @@ def link_from_siblings(out: Path, run_id: str, plan: Plan) -> Path | None:
             continue
         return source
     return None
+
+
+def _can_be_read(run: Path) -> bool:
+    """Whether all tables that its manifest counts are there, and every row of them can be read."""
+    manifest = layout.read_manifest(run) or {}
+    try:
+        for name, rows in (manifest.get("rows") or {}).items():
+            table = pl.scan_parquet(run / f"{name}.parquet", glob=False)
+            # A digest of each column, so that nothing is left out; in pieces, as a table may be large.
+            asked = table.select(pl.len().alias("rows of it"), pl.all().hash().max())
+            if asked.collect(engine="streaming")["rows of it"][0] != rows:
+                return False
+    except (OSError, pl.exceptions.PolarsError):
+        return False
+    return True
 
 
 def contradicts(directory: Path, plan: Plan) -> bool:

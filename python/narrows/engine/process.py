@@ -26,6 +26,8 @@ TAIL_LINES = 40
 POLL_S = 0.25
 GRACE_S = 10.0
 LONGEST_LOOK_S = 10.0
+LINES_ARE_RARE = 5
+"""Who says its time in lines alone says it once a second of that time, which may take minutes."""
 LAUNCHER = Path(__file__).with_name("launch.py")
 
 
@@ -43,6 +45,8 @@ class Job:
     """Asked to end by this, also when narrows itself dies. A guest leaves nothing; what works on the host
     must undo what it made, and is killed only after `GRACE_S`.
     """
+    clock_at: int | None = None
+    """Where in its memory the child keeps 64 bits that change as its time goes on."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class _Watched:
 class _Output:
     """Takes the child's lines apart: progress to the sink, all else to the console file."""
 
-    def __init__(self, console: Path, sink: ProgressSink, clock: _Watched) -> None:
+    def __init__(self, console: Path, sink: ProgressSink) -> None:
         self._file = console.open("wb")
         self._left = CONSOLE_MAX_BYTES
         self._rest = b""
@@ -105,8 +109,6 @@ class _Output:
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
         self.last_t_ns: int | None = None
         self.last_note = ""
-        self._clock = clock
-        self.moved_at = clock()
 
     def feed(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -137,7 +139,7 @@ class _Output:
         except (ValueError, KeyError, TypeError):
             return False
         if self.last_t_ns is None or progress.t_ns > self.last_t_ns:
-            self.last_t_ns, self.moved_at = progress.t_ns, self._clock()
+            self.last_t_ns = progress.t_ns
         self.last_note = progress.note
         self._sink(progress)
         return True
@@ -147,7 +149,7 @@ def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: 
     """Run the job to its end. Blocks; to end it early, set `stop`."""
     started = time.monotonic()
     clock = _Watched()
-    output = _Output(console, sink, clock)
+    output = _Output(console, sink)
     child = subprocess.Popen(
         launcher_argv(job),
         stdin=subprocess.DEVNULL,
@@ -161,7 +163,7 @@ def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: 
     reason, status, usage = "exit", None, None
     asked_at: float | None = None
     max_rss_bytes = 0
-    moved_at, waited_s = output.moved_at, 0.0
+    standstill = _Standstill(job, child.pid, clock)
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
         is_open = True
@@ -176,15 +178,12 @@ def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: 
             if pid:
                 break
             now = clock()
-            waiting_s = _waited_for_processor_s(child.pid)
-            if output.moved_at != moved_at:
-                moved_at, waited_s = output.moved_at, waiting_s
             if asked_at is None:
                 if stop.is_set():
                     reason = "stopped"
                 elif now > limits.wall_s:
                     reason = "wall"
-                elif now - moved_at - (waiting_s - waited_s) > limits.stall_s:
+                elif standstill.seconds(output.last_t_ns) > limits.stall_s:
                     reason = "stall"
                 if reason != "exit":
                     asked_at = now
@@ -214,15 +213,54 @@ def carry(job: Job, console: Path, limits: Limits, stop: threading.Event, sink: 
     )
 
 
-def _waited_for_processor_s(pid: int) -> float:
-    """How long the process has been ready to run while others did; 0 where the host does not say.
+class _Standstill:
+    """For how long the child's own time has stood still, but for what it waited for a processor.
 
-    A guest that gets a thirtieth of a busy machine is slow, not hung.
+    A guest that gets a thirtieth of a busy machine is slow, not hung. Its own time is read in its memory; a
+    line that says it is as good.
     """
+
+    def __init__(self, job: Job, pid: int, clock: _Watched) -> None:
+        self._at, self._pid, self._clock = job.clock_at, pid, clock
+        self._seen: tuple[int | None, int | None] = (None, None)
+        self._now, self._waited = clock(), _waited_for_processor_s(pid)
+        self._still_s = 0.0
+
+    def seconds(self, said_ns: int | None) -> float:
+        """Seconds since it moved; `said_ns`: what it last said of its time."""
+        seen = _read_word(self._pid, self._at), said_ns
+        now, waited = self._clock(), _waited_for_processor_s(self._pid)
+        # A program that ended takes with it what it had waited.
+        self._still_s += now - self._now - max(0.0, waited - self._waited)
+        self._now, self._waited = now, waited
+        if seen != self._seen:
+            self._seen, self._still_s = seen, 0.0
+        return self._still_s if seen[0] is not None else self._still_s / LINES_ARE_RARE
+
+
+def _read_word(pid: int, address: int | None) -> int | None:
+    """64 bits of a process' memory, None where the host does not give them."""
+    if address is None:
+        return None
     try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-    except (OSError, IndexError, ValueError):
-        return 0.0
+        with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+            return int.from_bytes(os.pread(memory.fileno(), 8, address), sys.byteorder)
+    except OSError:
+        return None
+
+
+def _waited_for_processor_s(pid: int) -> float:
+    """How long the process and its children have been ready to run while others did; 0 where the host does
+    not say. A guest's programs are children of its kernel."""
+    total = 0.0
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        children = []
+    for one in (str(pid), *children):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            total += int(Path(f"/proc/{one}/schedstat").read_text().split()[1]) / 1e9
+    return total
 
 
 def _high_water_bytes(pid: int) -> int:

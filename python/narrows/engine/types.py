@@ -55,7 +55,7 @@ class Limits:
     """When a guest counts as hung, in wall time; while narrows itself was paused no time passes."""
 
     wall_s: float = 6 * 3600.0
-    stall_s: float = 300.0
+    stall_s: float = 60.0
     """No progress in virtual time for this long, not counting what it waited for a processor. A guest under
     heavy load still moves; one that loops does not.
     """

@@ -16,6 +16,7 @@ from pathlib import Path
 from narrows import kernel
 from narrows.engine import (
     agent_binary,
+    console,
     contents,
     cores,
     elf,
@@ -46,6 +47,8 @@ PACKAGE = Path(str(importlib.resources.files("narrows"))).resolve()
 IN_PACKAGE = "@checkout"
 OVERHEAD_BYTES = 64 * 1024 * 1024
 """The kernel's own text, page tables of stub processes, the launcher."""
+CLOCK = "time_travel_time"
+"""Of the kernel (arch/um/kernel/time.c): virtual time, 64 bits."""
 COMMAND_LINE_STEP = 2048
 """Bytes. User-Mode Linux takes 4096."""
 PACKAGES = {
@@ -280,6 +283,7 @@ class UmlEngine:
             "con0=fd:0,fd:1",
             "console=tty0",  # else the kernel puts it behind the --, as an argument of the agent
             "panic=1",
+            "sysctl.vm.panic_on_oom=1",  # a run without one of its programs is none
             f"thash_entries={capacity.socket_table_entries(plan.traffic)}",
             f"random-seed={plan.seed}",
             f"hostfs-writable={directory}",
@@ -340,6 +344,7 @@ class UmlEngine:
             cpu=cpu,
             writable_dirs=(str(directory), str(private), *counts),
             writable_files=guest_disk.DEVICES,
+            clock_at=elf.symbol(self._kernel.path, CLOCK) if mode == "guest" else None,
         )
 
     def run(self, request: RunRequest) -> Carried:
@@ -414,10 +419,11 @@ def fault(ended: process.Ended, directory: Path, limits: Limits) -> RunFault | N
         )
     if (directory / layout.RAW / layout.RESULT).exists():
         return None
-    panic = next((line for line in ended.tail if "Kernel panic" in line or "BUG:" in line), None)
     status = ended.exit_code
     how = f"killed by signal {-status}" if status is not None and status < 0 else f"exit status {status}"
-    said = panic or next((line for line in reversed(ended.tail) if line.strip()), "nothing on its console")
+    said = console.panic(directory) or next(
+        (line for line in reversed(ended.tail) if line.strip()), "nothing on its console"
+    )
     return RunFault(
         "guest", f"ended without a result ({how}) {at}: {said.strip()}", stderr=tail, exit_code=status
     )

@@ -193,10 +193,17 @@ def _memory_bytes(
     run: ResolvedRun, link: LinkSummary, traffic: tuple[TrafficItem, ...], topology: Topology
 ) -> int:
     given = run.machine["memory"]
-    if given is not None:
-        return int(given.bytes)
-    packets = capacity.memory_needed(link, traffic, len(topology.nodes))
-    return max(MEMORY_BYTES, packets, capacity.programs_need(traffic))
+    held = sum(item.holds_bytes() for item in run.items.values())
+    needed = capacity.memory_needed(link, traffic, len(topology.nodes), held)
+    if given is None:
+        return max(MEMORY_BYTES, needed, capacity.programs_need(traffic))
+    if held and needed > given.bytes:
+        run.machine.fail(
+            f"memory: programs may keep {held // capacity.MIB} MiB of their data, so the machine may need "
+            f"{needed // capacity.MIB} MiB, and has {given}",
+            f'memory="{needed // capacity.MIB} MiB", a smaller window, or leave memory out',
+        )
+    return int(given.bytes)
 
 
 def _check_ids(

@@ -67,14 +67,17 @@ def tcp_buffer_bytes(link: LinkSummary) -> int:
     return min(max(4 * held, 32 * MIB), TCP_BUFFER_MOST)
 
 
-def memory_needed(link: LinkSummary, traffic: Iterable[TrafficItem], nodes: int) -> int:
-    """Bytes of guest memory, rounded up."""
+def memory_needed(link: LinkSummary, traffic: Iterable[TrafficItem], nodes: int, held_bytes: int = 0) -> int:
+    """Bytes of guest memory, rounded up. `held_bytes`: what programs keep of their data."""
+    traffic = tuple(traffic)
     flows = sum(item.flows for item in traffic if isinstance(item, TcpBulk))
     packets = packets_under_way(link)
     rate = link.rate_down_bps or 0
     acks = rate * link.base_rtt_ns // (8 * NS_PER_S * (link.mtu_bytes + ETHERNET_HEADER_BYTES))
     need = BASE_BYTES + flows * FLOW_BYTES + nodes * NODE_BYTES
     need += packets * PACKET_BYTES + acks * ACK_BYTES
+    if held_bytes:  # else programs have the whole of a guest, as path and queue have
+        need += held_bytes + programs_need(traffic)
     return -(-need // ROUNDED_TO) * ROUNDED_TO
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from narrows.headers import UDP_IPV4_HEADERS_BYTES
 from narrows.plan import contents
 from narrows.plan.expand import ResolvedRun
 from narrows.plan.items import AtTime, Command, Composite, Content, Endpoint, Ready, Uses
@@ -15,6 +16,9 @@ from narrows.plan.timing import Timetable
 from narrows.plan.topology import Topology
 from narrows.spec.traffic import Traffic
 from narrows.tools.recipe import Recipe
+
+QUIC_DATAGRAM_BYTES = 1200
+"""The least that a path has to carry (RFC 9000, 14)."""
 
 CCA = "net.ipv4.tcp_congestion_control"
 SERVER_START = AtTime(at_ns=0)
@@ -125,6 +129,16 @@ class Lowering:
 def receives(address: str, port: int, *protocols: Literal["tcp", "udp"]) -> tuple[Endpoint, ...]:
     """The port where a client's flows are received."""
     return tuple(Endpoint(protocol=protocol, address=address, port=port) for protocol in protocols)
+
+
+def carries_quic(item: Traffic, state: Lowering) -> None:
+    """Refuse a link that carries no datagram of QUIC whole."""
+    least, mtu = UDP_IPV4_HEADERS_BYTES + QUIC_DATAGRAM_BYTES, state.run.link["mtu"]
+    if mtu < least:
+        item.fail(
+            f"QUIC sends UDP datagrams of {QUIC_DATAGRAM_BYTES} bytes and more: mtu={mtu} carries none whole",
+            f"mtu={least} or more",
+        )
 
 
 def started(argv: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import re
 from pathlib import Path
 
@@ -34,9 +36,34 @@ def _module(made: machine, beside: Path, file: str, parameters: str = "") -> Mod
         content = path.read_bytes()
     except OSError as error:
         made.fail(f"modules: {path}: {error.strerror}", "kernel/README.md tells how to build a module")
+    if stale := _newer(path):
+        made.fail(
+            f"modules: {path.name} is older than {stale}: it was not built since, or could not be",
+            f'make -C "$(narrows kernel info --tree)" ARCH=um M={path.parent} modules',
+        )
     _check_parameters(made, path.name, content, parameters)
     digest = hashlib.sha256(content).hexdigest()
     return Module(name=path.stem, path=str(path), sha256=digest, parameters=parameters)
+
+
+def _newer(module: Path) -> str | None:
+    """A file beside it that it was made of and that was changed after it was built. What it was made of its
+    build has left there (`.mod` has the objects, `.OBJECT.cmd` the files of each); else it is the file of its
+    name. A module alone has nothing to be held against."""
+    folder, built_ns = module.parent, module.stat().st_mtime_ns
+    objects, sources = [module.with_suffix(".o").name], {module.with_suffix(".c").name}
+    with contextlib.suppress(OSError):
+        objects += [Path(word).name for word in module.with_suffix(".mod").read_text().split()]
+    for each in objects:
+        with contextlib.suppress(OSError):
+            words = (folder / f".{each}.cmd").read_text().split()
+            sources |= {word for word in words if word.endswith((".c", ".h", ".S"))}
+    for name in sorted(sources):
+        path = Path(os.path.normpath(folder / name))
+        with contextlib.suppress(OSError):
+            if path.is_relative_to(folder) and path.stat().st_mtime_ns > built_ns:
+                return str(path.relative_to(folder))
+    return None
 
 
 def _check_parameters(made: machine, file: str, content: bytes, parameters: str) -> None:

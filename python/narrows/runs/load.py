@@ -65,8 +65,9 @@ def load_one(results: store.Results, run_id: str) -> Observed | None:
         return _whole(folder, plan, manifest) if whole else failed(manifest, plan)
     except NarrowsError as error:
         damaged.leave_out(folder, error)
-    except (pl.exceptions.PolarsError, OSError, LookupError, TypeError, ValueError) as error:
-        damaged.leave_out(folder, f"{type(error).__name__}: {str(error).strip().splitlines()[0]}")
+    except Exception as error:  # whatever is wrong in its files, it costs itself
+        told = str(error).strip().splitlines() or [""]
+        damaged.leave_out(folder, f"{type(error).__name__}: {told[0]}")
     return None
 
 

@@ -133,11 +133,9 @@ class Catalog:
     def entries(self) -> dict[str, Entry]:
         """All directories of results and shards, by name; those that link out of the root are left out."""
         found = {}
-        for path in _sources(self.root):
-            inside = path.resolve()
-            if inside == self.root or self.root in inside.parents:
-                name = "~".join(path.relative_to(self.root).parts) or ROOT
-                found[name] = Entry(name, path)
+        for path in _sources(self.root, self.root):
+            name = "~".join(path.relative_to(self.root).parts) or ROOT
+            found[name] = Entry(name, path)
         return found
 
     def entry(self, name: str) -> Entry | None:
@@ -147,9 +145,9 @@ class Catalog:
     def pages(self) -> dict[str, Page]:
         """Pages of calibrations, studies and captures, by their place below the root."""
         found = {}
-        for folder in _folders(self.root):
+        for folder in _folders(self.root, self.root):
             for path in (folder / CALIBRATION, folder / "report.html"):
-                if path.is_file() and self.root in path.resolve().parents:
+                if _is_below(path, self.root) and path.is_file():
                     begin, end = _ends(path)
                     made, title = _MADE_BY.search(end), _TITLE.search(begin)
                     if made and title:
@@ -213,7 +211,10 @@ class Catalog:
         known = self._list(entry)
         if known.results is None or run_id not in {brief.run_id for brief in known.briefs}:
             return None
-        written = (known.results.run_directory(run_id) / layout.MANIFEST).stat().st_mtime_ns
+        folder = known.results.run_directory(run_id)
+        if layout.links(folder):
+            return None
+        written = (folder / layout.MANIFEST).stat().st_mtime_ns
         key = (entry.name, run_id, written)
         with self._tables:
             if key not in self._runs:
@@ -281,27 +282,37 @@ class Catalog:
             for path in sorted((folder / layout.RAW).glob("*"))
             if path.suffix in CAPTURES
         ]
-        return {file.name: file for file in found}
+        # A link may have been made since, or by a program of a run that failed for it.
+        return {file.name: file for file in found if _is_below(file.path, folder)}
 
 
-def _sources(root: Path, depth: int = DEPTH) -> Iterator[Path]:
-    """Directories of results (also those whose runs have all failed or are being made) and shards."""
+def _is_below(path: Path, folder: Path) -> bool:
+    """Whether it is really there, and not by a link that leads out."""
+    inside, there = path.resolve(), folder.resolve()
+    return inside == there or there in inside.parents
+
+
+def _sources(root: Path, within: Path, depth: int = DEPTH) -> Iterator[Path]:
+    """Directories of results (also those whose runs have all failed or are being made) and shards; nothing by
+    a link that leads out of `within`."""
+    if not _is_below(root, within):
+        return
     if root.is_file() or holds_runs(root) or any(_begun(root)):
         yield root
     elif root.is_dir():
         for below in sorted(root.iterdir()):
             if below.name.endswith(SUFFIX) or (depth and below.is_dir() and not below.name.startswith(".")):
-                yield from _sources(below, depth - 1)
+                yield from _sources(below, within, depth - 1)
 
 
-def _folders(root: Path, depth: int = DEPTH) -> Iterator[Path]:
-    """All directories, not those within results."""
-    if root.is_dir():
+def _folders(root: Path, within: Path, depth: int = DEPTH) -> Iterator[Path]:
+    """All directories, not those within results, nor by a link that leads out of `within`."""
+    if _is_below(root, within) and root.is_dir():
         yield root
         if depth and not holds_runs(root):
             for below in sorted(root.iterdir()):
                 if not below.name.startswith("."):
-                    yield from _folders(below, depth - 1)
+                    yield from _folders(below, within, depth - 1)
 
 
 def _ends(path: Path) -> tuple[str, str]:
@@ -315,7 +326,8 @@ def _ends(path: Path) -> tuple[str, str]:
 def _begun(directory: Path) -> Iterator[Path]:
     """Runs there that are being made, or have failed."""
     yield from (path for path in directory.glob(f"{layout.TMP_PREFIX}*-*") if path.is_dir())
-    yield from (directory / layout.FAILED).glob(f"*/{layout.MANIFEST}")
+    if not (directory / layout.FAILED).is_symlink():
+        yield from (directory / layout.FAILED).glob(f"*/{layout.MANIFEST}")
 
 
 def _manifests(directory: Path) -> Iterator[tuple[str, int]]:

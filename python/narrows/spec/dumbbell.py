@@ -101,13 +101,13 @@ class Dumbbell(Link):
         return tuple(each.resolve(choose) for each in chosen if each is not None)
 
     def check(self) -> None:
-        self.check_rate()
         wrong = [name for name in NOT_HERE if name in self.given]
         if wrong:
             self.fail(
                 f"{wrong[0]} has no meaning here: there is one bottleneck, towards the receivers",
                 'each pair has its base RTT: pairs=[pair("20 ms")]; Link() has the other options',
             )
+        self.check_rate()
         if not self.members():
             self.fail("no pair is left in some runs", "an axis of a pair makes it absent; keep one")
         names = [each.called() for each in self.members()]

@@ -134,6 +134,11 @@ class Traffic(SpecObject):
         duration = self.values.get("duration")
         return duration.ns if isinstance(duration, Duration) else None
 
+    def holds_bytes(self) -> int:
+        """What its own programs keep of its data at most, before the path takes it and until it is
+        acknowledged. A kernel's sockets keep no more than path and queue hold, which is known without it."""
+        return 0
+
     def limited(self, most_ns: int) -> int:
         """Its `time_limit` where it has one, else this."""
         limit = self.values.get("time_limit")

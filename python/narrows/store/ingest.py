@@ -11,13 +11,14 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from narrows.engine import layout
+from narrows.engine import console, layout
 from narrows.engine.types import Finished, RunFacts, RunFault
 from narrows.errors import NarrowsError
 from narrows.plan import uses
@@ -27,10 +28,10 @@ from narrows.store import (
     agent_result,
     cca_shares,
     conservation,
-    console,
     flow_tap,
     flow_tap_tables,
     fragments,
+    held,
     host_limits,
     kept,
     manifest,
@@ -76,7 +77,7 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
     read_back = None
     fault = console.lacked_memory(directory, plan) or fault
     if result is not None:
-        fault = fault or _agent_fault(result)
+        fault = fault or _agent_fault(plan, result)
         if result.kept or fault is None:
             read_back = kept.compare(plan, result, has_own_links=facts.engine.has_own_links)
             if read_back.others:
@@ -96,7 +97,9 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
             else:
                 rows, packets, warnings, of_sockets = _tables(directory, facts.run_id, plan, result, data)
                 warnings += _without_tap(result) + conservation.uncounted(plan, result, data)
-                warnings += console.warnings(directory) + idle_queues(plan)
+                warnings += (
+                    console.warnings(directory) + idle_queues(plan) + held.warnings(plan, result, data)
+                )
                 warnings += _slow(raw, result, facts.carried.wall_s)
                 if plan.media:
                     rows["media"] = _media_table(directory, facts.run_id, plan, result)
@@ -191,11 +194,13 @@ def _fault(stage: str, error: NarrowsError) -> RunFault:
     return RunFault(stage, f"{where}{error.message}{remedy}")
 
 
-def _agent_fault(result: AgentResult) -> RunFault | None:
+def _agent_fault(plan: Plan, result: AgentResult) -> RunFault | None:
     if result.status == "failed":
         if result.error is None:
             return RunFault("agent", "the agent says that the run failed, and not why")
-        return result.error.fault()
+        fault = result.error.fault()
+        is_late = fault.stage in ("calibration", "limit")
+        return replace(fault, message=fault.message + held.when_failed(plan, result)) if is_late else fault
     calibration = result.calibration
     if calibration is None:
         return RunFault("calibration", "the agent did not calibrate the rig")

@@ -330,7 +330,7 @@ def _manifests(
     manifests: dict[str, dict[str, Any]] = {}
     broken: dict[Path, str] = {}
     for base in (directory, directory / layout.FAILED):
-        if not base.is_dir():
+        if not base.is_dir() or (base != directory and base.is_symlink()):
             continue
         for path in sorted(base.iterdir()):
             if path.name.startswith(".") or path.name in manifests:
@@ -338,7 +338,7 @@ def _manifests(
             if not os.path.exists(f"{path}/{layout.MANIFEST}"):
                 continue
             manifest = read(path)
-            why = damaged.fault(path, manifest)
+            why = layout.fault(path, manifest)
             if why is not None:
                 damaged.leave_out(path, why)
                 broken[path] = why

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from narrows.plan.files import with_files
 from narrows.plan.items import Command, Ready, TrafficItem, Uses
-from narrows.plan.lowering import Lowering, background, foreground, receives
+from narrows.plan.lowering import Lowering, background, carries_quic, foreground, receives
 from narrows.spec.traffic import Traffic
 from narrows.tools.quic.spec import quic
 from narrows.tools.quic.stack import MOST_FILE_BYTES, Stack
@@ -24,6 +24,7 @@ _BOUNDED = 'trap "" XFSZ; ulimit -f {blocks}; exec "$@"'
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """A server, up before t = 0, and a client at the item's times."""
     assert isinstance(item, quic)
+    carries_quic(item, state)
     server, client = item.ends()
     port = state.port(item, item_id, state.server, PORT)
     at = f"{state.server_address}:{port}"

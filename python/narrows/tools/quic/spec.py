@@ -141,6 +141,12 @@ class quic(Traffic):
     def ends_by_itself(self) -> bool:
         return super().ends_by_itself() or self["bytes"] is not None
 
+    def holds_bytes(self) -> int:
+        """A stack writes ahead as far as its window goes, on each connection."""
+        window, size = self["window"].bytes, self["bytes"]
+        of_each = window if size is None else min(window, size.bytes)
+        return int(self["flows"] * of_each * (2 if self["direction"] == "both" else 1))
+
 
 UNDER_TEST = {
     "quic": UnderTest(

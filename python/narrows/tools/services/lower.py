@@ -11,7 +11,7 @@ from typing import Any
 
 from narrows.plan.capacity import BROWSER_BYTES
 from narrows.plan.items import Command, Endpoint, Ready
-from narrows.plan.lowering import SERVER_START, Lowering, background, foreground, said
+from narrows.plan.lowering import SERVER_START, Lowering, background, carries_quic, foreground, said
 from narrows.spec.traffic import Traffic
 from narrows.tools import folder
 from narrows.tools.services.spec import HTTP3_CCAS
@@ -65,6 +65,7 @@ def nginx(item: Traffic, item_id: str, state: Lowering, at: str, locations: Iter
 def h3_server(item: Traffic, item_id: str, state: Lowering, at: str, places: dict[str, str]) -> Command:
     """An HTTP/3 server at an address, in the item's server node, in the background. `places`: folders (the
     prefix ends in `/`) and files by the prefix of their path."""
+    carries_quic(item, state)
     name = f"{item_id}-server"
     listed = ",".join(f"{prefix}={place}" for prefix, place in places.items())
     cca = item["cca"] or HTTP3_CCAS[0]
