@@ -37,12 +37,6 @@ USE = "-fprofile-use -fprofile-correction -Wno-missing-profile -Wno-coverage-mis
 AS_ONE = "-flto -ffat-lto-objects"
 """Fat, because modpost reads the objects before they are linked."""
 
-OPTIMISED_AS_ONE = (
-    "net/core/", "net/ipv4/", "net/sched/", "net/ethernet/", "drivers/net/", "kernel/time/", "mm/",
-    "arch/um/kernel/", "arch/um/drivers/",
-)  # fmt: skip
-"""UM_AS_ONE of patch lab/0014."""
-
 COUNTED_SYMBOLS = ("malloc", "calloc", "free", "mangle_path")
 """What libgcov shares with the kernel by name; its own come from `gcov_host.c`, or are its own business."""
 
@@ -287,16 +281,14 @@ def compiled(
 
 
 def relinked(tree: Path, work: Path, make: list[str]) -> Iterator[Progress]:
-    """Link the same objects with those first that a profile makes one; leaves `relinked` in `work`.
+    """Link the same objects in the opposite order; leaves `relinked` in `work`.
 
     What a profile changes is where code and data lie: a run that hangs on that differs with this kernel too
     (tests/determinism/test_shortcuts.py), which costs seconds and not a second compilation."""
     yield Progress("linking it again, in another order")
     objects = run(["ar", "t", "vmlinux.a"], tree, "vmlinux.a cannot be read").split()
     (tree / "vmlinux.a").unlink()
-    (tree / "objects").write_text(
-        "\n".join(sorted(objects, key=lambda one: not one.startswith(OPTIMISED_AS_ONE)))
-    )
+    (tree / "objects").write_text("\n".join(reversed(objects)))
     run(["ar", "cDPrST", "vmlinux.a", "@objects"], tree, "vmlinux.a cannot be written")
     run([*make, "linux"], tree, "linking it in another order failed")
     shutil.copy2(tree / "linux", work / "relinked")
