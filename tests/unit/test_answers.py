@@ -24,7 +24,7 @@ from narrows.report.build import build
 from narrows.runs.observed import Observed
 from narrows.studies.find import all_claims, studies
 from narrows.studies.page import answer as study_answer
-from narrows.studies.verdict import Number, Verdict, Word
+from narrows.judging.verdict import Number, Verdict, Word
 
 M = 1_000_000
 

@@ -17,7 +17,7 @@ from narrows.studies.aqm.claims.evidence import usable
 from narrows.studies.aqm.claims.htb_model import late_timer_rate_bps
 from narrows.studies.find import all_claims, experiments_of, studies
 from narrows.studies.ledger import deciding, judge_all, measured, to_json, to_ledger, to_markdown
-from narrows.studies.verdict import Claim, Number, Verdict
+from narrows.judging.verdict import Claim, Number, Verdict
 
 QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
 

@@ -5,7 +5,7 @@ import pytest
 from narrows import data
 from narrows.runs import archive
 from narrows.studies.kernels.claims.t21 import apart, judge
-from narrows.studies.verdict import Number
+from narrows.judging.verdict import Number
 
 
 def number(name: str, value: float, spread: float = 0.01) -> Number:

@@ -14,7 +14,7 @@ from narrows.studies.judged import judged
 from narrows.studies.opening import fill, opening, said
 from narrows.studies.page import build
 from narrows.studies.quick import ONE_TRIAL, decides, without_single_trials
-from narrows.studies.verdict import Claim, Number, Verdict
+from narrows.judging.verdict import Claim, Number, Verdict
 
 EVIDENCE = Path(__file__).parents[2] / "evidence"
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from narrows.engine.types import Engine
     from narrows.plan.model import Plan
     from narrows.studies.chosen import Part
-    from narrows.studies.verdict import Verdict
+    from narrows.judging.verdict import Verdict
 
 AGAIN = "the same call of narrows study"
 

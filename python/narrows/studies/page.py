@@ -24,7 +24,8 @@ from narrows.runs.observed import Observed
 from narrows.studies.find import claims, experiments, study
 from narrows.studies.ledger import deciding, measured, sentence
 from narrows.studies.opening import opening
-from narrows.studies.verdict import Verdict, Word, written
+from narrows.judging import words
+from narrows.judging.verdict import Verdict, Word
 
 Makers = Sequence[tuple[str, Callable[[], Result]]]
 
@@ -148,7 +149,7 @@ def build(
             }
         )
     )
-    pages.filters |= {"number": number, "written": written, "sentence": sentence, "deciding": deciding}
+    pages.filters |= {"number": number, "conditions": words.conditions, "sentence": sentence, "deciding": deciding}
     known = experiments(name)
     counts = Counter(run.experiment for run in runs if run.ok)
     sections = list(dict.fromkeys(figure.section for figure in others))

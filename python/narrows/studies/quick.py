@@ -12,7 +12,7 @@ from dataclasses import replace
 from narrows.runs.observed import Observed
 from narrows.spec.axis import SEED
 from narrows.studies.find import claims, study
-from narrows.studies.verdict import Verdict
+from narrows.judging.verdict import Verdict
 
 ONE_TRIAL = "each condition has one trial, which shows no spread; --seeds 0,1,2 makes more"
 

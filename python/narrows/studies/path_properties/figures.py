@@ -15,7 +15,7 @@ from narrows.runs.observed import Observed
 from narrows.studies.path_properties import estimates
 from narrows.studies.path_properties.claims import n4, n5
 from narrows.studies.path_properties.seen import PLACES, Estimate, Seen, errors, seen
-from narrows.studies.verdict import Number
+from narrows.judging.verdict import Number
 
 SECTION = "How wrong each estimator is"
 SESSIONS = "What populations of sessions show"

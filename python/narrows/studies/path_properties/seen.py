@@ -9,7 +9,7 @@ from typing import Any
 from narrows.metrics.statistics.arrays import clean
 from narrows.paths.of_runs import Row, with_logs
 from narrows.runs.observed import Observed
-from narrows.studies.verdict import Number, median_of
+from narrows.judging.verdict import Number, median_of
 
 EXPERIMENT = "n1_conditions"
 POLICERS = "n11_policers"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import of_ten
-from narrows.studies.verdict import Number
+from narrows.judging.verdict import Number
 
 SAID = (
     "On a link of 8 Mbit/s a video (DASH) gets {-|share of dash beside five|8Mbit|%} of its fair "

@@ -6,7 +6,7 @@ import numpy as np
 
 from narrows.runs.observed import Observed
 from narrows.studies.aqm.claims.evidence import by, glitch_rates, probe_losses, rtt_tails_ms
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, worst_of
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, worst_of
 
 MAX_SPIKES_PER_MINUTE = 0
 MAX_TAIL_MS = 5  # p99 - median of the test's RTT

@@ -11,7 +11,7 @@ from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.observed import Observed
 from narrows.studies.aqm.claims.evidence import by, rates_mbps, usable, utilisations, where
 from narrows.studies.aqm.claims.htb_model import late_timer_rate_bps
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, worst_of
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, worst_of
 
 HIGH_RATE_MBPS = 800
 MAX_MBPS = 700  # the claim: no run above it

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
 from narrows.studies.aqm.claims.evidence import by, usable, utilisations, where
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
 
 MIN_UTILISATION = 0.95  # of the payload rate that the shaper allows, median of each condition
 PAPER_BURSTS = ("text", "listing")

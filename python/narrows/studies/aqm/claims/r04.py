@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from narrows.runs.observed import Observed
 from narrows.studies.aqm.claims.calm import judge_calm
 from narrows.studies.aqm.claims.evidence import usable, where
-from narrows.studies.verdict import Claim, Verdict
+from narrows.judging.verdict import Claim, Verdict
 
 CLAIM = Claim(
     "R4",

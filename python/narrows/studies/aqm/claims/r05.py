@@ -9,7 +9,7 @@ import numpy as np
 from narrows.runs.observed import Observed
 from narrows.studies.aqm.claims.evidence import by, rates_mbps
 from narrows.studies.aqm.claims.under_cross import loaded_and_calm, verdict
-from narrows.studies.verdict import (
+from narrows.judging.verdict import (
     Claim,
     Number,
     Verdict,

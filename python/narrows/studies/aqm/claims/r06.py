@@ -10,7 +10,7 @@ from narrows.metrics.statistics.tail import pooled_bin_quantile
 from narrows.runs.observed import DIRECTIONS, Observed
 from narrows.studies.aqm.claims.evidence import by, median_rtts_ms, tails
 from narrows.studies.aqm.claims.under_cross import loaded_and_calm, verdict
-from narrows.studies.verdict import Claim, Number, Verdict, median_of, not_measured, yes_of
+from narrows.judging.verdict import Claim, Number, Verdict, median_of, not_measured, yes_of
 
 MIN_RISE_MS = 1  # clearly: median RTT of the test with cross traffic minus without
 PAPER_LOW_MS = 6

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from narrows.runs.observed import Observed
 from narrows.studies.aqm.claims.evidence import usable, where
 from narrows.studies.aqm.claims.steadiness import say, upload_variation
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, ids, not_measured
 
 STABLE_VARIATION = 0.10
 

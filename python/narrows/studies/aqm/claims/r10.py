@@ -10,7 +10,7 @@ from narrows.metrics.statistics.tail import pooled_quantile
 from narrows.runs.observed import Observed
 from narrows.runs.quantities import IDLE
 from narrows.studies.aqm.claims.evidence import by, rates_mbps, tails, usable, where
-from narrows.studies.verdict import Claim, Number, Verdict, comparisons, graded, ids, median_of, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, comparisons, graded, ids, median_of, not_measured
 
 MAX_SHIFT_ERROR_MS = 0.5  # idle latency minus (idle latency at the smallest base RTT + added)
 MAX_THROUGHPUT_CHANGE = 0.05  # of the throughput at the smallest base RTT

@@ -19,7 +19,7 @@ from narrows.studies.aqm.claims.evidence import (
     variations,
     where,
 )
-from narrows.studies.verdict import Claim, Number, Verdict, ids, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, ids, not_measured
 
 SAME_MEAN = 0.05  # means of throughput within 5 % of each other
 DIFFERENT_TAIL = 2  # p99 of the probe's RTT, or the variation of throughput, differs by this factor

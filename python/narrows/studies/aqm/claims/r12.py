@@ -17,7 +17,7 @@ from narrows.studies.aqm.claims.evidence import (
     variations,
 )
 from narrows.studies.operator.claims.cases import by_key, runs_of
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, yes_of
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, yes_of
 
 MAX_UNDERUSED = 0.875  # R1: under 700 of 800 Mbit/s
 MIN_FULL = 0.95  # R3

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from narrows.runs.observed import Observed
 from narrows.studies.aqm.claims.evidence import by, variations
-from narrows.studies.verdict import Number, median_of
+from narrows.judging.verdict import Number, median_of
 
 
 @dataclass(frozen=True)

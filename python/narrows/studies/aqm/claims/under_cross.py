@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from narrows.runs.observed import Observed
 from narrows.studies.aqm.claims.evidence import usable, where
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids
 
 RATE_MBPS = 900
 Runs = list[Observed]

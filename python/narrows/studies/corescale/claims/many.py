@@ -15,7 +15,7 @@ from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.case import Case, thesis_cases
-from narrows.studies.verdict import MOVED, Claim, Number, Verdict, Word, graded, ids, median_of
+from narrows.judging.verdict import MOVED, Claim, Number, Verdict, Word, graded, ids, median_of
 
 Cases = dict[Case, list[Observed]]
 ValueOf = Callable[[ManyFlows], float | None]

@@ -19,7 +19,7 @@ from narrows.studies.corescale.claims.many import (
     spread,
     without,
 )
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, ids, not_measured
 
 
 @dataclass(frozen=True)

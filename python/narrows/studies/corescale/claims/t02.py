@@ -13,7 +13,7 @@ from narrows.studies.corescale.claims.many import (
     scaled_verdict,
 )
 from narrows.studies.corescale.claims.t01 import MIN_FLOWS
-from narrows.studies.verdict import Claim, Verdict, not_measured
+from narrows.judging.verdict import Claim, Verdict, not_measured
 
 MAX_GOOD_ERROR = 0.10
 MIN_BAD_ERROR = 0.45

@@ -17,7 +17,7 @@ from narrows.studies.corescale.claims.many import (
     of_scale,
     scaled_verdict,
 )
-from narrows.studies.verdict import Claim, Verdict, not_measured
+from narrows.judging.verdict import Claim, Verdict, not_measured
 
 EDGE_RATIO = (1.2, 2.2)  # "about 1.7"
 CORE_RATIO = (6.0, 9.0)

@@ -12,7 +12,7 @@ from narrows.studies.corescale.claims.many import (
     scaled_verdict,
     spread,
 )
-from narrows.studies.verdict import Claim, Verdict, not_measured
+from narrows.judging.verdict import Claim, Verdict, not_measured
 
 MIN_JAIN = 0.99
 LOSS_BASED = (("reno",), ("cubic",))

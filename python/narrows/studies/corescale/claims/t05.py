@@ -22,7 +22,7 @@ from narrows.studies.corescale.claims.many import (
     values,
     without,
 )
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 MAX_JAIN_AT_CORE = 0.5  # "as low as 0.4"
 MAX_JAIN_AT_EDGE = 0.75  # "as low as 0.7", beyond 10 flows

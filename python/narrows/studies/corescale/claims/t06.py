@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from narrows.studies.corescale.case import Case
 from narrows.studies.corescale.claims.shares_of import ShareClaim
-from narrows.studies.verdict import Claim
+from narrows.judging.verdict import Claim
 
 LOW, HIGH = 0.3, 0.5  # "40 %"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from narrows.studies.corescale.claims.shares_of import ShareClaim
-from narrows.studies.verdict import Claim
+from narrows.judging.verdict import Claim
 
 LOW, HIGH = 0.7, 0.8
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from narrows.runs.observed import Observed
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, yes_of
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, yes_of
 
 CLAIM = Claim(
     "T21",

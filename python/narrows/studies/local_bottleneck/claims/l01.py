@@ -15,7 +15,7 @@ from narrows.studies.local_bottleneck.claims.parts import (
     number,
     tested,
 )
-from narrows.studies.verdict import Claim, Verdict, not_measured
+from narrows.judging.verdict import Claim, Verdict, not_measured
 
 KEPT = 0.90  # of the remote throughput: the local queue is set to 95 %
 CUT = 0.5  # of the remote induced latency is left at most

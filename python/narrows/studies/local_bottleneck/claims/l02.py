@@ -13,7 +13,7 @@ from narrows.studies.local_bottleneck.claims.parts import (
     number,
     tested,
 )
-from narrows.studies.verdict import Claim, Verdict, not_measured
+from narrows.judging.verdict import Claim, Verdict, not_measured
 
 FULL = 0.90
 PROFILES = ("geo", "leo")

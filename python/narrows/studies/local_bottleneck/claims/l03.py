@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.parts import base_ms, icmp_ms, median, number, tested
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 HIGH_MS = 100.0
 NEAR_MS = 10.0  # CoDel's target and a few frames of 0.4 ms

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.parts import median, number, tested, yes_or_no
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 FULL_MS = 0.9 * 400  # 500 KB at 10 Mbit/s are 400 ms
 FAR_MS = 0.5 * 400

@@ -15,7 +15,7 @@ from narrows.studies.local_bottleneck.claims.parts import (
     number,
     tested,
 )
-from narrows.studies.verdict import Claim, Verdict, not_measured
+from narrows.judging.verdict import Claim, Verdict, not_measured
 
 EQUAL = 1.2
 APART = 3.0

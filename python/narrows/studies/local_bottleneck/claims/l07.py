@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.parts import CCAS, median, number, tcp_rtt_ms, tested
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 RTT = tcp_rtt_ms("test.up-BE")
 WANTED = {

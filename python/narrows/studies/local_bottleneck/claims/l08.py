@@ -16,7 +16,7 @@ from narrows.studies.local_bottleneck.claims.parts import (
     tcp_rtt_ms,
     tested,
 )
-from narrows.studies.verdict import Claim, Verdict, not_measured
+from narrows.judging.verdict import Claim, Verdict, not_measured
 
 MORE = 1.1
 """A class that is told apart has a tenth more."""

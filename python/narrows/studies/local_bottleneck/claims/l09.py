@@ -15,7 +15,7 @@ from narrows.studies.local_bottleneck.claims.parts import (
     tested,
     yes_or_no,
 )
-from narrows.studies.verdict import Claim, Verdict, not_measured
+from narrows.judging.verdict import Claim, Verdict, not_measured
 
 MORE = 1.5
 WANTED_MS = {"bbr": (50.0, 150.0), "cubic": (100.0, 400.0)}

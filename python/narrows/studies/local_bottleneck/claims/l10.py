@@ -14,7 +14,7 @@ from narrows.studies.local_bottleneck.claims.parts import (
     number,
     tested,
 )
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 AQM_BELOW_MS = 100.0
 FAIR_WITHIN = 1.5

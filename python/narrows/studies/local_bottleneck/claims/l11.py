@@ -14,7 +14,7 @@ from narrows.studies.local_bottleneck.claims.parts import (
     number,
     tested,
 )
-from narrows.studies.verdict import Claim, Verdict, not_measured
+from narrows.judging.verdict import Claim, Verdict, not_measured
 
 KEPT_MS = 20.0
 ROUTERS = ("remote", "local", "half", "autorate")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.parts import median, number, tested
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, ids, not_measured
 
 AT_PEAKS = 0.9
 SPIKE = 1.2  # over the rate, in the fullest 10 ms

@@ -14,7 +14,7 @@ from narrows.studies.local_bottleneck.claims.parts import (
     number,
     tcp_rtt_ms,
 )
-from narrows.studies.verdict import Claim, Verdict, not_measured
+from narrows.judging.verdict import Claim, Verdict, not_measured
 
 ALIKE = 1.2
 ITEMS = tuple(f"upload-{n}" for n in range(4))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.parts import CCAS, chosen, filled, isp_sojourn_ms, median, number
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 KEPT_MS = 10.0
 CLAIMED = "95%"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.parts import median, number
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, ids, not_measured
 
 NO_BURST = 1.15  # over the rate, in the fullest 10 ms: a packet more is 6 % of them at 20 Mbit/s
 CLAIM = Claim(

@@ -13,7 +13,7 @@ from narrows.studies.local_bottleneck.claims.parts import (
     tcp_rtt_ms,
     tested,
 )
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 CLAIM = Claim(
     "L18",

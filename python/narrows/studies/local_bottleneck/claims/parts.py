@@ -14,7 +14,7 @@ import numpy as np
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.runs.observed import NO_LABEL, Observed
 from narrows.runs.quantities import under
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, median_of
 
 S = 1_000_000_000
 LOADED_RTT = {0.05: "loaded_rtt_p5_ms", 0.5: "loaded_rtt_p50_ms", 0.95: "loaded_rtt_p95_ms"}

@@ -8,7 +8,7 @@ import numpy as np
 
 from narrows.runs.observed import Observed
 from narrows.studies.operator.claims.cases import by_key, filled, runs_of, values
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
 
 MAX_SHARE = 0.8  # "never more than 80 %"
 FILLED = 0.9  # parallel connections fill the link

@@ -16,7 +16,7 @@ from narrows.studies.operator.claims.cases import (
     sojourn_ms,
     values,
 )
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
 
 BEFORE_MS = (40, 60)  # "about 50 ms"
 AFTER_MS = (20, 30)  # "about 25 ms"

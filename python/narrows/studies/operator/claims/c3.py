@@ -17,7 +17,7 @@ from narrows.studies.operator.claims.cases import (
     sojourn_ms,
     values,
 )
-from narrows.studies.verdict import Claim, Number, Verdict, comparisons, graded, ids, median_of, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, comparisons, graded, ids, median_of, not_measured
 
 DIFFERENT_SHARE = 0.05  # of the advertised speed
 DIFFERENT_RETRANSMISSIONS = 2  # or retransmissions by this factor

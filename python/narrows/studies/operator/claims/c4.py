@@ -8,7 +8,7 @@ import numpy as np
 
 from narrows.runs.observed import Observed
 from narrows.studies.operator.claims.cases import by_key, filled, runs_of, values
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
 
 GOOD = 0.95  # of the largest payload rate that the shaper allows
 BEFORE = "fifo"

@@ -11,7 +11,7 @@ from narrows.headers import TCP_IPV4_HEADERS_BYTES, UDP_IPV4_HEADERS_BYTES
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.observed import Observed
 from narrows.studies.operator.claims.cases import by_key, known, loaded_rtt_ms, reading_bps, runs_of
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
 
 FULL = 0.95  # of the largest payload rate that the shaper allows
 SAME_BANDWIDTH = 1.05  # largest over smallest reading between the queues

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from narrows.runs.observed import Observed
 from narrows.studies.path_properties.estimates import base_rtt, base_rtt_p01
 from narrows.studies.path_properties.seen import at_sender, but_for, errors, seen
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, ids, not_measured
 
 NEAR = 0.02
 """An estimate is right within 2 % of the base RTT."""

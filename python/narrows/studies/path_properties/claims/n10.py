@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from narrows.studies.path_properties.claims.within import Within
 from narrows.studies.path_properties.estimates import random_loss, true_random_loss
-from narrows.studies.verdict import Claim
+from narrows.judging.verdict import Claim
 
 NEAR = 0.25
 NEAR_SHARE = 0.0005

@@ -8,7 +8,7 @@ from narrows.runs.observed import Observed
 from narrows.studies.path_properties.estimates import burst_bytes, policed_rate
 from narrows.studies.path_properties.seen import POLICERS, SENDER, Seen, at_sender, but_for, errors, seen
 from narrows.studies.path_properties.testbed import POLICED_RATE
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 RIGHT = 0.9
 NEAR_RATE = 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from narrows.studies.path_properties.claims.within import Within
 from narrows.studies.path_properties.estimates import peak_ms, true_peak_ms
-from narrows.studies.verdict import Claim
+from narrows.judging.verdict import Claim
 
 NEAR = 0.1
 NEAR_MS = 2.0

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from narrows.runs.observed import Observed
 from narrows.studies.path_properties.estimates import aggregation, true_aggregation
 from narrows.studies.path_properties.seen import at_sender, but_for, errors, seen
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, ids, not_measured
 
 NEAR = 0.25
 """The median is right within a quarter of the segments for each packet that came back."""

@@ -14,7 +14,7 @@ from narrows.runs.observed import Observed
 from narrows.studies.path_properties.population import sessions
 from narrows.studies.path_properties.seen import SENDER, Seen, seen
 from narrows.studies.path_properties.testbed import PROXY
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
 
 RIGHT = 0.9
 """Nine of ten that are called proxied are, and nine of ten that are proxied are called so."""

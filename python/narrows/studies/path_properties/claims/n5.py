@@ -8,7 +8,7 @@ from functools import cache
 from narrows.paths.busy_hours import SHIFTS_MS, busy_hours
 from narrows.runs.observed import Observed
 from narrows.studies.path_properties.population import sessions
-from narrows.studies.verdict import Claim, Number, Verdict, graded, not_measured
+from narrows.judging.verdict import Claim, Number, Verdict, graded, not_measured
 
 FALSE_ALARMS = 0.05
 POWER = 0.8

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from narrows.runs.observed import Observed
 from narrows.studies.path_properties.estimates import throughput
 from narrows.studies.path_properties.seen import but_for, errors, seen
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, ids, not_measured
 
 NEAR = 0.05
 """An estimate is right within 5 % of what the receiver's program read."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from narrows.runs.observed import Observed
 from narrows.studies.path_properties.estimates import capacity, variation
 from narrows.studies.path_properties.seen import at_sender, but_for, errors, seen, unknown
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, ids, not_measured
 
 NEAR = 0.05
 NEAR_VARIATION = 0.1

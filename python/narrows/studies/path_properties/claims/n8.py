@@ -5,7 +5,7 @@ from __future__ import annotations
 from narrows.studies.path_properties.claims.within import Within
 from narrows.studies.path_properties.estimates import jitter_ms
 from narrows.studies.path_properties.seen import Seen
-from narrows.studies.verdict import Claim
+from narrows.judging.verdict import Claim
 from narrows.units import NS_PER_MS
 
 NEAR = 0.25

@@ -15,7 +15,7 @@ from narrows.studies.path_properties.seen import (
     seen,
     unknown,
 )
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, ids, not_measured
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from narrows.comparing.trials import Trial, trials
 from narrows.runs.observed import Observed
 from narrows.runs.same_runs import of_same_runs
 from narrows.studies.prudentia.testbed import LENGTHS, TEN
-from narrows.studies.verdict import Number, median_of
+from narrows.judging.verdict import Number, median_of
 
 FAIR = 0.9
 """A service that gets this much of its fair rate counts as treated fairly."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import lengths, losers, met, number, numbers, of_ten, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, not_measured
 
 COMMON = 0.5
 """Common: at least so many of the losers get 90 % or less."""

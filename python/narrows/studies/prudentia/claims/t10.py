@@ -8,7 +8,7 @@ import numpy as np
 
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import left_to_rivals, lengths, met, number, numbers, of_ten, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, not_measured
 
 BBR = ("bbr", "download", "batches", "dash", "hls", "five")
 FEWEST = 3

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import at_one_length, lengths, number, numbers, share, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, not_measured
 
 RATE = "8Mbit"
 CONTENDERS = ("bbr", "two", "four", "eight")

@@ -9,7 +9,7 @@ import numpy as np
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import figure, made_here, number, numbers, readings
 from narrows.studies.prudentia.testbed import PROGRAMS, RIVALS
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, ids, not_measured
 
 RATE = "8Mbit"
 WHAT = {

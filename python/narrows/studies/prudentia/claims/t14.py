@@ -11,7 +11,7 @@ from narrows.runs.observed import Observed
 from narrows.runs.settled import LATE
 from narrows.studies.prudentia.claims.parts import made_here, number, numbers, readings
 from narrows.studies.prudentia.testbed import CALLS
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, ids, not_measured
 
 RATE = "8Mbit"
 MANY, FEW = 0.4, 0.1

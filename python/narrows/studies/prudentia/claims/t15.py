@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import lengths, number, numbers, pair, pairs, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, not_measured
 
 RATE = "8Mbit"
 HALVED = 0.6

@@ -9,7 +9,7 @@ import numpy as np
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import figure, made_here, number, numbers, readings
 from narrows.studies.prudentia.testbed import PAGES, RIVALS
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, ids, not_measured
 
 LONGER = {"8Mbit": 3.0, "50Mbit": 2.0}
 NEARLY = 0.8

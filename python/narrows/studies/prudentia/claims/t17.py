@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from narrows.comparing.pair_shares import Summary
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import lengths, number, numbers, pairs, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, not_measured
 
 UNDER_USED = {"50Mbit": 0.85, "8Mbit": 0.95}
 

@@ -9,7 +9,7 @@ import numpy as np
 from narrows.comparing.pair_shares import Summary
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import lengths, number, numbers, of_ten, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, not_measured
 
 SEVERAL = ("batches", "five", "hls", "shaka")
 SINGLE_BBR = ("bbr", "download")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from narrows.comparing.pair_shares import Summary
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import at_one_length, lengths, number, numbers, share, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, not_measured
 
 CHANGED = 0.2
 """Of the fair rate: a share that moves by so much has changed."""

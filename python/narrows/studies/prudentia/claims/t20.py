@@ -9,7 +9,7 @@ from narrows.comparing.pair_shares import Summary
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import FAIR, lengths, met, number, numbers, pair, pairs, used
 from narrows.studies.prudentia.testbed import LENGTHS
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, not_measured
 
 FEWEST = 4
 """Rates that the two must have met at."""

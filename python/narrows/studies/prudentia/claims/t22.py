@@ -8,7 +8,7 @@ from itertools import permutations
 from narrows.comparing.pair_shares import Summary
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import FAIR, lengths, met, number, numbers, of_ten, share, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, not_measured
 
 CLAIM = Claim(
     "T22",

@@ -9,7 +9,7 @@ import numpy as np
 from narrows.comparing.pair_shares import Summary
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.parts import lengths, most_tried, number, numbers, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.judging.verdict import Claim, Verdict, graded, not_measured
 
 FEWEST = 5
 """Trials of a pair."""
