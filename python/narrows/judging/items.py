@@ -18,6 +18,8 @@ class Item:
     of: Any
     key: Mapping[str, str]
     run_ids: tuple[str, ...]
+    once: str = ""
+    """Of several such items of a condition one counts: a run that is a run of several experiments."""
 
 
 Items = Callable[[Sequence[Observed]], Iterable[Item]]
@@ -26,45 +28,41 @@ Read = Callable[[Any], float | None]
 
 
 def good(runs: Iterable[Observed], experiment: str = "", where: Where | None = None) -> list[Observed]:
-    """Good runs of our kernel, each once, in the order of their ids."""
+    """Good runs of our kernel, each once for each experiment that it is a run of, in the order of their ids."""
     stem = experiment.removesuffix(".py")
     found = {
-        run.run_id: run
+        (run.run_id, run.experiment): run
         for run in runs
         if run.ok
         and not run.kernel_config
         and (not stem or run.experiment == stem)
         and fits(run.key, where or {})
     }
-    return [found[run_id] for run_id in sorted(found)]
+    return [found[key] for key in sorted(found)]
 
 
 def of_runs(runs: Iterable[Observed], **more: str) -> list[Item]:
     """An item for each run, under its own labels and these."""
-    return [Item(run, {**run.key, **more}, (run.run_id,)) for run in runs]
+    return [Item(run, {**run.key, **more}, (run.run_id,), run.run_id) for run in runs]
 
 
-def figure(source: str, *names: str, direction: str | None = "down", scale: float = 1.0) -> Read:
-    """The first of some figures that a run has of a source."""
+def figure(source: str, *names: str, direction: str | None = "down", per: float = 1.0) -> Read:
+    """The first of some figures that a run has of a source, in so many (`per`) of its unit."""
 
     def read(run: Observed) -> float | None:
         for name in names:
             value = run.figure(source, name, direction)
             if value is not None:
-                return scale * value
+                return value / per
         return None
 
     return read
 
 
-def quantity(name: str, of: str = "", scale: float = 1.0) -> Read:
+def quantity(name: str, of: str = "") -> Read:
     """A quantity of a run (`narrows.runs.quantities`)."""
 
-    def read(run: Observed) -> float | None:
-        value = run.quantity(name, of)
-        return None if value is None else scale * value
-
-    return read
+    return lambda run: run.quantity(name, of)
 
 
 def over(one: Read, other: Read) -> Read:
@@ -81,6 +79,8 @@ def grouped(items: Iterable[Item], by: Sequence[str]) -> list[tuple[dict[str, st
     """Items by their labels on these axes, in the order of labels; an axis that an item lacks is left out."""
     found: dict[tuple[tuple[str, str], ...], list[Item]] = {}
     for item in items:
-        found.setdefault(tuple((axis, item.key[axis]) for axis in by if axis in item.key), []).append(item)
+        same = found.setdefault(tuple((axis, item.key[axis]) for axis in by if axis in item.key), [])
+        if not item.once or all(other.once != item.once for other in same):
+            same.append(item)
     ordered = sorted(found, key=lambda key: [rank(axis, label) for axis, label in key])
     return [(dict(key), found[key]) for key in ordered]

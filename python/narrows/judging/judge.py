@@ -104,8 +104,10 @@ class Judge:
     """The items that are meant."""
     derive: Callable[[Numbers], Iterable[Number]] | None = None
     """More numbers, of those that were measured."""
+    hidden: tuple[str, ...] = ()
+    """The quantities that only marks need."""
     shows: Callable[[Numbers], Numbers] | None = None
-    """Which numbers the verdict has; None: all."""
+    """Which of the others the verdict has; None: all."""
     under: str = ""
     """What all conditions have in common, in words."""
     together: str = ""
@@ -128,7 +130,8 @@ class Judge:
         if not passed:
             return not_measured(self.claim, self.missing + (f" (not {words.some(left)})" if left else ""))
         reason = self._reason(made) + (f"; not to be judged: {words.some(left)}" if left else "")
-        shown = self.shows(numbers) if self.shows else numbers
+        shown: Numbers = [number for number in numbers if number.name not in self.hidden]
+        shown = self.shows(shown) if self.shows else shown
         rests = {run_id for item in self._rest_on(groups, measured) for run_id in item.run_ids}
         cause = self.cause([item for _, items in groups for item in items], numbers) if self.cause else ""
         return self.finished(

@@ -15,14 +15,16 @@ SAID = (
     "{B1|reading over what is carried|tool=iperf3, medium=wifi, place=cake90}; the UDP test "
     "{B1|reading over what is carried|tool=udp_capacity, medium=wifi, place=router} and "
     "{B1|reading over what is carried|tool=udp_capacity, medium=wifi, place=cake90}.",
-    "With the queue in the device NDT7 shows {B2|latency shown over that met|tool=ndt7, medium=wifi, place=device} of the "
-    "latency that somebody else meets on Wi-Fi, and "
-    "{B2|latency shown over that met|tool=ndt7, medium=satellite, place=device} by satellite.",
+    "With the queue in the device NDT7 shows "
+    "{B2|latency shown over that met|tool=ndt7, medium=wifi, place=device} of the latency that somebody else "
+    "meets on Wi-Fi, and {B2|latency shown over that met|tool=ndt7, medium=satellite, place=device} by "
+    "satellite.",
     "On Wi-Fi somebody else's round trip beside a CUBIC flow takes "
-    "{B4|round trip that another meets, p95|flow=cubic, medium=wifi, place=device} (p95) with the queue in the device, "
-    "{B4|round trip that another meets, p95|flow=cubic, medium=wifi, place=router} with FQ-CoDel above a ring of one packet, "
-    "and {B4|round trip that another meets, p95|flow=cubic, medium=wifi, place=cake90} under CAKE at 90 %; by LTE "
-    "{B4|round trip that another meets, p95|flow=cubic, medium=lte, place=device}, "
+    "{B4|round trip that another meets, p95|flow=cubic, medium=wifi, place=device} (p95) with the queue in "
+    "the device, {B4|round trip that another meets, p95|flow=cubic, medium=wifi, place=router} with FQ-CoDel "
+    "above a ring of one packet, and "
+    "{B4|round trip that another meets, p95|flow=cubic, medium=wifi, place=cake90} under CAKE at 90 %; by "
+    "LTE {B4|round trip that another meets, p95|flow=cubic, medium=lte, place=device}, "
     "{B4|round trip that another meets, p95|flow=cubic, medium=lte, place=router} and "
     "{B4|round trip that another meets, p95|flow=cubic, medium=lte, place=cake90}.",
 )
