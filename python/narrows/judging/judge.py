@@ -108,7 +108,7 @@ class Judge:
     """The quantities that only marks need."""
     shows: Callable[[Numbers], Numbers] | None = None
     """Which of the others the verdict has; None: all."""
-    under: str = ""
+    under: str | Callable[[Sequence[Item]], str] = ""
     """What all conditions have in common, in words."""
     together: str = ""
     """The axis along which all numbers must pass for one mark."""
@@ -132,17 +132,16 @@ class Judge:
         reason = self._reason(made) + (f"; not to be judged: {words.some(left)}" if left else "")
         shown: Numbers = [number for number in numbers if number.name not in self.hidden]
         shown = self.shows(shown) if self.shows else shown
-        rests = {run_id for item in self._rest_on(groups, measured) for run_id in item.run_ids}
-        cause = self.cause([item for _, items in groups for item in items], numbers) if self.cause else ""
+        rests = list(self._rest_on(groups, measured))
         return self.finished(
             Verdict(
                 self.claim,
                 graded(passed),
                 reason,
                 tuple(shown),
-                self.under,
-                tuple(sorted(rests)),
-                cause,
+                self.under if isinstance(self.under, str) else self.under(rests),
+                tuple(sorted({run_id for item in rests for run_id in item.run_ids})),
+                self.cause(rests, numbers) if self.cause else "",
             ),
             groups,
         )

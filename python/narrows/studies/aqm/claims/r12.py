@@ -16,7 +16,7 @@ from narrows.studies.aqm.claims.evidence import (
     utilisations,
     variations,
 )
-from narrows.studies.operator.claims.cases import by_key, runs_of
+from narrows.studies.operator.claims.measures import by_key, runs_of
 from narrows.judging.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, yes_of
 
 MAX_UNDERUSED = 0.875  # R1: under 700 of 800 Mbit/s
