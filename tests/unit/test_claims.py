@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import pytest
 from made_up_runs import grid, run
 
+from narrows.judging.verdict import Claim, Number, Verdict
 from narrows.runs.observed import Observed
 from narrows.spec.named import named
 from narrows.studies.aqm.claims import r01, r03, r05, r06, r07, r08, r09, r10, r11
@@ -17,7 +18,6 @@ from narrows.studies.aqm.claims.evidence import usable
 from narrows.studies.aqm.claims.htb_model import late_timer_rate_bps
 from narrows.studies.find import all_claims, experiments_of, studies
 from narrows.studies.ledger import deciding, judge_all, measured, to_json, to_ledger, to_markdown
-from narrows.judging.verdict import Claim, Number, Verdict
 
 QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
 

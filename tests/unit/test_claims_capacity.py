@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from narrows.studies.operator.claims.cases import by_key, filled, loaded_rtt_ms, retransmitted
 
 from made_up_plans import whole
 from narrows.metrics.rate.utilisation import largest_goodput_bps
@@ -14,7 +15,6 @@ from narrows.runs.observed import Observed, Probe, Series
 from narrows.runs.quantities import measured
 from narrows.studies.aqm.claims import r12
 from narrows.studies.operator.claims import c1, c2, c3, c4, c5
-from narrows.studies.operator.claims.cases import by_key, filled, loaded_rtt_ms, retransmitted
 
 S = 1_000_000_000
 RATE = 20e6

@@ -3,9 +3,9 @@
 import pytest
 
 from narrows import data
+from narrows.judging.verdict import Number
 from narrows.runs import archive
 from narrows.studies.kernels.claims.t21 import apart, judge
-from narrows.judging.verdict import Number
 
 
 def number(name: str, value: float, spread: float = 0.01) -> Number:

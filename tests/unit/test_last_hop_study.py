@@ -14,7 +14,7 @@ import narrows.studies.last_hop as study
 from narrows.plan.build import plan_file
 from narrows.plan.model import Plan
 from narrows.studies.last_hop.claims import b1, b2, b3, b4
-from narrows.studies.last_hop.claims.parts import read_share
+from narrows.studies.last_hop.claims.measures import read_share
 
 EXPERIMENTS = Path(study.__file__).parent / "experiments"
 PAYLOAD = 1448 / 1514

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from made_up_runs import run
 
+from narrows.judging.verdict import Claim, Number, Verdict
 from narrows.runs.find import runs_below
 from narrows.studies.find import claims, studies
 from narrows.studies.judged import judged
 from narrows.studies.opening import fill, opening, said
 from narrows.studies.page import build
 from narrows.studies.quick import ONE_TRIAL, decides, without_single_trials
-from narrows.judging.verdict import Claim, Number, Verdict
 
 EVIDENCE = Path(__file__).parents[2] / "evidence"
 

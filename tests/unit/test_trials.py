@@ -15,7 +15,7 @@ from narrows.runs.observed import Observed
 from narrows.runs.settled import LATE, faults, settled_window
 from narrows.studies.find import claims
 from narrows.studies.prudentia.claims import t09, t11, t14, t20, t22, t23
-from narrows.studies.prudentia.claims.parts import at_one_length, share
+from narrows.studies.prudentia.claims.measures import at_one_length, share
 from narrows.studies.prudentia.curves import with_all_labels
 from narrows.studies.prudentia.figures import heat_map
 

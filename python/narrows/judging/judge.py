@@ -114,8 +114,9 @@ class Judge:
     """The axis along which all numbers must pass for one mark."""
     count_by: str = ""
     """The axis by whose labels the reason counts."""
-    rests: Literal["chosen", "measured", "marked"] = "chosen"
-    """The runs that it rests on: all that are meant, those with a number, or those whose number is marked."""
+    rests: Literal["chosen", "measured", "marked", "shown"] = "chosen"
+    """The runs that it rests on: all that are meant, or those of conditions with a number, with one that is
+    marked, or with one that the verdict has."""
     cause: Callable[[Sequence[Item], Numbers], str] | None = None
     missing: str = "no run that decides it"
 
@@ -132,7 +133,7 @@ class Judge:
         reason = self._reason(made) + (f"; not to be judged: {words.some(left)}" if left else "")
         shown: Numbers = [number for number in numbers if number.name not in self.hidden]
         shown = self.shows(shown) if self.shows else shown
-        rests = list(self._rest_on(groups, measured))
+        rests = list(self._rest_on(groups, shown if self.rests == "shown" else measured))
         return self.finished(
             Verdict(
                 self.claim,
@@ -217,7 +218,7 @@ class Judge:
     def _rest_on(self, groups: Sequence[tuple[Condition, list[Item]]], numbers: Numbers) -> Iterable[Item]:
         for condition, items in groups:
             own = [each for each in numbers if each.conditions == condition]
-            if self.rests == "chosen" or (own and (self.rests == "measured" or self._decides(own, numbers))):
+            if self.rests == "chosen" or (own and (self.rests != "marked" or self._decides(own, numbers))):
                 yield from items
 
     def _decides(self, own: Numbers, numbers: Numbers) -> bool:

@@ -26,7 +26,8 @@ QUANTITY = "quantity"
 def fits(labels: Mapping[str, str], where: Where) -> bool:
     """Whether labels are among those that are asked for; of none any label is meant."""
     return all(
-        axis in labels and (labels[axis] == asked if isinstance(asked, str) else not asked or labels[axis] in asked)
+        axis in labels
+        and (labels[axis] == asked if isinstance(asked, str) else not asked or labels[axis] in asked)
         for axis, asked in where.items()
     )
 
@@ -51,8 +52,6 @@ class Claim:
     @property
     def deciding(self) -> Where:
         """`decided_by`, also of a claim that was read back from JSON, which has lists."""
-        if isinstance(self.decided_by, str):  # TRANSITION
-            return {}
         return {axis: of if isinstance(of, str) else tuple(of) for axis, of in self.decided_by.items()}
 
 
@@ -166,29 +165,3 @@ def graded(passed: Iterable[bool]) -> Word:
     if not parts:
         return "not measured"
     return "holds" if all(parts) else "holds in part" if any(parts) else "does not hold here"
-
-
-# BEGIN of what goes with the last claim that is not data yet.
-MOVED = "metric still moved at the end, worst run"
-
-
-def written(value: float) -> str:
-    return words.number(value)
-
-
-def worst_of(name: str, unit: str, values: Values, conditions: Mapping[str, str]) -> Number | None:
-    return plain_of(max)(name, unit, values, conditions, False)
-
-
-def ids(runs: Sequence[object]) -> tuple[str, ...]:
-    return tuple(sorted({run.run_id for run in runs}))  # type: ignore[attr-defined]
-
-
-def yes_of(marks: Mapping[str, bool]) -> str:
-    yes = [name for name, mark in marks.items() if mark]
-    return f"{len(yes)} of {len(marks)} ({', '.join(yes) or 'none'})"
-
-
-def comparisons(marks: Mapping[str, bool]) -> str:
-    return f"{sum(marks.values())} of {len(marks)} comparisons"
-# END.

@@ -19,8 +19,8 @@ _UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(us|ms|s|[kMG]?bit|[kMG]?B|%)(?!\w
 _SPELT = {"us": "µs", "bit": "bit/s", "kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s"}
 NAMED = frozenset(
     {
-        "buffer", "burst", "connections", "cross", "duration", "flows", "loss", "omit", "phase", "seed",
-        "share", "timers", "queue size",
+        "buffer", "burst", "connections", "cross", "duration", "flows", "kernel", "loss", "omit", "phase", "seed",
+        "share", "timers", "runs of", "over the last", "below 1 %", "most", "least", "between", "queue size",
     }
 )  # fmt: skip
 """Axes whose labels say too little without the axis' name before them."""
@@ -64,8 +64,6 @@ def spelt(label: str) -> str:
 
 def conditions(of: Mapping[str, str]) -> str:
     """`ndt7, wifi, device`; the axis stands before a label that says too little alone."""
-    if isinstance(of, str):  # TRANSITION
-        return of
     return ", ".join(
         f"{axis} {spelt(label)}" if axis in NAMED or axis in JOINED else spelt(label)
         for axis, label in of.items()

@@ -8,11 +8,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from narrows.judging import words
+from narrows.judging.verdict import Number, Verdict
 from narrows.runs.observed import Observed
 from narrows.studies.covering import covering
 from narrows.studies.find import all_claims, claim_ids, studies
-from narrows.judging import words
-from narrows.judging.verdict import Number, Verdict
 
 DECIDING = 3
 """Numbers of a row of the ledger."""

@@ -14,8 +14,8 @@ import re
 from collections.abc import Sequence
 from types import ModuleType
 
-from narrows.runs.observed import Observed
 from narrows.judging.verdict import QUANTITY, Number, Verdict
+from narrows.runs.observed import Observed
 
 _BLANK = re.compile(
     r"\{(?P<claim>[^|{}]+)\|(?P<name>[^|{}]+)\|(?P<conditions>[^|{}]*)(?:\|(?P<form>[^|{}]+))?\}"
@@ -60,4 +60,3 @@ def fill(text: str, known: dict[str, tuple[Number, ...]]) -> str | None:
     counts = sorted({each.n for each in used})
     n = " to ".join(str(each) for each in dict.fromkeys((counts[0], counts[-1]))) if counts else ""
     return f"{filled.removesuffix('.')} (n = {n})." if n else filled
-

@@ -9,10 +9,10 @@ from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import canvas, styled
+from narrows.judging.judge import Judge
 from narrows.runs.observed import Observed
 from narrows.studies.last_hop.claims import b1, b2, b3, b4, b5
 from narrows.studies.last_hop.testbed import NAMES, PLACES
-from narrows.judging.judge import Judge
 
 SECTION = "The last hop"
 COLOURS = dict(zip(NAMES, ("#222222", "#0072b2", "#d55e00", "#009e73", "#cc79a7"), strict=True))
@@ -81,4 +81,3 @@ def dots(
     ids = run_ids([run for run in runs if run.run_id in verdict.run_ids])
     caption = f"{verdict.conditions}. {count_runs(len(ids))}. {name_runs(ids)}"
     return Drawing(name, title, caption, ids, figure)
-

@@ -124,7 +124,9 @@ def _cross(axes: Axes, same: Sequence[Observed], home: str, cca: str, direction:
 
 def over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
     """ICMP's RTT over one run, remote and local."""
-    every = {h: tested(runs, test="down", profile="fttc-30-10", cca="cubic", home=h) for h in ("remote", "local")}
+    every = {
+        h: tested(runs, test="down", profile="fttc-30-10", cca="cubic", home=h) for h in ("remote", "local")
+    }
     if not all(every.values()):
         return Missing(name, title, "no CUBIC download on FTTC with both bottlenecks")
     # A shard keeps what came of a probe, not each answer.
@@ -152,7 +154,9 @@ def over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
 def shares(runs: Sequence[Observed], name: str, title: str) -> Result:
     """The goodput of each of four downloads, from the slowest to the fastest."""
     shown = [
-        r for r in tested(runs, test="best_effort", flows="4") if label(r, "home") in COLOUR and "profile" in r.key
+        r
+        for r in tested(runs, test="best_effort", flows="4")
+        if label(r, "home") in COLOUR and "profile" in r.key
     ]
     groups = list(group(shown, ["profile", "home", "cca"]).items())
     drawn = [

@@ -13,8 +13,8 @@ SAID = (
     "{C3|share of advertised speed|tool=capacity, beside=nothing, queue=cake} through CAKE; beside one other "
     "flow it reads {C3|share of advertised speed|tool=capacity, beside=classic, queue=fifo} and "
     "{C3|share of advertised speed|tool=capacity, beside=classic, queue=cake}.",
-    "A test of responsiveness (RPM) beside a flow counts "
-    "{C5|responsiveness|tool=rpm, beside=flow, queue=fifo_250ms} round trips a minute through a plain queue "
+    "A test of responsiveness (RPM) beside a flow counts round trips: "
+    "{C5|responsiveness|tool=rpm, beside=flow, queue=fifo_250ms} through a plain queue "
     "of 250 ms, {C5|responsiveness|tool=rpm, beside=flow, queue=docsis_pie} with DOCSIS-PIE and "
     "{C5|responsiveness|tool=rpm, beside=flow, queue=fq_codel} with FQ-CoDel.",
     "One TCP connection over a path of 80 ms that loses 0.1 % of its packets carries "

@@ -11,14 +11,14 @@ from matplotlib.axes import Axes
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import canvas, styled
+from narrows.judging.items import Item, grouped
+from narrows.judging.items import Read as Estimate
+from narrows.judging.verdict import Number, median_of
 from narrows.judging.words import conditions
 from narrows.runs.observed import Observed
 from narrows.studies.path_properties import estimates
 from narrows.studies.path_properties.claims import n4, n5
 from narrows.studies.path_properties.seen import PLACES, Seen, seen
-from narrows.judging.items import Item, grouped
-from narrows.judging.items import Read as Estimate
-from narrows.judging.verdict import Number, median_of
 
 SECTION = "How wrong each estimator is"
 SESSIONS = "What populations of sessions show"
@@ -126,7 +126,9 @@ def _population(
             if number.low is not None and number.high is not None:
                 axes.plot([number.low, number.high], [y, y], color="#0072b2", linewidth=1.0)
             axes.plot([number.value], [y], "o", color="#0072b2", markersize=3.5)
-        axes.set_yticks(range(len(numbers)), [f"{n.name}: {conditions(n.conditions)}" for n in numbers], fontsize=5)
+        axes.set_yticks(
+            range(len(numbers)), [f"{n.name}: {conditions(n.conditions)}" for n in numbers], fontsize=5
+        )
         axes.set_ylim(len(numbers) - 0.5, -0.5)
         axes.set_xlim(-0.03, 1.03)
         axes.set_xlabel("share")

@@ -27,8 +27,8 @@ from narrows.studies.prudentia.claims.measures import (
     met,
     most_tried,
     of_ten,
-    pair,
     of_trials,
+    pair,
     sides,
     used,
 )
@@ -268,7 +268,9 @@ def bandwidths(runs: Sequence[Observed]) -> Result:
     name, title = "fig4_7", "A video beside a BBR download from 8 to 100 Mbit/s (Figure 4.7)"
     rest = t20.sweep(runs)
     known = {
-        Rate.parse(spelt(one.key["rate"])).bps / 1e6: one.of for one in sides(rest) if one.key["service"] == "dash"
+        Rate.parse(spelt(one.key["rate"])).bps / 1e6: one.of
+        for one in sides(rest)
+        if one.key["service"] == "dash"
     }
     if not known:
         return Missing(

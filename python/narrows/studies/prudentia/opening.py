@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from narrows.judging.verdict import Number, median_of
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.measures import RATES, SHARE, of_ten, sides
-from narrows.judging.verdict import Number, median_of
 
 SAID = (
     "On a link of 8 Mbit/s a video (DASH) gets "

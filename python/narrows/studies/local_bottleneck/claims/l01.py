@@ -37,9 +37,7 @@ judge = AtHome(
     hidden=("cut",),
     marks=(
         Mark(f"{percent(KEPT)} of the remote goodput is kept", DOWN.name, KEPT, where=LOCAL, against=REMOTE),
-        Mark(
-            f"the latency is cut to {percent(CUT)}", INDUCED.name, most=CUT, where=LOCAL, against=REMOTE
-        ),
+        Mark(f"the latency is cut to {percent(CUT)}", INDUCED.name, most=CUT, where=LOCAL, against=REMOTE),
         Mark("more with CUBIC", "cut", 1, strict=True, where={"cca": "cubic"}, against={"cca": "bbr"}),
     ),
 )

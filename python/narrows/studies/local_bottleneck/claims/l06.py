@@ -21,9 +21,7 @@ judge = AtHome(
     where=on("best_effort", flows=("4", "64")),
     measures=(APART, INDUCED),
     marks=(
-        Mark(
-            f"the latency is cut to {percent(CUT)}", INDUCED.name, most=CUT, where=LOCAL, against=REMOTE
-        ),
+        Mark(f"the latency is cut to {percent(CUT)}", INDUCED.name, most=CUT, where=LOCAL, against=REMOTE),
         Mark(f"local shares within {EQUAL:g}", APART.name, most=EQUAL, where={"flows": "4", **LOCAL}),
         Mark(f"remote {DIFFERENT:g} and more apart", APART.name, DIFFERENT, where={"flows": "4", **REMOTE}),
     ),

@@ -32,7 +32,11 @@ def items(runs: Iterable[Observed]) -> Iterator[Item]:
         home, cca, name = (item.key.get(axis) for axis in ("home", "cca", "class"))
         if item.key.get("profile") == FTTC and home == "remote" and name == "BE":
             yield Item(item.of[0], {"home": "remote", **ALL}, item.run_ids, item.once)
-        if item.key.get("profile") == FTTC and cca == "bbr" and (home == "remote" or (home, name) == ("local", "BK")):
+        if (
+            item.key.get("profile") == FTTC
+            and cca == "bbr"
+            and (home == "remote" or (home, name) == ("local", "BK"))
+        ):
             yield item
 
 

@@ -115,4 +115,3 @@ def beside(claim: Claim, flows: int, part: float, of: str) -> Judge:
 
     text = f"neither starves the other from half to one and a half of {of}"
     return _once(claim, Share("share of its part", read=share), LEAST_PART, MOST_PART, text)
-

@@ -36,11 +36,11 @@ judge = Judge(
     shows=by_value,
     marks=(
         Mark(
-            f"one connection stays at or under {percent(MAX_SHARE)}", BEST.name, most=MAX_SHARE,
+            f"one connection stays at or under {percent(MAX_SHARE)}",
+            BEST.name,
+            most=MAX_SHARE,
         ),
-        Mark(
-            f"eight connections reach {percent(FULL)}", FILLED.name, FULL, where={"connections": "8"}
-        ),
+        Mark(f"eight connections reach {percent(FULL)}", FILLED.name, FULL, where={"connections": "8"}),
     ),
     under="ramp of 3 s left out, 10 s measured, 10 Mbit/s",
 )

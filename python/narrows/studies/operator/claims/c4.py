@@ -40,8 +40,6 @@ judge = Judge(
     derive=lost,
     hidden=(LOST,),
     shows=by_value,
-    marks=(
-        Mark(f"some setting that read {percent(GOOD)} with the FIFO no longer does", LOST, 1),
-    ),
+    marks=(Mark(f"some setting that read {percent(GOOD)} with the FIFO no longer does", LOST, 1),),
     under="20 Mbit/s, a FIFO of 50 ms",
 )

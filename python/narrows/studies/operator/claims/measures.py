@@ -59,7 +59,3 @@ def by_tool(read: str, of: dict[str, Read]) -> Read:
 
 FILLED = Share("share of what TCP can carry", read=filled)
 READING = Measure("reading of the test", "Mbit/s", figure("test", *READINGS, per=1e6))
-
-
-def runs_of(runs, experiment): return [] 
-def by_key(runs, *axes): return {}

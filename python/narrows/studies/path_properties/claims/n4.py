@@ -102,7 +102,9 @@ REAL = Share(
     "classes suspected through HAProxy on Linux", read=lambda one: suspected(one) if one else None,
     where={"path": PROXY},
 )  # fmt: skip
-ALIKE = Share("runs whose window reads alike at every place", read=alike, where={"path": OTHERS}, take=plain_of(min))
+ALIKE = Share(
+    "runs whose window reads alike at every place", read=alike, where={"path": OTHERS}, take=plain_of(min)
+)
 judge = Judge(
     CLAIM,
     by=("path",),

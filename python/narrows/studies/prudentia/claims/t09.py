@@ -38,7 +38,10 @@ def losers(runs: Iterable[Observed]) -> Iterator[Item]:
 LOSER = Share("loser's share", read=float, where={"pairs": TWO})
 OWN = Share("smaller share", read=float, where={"pairs": SAME})
 UNFAIR = Share(
-    "losers that get too little", read=float, where={"pairs": TWO}, take=plain_of(lambda x: np.mean(x <= FAIR))
+    "losers that get too little",
+    read=float,
+    where={"pairs": TWO},
+    take=plain_of(lambda x: np.mean(x <= FAIR)),
 )
 judge = Paired(
     CLAIM,

@@ -15,7 +15,8 @@ OWN = "bottleneck/mine"
 MUCH = 0.1
 """Of what it sends: a loss-based control of the same stack loses about 2 % there, slow start in it."""
 LOST = Share(
-    "share of its packets that were dropped", read=over(figure(OWN, "tap_dropped"), figure(OWN, "tap_arrived"))
+    "share of its packets that were dropped",
+    read=over(figure(OWN, "tap_dropped"), figure(OWN, "tap_arrived")),
 )
 OfStacks = partial(Judge, by=("stack",))
 """One number of each contestant."""
