@@ -28,7 +28,7 @@ Read = Callable[[Any], float | None]
 
 
 def good(runs: Iterable[Observed], experiment: str = "", where: Where | None = None) -> list[Observed]:
-    """Good runs of our kernel, each once for each experiment that it is a run of, in the order of their ids."""
+    """Good runs of our kernel, once for each experiment that they are runs of, in the order of their ids."""
     stem = experiment.removesuffix(".py")
     found = {
         (run.run_id, run.experiment): run

@@ -55,7 +55,7 @@ Share = partial(Measure, unit="1", percent=True)
 
 @dataclass(frozen=True)
 class Mark:
-    """Between which bounds the number of each condition passes. Marks are never moved to make a claim hold."""
+    """Between which bounds the number of each condition passes; never moved to make a claim hold."""
 
     words: str
     of: str = ""

@@ -26,8 +26,7 @@ QUANTITY = "quantity"
 def fits(labels: Mapping[str, str], where: Where) -> bool:
     """Whether labels are among those that are asked for; of none any label is meant."""
     return all(
-        axis in labels
-        and (labels[axis] == asked if isinstance(asked, str) else not asked or labels[axis] in asked)
+        axis in labels and (labels[axis] in (asked if isinstance(asked, tuple) else (asked,)) or not asked)
         for axis, asked in where.items()
     )
 

@@ -1,4 +1,4 @@
-"""Numbers and conditions as a person reads them. Words are made here at the end, and nothing reads them again.
+"""Numbers and conditions as a person reads them. Words are made here at the end; nothing reads them again.
 
 It stands on nothing: verdicts that are kept are shown without what judges them.
 """
@@ -19,8 +19,8 @@ _UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(us|ms|s|[kMG]?bit|[kMG]?B|%)(?!\w
 _SPELT = {"us": "µs", "bit": "bit/s", "kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s"}
 NAMED = frozenset(
     {
-        "buffer", "burst", "connections", "cross", "duration", "flows", "kernel", "loss", "omit", "phase", "seed",
-        "share", "timers", "runs of", "over the last", "below 1 %", "most", "least", "between", "queue size",
+        "buffer", "burst", "connections", "cross", "duration", "flows", "kernel", "loss", "omit",
+        "phase", "seed", "share", "timers", "runs of", "over the last", "below 1 %", "most", "least", "between", "queue size",
     }
 )  # fmt: skip
 """Axes whose labels say too little without the axis' name before them."""

@@ -87,8 +87,8 @@ def to_ledger(verdicts: Sequence[Verdict], told: Mapping[str, str], where: str, 
         "# Verdicts",
         "",
         "Each row is a claim of a paper, what our runs say of it, and the numbers that decide, with [95 %",
-        "interval], number of values and conditions; without an interval the values were too few for one. This",
-        "page is written from stored runs by `narrows claims --write docs/claims.md`. Pass marks are in the",
+        "interval], number of values and conditions; without an interval there were too few values for one.",
+        "This page is written from stored runs by `narrows claims --write docs/claims.md`. Pass marks are in the",
         "claims' own files and are never moved to make a claim hold.",
     ]
     for name, of in studies().items():

@@ -44,8 +44,8 @@ def cause(chosen: Sequence[Item], _: Numbers) -> str:
     for low, high in sorted(spans):
         rate = late_timer_rate_bps(HIGH_RATE_MBPS * 1e6, 1600, low / 1e9, high / 1e9)
         parts.append(
-            f"The bucket alone, with timers {low / 1e3:g} to {high / 1e3:g} µs late and {FULL_FRAME_BYTES}-byte "
-            f"frames, gives at least {rate * largest_goodput_bps(1.0) / 1e6:.0f} Mbit/s of payload."
+            f"The bucket alone, with timers {low / 1e3:g} to {high / 1e3:g} µs late and "
+            f"{FULL_FRAME_BYTES}-byte frames, gives at least {rate * largest_goodput_bps(1.0) / 1e6:.0f} Mbit/s of payload."
         )
     return " ".join(parts)
 

@@ -33,6 +33,7 @@ CLAIM = Claim(
     "r11_averages_hide_tails.py",
     decided_by={"quantity": (PAIRS, *(tail.name for tail in TAILS))},
 )
+EXAMPLE = " of an example"
 Pair = tuple[float, Number, Number]
 
 
@@ -57,11 +58,11 @@ def _order(under: Condition) -> tuple[str, str, Rank]:
     return under["burst"], under["cross"], rank("queue", under["queue"])
 
 
-def words(number: Number) -> str:
+def _words(number: Number) -> str:
     """A steady order of pairs that differ alike."""
     under = number.conditions
-    rate = under["rate"].removesuffix("Mbit")
-    return f"{rate} Mbit/s, {under['queue']}, burst {under['burst']}, cross {under['cross']}, {under['direction']}"
+    words = (under[axis] for axis in ("rate", "queue", "burst", "cross", "direction"))
+    return ", ".join(words).replace("Mbit", " Mbit/s", 1)
 
 
 def compared(found: Numbers) -> Iterator[Number]:
@@ -81,7 +82,7 @@ def compared(found: Numbers) -> Iterator[Number]:
     number = float(sum(map(len, differing.values())))
     yield Number(DIFFERING, "1", number, len(pairs), {"by": counts} if counts else {})
     for _, some in sorted(differing.items()):
-        for _, a, b in sorted(some, key=lambda pair: (-pair[0], words(pair[1])))[:EXAMPLES]:
+        for _, a, b in sorted(some, key=lambda pair: (-pair[0], _words(pair[1])))[:EXAMPLES]:
             for tail in (a, b):
                 mean, count = (one(found, of.name, **tail.conditions) for of in (MEAN, RUNS))
                 if mean is not None and count is not None:
@@ -91,12 +92,9 @@ def compared(found: Numbers) -> Iterator[Number]:
                         )
 
 
-EXAMPLE = " "
-
-
 def examples(found: Numbers) -> Numbers:
     """Under the names of what they are of."""
-    return [replace(each, name=each.name.strip()) for each in found]
+    return [replace(each, name=each.name.removesuffix(EXAMPLE)) for each in found]
 
 
 judge = Paper(

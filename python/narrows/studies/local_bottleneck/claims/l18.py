@@ -30,7 +30,9 @@ def items(runs: Iterable[Observed]) -> Iterator[Item]:
     """All remote runs together; remote BBR by class, and local BBR's BK."""
     for item in by_class(runs):
         home, cca, name = (item.key.get(axis) for axis in ("home", "cca", "class"))
-        if item.key.get("profile") == FTTC and home == "remote" and name == "BE":
+        if item.key.get("profile") != FTTC:
+            continue
+        if home == "remote" and name == "BE":
             yield Item(item.of[0], {"home": "remote", **ALL}, item.run_ids, item.once)
         if (
             item.key.get("profile") == FTTC

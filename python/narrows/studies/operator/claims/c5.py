@@ -85,7 +85,7 @@ judge = Judge(
             most=CLEAR_MS, apart=True, where={"tool": "udp", **ALONE}, against={"tool": "tcp"},
         ),
         Mark(
-            f"between queues bandwidth differs less than {SAME_BANDWIDTH:g}-fold and RPM {DIFFERENT_RPM:g}-fold",
+            f"between queues bandwidth differs {SAME_BANDWIDTH:g}-fold at most, RPM {DIFFERENT_RPM:g}-fold",
             READS, 1,
         ),
         Mark("RPM orders all pairs of queues as the probe does", WRONG, most=0),
