@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from narrows.judging import words
 
@@ -144,7 +144,7 @@ def std_of(
     return Number(name, unit, float(np.std(x, ddof=1)), int(x.size), conditions, low, high, percent)
 
 
-def plain_of(of: Callable[[Values], float]) -> Statistic:
+def plain_of(of: Callable[..., Any]) -> Statistic:
     """Any other statistic, without an interval: `plain_of(np.max)`; None of nothing."""
 
     def made(

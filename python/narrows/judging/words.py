@@ -20,7 +20,8 @@ _SPELT = {"us": "µs", "bit": "bit/s", "kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit
 NAMED = frozenset(
     {
         "buffer", "burst", "connections", "cross", "duration", "flows", "kernel", "loss", "omit",
-        "phase", "seed", "share", "timers", "runs of", "over the last", "below 1 %", "most", "least", "between", "queue size",
+        "phase", "seed", "share", "timers", "runs of",
+        "over the last", "below 1 %", "most", "least", "between", "queue size",
     }
 )  # fmt: skip
 """Axes whose labels say too little without the axis' name before them."""

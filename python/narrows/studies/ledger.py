@@ -88,8 +88,8 @@ def to_ledger(verdicts: Sequence[Verdict], told: Mapping[str, str], where: str, 
         "",
         "Each row is a claim of a paper, what our runs say of it, and the numbers that decide, with [95 %",
         "interval], number of values and conditions; without an interval there were too few values for one.",
-        "This page is written from stored runs by `narrows claims --write docs/claims.md`. Pass marks are in the",
-        "claims' own files and are never moved to make a claim hold.",
+        "This page is written from stored runs by `narrows claims --write docs/claims.md`. Pass marks are in",
+        "the claims' own files and are never moved to make a claim hold.",
     ]
     for name, of in studies().items():
         ids = [claim for claim, (study, _) in all_claims().items() if study == name]

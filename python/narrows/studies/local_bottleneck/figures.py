@@ -239,7 +239,7 @@ def rules(runs: Sequence[Observed], name: str, title: str) -> Result:
         cellText=cells, cellColours=colours, rowLabels=shown, colLabels=columns, cellLoc="center",
         bbox=Bbox.from_bounds(0.2, 0.0, 0.8, 1.0),
     )  # fmt: skip
-    ids = list(verdict.run_ids)
+    ids = verdict.run_ids
     caption = (
         "What the rules say of an ISP's queue that is known: ICMP below 100 ms is an AQM, downloads alike "
         f"are packet scheduling, CS5 ahead is QoS. Red: not so. {count_runs(len(ids))}. {name_runs(ids)}"

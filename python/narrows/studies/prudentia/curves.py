@@ -226,8 +226,8 @@ def pages(runs: Sequence[Observed]) -> Result:
     own = list(of_trials(runs, PAGES))
     for rate in RATES:
         here = [item for item in own if item.key.get("rate") == rate]
-        for page, bars in _by_rival(here, t16.TIME.read, {page: page for page in PAGES}).items():
-            for rival, values in bars.items():
+        for page, times in _by_rival(here, t16.TIME.read, {page: page for page in PAGES}).items():
+            for rival, values in times.items():
                 panels.setdefault(rate, {}).setdefault(rival, {})[page] = [v / 1e3 for v in values]
     panels = {rate: bars for rate, bars in panels.items() if len(bars) > 1}
     if not panels:

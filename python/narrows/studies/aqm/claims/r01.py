@@ -43,9 +43,10 @@ def cause(chosen: Sequence[Item], _: Numbers) -> str:
     parts = []
     for low, high in sorted(spans):
         rate = late_timer_rate_bps(HIGH_RATE_MBPS * 1e6, 1600, low / 1e9, high / 1e9)
+        payload_mbps = rate * largest_goodput_bps(1.0) / 1e6
         parts.append(
             f"The bucket alone, with timers {low / 1e3:g} to {high / 1e3:g} µs late and "
-            f"{FULL_FRAME_BYTES}-byte frames, gives at least {rate * largest_goodput_bps(1.0) / 1e6:.0f} Mbit/s of payload."
+            f"{FULL_FRAME_BYTES}-byte frames, gives at least {payload_mbps:.0f} Mbit/s of payload."
         )
     return " ".join(parts)
 

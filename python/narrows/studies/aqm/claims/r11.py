@@ -79,14 +79,14 @@ def compared(found: Numbers) -> Iterator[Number]:
     counts = "; ".join(f"{name}: {len(some)}" for name, some in sorted(differing.items()))
     runs = int(sum(each.value for each in all_of(found, RUNS.name, direction="down")))
     yield Number(PAIRS, "pairs", len(pairs), runs, {"timers": "exact"})
-    number = float(sum(map(len, differing.values())))
-    yield Number(DIFFERING, "1", number, len(pairs), {"by": counts} if counts else {})
+    differ = float(sum(map(len, differing.values())))
+    yield Number(DIFFERING, "1", differ, len(pairs), {"by": counts} if counts else {})
     for _, some in sorted(differing.items()):
         for _, a, b in sorted(some, key=lambda pair: (-pair[0], _words(pair[1])))[:EXAMPLES]:
-            for tail in (a, b):
-                mean, count = (one(found, of.name, **tail.conditions) for of in (MEAN, RUNS))
+            for number in (a, b):
+                mean, count = (one(found, of.name, **number.conditions) for of in (MEAN, RUNS))
                 if mean is not None and count is not None:
-                    for each in (mean, tail):
+                    for each in (mean, number):
                         yield replace(
                             each, name=f"{each.name}{EXAMPLE}", n=int(count.value), low=None, high=None
                         )

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from narrows.judging.items import Item, good
 from narrows.judging.judge import Judge, Mark
-from narrows.judging.verdict import Claim
+from narrows.judging.verdict import Claim, Where
 from narrows.runs.observed import DIRECTIONS, Observed
 from narrows.studies.aqm.claims.evidence import RATE, RTT, TAIL, USE, VARIATION, Way
 
@@ -43,11 +43,12 @@ def items(runs: Sequence[Observed]) -> Iterator[Item]:
 
 
 UNDERUSED = replace(USE, name="utilisation without burst shaping", where={"timer": ()})
-ALONE = {"cross": "no", "direction": DIRECTIONS}
-UP = {"direction": "up"}
-BESIDE = {"cross": ("up", "mixed"), **UP}
+ALONE: Where = {"cross": "no", "direction": DIRECTIONS}
+UP: Where = {"direction": "up"}
+BESIDE: Where = {"cross": ("up", "mixed"), **UP}
 NOBODY = {"cross": "no"}
-SHAPED, PLAIN = {"burst": "text"}, {"burst": "off"}
+SHAPED: Where = {"burst": "text"}
+PLAIN: Where = {"burst": "off"}
 judge = Judge(
     CLAIM,
     by=("queue", "burst", "cross", "direction", "timer"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from narrows.judging.judge import Mark, Numbers, all_of
-from narrows.judging.verdict import Claim, Number
+from narrows.judging.verdict import Claim, Number, Where
 from narrows.studies.local_bottleneck.claims.measures import CCAS, CLASS_RTT, UPLOAD, AtHome, by_class, on
 
 MORE = 1.1
@@ -30,7 +30,8 @@ def spread(found: Numbers) -> Iterator[Number]:
 
 
 # What decides is CAKE's default, as in the paper; diffserv4 stands beside it.
-FAST, SLOW = {"class": ("CS5", "EF"), "home": "local"}, {"class": "BK", "home": "local"}
+FAST: Where = {"class": ("CS5", "EF"), "home": "local"}
+SLOW: Where = {"class": "BK", "home": "local"}
 BE = {"class": "BE"}
 judge = AtHome(
     CLAIM,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from narrows.judging.items import Item, good
 from narrows.judging.judge import Mark, Measure
 from narrows.judging.verdict import Claim, Number
@@ -43,8 +45,7 @@ def differing(both: tuple[Observed, Observed]) -> float:
 
 
 def _of_two(name: str, unit: str, values: Values, under: Mapping[str, str], _: bool) -> Number:
-    (value,) = values
-    return Number(name, unit, value, 2, under)
+    return Number(name, unit, float(np.sum(values)), 2, under)
 
 
 judge = OfStacks(
