@@ -290,7 +290,8 @@ def test_a_ledger_keeps_the_rows_of_claims_that_nothing_was_measured_for() -> No
 
 def test_the_row_shows_the_extremes_of_what_decides() -> None:
     numbers = tuple(
-        Number("share", "1", value, 3, {"case": words}) for value, words in ((0.2, "a"), (0.9, "b"), (0.5, "c"))
+        Number("share", "1", value, 3, {"case": words})
+        for value, words in ((0.2, "a"), (0.9, "b"), (0.5, "c"))
     )
     besides = Number("share", "1", 0.01, 3, {"kind": "another"})
     claim = Claim("R0", "x", "Figure 0", "x.py", decided_by={"case": ("a", "b", "c")})

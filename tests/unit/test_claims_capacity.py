@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from narrows.studies.operator.claims.cases import by_key, filled, loaded_rtt_ms, retransmitted
 
 from made_up_plans import whole
+from narrows.judging.items import grouped, of_runs
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.observed import Observed, Probe, Series
 from narrows.runs.quantities import measured
 from narrows.studies.aqm.claims import r12
 from narrows.studies.operator.claims import c1, c2, c3, c4, c5
+from narrows.studies.operator.claims.measures import filled, loaded_rtt_ms, retransmitted
 
 S = 1_000_000_000
 RATE = 20e6
@@ -169,11 +170,12 @@ def test_without_runs_nothing_is_judged(module: Any) -> None:
 
 def test_labels_that_are_numbers_are_sorted_by_value() -> None:
     runs = [one(n, 1) for n in ("8", "16", "1")]
-    assert list(by_key(runs, "connections")) == [("1",), ("8",), ("16",)]
+    labels = [key["connections"] for key, _ in grouped(of_runs(runs), ("connections",))]
+    assert labels == ["1", "8", "16"]
 
 
 def test_what_was_not_measured_is_none() -> None:
     nothing = made("x", {}, {})
     assert filled(nothing) is None
     assert retransmitted(nothing) is None
-    assert loaded_rtt_ms(nothing, "probe", "test.down") is None
+    assert loaded_rtt_ms("probe", "test.down")(nothing) is None

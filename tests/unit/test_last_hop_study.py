@@ -35,7 +35,8 @@ def run(
     (item,) = {"tool": "test", "flow": "flow"}[next(iter(who))].split()
     known = {(item, name): value for name, value in figures.items()}
     return SimpleNamespace(
-        ok=ok, kernel_config="", experiment="b1_tests" if "tool" in who else "b2_flows", run_id=f"{medium}-{place}-{who}",
+        ok=ok, kernel_config="", experiment="b1_tests" if "tool" in who else "b2_flows",
+        run_id=f"{medium}-{place}-{who}",
         key={"medium": medium, "place": place, **who}, plan=plans()[medium, place],
         figure=lambda source, name, direction="down": known.get((source, name)),
         quantity=lambda name, of: (rtts_ms or {}).get(name) if of == f"probe under {item}" else None,

@@ -63,9 +63,7 @@ def test_a_phase_that_was_not_measured_makes_no_claim_hold() -> None:
 def test_a_run_of_which_nothing_is_known_is_named_and_is_not_among_those_it_rests_on() -> None:
     known, unknown = follows(1.5, 1.4), follows(None, None, program="livekit")
     judged = m1.judge([known, unknown])
-    assert judged.reason.endswith(
-        "yes (aiortc, droptail); not to be judged: livekit, droptail"
-    )
+    assert judged.reason.endswith("yes (aiortc, droptail); not to be judged: livekit, droptail")
     assert judged.run_ids == (known.run_id,)
 
 

@@ -10,6 +10,7 @@ import pytest
 from made_up_runs import grid
 
 from narrows.figures.drawing import Missing
+from narrows.judging.words import counted
 from narrows.paths.busy_hours import busy_hours
 from narrows.runs import archive
 from narrows.runs.load import load
@@ -17,7 +18,6 @@ from narrows.studies.find import claims
 from narrows.studies.path_properties.claims.n4 import _rates
 from narrows.studies.path_properties.figures import DRAWN, figures
 from narrows.studies.path_properties.population import BUSY_H, QUIET_H, sessions
-from narrows.judging.words import counted
 from narrows.studies.path_properties.seen import seen
 
 

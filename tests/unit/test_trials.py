@@ -199,7 +199,7 @@ def test_what_is_not_of_the_ten_is_no_part_of_their_verdict(tmp_path: Path) -> N
 def test_claims_judge_trials_and_name_their_length(tmp_path: Path) -> None:
     verdict = t09.judge(made(tmp_path))
     assert verdict.verdict == "holds"
-    (loser, same) = verdict.numbers
+    (same, loser) = verdict.numbers
     assert (loser.value, same.value) == (0.5, pytest.approx((1.0 + 0.975) / 2))
     assert verdict.conditions == "trials of 10 s"
     assert len(verdict.run_ids) == 3

@@ -9,7 +9,7 @@ import numpy as np
 from narrows.judging.items import Item, good
 from narrows.judging.judge import Mark, Measure
 from narrows.judging.verdict import Claim, Number
-from narrows.metrics.statistics.arrays import Values
+from narrows.metrics.statistics.arrays import Values, clean
 from narrows.runs.observed import Observed
 from narrows.runs.quantities import FIGURES, numbers
 from narrows.studies.quic.claims.measures import CHANGES, OfStacks
@@ -45,7 +45,7 @@ def differing(both: tuple[Observed, Observed]) -> float:
 
 
 def _of_two(name: str, unit: str, values: Values, under: Mapping[str, str], _: bool) -> Number:
-    return Number(name, unit, float(np.sum(values)), 2, under)
+    return Number(name, unit, float(np.sum(clean(values))), 2, under)
 
 
 judge = OfStacks(
