@@ -66,6 +66,8 @@ class Mark:
     """The conditions that are marked."""
     against: Condition | None = None
     """Hold it against the number of the same condition but for these labels: the bounds are parts of that."""
+    beside: Condition | None = None
+    """Only where the same condition but for these labels was measured too."""
     than: str = ""
     """Hold it against this quantity."""
     apart: bool = False
@@ -186,7 +188,8 @@ class Judge:
         for number in numbers:
             if number.name == of and fits(number.conditions, mark.where):
                 other = known.get(_other(mark, number))
-                if other is not None:
+                beside = _place(number.name, {**number.conditions, **(mark.beside or {})})
+                if other is not None and beside in known:
                     found.setdefault(self._key(number.conditions), []).append(mark.passes(number, other))
         unknown = {self._key(each) for name, each in gone if name == of and fits(each, mark.where)}
         marked = {key: all(some) for key, some in found.items() if key not in unknown or not all(some)}

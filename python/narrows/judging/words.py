@@ -19,7 +19,8 @@ _UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(us|ms|s|[kMG]?bit|[kMG]?B|%)(?!\w
 _SPELT = {"us": "µs", "bit": "bit/s", "kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s"}
 NAMED = frozenset(
     {
-        "buffer", "burst", "connections", "cross", "duration", "flows", "kernel", "loss", "omit",
+        "RPM", "bandwidth", "buffer", "burst", "no longer good",
+        "connections", "cross", "duration", "flows", "kernel", "loss", "omit",
         "phase", "seed", "share", "timers", "runs of",
         "over the last", "below 1 %", "most", "least", "between", "queue size",
     }

@@ -27,8 +27,8 @@ judge = Judge(
         READING,
     ),
     marks=(
-        Mark("{} to {} ms before".format(*BEFORE_MS), RTT.name, *BEFORE_MS, where=LIKE_THEIRS),
-        Mark("{} to {} ms after".format(*AFTER_MS), RTT.name, *AFTER_MS, where=AQM),
+        Mark("{} to {} ms before".format(*BEFORE_MS), RTT.name, *BEFORE_MS, where=LIKE_THEIRS, beside=AQM),
+        Mark("{} to {} ms after".format(*AFTER_MS), RTT.name, *AFTER_MS, where=AQM, beside=LIKE_THEIRS),
         Mark(
             f"{percent(MAX_RATIO)} at most of that before",
             RTT.name,

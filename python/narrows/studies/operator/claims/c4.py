@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from narrows.judging.judge import Judge, Mark, Numbers, all_of, one
 from narrows.judging.verdict import Claim, Number
-from narrows.judging.words import percent
+from narrows.judging.words import conditions, percent
 from narrows.studies.operator.claims.c1 import by_value
 from narrows.studies.operator.claims.measures import FILLED
 
@@ -18,19 +18,26 @@ CLAIM = Claim(
     "slide 10",
     "c4_parameters.py",
 )
+SETTING = ("connections", "omit", "duration")
 LOST = "settings that are good with the FIFO and no longer are"
 
 
 def lost(found: Numbers) -> Iterator[Number]:
     """For each base RTT and AQM: how many of the settings that both were tried with."""
-    counts: dict[tuple[str, str], list[bool]] = {}
+    settings: dict[tuple[tuple[str, str], ...], dict[str, bool]] = {}
     for now in all_of(found, FILLED.name):
         before = one(found, FILLED.name, **{**now.conditions, **BEFORE})
         if before is not None and before is not now:
-            place = now.conditions["base_rtt"], now.conditions["queue"]
-            counts.setdefault(place, []).append(before.value >= GOOD > now.value)
-    for (base_rtt, queue), gone in counts.items():
-        yield Number(LOST, "1", float(sum(gone)), len(gone), {"base_rtt": base_rtt, "queue": queue})
+            place, setting = (
+                {axis: label for axis, label in now.conditions.items() if (axis in SETTING) is inside}
+                for inside in (False, True)
+            )
+            tried = settings.setdefault(tuple(place.items()), {})
+            tried[conditions(setting)] = before.value >= GOOD > now.value
+    for of, tried in settings.items():
+        gone = [setting for setting, is_lost in tried.items() if is_lost]
+        under = dict(of) | ({"no longer good": " / ".join(gone)} if gone else {})
+        yield Number(LOST, "1", float(len(gone)), len(tried), under)
 
 
 judge = Judge(

@@ -59,14 +59,17 @@ def headlines(found: Numbers) -> Iterator[Number]:
     tcp, rounds = all_of(found, FILLED.name, tool="tcp", **ALONE), all_of(found, RPM.name, **ALONE)
     if len(tcp) < 2 or len(rounds) < 2:
         return
-    tells = spread(tcp) <= SAME_BANDWIDTH and spread(rounds) >= DIFFERENT_RPM
-    yield Number(READS, "1", float(tells), len(tcp))
+    bandwidth, rpms = spread(tcp), spread(rounds)
+    tells = bandwidth <= SAME_BANDWIDTH and rpms >= DIFFERENT_RPM
+    told = {"bandwidth": f"{bandwidth:.2f}-fold", "RPM": f"{rpms:.1f}-fold"}
+    yield Number(READS, "1", float(tells), len(tcp), told)
     late = {each.conditions["queue"]: one(found, PROBE.name, **each.conditions) for each in rounds}
     known = {queue: number.value for queue, number in late.items() if number is not None}
     rpm = {each.conditions["queue"]: each.value for each in rounds}
     clear = [(a, b) for a, b in combinations(sorted(known), 2) if abs(known[a] - known[b]) >= CLEAR_MS]
     wrong = sum((rpm[a] - rpm[b]) * (known[a] - known[b]) > 0 for a, b in clear)
-    yield Number(WRONG, "1", float(wrong), len(clear))
+    told = {"alike": f"{len(clear) - wrong} of {len(clear)} pairs"}
+    yield Number(WRONG, "1", float(wrong), len(clear), told)
 
 
 judge = Judge(
