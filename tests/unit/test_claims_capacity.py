@@ -135,7 +135,7 @@ def test_c4_looks_for_a_setting_that_is_no_longer_good() -> None:
     assert c4.judge(fifo + same).verdict == "does not hold here"
     both = c4.judge(fifo + worse + same)
     assert both.verdict == "holds in part"
-    assert "no longer good connections 1, omit 0 s, duration 3 s" in both.reason
+    assert "no longer good connections 1, omit 0 s, duration 3 s" in both.cause
 
 
 def through(

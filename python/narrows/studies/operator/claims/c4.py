@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from narrows.judging.items import Item
 from narrows.judging.judge import Judge, Mark, Numbers, all_of, one
 from narrows.judging.verdict import Claim, Number
 from narrows.judging.words import conditions, percent
@@ -40,6 +41,12 @@ def lost(found: Numbers) -> Iterator[Number]:
         yield Number(LOST, "1", float(len(gone)), len(tried), under)
 
 
+def cause(_: Sequence[Item], found: Numbers) -> str:
+    """Which settings these are."""
+    lost_by = [each for each in all_of(found, LOST) if each.value]
+    return "; ".join(conditions(each.conditions) for each in lost_by)
+
+
 judge = Judge(
     CLAIM,
     by=("base_rtt", "queue", "connections", "omit", "duration"),
@@ -49,4 +56,5 @@ judge = Judge(
     shows=by_value,
     marks=(Mark(f"some setting that read {percent(GOOD)} with the FIFO no longer does", LOST, 1),),
     under="20 Mbit/s, a FIFO of 50 ms",
+    cause=cause,
 )
