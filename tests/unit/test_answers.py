@@ -18,13 +18,13 @@ from narrows.comparing.outcome import outcome
 from narrows.errors import UsageError
 from narrows.figures.side_by_side import MOST_ROWS, draw
 from narrows.figures.style import colour, queue_name
+from narrows.judging.verdict import Number, Verdict, Word
 from narrows.report.answer import answer
 from narrows.report.asked_figure import asked
 from narrows.report.build import build
 from narrows.runs.observed import Observed
 from narrows.studies.find import all_claims, studies
 from narrows.studies.page import answer as study_answer
-from narrows.studies.verdict import Number, Verdict, Word
 
 M = 1_000_000
 

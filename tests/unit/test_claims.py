@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import pytest
 from made_up_runs import grid, run
 
+from narrows.judging.verdict import Claim, Number, Verdict
 from narrows.runs.observed import Observed
 from narrows.spec.named import named
 from narrows.studies.aqm.claims import r01, r03, r05, r06, r07, r08, r09, r10, r11
@@ -17,7 +18,6 @@ from narrows.studies.aqm.claims.evidence import usable
 from narrows.studies.aqm.claims.htb_model import late_timer_rate_bps
 from narrows.studies.find import all_claims, experiments_of, studies
 from narrows.studies.ledger import deciding, judge_all, measured, to_json, to_ledger, to_markdown
-from narrows.studies.verdict import Claim, Number, Verdict
 
 QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
 
@@ -86,7 +86,7 @@ def test_r1_holds_in_part_when_only_late_timers_bring_it_under_700() -> None:
     ]
     verdict = r01.judge(runs)
     assert verdict.verdict == "holds in part"
-    assert any("timers 10 to 30 µs late" in n.conditions for n in verdict.numbers)
+    assert any(n.conditions["timers"] == "10 to 30 µs late" for n in verdict.numbers)
 
 
 def test_r1_holds_when_every_run_with_exact_timers_is_under_700() -> None:
@@ -290,9 +290,10 @@ def test_a_ledger_keeps_the_rows_of_claims_that_nothing_was_measured_for() -> No
 
 def test_the_row_shows_the_extremes_of_what_decides() -> None:
     numbers = tuple(
-        Number("share", "1", value, 3, words) for value, words in ((0.2, "a"), (0.9, "b"), (0.5, "c"))
+        Number("share", "1", value, 3, {"case": words})
+        for value, words in ((0.2, "a"), (0.9, "b"), (0.5, "c"))
     )
-    besides = Number("share", "1", 0.01, 3, "of another kind")
-    claim = Claim("R0", "x", "Figure 0", "x.py", decided_by="; [abc]")
+    besides = Number("share", "1", 0.01, 3, {"kind": "another"})
+    claim = Claim("R0", "x", "Figure 0", "x.py", decided_by={"case": ("a", "b", "c")})
     verdict = Verdict(claim, "holds", "because", (besides, *numbers))
-    assert [n.conditions for n in deciding(verdict)] == ["a", "b"]
+    assert [n.conditions for n in deciding(verdict)] == [{"case": "a"}, {"case": "b"}]

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from made_up_plans import whole
+from narrows.judging.words import conditions as spelt_out
 from narrows.metrics.fairness.losses_per_halving import LossesPerHalving
 from narrows.metrics.fairness.mathis import Mathis
 from narrows.metrics.fairness.mathis_choices import FULL_QUEUE, MathisChoice
@@ -104,7 +105,7 @@ def test_a_median_over_runs_of_several_lengths_says_so() -> None:
         runs = [
             run(n, plan(10e9, {"reno": 5000}), many(jain=0.9, stop_ns=s * S)) for n, s in enumerate(seconds)
         ]
-        return {n.conditions for n in t04.judge(runs).numbers if n.name == "Jain's index"}
+        return {spelt_out(n.conditions) for n in t04.judge(runs).numbers if n.name == "Jain's index"}
 
     assert conditions(120, 120) == {"core, 5000 reno, 20 ms"}
     assert conditions(120, 1200) == {"core, 5000 reno, 20 ms, runs of 120 to 1200 s"}
@@ -214,7 +215,9 @@ def test_a_kernel_of_another_configuration_is_a_factor_and_not_the_thesis_condit
     assert "kernel: HZ=100 -0.200 (1), HZ=1000 +0.200 (1)" in verdict.cause
     assert "HZ was not varied" not in verdict.cause
     assert "lowest at edge: 0.900" in verdict.reason
-    assert any(number.conditions == "edge, 50 bbr, 20 ms, bfifo, HZ=100" for number in verdict.numbers)
+    assert any(
+        spelt_out(number.conditions) == "edge, 50 bbr, 20 ms, bfifo, HZ=100" for number in verdict.numbers
+    )
 
 
 def test_what_differs_besides_the_factors_is_not_compared() -> None:
@@ -299,7 +302,10 @@ def test_late_timers_are_a_factor_and_not_the_thesis_condition() -> None:
     verdict = t05.judge([run(1, plan(100e6, {"bbr": 50}), many(jain=0.9)), late])
     assert "timers: 10 to 30 µs late -0.200 (1), exact +0.200 (1)" in verdict.cause
     assert "lowest at edge: 0.900" in verdict.reason
-    assert any(n.conditions == "edge, 50 bbr, 20 ms, bfifo, timers 10 to 30 µs late" for n in verdict.numbers)
+    assert any(
+        spelt_out(n.conditions) == "edge, 50 bbr, 20 ms, bfifo, timers 10 to 30 µs late"
+        for n in verdict.numbers
+    )
 
 
 def test_how_much_a_metric_still_moved_is_part_of_every_verdict() -> None:

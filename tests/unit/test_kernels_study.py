@@ -3,13 +3,13 @@
 import pytest
 
 from narrows import data
+from narrows.judging.verdict import Number
 from narrows.runs import archive
 from narrows.studies.kernels.claims.t21 import apart, judge
-from narrows.studies.verdict import Number
 
 
 def number(name: str, value: float, spread: float = 0.01) -> Number:
-    return Number(name, "", value, 6, "", value * (1 - spread), value * (1 + spread))
+    return Number(name, "", value, 6, {}, value * (1 - spread), value * (1 + spread))
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_intervals_that_touch_are_not_apart() -> None:
 
 
 def test_too_few_runs_decide_nothing() -> None:
-    assert apart(Number("goodput", "", 10.0, 1, ""), number("goodput", 20.0)) is None
+    assert apart(Number("goodput", "", 10.0, 1), number("goodput", 20.0)) is None
     kept = [run for file in data.at("evidence").glob("kernels/*") for run in archive.read(file)]
     assert judge(kept).verdict == "does not hold here"
     assert judge([run for run in kept if run.key["seed"] == "0"]).verdict == "not measured"

@@ -14,7 +14,7 @@ import narrows.studies.last_hop as study
 from narrows.plan.build import plan_file
 from narrows.plan.model import Plan
 from narrows.studies.last_hop.claims import b1, b2, b3, b4
-from narrows.studies.last_hop.claims.parts import read_share
+from narrows.studies.last_hop.claims.measures import read_share
 
 EXPERIMENTS = Path(study.__file__).parent / "experiments"
 PAYLOAD = 1448 / 1514
@@ -35,7 +35,8 @@ def run(
     (item,) = {"tool": "test", "flow": "flow"}[next(iter(who))].split()
     known = {(item, name): value for name, value in figures.items()}
     return SimpleNamespace(
-        ok=ok, experiment="b1_tests" if "tool" in who else "b2_flows", run_id=f"{medium}-{place}-{who}",
+        ok=ok, kernel_config="", experiment="b1_tests" if "tool" in who else "b2_flows",
+        run_id=f"{medium}-{place}-{who}",
         key={"medium": medium, "place": place, **who}, plan=plans()[medium, place],
         figure=lambda source, name, direction="down": known.get((source, name)),
         quantity=lambda name, of: (rtts_ms or {}).get(name) if of == f"probe under {item}" else None,
@@ -50,7 +51,7 @@ def test_a_reading_is_held_against_what_the_slowest_place_carries(
     medium: str, place: str, carried: float
 ) -> None:
     one = run(medium, place, {"ndt7_throughput_bps": PAYLOAD * carried}, tool="ndt7")
-    share = read_share(one, "ndt7")
+    share = read_share(one)
     assert share is not None
     assert share == pytest.approx(1.0, rel=0.02)
 

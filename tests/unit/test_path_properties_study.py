@@ -10,6 +10,7 @@ import pytest
 from made_up_runs import grid
 
 from narrows.figures.drawing import Missing
+from narrows.judging.words import counted
 from narrows.paths.busy_hours import busy_hours
 from narrows.runs import archive
 from narrows.runs.load import load
@@ -17,7 +18,7 @@ from narrows.studies.find import claims
 from narrows.studies.path_properties.claims.n4 import _rates
 from narrows.studies.path_properties.figures import DRAWN, figures
 from narrows.studies.path_properties.population import BUSY_H, QUIET_H, sessions
-from narrows.studies.path_properties.seen import but_for, seen
+from narrows.studies.path_properties.seen import seen
 
 
 def test_a_population_is_the_same_for_the_same_seed_and_has_what_was_asked_for() -> None:
@@ -65,9 +66,9 @@ def test_what_was_read_of_captures_is_judged_alike_from_a_shard(tmp_path: Path) 
     n1 = claims("path_properties")[0]
     verdict = n1.judge([run])
     assert verdict.verdict == "holds"
-    error = {number.conditions: number.value for number in verdict.numbers}
-    assert error["plain, 20ms, sender"] == pytest.approx(0.01)
-    assert error["plain, 20ms, bottleneck"] == pytest.approx(0.5)
+    error = {number.conditions["place"]: number.value for number in verdict.numbers}
+    assert error["sender"] == pytest.approx(0.01)
+    assert error["bottleneck"] == pytest.approx(0.5)
     manifest = {"run_id": run.run_id, "engine": "uml", "plan_hash": "p"}
     archive.write([replace(run, manifest=manifest)], tmp_path / "a.runs.parquet")
     assert n1.judge(load(tmp_path / "a.runs.parquet")) == verdict
@@ -80,5 +81,5 @@ def test_the_page_has_a_figure_for_each_estimator_and_says_what_is_missing() -> 
 
 
 def test_what_is_wrong_is_named() -> None:
-    assert but_for({"a": True, "b": False}) == "1 of 2 (not: b)"
-    assert but_for({"a": True}) == "1 of 1"
+    assert counted({"a": True, "b": False}) == "1 of 2 (not: b)"
+    assert counted({"a": True}) == "1 of 1"

@@ -15,7 +15,7 @@ from narrows.runs.observed import Observed
 from narrows.runs.settled import LATE, faults, settled_window
 from narrows.studies.find import claims
 from narrows.studies.prudentia.claims import t09, t11, t14, t20, t22, t23
-from narrows.studies.prudentia.claims.parts import at_one_length, share
+from narrows.studies.prudentia.claims.measures import at_one_length, share
 from narrows.studies.prudentia.curves import with_all_labels
 from narrows.studies.prudentia.figures import heat_map
 
@@ -199,7 +199,7 @@ def test_what_is_not_of_the_ten_is_no_part_of_their_verdict(tmp_path: Path) -> N
 def test_claims_judge_trials_and_name_their_length(tmp_path: Path) -> None:
     verdict = t09.judge(made(tmp_path))
     assert verdict.verdict == "holds"
-    (loser, same) = verdict.numbers
+    (same, loser) = verdict.numbers
     assert (loser.value, same.value) == (0.5, pytest.approx((1.0 + 0.975) / 2))
     assert verdict.conditions == "trials of 10 s"
     assert len(verdict.run_ids) == 3

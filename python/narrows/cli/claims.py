@@ -16,7 +16,7 @@ from narrows.cli.format import counted
 from narrows.errors import UsageError
 
 if TYPE_CHECKING:
-    from narrows.studies.verdict import Verdict
+    from narrows.judging.verdict import Verdict
 
 
 class Format(StrEnum):

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from narrows.cli.run_view import State
     from narrows.engine.pace import Pace
     from narrows.engine.types import Engine
+    from narrows.judging.verdict import Verdict
     from narrows.plan.model import Plan
     from narrows.studies.chosen import Part
-    from narrows.studies.verdict import Verdict
 
 AGAIN = "the same call of narrows study"
 

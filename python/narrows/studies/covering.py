@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import ModuleType
 
+from narrows.judging.verdict import Verdict, Word
 from narrows.runs.observed import Observed
 from narrows.spec.axis import SEED
 from narrows.studies.chosen import conditions_of
 from narrows.studies.find import experiments_of, study
-from narrows.studies.verdict import Verdict, Word
 
 NAMED = 8
 """Labels of an axis that a reason names."""

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import narrows
 from narrows.errors import NarrowsError
+from narrows.judging.verdict import Claim, Number, Verdict
 from narrows.kernel.image import cache_dir
 from narrows.paths import binary
-from narrows.studies.verdict import Claim, Number, Verdict
 
 if TYPE_CHECKING:
     from narrows.runs.observed import Observed

@@ -8,10 +8,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from narrows.judging import words
+from narrows.judging.verdict import Number, Verdict
 from narrows.runs.observed import Observed
 from narrows.studies.covering import covering
 from narrows.studies.find import all_claims, claim_ids, studies
-from narrows.studies.verdict import MOVED, Number, Verdict, written
 
 DECIDING = 3
 """Numbers of a row of the ledger."""
@@ -86,9 +87,9 @@ def to_ledger(verdicts: Sequence[Verdict], told: Mapping[str, str], where: str, 
         "# Verdicts",
         "",
         "Each row is a claim of a paper, what our runs say of it, and the numbers that decide, with [95 %",
-        "interval], number of runs and conditions; without an interval the values were too few for one. This",
-        "page is written from stored runs by `narrows claims --write docs/claims.md`. Pass marks are in the",
-        "claims' own files and are never moved to make a claim hold.",
+        "interval], number of values and conditions; without an interval there were too few values for one.",
+        "This page is written from stored runs by `narrows claims --write docs/claims.md`. Pass marks are in",
+        "the claims' own files and are never moved to make a claim hold.",
     ]
     for name, of in studies().items():
         ids = [claim for claim, (study, _) in all_claims().items() if study == name]
@@ -126,14 +127,14 @@ class _Old:
 def deciding(verdict: Verdict) -> list[Number]:
     """The few numbers that a verdict turns on, of those that its claim says decide it: the smallest and the
     largest of the first quantity, and the largest of the next."""
-    told = [n for n in verdict.numbers if n.name != MOVED and re.search(verdict.claim.decided_by, str(n))]
+    told = [n for n in verdict.numbers if n.at(verdict.claim.deciding)]
     by_name: dict[str, list[Number]] = {}
     for number in told:
         by_name.setdefault(number.name, []).append(number)
     found: list[Number] = []
     for numbers in list(by_name.values())[:2]:
         ordered = sorted(numbers, key=lambda n: n.value)
-        alike = written(ordered[0].value) == written(ordered[-1].value)
+        alike = words.number(ordered[0].value) == words.number(ordered[-1].value)
         found += [ordered[-1]] if found or alike else [ordered[0], ordered[-1]]
     return found[:DECIDING]
 
@@ -156,14 +157,10 @@ def section(v: Verdict) -> str:
     if v.numbers:
         lines += [
             "",
-            "| quantity | value | interval | unit | n | conditions |",
-            "|---|---|---|---|---|---|",
+            "| quantity | value [95 % interval] | n | conditions |",
+            "|---|---|---|---|",
+            *(f"| {n.name} | {n.said} | {n.n} | {words.conditions(n.conditions)} |" for n in v.numbers),
         ]
-        for n in v.numbers:
-            interval = "–" if n.low is None or n.high is None else f"{written(n.low)} … {written(n.high)}"
-            lines.append(
-                f"| {n.name} | {written(n.value)} | {interval} | {n.unit} | {n.n} | {n.conditions} |"
-            )
     if v.conditions:
         lines += ["", f"Measured: {v.conditions}."]
     if v.cause:

@@ -1,10 +1,10 @@
 """What a study's page opens with: sentences for a reader who knows no paper, with numbers of the verdicts.
 
 A study's `opening.py` has them as `SAID`. Where a number belongs stands `{CLAIM|quantity|conditions|form}`:
-that of the claim's verdict whose name is the quantity and whose conditions have these words in them. The form
-is `%` (a part of a whole), `-` (without its unit), `min` or `max` (the least or the largest that matches).
-`-` in place of a claim means numbers that the study's own `numbers(runs)` gives. A sentence that lacks one of
-its numbers is not said, so a page says what its runs measured and nothing else.
+that of the claim's verdict whose name is the quantity and which has these labels, each as `axis=label`, with
+commas between them. The form is `min` or `max` (the least or the largest that matches). `-` in place of a
+claim means numbers that the study's own `numbers(runs)` gives. A sentence that lacks one of its numbers is
+not said, so a page says what its runs measured and nothing else.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import re
 from collections.abc import Sequence
 from types import ModuleType
 
-from narrows.comparing.words import number as shown
+from narrows.judging.verdict import QUANTITY, Number, Verdict
 from narrows.runs.observed import Observed
-from narrows.studies.verdict import Number, Verdict
 
 _BLANK = re.compile(
     r"\{(?P<claim>[^|{}]+)\|(?P<name>[^|{}]+)\|(?P<conditions>[^|{}]*)(?:\|(?P<form>[^|{}]+))?\}"
@@ -45,18 +44,14 @@ def fill(text: str, known: dict[str, tuple[Number, ...]]) -> str | None:
     used: list[Number] = []
 
     def blank(match: re.Match[str]) -> str:
-        form = match["form"] or ""
-        these = [
-            each
-            for each in known.get(match["claim"], ())
-            if each.name == match["name"] and match["conditions"] in each.conditions
-        ]
+        pairs = (pair.partition("=") for pair in match["conditions"].split(", ") if pair)
+        asked = {QUANTITY: match["name"], **{axis: label for axis, _, label in pairs}}
+        these = [each for each in known.get(match["claim"], ()) if each.at(asked)]
         if not these:
             raise LookupError
-        ordered = sorted(these, key=lambda each: each.value) if form[:3] in ("min", "max") else these
-        one = ordered[-1] if form.startswith("max") else ordered[0]
-        used.append(one)
-        return _written(one, form)
+        ordered = sorted(these, key=lambda each: each.value) if match["form"] else these
+        used.append(ordered[-1] if match["form"] == "max" else ordered[0])
+        return used[-1].said
 
     try:
         filled = _BLANK.sub(blank, text)
@@ -65,11 +60,3 @@ def fill(text: str, known: dict[str, tuple[Number, ...]]) -> str | None:
     counts = sorted({each.n for each in used})
     n = " to ".join(str(each) for each in dict.fromkeys((counts[0], counts[-1]))) if counts else ""
     return f"{filled.removesuffix('.')} (n = {n})." if n else filled
-
-
-def _written(one: Number, form: str) -> str:
-    factor, unit = (100.0, "%") if "%" in form else (1.0, "" if "-" in form or one.unit == "1" else one.unit)
-    text = f"{shown(factor * one.value)} {unit}".strip()
-    if one.low is None or one.high is None or shown(one.low) == shown(one.high):
-        return text
-    return f"{text} [{shown(factor * one.low)} to {shown(factor * one.high)}]"

@@ -16,6 +16,8 @@ from jinja2 import PrefixLoader as Prefixes
 
 from narrows.figures.drawing import Missing, Result
 from narrows.figures.side_by_side import draw as side_by_side
+from narrows.judging import words
+from narrows.judging.verdict import Verdict, Word
 from narrows.report.build import Built, draw
 from narrows.report.deviations import deviations
 from narrows.report.environment import environment
@@ -24,7 +26,6 @@ from narrows.runs.observed import Observed
 from narrows.studies.find import claims, experiments, study
 from narrows.studies.ledger import deciding, measured, sentence
 from narrows.studies.opening import opening
-from narrows.studies.verdict import Verdict, Word, written
 
 Makers = Sequence[tuple[str, Callable[[], Result]]]
 
@@ -148,7 +149,12 @@ def build(
             }
         )
     )
-    pages.filters |= {"number": number, "written": written, "sentence": sentence, "deciding": deciding}
+    pages.filters |= {
+        "number": number,
+        "conditions": words.conditions,
+        "sentence": sentence,
+        "deciding": deciding,
+    }
     known = experiments(name)
     counts = Counter(run.experiment for run in runs if run.ok)
     sections = list(dict.fromkeys(figure.section for figure in others))

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from narrows.judging.verdict import Verdict
 from narrows.runs.observed import Observed
 from narrows.spec.axis import SEED
 from narrows.studies.find import claims, study
-from narrows.studies.verdict import Verdict
 
 ONE_TRIAL = "each condition has one trial, which shows no spread; --seeds 0,1,2 makes more"
 

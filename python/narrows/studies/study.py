@@ -10,6 +10,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from narrows.runs.observed import Observed
+from narrows.spec.axis import SEED
+
+
+def labels(run: Observed, besides: tuple[str, ...] = (SEED,), experiment: bool = True) -> Hashable:
+    """A run's labels but for the repetition, which make its condition. Without `experiment` what was measured
+    in one serves the claims of all."""
+    known = tuple((axis, label) for axis, label in sorted(run.key.items()) if axis not in besides)
+    return (run.experiment, known) if experiment else known
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,6 @@ class Study:
     """The claim that its page tells first, by its id."""
     headline_figure: str = ""
     """The figure that its page begins with, by its name; empty: the conditions of that claim side by side."""
-    condition: Callable[[Observed], Hashable] | None = None
+    condition: Callable[[Observed], Hashable] | None = labels
     """What makes two runs repetitions of one condition, to tell which conditions of a claim's experiment were
     not measured; None where the claims say that themselves."""

@@ -43,12 +43,25 @@ class Case(FlowCase):
         whole = self.buffer is not None and abs(self.buffer - 1) < SAME_BUFFER
         return self.is_usual and self.queue in DROP_TAIL and whole
 
+    def labels(self) -> dict[str, str]:
+        """Its conditions by axis; what is not as in the thesis is one."""
+        scale, mix, rtt, *besides = self._parts()
+        return {
+            "scale": scale,
+            "mix": mix,
+            "rtt": rtt,
+            **({"besides": ", ".join(besides)} if besides else {}),
+        }
+
     def words(self) -> str:
         """For a table or a caption."""
+        return ", ".join(self._parts())
+
+    def _parts(self) -> list[str]:
         extra = [f"{self.queue} {self.variant}".strip()] if self.variant or not self.is_thesis else []
         if self.buffer is not None and abs(self.buffer - 1) >= SAME_BUFFER:
             extra.append(f"buffer × {self.buffer:g}")
-        return ", ".join([self.scale, self.mixed(), self.rtt, *extra, *self.besides_words()])
+        return [self.scale, self.mixed(), self.rtt, *extra, *self.besides_words()]
 
 
 @of_same_runs

@@ -36,4 +36,5 @@ STUDY = Study(
     many_packets=True,
     headline="T5",
     headline_figure="chapter3_fig_3_4",
+    condition=None,
 )

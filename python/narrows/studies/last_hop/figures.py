@@ -9,11 +9,10 @@ from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import canvas, styled
+from narrows.judging.judge import Judge
 from narrows.runs.observed import Observed
 from narrows.studies.last_hop.claims import b1, b2, b3, b4, b5
-from narrows.studies.last_hop.claims.parts import Condition
 from narrows.studies.last_hop.testbed import NAMES, PLACES
-from narrows.studies.verdict import Number, Verdict
 
 SECTION = "The last hop"
 COLOURS = dict(zip(NAMES, ("#222222", "#0072b2", "#d55e00", "#009e73", "#cc79a7"), strict=True))
@@ -24,7 +23,7 @@ TICKS_MS = (30, 50, 100, 200, 400)
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
     """Each with its section."""
-    made: list[tuple[str, str, Callable[[Sequence[Observed]], Verdict], str, str, float, bool]] = [
+    made: list[tuple[str, str, Judge, str, str, float, bool]] = [
         ("b1_readings", "What speed tests read of what is carried", b1.judge, "reading over what is carried",
          "reading, % of what is carried", 100.0, False),
         ("b2_delays", "What others meet while a test runs", b2.judge, "round trip that another meets, median",
@@ -44,7 +43,7 @@ def dots(
     runs: Sequence[Observed],
     name: str,
     title: str,
-    judge: Callable[[Sequence[Observed]], Verdict],
+    judge: Judge,
     number: str,
     axis: str,
     scale: float,
@@ -52,7 +51,7 @@ def dots(
 ) -> Result:
     """A number of a claim: a row for each who, a panel for each place of the queue, a dot a medium."""
     verdict = judge(runs)
-    points = {_condition(each): each for each in verdict.numbers if each.name == number}
+    points = {tuple(each.conditions.values()): each for each in verdict.numbers if each.name == number}
     if not points:
         return Missing(name, title, f"no run of it: narrows run {verdict.claim.name}")
     rows = sorted({who for who, _, _ in points})
@@ -82,9 +81,3 @@ def dots(
     ids = run_ids([run for run in runs if run.run_id in verdict.run_ids])
     caption = f"{verdict.conditions}. {count_runs(len(ids))}. {name_runs(ids)}"
     return Drawing(name, title, caption, ids, figure)
-
-
-def _condition(number: Number) -> Condition:
-    who, _, rest = number.conditions.partition(" on ")
-    medium, _, place = rest.partition(", ")
-    return who, medium, place

@@ -1,14 +1,7 @@
 """The study of links below IP: what is asked of each medium, and which runs it makes."""
 
-from narrows.runs.observed import Observed
 from narrows.studies.last_hop.testbed import CAKE
 from narrows.studies.study import Quick, Study
-
-
-def condition(run: Observed) -> tuple[str, ...]:
-    """The labels of a run but for the repetition."""
-    return (run.experiment, *(label for axis, label in sorted(run.key.items()) if axis != "seed"))
-
 
 STUDY = Study(
     title="Speed tests, flows and services on links below IP",
@@ -23,7 +16,6 @@ STUDY = Study(
         },
     ),
     seeds=("0",),
-    condition=condition,
     headline="B1",
     headline_figure="b1_readings",
 )

@@ -16,9 +16,12 @@ from narrows.comparing.conditions import group
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.places_cdf import places_cdf
 from narrows.figures.style import DIRECTION, canvas, styled
+from narrows.judging.items import Read
+from narrows.judging.judge import one
+from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.runs.observed import Observed, label
-from narrows.studies.local_bottleneck.claims.l10 import COLUMNS, TRUTH, answers
-from narrows.studies.local_bottleneck.claims.parts import (
+from narrows.studies.local_bottleneck.claims import l10
+from narrows.studies.local_bottleneck.claims.measures import (
     CCAS,
     CLASSES,
     class_rate_mbps,
@@ -27,7 +30,6 @@ from narrows.studies.local_bottleneck.claims.parts import (
     icmp_ms,
     tcp_rtt_ms,
     tested,
-    values,
 )
 
 COLOUR = {"remote": "#4d4d4d", "local": "#cc79a7", "diffserv4": "#0072b2"}
@@ -35,7 +37,6 @@ MARKER = {"cubic": "o", "bbr": "s"}
 WIRELESS = ("fwa-30-3", "geo")
 PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 SECTION = "The paper's figures"
-Read = Callable[[Observed], float | None]
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
@@ -47,7 +48,7 @@ def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
         lambda: over_time(runs, "fig6", "ICMP during a CUBIC download (Figure 6)"),
         lambda: trade(runs, "fig7", "Bulk upload: what is traded (Figure 7)", "up", "up"),
         lambda: places_cdf(
-            tested(runs, "up"), "fig8", "Bulk upload: where packets wait (Figures 7 and 8)", "up"
+            tested(runs, test="up"), "fig8", "Bulk upload: where packets wait (Figures 7 and 8)", "up"
         ),
         lambda: trade(runs, "fig9", "RRUL best effort: what is traded (Figure 9)", "best_effort", "down"),
         lambda: shares(runs, "fig10", "RRUL best effort: the downloads' shares (Figure 10)"),
@@ -81,7 +82,7 @@ def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
 
 def trade(runs: Sequence[Observed], name: str, title: str, test: str, direction: str) -> Result:
     """Goodput against ICMP's RTT under load, a panel a profile; a bar from its 5th to its 95th percentile."""
-    shown = [r for r in tested(runs, test) if label(r, "home") in COLOUR and "profile" in r.key]
+    shown = [r for r in tested(runs, test=test) if label(r, "home") in COLOUR and "profile" in r.key]
     if not shown:
         return Missing(name, title, "no such test with the bottleneck remote and local")
     by = ["profile", *(["flows"] if test == "best_effort" else [])]
@@ -112,7 +113,7 @@ def trade(runs: Sequence[Observed], name: str, title: str, test: str, direction:
 
 
 def _cross(axes: Axes, same: Sequence[Observed], home: str, cca: str, direction: str) -> None:
-    reads: tuple[Read, ...] = (icmp_ms(0.05), icmp_ms(0.5), icmp_ms(0.95), goodput_mbps(direction))
+    reads: tuple[Read, ...] = (icmp_ms(5), icmp_ms(50), icmp_ms(95), goodput_mbps(direction))
     low, middle, high, rate = (values(same, read) for read in reads)
     if not (middle.size and rate.size):
         return
@@ -123,7 +124,9 @@ def _cross(axes: Axes, same: Sequence[Observed], home: str, cca: str, direction:
 
 def over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
     """ICMP's RTT over one run, remote and local."""
-    every = {h: tested(runs, "down", profile="fttc-30-10", cca="cubic", home=h) for h in ("remote", "local")}
+    every = {
+        h: tested(runs, test="down", profile="fttc-30-10", cca="cubic", home=h) for h in ("remote", "local")
+    }
     if not all(every.values()):
         return Missing(name, title, "no CUBIC download on FTTC with both bottlenecks")
     # A shard keeps what came of a probe, not each answer.
@@ -151,7 +154,9 @@ def over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
 def shares(runs: Sequence[Observed], name: str, title: str) -> Result:
     """The goodput of each of four downloads, from the slowest to the fastest."""
     shown = [
-        r for r in tested(runs, "best_effort", flows="4") if label(r, "home") in COLOUR and "profile" in r.key
+        r
+        for r in tested(runs, test="best_effort", flows="4")
+        if label(r, "home") in COLOUR and "profile" in r.key
     ]
     groups = list(group(shown, ["profile", "home", "cca"]).items())
     drawn = [
@@ -180,7 +185,7 @@ def by_class(
     runs: Sequence[Observed], name: str, title: str, test: str, *, axis: str = "profile", rates: str = ""
 ) -> Result:
     """Median TCP RTT of the uploads, or the goodput of a direction (`rates`), of each class."""
-    shown = [r for r in tested(runs, test) if axis in r.key and r.key.get("flows", "4") in ("4", "-")]
+    shown = [r for r in tested(runs, test=test) if axis in r.key and r.key.get("flows", "4") in ("4", "-")]
     classes = CLASSES if test == "classes" else ("BE",)
     by = [axis, *(["home"] if axis == "profile" else []), "cca"]
     groups = list(group(shown, by).items())[:16]
@@ -214,28 +219,37 @@ def by_class(
 
 def rules(runs: Sequence[Observed], name: str, title: str) -> Result:
     """A row for each queue of the ISP: what each rule says of it, and whether that is so."""
-    found = {isp: answers(runs, isp) for isp in TRUTH}
-    shown = {isp: said for isp, said in found.items() if said is not None}
+    verdict = l10.judge(runs)
+    numbers = list(l10.seen(verdict.numbers))
+    shown = list(dict.fromkeys(each.conditions["isp"] for each in numbers))
     if not shown:
         return Missing(name, title, "no tests of disciplines that are known")
     figure, grid = canvas(1, 1, row_in=0.25 + 0.2 * len(shown))
     axes = grid[0][0]
     axes.axis("off")
+    columns = [rule.words for rule in l10.RULES]
     cells, colours = [], []
-    for isp, said in shown.items():
-        right = [a == b for a, b in zip(said.said, TRUTH[isp], strict=True)]
-        cells.append(["yes" if answer else "no" for answer in said.said])
+    for isp in shown:
+        said = [one(numbers, l10.SEEN, isp=isp, rule=column) for column in columns]
+        answers = [each is not None and bool(each.value) for each in said]
+        right = [a == b for a, b in zip(answers, l10.TRUTH[isp], strict=True)]
+        cells.append(["yes" if answer else "no" for answer in answers])
         colours.append(["#ffffff" if is_right else "#f4c7b8" for is_right in right])
     axes.table(
-        cellText=cells, cellColours=colours, rowLabels=list(shown), colLabels=COLUMNS, cellLoc="center",
+        cellText=cells, cellColours=colours, rowLabels=shown, colLabels=columns, cellLoc="center",
         bbox=Bbox.from_bounds(0.2, 0.0, 0.8, 1.0),
     )  # fmt: skip
-    ids = run_ids(r for said in shown.values() for r in said.runs)
+    ids = verdict.run_ids
     caption = (
         "What the rules say of an ISP's queue that is known: ICMP below 100 ms is an AQM, downloads alike "
         f"are packet scheduling, CS5 ahead is QoS. Red: not so. {count_runs(len(ids))}. {name_runs(ids)}"
     )
     return Drawing(name, title, caption, ids, figure)
+
+
+def values(runs: Sequence[Observed], read: Read) -> Floats:
+    """A quantity of each run that has it."""
+    return clean([value for run in runs if (value := read(run)) is not None])
 
 
 def _legend(figure: object, axes: Axes, homes: Sequence[str]) -> None:

@@ -1,13 +1,8 @@
 """The study of the local bottleneck: what it tests, and which runs it makes."""
 
-from narrows.runs.observed import Observed
-from narrows.studies.study import Quick, Study
+from functools import partial
 
-
-def condition(run: Observed) -> tuple[str, ...]:
-    """A run's labels but for the repetition: what is measured for one claim serves the others."""
-    return tuple(f"{axis}={label}" for axis, label in sorted(run.key.items()) if axis != "seed")
-
+from narrows.studies.study import Quick, Study, labels
 
 STUDY = Study(
     title="A queue at home before the ISP's",
@@ -16,5 +11,5 @@ STUDY = Study(
     quick=Quick(("l03_cubic_curve", "l07_upload_rtt"), {}),
     headline="L1",
     headline_figure="fig5",
-    condition=condition,
+    condition=partial(labels, experiment=False),
 )

@@ -9,10 +9,11 @@ import numpy as np
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import MARK_COLOUR, canvas, styled
+from narrows.judging.items import Item, grouped
 from narrows.metrics.statistics.arrays import clean
 from narrows.runs import phases
 from narrows.runs.observed import Observed
-from narrows.studies.media.chosen import chosen
+from narrows.studies.media.claims.measures import of_case
 from narrows.studies.media.testbed import PROGRAMS
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
@@ -29,6 +30,7 @@ CASES = {
 SHORT = "short"
 """So begin the names of short TCP flows, which are not drawn."""
 BIN_S = 0.5
+QUEUES = ("droptail", "fq_codel", "cake", "dualpi2")
 FELT = {
     "call_frame_delay_p95_ms": "camera to screen, p95 [ms]",
     "call_frozen_share": "time frozen [%]",
@@ -50,9 +52,8 @@ def rates(runs: Sequence[Observed], case: str, title: str) -> Result:
     """What left the bottleneck of each flow, a panel for each program, and the capacity."""
     name = f"{case.partition('_')[0]}_rates"
     own = {
-        program: [run for run in those if run.truth("down") is not None]
-        for (program, queue), those in chosen(runs, case).items()
-        if queue == "droptail"
+        program: [item.of for item in those if item.of.truth("down") is not None]
+        for program, those in _by(runs, case, "droptail").items()
     }
     shown = {program: those[0] for program, those in own.items() if those}
     if not shown:
@@ -87,6 +88,12 @@ def rates(runs: Sequence[Observed], case: str, title: str) -> Result:
     return Drawing(name, title, caption, ids, figure)
 
 
+def _by(runs: Sequence[Observed], case: str, queue: str) -> dict[str, list[Item]]:
+    """The runs of a case behind a queue, by program."""
+    own = [item for item in of_case(runs, case) if item.key.get("queue") == queue]
+    return {key["program"]: those for key, those in grouped(own, ("program",))}
+
+
 def _binned(t_s: np.ndarray, bps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Means over `BIN_S`; 10 ms in which nothing passed have no row, and count as nothing."""
     if not t_s.size:
@@ -99,8 +106,9 @@ def _binned(t_s: np.ndarray, bps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def felt(runs: Sequence[Observed]) -> Result:
     """Delay, freezes, likeness and lines of the first case, by queue and program."""
     name, title = "m1_felt", "A capacity that changes: what is felt, by queue (5.1)"
-    own = chosen(runs, "m1_single")
-    queues = [each for each in ("droptail", "fq_codel", "cake", "dualpi2") if each in {q for _, q in own}]
+    every = of_case(runs, "m1_single")
+    own = {queue: _by(runs, "m1_single", queue) for queue in QUEUES}
+    queues = [queue for queue in QUEUES if own[queue]]
     if not queues:
         return Missing(name, title, "no run of it: narrows run m1_single")
     figure, grid = canvas(2, 2, row_in=1.5)
@@ -109,7 +117,7 @@ def felt(runs: Sequence[Observed]) -> Result:
         for axes, (key, words) in zip(cells, FELT.items(), strict=True):
             for n, (program, colour) in enumerate(zip(PROGRAMS, COLOURS, strict=False)):
                 for place, queue in enumerate(queues):
-                    values = clean(run.figure("media1", key) for run in own.get((program, queue), ()))
+                    values = clean(item.of.figure("media1", key) for item in own[queue].get(program, ()))
                     if values.size:
                         scaled = float(np.median(values)) * (100 if words.endswith("[%]") else 1)
                         label = program if not place else None
@@ -118,6 +126,6 @@ def felt(runs: Sequence[Observed]) -> Result:
             axes.set_ylabel(words)
         handles, labels = cells[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", ncols=len(PROGRAMS))
-    ids = run_ids(run for those in own.values() for run in those)
+    ids = run_ids(item.of for item in every)
     caption = f"Medians; 1, 2.5, 0.6 and 1 Mbit/s; 100 ms. {count_runs(len(ids))}. {name_runs(ids)}"
     return Drawing(name, title, caption, ids, figure)

@@ -3,7 +3,8 @@ draw it alike."""
 
 from __future__ import annotations
 
-from narrows.studies.path_properties.seen import Estimate, Seen, ratio, relative
+from narrows.judging.items import Read as Estimate
+from narrows.studies.path_properties.seen import Seen, ratio, relative
 from narrows.units import NS_PER_MS
 
 base_rtt = relative("base_rtt_ns", "true_base_rtt_ns")

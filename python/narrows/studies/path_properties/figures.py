@@ -11,11 +11,14 @@ from matplotlib.axes import Axes
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import canvas, styled
+from narrows.judging.items import Item, grouped
+from narrows.judging.items import Read as Estimate
+from narrows.judging.verdict import Number, median_of
+from narrows.judging.words import conditions
 from narrows.runs.observed import Observed
 from narrows.studies.path_properties import estimates
 from narrows.studies.path_properties.claims import n4, n5
-from narrows.studies.path_properties.seen import PLACES, Estimate, Seen, errors, seen
-from narrows.studies.verdict import Number
+from narrows.studies.path_properties.seen import PLACES, Seen, seen
 
 SECTION = "How wrong each estimator is"
 SESSIONS = "What populations of sessions show"
@@ -52,7 +55,12 @@ def _drawn(
 
 def by_path(captures: Sequence[Seen], name: str, title: str, axis: str, error: Estimate) -> Result:
     """Median error and its interval: a row a path, a marker a place, a panel a base RTT."""
-    found = errors(captures, title, "", error)
+    items = [Item(one, {**one.run.key, "place": one.place}, ()) for one in captures]
+    found = {
+        tuple(key.values()): made
+        for key, own in grouped(items, ("path", "base_rtt", "place"))
+        if (made := median_of(title, "", [v for i in own if (v := error(i.of)) is not None], key)) is not None
+    }
     if not found:
         return Missing(name, title, "no captures of the study")
     rtts = sorted({str(one.run.key["base_rtt"]) for one in captures}, key=lambda text: (len(text), text))
@@ -61,7 +69,7 @@ def by_path(captures: Sequence[Seen], name: str, title: str, axis: str, error: E
     with styled():
         for axes, rtt in zip(grid[0], rtts, strict=True):
             for place, colour in COLOUR.items():
-                rows = [(y, found.get((f"{path}, {rtt}", place))) for y, path in enumerate(paths)]
+                rows = [(y, found.get((path, rtt, place))) for y, path in enumerate(paths)]
                 _markers(axes, [(y, n) for y, n in rows if n is not None], place, colour)
             axes.axvline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
             axes.set_yticks(range(len(paths)), paths, fontsize=6)
@@ -118,7 +126,9 @@ def _population(
             if number.low is not None and number.high is not None:
                 axes.plot([number.low, number.high], [y, y], color="#0072b2", linewidth=1.0)
             axes.plot([number.value], [y], "o", color="#0072b2", markersize=3.5)
-        axes.set_yticks(range(len(numbers)), [f"{n.name}: {n.conditions}" for n in numbers], fontsize=5)
+        axes.set_yticks(
+            range(len(numbers)), [f"{n.name}: {conditions(n.conditions)}" for n in numbers], fontsize=5
+        )
         axes.set_ylim(len(numbers) - 0.5, -0.5)
         axes.set_xlim(-0.03, 1.03)
         axes.set_xlabel("share")

@@ -8,4 +8,5 @@ STUDY = Study(
     quick=Quick(("n1_conditions",), {"base_rtt": ("20ms",)}),
     seeds=("0", "1", "2", "3", "4", "5"),
     headline="N1",
+    condition=None,
 )

@@ -15,21 +15,25 @@ from matplotlib.figure import Figure
 from narrows.comparing.pair_shares import Side, Summary
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import canvas, styled
+from narrows.judging.items import Item, Read
+from narrows.judging.words import spelt
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims import t11, t13, t14, t16, t19, t20, t22
-from narrows.studies.prudentia.claims.parts import (
+from narrows.studies.prudentia.claims.measures import (
+    NOBODY,
+    RATES,
     at_one_length,
     lengths,
-    made_here,
     met,
     most_tried,
     of_ten,
+    of_trials,
     pair,
-    readings,
+    sides,
     used,
 )
-from narrows.studies.prudentia.claims.parts import figure as figure_of
-from narrows.studies.prudentia.testbed import CALLS, FLOWS, PAGES, PROGRAMS, RIVALS
+from narrows.studies.prudentia.testbed import FLOWS, PAGES, RIVALS
+from narrows.units import Rate
 
 SECTION = "What the thesis shows of single mechanisms (Figures 4.3 to 4.10, Table 4.3)"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
@@ -156,7 +160,7 @@ def batches(runs: Sequence[Observed]) -> Result:
         "fig4_4",
         "Batches shape who gets what: shares beside five BBR flows with and without (Figure 4.4)",
     )
-    rates, services = ("8Mbit", "50Mbit"), ("download", "cubic", "reno")
+    rates, services = RATES, ("download", "cubic", "reno")
     rest: list[Summary] = []
     panels: dict[str, dict[str, dict[str, list[float]]]] = {}
     for rate in rates:
@@ -177,7 +181,7 @@ def batches(runs: Sequence[Observed]) -> Result:
         for axes, (rate, bars) in zip(grid[0], same.items(), strict=True):
             _bars(axes, [s for s in services if any(s in of for of in bars.values())], bars)
             _fair(axes)
-            axes.set_title(f"{rate.removesuffix('Mbit')} Mbit/s")
+            axes.set_title(spelt(rate))
         _legend(figure, grid[0][0], "beside")
         grid[0][0].set_ylabel("share of its fair rate [%]")
     return _finish(name, title, figure, "Dashed: fair.", rest)
@@ -187,19 +191,13 @@ def calls(runs: Sequence[Observed]) -> Result:
     """Height, frames a second, freezes and late packets of calls, alone and beside each rival."""
     name, title = "fig4_5", "What a call gives up beside each rival (Figure 4.5)"
     reads = {
-        "height [lines]": figure_of("call_height", "down"),
-        "frames a second": figure_of("call_frame_rate", "down"),
-        "freezes a minute": figure_of("call_freezes_per_min", "down"),
-        "packets above 190 ms [%]": lambda trial, n: None if (v := t14.late(trial, n)) is None else 100 * v,
+        "height [lines]": t13.LINES.read,
+        "frames a second": t13.FRAMES.read,
+        "freezes a minute": t13.FROZE.read,
+        "packets above 190 ms [%]": lambda of: None if (v := t14.late(of)) is None else 100 * v,
     }
-    values_of: dict[str, dict[str, dict[str, list[float]]]] = {what: {} for what in reads}
-    for what, read in reads.items():
-        for call in (*CALLS, *PROGRAMS):
-            for rival in (None, *RIVALS):
-                values = readings(runs, read, t13.RATE, call, rival)
-                if values:
-                    label = CALLED[call]
-                    values_of[what].setdefault(label, {})[rival or "alone"] = values
+    own = [item for item in of_trials(runs, CALLED) if item.key.get("rate") == t13.RATE]
+    values_of = {what: _by_rival(own, read, CALLED) for what, read in reads.items()}
     rivals = [
         r for r in ("alone", *RIVALS) if any(r in bars for of in values_of.values() for bars in of.values())
     ]
@@ -213,30 +211,24 @@ def calls(runs: Sequence[Observed]) -> Result:
             _bars(axes, rivals, bars)
             axes.set_ylabel(what)
         _legend(figure, cells[0], "call")
-    own = run_ids(
-        t.run
-        for t in made_here(runs)
-        if set(t.pair) & {*CALLS, *PROGRAMS} and t.run.key.get("rate") == t13.RATE
-    )
+    ids = run_ids(item.of[0].run for item in own)
     caption = (
         "8 Mbit/s, drop-tail of 128 packets. Late: base RTT and queue together are above "
-        f"190 ms. Points: trials; bars: their median. {count_runs(len(own))}. {name_runs(own)}"
+        f"190 ms. Points: trials; bars: their median. {count_runs(len(ids))}. {name_runs(ids)}"
     )
-    return Drawing(name, title, caption, own, figure)
+    return Drawing(name, title, caption, ids, figure)
 
 
 def pages(runs: Sequence[Observed]) -> Result:
     """Time until 95 % of the visible region is painted, alone and beside each rival."""
     name, title = "fig4_6", "How long a page takes beside each rival (Figure 4.6)"
     panels: dict[str, dict[str, dict[str, list[float]]]] = {}
-    for rate in ("8Mbit", "50Mbit"):
-        for page in PAGES:
-            for rival in (None, *RIVALS):
-                values = readings(runs, t16.TIME, rate, page, rival)
-                if values:
-                    panels.setdefault(rate, {}).setdefault(rival or "alone", {})[page] = [
-                        v / 1e3 for v in values
-                    ]
+    own = list(of_trials(runs, PAGES))
+    for rate in RATES:
+        here = [item for item in own if item.key.get("rate") == rate]
+        for page, times in _by_rival(here, t16.TIME.read, {page: page for page in PAGES}).items():
+            for rival, values in times.items():
+                panels.setdefault(rate, {}).setdefault(rival, {})[page] = [v / 1e3 for v in values]
     panels = {rate: bars for rate, bars in panels.items() if len(bars) > 1}
     if not panels:
         return Missing(name, title, "no page was loaded alone and beside a rival: narrows run t16_pages")
@@ -246,26 +238,40 @@ def pages(runs: Sequence[Observed]) -> Result:
             grid[0], with_all_labels(panels, ("alone", *RIVALS)).items(), strict=True
         ):
             _bars(axes, [page for page in PAGES if any(page in of for of in bars.values())], bars)
-            axes.set_title(f"{rate.removesuffix('Mbit')} Mbit/s")
+            axes.set_title(spelt(rate))
         _legend(figure, grid[0][0], "beside")
         grid[0][0].set_ylabel("95 % painted after [s]")
-    own = run_ids(t.run for t in made_here(runs) if set(t.pair) & set(PAGES))
+    ids = run_ids(item.of[0].run for item in own)
     caption = (
         "Each trial is the median of ten loads, 45 s apart, each with a new profile. "
-        f"{count_runs(len(own))}. {name_runs(own)}"
+        f"{count_runs(len(ids))}. {name_runs(ids)}"
     )
-    return Drawing(name, title, caption, own, figure)
+    return Drawing(name, title, caption, ids, figure)
+
+
+def _by_rival(
+    items: Sequence[Item], read: Read, called: Mapping[str, str]
+) -> dict[str, dict[str, list[float]]]:
+    """A number of every valid trial, by the service's name in a figure and beside whom."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for service, label in called.items():
+        for rival in (NOBODY, *RIVALS):
+            own = (item for item in items if (item.key["service"], item.key["beside"]) == (service, rival))
+            values = [value for item in own if (value := read(item.of)) is not None]
+            if values:
+                found.setdefault(label, {})["alone" if rival == NOBODY else rival] = values
+    return found
 
 
 def bandwidths(runs: Sequence[Observed]) -> Result:
     """Share and rate of a video beside a download over the link's rate."""
     name, title = "fig4_7", "A video beside a BBR download from 8 to 100 Mbit/s (Figure 4.7)"
     rest = t20.sweep(runs)
-    sides = {
-        float(dict(one.conditions)["rate"].removesuffix("Mbit")): pair([one], "dash", "download")
-        for one in rest
+    known = {
+        Rate.parse(spelt(one.key["rate"])).bps / 1e6: one.of
+        for one in sides(rest)
+        if one.key["service"] == "dash"
     }
-    known = {rate: both[0] for rate, both in sides.items() if both is not None}
     if not known:
         return Missing(
             name,
@@ -291,12 +297,12 @@ def buffers(runs: Sequence[Observed]) -> Result:
     name, title = "fig4_8", "Twice the buffer (Figure 4.8)"
     rest: list[Summary] = []
     bars: dict[str, dict[str, list[float]]] = {}
-    for rate, one, other, _ in t19.WANTED:
+    for rate, one, other in (*t19.RISES, *t19.FALLS):
         alike = at_one_length(runs, rate, [(one, other)], queue=("usual", "double"))
         for queue, label in (("usual", "usual queue"), ("double", "twice the queue")):
             pair_of = pair(alike[queue], one, other) if alike is not None else None
             if alike is not None and pair_of is not None:
-                group = f"{one} beside {other}\n{rate.removesuffix('Mbit')} Mbit/s"
+                group = f"{one} beside {other}\n{spelt(rate)}"
                 bars.setdefault(label, {})[group] = _shares(pair_of[0])
                 rest += [each for each in alike[queue] if set(each.pair) == {one, other}]
     if len(bars) < 2:
@@ -316,7 +322,7 @@ def spread(runs: Sequence[Observed]) -> Result:
     name, title = "fig4_10", "Which outcomes differ from trial to trial (Figure 4.10)"
     panels: dict[str, list[tuple[float, str, Side]]] = {}
     rest: list[Summary] = []
-    for rate in ("8Mbit", "50Mbit"):
+    for rate in RATES:
         for one in most_tried(runs, rate):
             side = one.sides[0]
             if one.n >= FEWEST_TRIALS and side.rate_mbps:
@@ -338,7 +344,7 @@ def spread(runs: Sequence[Observed]) -> Result:
             axes.invert_yaxis()
             axes.set_xlim(left=0)
             axes.set_xlabel("rate of the first [Mbit/s]")
-            axes.set_title(f"{rate.removesuffix('Mbit')} Mbit/s")
+            axes.set_title(spelt(rate))
     told = f"The pairs of {FEWEST_TRIALS} trials and more whose rates lie widest apart, over their median."
     return _finish(name, title, figure, told, rest)
 
@@ -348,23 +354,19 @@ def triples(runs: Sequence[Observed]) -> Result:
     name, title = "table4_3", "Unfairness is not transitive (Table 4.3)"
     rows: list[list[str]] = []
     rest: list[Summary] = []
-    for rate in ("8Mbit", "50Mbit"):
-        here = of_ten(runs, rate)
-        triples = t22.against(here)[1]
+    for rate in RATES:
+        here = met(of_ten(runs, rate))
+        got = {(one.key["service"], one.key["beside"]): one.of.share for one in sides(here)}
+
+        def three(triple: t22.Triple, got: Mapping[tuple[str, str], float] = got) -> list[float]:
+            a, b, c = triple
+            return [got[b, a], got[c, b], got[c, a]]
+
         # The clearest first: where the first two lose most.
-        for a, b, c, *values in sorted(triples, key=lambda each: each[3] + each[4] - each[5])[
-            : MOST_TRIPLES // 2
-        ]:
-            rows.append(
-                [
-                    f"{rate.removesuffix('Mbit')} Mbit/s",
-                    a,
-                    b,
-                    c,
-                    *(f"{100 * value:.1f} %" for value in values),
-                ]
-            )
-            rest += [one for one in met(here) if set(one.pair) <= {a, b, c}]
+        clearest = sorted(t22.against(got)[1], key=lambda each: float(np.dot(three(each), (1, 1, -1))))
+        for triple in clearest[: MOST_TRIPLES // 2]:
+            rows.append([spelt(rate), *triple, *(f"{100 * value:.1f} %" for value in three(triple))])
+            rest += [one for one in here if set(one.pair) <= set(triple)]
     if not rows:
         return Missing(name, title, "no three services that met are such")
     figure, grid = canvas(1, 1, row_in=0.3 + 0.19 * len(rows))

@@ -8,9 +8,10 @@ from dataclasses import replace
 from narrows.comparing.matrix import LOSS, SHARE, USED, Quantity
 from narrows.figures.drawing import Result
 from narrows.figures.pair_matrix import draw
+from narrows.judging.words import spelt
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia import curves
-from narrows.studies.prudentia.claims.parts import lengths, of_ten
+from narrows.studies.prudentia.claims.measures import lengths, of_ten
 from narrows.studies.prudentia.testbed import TEN
 
 SECTION = "Heat maps (Figure 4.2 and the thesis' appendix)"
@@ -35,6 +36,6 @@ def heat_map(runs: Sequence[Observed], rate: str, what: str) -> Result:
     title, quantity = MAPS[what]
     # Pairs that were tried at several lengths count at one, which may be another than their neighbours'.
     every = [replace(one, conditions=(("rate", rate),)) for one in of_ten(runs, rate)]
-    words = f"{title}, at {rate.removesuffix('Mbit')} Mbit/s"
+    words = f"{title}, at {spelt(rate)}"
     tried = lengths(of_ten(runs, rate))
     return draw(every, quantity, f"{what}_{rate}", words, f"Of {tried}. ", order=TEN)

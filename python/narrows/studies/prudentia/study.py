@@ -1,15 +1,8 @@
 """The study of services that share a link: what it tests, and which runs it makes."""
 
-from narrows.runs.observed import Observed
-from narrows.studies.study import Quick, Study
+from functools import partial
 
-
-def condition(run: Observed) -> tuple[str, ...]:
-    """A run's labels but for the repetition and the length: shorter trials are trials too, and say so."""
-    return tuple(
-        f"{axis}={label}" for axis, label in sorted(run.key.items()) if axis not in ("seed", "length")
-    )
-
+from narrows.studies.study import Quick, Study, labels
 
 FOUR = ("bbr", "reno", "batches", "dash")
 PAIRS = tuple(f"{a}+{b}" for n, a in enumerate(FOUR) for b in FOUR[n:])
@@ -24,5 +17,5 @@ STUDY = Study(
     usual={"length": ("180s",)},
     headline="T9",
     headline_figure="share_8Mbit",
-    condition=condition,
+    condition=partial(labels, besides=("seed", "length"), experiment=False),  # shorter trials are trials too,
 )

@@ -13,6 +13,9 @@ CONTESTANTS = {
     "s2n-quic": ("cubic", "bbr"),
     "quiche": ("cubic", "reno"),
 }
+STACKS = tuple(f"{stack}_{cca}" for stack, ccas in CONTESTANTS.items() for cca in ccas)
+BBR = tuple(stack for stack in STACKS if "bbr" in stack)
+LOSS_BASED = tuple(stack for stack in STACKS if "bbr" not in stack)
 HTTP = ("ngtcp2",)
 """They speak HTTP/3, the others perf."""
 

@@ -8,21 +8,22 @@ agent or the kernel) count once: a repetition is another seed.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-import numpy as np
-
-from narrows.comparing.conditions import queue_rank
+from narrows.judging.items import Item, Read
+from narrows.judging.judge import Judge, Measure, Share
+from narrows.judging.verdict import Number, Statistic, Where
 from narrows.metrics.rate.utilisation import largest_goodput_bps
-from narrows.metrics.statistics.arrays import Floats
-from narrows.metrics.statistics.tail import Tail
+from narrows.metrics.statistics.tail import Tail, pooled_quantile
 from narrows.plan.identity import canonical_json
 from narrows.runs.observed import DIRECTIONS, Observed, label
 from narrows.runs.same_runs import of_same_runs
 
 SMALL_BASE_RTT_NS = 1_000_000
+LAN = "LAN"
 RESULT = "test_throughput_bps"
 """A run without it had no speed test, or none that ended."""
 _NOT_PHYSICAL = ("experiment", "question", "key", "epoch_monotonic_ns")
@@ -85,97 +86,88 @@ def _physical(run: Observed) -> str:
     return hashlib.sha256(canonical_json(plan).encode()).hexdigest()
 
 
-def where(
-    runs: Iterable[Observed],
-    *,
-    rate_mbps: float | None = None,
-    burst: Sequence[str] | None = None,
-    cross: Sequence[str] | None = None,
-    exact_timers: bool | None = True,
-    small_rtt: bool = True,
-) -> list[Observed]:
-    """Runs under conditions; None does not ask."""
-    fitting = []
-    for run in runs:
-        f = facts(run)
-        if rate_mbps is not None and f.rate_mbps != rate_mbps:
-            continue
-        if burst is not None and f.burst not in burst:
-            continue
-        if cross is not None and f.cross not in cross:
-            continue
-        if exact_timers is not None and exact_timers != (f.timer == "exact"):
-            continue
-        if small_rtt and run.link.base_rtt_ns > SMALL_BASE_RTT_NS:
-            continue
-        fitting.append(run)
-    return fitting
+@dataclass(frozen=True)
+class Way:
+    """A direction of a run."""
+
+    run: Observed
+    direction: str
+
+    def value(self, name: str) -> float | None:
+        """One of its quantities."""
+        return self.run.quantity(name, self.direction)
+
+    def tail(self, name: str) -> Tail | None:
+        """What is kept of a distribution."""
+        return self.run.quantities.tail(name, self.direction)
 
 
-def by(runs: Iterable[Observed], *names: str) -> dict[tuple[str | float, ...], list[Observed]]:
-    """Runs by some of their facts, in a steady order (qdiscs in theirs)."""
-    groups: dict[tuple[str | float, ...], list[Observed]] = defaultdict(list)
-    for run in runs:
-        groups[tuple(getattr(facts(run), name) for name in names)].append(run)
-
-    def order(key: tuple[str | float, ...]) -> list[tuple[float, tuple[int, str]]]:
-        return [
-            (v, (0, "")) if isinstance(v, float) else (0.0, queue_rank(v) if n == "queue" else (0, v))
-            for n, v in zip(names, key, strict=True)
-        ]
-
-    return {key: groups[key] for key in sorted(groups, key=order)}
-
-
-def _of_each(runs: Iterable[Observed], name: str, direction: str) -> Floats:
-    """A number of each run that has it."""
-    maybe = (run.quantity(name, direction) for run in runs)
-    return np.array([value for value in maybe if value is not None], dtype=np.float64)
+def labels(run: Observed) -> dict[str, str]:
+    """The conditions of a run, as labels; `path` tells the paper's small LAN from longer ones."""
+    f = facts(run)
+    return {
+        "rate": f"{f.rate_mbps:g}Mbit",
+        "queue": f.queue,
+        "burst": f.burst,
+        "cross": f.cross,
+        "timers": f.timer,
+        "base_rtt": f"{f.base_rtt_ms:g}ms",
+        "path": LAN if run.link.base_rtt_ns <= SMALL_BASE_RTT_NS else "longer",
+    }
 
 
-def rates_mbps(runs: Iterable[Observed], direction: str) -> Floats:
-    """The tool's result of each run."""
-    return _of_each(runs, RESULT, direction) / 1e6
-
-
-def utilisations(runs: Iterable[Observed], direction: str) -> Floats:
-    """The tool's result over the largest payload rate that the shaper allows."""
-    values = [
-        rate / largest_goodput_bps(r.rate_bps(direction), r.link.mtu_bytes)
-        for r in runs
-        if (rate := r.quantity(RESULT, direction)) is not None
+def ways(runs: Iterable[Observed], of: Sequence[str] = DIRECTIONS, **more: str) -> list[Item]:
+    """Each direction of each run of the paper's; with these labels in place of its own."""
+    return [
+        Item(Way(run, way), {**labels(run), "direction": way, **more}, (run.run_id,))
+        for run in usable(runs)
+        for way in of
     ]
-    return np.array(values, dtype=np.float64)
 
 
-def median_rtts_ms(runs: Iterable[Observed], direction: str) -> Floats:
-    """Median RTT of the test's own connection in each run."""
-    return _of_each(runs, "test_rtt_p50_ms", direction)
+def value(name: str, per: float = 1.0) -> Read:
+    """A quantity of a direction, in so many of its unit."""
+
+    def read(way: Way) -> float | None:
+        found = way.value(name)
+        return None if found is None else found / per
+
+    return read
 
 
-def rtt_tails_ms(runs: Iterable[Observed], direction: str) -> Floats:
-    """p99 minus median of the test's RTT in each run."""
-    several = list(runs)
-    return _of_each(several, "test_rtt_p99_ms", direction) - _of_each(several, "test_rtt_p50_ms", direction)
+def utilisation(way: Way) -> float | None:
+    """The tool's result over the largest payload rate that the shaper allows."""
+    rate = way.value(RESULT)
+    possible = largest_goodput_bps(way.run.rate_bps(way.direction), way.run.link.mtu_bytes)
+    return None if rate is None else rate / possible
 
 
-def glitch_rates(runs: Iterable[Observed], direction: str, lost_counts: bool = True) -> Floats:
-    """Glitches per minute of the probe in each run."""
-    name = "probe_glitches_per_minute" if lost_counts else "probe_spikes_per_minute"
-    return _of_each(runs, name, direction)
+def rtt_tail_ms(way: Way) -> float | None:
+    """p99 less median of the RTT of the test's own connection."""
+    high, middle = way.value("test_rtt_p99_ms"), way.value("test_rtt_p50_ms")
+    return None if high is None or middle is None else high - middle
 
 
-def probe_losses(runs: Iterable[Observed], direction: str) -> Floats:
-    """Share of probes lost while the test ran in that direction, in each run."""
-    return _of_each(runs, "probe_loss_ratio", direction)
+def pooled(quantile: float) -> Statistic:
+    """A quantile of distributions together; n counts what they hold."""
+
+    def made(
+        name: str, unit: str, tails: Any, conditions: Mapping[str, str], percent: bool = False
+    ) -> Number | None:
+        found = pooled_quantile(tails, quantile)
+        if found is None:
+            return None
+        return Number(name, unit, found, int(sum(tail.total for tail in tails)), conditions)
+
+    return made
 
 
-def variations(runs: Iterable[Observed], direction: str) -> Floats:
-    """Coefficient of variation of the test's own 10 ms bins in each run, after it has settled."""
-    return _of_each(runs, "test_variation", direction)
-
-
-def tails(runs: Iterable[Observed], name: str, *ofs: str) -> list[Tail]:
-    """What is kept of a distribution, of each run that has it."""
-    maybe = (run.quantities.tail(name, of) for run in runs for of in ofs)
-    return [tail for tail in maybe if tail is not None]
+RATE = Measure("throughput", "Mbit/s", value(RESULT, 1e6))
+USE = Share("utilisation", read=utilisation)
+RTT = Measure("RTT of the test", "ms", value("test_rtt_p50_ms"))
+TAIL = Measure("p99 - median of the test's RTT", "ms", rtt_tail_ms)
+VARIATION = Share("variation of throughput, 10 ms bins", read=value("test_variation"))
+"""Of the test's own bins at the bottleneck, after it has settled."""
+IN_LAN: Where = {"path": LAN, "timers": "exact"}
+SHAPED = ("text", "listing")
+Paper = partial(Judge, items=ways)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import numpy as np
 
-from narrows.runs.observed import Observed
-from narrows.studies.aqm.claims.calm import judge_calm
-from narrows.studies.aqm.claims.evidence import usable, where
-from narrows.studies.verdict import Claim, Verdict
+from narrows.judging.judge import Judge, Mark, Measure, Numbers, Share, all_of
+from narrows.judging.verdict import Claim, plain_of
+from narrows.studies.aqm.claims.evidence import IN_LAN, TAIL, Paper, value
 
+MAX_SPIKES_PER_MINUTE = 0
+MAX_TAIL_MS = 5  # p99 - median of the test's RTT
+SPIKES = Measure(
+    "most spikes of the probe (20 ms)", "1/min", value("probe_spikes_per_minute"), take=plain_of(np.max)
+)
+"""A lost probe is not one."""
+LOSS = Share("probes lost", read=value("probe_loss_ratio"))
 CLAIM = Claim(
     "R2",
     "Without burst shaping and cross traffic, latency shows no spikes",
@@ -17,8 +23,27 @@ CLAIM = Claim(
 )
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Under every measured rate and qdisc."""
-    return judge_calm(
-        CLAIM, where(usable(runs), burst=("off",), cross=("no",)), "without burst shaping and cross traffic"
+def telling(found: Numbers) -> Numbers:
+    """The largest of each kind: what the verdict turns on, without a row for every calm condition."""
+    kinds = (all_of(found, one.name) for one in (TAIL, SPIKES, LOSS))
+    return [each for kind in kinds for each in sorted(kind, key=lambda number: -number.value)[:3]]
+
+
+def calm(claim: Claim, under: str, *bursts: str) -> Judge:
+    """No excursion of the probe by 20 ms, and a small tail, under each condition and in each direction."""
+    made: Judge = Paper(
+        claim,
+        by=("rate", "burst", "queue", "direction"),
+        where={**IN_LAN, "burst": bursts, "cross": "no"},
+        measures=(TAIL, SPIKES, LOSS),
+        shows=telling,
+        marks=(
+            Mark("show no spike", SPIKES.name, most=MAX_SPIKES_PER_MINUTE),
+            Mark(f"a tail of at most {MAX_TAIL_MS} ms", TAIL.name, most=MAX_TAIL_MS),
+        ),
+        under=under,
     )
+    return made
+
+
+judge = calm(CLAIM, "without burst shaping and cross traffic", "off")

@@ -2,69 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 
+from narrows.judging.items import Item
+from narrows.judging.judge import Mark, Numbers, all_of
+from narrows.judging.verdict import Claim
+from narrows.judging.words import percent
 from narrows.runs.observed import Observed
-from narrows.studies.aqm.claims.evidence import by, usable, utilisations, where
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.studies.aqm.claims.evidence import LAN, PAPER_QUEUES, SHAPED, USE, Paper, ways
+from narrows.studies.aqm.claims.r01 import EVERY
 
 MIN_UTILISATION = 0.95  # of the payload rate that the shaper allows, median of each condition
-PAPER_BURSTS = ("text", "listing")
-PARTS = ("ceil_only", "burst_only")
-
+APART = ("ceil_only", "burst_only", "off")
 CLAIM = Claim(
     "R3",
     "With burst shaping and no cross traffic, throughput is close to the configured rate for every AQM",
     "Figure 3",
     "r03_full_use_with_burst.py",
-    decided_by=r"burst (text|listing)",
+    decided_by={"burst": SHAPED},
 )
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Median utilisation of each condition, with exact timers and with late ones."""
-    good = usable(runs)
-    chosen = where(good, burst=PAPER_BURSTS, cross=("no",), exact_timers=None)
-    numbers: list[Number] = []
-    passed: list[bool] = []
-    failed: list[str] = []
-    for (timer, burst, rate, queue), same in by(chosen, "timer", "burst", "rate_mbps", "queue").items():
-        for direction in ("down", "up"):
-            words = f"{rate:g} Mbit/s, {queue}, burst {burst}, timers {timer}, {direction}"
-            number = median_of("utilisation", "1", utilisations(same, direction), words)
-            if number is None:
-                continue
-            numbers.append(number)
-            passed.append(number.value >= MIN_UTILISATION)
-            if not passed[-1]:
-                failed.append(f"{words} ({number.value:.3f})")
-    if not passed:
-        return not_measured(CLAIM, "no run with burst shaping and without cross traffic")
-    parts = where(good, burst=(*PARTS, "off"), cross=("no",), exact_timers=False)
-    of_parts = _of_parts(parts)
-    reason = (
-        f"{sum(passed)} of {len(passed)} conditions use at least {MIN_UTILISATION:.0%} of what is possible"
-    )
-    if failed:
-        reason += f"; not: {'; '.join(failed)}"
-    lowest = sorted(numbers, key=lambda n: n.value)[:4]
-    return Verdict(
-        CLAIM,
-        graded(passed),
-        reason,
-        (*lowest, *of_parts),
-        "burst shaping, no cross traffic",
-        ids([*chosen, *parts]),
-        "; ".join(map(str, of_parts)),
-    )
+def items(runs: Sequence[Observed]) -> list[Item]:
+    """The paper's bursts by qdisc; with late timers, what ceil does alone, and the bucket alone, of all."""
+    shaped = [item for item in ways(runs) if item.key["burst"] in SHAPED]
+    apart = [item for item in ways(runs, DOWN, **EVERY) if item.key["burst"] in APART]
+    return [*shaped, *(item for item in apart if item.key["timers"] != "exact")]
 
 
-def _of_parts(parts: list[Observed]) -> list[Number]:
-    """What ceil does alone, and the bucket alone."""
-    numbers = []
-    for (timer, burst, rate), same in by(parts, "timer", "burst", "rate_mbps").items():
-        words = f"{rate:g} Mbit/s, burst {burst}, timers {timer}, down, all qdiscs"
-        number = median_of("utilisation", "1", utilisations(same, "down"), words)
-        if number is not None:
-            numbers.append(number)
-    return numbers
+def lowest(found: Numbers) -> Numbers:
+    """The four least of the paper's bursts, and the parts."""
+    least = sorted(all_of(found, USE.name), key=lambda each: each.value)
+    return [*least[:4], *all_of(found, PARTS.name)]
+
+
+DOWN = ("down",)
+PARTS = replace(USE, name="utilisation of parts", where=EVERY)
+judge = Paper(
+    CLAIM,
+    by=("rate", "burst", "timers", "queue", "direction"),
+    items=items,
+    where={"path": LAN, "cross": "no"},
+    measures=(replace(USE, where={"queue": PAPER_QUEUES}), PARTS),
+    shows=lowest,
+    marks=(Mark(f"use at least {percent(MIN_UTILISATION)} of what is possible", USE.name, MIN_UTILISATION),),
+    under="burst shaping, no cross traffic",
+    cause=lambda _, found: "; ".join(map(str, all_of(found, PARTS.name))),
+)

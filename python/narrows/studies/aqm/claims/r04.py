@@ -1,13 +1,8 @@
 """R4: with burst shaping and no cross traffic, latency stays stable."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
-from narrows.runs.observed import Observed
-from narrows.studies.aqm.claims.calm import judge_calm
-from narrows.studies.aqm.claims.evidence import usable, where
-from narrows.studies.verdict import Claim, Verdict
+from narrows.judging.verdict import Claim
+from narrows.studies.aqm.claims.evidence import SHAPED
+from narrows.studies.aqm.claims.r02 import calm
 
 CLAIM = Claim(
     "R4",
@@ -15,12 +10,4 @@ CLAIM = Claim(
     "Figure 4",
     "r04_stable_latency_with_burst.py",
 )
-
-
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Under every measured rate, qdisc and burst."""
-    return judge_calm(
-        CLAIM,
-        where(usable(runs), burst=("text", "listing"), cross=("no",)),
-        "with burst shaping, without cross traffic",
-    )
+judge = calm(CLAIM, "with burst shaping, without cross traffic", *SHAPED)

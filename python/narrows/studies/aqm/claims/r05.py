@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-import numpy as np
-
-from narrows.runs.observed import Observed
-from narrows.studies.aqm.claims.evidence import by, rates_mbps
-from narrows.studies.aqm.claims.under_cross import loaded_and_calm, verdict
-from narrows.studies.verdict import (
-    Claim,
-    Number,
-    Verdict,
-    median_of,
-    not_measured,
-    std_of,
-    yes_of,
-)
+from narrows.judging.items import Item, grouped
+from narrows.judging.judge import Mark, Numbers, all_of, one
+from narrows.judging.verdict import Claim, Number, std_of
+from narrows.judging.words import percent
+from narrows.runs.observed import DIRECTIONS, Observed
+from narrows.studies.aqm.claims.evidence import IN_LAN, RATE, SHAPED, Paper, Way, ways
 
 MAX_SHARE_OF_UNLOADED = 0.8  # throughput drops: median under cross traffic over median without
 MIN_STD_RATIO = 10  # varies far more: the paper's is 138 / 1.51 = 91
 STD_FLOOR_MBPS = 0.1  # a repetition-free standard deviation of 0 would make any ratio infinite
 MIN_REPETITIONS = 3
-
 CLAIM = Claim(
     "R5",
     "With burst shaping and CUBIC cross traffic, throughput drops and varies far more: FQ-CoDel at 900 "
@@ -31,53 +23,64 @@ CLAIM = Claim(
     "Figure 5",
     "r05_throughput_under_cross_traffic.py",
 )
+LOADED = {"burst": SHAPED, "cross": DIRECTIONS}
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """In the direction of the cross flow, per qdisc: lower median, and a far larger deviation over
-    repetitions."""
-    loaded, calm = loaded_and_calm(runs, "off")
-    numbers: list[Number] = []
-    dropped: dict[str, bool] = {}
-    varied: dict[str, bool] = {}
-    for (burst, cross, queue), same in by(loaded, "burst", "cross", "queue").items():
-        base = by(calm, "queue").get((queue,), [])
-        direction = str(cross)
-        now, before = rates_mbps(same, direction), rates_mbps(base, direction)
-        if min(now.size, before.size) < MIN_REPETITIONS:
-            continue
-        words = f"900 Mbit/s, {queue}, {direction}load"
-        with_both = f"{words}, burst {burst}, cross {cross}"
-        of_condition = (
-            median_of("throughput", "Mbit/s", now, with_both),
-            median_of("throughput", "Mbit/s", before, f"{words}, without both"),
-            std_of("std over repetitions", "Mbit/s", now, with_both),
-            std_of("std over repetitions", "Mbit/s", before, f"{words}, without both"),
-        )
-        numbers += [n for n in of_condition if n is not None]
-        name = f"{queue} ({burst}, cross {cross})"
-        dropped[name] = bool(np.median(now) <= MAX_SHARE_OF_UNLOADED * np.median(before))
-        ratio = float(np.std(now, ddof=1)) / max(float(np.std(before, ddof=1)), STD_FLOOR_MBPS)
-        varied[name] = ratio >= MIN_STD_RATIO
-    if not dropped:
-        return not_measured(
-            CLAIM,
-            f"fewer than {MIN_REPETITIONS} repetitions at 900 Mbit/s with and without burst and cross "
-            f"traffic",
-        )
-    reason = (
-        f"throughput drops to {MAX_SHARE_OF_UNLOADED:.0%} or less for {yes_of(dropped)}; its deviation grows "
-        f"at least {MIN_STD_RATIO}-fold for {yes_of(varied)}"
-    )
-    return verdict(CLAIM, (dropped, varied), reason, numbers, [*loaded, *calm], _cause(loaded))
+def loaded_and_calm(runs: Sequence[Observed], *calm_bursts: str) -> list[Item]:
+    """With burst shaping and a cross flow in its direction, and without one."""
+    return [
+        item
+        for item in ways(runs)
+        if (item.key["burst"] in SHAPED and item.key["cross"] == item.key["direction"])
+        or (item.key["burst"] in calm_bursts and item.key["cross"] == "no")
+    ]
 
 
-def _cause(loaded: list[Observed]) -> str:
+THROUGHPUT = replace(RATE, least_n=MIN_REPETITIONS)
+DEVIATION = replace(THROUGHPUT, name="std over repetitions", take=std_of)
+GROWN = "growth of the deviation"
+CALM = {"burst": "off", "cross": "no"}
+
+
+def grown(found: Numbers) -> Iterator[Number]:
+    """The deviation with both over that without."""
+    for now in all_of(found, DEVIATION.name):
+        before = one(found, DEVIATION.name, **{**now.conditions, **CALM})
+        if before is not None and before is not now:
+            times = now.value / max(before.value, STD_FLOOR_MBPS)
+            yield Number(GROWN, "1", times, now.n, now.conditions)
+
+
+def cause(chosen: Sequence[Item], _: Numbers) -> str:
     """How far downloads and uploads of FQ-CoDel vary when they are pooled, as the paper may have done."""
-    pooled = []
-    for (cross, queue), same in by(loaded, "cross", "queue").items():
-        both = np.concatenate([rates_mbps(same, "down"), rates_mbps(same, "up")])
-        number = std_of("std of downloads and uploads pooled", "Mbit/s", both, f"{queue}, cross {cross}")
-        if number is not None and queue == "fq_codel":
-            pooled.append(str(number))
-    return "; ".join(pooled)
+    told = []
+    for under, items in grouped(chosen, ("cross", "queue")):
+        if under["queue"] == "fq_codel" and under["cross"] != "no":
+            both = [RATE.read(Way(item.of.run, way)) for way in DIRECTIONS for item in items]
+            values = [value for value in both if value is not None]
+            number = std_of("std of downloads and uploads pooled", "Mbit/s", values, under)
+            told += [] if number is None else [str(number)]
+    return "; ".join(told)
+
+
+judge = Paper(
+    CLAIM,
+    by=("rate", "queue", "burst", "cross", "direction"),
+    items=lambda runs: loaded_and_calm(runs, "off"),
+    where={**IN_LAN, "rate": "900Mbit"},
+    measures=(THROUGHPUT, DEVIATION),
+    derive=grown,
+    hidden=(GROWN,),
+    marks=(
+        Mark(
+            f"throughput drops to {percent(MAX_SHARE_OF_UNLOADED)} or less",
+            THROUGHPUT.name,
+            most=MAX_SHARE_OF_UNLOADED,
+            where=LOADED,
+            against=CALM,
+        ),
+        Mark(f"its deviation grows at least {MIN_STD_RATIO}-fold", GROWN, MIN_STD_RATIO),
+    ),
+    under="900 Mbit/s, the direction of the cross flow",
+    cause=cause,
+)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from narrows.metrics.statistics.tail import pooled_quantile
+from narrows.judging.items import Item, grouped
+from narrows.judging.judge import Mark, Measure, Numbers, all_of, one
+from narrows.judging.verdict import Claim, Number
+from narrows.judging.words import percent
 from narrows.runs.loaded import IDLE
-from narrows.runs.observed import Observed
-from narrows.studies.aqm.claims.evidence import by, rates_mbps, tails, usable, where
-from narrows.studies.verdict import Claim, Number, Verdict, comparisons, graded, ids, median_of, not_measured
+from narrows.runs.observed import DIRECTIONS, Observed
+from narrows.studies.aqm.claims.evidence import RATE, Paper, pooled, value, ways
 
 MAX_SHIFT_ERROR_MS = 0.5  # idle latency minus (idle latency at the smallest base RTT + added)
 MAX_THROUGHPUT_CHANGE = 0.05  # of the throughput at the smallest base RTT
 MAX_WORKING_LATENCY_CHANGE_MS = 1  # of the probe's latency under load minus idle
-
+TOLD = 18
 CLAIM = Claim(
     "R10",
     "Added base latency shifts latency by a constant and leaves throughput and relative latency under load "
@@ -23,63 +23,75 @@ CLAIM = Claim(
     "section 3",
     "r10_base_latency_is_an_offset.py",
 )
+BASE = Measure("base RTT", "ms", lambda way: way.run.link.base_rtt_ns / 1e6)
+IDLE_RTT = Measure(
+    "idle RTT of the probe", "ms", lambda way: way.tail("probe_rtt_ms"), {"direction": IDLE}, take=pooled(0.5)
+)
+ADDED = Measure("latency under load", "ms", value("probe_working_latency_ms"))
+SHIFT, CHANGE = "idle RTT of the probe beyond base + added", "change of throughput"
+WORKING, MOVED = "working latency", "change of the working latency"
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Each added latency against the smallest base RTT, under otherwise equal conditions."""
-    chosen = where(usable(runs), small_rtt=False)
-    numbers: list[Number] = []
-    shift: dict[str, bool] = {}
-    rate: dict[str, bool] = {}
-    load: dict[str, bool] = {}
-    used: list[Observed] = []
-    for (mbps, queue, burst, cross), same in by(chosen, "rate_mbps", "queue", "burst", "cross").items():
-        by_rtt = by(same, "base_rtt_ms")
-        if len(by_rtt) < 2:
+def against_the_smallest(found: Numbers) -> Iterator[Number]:
+    """Each base RTT against the smallest, under otherwise equal conditions."""
+    least: dict[frozenset[tuple[str, str]], Number] = {}
+    for rtt in sorted(all_of(found, BASE.name), key=lambda each: each.value):
+        here = rtt.conditions
+        rest = frozenset((axis, label) for axis, label in here.items() if axis != "base_rtt")
+        first = least.setdefault(rest, rtt)
+        if first is rtt:
             continue
-        (first,) = next(iter(by_rtt))
-        base = by_rtt[(first,)]
-        for (rtt,), there in list(by_rtt.items())[1:]:
-            added = float(rtt) - float(first)
-            used += [*base, *there]
-            words = f"{mbps:g} Mbit/s, {queue}, burst {burst}, cross {cross}, +{added:g} ms"
-            idle, idle_base = (tails(x, "probe_rtt_ms", IDLE) for x in (there, base))
-            now_ms, before_ms = (pooled_quantile(x, 0.5) for x in (idle, idle_base))
-            if now_ms is not None and before_ms is not None:
-                off = now_ms - before_ms - added
-                probes = int(sum(tail.total for tail in idle))
-                numbers.append(Number("idle RTT of the probe beyond base + added", "ms", off, probes, words))
-                shift[words] = abs(off) <= MAX_SHIFT_ERROR_MS
-            for direction in ("down", "up"):
-                now, before = rates_mbps(there, direction), rates_mbps(base, direction)
-                if now.size and before.size:
-                    change = float(np.median(now) / np.median(before)) - 1
-                    where_ = f"{words}, {direction}"
-                    numbers.append(Number("change of throughput", "%", 100 * change, int(now.size), where_))
-                    rate[where_] = abs(change) <= MAX_THROUGHPUT_CHANGE
-                    late, late_base = _added(there, direction), _added(base, direction)
-                    number = median_of("working latency", "ms", late, where_)
-                    if number is not None and late_base:
-                        numbers.append(number)
-                        moved = float(np.median(late) - np.median(late_base))
-                        load[where_] = abs(moved) <= MAX_WORKING_LATENCY_CHANGE_MS
-    if not numbers:
-        return not_measured(CLAIM, "no runs that differ in base RTT only")
-    reason = (
-        f"idle latency shifts by the added amount in {comparisons(shift)}; throughput stays within "
-        f"{MAX_THROUGHPUT_CHANGE:.0%} in {comparisons(rate)}; working latency within "
-        f"{MAX_WORKING_LATENCY_CHANGE_MS} ms in {comparisons(load)}"
-    )
-    return Verdict(
-        CLAIM,
-        graded([*shift.values(), *rate.values(), *load.values()]),
-        reason,
-        tuple(sorted(numbers, key=lambda n: (n.name, -abs(n.value)))[:18]),
-        "conditions that differ in base RTT only",
-        ids(used),
-    )
+        pairs = {
+            of.name: (one(found, of.name, **here), one(found, of.name, **first.conditions))
+            for of in (IDLE_RTT, RATE, ADDED)
+        }
+        now, before = pairs[IDLE_RTT.name]
+        if now is not None and before is not None:
+            off = now.value - before.value - (rtt.value - first.value)
+            yield Number(SHIFT, "ms", off, now.n, here)
+        now, before = pairs[RATE.name]
+        if now is not None and before is not None:
+            yield Number(CHANGE, "%", 100 * (now.value / before.value - 1), now.n, here)
+            late, early = pairs[ADDED.name]
+            if late is not None and early is not None:
+                yield Number(WORKING, "ms", late.value, late.n, here, late.low, late.high)
+                yield Number(MOVED, "ms", late.value - early.value, late.n, here)
 
 
-def _added(runs: list[Observed], direction: str) -> list[float]:
-    added = [r.quantity("probe_working_latency_ms", direction) for r in runs]
-    return [v for v in added if v is not None]
+def of_several_rtts(runs: Sequence[Observed]) -> list[Item]:
+    """What was tried at more than one base RTT."""
+    items = [item for item in ways(runs, (*DIRECTIONS, IDLE)) if item.key["timers"] == "exact"]
+    groups = [own for _, own in grouped(items, ("rate", "queue", "burst", "cross"))]
+    return [item for own in groups if len({one.key["base_rtt"] for one in own}) > 1 for item in own]
+
+
+def telling(found: Numbers) -> Numbers:
+    """The largest of each kind first."""
+    return sorted(found, key=lambda each: (each.name, -abs(each.value)))[:TOLD]
+
+
+judge = Paper(
+    CLAIM,
+    by=("rate", "queue", "burst", "cross", "base_rtt", "direction"),
+    items=of_several_rtts,
+    measures=(BASE, IDLE_RTT, RATE, ADDED),
+    derive=against_the_smallest,
+    hidden=(BASE.name, IDLE_RTT.name, RATE.name, ADDED.name, MOVED),
+    shows=telling,
+    marks=(
+        Mark("idle latency shifts by the added amount", SHIFT, most=MAX_SHIFT_ERROR_MS, size=True),
+        Mark(
+            f"throughput stays within {percent(MAX_THROUGHPUT_CHANGE)}",
+            CHANGE,
+            most=100 * MAX_THROUGHPUT_CHANGE,
+            size=True,
+        ),
+        Mark(
+            f"working latency within {MAX_WORKING_LATENCY_CHANGE_MS} ms",
+            MOVED,
+            most=MAX_WORKING_LATENCY_CHANGE_MS,
+            size=True,
+        ),
+    ),
+    under="conditions that differ in base RTT only",
+)

@@ -3,114 +3,109 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from narrows.metrics.statistics.tail import pooled_quantile
-from narrows.runs.observed import Observed
-from narrows.studies.aqm.claims.evidence import (
-    by,
-    glitch_rates,
-    rates_mbps,
-    tails,
-    usable,
-    variations,
-    where,
-)
-from narrows.studies.verdict import Claim, Number, Verdict, ids, not_measured
+from narrows.comparing.conditions import Rank, rank
+from narrows.judging.judge import Condition, Mark, Measure, Numbers, all_of, one
+from narrows.judging.verdict import Claim, Number, plain_of
+from narrows.judging.words import percent
+from narrows.studies.aqm.claims.evidence import IN_LAN, RATE, VARIATION, Paper, pooled, value
 
 SAME_MEAN = 0.05  # means of throughput within 5 % of each other
 DIFFERENT_TAIL = 2  # p99 of the probe's RTT, or the variation of throughput, differs by this factor
 MIN_REPETITIONS = 3
 EXAMPLES = 2
 MIN_PAIRS = 6  # fewer cannot show that there is no such pair
-
+PAIRS, DIFFERING = "pairs of conditions with the same mean", "pairs that differ in a tail"
+MEAN = replace(RATE, name="mean throughput", take=plain_of(np.mean), least_n=MIN_REPETITIONS)
+RUNS = Measure("runs", "1", lambda way: 1.0, take=plain_of(np.sum))
+P99 = Measure("p99 of the probe's RTT", "ms", lambda way: way.tail("probe_rtt_ms"), take=pooled(0.99))
+GLITCHES = Measure("glitches", "1/min", value("probe_glitches_per_minute"), take=plain_of(np.mean))
+STEADY = replace(VARIATION, name="variation of throughput")
+TAILS = (GLITCHES, P99, STEADY)
 CLAIM = Claim(
     "R11",
     "Averages hide it: two conditions with similar means differ in tails, spikes and glitches",
     "sections 1, 4.2 and 5",
     "r11_averages_hide_tails.py",
-    decided_by=r"pairs|p99|glitches|variation",
+    decided_by={"quantity": (PAIRS, *(tail.name for tail in TAILS))},
 )
+EXAMPLE = " of an example"
+Pair = tuple[float, Number, Number]
 
 
-@dataclass(frozen=True)
-class _Condition:
-    words: str
-    runs: tuple[Observed, ...]
-    mean: float
-    tails: dict[str, float]  # name → value, each with its unit in the name
+def fold(a: Number, b: Number) -> float:
+    """The larger over the smaller."""
+    low, high = sorted((a.value, b.value))
+    return high / low if low > 0 else float("inf") if high > 0 else 1.0
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Pairs of conditions of one rate and direction whose mean throughput agrees within SAME_MEAN."""
-    chosen = where(usable(runs))
-    pairs = 0
-    differing: dict[str, list[tuple[float, _Condition, _Condition]]] = {}
-    for direction in ("down", "up"):
-        for (rate,), some in by(chosen, "rate_mbps").items():
-            found = _conditions(some, f"{rate:g} Mbit/s", direction)
-            for a, b in itertools.combinations(found, 2):
-                if abs(a.mean - b.mean) > SAME_MEAN * max(a.mean, b.mean):
-                    continue
-                pairs += 1
-                for name in a.tails.keys() & b.tails.keys():
-                    low, high = sorted((a.tails[name], b.tails[name]))
-                    ratio = high / low if low > 0 else (np.inf if high > 0 else 1.0)
-                    if ratio >= DIFFERENT_TAIL:
-                        differing.setdefault(name, []).append((float(ratio), a, b))
-    if pairs == 0 or (pairs < MIN_PAIRS and not differing):
-        return not_measured(
-            CLAIM, f"only {pairs} pairs of conditions with the same mean (n ≥ {MIN_REPETITIONS})"
-        )
-    numbers, used = _examples(differing)
-    counts = "; ".join(f"{name}: {len(found)}" for name, found in sorted(differing.items())) or "none"
-    numbers.insert(
-        0, Number("pairs of conditions with the same mean", "pairs", pairs, len(chosen), "all, exact timers")
-    )
-    return Verdict(
-        CLAIM,
-        "holds" if differing else "does not hold here",
-        f"of {pairs} pairs with means within {SAME_MEAN:.0%}, these differ {DIFFERENT_TAIL}-fold: {counts}",
-        tuple(numbers),
-        "pairs of one rate and direction",
-        ids(used or chosen),
-    )
+def same_mean(found: Numbers) -> list[tuple[Number, Number]]:
+    """Pairs of conditions of one rate and direction whose mean throughput agrees."""
+    means = sorted(all_of(found, MEAN.name), key=lambda each: _order(each.conditions))
+    return [
+        (a, b)
+        for a, b in itertools.combinations(means, 2)
+        if all(a.conditions[axis] == b.conditions[axis] for axis in ("rate", "direction"))
+        and abs(a.value - b.value) <= SAME_MEAN * max(a.value, b.value)
+    ]
 
 
-def _conditions(runs: list[Observed], rate: str, direction: str) -> list[_Condition]:
-    conditions = []
-    for (burst, cross, queue), same in by(runs, "burst", "cross", "queue").items():
-        rates = rates_mbps(same, direction)
-        if rates.size < MIN_REPETITIONS:
-            continue
-        told = {}
-        p99 = pooled_quantile(tails(same, "probe_rtt_ms", direction), 0.99)
-        if p99 is not None:
-            told["p99 of the probe's RTT [ms]"] = p99
-        steady = variations(same, direction)
-        if steady.size:
-            told["variation of throughput [1]"] = float(np.median(steady))
-        spikes = glitch_rates(same, direction)
-        if spikes.size:
-            told["glitches [1/min]"] = float(np.mean(spikes))
-        words = f"{rate}, {queue}, burst {burst}, cross {cross}, {direction}load"
-        conditions.append(_Condition(words, tuple(same), float(np.mean(rates)), told))
-    return conditions
+def _order(under: Condition) -> tuple[str, str, Rank]:
+    return under["burst"], under["cross"], rank("queue", under["queue"])
 
 
-def _examples(
-    differing: dict[str, list[tuple[float, _Condition, _Condition]]],
-) -> tuple[list[Number], list[Observed]]:
-    numbers: list[Number] = []
-    used: list[Observed] = []
-    for name, found in sorted(differing.items()):
-        quantity, unit = name.rsplit(" [", 1)
-        for _, a, b in sorted(found, key=lambda x: (-x[0], x[1].words))[:EXAMPLES]:
-            for c in (a, b):
-                numbers.append(Number("mean throughput", "Mbit/s", c.mean, len(c.runs), c.words))
-                numbers.append(Number(quantity, unit.rstrip("]"), c.tails[name], len(c.runs), c.words))
-                used += c.runs
-    return numbers, used
+def _words(number: Number) -> str:
+    """A steady order of pairs that differ alike."""
+    under = number.conditions
+    words = (under[axis] for axis in ("rate", "queue", "burst", "cross", "direction"))
+    return ", ".join(words).replace("Mbit", " Mbit/s", 1)
+
+
+def compared(found: Numbers) -> Iterator[Number]:
+    """How many pairs there are, how many of them differ, and of each tail the two that differ most."""
+    pairs = same_mean(found)
+    differing: dict[str, list[Pair]] = {}
+    for a, b in pairs:
+        for tail in TAILS:
+            one_, other = (one(found, tail.name, **each.conditions) for each in (a, b))
+            if one_ is not None and other is not None and fold(one_, other) >= DIFFERENT_TAIL:
+                differing.setdefault(tail.name, []).append((fold(one_, other), one_, other))
+    if not pairs or (len(pairs) < MIN_PAIRS and not differing):
+        return
+    counts = "; ".join(f"{name}: {len(some)}" for name, some in sorted(differing.items()))
+    runs = int(sum(each.value for each in all_of(found, RUNS.name, direction="down")))
+    yield Number(PAIRS, "pairs", len(pairs), runs, {"timers": "exact"})
+    differ = float(sum(map(len, differing.values())))
+    yield Number(DIFFERING, "1", differ, len(pairs), {"by": counts} if counts else {})
+    for _, some in sorted(differing.items()):
+        for _, a, b in sorted(some, key=lambda pair: (-pair[0], _words(pair[1])))[:EXAMPLES]:
+            for number in (a, b):
+                mean, count = (one(found, of.name, **number.conditions) for of in (MEAN, RUNS))
+                if mean is not None and count is not None:
+                    for each in (mean, number):
+                        yield replace(
+                            each, name=f"{each.name}{EXAMPLE}", n=int(count.value), low=None, high=None
+                        )
+
+
+def examples(found: Numbers) -> Numbers:
+    """Under the names of what they are of."""
+    return [replace(each, name=each.name.removesuffix(EXAMPLE)) for each in found]
+
+
+judge = Paper(
+    CLAIM,
+    by=("rate", "queue", "burst", "cross", "direction"),
+    where=IN_LAN,
+    measures=(MEAN, RUNS, *TAILS),
+    derive=compared,
+    hidden=(MEAN.name, RUNS.name, DIFFERING, *(tail.name for tail in TAILS)),
+    shows=examples,
+    marks=(Mark(f"{DIFFERENT_TAIL}-fold, with means within {percent(SAME_MEAN)}", DIFFERING, 1),),
+    rests="shown",
+    under="pairs of one rate and direction",
+)

@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from narrows.judging.verdict import Claim, Number, Verdict, Word, graded, median_of
+from narrows.judging.words import percent
 from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.case import Case, thesis_cases
-from narrows.studies.verdict import MOVED, Claim, Number, Verdict, Word, graded, ids, median_of
 
+MOVED = "metric still moved at the end, worst run"
+"""The quantity that says how far from rest runs ended: it decides nothing by itself."""
 Cases = dict[Case, list[Observed]]
 ValueOf = Callable[[ManyFlows], float | None]
 SettledOf = Callable[[ManyFlows], Settled | None]
@@ -44,9 +47,9 @@ def medians(name: str, unit: str, chosen: Cases, value_of: ValueOf) -> dict[Case
     return {case: number for case, number in made.items() if number is not None}
 
 
-def _conditions(case: Case, same: Sequence[Observed]) -> str:
+def _conditions(case: Case, same: Sequence[Observed]) -> dict[str, str]:
     span = measured(same)
-    return f"{case.words()}, runs of {span}" if " to " in span else case.words()
+    return case.labels() | ({"runs of": span} if " to " in span else {})
 
 
 def of_scale(numbers: Mapping[Case, Number], scale: str) -> list[float]:
@@ -96,7 +99,7 @@ def moved(chosen: Cases, settled_of: SettledOf) -> list[Number]:
                     "%",
                     100 * worst,
                     len(moved_by),
-                    f"{scale}, over the last {over_ns / 1e9:.0f} s; {share:.0%} of runs below 1 %",
+                    {"scale": scale, "over the last": f"{over_ns / 1e9:.0f} s", "below 1 %": percent(share)},
                 )
             )
     return made
@@ -131,7 +134,7 @@ def without(
     reason = f"{verdict.reason}; {repetitions(chosen)}"
     restless = [n for n in verdict.numbers if n.name == MOVED and n.value >= 100 * TOLERANCE]
     if restless:
-        told = "; ".join(f"{n.conditions}, worst {n.value:.1f} %" for n in restless)
+        told = "; ".join(f"{n.conditions['scale']}, worst {n.value:.1f} %" for n in restless)
         reason += f"; not every metric had settled: {told}"
     missing = [scale for scale in needed if scale not in {case.scale for case in chosen}]
     word: Word = verdict.verdict
@@ -163,6 +166,11 @@ def scaled_verdict(
         cause,
     )
     return without(verdict, chosen, needed)
+
+
+def ids(runs: Iterable[Observed]) -> tuple[str, ...]:
+    """The runs a verdict rests on."""
+    return tuple(sorted({run.run_id for run in runs}))
 
 
 def repetitions(chosen: Cases) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from narrows.judging.verdict import Claim, Verdict, graded, not_measured
 from narrows.runs.many_flows import ManyFlows
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.case import Case
 from narrows.studies.corescale.claims.drained import by_drain
 from narrows.studies.corescale.claims.many import (
     cases,
+    ids,
     lengths,
     medians,
     moved,
@@ -19,7 +21,6 @@ from narrows.studies.corescale.claims.many import (
     spread,
     without,
 )
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from narrows.judging.verdict import Claim, Verdict, not_measured
 from narrows.metrics.fairness.mathis_choices import FULL_QUEUE
 from narrows.runs.many_flows import ManyFlows
 from narrows.runs.observed import Observed
@@ -20,7 +21,6 @@ from narrows.studies.corescale.claims.many import (
     scaled_verdict,
     spread,
 )
-from narrows.studies.verdict import Claim, Verdict, not_measured
 
 MIN_RATIO_ON_LOSSES = 1.3  # largest over smallest C of the conditions; the thesis': 3.95 / 1.78 = 2.2
 MAX_RATIO_ON_HALVINGS = 1.2  # the thesis': 1.47 / 1.34 = 1.1
@@ -32,6 +32,7 @@ CLAIM = Claim(
     "1000, 3000, 5000); on window halvings it does not (1.47; 1.36, 1.36, 1.34)",
     "Table 3.1",
     "t01_mathis_constant.py",
+    {"quantity": ("C on losses", "C on halvings")},
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from narrows.judging.verdict import Claim, Verdict, not_measured
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.claims.many import (
     by_scale,
@@ -13,7 +14,6 @@ from narrows.studies.corescale.claims.many import (
     scaled_verdict,
 )
 from narrows.studies.corescale.claims.t01 import MIN_FLOWS
-from narrows.studies.verdict import Claim, Verdict, not_measured
 
 MAX_GOOD_ERROR = 0.10
 MIN_BAD_ERROR = 0.45
@@ -23,6 +23,7 @@ CLAIM = Claim(
     "Median prediction error at Core at most 10 % on halvings, 45 to 55 % on loss; both below 10 % at Edge",
     "Figure 3.2",
     "t02_mathis_error.py",
+    {"quantity": ("error on losses", "error on halvings")},
 )
 
 

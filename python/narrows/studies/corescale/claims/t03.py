@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from narrows.judging.verdict import Claim, Verdict, not_measured
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.claims.many import (
     by_scale,
@@ -17,7 +18,6 @@ from narrows.studies.corescale.claims.many import (
     of_scale,
     scaled_verdict,
 )
-from narrows.studies.verdict import Claim, Verdict, not_measured
 
 EDGE_RATIO = (1.2, 2.2)  # "about 1.7"
 CORE_RATIO = (6.0, 9.0)
@@ -30,6 +30,7 @@ CLAIM = Claim(
     "0.35",
     "Figure 3.3",
     "t03_losses_per_halving.py",
+    {"quantity": ("losses per halving", "burstiness of a flow's drops, median of flows")},
 )
 
 

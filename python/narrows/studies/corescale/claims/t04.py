@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from narrows.judging.verdict import Claim, Verdict, not_measured
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.claims.many import (
     cases,
@@ -12,7 +13,6 @@ from narrows.studies.corescale.claims.many import (
     scaled_verdict,
     spread,
 )
-from narrows.studies.verdict import Claim, Verdict, not_measured
 
 MIN_JAIN = 0.99
 LOSS_BASED = (("reno",), ("cubic",))
@@ -22,6 +22,7 @@ CLAIM = Claim(
     "NewReno and CUBIC stay fair at Core, Jain's index above 0.99",
     "section 3.5.1",
     "t04_loss_based_are_fair.py",
+    {"quantity": "Jain's index"},
 )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from narrows.judging.verdict import Claim, Number, Verdict, graded, not_measured
 from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.case import Case
@@ -14,6 +16,7 @@ from narrows.studies.corescale.claims.drained import by_drain
 from narrows.studies.corescale.claims.many import (
     Cases,
     cases,
+    ids,
     lengths,
     medians,
     moved,
@@ -22,19 +25,19 @@ from narrows.studies.corescale.claims.many import (
     values,
     without,
 )
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 MAX_JAIN_AT_CORE = 0.5  # "as low as 0.4"
 MAX_JAIN_AT_EDGE = 0.75  # "as low as 0.7", beyond 10 flows
 EDGE_FLOWS = 10
 OUR_KERNEL = "HZ=1000"
+THESIS = "the thesis'"
 
 CLAIM = Claim(
     "T5",
     "BBR against itself: Jain's index down to 0.4 at Core, 0.7 beyond 10 flows at Edge",
     "Figure 3.4",
     "t05_bbr_against_itself.py",
-    decided_by=r"(core|edge), \d+ bbr, \d+ ms(\)|, runs)",
+    decided_by={"quantity": "Jain's index", "case": THESIS},
 )
 
 FACTORS: dict[str, Callable[[Case], str]] = {
@@ -53,6 +56,10 @@ def judge(runs: Iterable[Observed]) -> Verdict:
     everything = cases(runs, lambda case: case.ccas == ("bbr",), thesis_only=False)
     chosen = cases(runs, lambda case: case.ccas == ("bbr",))
     found = medians("Jain's index", "1", everything, lambda m: m.jain)
+    found = {
+        case: replace(n, conditions={**n.conditions, "case": THESIS}) if case in chosen else n
+        for case, n in found.items()
+    }
     plain = {case: number for case, number in found.items() if case in chosen}
     if not plain:
         return not_measured(CLAIM, "no condition of BBR flows alone")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from narrows.judging.verdict import Claim
 from narrows.studies.corescale.case import Case
 from narrows.studies.corescale.claims.shares_of import ShareClaim
-from narrows.studies.verdict import Claim
 
 LOW, HIGH = 0.3, 0.5  # "40 %"
 
@@ -13,6 +13,7 @@ CLAIM = Claim(
     "One BBR flow takes 40 % against thousands of NewReno or CUBIC",
     "Figures 3.6 and 3.7",
     "t06_one_bbr_against_many.py",
+    {"quantity": "share of bbr"},
 )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from narrows.judging.verdict import Claim
 from narrows.studies.corescale.claims.shares_of import ShareClaim
-from narrows.studies.verdict import Claim
 
 LOW, HIGH = 0.99, 1.0  # "up to 99.9 %"
 
@@ -12,6 +12,7 @@ CLAIM = Claim(
     "As many BBR as NewReno or CUBIC: BBR takes 99.9 %",
     "Figure 3.8",
     "t07_bbr_against_as_many.py",
+    {"quantity": "share of bbr"},
 )
 
 judge = ShareClaim(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from narrows.judging.verdict import Claim
 from narrows.studies.corescale.claims.shares_of import ShareClaim
-from narrows.studies.verdict import Claim
 
 LOW, HIGH = 0.7, 0.8
 
@@ -12,6 +12,7 @@ CLAIM = Claim(
     "As many CUBIC as NewReno: CUBIC takes 70 to 80 %",
     "Figure 3.5",
     "t08_cubic_against_newreno.py",
+    {"quantity": "share of cubic"},
 )
 
 judge = ShareClaim(

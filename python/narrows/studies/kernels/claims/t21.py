@@ -6,15 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from narrows.judging.verdict import Claim, Number, Verdict, graded, median_of, not_measured
+from narrows.judging.words import counted
 from narrows.runs.observed import Observed
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured, yes_of
 
+COUNT = "conditions in which a figure of BBR moved"
+UNITS = ("goodput", "wait in the queue, p95", "share of packets that were dropped")
 CLAIM = Claim(
     "T21",
     "a kernel update changes BBR's outcomes (Linux 4.15 against 5.15)",
     "section 4.5.3, Fig. 4.9b",
     "t21_kernels.py",
-    decided_by="conditions in which|moved by",
+    decided_by={"quantity": (COUNT, *(f"{name}: moved by" for name in UNITS))},
 )
 KERNELS = ("6.1", "6.12", "7.2")
 """Those that can be had; the thesis's are older."""
@@ -65,7 +68,7 @@ def medians(runs: Iterable[Observed]) -> Iterator[tuple[str, str, str, Mapping[s
             found = {}
             for kernel in KERNELS:
                 values = np.array([v for run in of.get(kernel, ()) if (v := measure(run)) is not None])
-                number = median_of(figure, unit, values, f"{load}, {queue}, Linux {kernel}")
+                number = median_of(figure, unit, values, {"load": load, "queue": queue, "kernel": kernel})
                 if number is not None:
                     found[kernel] = number
             if found:
@@ -96,11 +99,19 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         decided = [is_apart for a, b in pairs if (is_apart := apart(found[a], found[b])) is not None]
         if decided:
             moved[place] = moved.get(place, False) or any(decided)
-        numbers += [*found.values(), _moved(figure, found[first], found[last], f"{place}, {first} to {last}")]
+        numbers += [
+            *found.values(),
+            _moved(
+                figure,
+                found[first],
+                found[last],
+                {"load": load, "queue": queue, "between": f"{first} and {last}"},
+            ),
+        ]
     if not moved:
         return not_measured(CLAIM, "no condition with six runs on each of two kernels")
     reason = (
-        f"a figure of BBR moved between two of Linux {', '.join(KERNELS)} in {yes_of(moved)} of its "
+        f"a figure of BBR moved between two of Linux {', '.join(KERNELS)} in {counted(moved)} of its "
         f"conditions: intervals apart, and medians by more than {100 * MATTERS:.0f} %; they are not the "
         "thesis's kernels"
     )
@@ -111,12 +122,19 @@ def judge(runs: Iterable[Observed]) -> Verdict:
         for runs_of_one in found.values()
         for run in runs_of_one
     ]
-    count = Number("conditions in which a figure of BBR moved", "1", sum(moved.values()), len(moved), "all")
+    count = Number(COUNT, "1", sum(moved.values()), len(moved))
     words = "20 Mbit/s, 40 ms, 14.5 s; medians of six runs a kernel"
-    return Verdict(CLAIM, graded(list(moved.values())), reason, (count, *numbers), words, ids(of))
+    return Verdict(
+        CLAIM,
+        graded(list(moved.values())),
+        reason,
+        (count, *numbers),
+        words,
+        tuple(sorted({run.run_id for run in of})),
+    )
 
 
-def _moved(figure: str, one: Number, other: Number, conditions: str) -> Number:
+def _moved(figure: str, one: Number, other: Number, conditions: Mapping[str, str]) -> Number:
     largest = max(abs(one.value), abs(other.value))
     part = abs(one.value - other.value) / largest if largest else 0.0
     return Number(f"{figure}: moved by", "1", part, min(one.n, other.n), conditions)

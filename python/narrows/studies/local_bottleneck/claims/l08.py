@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
-from narrows.runs.observed import Observed
-from narrows.studies.local_bottleneck.claims.parts import (
-    CCAS,
-    CLASSES,
-    Evidence,
-    class_rate_mbps,
-    median,
-    not_so,
-    number,
-    tcp_rtt_ms,
-    tested,
-)
-from narrows.studies.verdict import Claim, Verdict, not_measured
+from narrows.judging.judge import Mark, Numbers, all_of
+from narrows.judging.verdict import Claim, Number, Where
+from narrows.studies.local_bottleneck.claims.measures import CCAS, CLASS_RTT, UPLOAD, AtHome, by_class, on
 
 MORE = 1.1
 """A class that is told apart has a tenth more."""
-
 CLAIM = Claim(
     "L8",
     "RRUL QoS: CAKE gives CS5 and EF more rate and less delay than BE, and BK less; a FIFO differentiates "
@@ -28,41 +17,35 @@ CLAIM = Claim(
     "Fig. 12, 13",
     "l08_cake_classes.py",
 )
+SPREAD = "highest over lowest RTT of a class"
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Rates and RTTs of the uploads by class. What decides is CAKE's default, as in the paper."""
-    every = list(runs)
-    evidence = Evidence()
-    marks = evidence.marks
-    beside: dict[str, bool] = {}
+def spread(found: Numbers) -> Iterator[Number]:
+    """How far the FIFO's RTTs lie apart."""
     for cca in CCAS:
-        for home in ("local", "diffserv4", "remote"):
-            some = tested(every, "classes", profile="fttc-30-10", cca=cca, home=home)
-            rate = {c: median(some, class_rate_mbps(c, "up")) for c in CLASSES}
-            rtt = {c: median(some, tcp_rtt_ms(f"test.up-{c}")) for c in CLASSES}
-            if None in (*rate.values(), *rtt.values()):
-                continue
-            for c in CLASSES:
-                of = f"{cca}, {home}"
-                evidence.add(
-                    some,
-                    number(f"{c} upload", "Mbit/s", some, class_rate_mbps(c, "up"), of),
-                    number(f"{c} RTT", "ms", some, tcp_rtt_ms(f"test.up-{c}"), of),
-                )
-            if home == "remote":
-                ratio = max(rtt.values()) / min(rtt.values())  # type: ignore[operator,type-var]
-                marks[f"{cca}: the FIFO's RTTs are alike"] = ratio <= MORE
-                continue
-            into = marks if home == "local" else beside
-            for c in ("CS5", "EF"):
-                into[f"{cca}, {home}: {c} more rate than BE"] = rate[c] >= MORE * rate["BE"]  # type: ignore[operator]
-                into[f"{cca}, {home}: {c} less delay than BE"] = rtt[c] * MORE <= rtt["BE"]  # type: ignore[operator]
-            into[f"{cca}, {home}: BK less rate than BE"] = rate["BK"] * MORE <= rate["BE"]  # type: ignore[operator]
-    if not marks:
-        return not_measured(CLAIM, "no RRUL with classes")
-    return evidence.verdict(
-        CLAIM,
-        f"more is a factor of {MORE:g}. " + not_so({**marks, **beside}),
-        "FTTC 30/10, uploads",
-    )
+        rtts = all_of(found, CLASS_RTT.name, cca=cca, home="remote")
+        if rtts:
+            ratio = max(n.value for n in rtts) / min(n.value for n in rtts)
+            yield Number(SPREAD, "1", ratio, rtts[0].n, {"cca": cca, "home": "remote"})
+
+
+# What decides is CAKE's default, as in the paper; diffserv4 stands beside it.
+FAST: Where = {"class": ("CS5", "EF"), "home": "local"}
+SLOW: Where = {"class": "BK", "home": "local"}
+BE = {"class": "BE"}
+judge = AtHome(
+    CLAIM,
+    by=("cca", "home", "class"),
+    items=by_class,
+    where=on("classes", home=("local", "diffserv4", "remote")),
+    measures=(UPLOAD, CLASS_RTT),
+    derive=spread,
+    hidden=(SPREAD,),
+    marks=(
+        Mark("the FIFO's RTTs are alike", SPREAD, most=MORE),
+        Mark("more rate than BE", UPLOAD.name, MORE, where=FAST, against=BE),
+        Mark("less delay than BE", CLASS_RTT.name, most=1 / MORE, where=FAST, against=BE),
+        Mark("less rate than BE", UPLOAD.name, most=1 / MORE, where=SLOW, against=BE),
+    ),
+    under=f"FTTC 30/10, uploads; more is a factor of {MORE:g}",
+)

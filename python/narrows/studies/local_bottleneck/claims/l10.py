@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from narrows.runs.observed import Observed
-from narrows.studies.local_bottleneck.claims.parts import (
-    apart,
-    class_rate_mbps,
-    icmp_ms,
-    median,
-    number,
-    tested,
-)
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
+from narrows.judging.items import over
+from narrows.judging.judge import Mark, Measure, Numbers, one
+from narrows.judging.verdict import Claim, Number
+from narrows.studies.local_bottleneck.claims.measures import APART, AtHome, apart, class_rate_mbps, icmp_ms
 
 AQM_BELOW_MS = 100.0
 FAIR_WITHIN = 1.5
@@ -30,77 +23,46 @@ TRUTH: dict[str, tuple[bool, bool, bool]] = {
     "cake": (True, True, True),
 }
 """AQM, packet scheduling, QoS: what each discipline does."""
-COLUMNS = ("AQM", "packet scheduling", "QoS")
-
 CLAIM = Claim(
     "L10",
     "From such tests one can tell AQM, packet scheduling, QoS and the discipline of a remote bottleneck",
     "Table II",
     "l10_disciplines.py",
 )
+PLAIN, MARKED = {"test": "best_effort"}, {"test": "classes"}
+ICMP = Measure("ICMP RTT", "ms", icmp_ms(), PLAIN)
+SPREAD = Measure(APART.name, "1", apart, PLAIN)
+AHEAD = Measure("CS5 over BE, upload", "1", over(class_rate_mbps("CS5"), class_rate_mbps("BE")), MARKED)
+RULES = (
+    Mark("AQM", ICMP.name, most=AQM_BELOW_MS, strict=True),
+    Mark("packet scheduling", SPREAD.name, most=FAIR_WITHIN),
+    Mark("QoS", AHEAD.name, CLASS_AHEAD),
+)
+"""The paper's rules as numbers: ICMP below 100 ms is AQM, equal downloads scheduling, CS5 ahead QoS."""
+SEEN = "seen"
 
 
-@dataclass(frozen=True)
-class Answers:
-    """What the rules say of one discipline, and the numbers and runs that they rest on."""
-
-    said: tuple[bool, bool, bool]
-    numbers: tuple[Number, ...]
-    runs: tuple[Observed, ...]
-
-
-def answers(runs: Iterable[Observed], isp: str) -> Answers | None:
-    """The paper's rules as numbers: ICMP below 100 ms is AQM, equal downloads scheduling, CS5 ahead QoS. None
-    where a test is missing."""
-    every = list(runs)
-    plain = tested(every, "best_effort", isp=isp, cca="cubic")
-    marked = tested(every, "classes", isp=isp, cca="cubic", test="classes")
-    rtt, spread = median(plain, icmp_ms()), median(plain, apart)
-    ahead = median(marked, _ahead)
-    if rtt is None or spread is None or ahead is None:
-        return None
-    numbers = [
-        made
-        for name, unit, some, read in (
-            ("ICMP RTT", "ms", plain, icmp_ms()),
-            ("fastest over slowest download", "1", plain, apart),
-            ("CS5 over BE, upload", "1", marked, _ahead),
-        )
-        if (made := number(name, unit, some, read, isp)) is not None
-    ]
-    said = (rtt < AQM_BELOW_MS, spread <= FAIR_WITHIN, ahead >= CLASS_AHEAD)
-    return Answers(said, tuple(numbers), (*plain, *marked))
+def seen(found: Numbers) -> Iterator[Number]:
+    """Of each discipline what each rule says: 1 is yes, 0 no. Nothing of one that lacks a test."""
+    for isp in TRUTH:
+        known = [(rule, one(found, rule.of, isp=isp)) for rule in RULES]
+        for rule, number in known:
+            if number is not None and all(other is not None for _, other in known):
+                said = float(rule.passes(number, number))
+                yield Number(SEEN, "1", said, number.n, {"isp": isp, "rule": rule.words})
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """How many of the rules' answers are so, of disciplines that are known."""
-    every = list(runs)
-    numbers: list[Number] = []
-    used: list[Observed] = []
-    marks: dict[str, bool] = {}
-    for isp, truth in TRUTH.items():
-        found = answers(every, isp)
-        if found is None:
-            continue
-        used += found.runs
-        numbers += found.numbers
-        for column, is_so, seen in zip(COLUMNS, truth, found.said, strict=True):
-            marks[f"{isp}: {column} {'seen' if seen else 'not seen'}"] = is_so == seen
-    if not marks:
-        return not_measured(CLAIM, "no tests of disciplines that are known")
-    failed = [name for name, mark in marks.items() if not mark]
-    return Verdict(
-        CLAIM,
-        graded(list(marks.values())),
-        f"{len(marks) - len(failed)} of {len(marks)} answers are right"
-        + (f"; wrong: {'; '.join(failed)}" if failed else "")
-        + ". The answers leave the discipline open: those of CoDel and of PIE are the same",
-        tuple(numbers),
-        "FTTC 30/10, CUBIC",
-        ids(used),
-    )
-
-
-def _ahead(run: Observed) -> float | None:
-    one, other = class_rate_mbps("CS5", "up")(run), class_rate_mbps("BE", "up")(run)
-    return None if one is None or not other else one / other
+judge = AtHome(
+    CLAIM,
+    by=("isp", "test"),
+    where={"isp": tuple(TRUTH), "cca": "cubic", "test": ("best_effort", "classes")},
+    measures=(ICMP, SPREAD, AHEAD),
+    derive=seen,
+    hidden=(SEEN,),
+    marks=tuple(
+        Mark("right answers", SEEN, float(is_so), float(is_so), {"isp": isp, "rule": rule.words})
+        for isp, truth in TRUTH.items()
+        for rule, is_so in zip(RULES, truth, strict=True)
+    ),
+    under="FTTC 30/10, CUBIC; the answers leave the discipline open: those of CoDel and of PIE are the same",
+)

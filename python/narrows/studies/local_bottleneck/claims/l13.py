@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from narrows.judging.items import Read, figure
+from narrows.judging.judge import Mark, Measure
+from narrows.judging.verdict import Claim
 from narrows.runs.observed import Observed
-from narrows.studies.local_bottleneck.claims.parts import (
-    CCAS,
-    Evidence,
-    chosen,
-    median,
-    not_so,
-    number,
-    tcp_rtt_ms,
-)
-from narrows.studies.verdict import Claim, Verdict, not_measured
+from narrows.studies.local_bottleneck.claims.measures import BOTH, LOCAL, REMOTE, AtHome, tcp_rtt_ms
 
 ALIKE = 1.2
 ITEMS = tuple(f"upload-{n}" for n in range(4))
-
 CLAIM = Claim(
     "L13",
     "Equal RTTs with unequal rates are the mark of a FIFO",
@@ -27,44 +18,31 @@ CLAIM = Claim(
 )
 
 
-def _rates(run: Observed) -> float | None:
-    return _spread([run.figure(item, "bulk_goodput_bps", "up") for item in ITEMS])
+def spread(reads: list[Read]) -> Read:
+    """Highest over lowest of the four uploads."""
+
+    def read(run: Observed) -> float | None:
+        known = [value for each in reads if (value := each(run))]
+        return max(known) / min(known) if len(known) == len(ITEMS) else None
+
+    return read
 
 
-def _rtts(run: Observed) -> float | None:
-    return _spread([tcp_rtt_ms(item)(run) for item in ITEMS])
-
-
-def _spread(found: list[float | None]) -> float | None:
-    known = [value for value in found if value]
-    return max(known) / min(known) if len(known) == len(ITEMS) else None
-
-
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Highest over lowest of four uploads, in rate and in RTT: a FIFO has the latter alone alike."""
-    every = list(runs)
-    evidence = Evidence()
-    marks = evidence.marks
-    for cca in CCAS:
-        for home in ("remote", "local"):
-            some = [r for r in chosen(every, cca=cca, home=home) if _rates(r) is not None]
-            rates, rtts = median(some, _rates), median(some, _rtts)
-            if rates is None or rtts is None:
-                continue
-            of = f"FTTC 30/10, {cca}, {home}"
-            evidence.add(
-                some,
-                number("highest over lowest rate", "1", some, _rates, of),
-                number("highest over lowest RTT", "1", some, _rtts, of),
-            )
-            if home == "remote":
-                marks[f"{cca}: the FIFO's RTTs alike, rates not"] = rtts <= ALIKE < rates
-            else:
-                marks[f"{cca}: the local queue's rates alike"] = rates <= ALIKE
-    if not marks:
-        return not_measured(CLAIM, "no four uploads")
-    return evidence.verdict(
-        CLAIM,
-        f"alike is within {ALIKE:g}. " + not_so(marks),
-        "FTTC 30/10",
-    )
+RATES = Measure(
+    "highest over lowest rate",
+    "1",
+    spread([figure(item, "bulk_goodput_bps", direction="up") for item in ITEMS]),
+)
+RTTS = Measure("highest over lowest RTT", "1", spread([tcp_rtt_ms(item) for item in ITEMS]))
+judge = AtHome(
+    CLAIM,
+    by=("cca", "home"),
+    where={"test": "uploads", "home": BOTH},
+    measures=(RATES, RTTS),
+    marks=(
+        Mark(f"the FIFO's RTTs within {ALIKE:g}", RTTS.name, most=ALIKE, where=REMOTE),
+        Mark("its rates not", RATES.name, ALIKE, strict=True, where=REMOTE),
+        Mark(f"the local queue's rates within {ALIKE:g}", RATES.name, most=ALIKE, where=LOCAL),
+    ),
+    under="FTTC 30/10",
+)

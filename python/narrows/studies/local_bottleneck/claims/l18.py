@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from narrows.judging.items import Item
+from narrows.judging.judge import Mark, Measure, Numbers, all_of, one
+from narrows.judging.verdict import Claim, Number, plain_of
 from narrows.runs.observed import Observed
-from narrows.studies.local_bottleneck.claims.parts import (
+from narrows.studies.local_bottleneck.claims.measures import (
+    CLASS_RTT,
     CLASSES,
+    FTTC,
+    AtHome,
+    by_class,
     class_rate_mbps,
-    median,
-    number,
-    tcp_rtt_ms,
-    tested,
 )
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured
 
 CLAIM = Claim(
     "L18",
@@ -21,46 +23,54 @@ CLAIM = Claim(
     "Fig. 13a, 13c",
     "l18_marked_but_worse.py",
 )
+ALL = {"class": "all"}
 
 
-def _worst(run: Observed) -> float | None:
+def items(runs: Iterable[Observed]) -> Iterator[Item]:
+    """All remote runs together; remote BBR by class, and local BBR's BK."""
+    for item in by_class(runs):
+        home, cca, name = (item.key.get(axis) for axis in ("home", "cca", "class"))
+        if item.key.get("profile") != FTTC:
+            continue
+        if home == "remote" and name == "BE":
+            yield Item(item.of[0], {"home": "remote", **ALL}, item.run_ids, item.once)
+        if (
+            item.key.get("profile") == FTTC
+            and cca == "bbr"
+            and (home == "remote" or (home, name) == ("local", "BK"))
+        ):
+            yield item
+
+
+def last(run: Observed) -> float | None:
     """1 where CS5 has the lowest rate of the four uploads."""
-    rates = {c: class_rate_mbps(c, "up")(run) for c in CLASSES}
-    if None in rates.values():
-        return None
-    return float(rates["CS5"] == min(rates.values()))  # type: ignore[type-var]
+    rates = [rate for name in CLASSES if (rate := class_rate_mbps(name)(run)) is not None]
+    return float(rates[0] == min(rates)) if len(rates) == len(CLASSES) else None
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Does CS5 come last in some repetition, and is the best remote BBR RTT above local BK's?"""
-    every = list(runs)
-    remote = [r for cca in ("cubic", "bbr")
-              for r in tested(every, "classes", profile="fttc-30-10", cca=cca, home="remote")]  # fmt: skip
-    bbr = tested(every, "classes", profile="fttc-30-10", cca="bbr", home="remote")
-    local = tested(every, "classes", profile="fttc-30-10", cca="bbr", home="local")
-    behind = tcp_rtt_ms("test.up-BK")
-    best = [median(bbr, tcp_rtt_ms(f"test.up-{c}")) for c in CLASSES]
-    background = median(local, behind)
-    last = [found for run in remote if (found := _worst(run)) is not None]
-    known = [value for value in best if value is not None]
-    if not last or background is None or len(known) < len(CLASSES):
-        return not_measured(CLAIM, "no RRUL with classes and both bottlenecks")
-    made = (
-        number("CS5 comes last (1) or not (0)", "1", remote, _worst, "FTTC 30/10, remote"),
-        number("BK RTT", "ms", local, behind, "FTTC 30/10, bbr, local"),
-        *(
-            number(f"{c} RTT", "ms", bbr, tcp_rtt_ms(f"test.up-{c}"), "FTTC 30/10, bbr, remote")
-            for c in CLASSES
-        ),
-    )
-    numbers: tuple[Number, ...] = tuple(n for n in made if n)
-    marks = [any(last), min(known) > background]
-    return Verdict(
-        CLAIM,
-        graded(marks),
-        f"CS5 is last in {sum(last):.0f} of {len(last)} remote runs; remote BBR's RTTs begin at "
-        f"{min(known):.0f} ms, local BK's is {background:.0f} ms",
-        numbers,
-        "FTTC 30/10, uploads",
-        ids([*remote, *local]),
-    )
+LAST = Measure("CS5 comes last (1) or not (0)", "1", last, ALL)
+EVER = Measure("CS5 comes last in a run", "1", last, ALL, take=plain_of(max))
+RTT = Measure("RTT", "ms", CLASS_RTT.read, {"class": CLASSES})
+WORSE = "lowest remote RTT over that of local BK"
+
+
+def worse(found: Numbers) -> Iterator[Number]:
+    """Of BBR, the best class in the FIFO against the background class at home."""
+    remote, local = all_of(found, RTT.name, home="remote"), one(found, RTT.name, home="local")
+    if local is not None and len(remote) == len(CLASSES):
+        yield Number(WORSE, "1", min(each.value for each in remote) / local.value, local.n, {"cca": "bbr"})
+
+
+judge = AtHome(
+    CLAIM,
+    by=("home", "cca", "class"),
+    items=items,
+    measures=(LAST, EVER, RTT),
+    derive=worse,
+    hidden=(EVER.name, WORSE),
+    marks=(
+        Mark("CS5 comes last in some remote run", EVER.name, 1),
+        Mark("BBR's RTTs in the FIFO are above local BK's", WORSE, 1, strict=True),
+    ),
+    under="FTTC 30/10, uploads",
+)

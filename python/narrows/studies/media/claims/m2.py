@@ -1,12 +1,7 @@
 """M2: two flows of media follow a capacity that changes."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
-from narrows.runs.observed import Observed
-from narrows.studies.media.claims.parts import follows
-from narrows.studies.verdict import Claim, Verdict
+from narrows.judging.verdict import Claim
+from narrows.studies.media.claims.measures import follows
 
 CLAIM = Claim(
     "M2",
@@ -14,8 +9,5 @@ CLAIM = Claim(
     "RFC 8867, section 5.2",
     "m2_several.py",
 )
-
-
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Two flows; 4, 2, 3.5, 1 and 2 Mbit/s."""
-    return follows(runs, CLAIM, 2)
+# Two flows; 4, 2, 3.5, 1 and 2 Mbit/s.
+judge = follows(CLAIM, 2)

@@ -1,12 +1,7 @@
 """M3: a flow of media follows its capacity also while its feedback's way is congested."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
-from narrows.runs.observed import Observed
-from narrows.studies.media.claims.parts import follows
-from narrows.studies.verdict import Claim, Verdict
+from narrows.judging.verdict import Claim
+from narrows.studies.media.claims.measures import follows
 
 CLAIM = Claim(
     "M3",
@@ -14,8 +9,5 @@ CLAIM = Claim(
     "RFC 8867, section 5.3",
     "m3_feedback.py",
 )
-
-
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Media both ways; 2, 1, 0.5 and 2 Mbit/s downstream."""
-    return follows(runs, CLAIM, 1)
+# Media both ways; 2, 1, 0.5 and 2 Mbit/s downstream.
+judge = follows(CLAIM, 1)

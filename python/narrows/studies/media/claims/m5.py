@@ -1,12 +1,7 @@
 """M5: a flow of media neither starves beside a long TCP flow nor starves it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
-from narrows.runs.observed import Observed
-from narrows.studies.media.claims.parts import beside
-from narrows.studies.verdict import Claim, Verdict
+from narrows.judging.verdict import Claim
+from narrows.studies.media.claims.measures import beside
 
 CLAIM = Claim(
     "M5",
@@ -14,8 +9,5 @@ CLAIM = Claim(
     "RFC 8867, section 5.6",
     "m5_long_tcp.py",
 )
-
-
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """One flow of media, one of CUBIC."""
-    return beside(runs, CLAIM, 1, 0.5, "an even split")
+# One flow of media, one of CUBIC.
+judge = beside(CLAIM, 1, 0.5, "an even split")

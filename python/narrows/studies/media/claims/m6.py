@@ -1,12 +1,7 @@
 """M6: flows of media keep most of the link beside short TCP flows."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
-from narrows.runs.observed import Observed
-from narrows.studies.media.claims.parts import beside
-from narrows.studies.verdict import Claim, Verdict
+from narrows.judging.verdict import Claim
+from narrows.studies.media.claims.measures import beside
 
 CLAIM = Claim(
     "M6",
@@ -14,8 +9,5 @@ CLAIM = Claim(
     "RFC 8867, section 5.7",
     "m6_short_tcp.py",
 )
-
-
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Two flows of media; ten sources of 40 KB every ten seconds."""
-    return beside(runs, CLAIM, 2, 1.0, "the link")
+# Two flows of media; ten sources of 40 KB every ten seconds.
+judge = beside(CLAIM, 2, 1.0, "the link")

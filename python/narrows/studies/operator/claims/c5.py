@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from itertools import combinations
 
-import numpy as np
-
 from narrows.headers import TCP_IPV4_HEADERS_BYTES, UDP_IPV4_HEADERS_BYTES
+from narrows.judging.items import figure
+from narrows.judging.judge import Judge, Mark, Measure, Numbers, Share, all_of, one
+from narrows.judging.verdict import Claim, Number
+from narrows.judging.words import percent
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.observed import Observed
-from narrows.studies.operator.claims.cases import by_key, known, loaded_rtt_ms, reading_bps, runs_of
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
+from narrows.studies.operator.claims.measures import by_tool, loaded_rtt_ms, reading_bps
 
 FULL = 0.95  # of the largest payload rate that the shaper allows
 SAME_BANDWIDTH = 1.05  # largest over smallest reading between the queues
 DIFFERENT_RPM = 2.0
 CLEAR_MS = 2.0  # two queues' loaded latency differs
 ITEMS = {"tcp": "test.down", "udp": "test", "rpm": "test"}
-
 CLAIM = Claim(
     "C5",
     "Open: is UDP better? Is responsiveness (RPM) a better headline than bandwidth?",
@@ -27,84 +27,71 @@ CLAIM = Claim(
 )
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Readings of each tool through each queue, alone and beside a flow, and what a sparse probe meets."""
-    chosen = runs_of(runs, CLAIM.experiment)
-    numbers: list[Number] = []
-    filled: dict[tuple[str, str, str], float] = {}
-    harm: dict[tuple[str, str, str], float] = {}
-    rounds: dict[str, float] = {}
-    for (tool, beside, queue), same in by_key(chosen, "tool", "beside", "queue").items():
-        words = f"{tool} test, beside it {beside}, {queue}"
-        key = (tool, beside, queue)
-        late = known(loaded_rtt_ms(run, "probe", ITEMS.get(tool, "test"), 95) for run in same)
-        found = [median_of("RTT of a sparse probe, p95", "ms", late, words)]
-        if tool == "rpm":
-            told = known(run.figure("test", "rpm") for run in same)
-            found.append(median_of("responsiveness", "1/min", told, words))
-            if told.size and beside == "nothing":
-                rounds[queue] = float(np.median(told))
-        else:
-            shares = known(_filled(run, tool) for run in same)
-            found.append(median_of("share of what the protocol can carry", "1", shares, words))
-            if shares.size:
-                filled[key] = float(np.median(shares))
-        if tool == "udp":
-            lost = known(run.figure("test", "iperf3_loss_ratio") for run in same)
-            found.append(median_of("packets lost", "1", lost, words))
-        if late.size:
-            harm[key] = float(np.median(late))
-        numbers += [number for number in found if number is not None]
-    answers: dict[str, bool] = {}
-    udp = {q: share for (tool, beside, q), share in filled.items() if tool == "udp" and beside == "flow"}
-    if udp:
-        answers[f"beside a flow UDP reads the capacity in {_of(udp, FULL)}"] = min(udp.values()) >= FULL
-    pairs = [
-        (q, late, harm["tcp", beside, q])
-        for (tool, beside, q), late in harm.items()
-        if tool == "udp" and beside == "nothing" and ("tcp", beside, q) in harm
-    ]
-    if pairs:
-        worse = [q for q, udp_ms, tcp_ms in pairs if udp_ms > tcp_ms + CLEAR_MS]
-        text = f"a third party waits longer (by {CLEAR_MS:g} ms) under UDP than under TCP in {len(worse)} of "
-        answers[f"{text}{len(pairs)} queues ({', '.join(worse) or 'none'})"] = not worse
-    tcp = {q: share for (tool, beside, q), share in filled.items() if tool == "tcp" and beside == "nothing"}
-    if len(tcp) > 1 and len(rounds) > 1:
-        bandwidth, rpm = _spread(tcp), _spread(rounds)
-        text = f"between queues bandwidth differs {bandwidth:.2f}-fold, RPM {rpm:.1f}-fold"
-        answers[text] = bandwidth <= SAME_BANDWIDTH and rpm >= DIFFERENT_RPM
-        wrong, clear = _inversions(rounds, {q: harm["rpm", "nothing", q] for q in rounds})
-        answers[f"RPM orders {clear - wrong} of {clear} pairs of queues as the probe does"] = wrong == 0
-    if not answers:
-        return not_measured(CLAIM, "no runs of two tools")
-    return Verdict(
-        CLAIM,
-        graded(list(answers.values())),
-        "; ".join(answers),
-        tuple(numbers),
-        "20 Mbit/s, base RTT 20 ms",
-        ids(chosen),
-    )
-
-
-def _filled(run: Observed, tool: str) -> float | None:
-    reading, mtu = reading_bps(run), run.link.mtu_bytes
-    rate = run.rate_bps("down")
-    headers = UDP_IPV4_HEADERS_BYTES if tool == "udp" else TCP_IPV4_HEADERS_BYTES
-    possible = largest_goodput_bps(rate, mtu, headers)
+def filled(run: Observed) -> float | None:
+    """The reading over what its protocol can carry."""
+    headers = UDP_IPV4_HEADERS_BYTES if run.key["tool"] == "udp" else TCP_IPV4_HEADERS_BYTES
+    reading = reading_bps(run)
+    possible = largest_goodput_bps(run.rate_bps("down"), run.link.mtu_bytes, headers)
     return None if reading is None else reading / possible
 
 
-def _spread(found: dict[str, float]) -> float:
-    return max(found.values()) / min(found.values())
+PROBE = Measure(
+    "RTT of a sparse probe, p95",
+    "ms",
+    by_tool("tool", {tool: loaded_rtt_ms("probe", item, 95) for tool, item in ITEMS.items()}),
+)
+RPM = Measure("responsiveness", "1/min", figure("test", "rpm"), {"tool": "rpm"})
+FILLED = Share("share of what the protocol can carry", read=filled, where={"tool": ("tcp", "udp")})
+LOST = Share("packets lost", read=figure("test", "iperf3_loss_ratio"), where={"tool": "udp"})
+ALONE = {"beside": "nothing"}
+READS = "differences of bandwidth and RPM between queues"
+WRONG = "pairs of queues that RPM orders otherwise than the probe"
 
 
-def _inversions(rpm: dict[str, float], late_ms: dict[str, float]) -> tuple[int, int]:
-    """Pairs that RPM orders the other way than the probe's latency does; and pairs that differ clearly."""
-    clear = [(a, b) for a, b in combinations(sorted(rpm), 2) if abs(late_ms[a] - late_ms[b]) >= CLEAR_MS]
-    return sum((rpm[a] - rpm[b]) * (late_ms[a] - late_ms[b]) > 0 for a, b in clear), len(clear)
+def spread(numbers: Numbers) -> float:
+    """Largest over smallest."""
+    return max(each.value for each in numbers) / min(each.value for each in numbers)
 
 
-def _of(found: dict[str, float], least: float) -> str:
-    yes = [name for name, value in found.items() if value >= least]
-    return f"{len(yes)} of {len(found)} queues ({', '.join(yes) or 'none'})"
+def headlines(found: Numbers) -> Iterator[Number]:
+    """Whether bandwidth is alike behind all queues and RPM is not, and how many pairs of queues that differ
+    clearly RPM orders the other way than the probe's latency does."""
+    tcp, rounds = all_of(found, FILLED.name, tool="tcp", **ALONE), all_of(found, RPM.name, **ALONE)
+    if len(tcp) < 2 or len(rounds) < 2:
+        return
+    bandwidth, rpms = spread(tcp), spread(rounds)
+    tells = bandwidth <= SAME_BANDWIDTH and rpms >= DIFFERENT_RPM
+    told = {"bandwidth": f"{bandwidth:.2f}-fold", "RPM": f"{rpms:.1f}-fold"}
+    yield Number(READS, "1", float(tells), len(tcp), told)
+    late = {each.conditions["queue"]: one(found, PROBE.name, **each.conditions) for each in rounds}
+    known = {queue: number.value for queue, number in late.items() if number is not None}
+    rpm = {each.conditions["queue"]: each.value for each in rounds}
+    clear = [(a, b) for a, b in combinations(sorted(known), 2) if abs(known[a] - known[b]) >= CLEAR_MS]
+    wrong = sum((rpm[a] - rpm[b]) * (known[a] - known[b]) > 0 for a, b in clear)
+    told = {"alike": f"{len(clear) - wrong} of {len(clear)} pairs"}
+    yield Number(WRONG, "1", float(wrong), len(clear), told)
+
+
+judge = Judge(
+    CLAIM,
+    by=("tool", "beside", "queue"),
+    measures=(PROBE, RPM, FILLED, LOST),
+    derive=headlines,
+    hidden=(READS, WRONG),
+    marks=(
+        Mark(
+            f"beside a flow UDP reads {percent(FULL)} of the capacity", FILLED.name, FULL,
+            where={"tool": "udp", "beside": "flow"},
+        ),
+        Mark(
+            f"a third party waits no longer (by {CLEAR_MS:g} ms) under UDP than under TCP", PROBE.name,
+            most=CLEAR_MS, apart=True, where={"tool": "udp", **ALONE}, against={"tool": "tcp"},
+        ),
+        Mark(
+            f"between queues bandwidth differs {SAME_BANDWIDTH:g}-fold at most, RPM {DIFFERENT_RPM:g}-fold",
+            READS, 1,
+        ),
+        Mark("RPM orders all pairs of queues as the probe does", WRONG, most=0),
+    ),
+    under="20 Mbit/s, base RTT 20 ms",
+)  # fmt: skip

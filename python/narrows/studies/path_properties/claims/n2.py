@@ -1,33 +1,25 @@
 """N2: the 99th percentile of RTT samples less the base RTT is the peak queueing delay."""
 
-from __future__ import annotations
-
-from narrows.studies.path_properties.claims.within import Within
+from narrows.judging.judge import Measure
+from narrows.judging.verdict import Claim
+from narrows.studies.path_properties.claims.measures import AT_SENDER, within
 from narrows.studies.path_properties.estimates import peak_ms, true_peak_ms
-from narrows.studies.verdict import Claim
 
 NEAR = 0.1
 NEAR_MS = 2.0
 """An estimate is right within 10 % or 2 ms of the 99th percentile of what packets waited."""
-
 CLAIM = Claim(
     "N2",
     "Peak queueing delay is the 99th percentile of RTT samples less the base RTT",
     "section 5.5",
     "n1_conditions.py",
-    "sender",
+    AT_SENDER,
 )
-
-judge = Within(
+judge = within(
     CLAIM,
-    "error",
-    peak_ms,
-    "true peak",
-    true_peak_ms,
-    "ms",
+    Measure("error", "ms", peak_ms),
+    Measure("true peak", "ms", true_peak_ms),
     NEAR,
     NEAR_MS,
     "99th percentiles of the sojourn times down and up, added",
-    "peak_queueing_delay_ns",
-    "no captures at a sender of a path with a tap",
-).judge
+)

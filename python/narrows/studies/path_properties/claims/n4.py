@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
 import polars as pl
 
+from narrows.judging.items import Item
+from narrows.judging.judge import Judge, Mark, Share
+from narrows.judging.verdict import Claim, Number, median_of, plain_of
+from narrows.judging.words import percent
 from narrows.paths.proxies import WINDOWS_KB
 from narrows.paths.proxies import judge as suspect
 from narrows.runs.observed import Observed
 from narrows.studies.path_properties.population import sessions
 from narrows.studies.path_properties.seen import SENDER, Seen, seen
 from narrows.studies.path_properties.testbed import PROXY
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, median_of, not_measured
 
 RIGHT = 0.9
 """Nine of ten that are called proxied are, and nine of ten that are proxied are called so."""
 SIZES = (500, 2_000, 10_000)
 POPULATIONS = 20
+RATES = ("precision", "recall")
 
 CLAIM = Claim(
     "N4",
@@ -27,7 +31,7 @@ CLAIM = Claim(
     "20th to 80th percentile, in an AS where more than 10 % of the sessions do",
     "sections 5.4.4 and 5.8",
     "n1_conditions.py",
-    "10000 sessions",
+    {"sessions": "10000"},
 )
 
 
@@ -47,59 +51,71 @@ def _rates(seed: int, number: int, noisy: bool) -> tuple[float, float]:
 def rates() -> tuple[Number, ...]:
     """Precision and recall, medians over populations, of each size and kind of them."""
     found: list[Number] = []
-    for noisy, words in ((False, "devices within their ranges"), (True, "a third of devices beside them")):
+    for noisy, words in ((False, "within their ranges"), (True, "a third beside their ranges")):
         for size in SIZES:
             both = [_rates(seed, size, noisy) for seed in range(POPULATIONS)]
-            for index, name in enumerate(("precision", "recall")):
-                number = median_of(name, "1", [one[index] for one in both], f"{size} sessions, {words}")
+            for index, name in enumerate(RATES):
+                under = {"sessions": str(size), "devices": words}
+                number = median_of(name, "1", [one[index] for one in both], under, percent=True)
                 found += [] if number is None else [number]
     return tuple(found)
 
 
-def _window(one: Seen) -> float | None:
+def window(one: Seen) -> float | None:
+    """The initial receive window."""
     value = one.value("initial_rwnd_bytes")
     return None if value is None else float(value)
 
 
-def through_proxy(captures: Iterable[Seen]) -> Number | None:
-    """Of sessions through a real proxy, as the sender sees them: the share of device classes whose session
-    would be suspected with the window that the proxy offers."""
-    shares = []
-    for one in captures:
-        if one.place == SENDER and one.run.key["path"] == PROXY and _window(one) is not None:
-            made = pl.DataFrame({"device": list(WINDOWS_KB), "asn": 1}).with_columns(
-                initial_rwnd_bytes=pl.lit(one.value("initial_rwnd_bytes"), pl.Int64)
-            )
-            shares.append(float(suspect(made)["proxy_suspected"].mean() or 0.0))  # type: ignore[arg-type]
-    return median_of("classes suspected through HAProxy on Linux", "1", shares, "the window that it offers")
-
-
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Precision and recall over made-up populations; and whether the window reads alike at every place."""
-    captures = seen(runs)
-    if not captures:
-        return not_measured(CLAIM, "no captures")
-    numbers = rates()
-    marks = {f"{number.name}, {number.conditions}": number.value >= RIGHT for number in numbers}
-    by_run: dict[str, set[float | None]] = {}
-    for one in captures:
-        if one.run.key["path"] == PROXY:
-            continue
-        by_run.setdefault(one.run.run_id, set()).add(_window(one))
-    if by_run:
-        marks["the window reads alike at every place"] = all(
-            len(values) == 1 and None not in values for values in by_run.values()
-        )
-    real = through_proxy(captures)
-    if real is not None:
-        numbers = (*numbers, real)
-        marks["a session through HAProxy is suspected, whatever the device"] = real.value >= RIGHT
-    wrong = [name for name, right in marks.items() if not right]
-    return Verdict(
-        CLAIM,
-        graded(list(marks.values())),
-        f"at least {RIGHT:.0%} in all but: {', '.join(wrong) or 'none'}",
-        numbers,
-        f"{POPULATIONS} made-up populations each; one AS in ten has proxies, for 60 % of its sessions",
-        ids([one.run for one in captures]),
+def suspected(one: Seen) -> float | None:
+    """The share of device classes whose session would be suspected with the window that a capture has."""
+    if window(one) is None:
+        return None
+    made = pl.DataFrame({"device": list(WINDOWS_KB), "asn": 1}).with_columns(
+        initial_rwnd_bytes=pl.lit(one.value("initial_rwnd_bytes"), pl.Int64)
     )
+    return float(suspect(made)["proxy_suspected"].mean() or 0.0)  # type: ignore[arg-type]
+
+
+def alike(of: Seen | Sequence[Seen]) -> float | None:
+    """1 where the window reads alike in all captures of a run, else 0."""
+    windows = {window(one) for one in of} if isinstance(of, Sequence) else {None}
+    return float(len(windows) == 1 and None not in windows)
+
+
+def sessions_seen(runs: Sequence[Observed]) -> Iterator[Item]:
+    """Sessions through a real proxy, as the sender sees them; and every other run with its captures."""
+    by_run: dict[str, list[Seen]] = {}
+    for one in seen(runs):
+        by_run.setdefault(one.run.run_id, []).append(one)
+    for run_id, captures in by_run.items():
+        if captures[0].run.key["path"] != PROXY:
+            yield Item(captures, {"path": OTHERS}, (run_id,))
+        else:
+            yield from (
+                Item(one if one.place == SENDER else None, {"path": PROXY}, (run_id,)) for one in captures
+            )
+
+
+OTHERS = "without a proxy"
+REAL = Share(
+    "classes suspected through HAProxy on Linux", read=lambda one: suspected(one) if one else None,
+    where={"path": PROXY},
+)  # fmt: skip
+ALIKE = Share(
+    "runs whose window reads alike at every place", read=alike, where={"path": OTHERS}, take=plain_of(min)
+)
+judge = Judge(
+    CLAIM,
+    by=("path",),
+    items=sessions_seen,
+    measures=(REAL, ALIKE),
+    derive=lambda found: rates() if found else (),
+    hidden=(ALIKE.name,),
+    marks=(
+        *(Mark(f"{name} {percent(RIGHT)} and more", name, RIGHT) for name in RATES),
+        Mark("the window reads alike at every place", ALIKE.name, 1),
+        Mark(f"through HAProxy {percent(RIGHT)} of device classes and more are suspected", REAL.name, RIGHT),
+    ),
+    under=f"{POPULATIONS} made-up populations each; one AS in ten has proxies, for 60 % of its sessions",
+)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 
+from narrows.judging.items import Item, good
+from narrows.judging.judge import Judge, Mark, Measure
+from narrows.judging.verdict import Claim, Number
+from narrows.judging.words import percent
 from narrows.paths.busy_hours import SHIFTS_MS, busy_hours
-from narrows.runs.observed import Observed
 from narrows.studies.path_properties.population import sessions
-from narrows.studies.verdict import Claim, Number, Verdict, graded, not_measured
 
 FALSE_ALARMS = 0.05
 POWER = 0.8
 POPULATIONS = 20
 QUIET = (500, 2_000)
 """Sessions of the quiet window; a twelfth of all is there."""
+FALSE, FOUND, RUNS = "false alarms", "found", "runs"
 ADDED_MS = (0.0, 10.0, 20.0, 50.0, 100.0)
 
 CLAIM = Claim(
@@ -23,7 +25,6 @@ CLAIM = Claim(
     "0.05, with at least 500 quiet sessions, find where busy hours add delay",
     "section 5.5.4",
     "n1_conditions.py",
-    "",
 )
 
 
@@ -36,11 +37,16 @@ def _shares(added_ms: float, quiet: int) -> list[Number]:
         hits[True] += any(test.significant_holm for test in tests)
     return [
         Number(
-            "false alarms" if added_ms < SHIFTS_MS[0] else "found",
+            FALSE if added_ms < SHIFTS_MS[0] else FOUND,
             "1",
             count / POPULATIONS,
             POPULATIONS,
-            f"{added_ms:g} ms added, {quiet} quiet sessions, {'Holm' if holm else 'no correction'}",
+            {
+                "added": f"{added_ms:g}ms",
+                "quiet sessions": str(quiet),
+                "correction": "Holm" if holm else "none",
+            },
+            percent=True,
         )
         for holm, count in hits.items()
     ]
@@ -52,25 +58,19 @@ def shares() -> tuple[Number, ...]:
     return tuple(n for quiet in QUIET for added in ADDED_MS for n in _shares(added, quiet))
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Of made-up populations: how often a delay that is there is found, and one that is not."""
-    if not any(run.ok and run.experiment == CLAIM.name for run in runs):
-        return not_measured(CLAIM, "no runs of the study")
-    numbers = shares()
-    marks = {}
-    for number in numbers:
-        added = float(number.conditions.partition(" ")[0])
-        if added != SHIFTS_MS[0]:  # what is tested is "more than": at the shift itself nothing is to be found
-            marks[number.conditions] = (
-                number.value <= FALSE_ALARMS if added < SHIFTS_MS[0] else number.value >= POWER
-            )
-    wrong = [name for name, right in marks.items() if not right]
-    return Verdict(
-        CLAIM,
-        graded(list(marks.values())),
-        f"false alarms in at most {FALSE_ALARMS:.0%} and found in at least {POWER:.0%} of populations, but "
-        f"for: {'; '.join(wrong) or 'none'}",
-        numbers,
-        f"{POPULATIONS} made-up populations each; delays log-normal, median 80 ms, third quartile 200 ms",
-        (),
-    )
+# What is tested is "more than": at the shift itself nothing is to be found.
+FOUND_MS = tuple(f"{added:g}ms" for added in ADDED_MS if added > SHIFTS_MS[0])
+judge = Judge(
+    CLAIM,
+    by=(),
+    # That there are runs of the study; they have no part in it.
+    items=lambda runs: [Item(1.0, {}, ()) for _ in good(runs, CLAIM.name)],
+    measures=(Measure(RUNS, "1", float),),
+    derive=lambda found: shares() if found else (),
+    hidden=(RUNS,),
+    marks=(
+        Mark(f"false alarms in {percent(FALSE_ALARMS)} at most", FALSE, most=FALSE_ALARMS),
+        Mark(f"found in {percent(POWER)} and more", FOUND, POWER, where={"added": FOUND_MS}),
+    ),
+    under=f"{POPULATIONS} made-up populations each; delays log-normal, median 80 ms, third quartile 200 ms",
+)

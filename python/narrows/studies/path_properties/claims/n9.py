@@ -1,15 +1,13 @@
 """N9: reordering, from what overtakes in the log and from what SACKs say."""
 
-from __future__ import annotations
-
-from narrows.studies.path_properties.claims.within import Within
+from narrows.judging.judge import Share
+from narrows.judging.verdict import Claim
+from narrows.studies.path_properties.claims.measures import AT_SENDER, within
 from narrows.studies.path_properties.estimates import reordered, true_reordered
-from narrows.studies.verdict import Claim
 
 NEAR = 0.25
 NEAR_SHARE = 0.0005
 """The share of reordered segments is right within a quarter, or one in two thousand segments."""
-
 CLAIM = Claim(
     "N9",
     "Reordered are segments that fill a hole sooner than a retransmission can, and those that are "
@@ -17,17 +15,13 @@ CLAIM = Claim(
     "asks for)",
     "section 6.2",
     "n1_conditions.py",
-    "sender",
+    AT_SENDER,
 )
-
-judge = Within(
+judge = within(
     CLAIM,
-    "error of the share of segments",
-    reordered,
-    "true share of segments",
-    true_reordered,
-    "1",
+    Share("error of the share of segments", read=reordered),
+    Share("true share of segments", read=true_reordered),
     NEAR,
     NEAR_SHARE,
     "RFC 4737 (Type-P-Reordered) between both ends",
-).judge
+)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
+from narrows.judging.items import Item
+from narrows.judging.judge import Mark, Numbers, Share, all_of
+from narrows.judging.verdict import Claim, Number, plain_of
 from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.parts import left_to_rivals, lengths, met, number, numbers, of_ten, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.studies.prudentia.claims.measures import RATES, Paired, item, met, of_ten
 
 BBR = ("bbr", "download", "batches", "dash", "hls", "five")
 FEWEST = 3
 """Rivals that a service must have met."""
-
 CLAIM = Claim(
     "T10",
     "the most and the least contentious service use variants of the same CCA: rivals of the batched download "
@@ -23,24 +25,40 @@ CLAIM = Claim(
 )
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Rivals' mean share beside each service, at both rates."""
-    every, marks, found, rest = list(runs), {}, [], []
-    for rate in ("8Mbit", "50Mbit"):
-        here = of_ten(every, rate)
-        names = {name for one in met(here) for name in one.pair}
-        left = {name: got for name in names if len(got := left_to_rivals(here, name)) >= FEWEST}
-        if len(left) < 2:
-            continue
-        rest += met(here)
-        means = {name: float(np.mean(got)) for name, got in left.items()}
-        most, least = min(means, key=lambda n: means[n]), max(means, key=lambda n: means[n])
-        told = f"{rate}: most {most} ({means[most]:.0%}), least {least} ({means[least]:.0%})"
-        marks[told] = most in BBR and least in BBR
-        found += [
-            number(f"share left by {name}", "1", left[name], f"rivals at {rate}") for name in (most, least)
-        ]
-    if not marks:
-        return not_measured(CLAIM, f"no service met {FEWEST} others")
-    reason = f"holds where both are over BBR: {'; '.join(marks)}"
-    return Verdict(CLAIM, graded(list(marks.values())), reason, numbers(*found), lengths(rest), used(rest))
+def rivals(runs: Iterable[Observed]) -> Iterator[Item]:
+    """What others get beside a service, itself left out."""
+    every = list(runs)
+    for rate in RATES:
+        for one in met(of_ten(every, rate)):
+            for service, other in zip(one.pair, one.sides[::-1], strict=True):
+                share = other.share if one.pair[0] != one.pair[1] else None
+                yield item(share, one, service=service)
+
+
+LEFT = Share("share left", read=lambda share: share, least_n=FEWEST)
+MEAN = replace(LEFT, name="mean share left", take=plain_of(np.mean))
+FOUND, OVER_BBR = "share left to rivals", "of the most and the least contentious those over BBR"
+
+
+def extremes(found: Numbers) -> Iterator[Number]:
+    """The services that leave least and most at each rate, and how many of the two are over BBR."""
+    for rate in RATES:
+        means = sorted(all_of(found, MEAN.name, rate=rate), key=lambda each: each.value)
+        names = [each.conditions["service"] for each in (*means[:1], *means[-1:])]
+        if len(means) > 1:
+            for name in names:
+                yield from (replace(n, name=FOUND) for n in all_of(found, LEFT.name, rate=rate, service=name))
+            most, least = names
+            under = {"rate": rate, "most": most, "least": least}
+            yield Number(OVER_BBR, "1", float(sum(name in BBR for name in names)), 2, under)
+
+
+judge = Paired(
+    CLAIM,
+    by=("rate", "service"),
+    items=rivals,
+    measures=(LEFT, MEAN),
+    derive=extremes,
+    hidden=(LEFT.name, MEAN.name, OVER_BBR),
+    marks=(Mark("both are over BBR", OVER_BBR, 2),),
+)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
-import numpy as np
-
-from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.parts import figure, made_here, number, numbers, readings
+from narrows.judging.judge import Mark, Measure, Numbers, all_of, one
+from narrows.judging.verdict import Claim, Number
+from narrows.studies.prudentia.claims.measures import NOBODY, RATES, Paired, figure, of_trials
 from narrows.studies.prudentia.testbed import PAGES, RIVALS
-from narrows.studies.verdict import Claim, Verdict, graded, ids, not_measured
 
 LONGER = {"8Mbit": 3.0, "50Mbit": 2.0}
 NEARLY = 0.8
 """So much of the claimed factor counts."""
 HARDLY = 1.5
-TIME = figure("page_visual_ms")
-
+TIME = Measure("time until 95 % is painted", "ms", figure("page_visual_ms"), {"beside": (NOBODY, *RIVALS)})
 CLAIM = Claim(
     "T16",
     "page load times double at 50 Mbit/s and triple at 8 under contention (8 to 21 s for the page of many "
@@ -24,33 +21,45 @@ CLAIM = Claim(
     "section 4.3.3, Fig. 4.6",
     "t16_pages.py",
 )
+MOST, BBR_OVER_LEAST = "times as long as alone at most", "beside BBR over the least"
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Time until 95 % of the visible region is painted, beside each rival over alone."""
-    every = list(runs)
-    marks, found = {}, []
-    for rate, factor in LONGER.items():
-        longer = {}
-        for service in PAGES:
-            base = readings(every, TIME, rate, service, None)
-            for rival in RIVALS:
-                beside = readings(every, TIME, rate, service, rival)
-                if base and beside:
-                    longer[service, rival] = float(np.median(beside) / np.median(base))
-                    told = f"beside {rival}, {rate}; alone {np.median(base):.0f} ms"
-                    found.append(number(f"{service}: time until 95 % is painted", "ms", beside, told))
-        worst = [value for (service, _), value in longer.items() if service == "pictures"]
-        if worst:
-            marks[f"{rate}: pictures take {max(worst):.1f} times as long"] = max(worst) >= NEARLY * factor
-        text = [value for (service, _), value in longer.items() if service == "text"]
-        if text:
-            marks[f"{rate}: text takes {max(text):.1f} times as long"] = max(text) <= HARDLY
-        least = {rival: value for (service, rival), value in longer.items() if service == "pictures"}
-        if len(least) > 1 and "bbr" in least:
-            marks[f"{rate}: BBR hurts least"] = least["bbr"] == min(least.values())
-    if not marks:
-        return not_measured(CLAIM, "no page was loaded alone and beside a rival")
-    own = [t.run for t in made_here(every) if set(t.pair) & set(PAGES)]
-    told = "; ".join(f"{name}: {'so' if mark else 'not so'}" for name, mark in marks.items())
-    return Verdict(CLAIM, graded(list(marks.values())), told, numbers(*found), run_ids=ids(own))
+def longer(found: Numbers) -> Iterator[Number]:
+    """By how much rivals lengthen a page, over being alone."""
+    for rate in RATES:
+        for page in PAGES:
+            alone = one(found, TIME.name, rate=rate, service=page, beside=NOBODY)
+            times = {
+                each.conditions["beside"]: each.value / alone.value
+                for each in all_of(found, TIME.name, rate=rate, service=page)
+                if alone is not None and each is not alone
+            }
+            under = {"rate": rate, "service": page}
+            if times:
+                yield Number(MOST, "1", max(times.values()), len(times), under)
+            if len(times) > 1 and "bbr" in times:
+                yield Number(BBR_OVER_LEAST, "1", times["bbr"] / min(times.values()), len(times), under)
+
+
+judge = Paired(
+    CLAIM,
+    items=lambda runs: of_trials(runs, PAGES),
+    measures=(TIME,),
+    derive=longer,
+    hidden=(MOST, BBR_OVER_LEAST),
+    shows=lambda found: [each for each in found if not each.at({"beside": NOBODY})],
+    marks=(
+        *(
+            Mark(
+                f"pictures take {NEARLY * factor:.2g} times as long and more",
+                MOST,
+                NEARLY * factor,
+                where={"rate": rate, "service": "pictures"},
+            )
+            for rate, factor in LONGER.items()
+        ),
+        Mark(f"text takes {HARDLY:g} times as long at most", MOST, most=HARDLY, where={"service": "text"}),
+        Mark("BBR hurts least", BBR_OVER_LEAST, most=1, where={"service": "pictures"}),
+    ),
+    under="",
+)

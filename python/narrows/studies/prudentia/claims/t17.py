@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from narrows.comparing.pair_shares import Summary
+from narrows.judging.items import Item
+from narrows.judging.judge import Mark, Share
+from narrows.judging.verdict import Claim
+from narrows.judging.words import percent
 from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.parts import lengths, number, numbers, pairs, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.studies.prudentia.claims.measures import Paired, item, pairs
 
 UNDER_USED = {"50Mbit": 0.85, "8Mbit": 0.95}
-
 CLAIM = Claim(
     "T17",
     "unfairness and under-use go together: loss-based flows against bursts use less than 85 % of the link; "
@@ -18,24 +19,28 @@ CLAIM = Claim(
     "section 4.4.1",
     "t17_underuse.py",
 )
+NAMED = {
+    "50Mbit": [("batches", "cubic"), ("batches", "reno")],
+    "8Mbit": [("dash", "hls"), ("dash", "shaka"), ("hls", "shaka"), ("dash", "dash")],
+}
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Utilisation of the pairs that are named."""
-    every, marks, found, rest = list(runs), {}, [], list[Summary]()
-    wanted = {
-        "50Mbit": [("cubic", "batches"), ("reno", "batches")],
-        "8Mbit": [("dash", "hls"), ("dash", "shaka"), ("hls", "shaka"), ("dash", "dash")],
-    }
-    for rate, both in wanted.items():
+def uses(runs: Iterable[Observed]) -> Iterator[Item]:
+    """What each of the pairs uses of the link."""
+    every = list(runs)
+    for rate, wanted in NAMED.items():
         for one in pairs(every, rate):
-            if one.utilisation is not None and any(sorted(one.pair) == sorted(each) for each in both):
-                rest.append(one)
-                name = "+".join(one.pair)
-                marks[f"{name} at {rate}"] = one.utilisation < UNDER_USED[rate]
-                found.append(number(f"link used by {name}", "1", [one.utilisation], f"at {rate}"))
-    if not marks:
-        return not_measured(CLAIM, "none of the pairs met")
-    yes = ", ".join(name for name, mark in marks.items() if mark) or "none"
-    reason = f"under-used is below 85 % at 50 and below 95 % at 8 Mbit/s; so: {yes} of {', '.join(marks)}"
-    return Verdict(CLAIM, graded(list(marks.values())), reason, numbers(*found), lengths(rest), used(rest))
+            if one.utilisation is not None and tuple(sorted(one.pair)) in wanted:
+                yield item(one.utilisation, one, pair="+".join(one.pair))
+
+
+judge = Paired(
+    CLAIM,
+    by=("rate", "pair"),
+    items=uses,
+    measures=(Share("use of the link", read=float),),
+    marks=tuple(
+        Mark(f"below {percent(most)}", most=most, strict=True, where={"rate": rate})
+        for rate, most in UNDER_USED.items()
+    ),
+)

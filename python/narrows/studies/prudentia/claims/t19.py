@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from narrows.comparing.pair_shares import Summary
+from narrows.judging.items import Item
+from narrows.judging.judge import Mark
+from narrows.judging.verdict import Claim
+from narrows.judging.words import percent
 from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.parts import at_one_length, lengths, number, numbers, share, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.studies.prudentia.claims.measures import SHARE, Paired, alike
 
 CHANGED = 0.2
 """Of the fair rate: a share that moves by so much has changed."""
-WANTED = (("50Mbit", "reno", "batches", 1), ("50Mbit", "cubic", "batches", 1), ("8Mbit", "reno", "cubic", -1))
-"""Rate, whose share beside whom, and which way the claim says it moves."""
-
+RISES = (("50Mbit", "reno", "batches"), ("50Mbit", "cubic", "batches"))
+FALLS = (("8Mbit", "reno", "cubic"),)
+"""Rate, and whose share beside whom; as the claim says it moves with the buffer."""
 CLAIM = Claim(
     "T19",
     "buffer size changes outcomes: doubling 4 × BDP lifts NewReno from 22 to 92 % and CUBIC from 27 to 97 % "
@@ -23,23 +25,27 @@ CLAIM = Claim(
 )
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
+def at_both(runs: Iterable[Observed]) -> Iterator[Item]:
     """Shares at the usual and at twice the queue."""
-    every, marks, found, rest = list(runs), {}, [], list[Summary]()
-    for rate, one, other, way in WANTED:
-        alike = at_one_length(every, rate, [(one, other)], queue=("usual", "double"))
-        if alike is None:
-            continue
-        usual, double = alike["usual"], alike["double"]
-        before, after = share(usual, one, other) or 0.0, share(double, one, other) or 0.0
-        rest += [each for each in (*usual, *double) if {one, other} == set(each.pair)]
-        marks[f"{one} beside {other} at {rate}"] = way * (after - before) >= CHANGED
-        found += [
-            number(f"share of {one} beside {other}, usual queue", "1", [before], f"at {rate}"),
-            number(f"share of {one} beside {other}, double queue", "1", [after], f"at {rate}"),
-        ]
-    if not marks:
-        return not_measured(CLAIM, "no pair met at both sizes of the queue")
-    yes = ", ".join(name for name, mark in marks.items() if mark) or "none"
-    reason = f"a change is {CHANGED:.0%} of the fair rate the claimed way; so: {yes} of {', '.join(marks)}"
-    return Verdict(CLAIM, graded(list(marks.values())), reason, numbers(*found), lengths(rest), used(rest))
+    every = list(runs)
+    for rate, one, other in (*RISES, *FALLS):
+        yield from alike(every, rate, [(one, other)], ("usual", "double"))
+
+
+DOUBLE, USUAL = {"queue": "double"}, {"queue": "usual"}
+judge = Paired(
+    CLAIM,
+    by=("rate", "service", "beside", "queue"),
+    items=at_both,
+    measures=(SHARE,),
+    marks=(
+        Mark(
+            f"rises by {percent(CHANGED)} and more", least=CHANGED, apart=True, against=USUAL,
+            where={"rate": "50Mbit", **DOUBLE},
+        ),
+        Mark(
+            f"falls by {percent(CHANGED)} and more", most=-CHANGED, apart=True, against=USUAL,
+            where={"rate": "8Mbit", **DOUBLE},
+        ),
+    ),
+)  # fmt: skip

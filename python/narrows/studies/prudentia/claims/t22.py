@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import permutations
 
-from narrows.comparing.pair_shares import Summary
+from narrows.judging.items import Item
+from narrows.judging.judge import Mark, Numbers, all_of
+from narrows.judging.verdict import Claim, Number
 from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.parts import FAIR, lengths, met, number, numbers, of_ten, share, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.studies.prudentia.claims.measures import FAIR, RATES, SHARE, Paired, met, of_ten, sides
 
 CLAIM = Claim(
     "T22",
@@ -16,43 +17,52 @@ CLAIM = Claim(
     "section 4.5.4, Table 4.3",
     "t22_transitive.py",
 )
+Triple = tuple[str, str, str]
+COUNT, TRIED = "triples that are not transitive", "triples that all met"
 
 
-Triple = tuple[str, str, str, float, float, float]
+def shares(found: Numbers, rate: str) -> dict[tuple[str, str], float]:
+    """What a service gets beside another."""
+    numbers = all_of(found, SHARE.name, rate=rate)
+    return {(each.conditions["service"], each.conditions["beside"]): each.value for each in numbers}
 
 
-def against(here: Sequence[Summary]) -> tuple[int, list[Triple]]:
-    """How many triples all met; those that are not transitive: a, b, c, and the shares of b beside a, of c
-    beside b, of c beside a."""
-    names = sorted({name for one in met(here) for name in one.pair})
+def against(got: Mapping[tuple[str, str], float]) -> tuple[int, list[Triple]]:
+    """How many triples all met; those that are not transitive."""
     tried, found = 0, []
-    for a, b, c in permutations(names, 3):
-        got = (share(here, b, a), share(here, c, b), share(here, c, a))
-        if None in got:
-            continue
-        tried += 1
-        b_beside_a, c_beside_b, c_beside_a = (value or 0.0 for value in got)
-        if b_beside_a < FAIR and c_beside_b < FAIR and c_beside_a >= FAIR:
-            found.append((a, b, c, b_beside_a, c_beside_b, c_beside_a))
+    for a, b, c in permutations(sorted({name for both in got for name in both}), 3):
+        if {(b, a), (c, b), (c, a)} <= got.keys():
+            tried += 1
+            if got[b, a] < FAIR and got[c, b] < FAIR and got[c, a] >= FAIR:
+                found.append((a, b, c))
     return tried, found
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Triples of services that all met, at both rates."""
-    every, marks, found, rest, told = list(runs), {}, [], list[Summary](), []
-    for rate in ("8Mbit", "50Mbit"):
-        here = of_ten(every, rate)
-        tried, others = against(here)
-        if not tried:
-            continue
-        rest += met(here)
-        marks[rate] = bool(others)
-        told.append(f"{rate}: {len(others)} of {tried} triples")
-        found.append(number("triples that are not transitive", "triples", [float(len(others))], f"at {rate}"))
-        for a, b, c, *values in others[:1]:
-            what = f"{b} beside {a}, {c} beside {b}, {c} beside {a}, {rate}"
-            found += [number("share", "1", [value], what) for value in values]
-    if not marks:
-        return not_measured(CLAIM, "no three services all met")
-    reason = f"unfair is below {FAIR:.0%} of the fair rate: {'; '.join(told)}"
-    return Verdict(CLAIM, graded(list(marks.values())), reason, numbers(*found), lengths(rest), used(rest))
+def triples(found: Numbers) -> Iterator[Number]:
+    """How many at each rate, and the three shares of one of them."""
+    for rate in RATES:
+        got = shares(found, rate)
+        tried, others = against(got)
+        if tried:
+            yield Number(COUNT, "triples", float(len(others)), 1, {"rate": rate})
+        for a, b, c in others[:1]:
+            for service, beside in ((b, a), (c, b), (c, a)):
+                under = {"rate": rate, "service": service, "beside": beside}
+                yield Number("share in one of them", "1", got[service, beside], 1, under, percent=True)
+
+
+def met_pairs(runs: Iterable[Observed]) -> Iterator[Item]:
+    """Each service of each pair."""
+    every = list(runs)
+    for rate in RATES:
+        yield from sides(met(of_ten(every, rate)))
+
+
+judge = Paired(
+    CLAIM,
+    items=met_pairs,
+    measures=(SHARE,),
+    derive=triples,
+    hidden=(SHARE.name,),
+    marks=(Mark("some three services are so", COUNT, 1),),
+)

@@ -2,50 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from narrows.comparing.pair_shares import Summary
+from narrows.comparing.pair_shares import Side
+from narrows.judging.items import Item
+from narrows.judging.judge import Mark, Numbers, Share, all_of
+from narrows.judging.verdict import Claim, Number
+from narrows.judging.words import percent
 from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.parts import lengths, most_tried, number, numbers, used
-from narrows.studies.verdict import Claim, Verdict, graded, not_measured
+from narrows.studies.prudentia.claims.measures import RATES, Paired, item, most_tried
 
 FEWEST = 5
 """Trials of a pair."""
 UNSTABLE = 0.2
 """Interquartile range of a service's rates over their median."""
-
+TOLD = 5
+"""Services of a rate that are told, the least stable first."""
 CLAIM = Claim(
     "T23",
     "some services are unstable across trials",
     "section 4.5.5, Fig. 4.10",
     "t23_unstable.py",
-    "rates vary",
 )
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """How far the rates of a service lie apart over the trials of one pair."""
-    every, marks, found, rest = list(runs), {}, [], list[Summary]()
-    for rate in ("8Mbit", "50Mbit"):
-        spread = {}
-        enough = [one for one in most_tried(every, rate) if one.n >= FEWEST]
-        rest += enough
-        for one in enough:
-            for side in one.sides:
-                if side.rate_mbps:
-                    low, high = np.quantile(side.rates_mbps, [0.25, 0.75])
-                    spread[side.service, "+".join(one.pair)] = float(high - low) / side.rate_mbps
-        if not spread:
-            continue
-        worst = max(spread, key=lambda each: spread[each])
-        marks[f"{rate}: {worst[0]} in {worst[1]} varies most"] = spread[worst] >= UNSTABLE
-        found += [
-            number(f"{name}: how much its rates vary (IQR over median)", "1", [value], f"{both} at {rate}")
-            for (name, both), value in sorted(spread.items(), key=lambda each: -each[1])[:5]
-        ]
-    if not marks:
-        return not_measured(CLAIM, f"no pair has {FEWEST} valid trials")
-    told = f"unstable is an interquartile range of {UNSTABLE:.0%} of the median: {'; '.join(marks)}"
-    return Verdict(CLAIM, graded(list(marks.values())), told, numbers(*found), lengths(rest), used(rest))
+def often(runs: Iterable[Observed]) -> Iterator[Item]:
+    """Each service of each pair that was tried often enough; of two equal ones the second."""
+    every = list(runs)
+    for rate in RATES:
+        for one in most_tried(every, rate):
+            if one.n >= FEWEST:
+                for side in {side.service: side for side in one.sides}.values():
+                    yield item(side, one, service=side.service, pair="+".join(one.pair))
+
+
+def spread(side: Side) -> float | None:
+    """How far its rates lie apart."""
+    if not side.rate_mbps:
+        return None
+    low, high = np.quantile(side.rates_mbps, [0.25, 0.75])
+    return float(high - low) / side.rate_mbps
+
+
+SPREAD = Share("how much its rates vary (IQR over median)", read=spread)
+MOST = "of what varies most"
+
+
+def most(found: Numbers) -> Iterator[Number]:
+    """What varies most at each rate."""
+    for rate in RATES:
+        here = all_of(found, SPREAD.name, rate=rate)
+        if here:
+            worst = max(here, key=lambda each: each.value)
+            yield Number(MOST, "1", worst.value, worst.n, worst.conditions)
+
+
+def told(found: Numbers) -> Numbers:
+    """The least stable of each rate."""
+    by_rate = (all_of(found, SPREAD.name, rate=rate) for rate in RATES)
+    return [each for here in by_rate for each in sorted(here, key=lambda n: -n.value)[:TOLD]]
+
+
+judge = Paired(
+    CLAIM,
+    by=("rate", "service", "pair"),
+    items=often,
+    measures=(SPREAD,),
+    derive=most,
+    hidden=(MOST,),
+    shows=told,
+    marks=(Mark(f"{percent(UNSTABLE)} and more", MOST, UNSTABLE),),
+)

@@ -1,12 +1,7 @@
 """Q1: quinn's BBR does not behave as BBR: it fills queues and does not heed losses."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
-from narrows.runs.observed import Observed
-from narrows.studies.quic.claims.losses import much
-from narrows.studies.verdict import Claim, Verdict
+from narrows.judging.verdict import Claim
+from narrows.studies.quic.claims.measures import much
 
 CLAIM = Claim(
     "Q1",
@@ -14,8 +9,4 @@ CLAIM = Claim(
     "n0-computer/noq#475, which says of it no more than that it is broken",
     "q1_shares.py",
 )
-
-
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Behind a FIFO of one BDP, beside: cubic."""
-    return much(runs, CLAIM, "quinn_bbr", "cubic")
+judge = much(CLAIM, "quinn_bbr", "cubic")

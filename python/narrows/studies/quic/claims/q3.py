@@ -1,29 +1,29 @@
 """Q3: a start goes too far, by as much as the path holds, which is lost."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
-
+from narrows.judging.items import over, quantity
+from narrows.judging.judge import Mark, Measure
+from narrows.judging.verdict import Claim
 from narrows.runs.observed import Observed
-from narrows.studies.quic.claims.changes import EXPERIMENT, PLACE, each
-from narrows.studies.verdict import Claim, Verdict
+from narrows.studies.quic.claims.measures import CHANGES, PLACE, OfStacks
 
 CLAIM = Claim(
     "Q3",
     "A start goes too far, by as much as the path holds, which is lost",
     "RFC 9406, section 1",
-    EXPERIMENT,
+    CHANGES,
 )
 PACKET_BITS = 1500 * 8
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Behind a FIFO of one BDP, alone, the first three seconds."""
+def held(run: Observed) -> float:
+    """Packets that the path holds."""
+    return run.rate_bps() * run.link.base_rtt_ns / 1e9 / PACKET_BITS
 
-    def measure(run: Observed) -> float | None:
-        dropped = run.quantity("dropped_at_start", PLACE)
-        held = run.rate_bps() * run.link.base_rtt_ns / 1e9 / PACKET_BITS
-        return None if dropped is None else dropped / held
 
-    words = "dropped in the first 3 s, in BDPs of 1500 B packets, behind a FIFO of 1 BDP; at least one"
-    return each(runs, CLAIM, "dropped at the start", "BDP", measure, lambda _, value: value >= 1, words)
+judge = OfStacks(
+    CLAIM,
+    where={"time": "once"},
+    measures=(Measure("dropped at the start", "BDP", over(quantity("dropped_at_start", PLACE), held)),),
+    marks=(Mark("at least one BDP", least=1),),
+    under="dropped in the first 3 s, in BDPs of 1500 B packets, behind a FIFO of 1 BDP",
+)

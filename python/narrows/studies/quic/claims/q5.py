@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
+from narrows.judging.items import Item, good
+from narrows.judging.judge import Mark, Measure
+from narrows.judging.verdict import Claim, Number
+from narrows.metrics.statistics.arrays import Values, clean
 from narrows.runs.items import is_kept
 from narrows.runs.observed import Observed
 from narrows.runs.quantities import numbers
-from narrows.studies.quic.claims.changes import EXPERIMENT
-from narrows.studies.quic.claims.losses import of
-from narrows.studies.verdict import Claim, Number, Verdict, graded, ids, not_measured, yes_of
+from narrows.studies.quic.claims.measures import CHANGES, OfStacks
 
 CLAIM = Claim(
     "Q5",
     "A QUIC stack is twice the same from the same seed, whichever port its server has",
     "docs/quic.md, of narrows itself",
-    EXPERIMENT,
+    CHANGES,
 )
+
+
+def twice(runs: Sequence[Observed]) -> Iterator[Item]:
+    """Two runs of a stack that differ in the server's port alone."""
+    once, again = (
+        {run.key["stack"]: run for run in good(runs, CHANGES, {"time": time})} for time in ("once", "again")
+    )
+    for stack in sorted(once.keys() & again.keys()):
+        both = once[stack], again[stack]
+        yield Item(both, {"stack": stack}, tuple(run.run_id for run in both))
 
 
 def _said(run: Observed) -> dict[tuple[str, ...], float]:
@@ -25,26 +39,20 @@ def _said(run: Observed) -> dict[tuple[str, ...], float]:
     return figures | {(name, of): value for name, of, _, value in numbers(run)}
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Two runs that differ in the server's port alone."""
-    runs = list(runs)
-    once, again = (
-        {run.key["stack"]: run for run in of(runs, EXPERIMENT, time=time)} for time in ("once", "again")
-    )
-    both = sorted(once.keys() & again.keys())
-    if not both:
-        return not_measured(CLAIM, "no stack ran twice")
-    pairs = {stack: (_said(once[stack]), _said(again[stack])) for stack in both}
-    marks = {stack: first == second for stack, (first, second) in pairs.items()}
-    found = tuple(
-        Number(
-            "numbers that differ", "1",
-            float(sum(first.get(key) != second.get(key) for key in first.keys() | second.keys())),
-            2, f"{stack}, of {len(first)}",
-        )
-        for stack, (first, second) in pairs.items()
-    )  # fmt: skip
-    words = "all numbers of rates, delays and losses that are kept, to the last digit"
-    used = [run for stack in both for run in (once[stack], again[stack])]
-    why = f"{words}: {yes_of(marks)} (n = 2 each)"
-    return Verdict(CLAIM, graded(list(marks.values())), why, found, words, ids(used))
+def differing(both: tuple[Observed, Observed]) -> float:
+    """How many of all numbers are not the same to the last digit."""
+    first, second = map(_said, both)
+    return float(sum(first.get(key) != second.get(key) for key in first.keys() | second.keys()))
+
+
+def _of_two(name: str, unit: str, values: Values, under: Mapping[str, str], _: bool) -> Number:
+    return Number(name, unit, float(np.sum(clean(values))), 2, under)
+
+
+judge = OfStacks(
+    CLAIM,
+    items=twice,
+    measures=(Measure("numbers that differ", "1", differing, take=_of_two),),
+    marks=(Mark("all numbers of rates, delays and losses that are kept, to the last digit", most=0),),
+    missing="no stack ran twice",
+)

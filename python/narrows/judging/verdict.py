@@ -1,0 +1,166 @@
+"""What a judgement is made of: the claim, the numbers it rests on, and the verdict.
+
+Verdicts that are kept are shown without judging, so what only judging needs is imported there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from narrows.judging import words
+
+if TYPE_CHECKING:
+    from narrows.metrics.statistics.arrays import Values
+
+Word = Literal[
+    "holds", "holds in part", "does not hold here", "not testable here", "not judged", "not measured"
+]  # fmt: skip
+Where = Mapping[str, str | tuple[str, ...]]
+"""By axis the label, or one of several labels, that a condition must have."""
+QUANTITY = "quantity"
+"""In place of an axis: the name of a number."""
+
+
+def fits(labels: Mapping[str, str], where: Where) -> bool:
+    """Whether labels are among those that are asked for; of none any label is meant."""
+    return all(
+        axis in labels and (labels[axis] in (asked if isinstance(asked, tuple) else (asked,)) or not asked)
+        for axis, asked in where.items()
+    )
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed, where, and the experiment that decides it."""
+
+    id: str
+    text: str
+    source: str
+    experiment: str
+    """The file's name."""
+    decided_by: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    """Those numbers that the ledger's row shows, by `quantity` and axis; empty: all may be."""
+
+    @property
+    def name(self) -> str:
+        """The experiment as commands take it."""
+        return self.experiment.removesuffix(".py")
+
+    @property
+    def deciding(self) -> Where:
+        """`decided_by`, also of a claim that was read back from JSON, which has lists."""
+        return {axis: of if isinstance(of, str) else tuple(of) for axis, of in self.decided_by.items()}
+
+
+@dataclass(frozen=True)
+class Number:
+    """One measured number with its unit, n, interval (None: too few values for one) and conditions."""
+
+    name: str
+    unit: str
+    value: float
+    n: int
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    """By axis its label."""
+    low: float | None = None
+    high: float | None = None
+    percent: bool = False
+    """Whether people read it in per cent, of a part of one."""
+
+    def at(self, where: Where) -> bool:
+        """Whether it is of these conditions, and of this name where `quantity` is asked for."""
+        return fits({QUANTITY: self.name, **self.conditions}, where)
+
+    @property
+    def said(self) -> str:
+        """`26 ms [25 to 27]`."""
+        return words.value(self.value, self.unit, self.low, self.high, self.percent)
+
+    def __str__(self) -> str:
+        under = words.conditions(self.conditions)
+        return f"{self.name} {self.said} (n = {self.n}{f'; {under}' if under else ''})"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A judgement. Without numbers it can only be "not measured" or "not testable here"."""
+
+    claim: Claim
+    verdict: Word
+    reason: str
+    numbers: tuple[Number, ...] = ()
+    conditions: str = ""
+    """What all conditions have in common, in words."""
+    run_ids: tuple[str, ...] = ()
+    cause: str = ""
+    """What the runs' own numbers say of the why; what holds whatever they show is in the study's README."""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in ("not measured", "not testable here") and not self.numbers:
+            raise ValueError(f"{self.claim.id}: the verdict {self.verdict!r} rests on no number")
+
+
+def not_measured(claim: Claim, what: str) -> Verdict:
+    """No stored run decides the claim."""
+    return Verdict(claim, "not measured", f"{what}: narrows run {claim.name}")
+
+
+Statistic = Callable[[str, str, "Values", Mapping[str, str], bool], Number | None]
+
+
+def median_of(
+    name: str, unit: str, values: Values, conditions: Mapping[str, str], percent: bool = False
+) -> Number | None:
+    """Median with its order-statistics interval; None of nothing."""
+    import numpy as np
+
+    from narrows.metrics.statistics.arrays import clean
+    from narrows.metrics.statistics.interval import quantile_interval
+
+    x = clean(values)
+    if x.size == 0:
+        return None
+    interval = quantile_interval(x)
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return Number(name, unit, float(np.median(x)), int(x.size), conditions, low, high, percent)
+
+
+def std_of(
+    name: str, unit: str, values: Values, conditions: Mapping[str, str], percent: bool = False
+) -> Number | None:
+    """Sample standard deviation with its bootstrap interval; None with fewer than two values."""
+    import numpy as np
+
+    from narrows.metrics.statistics.arrays import clean
+    from narrows.metrics.statistics.bootstrap import std_interval
+
+    x = clean(values)
+    if x.size < 2:
+        return None
+    interval = std_interval(x)
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return Number(name, unit, float(np.std(x, ddof=1)), int(x.size), conditions, low, high, percent)
+
+
+def plain_of(of: Callable[..., Any]) -> Statistic:
+    """Any other statistic, without an interval: `plain_of(np.max)`; None of nothing."""
+
+    def made(
+        name: str, unit: str, values: Values, conditions: Mapping[str, str], percent: bool = False
+    ) -> Number | None:
+        from narrows.metrics.statistics.arrays import clean
+
+        x = clean(values)
+        return Number(name, unit, float(of(x)), int(x.size), conditions, percent=percent) if x.size else None
+
+    return made
+
+
+def graded(passed: Iterable[bool]) -> Word:
+    """All, some or none of the parts."""
+    parts = list(passed)
+    if not parts:
+        return "not measured"
+    return "holds" if all(parts) else "holds in part" if any(parts) else "does not hold here"

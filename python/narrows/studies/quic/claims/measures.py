@@ -1,0 +1,34 @@
+"""What the claims measure: how much of what a stack sent the bottleneck dropped, and what a change does."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from narrows.judging.items import figure, over
+from narrows.judging.judge import Judge, Mark, Share
+from narrows.judging.verdict import Claim
+from narrows.judging.words import percent
+
+CHANGES = "q2_changes.py"
+PLACE = "bottleneck down"
+OWN = "bottleneck/mine"
+MUCH = 0.1
+"""Of what it sends: a loss-based control of the same stack loses about 2 % there, slow start in it."""
+LOST = Share(
+    "share of its packets that were dropped",
+    read=over(figure(OWN, "tap_dropped"), figure(OWN, "tap_arrived")),
+)
+OfStacks = partial(Judge, by=("stack",))
+"""One number of each contestant."""
+
+
+def much(claim: Claim, stack: str, beside: str) -> Judge:
+    """Whether more than `MUCH` of a stack's packets were dropped behind a FIFO of one BDP."""
+    return Judge(
+        claim,
+        by=("stack", "beside"),
+        where={"stack": stack, "beside": beside, "queue": "fifo_1bdp"},
+        measures=(LOST,),
+        marks=(Mark(f"more than {percent(MUCH)} are much", least=MUCH, strict=True),),
+        under="behind a FIFO of 1 BDP",
+    )
