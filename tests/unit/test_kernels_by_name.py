@@ -148,6 +148,7 @@ def test_a_plan_is_carried_out_by_the_kernel_that_it_names(
     (other / "linux").chmod(0o755)
     plan = make_plan(queue="codel")
     asking = plan.model_copy(update={"machine": plan.machine.model_copy(update={"kernel": "6.12"})})
+    image.find().path.write_text("")
     engine = UmlEngine()
     assert engine.job(plan, parts, parts, 0, mode=mode).argv[0] == str(image.find().path)
     assert engine.job(asking, parts, parts, 0, mode=mode).argv[0] == str(other / "linux")

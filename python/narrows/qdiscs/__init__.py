@@ -23,7 +23,10 @@ def names() -> tuple[str, ...]:
 
 def named(name: str) -> Any:
     """The constructor of a name; None where there is none."""
-    return getattr(importlib.import_module(f"{__name__}.{name}"), name) if name in names() else None
+    if name not in names():
+        return None
+    importlib.import_module("narrows.spec")  # which the files are words of, and which imports some of them
+    return getattr(importlib.import_module(f"{__name__}.{name}"), name)
 
 
 @cache
@@ -35,6 +38,3 @@ def every() -> tuple[type[Qdisc], ...]:
 def of_kind(kind: str) -> type[Qdisc]:
     """The one that `tc` calls so."""
     return next(each for each in every() if (each.tc_kind or each.__name__) == kind)
-
-
-import narrows.spec  # noqa: E402, F401  the files import it, and it imports some of them

@@ -30,7 +30,7 @@ class sfq(Early):
     )  # fmt: skip
     quantum: Bytes = tc.quantum(())
     depth: int = tc.count(127, (), offset=20, highest=127, ours=OURS)
-    divisor: int = tc.count(1024, (), offset=12, highest=65536, power=True)
+    divisor: int = tc.count(1024, (), offset=12, highest=65536)
     flows: int = tc.count(127, (), offset=16, highest=65408, ours=OURS)
     headdrop: bool = tc.flag(False, (), offset=24)
     redflowlimit: Bytes = tc.option(size, None, None, None)
@@ -43,6 +43,9 @@ class sfq(Early):
     harddrop: bool = tc.flag(False, (), "B", offset=43, mask=2)
 
     def check(self) -> None:
+        divisor = self["divisor"]
+        if divisor & (divisor - 1):
+            self.fail(f"divisor: {divisor} is not a power of two", "such as 1024")
         red = [n for n in ("min", "max", "avpkt", "burst", "probability") if self[n] is not None]
         red += [n for n in ("ecn", "harddrop") if self[n]]
         if red and self["redflowlimit"] is None:

@@ -7,12 +7,25 @@
 //! The rate is only roughly known, and the share does not depend on it much: the largest of several counts. A queue that
 //! drops when it is full looks the same but for its delay, so that only losses that no queue came before are asked.
 
-use super::policing::Lost;
-
 /// What is kept of the course of sending.
 const POINTS: usize = 4096;
 /// Rates that are tried, as parts of what passed from the first loss to the last.
 const RATES: (i32, i32, i32) = (80, 150, 3);
+
+/// A lost segment: when its original was sent, and how much was outstanding with it.
+#[derive(Debug, Clone, Copy)]
+pub struct Lost {
+    pub t_ns: i64,
+    pub seq: u32,
+    pub bytes: u32,
+    pub outstanding: u32,
+    /// Payload that had been sent before it, also in vain.
+    pub before: u64,
+    /// Data behind it has arrived.
+    pub sure: bool,
+    /// RTT of what passed next to it, or before it.
+    pub rtt_ns: Option<i64>,
+}
 
 /// When how much had been sent, at steps of payload that grow with a connection.
 #[derive(Debug, Clone, Default)]

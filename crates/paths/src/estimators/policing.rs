@@ -20,7 +20,7 @@
 //! policer; not known so well; more was acknowledged than it and the burst let pass. Of several connections it is the highest
 //! of theirs, as each had a part of it at most. Unit: bit/s of payload.
 
-use super::bucket::Sends;
+use super::bucket::{Lost, Sends};
 use super::burst::Burst;
 use crate::distribution::Durations;
 
@@ -48,21 +48,6 @@ const SHARE: f64 = 0.9;
 const NO_QUEUE: f64 = 0.5;
 const EMPTY: f64 = 0.75;
 const ANY_LEVEL: f64 = 0.65;
-
-/// A lost segment: when its original was sent, and how much was outstanding with it.
-#[derive(Debug, Clone, Copy)]
-pub struct Lost {
-    pub t_ns: i64,
-    pub seq: u32,
-    pub bytes: u32,
-    pub outstanding: u32,
-    /// Payload that had been sent before it, also in vain.
-    pub before: u64,
-    /// Data behind it has arrived.
-    pub sure: bool,
-    /// RTT of what passed next to it, or before it.
-    pub rtt_ns: Option<i64>,
-}
 
 #[derive(Debug, Clone, Copy)]
 struct Stretch {

@@ -1,7 +1,7 @@
 //! What comes out of order: late and repeated data, holes in the sequence, numbers far from all before, SACK blocks.
 
 use super::{diff, Acked, Data, Half, Hole, Sent, FAR, HOLES, OUTSTANDING};
-use crate::estimators::policing::Lost;
+use crate::estimators::bucket::Lost;
 use crate::estimators::reordering::fills_late;
 use crate::headers::Options;
 
