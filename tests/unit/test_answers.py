@@ -169,7 +169,15 @@ def verdicts() -> list[Verdict]:
         "C3": "holds in part",
         "C4": "holds in part",
     }
-    half = Number("loaded RTT of the probe, median", "ms", 25.0, 6, "50Mbit, docsis_pie", 24.0, 26.0)
+    half = Number(
+        "loaded RTT of the probe, median",
+        "ms",
+        25.0,
+        6,
+        {"rate": "50Mbit", "queue": "docsis_pie"},
+        24.0,
+        26.0,
+    )
     return [
         Verdict(all_claims()[claim][1].CLAIM, word, "why", () if word == "not measured" else (half,))
         for claim, word in words.items()
@@ -183,7 +191,7 @@ def test_a_study_says_in_words_how_many_claims_hold_and_then_its_headline(verdic
     )
     assert headline.startswith("The headline claim C2, “DOCSIS-PIE halves classic loaded latency")
     assert headline.endswith(
-        "holds: loaded RTT of the probe, median 25 [24 … 26] ms (n = 6; 50Mbit, docsis_pie)."
+        "holds: loaded RTT of the probe, median 25 ms [24 to 26] (n = 6; 50 Mbit/s, docsis_pie)."
     )
     assert rest == "No run decides any claim yet."
 

@@ -5,7 +5,7 @@ Verdicts that are kept are shown without judging, so what only judging needs is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,18 +40,13 @@ class Claim:
     source: str
     experiment: str
     """The file's name."""
-    decided_by: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    decided_by: Where = field(default_factory=dict)
     """Those numbers that the ledger's row shows, by `quantity` and axis; empty: all may be."""
 
     @property
     def name(self) -> str:
         """The experiment as commands take it."""
         return self.experiment.removesuffix(".py")
-
-    @property
-    def deciding(self) -> Where:
-        """`decided_by`, also of a claim that was read back from JSON, which has lists."""
-        return {axis: of if isinstance(of, str) else tuple(of) for axis, of in self.decided_by.items()}
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,13 @@ def _from_json(plain: Any) -> Judged:
     verdicts = []
     for each in plain["verdicts"]:
         numbers = tuple(Number(**number) for number in each["numbers"])
-        parts = {"claim": Claim(**each["claim"]), "numbers": numbers, "run_ids": tuple(each["run_ids"])}
+        claim = each["claim"]
+        by = {axis: of if isinstance(of, str) else tuple(of) for axis, of in claim["decided_by"].items()}
+        parts = {
+            "claim": Claim(**(claim | {"decided_by": by})),
+            "numbers": numbers,
+            "run_ids": tuple(each["run_ids"]),
+        }
         verdicts.append(Verdict(**(each | parts)))
     return Judged(tuple(verdicts), plain["measured"])
 

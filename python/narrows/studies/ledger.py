@@ -127,7 +127,7 @@ class _Old:
 def deciding(verdict: Verdict) -> list[Number]:
     """The few numbers that a verdict turns on, of those that its claim says decide it: the smallest and the
     largest of the first quantity, and the largest of the next."""
-    told = [n for n in verdict.numbers if n.at(verdict.claim.deciding)]
+    told = [n for n in verdict.numbers if n.at(verdict.claim.decided_by)]
     by_name: dict[str, list[Number]] = {}
     for number in told:
         by_name.setdefault(number.name, []).append(number)
