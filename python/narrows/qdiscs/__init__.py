@@ -9,10 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from narrows.tc.qdisc import Qdisc
+from typing import Any
 
 
 @cache
@@ -30,11 +27,11 @@ def named(name: str) -> Any:
 
 
 @cache
-def every() -> tuple[type[Qdisc], ...]:
-    """All of them, in the order in which they are shown."""
+def every() -> tuple[Any, ...]:
+    """All of them (`narrows.tc.qdisc.Qdisc`), in the order in which they are shown."""
     return tuple(sorted(map(named, names()), key=lambda each: each.order))
 
 
-def of_kind(kind: str) -> type[Qdisc]:
+def of_kind(kind: str) -> Any:
     """The one that `tc` calls so."""
     return next(each for each in every() if (each.tc_kind or each.__name__) == kind)
