@@ -63,9 +63,17 @@ def _lacks(path: Path, env: tuple[tuple[str, str], ...], _modified_ns: int, _siz
     return Lacks(f"needs {missing[1]}, which the loader does not find", "install it, or env LD_LIBRARY_PATH")
 
 
-@lru_cache(maxsize=16)
 def symbol(path: Path, name: str) -> int | None:
-    """Where a 64-bit program that is not moved when loaded has a symbol; None if it is stripped of it."""
+    """Where a 64-bit program that is not moved when loaded has a symbol; None if it is stripped of it, or is
+    not there."""
+    try:
+        return _symbol(path, name, path.stat().st_mtime_ns)
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _symbol(path: Path, name: str, _modified_ns: int) -> int | None:
     image = path.read_bytes()
     if not image.startswith(b"\x7fELF\x02\x01"):
         return None
