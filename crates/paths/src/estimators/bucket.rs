@@ -70,7 +70,8 @@ impl Sends {
         let mut best = None::<f64>;
         for percent in (RATES.0..=RATES.1).step_by(RATES.2 as usize) {
             let of_time = bps * f64::from(percent) / 8e11;
-            (at_losses.clear(), at_others.clear());
+            at_losses.clear();
+            at_others.clear();
             let (mut full, mut lost, mut next) = (f64::MAX, 0, drops.iter().peekable());
             let mut missing = |t_ns: i64, passed: u64| {
                 let level = passed as f64 - of_time * (t_ns - first.t_ns) as f64;
