@@ -156,7 +156,9 @@ def _rtts(tables: RunTables, tested: str | None) -> dict[str, Series]:
     """By direction, as the server of the speed test says."""
     tools = (item.tool for item in tables.plan.traffic if isinstance(item, Command) and item.id == tested)
     series = next((load.rtt for tool in tools if (load := load_of(tool))), None)
-    found = {}
+    found: dict[str, Series] = {}
+    if series is None:
+        return found
     for way in DIRECTIONS:
         rows = _rows(tables.samples, f"{tested}/server", way).filter(pl.col("series") == series)
         if not rows.is_empty():
