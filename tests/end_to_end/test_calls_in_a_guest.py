@@ -68,7 +68,7 @@ def test_each_codec_has_all_lines_within_five_seconds_at_2_5_mbit(tmp_path: Path
         assert delay is not None
         assert delay > 25, "no frame is faster than light"
         (call,) = items(run)
-        assert {"late_packets_share", "call_ssim"} <= {each.name for each in call.figures}
+        assert {"late_packets_share", "call_ssim"} <= {each.quantity for each in call.figures}
 
 
 def test_a_call_alone_is_never_worse_at_a_higher_rate(tmp_path: Path) -> None:
