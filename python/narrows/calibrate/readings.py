@@ -104,29 +104,33 @@ def tool_readings(
     """Readings of one run's own figures; one without a direction is of all that the tool loaded."""
     rows = []
     for row in _own(metrics, test).iter_rows(named=True):
-        meaning = figures.get(row["name"])
+        meaning = figures.get(row["quantity"])
         directions = [row["direction"]] if row["direction"] is not None else ways
         if not isinstance(meaning, Reading) or row["value"] is None:
             continue
         if row["unit"] != UNITS[meaning.quantity]:
             raise StoreError(
-                f"{row['name']} is declared as {meaning.quantity}, but is in {row['unit']}",
+                f"{row['quantity']} is declared as {meaning.quantity}, but is in {row['unit']}",
                 where=run,
                 remedy=f"its parser gives it in {UNITS[meaning.quantity]}",
             )
         for direction in directions:
-            words = meaning.words or row["name"].removesuffix("_bps").removesuffix("_ms").replace("_", " ")
+            words = meaning.words or row["quantity"].removesuffix("_bps").removesuffix("_ms").replace(
+                "_", " "
+            )
             rows.append(_row(run, direction, TOOL, meaning, words, row["value"], row["unit"]))
     return rows
 
 
 def undeclared(metrics: pl.DataFrame, test: str, figures: Mapping[str, Reading | Figure]) -> list[str]:
     """The figures of one run's tool that nothing declares."""
-    return [name for name in _own(metrics, test)["name"].unique().sort() if name not in figures]
+    return [name for name in _own(metrics, test)["quantity"].unique().sort() if name not in figures]
 
 
 def _own(metrics: pl.DataFrame, test: str) -> pl.DataFrame:
-    return metrics.filter(pl.col("source").cast(pl.String) == test)
+    """What a test says of itself as a whole."""
+    whole = pl.all_horizontal(pl.col("part", "hop", "flow").is_null())
+    return metrics.filter(pl.col("item").cast(pl.String) == test, whole)
 
 
 def score_readings(

@@ -51,9 +51,10 @@ class Seen:
     flows: pl.DataFrame
     seconds: float
 
-    def value(self, name: str, way: str, source: str = "mine") -> float | None:
-        """A figure, if there is one."""
-        rows = self.metrics.filter(name=name, direction=way, source=source)
+    def value(self, name: str, way: str, hop: str | None = None) -> float | None:
+        """A figure of the item or of its packets at a hop, if there is one."""
+        own = self.metrics.filter(quantity=name, direction=way, item="mine")
+        rows = own.filter(pl.col("hop").eq_missing(pl.lit(hop)), pl.col("part").is_null())
         return None if rows.is_empty() else float(rows["value"][0])
 
 
@@ -126,14 +127,14 @@ def _whole(bytes_: int, way: str) -> Callable[[Seen], Judged]:
 
 
 def _marks(seen: Seen) -> Judged:
-    source = "bottleneck/mine"
+    hop = "bottleneck"
     all_, ect0, ect1, marked = (
-        seen.value(name, "down", source) or 0.0
+        seen.value(name, "down", hop) or 0.0
         for name in ("tap_arrived", "tap_arrived_ect0", "tap_arrived_ect1", "tap_marked")
     )
     if not ect0 + ect1:
         return "lacks", f"none of {all_:.0f} packets is ECN-capable"
-    lost = seen.value("tap_dropped", "down", source) or 0.0
+    lost = seen.value("tap_dropped", "down", hop) or 0.0
     which = "ECT(1)" if ect1 > ect0 else "ECT(0)"
     return "ok", f"{100 * (ect0 + ect1) / all_:.0f} % {which}, {marked:.0f} marked, {lost:.0f} dropped"
 

@@ -43,9 +43,8 @@ def plan(folder: Path, seconds: int) -> Plan:
 
 def figures(alone: Plan, run: Path) -> list[tuple[Any, ...]]:
     """Name, value and unit of all that its parse.py gave."""
-    item, source = foreground(alone)[0].id, pl.col("source")
-    own = table(run, "metrics").filter((source == item) | source.str.starts_with(f"{item}/"))
-    return own.select("name", "value", "unit").rows()
+    own = table(run, "metrics").filter(pl.col("item") == foreground(alone)[0].item, pl.col("hop").is_null())
+    return own.select("quantity", "value", "unit").rows()
 
 
 def remarks(alone: Plan, run: Path) -> Iterator[str]:

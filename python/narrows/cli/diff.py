@@ -14,6 +14,7 @@ from narrows.cli.format import key, table
 from narrows.errors import UsageError
 from narrows.plan.model import Plan
 from narrows.store.results import Results
+from narrows.store.whose import with_labels
 
 ABSENT = "(absent)"
 
@@ -104,7 +105,8 @@ def _commands(console: Console, plans: list[dict[str, Any]]) -> None:
 def _figures(console: Console, a: tuple[Results, str], b: tuple[Results, str]) -> None:
     found: list[dict[tuple[str, str | None, str, str], float | None]] = []
     for results, run in (a, b):
-        frame = results.metrics(run_id=run).select("source", "direction", "name", "unit", "value")
+        every = with_labels(results.metrics(run_id=run))
+        frame = every.select("whose", "direction", "quantity", "unit", "value")
         found.append({(s, d, n, u): v for s, d, n, u, v in frame.iter_rows()})
     names = sorted(set(found[0]) | set(found[1]), key=str)
     rows = []
@@ -118,4 +120,4 @@ def _figures(console: Console, a: tuple[Results, str], b: tuple[Results, str]) -
         style="bold",
     )
     if rows:
-        console.print(table(["source", "direction", "name", "unit", "-", "+", "change"], rows))
+        console.print(table(["whose", "direction", "quantity", "unit", "-", "+", "change"], rows))

@@ -15,6 +15,7 @@ from narrows.cli.format import console as make_console
 from narrows.engine import layout
 from narrows.plan.model import Plan
 from narrows.store.manifest import stamp
+from narrows.store.whose import with_labels
 
 
 def register(app: typer.Typer) -> None:
@@ -72,8 +73,8 @@ def register(app: typer.Typer) -> None:
                 console.print()
                 console.print("What was measured until it failed; it counts nowhere:")
             console.print()
-            columns = ["source", "direction", "name", "value", "unit"]
-            rows = metrics.select(columns).sort("source", "direction", "name").rows()
+            columns = ["whose", "direction", "quantity", "value", "unit"]
+            rows = with_labels(metrics).select(columns).sort(columns[:3]).rows()
             console.print(table(columns, rows))
 
 

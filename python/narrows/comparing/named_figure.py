@@ -20,6 +20,7 @@ from narrows.plan.model import Plan
 from narrows.runs.load import load
 from narrows.scoring.scores import scores
 from narrows.store.results import Results
+from narrows.store.whose import with_labels
 
 ALIASES = {"throughput": "throughput_mean", "latency": "latency_p50"}
 """Short names of figures of the table `score`."""
@@ -44,15 +45,15 @@ def rows(
     `test` names the load that scored figures are of (default: the only one of a run). Raises StoreError of
     the line `where` when no run has it, of that source and direction, or when a run has several.
     """
-    text = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
-    figures = results.metrics().with_columns(text).rename({"name": "figure"})
+    figures = with_labels(results.metrics()).rename({"quantity": "figure", "whose": "source"})
     known = set(figures["figure"].to_list())
     worked_out = {*EVERY_WAY, *OF_LINK, *OF_FLOWS}
     if not named(name, known) and named(name, worked_out):
         figures, known = _worked_out(results, source), known | worked_out
     if not named(name, known):
         scored = scores(results, test or lone_test, workers=workers).rename({"metric": "figure"})
-        columns = ["run_id", "source", "direction", "figure", "value", "unit"]
+        columns = ["run_id", "source", "direction", "figure", "value", "unit", "is_whole"]
+        scored = scored.with_columns(is_whole=~pl.col("source").str.contains("/"))
         figures = pl.concat([figures.select(columns), scored.select(columns)])
         known |= set(scored["figure"].to_list())
     plain = named(name, known)
@@ -79,7 +80,7 @@ def rows(
     elif plain in _OF_OWN_PACKETS:
         found = found.filter(pl.col("source") == "bottleneck/own")
     else:
-        whole = found.filter(~pl.col("source").str.contains("/"))  # the item, not each of its flows
+        whole = found.filter("is_whole")  # the item, not each of its flows
         found = whole if whole.height else found
     found = found.filter(~pl.col("run_id").is_in(sorted(results.superseded())))
     _check_one(found, name, where)
@@ -101,7 +102,8 @@ def _worked_out(results: Results, source: str | None) -> pl.DataFrame:
     elif source not in set(table["item"]):
         table = table.with_columns(item=pl.col("called"))
     columns = ["run_id", "item", "direction", "quantity", "value", "unit"]
-    return table.select(columns).rename({"item": "source", "quantity": "figure"})
+    named = table.select(*columns, is_whole=pl.lit(value=True))
+    return named.rename({"item": "source", "quantity": "figure"})
 
 
 def _check_one(found: pl.DataFrame, name: str, where: str | None) -> None:

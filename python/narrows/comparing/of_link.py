@@ -24,6 +24,7 @@ from narrows.runs.items import mean_rate
 from narrows.runs.many_flows import ManyFlows
 from narrows.runs.measure import Measure
 from narrows.runs.observed import DIRECTIONS, Observed
+from narrows.store.whose import Whose, labelled
 from narrows.tools import reading, registry
 from narrows.tools.reading import LESS, MORE, Figure, Reading
 
@@ -99,7 +100,7 @@ def _glitches(run: Observed, way: str) -> float | None:
 
 def _sojourn_p99_ms(run: Observed, way: str) -> float | None:
     """A time that a packet had; of a run without that figure the upper edge of its histogram's bucket."""
-    exact, truth = run.figure(run.bottleneck(way), "sojourn_p99_ms", way), run.truth(way)
+    exact, truth = run.figure("sojourn_p99_ms", way, Whose(hop=run.bottleneck(way))), run.truth(way)
     if exact is not None or truth is None:
         return exact
     return weighted_quantile(truth.sojourn_ms, truth.sojourn_packets, 0.99)
@@ -150,7 +151,7 @@ def _rpm(run: Observed) -> Iterator[Measure]:
     """The headline of each tool that reads responsiveness; of several in a direction the first by name."""
     meaning = Figure("RPM", MORE, definition="RPM (round trips per minute) as the test itself reported it")
     found = sorted(
-        (source, way or "", v) for (source, way, name), v in run.figures.items() if name in _rpms()
+        (labelled(whose), way or "", v) for (name, way, whose), v in run.figures.items() if name in _rpms()
     )
     for way in dict.fromkeys(each[1] for each in found):
         value = next(value for _, of, value in found if of == way)
@@ -173,10 +174,9 @@ def _is_rpm(of: Reading | Figure) -> bool:
 
 def _cca_shares(run: Observed) -> Iterator[Measure]:
     """Shares of ordinary flows by CCA."""
-    for (source, way, name), value in sorted(run.figures.items(), key=str):
+    for (name, way, whose), value in sorted(run.figures.items(), key=str):
         if name == CCA_SHARE and way is not None and run.many is None:
-            cca = source.partition("/")[2]
-            yield _measure(f"{cca}_share", value, "1", Figure(f"share of {cca}"), way)
+            yield _measure(f"{whose.part}_share", value, "1", Figure(f"share of {whose.part}"), way)
 
 
 # ---- many flows --------------------------------------------------------------------------------------------

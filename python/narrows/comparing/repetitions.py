@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
 from narrows.runs.observed import Observed
 from narrows.store.results import Results
+from narrows.store.whose import Whose
 
 SEED = "seed"
 REMEDY = 'start_jitter="10 ms" of one item beside others makes repetitions differ'
 
 Condition = tuple[object, ...]
 Run = TypeVar("Run")
-Figures = Mapping[tuple[str, str | None, str], float | None]
+Figures = Mapping[Any, float | None]
 
 
 def equal_runs(results: Results, among: Collection[str] | None = None) -> list[tuple[str, ...]]:
@@ -36,11 +37,11 @@ def equal_runs(results: Results, among: Collection[str] | None = None) -> list[t
         made_by = manifest.get("engine"), str(manifest.get("kernel"))
         conditions[(manifest.get("experiment"), *made_by, _rest(key))].append(run)
     several = {run for same in conditions.values() if len(same) > 1 for run in same}
-    figures: dict[str, dict[tuple[str, str | None, str], float | None]] = {run: {} for run in several}
+    figures: dict[str, dict[Any, float | None]] = {run: {} for run in several}
     table = results.table("metrics").filter(pl.col("run_id").cast(pl.String).is_in(sorted(several)))
-    columns = ["run_id", "source", "direction", "name", "value"]
-    for run, source, way, name, value in table.select(columns).collect().iter_rows():
-        figures[str(run)][str(source), None if way is None else str(way), str(name)] = value
+    columns = ["run_id", "quantity", "direction", *Whose._fields, "value"]
+    for run, *name, value in table.select(columns).collect().iter_rows():
+        figures[str(run)][tuple(name)] = value
     return [
         group
         for same in conditions.values()

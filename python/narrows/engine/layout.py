@@ -15,6 +15,8 @@ from pydantic_core import from_json
 KERNEL_AXIS = "kernel_config"
 """The label of runs whose kernel had configuration of its own: another condition, no repetition. The plan
 does not know it."""
+TABLES_FORMAT = 2
+"""Counted when columns of the store's tables change; a run of another is made again, not read."""
 ASKED_AT = "asked_at"
 """In the manifest of a run that was asked for again after a newer one had been made of its labels."""
 IMPORTED = "flent"
@@ -177,6 +179,8 @@ def fault(folder: Path, manifest: Mapping[str, Any] | None) -> str | None:
         return "its manifest cannot be read"
     if manifest.get("run_id") != folder.name:
         return f"its manifest is that of another run: {manifest.get('run_id')}"
+    if (made := manifest.get("format", TABLES_FORMAT)) != TABLES_FORMAT:
+        return f"its tables are of format {made}, and this narrows reads {TABLES_FORMAT}"
     try:
         _Manifest.model_validate(manifest)
     except ValidationError as error:

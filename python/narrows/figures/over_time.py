@@ -26,6 +26,7 @@ from narrows.metrics.statistics.thinned import Thinned, counted, thinned
 from narrows.runs.items import items
 from narrows.runs.observed import DIRECTIONS, Observed
 from narrows.store import parquet
+from narrows.store.whose import Name, Whose
 from narrows.tools import registry
 from narrows.units import NS_PER_MS, NS_PER_S
 
@@ -121,16 +122,12 @@ class _Values:
 
 @dataclass(frozen=True)
 class _Series:
-    """All series of a run that panels can be made of: source, direction and name, then flow."""
+    """All series of a run that panels can be made of: their name, direction, and whose they are."""
 
-    by: dict[tuple[str, str | None, str], dict[str | None, _Values]]
-    moved: dict[tuple[str, str | None], float]
+    by: dict[Name, _Values]
+    moved: dict[Whose, float]
     """What each socket sent."""
     last_ns: float
-
-    def of(self, source: str, way: str | None, name: str) -> _Values | None:
-        """A series of no flow."""
-        return self.by.get((source, way, name), {}).get(None)
 
 
 @lru_cache(maxsize=READINGS_KEPT)
@@ -138,14 +135,15 @@ def _read(file: Path, written_ns: int) -> _Series:
     """The table of samples, without the fields of TCP_INFO that no panel shows. It is split once: asking a
     table for one series after another takes ten times as long. `written_ns` is for the cache."""
     rows = parquet.read(file)
-    wanted = [name for name in rows["series"].unique().cast(pl.String) if _is_wanted(name)]
-    rows = rows.filter(pl.col("series").is_in(wanted))
-    by: dict[tuple[str, str | None, str], dict[str | None, _Values]] = {}
-    moved: dict[tuple[str, str | None], float] = {}
+    wanted = [name for name in rows["quantity"].unique().cast(pl.String) if _is_wanted(name)]
+    rows = rows.filter(pl.col("quantity").is_in(wanted))
+    by: dict[Name, _Values] = {}
+    moved: dict[Whose, float] = {}
     last = 0.0
-    columns = ("source", "direction", "series", "flow", "unit")
+    columns = ("quantity", "direction", "unit", *Whose._fields)
     for part in rows.partition_by(*columns, maintain_order=True):
-        source, way, name, flow, unit = (_text(part[column][0]) for column in columns)
+        name, way, unit, *of = (_text(part[column][0]) for column in columns)
+        whose = Whose(*of)
         t = part["t_ns"].cast(pl.Float64).to_numpy()
         value = part["value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
         if np.any(np.diff(t) < 0):
@@ -153,10 +151,9 @@ def _read(file: Path, written_ns: int) -> _Series:
             t, value = t[order], value[order]
         last = max(last, float(t[-1]))
         if name in _MOVED:
-            moved[source or "", flow] = float(np.nanmax(value))
+            moved[whose] = float(np.nanmax(value))
         else:
-            values = _Values(t / NS_PER_S, value, unit or "")
-            by.setdefault((source or "", way, name or ""), {})[flow] = values
+            by[Name(name or "", way, whose)] = _Values(t / NS_PER_S, value, unit or "")
     return _Series(by, moved, last)
 
 
@@ -220,13 +217,13 @@ class _Run:
         hop = self.run.bottleneck(way)
         summed: dict[int, _Values] = {}
         for part, place in self.place.items():
-            found = self._binned(f"{hop}/{part}", way, "throughput")
+            found = self._binned(self.run.whose(part, hop), way, "throughput")
             if found is None:
                 continue
             before = summed.get(place)
             summed[place] = found[0] if before is None else _sum(before, found[0])
         lines = [self._line(self.called[k], k, summed[k], 1e-6) for k in sorted(summed)]
-        whole = self._binned(hop, way, "throughput")
+        whole = self._binned(Whose(hop=hop), way, "throughput")
         if not lines and whole is not None:
             lines = [self._line("all traffic", None, whole[0], 1e-6)]
         note = f"what left the bottleneck in each {whole[1]} ms" if whole else "of the bottleneck's tap"
@@ -247,7 +244,7 @@ class _Run:
             lines.append(self._line("dropped", None, values, 1.0, "points"))
             note = "each packet when it left, dropped ones after the time that they had waited"
             return Panel(key, title, "ms", tuple(line for line in lines if line.data.t.size), note, folded)
-        found = {what: self._binned(self.run.bottleneck(way), way, name) for name, what in _DELAYS}
+        found = {what: self._binned(Whose(hop=self.run.bottleneck(way)), way, name) for name, what in _DELAYS}
         there = {what: each for what, each in found.items() if each is not None}
         lines = [self._line(what, None, values, 1e-6) for what, (values, _) in there.items()]
         note = f"of the packets that left in each {next(iter(there.values()))[1]} ms" if there else ""
@@ -261,7 +258,7 @@ class _Run:
             line = self._line("waiting", None, values, 1.0, "step")
             return Panel(key, title, "packets", (line,), "what each packet found or left behind", folded)
         for name, what in _LENGTHS:
-            found = self._binned(self.run.bottleneck(way), way, name)
+            found = self._binned(Whose(hop=self.run.bottleneck(way)), way, name)
             if found is not None:
                 line = self._line(what, None, found[0], 1.0)
                 return Panel(key, title, "packets", (line,), f"{what} of each {found[1]} ms", folded)
@@ -274,7 +271,7 @@ class _Run:
             if log is not None:
                 at = log.t[log.event == event]
                 found[what] = _Values(at, np.ones(at.size), "packets")
-            elif (binned := self._binned(self.run.bottleneck(way), way, name)) is not None:
+            elif (binned := self._binned(Whose(hop=self.run.bottleneck(way)), way, name)) is not None:
                 found[what] = binned[0]
                 wide_s = max(wide_s, float(binned[1]) / 1e3)
         stretches = max(1, round((self.seconds[1] - self.seconds[0]) / wide_s))
@@ -286,12 +283,12 @@ class _Run:
         title, note = f"Packets dropped and marked{words}", f"counted in each {_time(wide_s)}"
         return Panel(f"counts_{way}", title, "packets", lines, note, nothing)
 
-    def _binned(self, source: str, way: str, name: str) -> tuple[_Values, str] | None:
+    def _binned(self, whose: Whose, way: str, name: str) -> tuple[_Values, str] | None:
         """A series of the tap, and how many ms each value is of."""
-        for own, of, series in self.series.by:
-            if own == source and of == way and (found := re.fullmatch(rf"{name}_(\d+)ms", series)):
-                values = self.series.of(source, way, series)
-                return None if values is None else (values, found[1])
+        for own, values in self.series.by.items():
+            found = re.fullmatch(rf"{name}_(\d+)ms", own.quantity)
+            if found and (own.whose, own.direction) == (whose, way):
+                return values, found[1]
         return None
 
     # ---- single packets
@@ -340,33 +337,28 @@ class _Run:
 
     def _tcp(self) -> Iterator[Panel]:
         """The flows that moved most, by what their sockets said."""
-        items_of = {label: item for label, item in self.flows.values() if item >= 0}
-        known = [
-            (source, way, flow)
-            for (source, way, name), flows in self.series.by.items()
-            if name == "tcp_info.snd_cwnd"
-            for flow in flows
-        ]
-        moved = {each: self.series.moved.get((each[0], each[2]), 0.0) for each in known}
-        known.sort(key=lambda each: (-moved[each], str(each)))
-        chosen: dict[tuple[str, str | None, str | None], tuple[str, int | None]] = {}
-        for each in known:
-            source, _, flow = each
-            if len(chosen) >= TCP_FLOWS_MOST or moved[each] < LITTLE * moved[known[0]]:
+        known = [name.whose for name in self.series.by if name.quantity == "tcp_info.snd_cwnd"]
+        moved = {whose: self.series.moved.get(whose, 0.0) for whose in known}
+        known.sort(key=lambda whose: (-moved[whose], str(whose)))
+        chosen: dict[Whose, tuple[str, int | None]] = {}
+        for whose in known:
+            if len(chosen) >= TCP_FLOWS_MOST or moved[whose] < LITTLE * moved[known[0]]:
                 break
-            if flow is not None and any(flow == other for _, _, other in chosen):
+            if whose.flow is not None and any(whose.flow == other.flow for other in chosen):
                 continue  # a test's own report of a socket that a sampler saw too
-            item = items_of.get(flow or "", self.place.get(source.split("/")[0]))
-            chosen[each] = (source if item is None else self.called[item], item)
+            item = self.place.get(whose.item or "")
+            chosen[whose] = (whose.hop or "" if item is None else self.called[item], item)
         several = [name for name, _ in chosen.values()]
         for field, title, scale, unit in _TCP:
             lines = []
-            for (source, way, flow), (name, item) in chosen.items():
-                values = self.series.by.get((source, way, f"tcp_info.{field}"), {}).get(flow)
-                port = flow.split(">")[-1].rpartition(":")[2] if flow else ""
+            for whose, (name, item) in chosen.items():
+                port = whose.flow.split(">")[-1].rpartition(":")[2] if whose.flow else ""
                 called = f"{name} {port}" if several.count(name) > 1 and port else name
-                if values is not None:
-                    lines.append(self._line(called, item, values, scale))
+                lines += [
+                    self._line(called, item, values, scale)
+                    for own, values in self.series.by.items()
+                    if (own.whose, own.quantity) == (whose, f"tcp_info.{field}")
+                ]
             yield Panel(f"tcp_{field}", title, unit, tuple(lines), "as the sender's socket said")
 
     # ---- what items say of themselves
@@ -375,10 +367,9 @@ class _Run:
         """Series of items by what they are of and their unit: lines of two tools share a panel where they
         mean the same."""
         found: dict[tuple[str, str], list[Line]] = {}
-        for (source, way, series), flows in self.series.by.items():
-            item = self.place.get(re.split(r"[/.]", source)[0], self.place.get(source))
-            values = flows.get(None)
-            if item is None or values is None or series.startswith("tcp_info."):
+        for (series, way, whose), values in self.series.by.items():
+            item = self.place.get(whose.item or "")
+            if item is None or whose.hop or whose.flow or series.startswith("tcp_info."):
                 continue
             name = _meaning(series)
             scale, unit = _OWN_UNITS.get(values.unit, (1.0, "" if values.unit == "1" else values.unit))
@@ -387,7 +378,8 @@ class _Run:
             if unit == "bytes" and np.all(np.diff(values.value) >= 0):
                 name, unit, scale, values = name.replace("bytes", "bitrate"), "Mbit/s", 8e-6, _derived(values)
             called = self.called[item]
-            if way and len({of for own, of, each in self.series.by if (own, each) == (source, series)}) > 1:
+            ways = {of for each, of, own in self.series.by if (each, own) == (series, whose)}
+            if way and len(ways) > 1:
                 called += f", {DIRECTION[way]}"
             style = "step" if name in ("rung", "height") else "line"
             found.setdefault((name, unit), []).append(self._line(called, item, values, scale, style))

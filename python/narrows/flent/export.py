@@ -62,7 +62,7 @@ def export(results: Results, run_id: str) -> FlentFile:
     naming = name(flows, plan)
     probes = {}
     for item, called in naming.probes.items():
-        rows = samples.filter((pl.col("source") == item) & (pl.col("series") == "rtt")).sort("t_ns")
+        rows = samples.filter(pl.coalesce("part", "item") == item, pl.col("quantity") == "rtt").sort("t_ns")
         if rows.height:
             probes[called] = rows
     if not flows and not probes:
@@ -186,14 +186,14 @@ class _Maker:
         """What the sender's socket said, at most once a step: its last word in it."""
         mine = self.samples.filter(
             (pl.col("flow").cast(pl.String) == flow.label)
-            & pl.col("series").cast(pl.String).is_in(list(_SOCKET))
+            & pl.col("quantity").cast(pl.String).is_in(list(_SOCKET))
             & pl.col("value").is_not_null()
             & pl.col("t_ns").is_between(flow.start_ns, flow.end_ns)
         ).sort("t_ns")
         step = ((pl.col("t_ns") - self.t0_ns) / (STEP_S * NS_PER_S)).ceil()
         socket = {}
         for series, (key, factor) in _SOCKET.items():
-            rows = mine.filter(pl.col("series") == series)
+            rows = mine.filter(pl.col("quantity") == series)
             if rows.height:
                 last = rows.group_by(step=step).agg(pl.col("t_ns").last(), pl.col("value").last() * factor)
                 socket[key] = last.sort("t_ns").select("t_ns", "value")

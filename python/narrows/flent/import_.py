@@ -109,7 +109,7 @@ def samples(file: FlentFile, run_id: str, where: str) -> pl.DataFrame:
             },
             schema={"t_ns": pl.Int64(), "value": pl.Float64()},
         )
-        constants = {"run_id": run_id, "source": source, "series": meaning.series, "unit": meaning.unit}
+        constants = {"run_id": run_id, "item": source, "quantity": meaning.series, "unit": meaning.unit}
         direction = _direction(source, key)
         if direction is not None:
             constants["direction"] = direction
@@ -178,7 +178,7 @@ def _manifest(file: FlentFile, run_id: str, file_name: str, rows: int) -> dict[s
     """As `store.manifest` makes it, with nothing where Flent says nothing."""
     length = file.metadata.get("TOTAL_LENGTH")
     return {
-        "format": 1,
+        "format": layout.TABLES_FORMAT,
         "run_id": run_id,
         "status": "ok",
         "error": None,

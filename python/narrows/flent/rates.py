@@ -81,14 +81,14 @@ def _sampled(samples: pl.DataFrame, plan: Mapping[str, Any]) -> dict[str, Flow]:
     roles = {node["name"]: node["role"] for node in plan["nodes"]}
     ends = {each["id"]: roles[each["node"]] for each in plan["samplers"] if each["kind"] == "tcp_info"}
     rows = samples.filter(
-        pl.col("series").cast(pl.String).is_in(list(_KINDS))
-        & pl.col("source").cast(pl.String).is_in(list(ends))
+        pl.col("quantity").cast(pl.String).is_in(list(_KINDS))
+        & pl.col("hop").cast(pl.String).is_in(list(ends))
         & pl.col("flow").is_not_null()
         & pl.col("value").is_not_null()
     )
     flows: dict[str, Flow] = {}
     for (source, series, label), part in rows.sort("t_ns").group_by(
-        "source", "series", "flow", maintain_order=True
+        "hop", "quantity", "flow", maintain_order=True
     ):
         kind = _KINDS[str(series)]
         at_client = ends[str(source)] == "client"
@@ -109,9 +109,9 @@ def _tapped(samples: pl.DataFrame, flows: pl.DataFrame, plan: Mapping[str, Any])
     mine = flows.filter((pl.col("protocol") == "tcp") & pl.col("item").is_not_null() & (pl.col("hop") == hop))
     ways = dict(mine.select("label", "direction").iter_rows())
     rows = samples.filter(
-        (pl.col("series") == "throughput_10ms")
+        (pl.col("quantity") == "throughput_10ms")
         & pl.col("flow").cast(pl.String).is_in(list(ways))
-        & pl.col("source").cast(pl.String).str.split("/").list.first().eq(hop)
+        & (pl.col("hop") == hop)
     ).sort("t_ns")
     tapped = {}
     for (label, direction), part in rows.group_by("flow", "direction", maintain_order=True):

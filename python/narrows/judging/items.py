@@ -46,12 +46,15 @@ def of_runs(runs: Iterable[Observed], **more: str) -> list[Item]:
     return [Item(run, {**run.key, **more}, (run.run_id,), run.run_id) for run in runs]
 
 
-def figure(source: str, *names: str, direction: str | None = "down", per: float = 1.0) -> Read:
-    """The first of some figures that a run has of a source, in so many (`per`) of its unit."""
+def figure(
+    item: str | None, *names: str, direction: str | None = "down", per: float = 1.0, at: str | None = None
+) -> Read:
+    """The first of some figures that a run has of an item or of a part of it, or of its packets at a hop
+    (`at`), in so many (`per`) of its unit."""
 
     def read(run: Observed) -> float | None:
         for name in names:
-            value = run.figure(source, name, direction)
+            value = run.figure(name, direction, run.whose(item, at))
             if value is not None:
                 return value / per
         return None

@@ -37,6 +37,7 @@ from narrows.runs.observed import Observed
 from narrows.runs.plans import PlanReader
 from narrows.runs.quantities import Kept, numbers, tails
 from narrows.spec.axis import SEED
+from narrows.store.whose import Name, labelled, read_label
 from narrows.units import NS_PER_MS
 
 SUFFIX = ".runs.parquet"
@@ -144,8 +145,8 @@ def _row(run: Observed) -> dict[str, Any] | None:
     case = None if run.read_many is None else flow_case(run)
     many = None if case is None else run.many
     figures = [
-        {"source": source, "direction": way, "name": name, "value": value}
-        for (source, way, name), value in run.figures.items()
+        {"source": labelled(whose), "direction": way, "name": name, "value": value}
+        for (name, way, whose), value in run.figures.items()
         if is_kept(name)
     ]
     found = [dict(zip(("name", "of", "unit", "value"), row, strict=True)) for row in numbers(run)]
@@ -215,6 +216,7 @@ def _series(frame: pl.DataFrame, number: int, column: str) -> pl.DataFrame:
 
 
 def _observed(row: Mapping[str, Any], plan: Plan, series: ReadSeries) -> Observed:
+    whose = cache(partial(read_label, plan=plan))
     return Observed(
         run_id=row["run_id"],
         experiment=row["experiment"],
@@ -224,7 +226,7 @@ def _observed(row: Mapping[str, Any], plan: Plan, series: ReadSeries) -> Observe
         error=None,
         plan=plan,
         manifest=json.loads(row["manifest"]),
-        figures={(f["source"], f["direction"], f["name"]): f["value"] for f in row["figures"]},
+        figures={Name(f["name"], f["direction"], whose(f["source"])): f["value"] for f in row["figures"]},
         read_many=None if row["many_flows"] is None else lambda: _many(row, series),
         path_logs=None if row["path_logs"] is None else json.loads(row["path_logs"]),
         read_quantities=lambda: _quantities(row),

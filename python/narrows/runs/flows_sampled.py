@@ -48,8 +48,8 @@ class Sampled:
 def flows_sampled(
     samples: pl.DataFrame, senders: Mapping[str, Sender], start_ns: int, stop_ns: int
 ) -> Sampled | None:
-    """Of rows source, series, flow, t_ns, value; None where no flow has two samples in the window, or a field
-    is missing. `senders` is by source, the item's id."""
+    """Of rows item, quantity, flow, t_ns, value; None where no flow has two samples in the window, or a field
+    is missing. `senders` is by item."""
     wide = _wide(samples, senders)
     if wide is None:
         return None
@@ -69,7 +69,7 @@ def flows_sampled(
     flows = (
         inside.group_by("flow", maintain_order=True)
         .agg(
-            pl.first("label", "source"),
+            pl.first("label", "item"),
             pl.first("t_ns").alias("start_ns"),
             pl.last("t_ns").alias("stop_ns"),
             pl.len().alias("samples"),
@@ -83,15 +83,15 @@ def flows_sampled(
         return None
     said = {source: (sender.node, sender.cca) for source, sender in senders.items()}
     flows = flows.with_columns(
-        pl.col("source")
+        pl.col("item")
         .replace_strict({s: n for s, (n, _) in said.items()}, return_dtype=pl.String)
         .alias("node"),
-        pl.col("source")
+        pl.col("item")
         .replace_strict({s: c for s, (_, c) in said.items()}, return_dtype=pl.String)
         .alias("cca"),
         pl.lit(None, dtype=pl.Int64).alias("lost_packets"),
         pl.lit(None, dtype=pl.Int64).alias("recoveries"),
-    ).drop("source", "samples")
+    ).drop("item", "samples")
     return Sampled(
         flows,
         _events(wide),
@@ -107,13 +107,13 @@ def flows_sampled(
 
 def _wide(samples: pl.DataFrame, senders: Mapping[str, Sender]) -> pl.DataFrame | None:
     """One row per socket and instant, one column per field."""
-    text = [pl.col(name).cast(pl.String) for name in ("source", "series", "flow")]
+    text = [pl.col(name).cast(pl.String) for name in ("item", "quantity", "flow")]
     rows = samples.select(*text, "t_ns", "value").filter(
-        pl.col("source").is_in(sorted(senders)), pl.col("series").is_in([PREFIX + name for name in FIELDS])
+        pl.col("item").is_in(sorted(senders)), pl.col("quantity").is_in([PREFIX + name for name in FIELDS])
     )
     if not rows.height:
         return None
-    wide = rows.pivot(on="series", index=["source", "flow", "t_ns"], values="value")
+    wide = rows.pivot(on="quantity", index=["item", "flow", "t_ns"], values="value")
     wide = wide.rename({name: name.removeprefix(PREFIX) for name in wide.columns} | {"flow": "label"})
     # A threshold that was never set has no samples; until the first reduction it is infinite.
     threshold = pl.col("snd_ssthresh") if "snd_ssthresh" in wide.columns else pl.lit(None, dtype=pl.Float64)

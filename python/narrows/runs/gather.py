@@ -30,6 +30,7 @@ from narrows.runs.observed import (
 )
 from narrows.runs.quantities import measured
 from narrows.runs.windows import windows
+from narrows.store.whose import Name, Whose, of_part
 from narrows.units import NS_PER_MS, US_PER_MS
 
 
@@ -98,7 +99,7 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
         idle=_idle(plan, manifest),
         warnings=tuple(str(w) for w in manifest.get("warnings") or ()),
         figures=_figures(tables.metrics),
-        units=dict(tables.metrics.select("name", "unit").unique().iter_rows()),
+        units=dict(tables.metrics.select("quantity", "unit").unique().iter_rows()),
     )
     run = replace(
         run, windows=windows(plan, manifest, run.figures, tables.samples), rtts_ms=_rtts(tables, run.tested)
@@ -120,9 +121,9 @@ def _queues(
     return _Lazy(present, lambda d: _truth(_plain(again()), hop, d))
 
 
-def _figures(metrics: pl.DataFrame) -> dict[tuple[str, str | None, str], float]:
-    rows = metrics.filter(pl.col("value").is_not_null()).select("source", "direction", "name", "value")
-    return {(str(source), way, str(name)): float(value) for source, way, name, value in rows.iter_rows()}
+def _figures(metrics: pl.DataFrame) -> dict[Name, float]:
+    rows = metrics.select("quantity", "direction", *Whose._fields, "value").drop_nulls("value")
+    return {Name(name, way, Whose(*whose)): value for name, way, *whose, value in rows.iter_rows()}
 
 
 def _plain(tables: RunTables) -> RunTables:
@@ -142,14 +143,10 @@ def _series(rows: pl.DataFrame, scale: float = 1.0) -> Series:
     return Series(ordered["t_ns"].cast(pl.Float64).to_numpy(), np.asarray(value / scale, dtype=np.float64))
 
 
-def _rows(frame: pl.DataFrame, source: str, direction: str | None) -> pl.DataFrame:
-    same = pl.col("direction").is_null() if direction is None else pl.col("direction") == direction
-    return frame.filter((pl.col("source") == source) & same)
-
-
-def _value(metrics: pl.DataFrame, source: str, direction: str | None, name: str) -> float | None:
-    rows = _rows(metrics, source, direction).filter(pl.col("name") == name)
-    return None if rows.is_empty() or rows["value"][0] is None else float(rows["value"][0])
+def of(whose: Whose) -> pl.Expr:
+    """The rows that are of exactly that."""
+    wanted = whose._asdict().items()
+    return pl.all_horizontal(pl.col(name).eq_missing(pl.lit(value)) for name, value in wanted)
 
 
 def _rtts(tables: RunTables, tested: str | None) -> dict[str, Series]:
@@ -160,7 +157,8 @@ def _rtts(tables: RunTables, tested: str | None) -> dict[str, Series]:
     if series is None:
         return found
     for way in DIRECTIONS:
-        rows = _rows(tables.samples, f"{tested}/server", way).filter(pl.col("series") == series)
+        there = of(Whose(tested, "server")) & (pl.col("direction") == way)
+        rows = tables.samples.filter(there, pl.col("quantity") == series)
         if not rows.is_empty():
             found[way] = _series(rows, US_PER_MS)
     return found
@@ -171,9 +169,10 @@ def _probes(tables: RunTables, items: Sequence[TrafficItem]) -> dict[str, Probe]
     for item in items:
         if not is_probe(item):
             continue
-        rows = tables.samples.filter((pl.col("source") == item.id) & (pl.col("series") == "rtt"))
+        whose = of_part(item)
+        rows = tables.samples.filter(of(whose), pl.col("quantity") == "rtt")
         if not rows.is_empty():
-            probes[item.id] = Probe(item.id, item.interval_ns / NS_PER_MS, _series(rows, NS_PER_MS))
+            probes[item.id] = Probe(whose, item.interval_ns / NS_PER_MS, _series(rows, NS_PER_MS))
     return probes
 
 
@@ -190,10 +189,7 @@ def _idle(plan: Plan, manifest: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def _hop_rows(frame: pl.DataFrame, hop: str, direction: str) -> pl.DataFrame:
-    return frame.filter(
-        ((pl.col("source") == hop) | pl.col("source").str.starts_with(f"{hop}/"))
-        & (pl.col("direction") == direction)
-    )
+    return frame.filter(pl.col("hop") == hop, pl.col("direction") == direction)
 
 
 def _histogram(rows: pl.DataFrame) -> tuple[Floats, Floats]:
@@ -208,12 +204,17 @@ def _truth(tables: RunTables, hop: str, direction: str) -> QueueTruth | None:
     rows = _hop_rows(tables.samples, hop, direction)
     if rows.is_empty():
         return None
-    rate = rows.filter((pl.col("series") == "throughput_10ms") & pl.col("flow").is_null())
+    rate = rows.filter((pl.col("quantity") == "throughput_10ms") & pl.col("flow").is_null())
+    name = pl.coalesce("part", "item", pl.lit("")).alias("name")
     throughput = {
-        source.removeprefix(hop).removeprefix("/"): _series(rate.filter(pl.col("source") == source))
-        for source in rate["source"].unique().sort()
+        str(part): _series(own)
+        for (part,), own in rate.with_columns(name)
+        .sort("name", maintain_order=True)
+        .group_by("name", maintain_order=True)
     }
-    own = rows.filter(pl.col("source") == hop)
+    own = rows.filter(pl.col("item").is_null())
+    counted = tables.metrics.filter(of(Whose(hop=hop)), pl.col("direction") == direction)
+    figures = dict(counted.select("quantity", "value").iter_rows())
     here = tables.sojourn.filter((pl.col("hop") == hop) & (pl.col("direction") == direction))
     histogram = here.filter(pl.col("item").is_null()).sort("upper_ns")
     items = here["item"].drop_nulls().unique().sort()
@@ -223,11 +224,11 @@ def _truth(tables: RunTables, hop: str, direction: str) -> QueueTruth | None:
         throughput_bps=throughput,
         sojourn_ms=_histogram(histogram)[0],
         sojourn_packets=_histogram(histogram)[1],
-        sojourn_p50_ms=_series(own.filter(pl.col("series") == "sojourn_p50_10ms"), NS_PER_MS),
-        sojourn_p99_ms=_series(own.filter(pl.col("series") == "sojourn_p99_10ms"), NS_PER_MS),
-        drops=_series(own.filter(pl.col("series") == "drops_10ms")),
-        departed_packets=_value(tables.metrics, hop, direction, "tap_departed"),
-        dropped_packets=_value(tables.metrics, hop, direction, "tap_dropped"),
-        marked_packets=_value(tables.metrics, hop, direction, "tap_marked"),
+        sojourn_p50_ms=_series(own.filter(pl.col("quantity") == "sojourn_p50_10ms"), NS_PER_MS),
+        sojourn_p99_ms=_series(own.filter(pl.col("quantity") == "sojourn_p99_10ms"), NS_PER_MS),
+        drops=_series(own.filter(pl.col("quantity") == "drops_10ms")),
+        departed_packets=figures.get("tap_departed"),
+        dropped_packets=figures.get("tap_dropped"),
+        marked_packets=figures.get("tap_marked"),
         sojourn_of={item: _histogram(here.filter(pl.col("item") == item).sort("upper_ns")) for item in items},
     )

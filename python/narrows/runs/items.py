@@ -29,6 +29,7 @@ from narrows.runs.settled import LEFT_OUT, RATE, settled_window
 from narrows.spec.pairs import PAIR
 from narrows.store import own_tools
 from narrows.store.items import endpoints, roles
+from narrows.store.whose import Whose, of_part
 from narrows.tools import reading, registry
 from narrows.units import NS_PER_S, unit_of_name
 
@@ -124,7 +125,7 @@ def _item(
     client, server = _ends(plan, own[0])
     ids = {name, *(part.id for part in parts)}
     word = _word(plan, name, own[0])
-    figures = (*_figures(run, name, ids), *_of_the_run(run, word, name))
+    figures = (*_figures(run, name), *_of_the_run(run, word, name))
     declared = _declared()
     ends = any(each.quantity in declared and declared[each.quantity][1].ends for each in figures)
     ways = {}
@@ -195,7 +196,7 @@ def _ccas(run: Observed, parts: Sequence[TrafficItem], server: str | None) -> tu
 
 
 def _tap_sum(run: Observed, parts: Sequence[TrafficItem], way: str, name: str) -> float | None:
-    known = [run.figure(f"{run.bottleneck(way)}/{part.id}", name, way) for part in parts]
+    known = [run.figure(name, way, of_part(part, run.bottleneck(way))) for part in parts]
     there = [value for value in known if value is not None]
     return sum(there) if there else None
 
@@ -207,8 +208,7 @@ def _ways(run: Observed, own: Sequence[TrafficItem]) -> set[str]:
     if whole:
         return {way for way, size in sent.items() if size >= A_WAY * whole}
     # A shard keeps no bytes of items, and not every run has a tap.
-    names = {own[0].item, *(part.id for part in own)}
-    said = {way for source, way, _ in run.figures if way and source in names}
+    said = {name.direction for name in run.figures if name.direction and _is_of(name.whose, own[0].item)}
     met = any(run.quantity(RATE, part.id) is not None for part in own)
     return said | ({"down"} if met else set())
 
@@ -220,10 +220,8 @@ def _way(
     arrived = _tap_sum(run, own, way, "tap_arrived")
     departed = _tap_sum(run, own, way, "tap_departed")
     dropped, marked = (_tap_sum(run, own, way, f"tap_{each}") for each in ("dropped", "marked"))
-    most = max(
-        own, key=lambda part: run.figure(f"{run.bottleneck(way)}/{part.id}", "tap_departed", way) or 0.0
-    )
-    source = f"{run.bottleneck(way)}/{most.id}"
+    there = {part.id: of_part(part, run.bottleneck(way)) for part in own}
+    most = max(there.values(), key=lambda whose: run.figure("tap_departed", way, whose) or 0.0)
     window, goodput = _window(run, name, own, way), _goodput(figures, way)
     return Way(
         window=window,
@@ -233,8 +231,8 @@ def _way(
         layer=reading.PAYLOAD if goodput is None else goodput.layer,
         loss=dropped / arrived if arrived and dropped is not None else None,
         marked=marked / departed if departed and marked is not None else None,
-        queueing_p50_ms=run.figure(source, "sojourn_p50_ms", way),
-        queueing_p95_ms=run.figure(source, "sojourn_p95_ms", way),
+        queueing_p50_ms=run.figure("sojourn_p50_ms", way, most),
+        queueing_p95_ms=run.figure("sojourn_p95_ms", way, most),
         done=ends and _shared_rate(run, own, way, shared or _middle(window)) == 0,
     )
 
@@ -318,11 +316,16 @@ def _declared() -> Declared:
     }
 
 
-def _figures(run: Observed, item: str, ids: set[str]) -> tuple[Measure, ...]:
+def _is_of(whose: Whose, item: str) -> bool:
+    """Whether an item says so itself, of all that it is or of a part of it: of no single flow."""
+    return whose.item == item and whose.hop is None and whose.flow is None
+
+
+def _figures(run: Observed, item: str) -> tuple[Measure, ...]:
     declared = _declared() | _of_own_tools(run)
     figures = []
-    for (source, way, name), value in run.figures.items():
-        if source not in ids:
+    for (name, way, whose), value in run.figures.items():
+        if not _is_of(whose, item):
             continue
         place, meaning = declared.get(name, (len(declared), None))
         words = (meaning.words if meaning is not None else "") or name.replace("_", " ")
@@ -335,7 +338,7 @@ def _figures(run: Observed, item: str, ids: set[str]) -> tuple[Measure, ...]:
             statistic=None if meaning is None or is_rate else meaning.statistic,
             definition="" if meaning is None else meaning.definition,
             layer=meaning.layer if isinstance(meaning, reading.Reading) else reading.PAYLOAD,
-            item=item, part=source if source != item else None, direction=way,
+            item=item, part=whose.part, direction=way,
         )  # fmt: skip
         figures.append((place, one))
     return tuple(each for _, each in sorted(figures, key=lambda each: (each[0], each[1].direction or "")))

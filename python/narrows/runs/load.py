@@ -95,6 +95,6 @@ def _tables(folder: Path, plan: Plan, manifest: Mapping[str, Any], *, light: boo
     for name in _TABLES:
         frame = parquet.scan(folder / f"{name}.parquet")
         if light and name == "samples":
-            frame = frame.filter(pl.col("series").is_in(_LIGHT))
+            frame = frame.filter(pl.col("quantity").is_in(_LIGHT))
         frames[name] = frame.collect()
     return RunTables(plan=plan, manifest=manifest, **frames)

@@ -108,9 +108,9 @@ def _drops(folder: Path, hop: str) -> pl.DataFrame:
 
 
 def _levels(folder: Path, hop: str) -> pl.DataFrame | None:
-    mine = (pl.col("source").cast(pl.String) == hop) & (pl.col("direction").cast(pl.String) == "down")
-    rows = parquet.scan(folder / "samples.parquet").filter(mine)
-    series = pl.col("series").cast(pl.String)
+    here = (pl.col("hop").cast(pl.String) == hop) & (pl.col("direction").cast(pl.String) == "down")
+    rows = parquet.scan(folder / "samples.parquet").filter(here & pl.col("item").is_null())
+    series = pl.col("quantity").cast(pl.String)
     mean, lowest = (
         rows.filter(series.str.starts_with(start)).select("t_ns", pl.col("value").alias(name))
         for name, start in LEVELS.items()

@@ -105,7 +105,7 @@ def probe_glitches(run: Observed, way: str, *, lost_counts: bool = True) -> Glit
     probe = run.probe()
     if probe is None or window(run, way) is None:
         return None
-    if lost_counts and run.figure(probe.source, "probe_unanswered", None) is not None:
+    if lost_counts and run.figure("probe_unanswered", None, probe.whose) is not None:
         return None
     return glitches(_of_probe(run, way), probe.interval_ms, lost_counts=lost_counts)
 

@@ -27,6 +27,7 @@ from narrows.runs.capacity import (
     slower_hop,
 )
 from narrows.runs.many_flows import ManyFlows
+from narrows.store.whose import NOBODY, Name, Whose, of_part
 from narrows.tools import reading, registry
 from narrows.units import NS_PER_S
 
@@ -91,7 +92,7 @@ EMPTY = Series(np.empty(0), np.empty(0))
 class Probe:
     """An isochronous probe: round-trip times in the order sent, NaN where lost."""
 
-    source: str
+    whose: Whose
     interval_ms: float
     rtt_ms: Series
 
@@ -186,8 +187,8 @@ class Observed:
     `queues` is the first of them."""
     idle: tuple[int, int] | None = None
     warnings: Sequence[str] = ()
-    figures: Mapping[tuple[str, str | None, str], float] = field(default_factory=dict)
-    """What tools and tap say of the whole run (table `metrics`): source, direction and name → value."""
+    figures: Mapping[Name, float] = field(default_factory=dict)
+    """What tools and tap say of the whole run (table `metrics`)."""
     units: Mapping[str, str] = field(default_factory=dict)
     """Unit of each of `figures`, by name; a shard keeps none."""
     folder: Path | None = None
@@ -226,9 +227,14 @@ class Observed:
         """Only such runs' numbers count."""
         return self.status == "ok"
 
-    def figure(self, source: str, name: str, direction: str | None = "down") -> float | None:
+    def figure(self, name: str, direction: str | None = "down", whose: Whose = NOBODY) -> float | None:
         """One of `figures`; None if it was not measured."""
-        return self.figures.get((source, direction, name))
+        return self.figures.get(Name(name, direction, whose))
+
+    def whose(self, item: str | None = None, hop: str | None = None) -> Whose:
+        """What is of an item, or of a part of the plan, by its id; None: of all that passed a hop."""
+        part = next((part for part in self.plan.traffic if part.id == item), None)
+        return Whose(item, None, hop) if part is None else of_part(part, hop)
 
     @property
     def kernel_config(self) -> str:

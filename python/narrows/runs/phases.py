@@ -13,6 +13,7 @@ from itertools import pairwise
 from narrows.metrics.statistics.arrays import clean
 from narrows.plan.items import AtTime
 from narrows.runs.observed import Observed, is_background, is_probe
+from narrows.store.whose import of_part
 from narrows.units import NS_PER_MS, NS_PER_S
 
 BIN_NS = 10_000_000
@@ -68,7 +69,7 @@ def rate_bps(run: Observed, name: str) -> float | None:
     if starts is None or stops is None or starts > begun + SHORTEST_NS or stops < ended - SHORTEST_NS:
         return None
     window = ((begun + ended) // 2, ended)
-    connected_ms = run.figure(item, "call_connected_ms", None)
+    connected_ms = run.figure("call_connected_ms", None, of_part(known))
     if connected_ms is not None and starts + connected_ms * NS_PER_MS > window[0]:
         return None
     bins = round((window[1] - window[0]) / BIN_NS)

@@ -11,6 +11,7 @@ from narrows.metrics.statistics.arrays import clean
 from narrows.plan.items import AtTime, TrafficItem
 from narrows.plan.model import Plan
 from narrows.runs.observed import Observed, is_background, is_probe
+from narrows.store.whose import of_part
 from narrows.tools.video.parse import MOST_FROZEN_MS
 
 LEFT_OUT = 0.2
@@ -68,8 +69,8 @@ def faults(run: Observed) -> tuple[str, ...]:
     found = []
     for item in foreground(run.plan):
 
-        def of(name: str, source: str = item.id) -> float | None:
-            return run.figure(source, name, None)
+        def of(name: str, item: TrafficItem = item) -> float | None:
+            return run.figure(name, None, of_part(item))
 
         frames, dropped = of("video_frames"), of("video_frames_dropped")
         if frames and dropped is not None and dropped > MOST_FRAMES_DROPPED * frames:

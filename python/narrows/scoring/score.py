@@ -54,6 +54,7 @@ from narrows.scoring.scored_run import (
     own_items,
     packets,
 )
+from narrows.store.whose import with_labels
 from narrows.tools.reading import CROSS, OWN, PARTIES, THIRD
 
 SCORE: dict[str, Any] = {
@@ -203,14 +204,16 @@ class _Run:
 
     def _delays(self) -> Iterator[tuple[str, str, Delays]]:
         """Round trips and one-way delays: of the probes, of the tool itself, of its connections' TCP_INFO."""
-        text = pl.col("source", "series", "direction", "flow", "unit").cast(pl.String)
-        known = self.samples.with_columns(text).filter(pl.col("unit").is_in(list(NS_OF)))
-        name = pl.col("series")
+        times = self.samples.filter(pl.col("unit").cast(pl.String).is_in(list(NS_OF)))
+        known = with_labels(times.rename({"flow": "socket"}))
+        known = known.with_columns(source=pl.coalesce("hop", "whose"))
+        name = pl.col("quantity")
         is_delay = name.str.contains("|".join(A_DELAY)) & ~name.str.contains("|".join(NOT_A_DELAY))
-        mine = pl.col("source").str.split("/").list.first().is_in([*self.own, *self.probes])
+        told = [*self.own, *self.probes]
+        mine = pl.col("hop").is_null() & (pl.col("item").is_in(told) | pl.col("part").is_in(told))
         labels = self.flows.filter(pl.col("item").cast(pl.String).is_in(self.own))["label"].unique().to_list()
-        chosen = known.filter(is_delay & (mine | ((name == "tcp_info.rtt") & pl.col("flow").is_in(labels))))
-        for key, rows in chosen.group_by("source", "series", "direction", "unit", maintain_order=True):
+        chosen = known.filter(is_delay & (mine | ((name == "tcp_info.rtt") & pl.col("socket").is_in(labels))))
+        for key, rows in chosen.group_by("source", "quantity", "direction", "unit", maintain_order=True):
             source, series, way, unit = (None if part is None else str(part) for part in key)
             rows = rows.sort("t_ns")
             ns = rows["value"].cast(pl.Float64).to_numpy() * NS_OF[str(unit)]

@@ -28,7 +28,7 @@ FILE = "score.parquet"
 WORTH_A_PROCESS = 50  # runs: fewer are scored before another process has started
 MADE_BY = "narrows_scorer"
 SCORED_BY = ("any_latency", "any_throughput", "any_whole", "score", "scored_run")
-SERIES = ("source", "series", "direction", "flow", "t_ns", "value", "unit")
+SERIES = ("item", "part", "hop", "quantity", "direction", "flow", "t_ns", "value", "unit")
 DEPARTURES = ("hop", "direction", "t_ns", "flow", "bytes", "sojourn_ns")
 
 
@@ -97,7 +97,7 @@ def make(folder: Path, run: str, test: str) -> None:
 def _tables(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Only the columns and rows that metrics read: a queue table has many times more."""
     samples = parquet.scan(folder / "samples.parquet").select(SERIES)
-    samples = samples.filter(pl.col("series").cast(pl.String).str.contains("|".join(A_DELAY)))
+    samples = samples.filter(pl.col("quantity").cast(pl.String).str.contains("|".join(A_DELAY)))
     queue = parquet.scan(folder / "queue.parquet").filter(pl.col("event").cast(pl.String) == "depart")
     flows = parquet.scan(folder / "flows.parquet")
     return samples.collect(), queue.select(DEPARTURES).collect(), flows.collect()
@@ -106,8 +106,8 @@ def _tables(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
 def _unanswered(folder: Path) -> set[str]:
     """Probes of which some were still on their way when the run ended."""
     figures = parquet.scan(folder / "metrics.parquet")
-    found = figures.filter(pl.col("name").cast(pl.String) == "probe_unanswered").select("source").collect()
-    return {str(source) for source in found["source"]}
+    found = figures.filter(pl.col("quantity").cast(pl.String) == "probe_unanswered")
+    return set(found.select(pl.coalesce("part", "item").cast(pl.String)).collect().to_series())
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +24,7 @@ from narrows.runs.items import items as run_items
 from narrows.runs.observed import Observed, label
 from narrows.spec.pairs import PAIR
 from narrows.store.manifest import stamp
+from narrows.store.whose import Name, Whose, labelled
 from narrows.units import unit_of_name
 
 
@@ -121,24 +121,24 @@ def _conserved(hops: list[dict[str, Any]]) -> str:
 def figures(run: Observed, other: Observed | None = None) -> list[Figure]:
     """All that tools and tap say of the whole run: what an item says of itself, then the bottleneck, then the
     rest."""
-    own = {part.id for part in run.plan.traffic} | {part.item for part in run.plan.traffic}
     hops = [run.bottleneck(way) for way in DIRECTION]
     words = {each.quantity: each.words for item in run_items(run) for each in item.figures}
 
-    def rank(source: str) -> tuple[int, str]:
-        first = re.split(r"[/.]", source)[0]
-        return (0 if first in own else 1 if source in hops else 2 if first in hops else 3, source)
+    def rank(whose: Whose) -> tuple[int, str]:
+        of_hop = 1 if whose.item is None else 2
+        return (0 if whose.hop is None else of_hop if whose.hop in hops else 3, labelled(whose))
 
-    beside: Mapping[tuple[str, str | None, str], float] = {} if other is None else other.figures
+    beside: Mapping[Name, float] = {} if other is None else other.figures
     units = {**({} if other is None else other.units), **run.units}
     found = []
-    for place, (source, way, name) in enumerate({**run.figures, **beside}):
+    for place, one in enumerate({**run.figures, **beside}):
+        name, way, whose = one
         unit = units.get(name) or unit_of_name(name)
         scale, shown = told(name, unit)
         mine, its = ((None if value is None else value * scale) for value in (
-            run.figures.get((source, way, name)), beside.get((source, way, name))))  # fmt: skip
+            run.figures.get(one), beside.get(one)))  # fmt: skip
         said = words.get(name) or name.replace("tap_", "").replace("_", " ")
-        found.append((rank(source), place, Figure(source, way or "", said, name, shown, mine, its)))
+        found.append((rank(whose), place, Figure(labelled(whose), way or "", said, name, shown, mine, its)))
     return [each for _, _, each in sorted(found, key=lambda one: one[:2])]
 
 

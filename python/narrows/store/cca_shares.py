@@ -18,31 +18,23 @@ from narrows.plan.items import TcpBulk
 from narrows.plan.model import Plan
 from narrows.store import schema
 from narrows.store.items import Span
+from narrows.store.whose import Name, Whose, figure_rows
 
 NAME = "cca_share"
-SOURCE = "cca/"
-"""Before the CCA's name."""
 SERIES = "throughput_10ms"
 
 
 def figures(run_id: str, plan: Plan, spans: Mapping[str, Span], samples: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the table `metrics`: source `cca/<name>`, by direction of the data."""
-    rows: list[tuple[str, str, float]] = []
+    """Rows of the table `metrics`: of the hop, the CCA as its part, by direction of the data."""
+    rows: list[tuple[Name, float, str]] = []
     roles = {node.name: node.role for node in plan.nodes}
     hop = plan.hops[0].hop if plan.hops else ""
     for way in ("down", "up"):
         sender = "server" if way == "down" else "client"
         bulks = [i for i in plan.traffic if isinstance(i, TcpBulk) and roles[i.sender] == sender]
-        rows += [(cca, way, share) for cca, share in _shares(bulks, way, hop, spans, samples).items()]
-    frame = pl.DataFrame(
-        {
-            "source": [f"{SOURCE}{cca}" for cca, _, _ in rows],
-            "direction": [way for _, way, _ in rows],
-            "value": [share for _, _, share in rows],
-        },
-        schema={"source": pl.String(), "direction": pl.String(), "value": pl.Float64()},
-    )
-    return schema.conform(frame, "metrics", {"run_id": run_id, "name": NAME, "unit": "1"})
+        shares = _shares(bulks, way, hop, spans, samples)
+        rows += [(Name(NAME, way, Whose(part=cca, hop=hop)), share, "1") for cca, share in shares.items()]
+    return schema.conform(figure_rows(rows), "metrics", {"run_id": run_id})
 
 
 def _shares(
@@ -56,21 +48,22 @@ def _shares(
     start, end = max(starts), min(ends)
     by_item = dict(
         samples.filter(
-            (pl.col("series") == SERIES)
+            (pl.col("quantity") == SERIES)
             & pl.col("flow").is_null()
             & (pl.col("direction") == way)
-            & pl.col("source").cast(pl.String).is_in([f"{hop}/{item.item}" for item in bulks])
+            & (pl.col("hop") == hop)
+            & pl.col("item").cast(pl.String).is_in([item.item for item in bulks])
             & (pl.col("t_ns") >= start)
             & (pl.col("t_ns") < end)
         )
-        .group_by(pl.col("source").cast(pl.String))
+        .group_by(pl.col("item").cast(pl.String))
         .agg(pl.col("value").sum())
         .iter_rows()
     )
-    if any(f"{hop}/{item.item}" not in by_item for item in bulks):
+    if any(item.item not in by_item for item in bulks):
         return {}
     sent: dict[str, float] = defaultdict(float)
     for name, cca in {item.item: item.cca for item in bulks}.items():
-        sent[cca or "default"] += by_item[f"{hop}/{name}"]
+        sent[cca or "default"] += by_item[name]
     whole = sum(sent.values())
     return {cca: value / whole for cca, value in sorted(sent.items())} if whole > 0 else {}

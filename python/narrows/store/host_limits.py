@@ -24,24 +24,24 @@ LEAST_BUSY_US = 200_000
 def warnings(samples: pl.LazyFrame, plan: Plan) -> list[str]:
     """One warning for each buffer that held flows back, with the worst of them."""
     samplers = [each.id for each in plan.samplers if each.kind == "tcp_info"]
-    series = [*BUFFERS, "tcp_info.busy_time"]
+    quantities = [*BUFFERS, "tcp_info.busy_time"]
     last = (
         samples.filter(
-            pl.col("series").cast(pl.String).is_in(series)
-            & pl.col("source").cast(pl.String).is_in(samplers)
+            pl.col("quantity").cast(pl.String).is_in(quantities)
+            & pl.col("hop").cast(pl.String).is_in(samplers)
             & (pl.col("t_ns") >= 0)
         )
-        .group_by(pl.col("flow", "series").cast(pl.String))
+        .group_by(pl.col("flow", "quantity").cast(pl.String))
         .agg(pl.col("value").max())
         .collect(engine="streaming")
     )
-    busy = dict(last.filter(pl.col("series") == "tcp_info.busy_time").select("flow", "value").iter_rows())
+    busy = dict(last.filter(pl.col("quantity") == "tcp_info.busy_time").select("flow", "value").iter_rows())
     found = []
     for name, (least, words, sysctl) in BUFFERS.items():
         shares = sorted(
             (
                 (value / busy[flow], flow)
-                for flow, value in last.filter(pl.col("series") == name).select("flow", "value").iter_rows()
+                for flow, value in last.filter(pl.col("quantity") == name).select("flow", "value").iter_rows()
                 if busy.get(flow, 0.0) >= LEAST_BUSY_US and value >= least * busy[flow]
             ),
             reverse=True,

@@ -47,6 +47,7 @@ from narrows.store import (
 from narrows.store.agent_result import AgentResult
 from narrows.store.items import Span
 from narrows.store.spill import Spill
+from narrows.store.whose import Name, figure_rows
 
 SLOW_FROM_S, SLOW_TIMES = 20, 50
 """A guest is slow from so much wall time on, and so many times its own."""
@@ -245,18 +246,12 @@ def _tables(
         rows["queue"] = 0
     spill = Spill(directory, run_id)
     parsed = sources.parse_all(plan, result, directory / layout.RAW, flows, spill, is_whole=is_whole)
-    samples += [spill.with_run(frame) for frame in parsed.samples]
+    samples.append(spill.with_run(schema.concat(parsed.samples, "samples")))
     if parsed.metrics:
-        frame = pl.DataFrame(
-            [(m.source, m.direction, m.name, m.value, m.unit) for m in parsed.metrics],
-            schema={
-                "source": pl.String, "direction": pl.String, "name": pl.String, "value": pl.Float64,
-                "unit": pl.String,
-            },
-            orient="row",
-        )  # fmt: skip
+        frame = figure_rows((Name(m.name, m.direction, m.whose), m.value, m.unit) for m in parsed.metrics)
         metrics.append(schema.conform(frame, "metrics", {"run_id": run_id}))
-    rows["samples"] = spill.write(schema.concat(samples, "samples"), directory / "samples.parquet")
+    whole = schema.concat(samples, "samples")
+    rows["samples"] = spill.write(whole, directory / "samples.parquet")
     tables = {
         "metrics": schema.concat(metrics, "metrics"),
         "sojourn": sojourn,

@@ -38,6 +38,7 @@ class FlowItems:
 
     def __init__(self, plan: Plan, spans: Mapping[str, Span] | None = None) -> None:
         self._endpoints = endpoints(plan)
+        self.parts = {part.id: part for part in plan.traffic}
         self._spans = spans or {}
 
     def of(self, flow: Flow, first_ns: int, last_ns: int) -> str | None:

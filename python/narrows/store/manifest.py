@@ -25,7 +25,6 @@ from narrows.store.agent_result import AgentResult
 from narrows.store.conservation import HopChecks
 from narrows.store.kept import ReadBack
 
-FORMAT = 1
 _LIBRARIES = ("polars", "duckdb", "numpy", "pydantic")
 
 
@@ -53,7 +52,7 @@ def build(
     error = None if fault is None else {**dataclasses.asdict(fault), "line": fault.line()}
     end_ns = said.get("end_ns")
     return {
-        "format": FORMAT,
+        "format": layout.TABLES_FORMAT,
         "run_id": facts.run_id,
         "status": "ok" if fault is None else "failed",
         "error": error,

@@ -197,11 +197,11 @@ class Results:
         return [file for file in files if file.exists()]
 
     def metrics(self, **equals: str) -> pl.DataFrame:
-        """Figures; `name=`, `source=`, `direction=`, `run_id=` choose rows."""
+        """Figures; `quantity=`, `item=`, `part=`, `hop=`, `direction=`, `run_id=` choose rows."""
         return self._chosen("metrics", equals)
 
     def samples(self, **equals: str) -> pl.DataFrame:
-        """Time series; `source=`, `series=`, `direction=`, `run_id=`, `flow=` choose rows."""
+        """Time series; `quantity=`, `item=`, `part=`, `hop=`, `direction=`, `flow=`, … choose rows."""
         return self._chosen("samples", equals)
 
     def queue(self, **equals: str) -> pl.DataFrame:

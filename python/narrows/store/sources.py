@@ -17,10 +17,11 @@ from narrows.plan.model import Plan, QdiscSampler, Sampler, TcpInfoSampler
 from narrows.store import own_tools
 from narrows.store.agent_result import AgentResult, ItemOutcome
 from narrows.store.command_run import CommandRun, read_pieces, read_text
-from narrows.store.items import sending_direction
+from narrows.store.items import FlowItems, Span, sending_direction
 from narrows.store.parsers import counters, tcp_info
 from narrows.store.parsers.common import Parsed
 from narrows.store.spill import Spill
+from narrows.store.whose import Whose, of_part
 from narrows.tools import registry
 from narrows.tools.bulk import parse as bulk
 from narrows.tools.probes import parse as probe
@@ -59,11 +60,12 @@ def parse_all(
         # Without all of its parts a tool of several items says nothing.
         if read_parts is not None and (is_whole or all(part in parts for part in composite.parts)):
             read_all = partial(read_parts, composite, parts)
-            everything.merge(attempt(composite.id, read_all).of(composite.id))
+            everything.merge(attempt(composite.id, read_all).of(Whose(composite.id)))
     for each in parts.values():
         everything.merge(each)
     for sampler in plan.samplers:
-        everything.merge(attempt(sampler.id, partial(_sampler, plan, sampler, raw, spill)))
+        read_sampler = partial(_sampler, plan, sampler, raw, spill, _owner(plan, result))
+        everything.merge(attempt(sampler.id, read_sampler))
     return everything
 
 
@@ -84,7 +86,7 @@ def _item(
         text = read_text(raw, name)
         settled = (outcome.details or {}).get("settled", True)
         parsed = probe.parse(text, item.id, toward_server=way, settled=settled, where=f"raw/{name}")
-        return parsed.of(item.id)
+        return parsed.of(of_part(item))
     epoch_ns = result.epoch_monotonic_ns or 0
     # a guest boots at the plan's wall clock, with CLOCK_MONOTONIC at 0
     wall_ns = result.wall_epoch_ns
@@ -92,26 +94,37 @@ def _item(
     return _command(CommandRun(item, plan, raw, outcome.start_ns, flows, epoch_ns, wall_ns))
 
 
-def _sampler(plan: Plan, sampler: Sampler, raw: Path, spill: Spill) -> Parsed:
+def _owner(plan: Plan, result: AgentResult) -> tcp_info.Owner:
+    """Whose a socket is, by the endpoints and times of items."""
+    finder = FlowItems(plan, {name: Span(item.start_ns, item.end_ns) for name, item in result.items.items()})
+
+    def owner(src: str, sport: int, dst: str, dport: int, first_ns: int, last_ns: int) -> Whose:
+        found = finder.find("tcp", src, sport, dst, dport, first_ns, last_ns)
+        return Whose() if found is None else of_part(finder.parts[found])
+
+    return owner
+
+
+def _sampler(plan: Plan, sampler: Sampler, raw: Path, spill: Spill, owner: tcp_info.Owner) -> Parsed:
     name = f"{sampler.id}.csv"
-    where = f"raw/{name}"
+    where, whose = f"raw/{name}", Whose(hop=sampler.id)
     if isinstance(sampler, TcpInfoSampler):
-        return _at(sampler.node, _tcp_info(raw, name, sampler.id, spill))
+        return _at(sampler.node, _tcp_info(raw, name, whose, spill, owner=owner))
     if isinstance(sampler, QdiscSampler):
         way_of_hop = next(
             (h.direction for h in plan.hops if (h.node, h.iface) == (sampler.node, sampler.iface)), None
         )
-        return counters.parse_qdisc(read_text(raw, name), sampler.id, direction=way_of_hop, where=where)
-    return counters.parse_link(read_text(raw, name), sampler.id, where=where)
+        return counters.parse_qdisc(read_text(raw, name), direction=way_of_hop, where=where).of(whose)
+    return counters.parse_link(read_text(raw, name), where=where).of(whose)
 
 
 def _bulk(plan: Plan, item: TcpBulk, raw: Path, spill: Spill) -> Parsed:
     way = sending_direction(plan, item.sender)
     name = f"{item.id}.flows.csv"
-    parsed = bulk.parse(read_text(raw, name), item.id, direction=way, where=f"raw/{name}").of(item.id)
+    parsed = bulk.parse(read_text(raw, name), item.id, direction=way, where=f"raw/{name}").of(of_part(item))
     if item.sample_interval_ns is not None:
         name = f"{item.id}.info.csv"
-        parsed.merge(_at(item.sender, _tcp_info(raw, name, item.id, spill, way)))
+        parsed.merge(_at(item.sender, _tcp_info(raw, name, of_part(item), spill, way)))
     return parsed
 
 
@@ -121,11 +134,19 @@ def _at(node: str, parsed: Parsed) -> Parsed:
     return parsed
 
 
-def _tcp_info(raw: Path, name: str, source: str, spill: Spill, way: str | None = None) -> Parsed:
+def _tcp_info(
+    raw: Path,
+    name: str,
+    whose: Whose,
+    spill: Spill,
+    way: str | None = None,
+    owner: tcp_info.Owner | None = None,
+) -> Parsed:
     """In pieces: TCP_INFO of thousands of sockets is gigabytes of text, and as rows ten times that."""
     parsed, pieces = Parsed(), 0
     for before, text in read_pieces(raw, name, PIECE_BYTES):
-        piece = tcp_info.parse(text, source, direction=way, where=f"raw/{name}", lines_before=before)
+        where = f"raw/{name}"
+        piece = tcp_info.parse(text, direction=way, owner=owner, where=where, lines_before=before).of(whose)
         if pieces:
             spill.add(parsed.samples)
             parsed.samples = []
@@ -141,6 +162,6 @@ def _command(ran: CommandRun) -> Parsed:
     """What the tool's own parser says; the output of a program without one is kept, and not read."""
     own = next((c for c in ran.plan.composites if isinstance(c, OwnTool) and ran.item.id in c.parts), None)
     if own is not None:
-        return own_tools.read(own, ran).of(own.id)
+        return own_tools.read(own, ran).of(Whose(own.id))
     read = registry.function(ran.item.tool, registry.PARSE, "read")
-    return Parsed() if read is None else read(ran).of(ran.item.id)
+    return Parsed() if read is None else read(ran).of(of_part(ran.item))

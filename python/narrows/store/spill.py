@@ -18,9 +18,8 @@ class Spill:
         self._height = 0
 
     def with_run(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The rows with this run's id, columns in the table's order."""
-        named = frame.with_columns(run_id=pl.lit(self._run_id).cast(schema.LABEL))
-        return named.select(list(schema.SAMPLES))
+        """The rows with this run's id."""
+        return schema.filled(frame, {"run_id": self._run_id})
 
     def add(self, frames: list[pl.DataFrame]) -> None:
         """Write rows of samples (without run_id) away."""

@@ -139,12 +139,12 @@ class LeanHop:
         return series
 
     def _series(
-        self, series: str, unit: str, t_ns: NDArray[np.int64], values: NDArray[np.float64]
+        self, quantity: str, unit: str, t_ns: NDArray[np.int64], values: NDArray[np.float64]
     ) -> pl.DataFrame:
         frame = pl.DataFrame({"t_ns": t_ns, "value": values})
         constants = {
-            "run_id": self.run_id, "source": self.hop.hop, "direction": self.hop.direction, "series": series,
-            "unit": unit,
+            "run_id": self.run_id, "hop": self.hop.hop, "direction": self.hop.direction,
+            "quantity": quantity, "unit": unit,
         }  # fmt: skip
         return schema.conform(frame, "samples", constants)
 
@@ -164,6 +164,6 @@ class LeanHop:
             mean = float(found["sojourn_sum_ns"].sum(dtype=np.float64)) / sums["departed_packets"]
             rows.append(("sojourn_max_ms", float(found["sojourn_max_ns"].max()) / NS_PER_MS, "ms"))
             rows.append(("sojourn_mean_ms", mean / NS_PER_MS, "ms"))
-        frame = pl.DataFrame(rows, schema=["name", "value", "unit"], orient="row")
-        constants = {"run_id": self.run_id, "source": self.hop.hop, "direction": self.hop.direction}
+        frame = pl.DataFrame(rows, schema=["quantity", "value", "unit"], orient="row")
+        constants = {"run_id": self.run_id, "hop": self.hop.hop, "direction": self.hop.direction}
         return schema.conform(frame, "metrics", constants)

@@ -19,6 +19,7 @@ from narrows.store import bins, schema, tap
 from narrows.store.items import FlowItems, Span
 from narrows.store.queue_table import arrival_ns, leaving_ns
 from narrows.store.tap_intervals import LeanHop
+from narrows.store.whose import Name, Whose, figure_rows, of_part
 from narrows.units import NS_PER_MS
 
 MAX_FLOWS_WITH_SERIES = 256
@@ -72,7 +73,7 @@ class _Hop:
     def __init__(
         self, run_id: str, number: int, hop: Hop, data: tap.Tap, epoch_ns: int, end_ns: int, finder: FlowItems
     ) -> None:
-        self.run_id, self.hop = run_id, hop
+        self.run_id, self.hop, self.parts = run_id, hop, finder.parts
         self.bin_count = bins.bin_count(end_ns)
         self.packets = data.of_hop(number)
         self.arrive = arrival_ns(self.packets, epoch_ns)
@@ -144,19 +145,19 @@ class _Hop:
         return schema.conform(frame, "flows", constants)
 
     def _samples(
-        self, series: str, unit: str, index: NDArray[np.int64], values: NDArray[np.float64],
+        self, quantity: str, unit: str, index: NDArray[np.int64], values: NDArray[np.float64],
         *, item: str | None = None, flow: str | None = None,
     ) -> pl.DataFrame:  # fmt: skip
         frame = pl.DataFrame({"t_ns": index * bins.BIN_NS, "value": values})
         constants = {
-            "run_id": self.run_id,
-            "source": self.hop.hop if item is None else f"{self.hop.hop}/{item}",
-            "direction": self.hop.direction,
-            "series": series,
-            "flow": flow,
-            "unit": unit,
-        }
+            **self._whose(item)._asdict(), "run_id": self.run_id, "direction": self.hop.direction,
+            "quantity": quantity, "flow": flow, "unit": unit,
+        }  # fmt: skip
         return schema.conform(frame, "samples", constants)
+
+    def _whose(self, part: str | None) -> Whose:
+        """What is of all traffic of the hop, or of a part of the plan there."""
+        return Whose(hop=self.hop.hop) if part is None else of_part(self.parts[part], self.hop.hop)
 
     def samples(self) -> list[pl.DataFrame]:
         """Series of 10 ms bins."""
@@ -215,34 +216,27 @@ class _Hop:
 
     def metrics(self) -> pl.DataFrame:
         """Figures of the whole run, t ≥ 0."""
-        rows: list[tuple[str, str, float, str]] = []
+        rows: list[tuple[Name, float, str]] = []
         for item, mine in self._parts():
-            source = self.hop.hop if item is None else f"{self.hop.hop}/{item}"
             gone = mine & self.departed
-            rows += [
-                (source, "tap_arrived", float(np.count_nonzero(mine)), "packets"),
-                (source, "tap_departed", float(np.count_nonzero(gone)), "packets"),
-                (source, "tap_dropped", float(np.count_nonzero(mine & self.dropped)), "packets"),
-                (
-                    source,
-                    "tap_departed_bytes",
-                    float(self.packets["bytes"][gone].sum(dtype=np.int64)),
-                    "bytes",
-                ),
-            ]
+            counts = {"tap_arrived": mine, "tap_departed": gone, "tap_dropped": mine & self.dropped}
+            size = float(self.packets["bytes"][gone].sum(dtype=np.int64))
+            found = [(name, float(np.count_nonzero(those)), "packets") for name, those in counts.items()]
+            found.append(("tap_departed_bytes", size, "bytes"))
             if self.has_headers:
-                rows.append((source, "tap_marked", float(np.count_nonzero(mine & self.marked)), "packets"))
+                found.append(("tap_marked", float(np.count_nonzero(mine & self.marked)), "packets"))
                 ecn_in = self.packets["tos_in"][mine] & tap.ECN_MASK
-                rows += [
-                    (source, f"tap_arrived_{name}", float(np.count_nonzero(ecn_in == bits)), "packets")
+                found += [
+                    (f"tap_arrived_{name}", float(np.count_nonzero(ecn_in == bits)), "packets")
                     for bits, name in tap.ECN_NAMES.items()
                 ]
             sojourn = np.sort(self.packets["sojourn_ns"][gone].astype(np.int64))
             if sojourn.size:
                 for percent in (50, 90, 95, 99):
                     value = bins.quantile(sojourn, percent / 100) / NS_PER_MS
-                    rows.append((source, f"sojourn_p{percent}_ms", value, "ms"))
-                rows.append((source, "sojourn_max_ms", float(sojourn[-1]) / NS_PER_MS, "ms"))
-                rows.append((source, "sojourn_mean_ms", float(sojourn.mean()) / NS_PER_MS, "ms"))
-        frame = pl.DataFrame(rows, schema=["source", "name", "value", "unit"], orient="row")
-        return schema.conform(frame, "metrics", {"run_id": self.run_id, "direction": self.hop.direction})
+                    found.append((f"sojourn_p{percent}_ms", value, "ms"))
+                found.append(("sojourn_max_ms", float(sojourn[-1]) / NS_PER_MS, "ms"))
+                found.append(("sojourn_mean_ms", float(sojourn.mean()) / NS_PER_MS, "ms"))
+            whose = self._whose(item)
+            rows += [(Name(name, self.hop.direction, whose), value, unit) for name, value, unit in found]
+        return schema.conform(figure_rows(rows), "metrics", {"run_id": self.run_id})

@@ -99,7 +99,7 @@ class Server:
         # Slow to import, and not needed with iperf3.
         from narrows.tools.udp_capacity.parse import parse
 
-        figures = {f.name: f.value for f in parse(text, "tune", epoch_ns=0, where=self.address).metrics}
+        figures = {f.name: f.value for f in parse(text, epoch_ns=0, where=self.address).metrics}
         return float(figures["udp_capacity_bps"])
 
 

@@ -47,9 +47,10 @@ def probe_table(samples: pl.DataFrame, item: str, direction: str | None) -> pl.D
     In order of t_ns; `tls_ms` is per round trip, and null without TLS.
     """
     own = samples.filter(
-        (pl.col("source").cast(pl.String) == item)
+        (pl.col("item").cast(pl.String) == item)
+        & pl.col("part").is_null()
         & pl.col("direction").cast(pl.String).eq_missing(pl.lit(direction, dtype=pl.String))
-    ).select("t_ns", series=pl.col("series").cast(pl.String), ms=pl.col("value") / NS_PER_MS)
+    ).select("t_ns", series=pl.col("quantity").cast(pl.String), ms=pl.col("value") / NS_PER_MS)
     tables = []
     for kind in (FOREIGN, SELF):
         # A probe's parts have one time; two probes of one time are told apart by their order.

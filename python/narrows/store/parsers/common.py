@@ -14,6 +14,7 @@ import polars as pl
 
 from narrows.errors import StoreError
 from narrows.store import schema
+from narrows.store.whose import NOBODY, Whose
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,12 @@ class Metric:
     value: float
     unit: str
     direction: str | None = None
-    source: str | None = None
-    """None: the item itself."""
+    part: str | None = None
+    """None: of the item itself."""
+    flow: str | None = None
+    """None: of all its flows."""
+    whose: Whose = NOBODY
+    """Known when its item is (`Parsed.of`)."""
 
 
 @dataclass
@@ -40,53 +45,54 @@ class Parsed:
 
     def add(
         self,
-        series: str,
+        quantity: str,
         unit: str,
         t_ns: Sequence[int] | pl.Series,
         values: Sequence[float | None] | pl.Series,
         *,
-        source: str,
+        part: str | None = None,
         direction: str | None = None,
-        flow: str | pl.Series | None = None,
+        flow: str | None = None,
     ) -> None:
-        """Append one series. Values that are None or NaN are NULL."""
-        columns: dict[str, Any] = {
-            "t_ns": pl.Series(t_ns, dtype=pl.Int64),
-            "value": pl.Series(values, dtype=pl.Float64, strict=False).fill_nan(None),
-        }
-        constants = {"source": source, "direction": direction, "series": series, "unit": unit}
-        if isinstance(flow, pl.Series):
-            columns["flow"] = flow
-        else:
-            constants["flow"] = flow
-        frame = pl.DataFrame(columns)
+        """Append one series, of the item or of a part of it. Values that are None or NaN are NULL."""
+        frame = pl.DataFrame(
+            {
+                "t_ns": pl.Series(t_ns, dtype=pl.Int64),
+                "value": pl.Series(values, dtype=pl.Float64, strict=False).fill_nan(None),
+            }
+        )
+        words = {"quantity": quantity, "unit": unit, "part": part, "direction": direction, "flow": flow}
         if frame.height:
-            self.samples.append(schema.conform(frame, "samples", constants))
+            self.samples.append(schema.conform(frame, "samples", words))
 
     def add_columns(
         self,
         frame: pl.DataFrame,
         units: Mapping[str, str],
         *,
-        source: str,
         direction: str | None = None,
         prefix: str = "",
     ) -> None:
-        """Append the columns that `units` names, one series each, of a frame with `t_ns` and perhaps `flow`.
+        """Append the columns that `units` names, one series each, of a frame with `t_ns` and perhaps `part`,
+        `flow` and `item`.
 
         A value that is NULL makes no row; one that is NaN is NULL. In one pass: a table has dozens of them.
         """
-        kept = [name for name in ("t_ns", "flow") if name in frame.columns]
+        kept = [name for name in ("t_ns", "part", "flow", "item") if name in frame.columns]
+        names = {name: prefix + name for name in units}
         long = (
-            frame.select(*kept, pl.col(list(units)).cast(pl.Float64))
-            .unpivot(index=kept, variable_name="series")
+            frame.lazy()
+            .select(*kept, *(pl.col(name).cast(pl.Float64).alias(new) for name, new in names.items()))
+            .unpivot(index=kept, variable_name="quantity")
             .filter(pl.col("value").is_not_null())
-            .with_columns(pl.col("value").fill_nan(None), unit=pl.col("series").replace_strict(units))
+            .with_columns(
+                pl.col("value").fill_nan(None),
+                unit=pl.col("quantity").replace_strict({new: units[name] for name, new in names.items()}),
+            )
+            .collect()
         )
-        if prefix:
-            long = long.with_columns(series=pl.lit(prefix) + pl.col("series"))
         if long.height:
-            self.samples.append(schema.conform(long, "samples", {"source": source, "direction": direction}))
+            self.samples.append(schema.conform(long, "samples", {"direction": direction}))
 
     def figure(
         self,
@@ -94,18 +100,23 @@ class Parsed:
         value: float | None,
         unit: str,
         direction: str | None = None,
-        source: str | None = None,
+        *,
+        part: str | None = None,
+        flow: str | None = None,
     ) -> None:
         """Append a figure, unless it is unknown."""
         if value is None or math.isnan(value):
             return
         if math.isinf(value):
             raise StoreError(f"{name} is infinite, which is not a measurement", remedy="see raw/")
-        self.metrics.append(Metric(name, float(value), unit, direction, source))
+        self.metrics.append(Metric(name, float(value), unit, direction, part, flow))
 
-    def of(self, item: str) -> Parsed:
-        """This, its figures without a source being the item's."""
-        self.metrics = [replace(m, source=item) if m.source is None else m for m in self.metrics]
+    def of(self, whose: Whose) -> Parsed:
+        """This, as of an item, of a part of it in the plan, or of a sampler, where it does not say whose."""
+        self.metrics = [
+            replace(m, whose=Whose(whose.item, m.part or whose.part, whose.hop, m.flow)) for m in self.metrics
+        ]
+        self.samples = [schema.filled(frame, whose._asdict()) for frame in self.samples]
         return self
 
     def merge(self, other: Parsed) -> None:

@@ -18,21 +18,23 @@ _LINK_UNITS = {
 }  # fmt: skip
 
 
-def parse_qdisc(text: str, source: str, *, direction: str | None = None, where: str = "qdisc") -> Parsed:
-    """Each qdisc and class is a source of its own: `<sampler>/<kind> <handle>`."""
+def parse_qdisc(text: str, *, direction: str | None = None, where: str = "qdisc") -> Parsed:
+    """Each qdisc and class is a part of its own: `<kind> <handle>`."""
     columns = {"t_ns": pl.Int64(), "kind": pl.String(), "handle": pl.String(), "parent": pl.String()}
     levels = {name: pl.Float64() if name == "probability" else pl.Int64() for name in _QDISC_UNITS}
     frame = read_csv(text, columns | levels, where=where)
+    part = pl.concat_str("kind", pl.col("handle").fill_null(""), separator=" ").str.strip_chars_end()
     parsed = Parsed()
-    for (kind, handle), group in frame.group_by("kind", "handle", maintain_order=True):
-        who = f"{source}/{kind} {handle or ''}".rstrip()
-        parsed.add_columns(group.sort("t_ns"), _QDISC_UNITS, source=who, direction=direction)
+    # In the order in which each was first seen.
+    first = pl.int_range(pl.len()).min().over("kind", "handle")
+    rows = frame.lazy().with_columns(part=part, first=first).sort("first", "t_ns", maintain_order=True)
+    parsed.add_columns(rows.collect(), _QDISC_UNITS, direction=direction)
     return parsed
 
 
-def parse_link(text: str, source: str, *, where: str = "link") -> Parsed:
+def parse_link(text: str, *, where: str = "link") -> Parsed:
     """Counters of an interface."""
     frame = read_csv(text, {"t_ns": pl.Int64()} | {name: pl.Int64() for name in _LINK_UNITS}, where=where)
     parsed = Parsed()
-    parsed.add_columns(frame.sort("t_ns"), _LINK_UNITS, source=source)
+    parsed.add_columns(frame.sort("t_ns"), _LINK_UNITS)
     return parsed

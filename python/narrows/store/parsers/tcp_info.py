@@ -7,11 +7,16 @@ converted.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import polars as pl
 
 from narrows.store import sockets
 from narrows.store.parsers.common import Parsed, read_csv
+from narrows.store.whose import Whose
+
+Owner = Callable[[str, int, str, int, int, int], Whose]
+"""Whose a socket is, by address and port of both ends and the first and last time that it was seen."""
 
 KEYS = {
     "t_ns": pl.Int64(),
@@ -96,16 +101,22 @@ def _none_yet(field: str) -> list[float]:
 
 
 def parse(
-    text: str, source: str, *, direction: str | None = None, where: str = "tcp_info", lines_before: int = 0
+    text: str,
+    *,
+    direction: str | None = None,
+    owner: Owner | None = None,
+    where: str = "tcp_info",
+    lines_before: int = 0,
 ) -> Parsed:
     """One series per field, in rows of (flow, time). Fields that this kernel lacks are empty and make no
-    rows. `lines_before`: lines of the file between its header and this part of it.
+    rows. `owner` says whose a socket is; `lines_before`: lines of the file between its header and this part.
     """
     frame = read_csv(text, KEYS, where=where, others=pl.Float64(), lines_before=lines_before)
     parsed = Parsed()
     if not frame.height:
         return parsed
-    parsed.sockets.append(sockets.of_samples(frame))
+    seen = sockets.of_samples(frame)
+    parsed.sockets.append(seen)
 
     def end(address: str, port: str) -> pl.Expr:
         host = pl.when(pl.col(address).str.contains(":", literal=True))
@@ -115,13 +126,18 @@ def parse(
             pl.col(port),
         )
 
-    frame = frame.with_columns(
-        flow=pl.concat_str(pl.lit("tcp "), end("src", "sport"), pl.lit(">"), end("dst", "dport"))
-    ).sort("flow", "t_ns")
-    units = {field: unit(field) for field in frame.columns if field not in KEYS and field != "flow"}
+    label = pl.concat_str(pl.lit("tcp "), end("src", "sport"), pl.lit(">"), end("dst", "dport"))
+    units = {field: unit(field) for field in frame.columns if field not in KEYS}
     none_yet = {field: known for field in units if (known := _none_yet(field))}
-    frame = frame.with_columns(
-        pl.when(~pl.col(field).is_in(known)).then(pl.col(field)) for field, known in none_yet.items()
-    )
-    parsed.add_columns(frame, units, source=source, direction=direction, prefix="tcp_info.")
+    values = [pl.when(~pl.col(field).is_in(known)).then(pl.col(field)) for field, known in none_yet.items()]
+    frame = frame.lazy().with_columns(*values, flow=label).sort("flow", "t_ns").collect()
+    if owner is not None:
+        named = seen.with_columns(flow=label).unique("flow", keep="last", maintain_order=True)
+        ends = named.select(*sockets.ENDS, "first_ns", "last_ns").iter_rows()
+        owners = dict(zip(named["flow"], (owner(*each) for each in ends), strict=True))
+        for column in ("item", "part"):
+            of = {flow: getattr(whose, column) for flow, whose in owners.items()}
+            whose = pl.col("flow").replace_strict(of, default=None, return_dtype=pl.String)
+            frame = frame.with_columns(whose.alias(column))
+    parsed.add_columns(frame, units, direction=direction, prefix="tcp_info.")
     return parsed

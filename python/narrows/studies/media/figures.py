@@ -13,6 +13,7 @@ from narrows.judging.items import Item, grouped
 from narrows.metrics.statistics.arrays import clean
 from narrows.runs import phases
 from narrows.runs.observed import Observed
+from narrows.store.whose import Whose
 from narrows.studies.media.claims.measures import of_case
 from narrows.studies.media.testbed import PROGRAMS
 
@@ -117,7 +118,9 @@ def felt(runs: Sequence[Observed]) -> Result:
         for axes, (key, words) in zip(cells, FELT.items(), strict=True):
             for n, (program, colour) in enumerate(zip(PROGRAMS, COLOURS, strict=False)):
                 for place, queue in enumerate(queues):
-                    values = clean(item.of.figure("media1", key) for item in own[queue].get(program, ()))
+                    values = clean(
+                        item.of.figure(key, whose=Whose("media1")) for item in own[queue].get(program, ())
+                    )
                     if values.size:
                         scaled = float(np.median(values)) * (100 if words.endswith("[%]") else 1)
                         label = program if not place else None

@@ -4,6 +4,7 @@ draw it alike."""
 from __future__ import annotations
 
 from narrows.judging.items import Read as Estimate
+from narrows.store.whose import Whose
 from narrows.studies.path_properties.seen import Seen, ratio, relative
 from narrows.units import NS_PER_MS
 
@@ -40,7 +41,9 @@ def aggregation(one: Seen) -> float | None:
 
 def throughput(one: Seen) -> float | None:
     """Relative error against what the receiving program read."""
-    true = one.run.figure("flow", "bulk_goodput_bps") or one.run.figure("flow", "iperf3_goodput_bps")
+    true = one.run.figure("bulk_goodput_bps", whose=Whose("flow")) or one.run.figure(
+        "iperf3_goodput_bps", whose=Whose("flow")
+    )
     return ratio(one.value("throughput_bps"), true)
 
 

@@ -42,7 +42,7 @@ def _ratio(part: int | None, whole: int | None) -> float | None:
 
 
 def parse(text: str, item: str, *, direction: str | None, where: str = "flows") -> Parsed:
-    """Figures of each flow (source `<item>/<flow>`) and of all together (source `<item>`)."""
+    """Figures of each flow and of all together."""
     frame = read_csv(text, COLUMNS, where=where).sort("flow")
     parsed = Parsed()
     parsed.figure("bulk_flows", frame.height, "flows", direction)
@@ -50,17 +50,16 @@ def parse(text: str, item: str, *, direction: str | None, where: str = "flows") 
         parsed.warnings.append(f"{item}: no flow ran")
         return parsed
     for row in frame.iter_rows(named=True):
-        source = f"{item}/{row['flow']}"
+        flow = str(row["flow"])
         received = row["bytes_received"]
         rate = _rate_bps(_arrived(row), row["start_ns"], row["end_ns"])
         ratio = _ratio(row["bytes_retrans"], row["bytes_sent"])
         min_rtt_us = row["min_rtt_us"]
-        parsed.figure("bulk_goodput_bps", rate, "bit/s", direction, source)
-        parsed.figure("bulk_bytes_received", received, "bytes", direction, source)
-        parsed.figure("bulk_retransmission_ratio", ratio, "1", direction, source)
-        parsed.figure(
-            "bulk_min_rtt_ms", None if min_rtt_us is None else min_rtt_us / US_PER_MS, "ms", direction, source
-        )
+        parsed.figure("bulk_goodput_bps", rate, "bit/s", direction, flow=flow)
+        parsed.figure("bulk_bytes_received", received, "bytes", direction, flow=flow)
+        parsed.figure("bulk_retransmission_ratio", ratio, "1", direction, flow=flow)
+        min_rtt_ms = None if min_rtt_us is None else min_rtt_us / US_PER_MS
+        parsed.figure("bulk_min_rtt_ms", min_rtt_ms, "ms", direction, flow=flow)
 
     def total(column: str) -> int | None:
         """None as soon as one flow's part is unknown: a sum of some is not the sum."""

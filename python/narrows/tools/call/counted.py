@@ -14,17 +14,17 @@ State = dict[str, Any]
 Points = list[tuple[int, State]]
 
 
-def counted(parsed: Parsed, item: str, way: str, receiver: ClientLog, sender: ClientLog | None) -> None:
+def counted(parsed: Parsed, way: str, receiver: ClientLog, sender: ClientLog | None) -> None:
     """Adds those of a direction in which something came; nothing of one in which nothing did."""
     got = _states(receiver, "received")
     if len(got) < 2:
         return
-    _received(parsed, item, way, got)
+    _received(parsed, way, got)
     _heard(parsed, way, _states(receiver, "heard"))
     if sender is not None:
         sent = _states(sender, "sent")
         if len(sent) >= 2:
-            _sent(parsed, item, way, sent)
+            _sent(parsed, way, sent)
 
 
 def _states(log: ClientLog, what: str) -> Points:
@@ -32,7 +32,7 @@ def _states(log: ClientLog, what: str) -> Points:
     return [(t, line[what]) for t, line in zip(log.times(lines), lines, strict=True)]
 
 
-def _received(parsed: Parsed, item: str, way: str, got: Points) -> None:
+def _received(parsed: Parsed, way: str, got: Points) -> None:
     times = [t for t, _ in got]
     for field, series, unit in (
         ("height", "call_height", "1"),
@@ -41,10 +41,10 @@ def _received(parsed: Parsed, item: str, way: str, got: Points) -> None:
         ("lost", "call_lost", "packets"),
         ("freezes", "call_freezes", "freezes"),
     ):
-        parsed.add(series, unit, times, [one.get(field) for _, one in got], source=item, direction=way)
-    parsed.add("call_rate", "bit/s", times[1:], _rates(got), source=item, direction=way)
+        parsed.add(series, unit, times, [one.get(field) for _, one in got], direction=way)
+    parsed.add("call_rate", "bit/s", times[1:], _rates(got), direction=way)
     buffers = [_per(b, a, "buffer_s", "buffered", 1e3) for a, b in pairwise(got)]
-    parsed.add("call_jitter_buffer", "ms", times[1:], buffers, source=item, direction=way)
+    parsed.add("call_jitter_buffer", "ms", times[1:], buffers, direction=way)
     heights = Counter(one["height"] for _, one in got if one.get("height"))
     if heights:
         parsed.figure("call_height", heights.most_common(1)[0][0], "1", way)
@@ -70,11 +70,11 @@ def _received(parsed: Parsed, item: str, way: str, got: Points) -> None:
     parsed.figure("call_jitter_buffer_ms", _per(got[-1], got[0], "buffer_s", "buffered", 1e3), "ms", way)
 
 
-def _sent(parsed: Parsed, item: str, way: str, sent: Points) -> None:
+def _sent(parsed: Parsed, way: str, sent: Points) -> None:
     times = [t for t, _ in sent]
     targets = [one.get("target_bps") for _, one in sent]
-    parsed.add("call_target", "bit/s", times, targets, source=item, direction=way)
-    parsed.add("call_sent_rate", "bit/s", times[1:], _rates(sent), source=item, direction=way)
+    parsed.add("call_target", "bit/s", times, targets, direction=way)
+    parsed.add("call_sent_rate", "bit/s", times[1:], _rates(sent), direction=way)
     known = [target for target in targets if target is not None]
     if known:
         parsed.figure("call_target_bps", sum(known) / len(known), "bit/s", way)

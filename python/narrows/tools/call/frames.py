@@ -14,7 +14,7 @@ from narrows.store.parsers.common import Parsed
 from narrows.tools.services.parse import ClientLog
 
 
-def frames(parsed: Parsed, item: str, way: str, receiver: ClientLog, sender: ClientLog) -> None:
+def frames(parsed: Parsed, way: str, receiver: ClientLog, sender: ClientLog) -> None:
     """Delays, likeness, and when the whole picture was there first."""
     shown = _of(receiver, "shown")
     taken: dict[int, list[float]] = {}
@@ -28,7 +28,7 @@ def frames(parsed: Parsed, item: str, way: str, receiver: ClientLog, sender: Cli
         if place:
             times.append(receiver.t_ns(at_ms))
             delays.append(at_ms - before[place - 1])
-    parsed.add("call_frame_delay", "ms", times, delays, source=item, direction=way)
+    parsed.add("call_frame_delay", "ms", times, delays, direction=way)
     ordered = sorted(delays)
     for share, name in ((0.5, "call_frame_delay_p50_ms"), (0.95, "call_frame_delay_p95_ms")):
         if ordered:
@@ -37,8 +37,7 @@ def frames(parsed: Parsed, item: str, way: str, receiver: ClientLog, sender: Cli
     _longest_gap(parsed, way, shown, receiver)
     quality = receiver.of("quality")
     parsed.add(
-        "call_ssim", "1", receiver.times(quality), [each["ssim"] for each in quality],
-        source=item, direction=way,
+        "call_ssim", "1", receiver.times(quality), [each["ssim"] for each in quality], direction=way,
     )  # fmt: skip
     if quality:
         parsed.figure("call_ssim", sum(each["ssim"] for each in quality) / len(quality), "1", way)

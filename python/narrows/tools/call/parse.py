@@ -51,12 +51,12 @@ def parse(
         if start_ns is not None:
             parsed.figure("call_connected_ms", (caller.t_ns(connected["at_ms"]) - start_ns) / NS_PER_MS, "ms")
         if callee is not None:
-            counted(parsed, item, "down", caller, callee)
-            counted(parsed, item, "up", callee, caller)
-            frames(parsed, item, "down", caller, callee)
-            frames(parsed, item, "up", callee, caller)
+            counted(parsed, "down", caller, callee)
+            counted(parsed, "up", callee, caller)
+            frames(parsed, "down", caller, callee)
+            frames(parsed, "up", callee, caller)
         else:
-            counted(parsed, item, "down", caller, None)
+            counted(parsed, "down", caller, None)
         parsed.figure("call_cpu_limited_s", _cpu_limited_s(ends.values()), "s")
     return parsed
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed, known_shape
+from narrows.store.whose import Whose
 from narrows.tools.iperf3 import parse as iperf3
 
 
@@ -64,4 +65,4 @@ def read(ran: CommandRun) -> Parsed:
         client_sends=ran.direction,
         where=ran.where,
     )
-    return parsed.of(test.id)
+    return parsed.of(Whose(test.id))

@@ -32,7 +32,7 @@ _REQUEST_SERIES = (
 )
 
 
-def parse(text: str, item: str, *, wall_epoch_ns: int, where: str = "cloudflare") -> Parsed:
+def parse(text: str, *, wall_epoch_ns: int, where: str = "cloudflare") -> Parsed:
     """`wall_epoch_ns` is the guest's wall clock at t = 0."""
     report = read_json(text, "the Cloudflare client", where=where)
     parsed = Parsed()
@@ -50,13 +50,13 @@ def parse(text: str, item: str, *, wall_epoch_ns: int, where: str = "cloudflare"
             times = [_t_ns(request["at_ms"], wall_epoch_ns) for request in requests]
             for field, series, unit in _REQUEST_SERIES:
                 values = [_number(request[field]) for request in requests]
-                parsed.add(series, unit, times, values, source=item, direction=direction)
+                parsed.add(series, unit, times, values, direction=direction)
         for phase, direction_of in (("idle", None), ("down", "down"), ("up", "up")):
             points = report["pings"][phase]
             times = [_t_ns(at_ms, wall_epoch_ns) for at_ms, _ in points]
             values = [_number(ms) for _, ms in points]
             series = "idle_ping" if phase == "idle" else "loaded_ping"
-            parsed.add(series, "ms", times, values, source=item, direction=direction_of)
+            parsed.add(series, "ms", times, values, direction=direction_of)
     if not parsed.metrics:
         raise StoreError("the Cloudflare client measured nothing", where=where)
     return parsed
@@ -74,4 +74,4 @@ def read(ran: CommandRun) -> Parsed:
     """Reads what a command that ran has written. The guest boots at the plan's wall clock, with
     CLOCK_MONOTONIC at 0."""
     wall_epoch_ns = ran.plan.wall_clock_ns + ran.epoch_ns
-    return parse(ran.stdout(), ran.item.id, wall_epoch_ns=wall_epoch_ns, where=ran.where)
+    return parse(ran.stdout(), wall_epoch_ns=wall_epoch_ns, where=ran.where)

@@ -10,7 +10,7 @@ from narrows.store.parsers.common import Parsed, known_shape
 from narrows.tools.services.parse import ClientLog, of_run
 
 
-def parse(log: ClientLog, item: str, *, start_ns: int | None, where: str = "download") -> Parsed:
+def parse(log: ClientLog, *, start_ns: int | None, where: str = "download") -> Parsed:
     """Figures and series. `start_ns` is when the client was started."""
     parsed = Parsed()
     if faults := log.of("fault"):
@@ -22,7 +22,7 @@ def parse(log: ClientLog, item: str, *, start_ns: int | None, where: str = "down
         if not states or not received[-1]:
             raise StoreError("the download received nothing", where=where)
         rates = [8e9 * (b - a) / (u - t) for (t, a), (u, b) in pairwise(zip(times, received, strict=True))]
-        parsed.add("download_rate", "bit/s", times[1:], rates, source=item, direction="down")
+        parsed.add("download_rate", "bit/s", times[1:], rates, direction="down")
         last, end_ns = log.end["state"], log.t_ns(log.end["at_ms"])
         if start_ns is not None and end_ns > start_ns:
             rate = 8e9 * last["received"] / (end_ns - start_ns)
@@ -38,4 +38,4 @@ def parse(log: ClientLog, item: str, *, start_ns: int | None, where: str = "down
 
 def read(ran: CommandRun) -> Parsed:
     """Reads what a command that ran has written."""
-    return parse(of_run(ran), ran.item.id, start_ns=ran.start_ns, where=ran.where)
+    return parse(of_run(ran), start_ns=ran.start_ns, where=ran.where)

@@ -297,7 +297,6 @@ def add_intervals(parsed: Parsed, report: Report, item: str, start_ns: int | Non
             unit,
             [t for t, _ in points],
             [v for _, v in points],
-            source=item,
             direction=direction,
             flow=flow,
         )

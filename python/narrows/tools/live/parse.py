@@ -37,11 +37,11 @@ def parse(log: ClientLog, item: str, *, where: str = "live") -> Parsed:
         parsed.figure("live_bytes", last["bytes"], "bytes", "down")
         share = last["http3_bytes"] / last["bytes"] if last["bytes"] else None
         parsed.figure("live_http3_share", share, "1", "down")
-        parsed.add("live_bytes", "bytes", times, [s["bytes"] for s in states], source=item, direction="down")
+        parsed.add("live_bytes", "bytes", times, [s["bytes"] for s in states], direction="down")
         videos = [(t, s["video"]) for t, s in zip(times, states, strict=True) if s["video"] is not None]
         for field, series, unit in SERIES:
             at, values = [t for t, _ in videos], [video[field] for _, video in videos]
-            parsed.add(series, unit, at, values, source=item, direction="down")
+            parsed.add(series, unit, at, values, direction="down")
         heights = [video["height"] for _, video in videos if video["height"]]
         parsed.figure("live_video_height", statistics.median_low(heights) if heights else None, "1")
         video = last["video"] or {}

@@ -83,9 +83,7 @@ def elapsed_us(message: Message) -> int | None:
     return None
 
 
-def parse(
-    text: str, item: str, *, starts_ns: dict[str, int | None], epoch_ns: int, where: str = "ndt7"
-) -> Parsed:
+def parse(text: str, *, starts_ns: dict[str, int | None], epoch_ns: int, where: str = "ndt7") -> Parsed:
     """Series and figures of all tests in the output.
 
     `starts_ns`: when the download ("down") and the upload ("up") began; a message's time is that plus its
@@ -93,11 +91,11 @@ def parse(
     stamp − ElapsedTime of a test's messages of one end (the least, because a stamp can only be late).
     """
     with known_shape(where, "what an NDT7 client prints"):
-        return _parsed(messages(text, where=where), item, starts_ns, epoch_ns, where)
+        return _parsed(messages(text, where=where), starts_ns, epoch_ns, where)
 
 
 def _parsed(
-    all_messages: list[Message], item: str, starts_ns: dict[str, int | None], epoch_ns: int, where: str
+    all_messages: list[Message], starts_ns: dict[str, int | None], epoch_ns: int, where: str
 ) -> Parsed:
     parsed = Parsed()
     if not all_messages:
@@ -112,7 +110,7 @@ def _parsed(
         for origin, chosen in by_origin.items():
             start_ns = _stamped_start_ns(chosen, epoch_ns)
             start_ns = starts_ns.get(direction) if start_ns is None else start_ns
-            _series(parsed, f"{item}/{origin}", direction, chosen, start_ns)
+            _series(parsed, origin, direction, chosen, start_ns)
     return parsed
 
 
@@ -158,7 +156,7 @@ def _figures(parsed: Parsed, direction: str, client: list[Message], server: list
         parsed.figure("ndt7_rtt_mean_ms", sum(rtts) / len(rtts) / US_PER_MS, "ms", direction)
 
 
-def _series(parsed: Parsed, source: str, direction: str, chosen: list[Message], start_ns: int | None) -> None:
+def _series(parsed: Parsed, end: str, direction: str, chosen: list[Message], start_ns: int | None) -> None:
     points: dict[tuple[str, str], list[tuple[int, float]]] = {}
     before: tuple[int, int] | None = None
     untimed = 0
@@ -187,10 +185,12 @@ def _series(parsed: Parsed, source: str, direction: str, chosen: list[Message], 
                 points.setdefault(("throughput", "bit/s"), []).append((at, rate))
                 before = (bytes_, time_us)
     if untimed:
-        parsed.warnings.append(f"{source}: {untimed} messages without a time are left out of the series")
+        parsed.warnings.append(
+            f"NDT7 {direction}, {end}: {untimed} messages without a time are left out of the series"
+        )
     for (name, its_unit), values in points.items():
         parsed.add(
-            name, its_unit, [t for t, _ in values], [v for _, v in values], source=source, direction=direction
+            name, its_unit, [t for t, _ in values], [v for _, v in values], part=end, direction=direction
         )
 
 
@@ -198,7 +198,7 @@ def read(ran: CommandRun) -> Parsed:
     """Reads what a command that ran has written."""
     text = ran.stdout()
     starts = starts_of(messages(text, where=ran.where), ran.flows, ran.start_ns)
-    return parse(text, ran.item.id, starts_ns=starts, epoch_ns=ran.epoch_ns, where=ran.where)
+    return parse(text, starts_ns=starts, epoch_ns=ran.epoch_ns, where=ran.where)
 
 
 def starts_of(

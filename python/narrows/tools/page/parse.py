@@ -36,7 +36,7 @@ def parse(log: ClientLog, item: str, *, where: str = "page") -> Parsed:
         late = 0
         for field, figure, series in TIMES:
             values = [load[field] for load in loads]
-            parsed.add(series, "ms", at, values, source=item, direction="down")
+            parsed.add(series, "ms", at, values, direction="down")
             every = [np.inf if v is None else float(v) for v in values] + [np.inf] * len(failed)
             middle = float(np.median(every))
             parsed.figure(figure, middle if np.isfinite(middle) else None, "ms")

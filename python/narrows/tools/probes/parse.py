@@ -23,7 +23,7 @@ def parse(
     back = "down" if toward_server == "up" else "up"
     parsed = Parsed()
     server, received = frame["server_ns"], frame["received_ns"]
-    parsed.add("rtt", "ns", frame["sent_ns"], received - frame["sent_ns"], source=item)
+    parsed.add("rtt", "ns", frame["sent_ns"], received - frame["sent_ns"])
     count, returned = frame.height, int(received.is_not_null().sum())
     came = int(server.is_not_null().sum())
     # A stamp without an answer proves that the log holds what the server saw, not only what came back.
@@ -35,9 +35,7 @@ def parse(
         (forth, ("server_ns", "sent_ns"), toward_server),
         (reached, ("received_ns", "server_ns"), back),
     ):
-        parsed.add(
-            "owd", "ns", part["sent_ns"], part[there[0]] - part[there[1]], source=item, direction=direction
-        )
+        parsed.add("owd", "ns", part["sent_ns"], part[there[0]] - part[there[1]], direction=direction)
     parsed.figure("probe_sent", count, "packets")
     parsed.figure("probe_received", returned, "packets")
     if not count:

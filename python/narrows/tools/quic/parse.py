@@ -172,7 +172,7 @@ def _logged(parsed: Parsed, end: str, name: str, way: str, ran: CommandRun) -> l
             times = sorted(values)
             parsed.add(
                 series, unit, times, [values[t] for t in times],
-                source=f"{ran.item.id}/{name}", direction=way, flow=flow,
+                part=name, direction=way, flow=flow,
             )  # fmt: skip
         traces.append(trace)
     rtts = sorted(v for each in traces for v in each.series.get(("tcp_info.rtt", "us"), {}).values())

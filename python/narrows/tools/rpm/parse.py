@@ -45,7 +45,6 @@ def lines(text: str, *, where: str) -> list[Line]:
 
 def parse(
     text: str,
-    item: str,
     *,
     epoch_ns: int,
     where: str = "rpm",
@@ -60,11 +59,11 @@ def parse(
         values.setdefault(str(line["Key"]), []).append(line["Value"])
     try:
         probes = values.get("probe", [])
-        _idle(parsed, [p for p in probes if p["test"] == IDLE], item, epoch_ns)
+        _idle(parsed, [p for p in probes if p["test"] == IDLE], epoch_ns)
         for test, direction in DIRECTIONS.items():
             own = [p for p in probes if p["test"] == test]
-            _probes(parsed, own, item, direction, epoch_ns)
-            _intervals(parsed, [i for i in values.get("interval", []) if i["test"] == test], item, epoch_ns)
+            _probes(parsed, own, direction, epoch_ns)
+            _intervals(parsed, [i for i in values.get("interval", []) if i["test"] == test], epoch_ns)
         if "summary" not in values:
             parsed.warnings.append("rpm: the client was stopped before its summary; its figures are absent")
         for summary in values.get("summary", []):
@@ -83,9 +82,9 @@ def _completed(probes: Iterable[Line]) -> list[Line]:
 
 
 def _parts(
-    parsed: Parsed, probes: list[Line], source: str, direction: str | None, epoch_ns: int, kind: str
+    parsed: Parsed, probes: list[Line], direction: str | None, epoch_ns: int, kind: str, of: str | None = None
 ) -> None:
-    """One series for each part of the probes of a kind; TLS per round trip."""
+    """One series for each part of the probes of a kind; TLS per round trip. `of`: a part of the test."""
     times = [p["end_ns"] - epoch_ns for p in probes]
     for part in ("tcp", "tls", "http"):
         if not any(p.get(f"{part}_ns") is not None for p in probes):
@@ -95,18 +94,18 @@ def _parts(
             took = [
                 None if ns is None else ns / p["tls_round_trips"] for ns, p in zip(took, probes, strict=True)
             ]
-        parsed.add(f"{kind}_{part}", "ns", times, took, source=source, direction=direction)
+        parsed.add(f"{kind}_{part}", "ns", times, took, part=of, direction=direction)
 
 
-def _probes(parsed: Parsed, probes: list[Line], item: str, direction: str | None, epoch_ns: int) -> None:
+def _probes(parsed: Parsed, probes: list[Line], direction: str | None, epoch_ns: int) -> None:
     done = _completed(probes)
     for kind in ("foreign", "self"):
-        _parts(parsed, [p for p in done if p["kind"] == kind], item, direction, epoch_ns, kind)
+        _parts(parsed, [p for p in done if p["kind"] == kind], direction, epoch_ns, kind)
 
 
-def _idle(parsed: Parsed, probes: list[Line], item: str, epoch_ns: int) -> None:
+def _idle(parsed: Parsed, probes: list[Line], epoch_ns: int) -> None:
     done = _completed(probes)
-    _parts(parsed, done, f"{item}/idle", None, epoch_ns, "foreign")
+    _parts(parsed, done, None, epoch_ns, "foreign", IDLE)
     handshakes = sorted(p["tcp_ns"] for p in done)
     if handshakes:
         middle = len(handshakes) // 2
@@ -114,7 +113,7 @@ def _idle(parsed: Parsed, probes: list[Line], item: str, epoch_ns: int) -> None:
         parsed.figure("rpm_idle_tcp_ms", median / NS_PER_MS, "ms")
 
 
-def _intervals(parsed: Parsed, intervals: list[Line], item: str, epoch_ns: int) -> None:
+def _intervals(parsed: Parsed, intervals: list[Line], epoch_ns: int) -> None:
     times = [i["end_ns"] - epoch_ns for i in intervals]
     for test in ("download", "upload"):
         direction, name = DIRECTIONS[test], f"{test}_bytes"
@@ -124,12 +123,11 @@ def _intervals(parsed: Parsed, intervals: list[Line], item: str, epoch_ns: int) 
                 "bytes",
                 times,
                 [i[name] for i in intervals],
-                source=item,
                 direction=direction,
             )
     for test in {i["test"] for i in intervals}:
         connections = [i["connections"] for i in intervals]
-        parsed.add("connections", "1", times, connections, source=item, direction=DIRECTIONS[test])
+        parsed.add("connections", "1", times, connections, direction=DIRECTIONS[test])
 
 
 def _checked(parsed: Parsed, test: str, figures: Line, intervals: list[Line]) -> Line:
@@ -205,4 +203,4 @@ def _figures(parsed: Parsed, test: str, direction: str | None, figures: Line) ->
 def read(ran: CommandRun) -> Parsed:
     """Reads what a command that ran has written."""
     most = {way: most_payload_bps(ran.plan, way) for way in ("down", "up")}
-    return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where, most_bps=most)
+    return parse(ran.stdout(), epoch_ns=ran.epoch_ns, where=ran.where, most_bps=most)

@@ -23,7 +23,7 @@ TCP_DIRECTIONS = ("down", "up")
 def parse(
     item: str, parts: Mapping[str, Parsed], *, load_from_ns: int, load_to_ns: int, flows: int
 ) -> Parsed:
-    """Figures of the whole (source `<id>`) and of each probe (source its part), and each flow's goodput over
+    """Figures of the whole and of each probe as its part, and each flow's goodput over
     time.
 
     `parts` by id; `flows` is how many there are each way: with fewer, there is no sum.
@@ -35,7 +35,7 @@ def parse(
             figure.value
             for part in parts.values()
             for figure in part.metrics
-            if figure.name == "bulk_goodput_bps" and figure.direction == way and "/" in (figure.source or "")
+            if figure.name == "bulk_goodput_bps" and figure.direction == way and figure.flow is not None
         ]
         if len(rates) != flows:
             parsed.warnings.append(f"{item}: {len(rates)} of {flows} flows {way} have a rate, so no sum")
@@ -59,10 +59,10 @@ def _probes(
     idle: list[float | None] = []
     for name, part in parts.items():
         for frame in part.samples:
-            if not frame["series"].eq("rtt").any():
+            if not frame["quantity"].eq("rtt").any():
                 continue
             t = pl.col("t_ns")
-            rows = frame.filter(pl.col("series") == "rtt")
+            rows = frame.filter(pl.col("quantity") == "rtt")
             for phase, means, which in (
                 ("loaded", loaded, (t >= load_from_ns) & (t < load_to_ns)),
                 ("idle", idle, t < load_from_ns),
@@ -70,7 +70,7 @@ def _probes(
                 mean = rows.filter(which)["value"].mean()
                 value = mean / NS_PER_MS if isinstance(mean, float) else None
                 means.append(value)
-                parsed.figure(f"rrul_ping_{phase}_ms", value, "ms", source=name)
+                parsed.figure(f"rrul_ping_{phase}_ms", value, "ms", part=name)
     for phase, means in (("loaded", loaded), ("idle", idle)):
         known = [mean for mean in means if mean is not None]
         if known and len(known) == len(means):
@@ -79,9 +79,9 @@ def _probes(
             parsed.warnings.append(f"{item}: a probe has no answer ({phase}), so there is no average")
 
 
-def _goodput(parsed: Parsed, source: str, frame: pl.DataFrame) -> None:
+def _goodput(parsed: Parsed, part: str, frame: pl.DataFrame) -> None:
     """Acknowledged bytes between two samples of a flow, over their distance, at the later one."""
-    acked = frame.filter(pl.col("series") == "tcp_info.bytes_acked").sort("flow", "t_ns")
+    acked = frame.filter(pl.col("quantity") == "tcp_info.bytes_acked").sort("flow", "t_ns")
     if not acked.height:
         return
     span, more = pl.col("t_ns").diff().over("flow"), pl.col("value").diff().over("flow")
@@ -89,7 +89,7 @@ def _goodput(parsed: Parsed, source: str, frame: pl.DataFrame) -> None:
     for (direction, flow), rows in rates.group_by("direction", "flow", maintain_order=True):
         way = None if direction is None else str(direction)
         parsed.add(
-            "throughput", "bit/s", rows["t_ns"], rows["rate"], source=source, direction=way, flow=str(flow)
+            "throughput", "bit/s", rows["t_ns"], rows["rate"], part=part, direction=way, flow=str(flow)
         )
 
 

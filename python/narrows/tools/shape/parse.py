@@ -16,7 +16,7 @@ SERIES = (
 )
 
 
-def parse(text: str, item: str, *, epoch_ns: int, where: str = "shape") -> Parsed:
+def parse(text: str, *, epoch_ns: int, where: str = "shape") -> Parsed:
     """`epoch_ns` is CLOCK_MONOTONIC at t = 0."""
     parsed = Parsed()
     with known_shape(where, "what narrows-shape writes"):
@@ -33,10 +33,10 @@ def parse(text: str, item: str, *, epoch_ns: int, where: str = "shape") -> Parse
                 continue
             for series, unit, key in SERIES:
                 values: list[float | None] = [line[way][key] for line in states]
-                parsed.add(series, unit, times, values, source=item, direction=way)
+                parsed.add(series, unit, times, values, direction=way)
     return parsed
 
 
 def read(ran: CommandRun) -> Parsed:
     """Reads what a command that ran has written."""
-    return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)
+    return parse(ran.stdout(), epoch_ns=ran.epoch_ns, where=ran.where)

@@ -17,7 +17,7 @@ from narrows.units import US_PER_MS
 DIRECTIONS = {"download": "down", "upload": "up"}
 
 
-def parse(text: str, item: str, *, epoch_ns: int, where: str = "udp_capacity") -> Parsed:
+def parse(text: str, *, epoch_ns: int, where: str = "udp_capacity") -> Parsed:
     """`epoch_ns` is CLOCK_MONOTONIC at t = 0."""
     report = read_json(text, "udp-capacity", where=where)
     parsed = Parsed()
@@ -26,15 +26,13 @@ def parse(text: str, item: str, *, epoch_ns: int, where: str = "udp_capacity") -
         for name, way in DIRECTIONS.items():
             if name in report:
                 test = report[name]
-                _direction(parsed, item, way, test, length_ns, epoch_ns)
+                _direction(parsed, way, test, length_ns, epoch_ns)
     if not parsed.metrics:
         raise StoreError("udp-capacity measured nothing", where=where)
     return parsed
 
 
-def _direction(
-    parsed: Parsed, item: str, way: str, test: dict[str, Any], length_ns: int, epoch_ns: int
-) -> None:
+def _direction(parsed: Parsed, way: str, test: dict[str, Any], length_ns: int, epoch_ns: int) -> None:
     subs = test["sub_intervals"]
     rates = [bytes_ * 8e9 / length_ns for bytes_, *_ in subs]
     best = rates.index(max(rates))
@@ -50,7 +48,7 @@ def _direction(
     parsed.figure("udp_capacity_delay_variation_max_ms", most_us / US_PER_MS, "ms", way)
     began_ns = int(test["began_ns"]) - epoch_ns
     ends = [began_ns + (n + 1) * length_ns for n in range(len(subs))]
-    parsed.add("throughput", "bit/s", ends, rates, source=item, direction=way)
+    parsed.add("throughput", "bit/s", ends, rates, direction=way)
     reports = test["reports"]
     times = [int(t_ns) - epoch_ns for t_ns, *_ in reports]
     columns: list[tuple[str, str, list[float | None]]] = [
@@ -59,9 +57,9 @@ def _direction(
         ("delay_variation", "ms", [None if us is None else us / US_PER_MS for *_, us in reports]),
     ]
     for series, unit, values in columns:
-        parsed.add(series, unit, times, values, source=item, direction=way)
+        parsed.add(series, unit, times, values, direction=way)
 
 
 def read(ran: CommandRun) -> Parsed:
     """Reads what a command that ran has written."""
-    return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)
+    return parse(ran.stdout(), epoch_ns=ran.epoch_ns, where=ran.where)

@@ -42,7 +42,7 @@ def parse(log: ClientLog, item: str, *, where: str = "video") -> Parsed:
         times = log.times(states)
         for field, series, unit in SERIES:
             values = [state[field] for state in states]
-            parsed.add(series, unit, times, values, source=item, direction="down")
+            parsed.add(series, unit, times, values, direction="down")
         started = log.of("started")
         if started:
             parsed.figure("video_start_ms", started[0]["after_ms"], "ms")

@@ -15,7 +15,7 @@ MODELS = ("ookla", "librespeed")
 DIRECTIONS = {"download": "down", "upload": "up"}
 
 
-def parse(text: str, item: str, *, epoch_ns: int, where: str = "web_speed") -> Parsed:
+def parse(text: str, *, epoch_ns: int, where: str = "web_speed") -> Parsed:
     """`epoch_ns` is CLOCK_MONOTONIC at t = 0."""
     report = read_json(text, "web-speed-client", where=where)
     parsed = Parsed()
@@ -26,7 +26,7 @@ def parse(text: str, item: str, *, epoch_ns: int, where: str = "web_speed") -> P
         idle = report["idle"]
         parsed.figure(f"{model}_model_latency_ms", idle["latency_ms"], "ms")
         parsed.figure(f"{model}_model_jitter_ms", idle["jitter_ms"], "ms")
-        _pings(parsed, "idle_ping", idle["pings"], item, None, epoch_ns)
+        _pings(parsed, "idle_ping", idle["pings"], None, epoch_ns)
         for name, direction in DIRECTIONS.items():
             if name not in report:
                 continue
@@ -42,21 +42,20 @@ def parse(text: str, item: str, *, epoch_ns: int, where: str = "web_speed") -> P
                 "bit/s",
                 [later[0] - epoch_ns for _, later in spans],
                 [(later[1] - first[1]) * 8e9 / (later[0] - first[0]) for first, later in spans],
-                source=item,
                 direction=direction,
             )
-            _pings(parsed, "loaded_ping", test["pings"], item, direction, epoch_ns)
+            _pings(parsed, "loaded_ping", test["pings"], direction, epoch_ns)
     return parsed
 
 
 def _pings(
-    parsed: Parsed, series: str, points: list[list[float]], item: str, direction: str | None, epoch_ns: int
+    parsed: Parsed, series: str, points: list[list[float]], direction: str | None, epoch_ns: int
 ) -> None:
     """At the instant of asking."""
     times = [int(t_ns) - epoch_ns for t_ns, _ in points]
-    parsed.add(series, "ms", times, [ms for _, ms in points], source=item, direction=direction)
+    parsed.add(series, "ms", times, [ms for _, ms in points], direction=direction)
 
 
 def read(ran: CommandRun) -> Parsed:
     """Reads what a command that ran has written."""
-    return parse(ran.stdout(), ran.item.id, epoch_ns=ran.epoch_ns, where=ran.where)
+    return parse(ran.stdout(), epoch_ns=ran.epoch_ns, where=ran.where)

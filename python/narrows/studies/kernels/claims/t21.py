@@ -9,6 +9,7 @@ import numpy as np
 from narrows.judging.verdict import Claim, Number, Verdict, graded, median_of, not_measured
 from narrows.judging.words import counted
 from narrows.runs.observed import Observed
+from narrows.store.whose import Whose
 
 COUNT = "conditions in which a figure of BBR moved"
 UNITS = ("goodput", "wait in the queue, p95", "share of packets that were dropped")
@@ -28,18 +29,20 @@ EXPERIMENT = CLAIM.name
 
 def goodput_mbps(run: Observed) -> float | None:
     """What the first flow's receiver got."""
-    bps = run.figure("mine", "bulk_goodput_bps")
+    bps = run.figure("bulk_goodput_bps", whose=run.whose("mine"))
     return None if bps is None else bps / 1e6
 
 
 def waited_ms(run: Observed) -> float | None:
     """95th percentile of what all packets waited in the queue."""
-    return run.figure("bottleneck", "sojourn_p95_ms")
+    return run.figure("sojourn_p95_ms", whose=Whose(hop="bottleneck"))
 
 
 def dropped(run: Observed) -> float | None:
     """Part of all packets that the queue dropped."""
-    lost, arrived = (run.figure("bottleneck", name) for name in ("tap_dropped", "tap_arrived"))
+    lost, arrived = (
+        run.figure(name, whose=Whose(hop="bottleneck")) for name in ("tap_dropped", "tap_arrived")
+    )
     return None if lost is None or not arrived else lost / arrived
 
 

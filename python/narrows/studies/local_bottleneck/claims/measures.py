@@ -85,8 +85,8 @@ def flow_rates_mbps(run: Observed, item: str, direction: str) -> Floats:
     """The goodput of each flow of an item."""
     rates_mbps = [
         value / 1e6
-        for (source, way, name), value in run.figures.items()
-        if name == "bulk_goodput_bps" and way == direction and source.rpartition("/")[0] == item
+        for (name, way, whose), value in run.figures.items()
+        if name == "bulk_goodput_bps" and way == direction and whose.flow and whose.item == item
     ]
     return np.array(sorted(rates_mbps), dtype=np.float64)
 
@@ -131,8 +131,8 @@ def tcp_rtt_ms(item: str, percent: int = 50) -> Read:
     def read(run: Observed) -> float | None:
         waited = [
             value
-            for (source, _, name), value in run.figures.items()
-            if name == f"sojourn_p{percent}_ms" and source in {f"{hop.hop}/{item}" for hop in run.plan.hops}
+            for (name, _, whose), value in run.figures.items()
+            if name == f"sojourn_p{percent}_ms" and whose == run.whose(item, whose.hop)
         ]
         return base_ms(run) + sum(waited) if waited else None
 
@@ -141,7 +141,7 @@ def tcp_rtt_ms(item: str, percent: int = 50) -> Read:
 
 def isp_sojourn_ms(direction: str, percent: int) -> Read:
     """How long packets stood in the ISP's queue, whole run."""
-    return figure("isp", f"sojourn_p{percent}_ms", direction=direction)
+    return figure(None, f"sojourn_p{percent}_ms", direction=direction, at="isp")
 
 
 INDUCED = Measure("ICMP's induced RTT", "ms", induced_ms)

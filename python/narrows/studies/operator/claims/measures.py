@@ -38,7 +38,7 @@ def retransmitted(run: Observed) -> float | None:
     told = figure("test", "capacity_test_retransmission_ratio", "ndt7_retransmission_ratio")(run)
     if told is not None:
         return told
-    again, sent = figure("test", "iperf3_retransmits")(run), figure(f"{HOP}/test", "tap_arrived")(run)
+    again, sent = figure("test", "iperf3_retransmits")(run), figure("test", "tap_arrived", at=HOP)(run)
     return None if again is None or not sent else again / sent
 
 
@@ -49,7 +49,7 @@ def loaded_rtt_ms(probe: str, load: str, percent: int = 50) -> Read:
 
 def sojourn_ms(item: str) -> Read:
     """Median of an item's own packets' sojourn time at the bottleneck."""
-    return figure(f"{HOP}/{item}", "sojourn_p50_ms")
+    return figure(item, "sojourn_p50_ms", at=HOP)
 
 
 def by_tool(read: str, of: dict[str, Read]) -> Read:

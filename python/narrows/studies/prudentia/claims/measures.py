@@ -192,7 +192,7 @@ def of_service(read: Callable[[Observed, str], float | None]) -> Read:
 
 def figure(name: str, direction: str | None = None) -> Read:
     """A figure of the service itself."""
-    return of_service(lambda run, item: run.figure(item, name, direction))
+    return of_service(lambda run, item: run.figure(name, direction, run.whose(item)))
 
 
 SHARE = Share("share of its fair rate", read=lambda side: side.share)

@@ -11,12 +11,12 @@ from narrows.judging.words import percent
 
 CHANGES = "q2_changes.py"
 PLACE = "bottleneck down"
-OWN = "bottleneck/mine"
+HOP = "bottleneck"
 MUCH = 0.1
 """Of what it sends: a loss-based control of the same stack loses about 2 % there, slow start in it."""
 LOST = Share(
     "share of its packets that were dropped",
-    read=over(figure(OWN, "tap_dropped"), figure(OWN, "tap_arrived")),
+    read=over(figure("mine", "tap_dropped", at=HOP), figure("mine", "tap_arrived", at=HOP)),
 )
 OfStacks = partial(Judge, by=("stack",))
 """One number of each contestant."""

@@ -35,7 +35,7 @@ def twice(runs: Sequence[Observed]) -> Iterator[Item]:
 
 def _said(run: Observed) -> dict[tuple[str, ...], float]:
     """Every number that a shard keeps too."""
-    figures = {(*map(str, key), ""): value for key, value in run.figures.items() if is_kept(key[2])}
+    figures = {(*map(str, key), ""): value for key, value in run.figures.items() if is_kept(key.quantity)}
     return figures | {(name, of): value for name, of, _, value in numbers(run)}
 
 
