@@ -79,10 +79,10 @@ def scored(directory: Path, rate: MovingRate) -> Score:
 def _call(directory: Path) -> tuple[np.ndarray, int]:
     """Round trips of the call-like stream in ms, and how many were sent."""
     samples = pl.scan_parquet(directory / "samples.parquet").with_columns(
-        pl.col("source").cast(pl.String), pl.col("series").cast(pl.String)
+        pl.col("item", "quantity").cast(pl.String)
     )
     rows = samples.filter(
-        (pl.col("source") == "call") & (pl.col("series") == "rtt") & (pl.col("t_ns") >= CALM_FROM_S * NS)
+        (pl.col("item") == "call") & (pl.col("quantity") == "rtt") & (pl.col("t_ns") >= CALM_FROM_S * NS)
     ).collect()
     return rows["value"].drop_nulls().to_numpy() / 1e6, rows.height
 

@@ -14,5 +14,5 @@ def read(ran: CommandRun) -> Parsed:
         parsed.figure("my_http_loaded_ms", report["loaded_ms"], "ms", "down")
         parsed.figure("my_http_idle_ms", report["idle_ms"], "ms")
         times = [round(t * NS_PER_S) - ran.epoch_ns for t, _ in report["answers"]]
-        parsed.add("answer", "ms", times, [ms for _, ms in report["answers"]], source=ran.item.id)
+        parsed.add("answer", "ms", times, [ms for _, ms in report["answers"]])
     return parsed

@@ -89,11 +89,11 @@ def test_a_marked_flow_passes_a_prio_that_best_effort_has_filled(tmp_path: Path)
         'plain = udp_probe(interval="20 ms", start="2 s", duration="2 s")\n',
     )
     samples = pl.read_parquet(run.directory / "samples.parquet").with_columns(
-        pl.col("source").cast(pl.String), pl.col("series").cast(pl.String)
+        pl.col("item").cast(pl.String), pl.col("quantity").cast(pl.String)
     )
 
     def rtt_ms(source: str) -> float:
-        rows = samples.filter((pl.col("source") == source) & (pl.col("series") == "rtt"))[
+        rows = samples.filter((pl.col("item") == source) & (pl.col("quantity") == "rtt"))[
             "value"
         ].drop_nulls()
         assert len(rows) >= 50

@@ -125,7 +125,7 @@ class Run:
 
     def marks_of_sampler(self) -> tuple[int, int]:
         """The last sample of the qdisc's own count, and what had left with a mark until then, by the tap."""
-        rows = self.table("samples").filter(pl.col("series").cast(pl.String) == "marks").sort("t_ns")
+        rows = self.table("samples").filter(pl.col("quantity").cast(pl.String) == "marks").sort("t_ns")
         marked = self.table("queue").filter(pl.col("event").cast(pl.String) == "mark")
         return int(rows["value"][-1]), marked.filter(pl.col("t_ns") <= rows["t_ns"][-1]).height
 

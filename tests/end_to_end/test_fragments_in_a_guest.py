@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import lab
+from narrows.store.whose import with_labels
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
@@ -29,12 +30,10 @@ def test_fragments_of_a_probe_and_of_a_capacity_test_are_theirs(tmp_path: Path) 
     mine = flows.filter((pl.col("item") == "probe") & pl.col("label").str.contains("fragments"))
     assert dict(mine.select("direction", "arrived_packets").iter_rows()).keys() == {"down", "up"}
     assert all(count in (150, 153) for count in mine["arrived_packets"])
-    metrics = pl.read_parquet(folder / "metrics.parquet").with_columns(
-        pl.col("source", "name").cast(pl.String)
-    )
+    metrics = with_labels(pl.read_parquet(folder / "metrics.parquet"))
     (passed,) = metrics.filter(
-        (pl.col("source") == "bottleneck/capacity")
-        & (pl.col("name") == "tap_departed_bytes")
+        (pl.col("whose") == "bottleneck/capacity")
+        & (pl.col("quantity") == "tap_departed_bytes")
         & (pl.col("direction").cast(pl.String) == "down")
     )["value"]
     # 20 Mbit/s for about 3 s are 7.5 MB, and its search for the rate begins below.

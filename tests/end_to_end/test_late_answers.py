@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import lab
+from narrows.store.whose import with_labels
 
 pytestmark = pytest.mark.kernel
 
@@ -16,7 +17,7 @@ def figures(directory: Path, text: str) -> dict[tuple[str, str | None, str], flo
     """Figures of one run by source, direction and name."""
     (made,) = lab.make([lab.plan(directory, text)], directory / "out")
     metrics = pl.read_parquet(made.ok().directory / "metrics.parquet")
-    named = metrics.select(pl.col("source", "direction", "name").cast(pl.String), "value")
+    named = with_labels(metrics).select("whose", "direction", "quantity", "value")
     return {(source, way, name): value for source, way, name, value in named.iter_rows()}
 
 

@@ -44,11 +44,11 @@ def waits_ms(directory: Path, queue: str) -> dict[str, float]:
     samples, rows, flows = (
         pl.read_parquet(folder / f"{name}.parquet") for name in ("samples", "queue", "flows")
     )
-    text = pl.col("source", "series", "direction").cast(pl.String)
+    text = pl.col("item", "quantity", "direction").cast(pl.String)
     samples = samples.with_columns(text)
     found = {}
     for probe, interval_s in PROBES.items():
-        sent = samples.filter((pl.col("source") == probe) & (pl.col("series") == "rtt")).sort("t_ns")
+        sent = samples.filter((pl.col("item") == probe) & (pl.col("quantity") == "rtt")).sort("t_ns")
         assert sent.height == pytest.approx(10 / interval_s, abs=2)
         steps = sent["t_ns"].diff().drop_nulls()
         assert steps.min() == pytest.approx(interval_s * S, abs=20_000), "isochronous"
@@ -57,7 +57,7 @@ def waits_ms(directory: Path, queue: str) -> dict[str, float]:
         assert loaded.height > 0.8 * LOADED / interval_s
         found[probe] = float(loaded["value"].median()) / MS - 20  # type: ignore[arg-type]
         if probe != "icmp":
-            ways = samples.filter((pl.col("source") == probe) & (pl.col("series") == "owd"))
+            ways = samples.filter((pl.col("item") == probe) & (pl.col("quantity") == "owd"))
             down, up = (
                 ways.filter(pl.col("direction") == way).select("t_ns", "value") for way in ("down", "up")
             )

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import lab
+from narrows.store.whose import with_labels
 
 pytestmark = pytest.mark.kernel
 
@@ -34,9 +35,9 @@ def made(tmp_path: Path, text: str) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def figure(metrics: pl.DataFrame, name: str, source: str = "bottleneck") -> float:
     """One figure of the downstream bottleneck."""
-    rows = metrics.filter(
-        (pl.col("name").cast(pl.String) == name)
-        & (pl.col("source").cast(pl.String) == source)
+    rows = with_labels(metrics).filter(
+        (pl.col("quantity") == name)
+        & (pl.col("whose") == source)
         & ((pl.col("direction") == "down") | pl.col("direction").is_null())
     )
     assert rows.height == 1, (name, source, rows)
@@ -46,7 +47,7 @@ def figure(metrics: pl.DataFrame, name: str, source: str = "bottleneck") -> floa
 def settled_ms(samples: pl.DataFrame, after_s: float = 3) -> float:
     """Median over time of the 10 ms bins' median sojourn, downstream, once slow start is over."""
     rows = samples.filter(
-        (pl.col("series").cast(pl.String) == "sojourn_p50_10ms")
+        (pl.col("quantity").cast(pl.String) == "sojourn_p50_10ms")
         & (pl.col("direction") == "down")
         & (pl.col("t_ns") >= int(after_s * 1e9))
         & (pl.col("t_ns") < int(8e9))
@@ -109,8 +110,9 @@ tap("summary")
 def last(samples: pl.DataFrame, series: str) -> float:
     """The last value of a counter of the downstream DualPI2."""
     rows = samples.filter(
-        (pl.col("series").cast(pl.String) == series)
-        & (pl.col("source").cast(pl.String) == "qdisc-down/dualpi2 110:")
+        (pl.col("quantity").cast(pl.String) == series)
+        & (pl.col("hop").cast(pl.String) == "qdisc-down")
+        & (pl.col("part").cast(pl.String) == "dualpi2 110:")
     ).sort("t_ns")
     return float(rows["value"][-1])
 

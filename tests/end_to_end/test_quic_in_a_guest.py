@@ -9,6 +9,7 @@ import pytest
 
 import lab
 from narrows.store import parquet
+from narrows.store.whose import with_labels
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
@@ -20,8 +21,8 @@ tap("summary")
 
 
 def figures(run: Path) -> dict[tuple[str, str, str], float]:
-    table = parquet.read(run / "metrics.parquet").with_columns(pl.col(pl.Categorical).cast(pl.String))
-    return {(s, w, n): v for s, w, n, v in table.select("source", "direction", "name", "value").rows()}
+    table = with_labels(parquet.read(run / "metrics.parquet"))
+    return {(s, w, n): v for s, w, n, v in table.select("whose", "direction", "quantity", "value").rows()}
 
 
 def test_two_transfers_over_quinn_twice(tmp_path: Path) -> None:
@@ -38,6 +39,6 @@ def test_two_transfers_over_quinn_twice(tmp_path: Path) -> None:
     assert found["bottleneck/back", "up", "tap_arrived_ect0"] == 0, "ecn=False"
     assert found["bottleneck/mine", "down", "tap_arrived_ect0"] > 0
     samples = parquet.read(once / "samples.parquet").with_columns(pl.col(pl.Categorical).cast(pl.String))
-    rtts = samples.filter(source="mine/server", series="tcp_info.rtt")
+    rtts = samples.filter(item="mine", part="server", quantity="tcp_info.rtt")
     assert rtts["flow"].n_unique() == 2
     assert 40_000 <= rtts["value"].median() < 90_000  # type: ignore[operator]

@@ -93,7 +93,7 @@ def test_a_call_connects(tmp_path: Path) -> None:
     made.ok()
     (run,) = load(tmp_path / "out")
     assert (run.figure("c", "call_frame_rate") or 0) > 5
-    assert (run.figure("bottleneck/c", "tap_departed") or 0) > 100
+    assert (run.figure("tap_departed", whose=run.whose("c", "bottleneck")) or 0) > 100
 
 
 def test_a_service_of_ones_own_is_checked_by_a_command(tmp_path: Path) -> None:

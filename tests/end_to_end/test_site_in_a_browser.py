@@ -20,6 +20,7 @@ import pytest
 import lab
 import narrows
 from chromium import Chromium
+from narrows.store.whose import with_labels
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow, pytest.mark.needs("chromium")]
 
@@ -268,7 +269,8 @@ def test_the_numbers_of_a_page_are_those_of_a_query(served: Site) -> None:
         if len(row) == 6 and row[3] and row[5] != "name in tables"
     }
     results = narrows.open(served.results / "site")
-    asked = results.metrics(run_id=served.run).select("source", "direction", "name", "value", "unit")
+    every = with_labels(results.metrics(run_id=served.run))
+    asked = every.select("whose", "direction", "quantity", "value", "unit")
     assert asked.height > 100
     for source, direction, name, value, unit in asked.iter_rows():
         assert shown[source, direction or "", name] == value * SCALES.get(unit, 1.0)

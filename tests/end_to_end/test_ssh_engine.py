@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from narrows.engine import layout
+from narrows.store.whose import with_labels
 from three_hosts import GOOD, Lab
 
 EXPERIMENT = '''
@@ -107,18 +108,18 @@ def test_a_run_over_ssh_gives_the_same_tables_and_leaves_the_hosts_as_they_were(
     assert done.returncode == 0, done.stdout + done.stderr
     (run,) = [path for path in (as_before.directory / "out").iterdir() if layout.is_whole(path)]
     figures = {
-        (row["source"], row["direction"], row["name"]): row["value"]
-        for row in pl.read_parquet(run / "metrics.parquet").iter_rows(named=True)
+        (row["whose"], row["direction"], row["quantity"]): row["value"]
+        for row in with_labels(pl.read_parquet(run / "metrics.parquet")).iter_rows(named=True)
     }
     # 4 Mbit/s of Ethernet frames: 1448 of 1514 bytes are TCP's payload. A busy machine makes it less.
     assert 1e6 < figures["flow", "down", "bulk_goodput_bps"] <= 4e6 * 1448 / 1514 * 1.02
     assert figures["flow", "down", "bulk_bytes_received"] > 0
     assert figures["ping", None, "probe_received"] > 40
     samples = pl.read_parquet(run / "samples.parquet")
-    rtt_ns = samples.filter((pl.col("source") == "probe") & (pl.col("series") == "rtt"))["value"]
+    rtt_ns = samples.filter((pl.col("item") == "probe") & (pl.col("quantity") == "rtt"))["value"]
     # A FIFO of 20 full frames at 4 Mbit/s holds a packet for 61 ms; a busy machine for longer.
     assert float(rtt_ns.max() or 0) > 40e6  # type: ignore[arg-type]
-    backlog = samples.filter(pl.col("series").cast(pl.String).str.contains("backlog"))["value"]
+    backlog = samples.filter(pl.col("quantity").cast(pl.String).str.contains("backlog"))["value"]
     assert float(backlog.max() or 0) > 0  # type: ignore[arg-type]
     manifest = json.loads((run / layout.MANIFEST).read_bytes())
     assert manifest["engine"] == "ssh" or manifest["engine"]["name"] == "ssh"

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import lab
+from narrows.store.whose import with_labels
 
 pytestmark = pytest.mark.kernel
 
@@ -28,9 +29,9 @@ def run(directory: Path, traffic: str, queue: str = "fq_codel()") -> tuple[pl.Da
 
 
 def figure(metrics: pl.DataFrame, source: str, name: str, direction: str | None = None) -> float:
-    rows = metrics.filter(
-        pl.col("source").cast(pl.String) == source,
-        pl.col("name").cast(pl.String) == name,
+    rows = with_labels(metrics).filter(
+        pl.col("whose") == source,
+        pl.col("quantity") == name,
         pl.col("direction").cast(pl.String).eq_missing(pl.lit(direction)),
     )
     assert rows.height == 1, f"{source} {name} {direction}: {rows.height} rows"

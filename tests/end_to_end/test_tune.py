@@ -101,9 +101,13 @@ def test_shape_keeps_the_queue_at_home_after_the_rate_falls_and_finds_the_way_up
     late = isp.filter(pl.col("t_ns").is_between(15_000_000_000, 16_000_000_000))
     assert late["bytes"].sum() * 8 > 0.8 * 30e6
     series = pl.read_parquet(run.directory / "samples.parquet").filter(
-        pl.col("source").cast(pl.String) == "ours"
+        pl.col("item").cast(pl.String) == "ours"
     )
-    assert set(series["series"].cast(pl.String)) == {"shaper_rate", "shaper_capacity", "shaper_queue_beyond"}
+    assert set(series["quantity"].cast(pl.String)) == {
+        "shaper_rate",
+        "shaper_capacity",
+        "shaper_queue_beyond",
+    }
     assert set(series["direction"].cast(pl.String)) == {"down", "up"}
 
 

@@ -63,7 +63,7 @@ def test_the_cause_is_the_one_that_the_run_was_made_for(tmp_path: Path) -> None:
         # The kernel's own counters, of the busiest socket.
         samples = parquet.read(capture.parent.parent / "samples.parquet")
         rwnd, busy = (
-            samples.filter(pl.col("series").cast(pl.String) == f"tcp_info.{name}")["value"].max() or 0.0
+            samples.filter(pl.col("quantity").cast(pl.String) == f"tcp_info.{name}")["value"].max() or 0.0
             for name in ("rwnd_limited", "busy_time")
         )
         assert row["receiver_limited_share"] == pytest.approx(rwnd / busy, abs=0.1)

@@ -33,14 +33,14 @@ def run(tmp_path: Path, options: str) -> tuple[pl.DataFrame, dict[str, object]]:
     (made,) = lab.make([lab.plan(tmp_path, text)], tmp_path / "out")
     directory = made.ok().directory
     metrics = pl.read_parquet(directory / "metrics.parquet").filter(
-        pl.col("source").cast(pl.String) == "test"
+        pl.col("item").cast(pl.String) == "test", pl.col("hop").is_null()
     )
     return metrics, json.loads((directory / "raw/test.stdout").read_text())
 
 
 def figure(metrics: pl.DataFrame, name: str, way: str | None) -> float:
     rows = metrics.filter(
-        pl.col("name").cast(pl.String) == name,
+        pl.col("quantity").cast(pl.String) == name,
         pl.col("direction").cast(pl.String).eq_missing(pl.lit(way)),
     )
     assert rows.height == 1, f"{name} {way}"

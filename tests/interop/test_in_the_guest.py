@@ -14,6 +14,7 @@ import pytest
 
 import lab
 import narrows
+from narrows.store.whose import with_labels
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
@@ -35,11 +36,9 @@ def packages() -> None:
 
 def metrics(made: lab.Made, source: str) -> dict[tuple[str | None, str], float]:
     """(direction, name) → value, of one tool."""
-    table = pl.read_parquet(made.directory / "metrics.parquet").filter(
-        pl.col("source").cast(pl.String) == source
-    )
+    table = with_labels(pl.read_parquet(made.directory / "metrics.parquet")).filter(whose=source)
     assert table.height, f"no metric of {source}"
-    return {(d, n): v for d, n, v in table.select("direction", "name", "value").iter_rows()}
+    return {(d, n): v for d, n, v in table.select("direction", "quantity", "value").iter_rows()}
 
 
 def check_ndt7(made: lab.Made, *, least_up_s: float = 9.5) -> None:
@@ -90,7 +89,7 @@ def test_go_programs_and_ours_measure_the_link(tmp_path: Path, client: str, serv
     for direction in ("down", "up"):
         assert 10 <= found[direction, "ndt7_min_rtt_ms"] < 20
         assert 10 < found[direction, "ndt7_rtt_mean_ms"] < 40
-    series = pl.read_parquet(made.directory / "samples.parquet")["series"].cast(pl.String).unique()
+    series = pl.read_parquet(made.directory / "samples.parquet")["quantity"].cast(pl.String).unique()
     assert {"throughput", "tcp_info.rtt", "bbr_info.bw"} <= set(series)
     if server == "ndt-server":
         # Its own archive. That of the upload is not written yet when the Go client ends, and with it the run.

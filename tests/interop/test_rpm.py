@@ -137,7 +137,7 @@ def figures_agree(address: str, interval_ms: int) -> bool:
     )
     assert done.returncode == 0, done.stderr
     lines = rpm.lines(done.stdout, where="stdout")
-    parsed = rpm.parse(done.stdout, "test", epoch_ns=0)
+    parsed = rpm.parse(done.stdout, epoch_ns=0)
     samples = pl.concat(parsed.samples)
     parameters = dataclasses.replace(DRAFT_08, interval_s=interval_ms / 1000)
     summary = lines[-1]["Value"]["tests"]

@@ -16,8 +16,8 @@ TEST = 'test = rpm(variant="draft-08", tests="download", start_jitter="0 s")\n'
 
 def figures(made: lab.Made) -> dict[str, float]:
     table = pl.read_parquet(made.ok().directory / "metrics.parquet")
-    own = table.filter(pl.col("source").cast(pl.String) == "test")
-    return dict(own.select(pl.col("name").cast(pl.String), "value").iter_rows())
+    own = table.filter(pl.col("item").cast(pl.String) == "test", pl.col("hop").is_null())
+    return dict(own.select(pl.col("quantity").cast(pl.String), "value").iter_rows())
 
 
 def test_bufferbloat_is_told_from_fair_queueing_and_the_queue_explains_the_probes(tmp_path: Path) -> None:

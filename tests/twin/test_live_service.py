@@ -88,7 +88,7 @@ def test_a_live_page_is_used_through_the_bottleneck_and_the_host_is_left_as_it_w
         if error is not None and "never loaded" in error["message"]:
             return [error["line"]]  # a browser that is slower to start on a busy machine than it is used
         metrics = pl.read_parquet(made.ok().directory / "metrics.parquet")
-        figures = dict(zip(metrics["name"].cast(pl.String), metrics["value"], strict=True))
+        figures = dict(zip(metrics["quantity"].cast(pl.String), metrics["value"], strict=True))
         assert figures["live_http3_share"] == 0
         assert figures["browser_processes_gone"] == 0
         assert figures["live_bytes"] < 20e6 / 8 * 20

@@ -188,7 +188,7 @@ def test_the_lean_tap_of_this_hosts_kernel_says_what_tc_says(tmp_path: Path, com
         verdicts = [check["verdict"] for check in down["checks"] + up["checks"]]
         if verdicts != ["ok"] * 10:
             return [str(made.manifest["warnings"])]
-        series = pl.read_parquet(made.directory / "samples.parquet")["series"].cast(pl.String).unique()
+        series = pl.read_parquet(made.directory / "samples.parquet")["quantity"].cast(pl.String).unique()
         assert "drops_10ms" in series.to_list()
         assert "marks_10ms" not in series.to_list()
         return []

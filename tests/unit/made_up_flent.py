@@ -12,6 +12,7 @@ import flent.resultset
 import flent.settings
 import matplotlib.pyplot as plt
 import polars as pl
+from labels import whose
 
 import lab
 from narrows.store import results, schema
@@ -51,7 +52,7 @@ def sample_rows(source: str, series: str, unit: str, t_ms: list[int], values: li
         strict=False,
     )
     return schema.conform(
-        frame, "samples", {"run_id": RUN, "source": source, "series": series, "unit": unit, **more}
+        frame, "samples", {"run_id": RUN, **whose(source)._asdict(), "quantity": series, "unit": unit, **more}
     )
 
 

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+import labels
 import numpy as np
 import polars as pl
 
@@ -209,8 +210,10 @@ def run(
         RunTables(
             plan=whole(made),
             manifest=manifest,
-            metrics=_table("metrics", metrics, ("source", "direction", "name", "value", "unit")),
-            samples=_table("samples", samples, ("source", "direction", "series", "t_ns", "value", "unit")),
+            metrics=labels.rows("metrics", metrics, ("label", "direction", "quantity", "value", "unit")),
+            samples=labels.rows(
+                "samples", samples, ("label", "direction", "quantity", "t_ns", "value", "unit")
+            ),
             sojourn=_table(
                 "sojourn", buckets, ("hop", "direction", "item", "lower_ns", "upper_ns", "packets")
             ),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from labels import said
 
 import lab
 from narrows.plan.model import Plan
@@ -54,7 +55,9 @@ def trial(
         dropped_packets=None, marked_packets=None, **more,
     )  # fmt: skip
     name = " ".join(f"{k}={v}" for k, v in key.items())
-    run = Observed(name, "made_up", "?", key, "ok", None, plan, queues={"down": truth}, figures=figures or {})
+    run = Observed(
+        name, "made_up", "?", key, "ok", None, plan, queues={"down": truth}, figures=said(figures or {})
+    )
     return _with_quantities(run)
 
 

@@ -40,7 +40,9 @@ def figures(parsed: Parsed) -> dict[tuple[str, str | None], float]:
 
 
 def throughput(parsed: Parsed, direction: str) -> list[tuple[float, float]]:
-    of_all = pl.col("series").eq("throughput") & pl.col("direction").eq(direction) & pl.col("flow").is_null()
+    of_all = (
+        pl.col("quantity").eq("throughput") & pl.col("direction").eq(direction) & pl.col("flow").is_null()
+    )
     return [(t / 1e9, v) for t, v in pl.concat(parsed.samples).filter(of_all).select("t_ns", "value").rows()]
 
 

@@ -10,6 +10,7 @@ import pytest
 import lab
 from narrows.store import cca_shares, schema
 from narrows.store.items import Span
+from narrows.store.whose import with_labels
 
 S = 10**9
 TEXT = """
@@ -31,9 +32,10 @@ def found(tmp_path: Path, other: str, spans: dict[str, Span]) -> dict[tuple[str,
             pl.DataFrame({"t_ns": times, "value": values}),
             "samples",
             {
-                "source": f"bottleneck/{item}",
+                "hop": "bottleneck",
+                "item": item,
                 "direction": "down",
-                "series": "throughput_10ms",
+                "quantity": "throughput_10ms",
                 "unit": "bit/s",
             },
         )
@@ -41,7 +43,7 @@ def found(tmp_path: Path, other: str, spans: dict[str, Span]) -> dict[tuple[str,
     )
     plan = lab.plan(tmp_path, TEXT.format(other))
     rows = cca_shares.figures("run", plan, spans, samples)
-    return {(row["source"], row["direction"]): row["value"] for row in rows.to_dicts()}
+    return {(row["whose"], row["direction"]): row["value"] for row in with_labels(rows).to_dicts()}
 
 
 def test_a_share_is_of_the_time_in_which_all_flows_were_there(tmp_path: Path) -> None:

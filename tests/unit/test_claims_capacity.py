@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from labels import said
 
 from made_up_plans import whole
 from narrows.judging.items import grouped, of_runs
@@ -56,7 +57,7 @@ def made(
         plan=whole(plan),
         manifest={"items": {item: {"start_ns": 1 * S, "end_ns": 11 * S}}},
         probes=probes,
-        figures={("test", "down", name): value for name, value in figures.items()},
+        figures=said({("test", "down", name): value for name, value in figures.items()}),
     )
     return dataclasses.replace(run, read_quantities=lambda: measured(run))
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import made_up_runs
+from labels import said
 
 from narrows.comparing.repetitions import independent
 from narrows.report.table import summary
@@ -21,7 +22,7 @@ def test_an_interval_is_made_of_runs_that_differ() -> None:
             run_id=f"{n}",
             key={**grid[0].key, "seed": f"{n}"},
             folder=Path("x"),
-            figures={("a", "down", "b"): 1.0},
+            figures=said({("a", "down", "b"): 1.0}),
         )
         for n in range(6)
     ]
@@ -30,5 +31,5 @@ def test_an_interval_is_made_of_runs_that_differ() -> None:
     assert [len(group) for group in groups] == [6]
     assert {row.values.n for row in summary(same).rows if row.over == "runs"} == {1}
     assert {row.values.n for row in summary(kept).rows if row.over == "runs"} == {1}
-    differ = [replace(run, figures={("a", "down", "b"): float(n)}) for n, run in enumerate(same)]
+    differ = [replace(run, figures=said({("a", "down", "b"): float(n)})) for n, run in enumerate(same)]
     assert independent(differ) == (differ, [])

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import polars as pl
 import pytest
+from labels import rows
 
 from narrows.cli.expect_view import as_json, junit, markdown
 from narrows.comparing import expectations, named_figure
@@ -188,8 +189,7 @@ def test_a_source_or_direction_that_no_run_has_stops_with_the_line(
 
         def metrics(self) -> pl.DataFrame:
             row = ("a", "flow", "down", "bulk_goodput_bps", 9e6, "bit/s")
-            columns = ["run_id", "source", "direction", "name", "value", "unit"]
-            return pl.DataFrame([row], schema=columns, orient="row")
+            return rows("metrics", [row], ("run_id", "label", "direction", "quantity", "value", "unit"))
 
         def superseded(self) -> set[str]:
             return set()

@@ -113,7 +113,8 @@ def test_every_plot_of_flents_test_has_data_and_its_summary_is_ours(
     said = summary(path)
     # each probe's mean and each flow's rate, as a question to the run answers them
     frame = results.sql(
-        "select source, avg(value) / 1e6 mean from samples where series = 'rtt' group by source"
+        "select coalesce(part, item) probe, avg(value) / 1e6 mean from samples "
+        "where quantity = 'rtt' group by all"
     )
     probes = [name for name in said if name.startswith("Ping") and not name.endswith("avg")]
     assert len(probes) == frame.height > 0
@@ -123,7 +124,7 @@ def test_every_plot_of_flents_test_has_data_and_its_summary_is_ours(
         socket = {"down": "tcp-client", "up": "tcp-server"}[way]
         rows = results.sql(
             "select flow, max(value) * 8e-6 / ((max(t_ns) - min(t_ns)) / 1e9) mbps from samples "
-            f"where series = 'tcp_info.bytes_received' and source = '{socket}' group by flow"
+            f"where quantity = 'tcp_info.bytes_received' and hop = '{socket}' group by flow"
         )
         flows = [
             mean for name, mean in said.items()

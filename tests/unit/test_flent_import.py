@@ -52,10 +52,10 @@ def theirs(path: Path, results_: dict[str, Any], raw: dict[str, Any], **more: An
 
 def rows(out: Path, source: str) -> dict[tuple[str, str | None], tuple[list[float | None], str]]:
     """Values and unit by series and direction."""
-    frame = results.open(out).samples(source=source)
+    frame = results.open(out).samples(item=source)
     return {
         (str(series), None if way is None else str(way)): (part["value"].to_list(), str(part["unit"][0]))
-        for (series, way), part in frame.group_by("series", "direction", maintain_order=True)
+        for (series, way), part in frame.group_by("quantity", "direction", maintain_order=True)
     }
 
 
@@ -66,11 +66,11 @@ def test_flents_own_file_is_read_with_the_same_numbers(written: Path, tmp_path: 
     run_id = import_file(theirs, out)
     read = results.open(out)
     assert read.run_ids == [run_id]
-    rtt = read.samples(source="Ping (ms) UDP BE", series="rtt")
+    rtt = read.samples(item="Ping (ms) UDP BE", quantity="rtt")
     assert rtt["value"].to_list() == [None if n % 10 == 9 else 20e6 for n in range(100)]
     # T0 is 5 s before the load
     assert rtt["t_ns"][-1] == pytest.approx(5e9 + 1.98e9, abs=1000)
-    rate = read.samples(source="TCP download::1", series="throughput", direction="down")
+    rate = read.samples(item="TCP download::1", quantity="throughput", direction="down")
     assert rate["value"].to_list() == pytest.approx([4e6] * 10)
     row = read.runs().to_dicts()[0]
     assert (row["engine"], row["experiment"], row["rate_down_bps"]) == ("flent", "tcp_ndown", None)

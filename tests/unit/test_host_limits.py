@@ -22,7 +22,7 @@ def said(tmp_path: Path, busy_us: float, sndbuf_us: float, rwnd_us: float) -> li
         schema.conform(
             pl.DataFrame({"t_ns": [0, 10**9], "value": [0.0, value]}),
             "samples",
-            {"source": "tcp-server", "series": series, "flow": FLOW, "unit": "us"},
+            {"hop": "tcp-server", "quantity": series, "flow": FLOW, "unit": "us"},
         )
         for series, value in rows
     )

@@ -10,6 +10,7 @@ import made_up_trials
 import numpy as np
 import polars as pl
 import pytest
+from labels import said
 
 import lab
 from narrows.comparing.items import EVERY_WAY, frame, got
@@ -77,7 +78,7 @@ def test_items_that_are_no_pair_are_held_against_equal_parts_while_all_ran(tmp_p
         ("a", "down", "bulk_goodput_bps"): 5.7e6,
         ("p", None, "probe_loss_ratio"): 0.5,
     }
-    run = dataclasses.replace(made, manifest={"items": spans}, figures=figures)
+    run = dataclasses.replace(made, manifest={"items": spans}, figures=said(figures))
     table = frame([run])
     # The first and the last fifth, in which both had 99 Mbit/s, are left out of what is shared.
     assert value(table, "a", "shared_bps") == pytest.approx(6e6)
@@ -126,7 +127,7 @@ def test_of_a_home_an_items_rate_and_fair_share_are_of_the_slower_place(tmp_path
     sizes = {("isp", "a"): 17.5e6, ("isp", "b"): 7.5e6, ("home", "a"): 15e6, ("home", "b"): 5e6}
     figures = {(f"{hop}/{item}", "down", "tap_departed_bytes"): size for (hop, item), size in sizes.items()}
     figures |= {("home/a", "down", "tap_arrived"): 1000.0, ("home/a", "down", "tap_dropped"): 110.0}
-    run = replace(made, queues={}, figures=figures, manifest=dict(made.manifest) | {"items": spans})
+    run = replace(made, queues={}, figures=said(figures), manifest=dict(made.manifest) | {"items": spans})
     table = frame([run])
     assert value(table, "a", "rate_bps") == pytest.approx(12e6)
     assert value(table, "b", "rate_bps") == pytest.approx(4e6)
@@ -150,7 +151,7 @@ def test_what_a_link_is_used_to_is_of_all_that_load_it(tmp_path: Path) -> None:
     figures |= {("bottleneck", "down", "sojourn_p99_ms"): 24.0}
     figures |= {("a", "down", "bulk_goodput_bps"): 9.4e6}
     queues = {"down": replace(truth, throughput_bps=series)}
-    run = replace(made, queues=queues, figures=figures, manifest=dict(made.manifest) | {"items": spans})
+    run = replace(made, queues=queues, figures=said(figures), manifest=dict(made.manifest) | {"items": spans})
     rows = {row.quantity: row.values.median for row in summary([run]).rows}
     assert rows["download utilisation"] == pytest.approx(98.0)
     assert rows["download sojourn p99 of the run"] == 24.0, "the packet's, not its bucket's edge"

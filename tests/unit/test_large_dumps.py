@@ -13,6 +13,7 @@ import pytest
 from narrows.errors import StoreError
 from narrows.store import schema, sources
 from narrows.store.spill import Spill
+from narrows.store.whose import Whose
 
 KEYS = "t_ns,src,sport,dst,dport,cca,state"
 FIELDS = ["rtt", "snd_cwnd", "min_rtt", "bytes_acked", "unacked", "lost"]
@@ -30,7 +31,7 @@ def dump(path: Path, instants: int, sockets: int) -> None:
 def table(tmp_path: Path, piece_bytes: int, monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
     monkeypatch.setattr(sources, "PIECE_BYTES", piece_bytes)
     spill = Spill(tmp_path, "run")
-    parsed = sources._tcp_info(tmp_path, "tcp-client.csv", "tcp-client", spill)
+    parsed = sources._tcp_info(tmp_path, "tcp-client.csv", Whose(hop="tcp-client"), spill)
     kept = schema.concat([spill.with_run(frame) for frame in parsed.samples], "samples")
     height = spill.write(kept, tmp_path / "samples.parquet")
     found = pl.read_parquet(tmp_path / "samples.parquet")
@@ -45,11 +46,11 @@ def test_pieces_give_the_rows_of_the_whole(tmp_path: Path, monkeypatch: pytest.M
     # 50 instants of 4 sockets; min_rtt has no value yet and lost is empty: four fields of six make rows.
     assert whole.height == 50 * 4 * 4
     pieces = table(tmp_path, 2000, monkeypatch)
-    text = pl.col("run_id", "source", "series", "flow", "unit").cast(pl.String)
-    order = ["series", "flow", "t_ns"]
+    text = pl.col("run_id", "hop", "quantity", "flow", "unit").cast(pl.String)
+    order = ["quantity", "flow", "t_ns"]
     assert pieces.with_columns(text).sort(order).equals(whole.with_columns(text).sort(order))
     one = pieces.with_columns(text).filter(
-        (pl.col("series") == "tcp_info.rtt") & pl.col("flow").str.contains("30001")
+        (pl.col("quantity") == "tcp_info.rtt") & pl.col("flow").str.contains("30001")
     )
     assert one["t_ns"].to_list() == [t * 10_000_000 for t in range(50)]
 
@@ -81,10 +82,11 @@ import json, resource, sys
 from pathlib import Path
 from narrows.store import schema, sources
 from narrows.store.spill import Spill
+from narrows.store.whose import Whose
 sources.PIECE_BYTES = 500_000
 here = Path(sys.argv[1])
 spill = Spill(here, "run")
-parsed = sources._tcp_info(here, "tcp-client.csv", "tcp-client", spill)
+parsed = sources._tcp_info(here, "tcp-client.csv", Whose(hop="tcp-client"), spill)
 rows = spill.write(schema.empty("samples"), here / "samples.parquet")
 print(json.dumps([rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]))
 """

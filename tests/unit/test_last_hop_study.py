@@ -38,7 +38,8 @@ def run(
         ok=ok, kernel_config="", experiment="b1_tests" if "tool" in who else "b2_flows",
         run_id=f"{medium}-{place}-{who}",
         key={"medium": medium, "place": place, **who}, plan=plans()[medium, place],
-        figure=lambda source, name, direction="down": known.get((source, name)),
+        figure=lambda name, direction="down", whose=None: known.get((whose, name)),
+        whose=lambda item, at=None: item,
         quantity=lambda name, of: (rtts_ms or {}).get(name) if of == f"probe under {item}" else None,
     )  # fmt: skip
 

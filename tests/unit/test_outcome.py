@@ -11,6 +11,7 @@ import made_up_trials
 import numpy as np
 import polars as pl
 import pytest
+from labels import said
 
 import lab
 from narrows.cli.answer_view import MORE, MOST_LINES, lines
@@ -50,7 +51,7 @@ def two(
     for name, waited in (("a", 10.0), ("b", 20.0)):
         known["bottleneck/" + name, "down", "tap_departed_bytes"] = 1e6
         known["bottleneck/" + name, "down", "sojourn_p50_ms"] = waited
-    return replace(run, manifest={"items": spans}, figures=known, folder=directory)
+    return replace(run, manifest={"items": spans}, figures=said(known), folder=directory)
 
 
 def test_each_item_has_its_rate_its_share_and_the_delay_that_it_met_and_made(tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_what_is_there_under_every_condition_comes_before_what_an_axis_adds(tmp_
         run = made_up_trials.trial(plan, {**plan.key}, rates)
         spans = {name: {"start_ns": 0, "end_ns": 10 * S} for name in names}
         bytes_of = {("bottleneck/" + name, "down", "tap_departed_bytes"): 1e6 for name in names}
-        runs.append(replace(run, manifest={"items": spans}, figures=bytes_of))
+        runs.append(replace(run, manifest={"items": spans}, figures=said(bytes_of)))
     found = answer(runs)
     assert found is not None
     assert found.sentences[0] == (
@@ -232,7 +233,9 @@ def test_upstream_a_services_demand_is_what_it_takes_there(tmp_path: Path) -> No
         up = made_up_trials.trial(plans[pair], {"pair": pair, "seed": "0"}, rates).queues["down"]
         names = [part.item for part in plans[pair].traffic]
         sizes = {("bottleneck/" + n, way, "tap_departed_bytes"): 1e6 for n in names for way in ("down", "up")}
-        runs.append(replace(run, queues={**run.queues, "up": replace(up, direction="up")}, figures=sizes))
+        runs.append(
+            replace(run, queues={**run.queues, "up": replace(up, direction="up")}, figures=said(sizes))
+        )
     shares = {(g.called, g.direction): g.share for g in got(runs) if g.run is runs[2]}
     assert shares["x", "up"] == pytest.approx(1.0), "x takes 1 of 8 Mbit/s alone: that is its fair rate"
     assert shares["y", "up"] == pytest.approx(1.0)

@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import labels
 import made_up_runs
 import numpy as np
 import polars as pl
@@ -25,8 +26,15 @@ MS, S = 10**6, 10**9
 def sample(
     source: str, way: str | None, name: str, unit: str, t: int, value: float, flow: str | None = None
 ) -> dict[str, Any]:
-    row = {"source": source, "direction": way, "series": name, "unit": unit, "t_ns": t, "value": value}
-    return row | {"run_id": "a", "flow": flow}
+    row = {
+        **labels.whose(source)._asdict(),
+        "direction": way,
+        "quantity": name,
+        "unit": unit,
+        "t_ns": t,
+        "value": value,
+    }
+    return row | {"run_id": "a", "flow": flow} | ({"item": "ndt"} if flow else {})
 
 
 @pytest.fixture

@@ -41,10 +41,10 @@ TEXT = "\n".join(
 
 
 def found(text: str) -> tuple[dict[tuple[str, str | None], float], list[tuple[Any, ...]], list[str]]:
-    parsed = rpm.parse(text, "test", epoch_ns=EPOCH_NS)
+    parsed = rpm.parse(text, epoch_ns=EPOCH_NS)
     figures = {(m.name, m.direction): m.value for m in parsed.metrics}
     rows = pl.concat(parsed.samples).select(
-        pl.col("source", "series", "direction").cast(pl.String), "t_ns", "value"
+        pl.col("part", "quantity", "direction").cast(pl.String), "t_ns", "value"
     )
     return figures, sorted(rows.rows(), key=str), parsed.warnings
 
@@ -52,11 +52,11 @@ def found(text: str) -> tuple[dict[tuple[str, str | None], float], list[tuple[An
 def test_each_part_of_a_probe_is_a_series_and_a_failed_probe_is_in_none() -> None:
     _, rows, warnings = found(TEXT)
     s = 1_000_000_000
-    assert ("test", "foreign_tcp", "down", s + 5, 20e6) in rows
-    assert ("test", "foreign_tls", "down", s + 5, 21e6) in rows  # 42 ms in two round trips
-    assert ("test", "self_http", "down", s + 2, 90e6) in rows
-    assert ("test/idle", "foreign_http", None, s, 20e6) in rows
-    assert ("test", "interval_bytes", "down", s + 10, 1000.0) in rows
+    assert (None, "foreign_tcp", "down", s + 5, 20e6) in rows
+    assert (None, "foreign_tls", "down", s + 5, 21e6) in rows  # 42 ms in two round trips
+    assert (None, "self_http", "down", s + 2, 90e6) in rows
+    assert ("idle", "foreign_http", None, s, 20e6) in rows
+    assert (None, "interval_bytes", "down", s + 10, 1000.0) in rows
     assert sum(row[1] == "foreign_tcp" for row in rows) == 2
     assert warnings == []
 
@@ -94,7 +94,7 @@ def test_a_test_that_failed_says_why() -> None:
 )
 def test_what_is_not_the_clients_is_one_clear_error(text: str, part: str) -> None:
     with pytest.raises(StoreError, match=part):
-        rpm.parse(text, "test", epoch_ns=0)
+        rpm.parse(text, epoch_ns=0)
 
 
 def dead(moved: list[int], **figures: Any) -> tuple[dict[str, float], list[str]]:
@@ -105,9 +105,7 @@ def dead(moved: list[int], **figures: Any) -> tuple[dict[str, float], list[str]]
         for i, (size, mean) in enumerate(zip(moved, means, strict=True))
     ]
     summary = FIGURES | {"goodput_bps": means[-1], "goodput_confidence": "high"} | figures
-    parsed = rpm.parse(
-        "\n".join([*text, line("summary", tests={"download": summary})]), "t", epoch_ns=EPOCH_NS
-    )
+    parsed = rpm.parse("\n".join([*text, line("summary", tests={"download": summary})]), epoch_ns=EPOCH_NS)
     return {m.name: m.value for m in parsed.metrics}, parsed.warnings
 
 
@@ -140,7 +138,7 @@ def test_a_goodput_that_the_link_cannot_have_carried_is_left_out_with_a_warning(
     text = line("summary", tests={"upload": FIGURES | {"goodput_bps": 6.06e6}})
 
     def read(most_bps: float) -> tuple[dict[str, float], list[str]]:
-        parsed = rpm.parse(text, "t", epoch_ns=EPOCH_NS, most_bps={"up": most_bps})
+        parsed = rpm.parse(text, epoch_ns=EPOCH_NS, most_bps={"up": most_bps})
         return {m.name: m.value for m in parsed.metrics}, parsed.warnings
 
     # 5 Mbit/s of frames of 1514 bytes carry 4.78 Mbit/s of payload.

@@ -12,6 +12,7 @@ from narrows.plan.build import plan_file
 from narrows.plan.items import AtTime, IcmpEcho, TcpBulk, UdpProbe
 from narrows.plan.model import Plan
 from narrows.store.parsers.common import Parsed
+from narrows.store.whose import Whose
 from narrows.tools.rrul import parse as rrul
 
 S = 1_000_000_000
@@ -79,20 +80,20 @@ def test_what_cannot_be_is_one_clear_error(tmp_path: Path, lines: list[str], mes
 def probe(name: str, *points: tuple[float, float | None]) -> Parsed:
     parsed = Parsed()
     times = [round(t * S) for t, _ in points]
-    parsed.add("rtt", "ns", times, [None if ms is None else ms * 1e6 for _, ms in points], source=name)
-    return parsed
+    parsed.add("rtt", "ns", times, [None if ms is None else ms * 1e6 for _, ms in points])
+    return parsed.of(Whose("r", name))
 
 
 def bulk_of(name: str, direction: str, *rates_bps: float) -> Parsed:
     parsed = Parsed()
-    parsed.figure("bulk_goodput_bps", sum(rates_bps), "bit/s", direction, name)
+    parsed.figure("bulk_goodput_bps", sum(rates_bps), "bit/s", direction)
     for number, rate in enumerate(rates_bps):
-        parsed.figure("bulk_goodput_bps", rate, "bit/s", direction, f"{name}/{number}")
-    return parsed
+        parsed.figure("bulk_goodput_bps", rate, "bit/s", direction, flow=str(number))
+    return parsed.of(Whose("r", name))
 
 
 def figures(parsed: Parsed) -> dict[tuple[str | None, str, str | None], float]:
-    return {(m.source, m.name, m.direction): m.value for m in parsed.metrics}
+    return {(m.part, m.name, m.direction): m.value for m in parsed.metrics}
 
 
 def test_sums_are_of_the_flows_and_pings_of_the_load_with_the_idle_ones_apart() -> None:
@@ -133,10 +134,10 @@ def test_without_one_flow_or_one_probe_there_is_no_sum_and_no_average() -> None:
 def test_the_goodput_of_a_flow_over_time_is_what_was_acknowledged_between_two_samples() -> None:
     part = bulk_of("r.down-BE", "down", 1e6)
     part.add(
-        "tcp_info.bytes_acked", "bytes", [0, S // 5, S // 2], [0, 25_000, 25_000], source="r.down-BE",
+        "tcp_info.bytes_acked", "bytes", [0, S // 5, S // 2], [0, 25_000, 25_000],
         direction="down", flow="tcp a:1>b:2",
     )  # fmt: skip
     samples = rrul.parse("r", {"r.down-BE": part}, load_from_ns=0, load_to_ns=S, flows=1).samples
-    rows = pl.concat(samples).filter(pl.col("series") == "throughput")
+    rows = pl.concat(samples).filter(pl.col("quantity") == "throughput")
     # 25 000 bytes in 0.2 s are 1 Mbit/s; nothing in the next 0.3 s is 0
     assert rows.select("t_ns", "value").rows() == [(S // 5, 1e6), (S // 2, 0.0)]

@@ -74,12 +74,12 @@ def made_up_score(*, answered: int = 800, unanswered: tuple[str, ...] = ()) -> p
     ).sort("t_ns")
     samples = pl.DataFrame(
         {
-            "source": "probe", "series": "rtt", "direction": None, "flow": None,
+            "item": "probe", "part": None, "hop": None, "quantity": "rtt", "direction": None, "flow": None,
             "t_ns": [n * 20_000_000 for n in range(800)],
             "value": [(20.0 if n < 250 else 25.5) * 1e6 if n < answered else None for n in range(800)],
             "unit": "ns",
         },
-        schema_overrides={"direction": pl.String, "flow": pl.String},
+        schema_overrides=dict.fromkeys(("part", "hop", "direction", "flow"), pl.String),
     )  # fmt: skip
     return score("r", whole(plan), samples, queue, flows, "test", unanswered)
 

@@ -209,7 +209,7 @@ def test_a_video_says_rungs_switches_stalls_and_what_makes_it_valid() -> None:
     assert (found["video_stalls"], found["video_stalled_ms"]) == (2, 250.0)  # one over, one that goes on
     assert (found["video_frames"], found["video_frames_dropped"]) == (90, 1)
     assert found["video_top_rung_playable"] == 1
-    rows = [s for s in parsed.samples if s["series"][0] == "video_rung"]
+    rows = [s for s in parsed.samples if s["quantity"][0] == "video_rung"]
     assert rows[0]["t_ns"].to_list() == [10**9, 2 * 10**9, 3 * 10**9]
     assert parsed.warnings == []
 
@@ -315,13 +315,13 @@ def test_a_download_says_its_goodput_and_what_its_batches_waited() -> None:
         }
 
     end = {"kind": "end", "at_ms": 3_000.0, "client": "Node.js", "state": state(2_000_000, 3_000.0)}
-    parsed = download.parse(said(state(500_000, 2_000.0), state(1_500_000, 3_000.0), end), "d", start_ns=0)
+    parsed = download.parse(said(state(500_000, 2_000.0), state(1_500_000, 3_000.0), end), start_ns=0)
     assert figures(parsed)["download_goodput_bps"] == pytest.approx(8e6)  # 2 MB in 2 s
     assert figures(parsed)["download_barrier_share"] == pytest.approx(0.15)  # 300 ms of 2 s
     (rate,) = parsed.samples
     assert rate["value"].to_list() == [8e6]  # 1 MB in 1 s
     with pytest.raises(StoreError, match="the download failed: the server answered 404"):
-        download.parse(said({"kind": "fault", "message": "the server answered 404"}, end), "d", start_ns=0)
+        download.parse(said({"kind": "fault", "message": "the server answered 404"}, end), start_ns=0)
 
 
 def test_a_call_says_height_frames_and_freezes() -> None:

@@ -74,15 +74,15 @@ def test_an_oracle_sets_the_home_routers_queue(tmp_path: Path) -> None:
 def test_the_shapers_lines_become_series_each_way_and_what_nobody_said_is_null() -> None:
     way = {"rate_bps": 10**7, "capacity_bps": None, "queue_beyond_ms": 1.5}
     lines = [{"event": "start"}, {"event": "state", "monotonic_ns": 1_100, "down": way}, {"event": "stop"}]
-    parsed = parse("\n".join(map(json.dumps, lines)), "ours", epoch_ns=100)
-    values = {frame["series"][0]: (frame["t_ns"][0], frame["value"][0]) for frame in parsed.samples}
+    parsed = parse("\n".join(map(json.dumps, lines)), epoch_ns=100)
+    values = {frame["quantity"][0]: (frame["t_ns"][0], frame["value"][0]) for frame in parsed.samples}
     assert values == {
         "shaper_rate": (1000, 1e7),
         "shaper_capacity": (1000, None),
         "shaper_queue_beyond": (1000, 1.5),
     }
     with pytest.raises(StoreError, match="said nothing"):
-        parse('{"event": "start"}', "ours", epoch_ns=0)
+        parse('{"event": "start"}', epoch_ns=0)
 
 
 def test_tune_types_what_a_person_would() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import made_up_trials
 import polars as pl
 import pytest
+from labels import said as named
 from store_fakes import AGENT, KERNEL, make_plan
 from test_store_ingest import ingested
 
@@ -38,7 +39,7 @@ def seen(plan: Plan, **rows: list[str]) -> dict[str, list[dict[str, Any]]]:
     """Of lines of TCP_INFO, by node."""
     parts = []
     for node, lines in rows.items():
-        (part,) = tcp_info.parse(HEAD + "\n".join(lines) + "\n", f"tcp-{node}").sockets
+        (part,) = tcp_info.parse(HEAD + "\n".join(lines) + "\n").sockets
         parts.append(part.select(pl.lit(node).alias("node"), pl.all()))
     return sockets.seen(plan, parts, {})
 
@@ -195,7 +196,7 @@ def test_the_items_table_has_what_was_said_else_what_was_seen(tmp_path: Path) ->
     kind = {"cca": "bbr", "bytes": 5_000_000, "connections": 1}
     figures = {(item, "down", "speed_mbps"): 1.0 for item in "ab"}
     manifest = dict(run.manifest) | {"sockets": {"b-server": [kind]}}
-    run = replace(run, manifest=manifest, figures=figures)
+    run = replace(run, manifest=manifest, figures=named(figures))
     assert dict(frame([run]).select("item", "cca").unique().iter_rows()) == {"a": "reno", "b": "bbr"}
 
 
@@ -203,4 +204,4 @@ def test_the_items_table_names_the_congestion_control_of_a_quic_server(tmp_path:
     options = ', cca="copa", endpoint="@server:8080"'
     run = made_up_trials.trial(planned(tmp_path, options), {"seed": "0"}, [6.0], settled_only=True)
     figures = {("get", "down", "quic_rate"): 1.0}
-    assert set(frame([replace(run, figures=figures)])["cca"]) == {"copa"}
+    assert set(frame([replace(run, figures=named(figures))])["cca"]) == {"copa"}

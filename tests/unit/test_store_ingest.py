@@ -339,13 +339,15 @@ def test_runs_have_a_column_for_each_axis_and_failed_ones_say_why(results: Resul
 
 
 def test_tables_hold_whole_runs_only(results: Results) -> None:
-    assert results.metrics(name="tap_dropped", source="bottleneck", direction="down")["value"].to_list() == [
+    assert results.metrics(quantity="tap_dropped", hop="bottleneck", direction="down").filter(
+        pl.col("item").is_null()
+    )["value"].to_list() == [
         1,
         1,
     ]
     assert results.queue()["run_id"].n_unique() == 2
     assert results.flows(direction="up").height == 2
-    assert results.samples(source="probe", series="rtt")["value"].to_list() == [10.1e6, None, 10.1e6, None]
+    assert results.samples(item="probe", quantity="rtt")["value"].to_list() == [10.1e6, None, 10.1e6, None]
 
 
 def test_without_pandas_a_frame_of_it_is_refused_in_one_line(
@@ -379,14 +381,14 @@ def test_pandas_frames_hold_what_polars_frames_do_and_missing_stays_missing(resu
 
 
 def test_an_unknown_column_in_a_filter_is_an_error_with_the_nearest(results: Results) -> None:
-    with pytest.raises(StoreError, match="did you mean source"):
-        results.metrics(sorce="x")
+    with pytest.raises(StoreError, match="did you mean item"):
+        results.metrics(itm="x")
 
 
 def test_sql_sees_all_tables_and_joins_them(results: Results) -> None:
     frame = results.sql(
         "select queue, value from metrics join runs using (run_id) "
-        "where name = 'bulk_goodput_bps' and source = 'cross' order by queue"
+        "where quantity = 'bulk_goodput_bps' and item = 'cross' and flow is null order by queue"
     )
     assert frame.rows() == [("fq_codel", 10e6), ("pfifo", 10e6)]  # 2.5 MB acknowledged in 2 s
     for table in ("runs", "metrics", "samples", "queue", "sojourn", "flows"):
@@ -461,8 +463,8 @@ def test_a_flow_has_its_item_at_every_hop_that_meets_it(tmp_path: Path) -> None:
     flows = pl.read_parquet(directory / "flows.parquet").filter(pl.col("flow") == 1)
     assert flows["item"].cast(pl.String).to_list() == ["cross", "cross"]
     assert flows["label"].unique().to_list() == ["tcp 10.0.2.1:40000>10.0.0.1:5201"]
-    metrics = pl.read_parquet(directory / "metrics.parquet").with_columns(pl.col("source").cast(pl.String))
-    assert metrics.filter((pl.col("source") == "bottleneck/cross") & (pl.col("direction") == "up")).height
+    metrics = pl.read_parquet(directory / "metrics.parquet")
+    assert metrics.filter(item="cross", hop="bottleneck", direction="up").height
 
 
 LIMIT = {"stage": "limit", "node": None, "item": "cross", "command": None, "message": "still running",
@@ -488,7 +490,7 @@ def test_what_was_measured_until_a_run_failed_is_kept_and_only_who_asks_reads_it
     assert kept.run_ids == [run]
     assert kept.metrics()["run_id"].cast(pl.String).unique().to_list() == [run]
     # Its tap and probe are as in the whole run: two probes, of which one came back.
-    assert kept.samples(source="probe", series="rtt").height == 2
+    assert kept.samples(item="probe", quantity="rtt").height == 2
     assert kept.sql("select count(*) n from queue")["n"].to_list() == [results.queue().height]
     assert kept.runs().height == 2  # `runs` has all, with their status
 
@@ -498,7 +500,7 @@ def test_a_file_that_was_cut_off_when_the_run_failed_is_a_warning(tmp_path: Path
     manifest = json.loads((directory / "manifest.json").read_text())
     assert manifest["error"]["message"].startswith("still running")
     assert any(warning.startswith("cross: cut off when the run failed") for warning in manifest["warnings"])
-    assert narrows.open(tmp_path).failed().samples(source="probe").height > 0
+    assert narrows.open(tmp_path).failed().samples(item="probe").height > 0
 
 
 def test_a_failed_run_whose_rig_was_not_right_has_no_tables(tmp_path: Path) -> None:

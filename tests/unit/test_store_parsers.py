@@ -26,7 +26,7 @@ def figures(parsed: Parsed) -> dict[tuple[str, str | None], float]:
 
 
 def series(parsed: Parsed, name: str, **equals: str | None) -> list[tuple[int, float | None]]:
-    frame = pl.concat(parsed.samples).filter(pl.col("series") == name)
+    frame = pl.concat(parsed.samples).filter(pl.col("quantity") == name)
     for column, value in equals.items():
         text = pl.col(column).cast(pl.String)
         frame = frame.filter(text.is_null() if value is None else text == value)
@@ -106,11 +106,11 @@ INFO = (
 
 
 def test_tcp_info_keeps_the_kernels_names_and_units() -> None:
-    parsed = tcp_info.parse(INFO, "tcp-server")
+    parsed = tcp_info.parse(INFO)
     frame = pl.concat(parsed.samples)
     assert series(parsed, "tcp_info.rtt") == [(0, 10100.0), (10_000_000, 12000.0)]
     units = dict(
-        frame.select(pl.col("series").cast(pl.String), pl.col("unit").cast(pl.String)).unique().rows()
+        frame.select(pl.col("quantity").cast(pl.String), pl.col("unit").cast(pl.String)).unique().rows()
     )
     assert units == {
         "tcp_info.rtt": "us", "tcp_info.min_rtt": "us", "tcp_info.snd_cwnd": "packets",
@@ -125,7 +125,7 @@ def test_what_the_kernel_has_no_value_for_yet_is_no_sample() -> None:
     keys = "10.0.2.1,80,10.0.0.1,40000,bbr,ESTABLISHED"
     none = "0,4294967295,2147483647,18446744073709551615,18446744073709551615,0,10,4294967295"
     some = "10100,9000,7,1250000,18446744073709551615,8000,12,9000"
-    parsed = tcp_info.parse(f"{head},{fields}\n0,{keys},{none}\n10,{keys},{some}\n", "tcp-server")
+    parsed = tcp_info.parse(f"{head},{fields}\n0,{keys},{none}\n10,{keys},{some}\n")
     assert series(parsed, "tcp_info.snd_cwnd") == [(0, 10.0), (10, 12.0)]
     for field, value in (("rtt", 10100.0), ("min_rtt", 9000.0), ("snd_ssthresh", 7.0), ("rcv_rtt", 8000.0),
                          ("pacing_rate", 1.25e6), ("bbr_min_rtt", 9000.0)):  # fmt: skip
@@ -150,18 +150,18 @@ def test_each_qdisc_is_a_source_of_its_own() -> None:
         "0,pie,12:,1:12,100,1,3,0,0,1514,1,7,0.25,15000,,,,\n"
         "0,dualpi2,13:,1:13,100,1,3,0,0,1514,1,7,0.25,15000,40,60,5,300\n"
     )
-    parsed = counters.parse_qdisc(text, "q", direction="down")
-    assert series(parsed, "drops", source="q/pfifo 11:") == [(0, 3.0)]
-    assert series(parsed, "overlimits", source="q/htb 1:") == [(0, 2.0)]
-    assert series(parsed, "probability", source="q/pie 12:") == [(0, 0.25)]
-    assert series(parsed, "marks", source="q/pfifo 11:") == []
-    assert series(parsed, "packets_l", source="q/dualpi2 13:") == [(0, 60.0)]
-    assert series(parsed, "packets_l", source="q/pie 12:") == []
+    parsed = counters.parse_qdisc(text, direction="down")
+    assert series(parsed, "drops", part="pfifo 11:") == [(0, 3.0)]
+    assert series(parsed, "overlimits", part="htb 1:") == [(0, 2.0)]
+    assert series(parsed, "probability", part="pie 12:") == [(0, 0.25)]
+    assert series(parsed, "marks", part="pfifo 11:") == []
+    assert series(parsed, "packets_l", part="dualpi2 13:") == [(0, 60.0)]
+    assert series(parsed, "packets_l", part="pie 12:") == []
 
 
 def test_link_counters_become_series() -> None:
     text = "t_ns,rx_packets,tx_packets,rx_bytes,tx_bytes,rx_dropped,tx_dropped\n5,1,2,3,4,0,6\n"
-    parsed = counters.parse_link(text, "link")
+    parsed = counters.parse_link(text)
     assert series(parsed, "tx_dropped") == [(5, 6.0)]
     assert series(parsed, "rx_dropped") == [(5, 0.0)]
 
@@ -188,9 +188,9 @@ def test_goodput_of_all_flows_is_over_the_span_of_all() -> None:
     row = "{},10.0.2.1,1,10.0.0.1,5201,cubic,{},{},1000000,1000000,1000000,0,9,0,10000,bytes\n"
     text = BULK_HEADER + row.format(0, 0, 10**9) + row.format(1, 10**9, 2 * 10**9)
     parsed = bulk.parse(text, "cross", direction="up")
-    whole = [m for m in parsed.metrics if m.name == "bulk_goodput_bps" and m.source is None]
+    whole = [m for m in parsed.metrics if m.name == "bulk_goodput_bps" and m.flow is None]
     assert [m.value for m in whole] == [8e6]  # 2 MB in 2 s
-    each = [m.value for m in parsed.metrics if m.name == "bulk_goodput_bps" and m.source is not None]
+    each = [m.value for m in parsed.metrics if m.name == "bulk_goodput_bps" and m.flow is not None]
     assert each == [8e6, 8e6]
 
 
@@ -198,7 +198,7 @@ def test_a_sum_with_an_unknown_part_is_unknown() -> None:
     row = "{},10.0.2.1,1,10.0.0.1,5201,cubic,0,1000000000,1,{},1,0,9,0,10000,bytes\n"
     text = BULK_HEADER + row.format(0, 1000) + row.format(1, "")
     parsed = bulk.parse(text, "cross", direction="up")
-    assert not [m for m in parsed.metrics if m.name == "bulk_goodput_bps" and m.source is None]
+    assert not [m for m in parsed.metrics if m.name == "bulk_goodput_bps" and m.flow is None]
 
 
 def test_iperf3_upload_gives_rates_intervals_and_rtt() -> None:
@@ -217,7 +217,7 @@ def test_iperf3_upload_gives_rates_intervals_and_rtt() -> None:
 def test_iperf3_in_reverse_is_a_download_of_all_streams() -> None:
     parsed = iperf3.parse((CAPTURED / "iperf3_down_2.json").read_text(), "speed", start_ns=0)
     assert ("iperf3_goodput_bps", "down") in figures(parsed)
-    flows = pl.concat(parsed.samples).filter(pl.col("series") == "throughput")["flow"]
+    flows = pl.concat(parsed.samples).filter(pl.col("quantity") == "throughput")["flow"]
     assert flows.drop_nulls().n_unique() == 2
 
 
@@ -268,7 +268,7 @@ NDT7 = lines(
 
 
 def parse_ndt7(text: str, **starts: int | None) -> Parsed:
-    return ndt7.parse(text, "ndt", starts_ns={"down": None, "up": None} | starts, epoch_ns=EPOCH_NS)
+    return ndt7.parse(text, starts_ns={"down": None, "up": None} | starts, epoch_ns=EPOCH_NS)
 
 
 def test_ndt7_download_is_what_the_client_received_over_its_elapsed_time() -> None:
@@ -285,10 +285,10 @@ def test_ndt7_upload_is_what_the_server_received() -> None:
 
 def test_ndt7_throughput_series_is_the_difference_between_messages() -> None:
     parsed = parse_ndt7(NDT7, down=2_000_000_000)
-    points = series(parsed, "throughput", source="ndt/client", direction="down")
+    points = series(parsed, "throughput", part="client", direction="down")
     # 1 MB in 0.25 s = 32 Mbit/s; 4 MB in 0.75 s = 42.67 Mbit/s
     assert points == [(2_250_000_000, 32e6), (3_000_000_000, pytest.approx(42.667e6, rel=1e-4))]
-    assert series(parsed, "tcp_info.rtt", source="ndt/server") == [
+    assert series(parsed, "tcp_info.rtt", part="server") == [
         (2_300_000_000, 20e3),
         (2_950_000_000, 40e3),
     ]

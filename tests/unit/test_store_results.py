@@ -118,7 +118,7 @@ def test_frames_join_on_the_run_and_misspelt_values_are_errors(tmp_path: Path) -
     joined = results.metrics().join(results.runs(), on="run_id")
     assert joined.height == results.metrics().height > 0
     with pytest.raises(StoreError, match="bulk_goodput_bp"):
-        results.metrics(name="bulk_goodput_bp")
+        results.metrics(quantity="bulk_goodput_bp")
     assert "1 runs" in repr(results)
     assert str(directory.parent) in repr(results)
 

@@ -12,6 +12,7 @@ from store_fakes import EPOCH_NS, default_records, flow_record, make_plan, packe
 from narrows.errors import StoreError
 from narrows.runs.gather import _histogram
 from narrows.store import bins, queue_table, reasons, tap, tap_tables
+from narrows.store.whose import with_labels
 
 MS = 1_000_000
 
@@ -201,10 +202,10 @@ def test_figures_of_the_tap_count_from_the_epoch(tmp_path: Path) -> None:
         "r", make_plan(), written(tmp_path, default_records()), EPOCH_NS, 2_000_000_000, {}
     )
     found = {
-        (source, name): value
-        for source, direction, name, value in derived.metrics.select(
-            "source", "direction", "name", "value"
-        ).rows()
+        (label, name): value
+        for label, direction, name, value in with_labels(derived.metrics)
+        .select("whose", "direction", "quantity", "value")
+        .rows()
         if direction == "down"
     }
     assert found["bottleneck", "tap_arrived"] == 5  # one arrived and left during calibration
@@ -249,10 +250,10 @@ def test_a_tap_that_saw_no_headers_has_null_flows_and_no_marks(tmp_path: Path) -
     assert frame["reason"].drop_nulls().to_list() == ["QDISC_OVERLIMIT"]
     tables = tap_tables.derive("r", make_plan(), written(tmp_path, records), EPOCH_NS, 50 * MS, {})
     assert (tables.flows.height, tables.packets) == (0, 3)
-    figures = dict(tables.metrics.filter(direction="down").select("name", "value").iter_rows())
+    figures = dict(tables.metrics.filter(direction="down").select("quantity", "value").iter_rows())
     assert (figures["tap_departed"], figures["tap_dropped"], figures["sojourn_max_ms"]) == (2.0, 1.0, 20.0)
     assert not [name for name in figures if name == "tap_marked" or name.startswith("tap_arrived_")]
-    series = set(tables.samples.filter(direction="down")["series"].cast(pl.String))
+    series = set(tables.samples.filter(direction="down")["quantity"].cast(pl.String))
     assert "drops_10ms" in series
     assert "marks_10ms" not in series
 

@@ -56,7 +56,9 @@ def derived(tmp_path: Path) -> tap_tables.TapTables:
 
 
 def series(tables: tap_tables.TapTables, name: str) -> list[float]:
-    rows = tables.samples.filter((tables.samples["series"] == name) & (tables.samples["direction"] == "down"))
+    rows = tables.samples.filter(
+        (tables.samples["quantity"] == name) & (tables.samples["direction"] == "down")
+    )
     return list(rows["value"])
 
 
@@ -75,7 +77,7 @@ def test_marks_that_no_one_saw_are_missing_and_not_zero(tmp_path: Path) -> None:
     tables = tap_tables.derive("run", plan(), read, EPOCH_NS, 40 * MS, {})
     assert series(tables, "arrivals_10ms") == [4, 0, 0, 0]
     assert series(tables, "marks_10ms") == []
-    assert "tap_marked" not in list(tables.metrics.filter(direction="down")["name"])
+    assert "tap_marked" not in list(tables.metrics.filter(direction="down")["quantity"])
     assert "marked_packets" not in tap_intervals.totals(read.intervals)
 
 
@@ -88,7 +90,7 @@ def test_an_interval_in_which_nothing_departed_has_no_sojourn_time(tmp_path: Pat
 def test_metrics_begin_at_zero_and_packets_are_those_of_the_whole_run(tmp_path: Path) -> None:
     tables = derived(tmp_path)
     down = tables.metrics.filter(tables.metrics["direction"] == "down")
-    values = {str(row["name"]): row["value"] for row in down.iter_rows(named=True)}
+    values = {str(row["quantity"]): row["value"] for row in down.iter_rows(named=True)}
     assert values["tap_arrived"] == 5
     assert values["tap_dropped"] == 1
     assert values["sojourn_mean_ms"] == pytest.approx((6 + 13) / 4)

@@ -61,7 +61,7 @@ REPORT: dict[str, Any] = {
 
 
 def test_the_result_is_the_best_second_with_what_it_cost() -> None:
-    parsed = udp_capacity.parse(json.dumps(REPORT), "test", epoch_ns=3 * S)
+    parsed = udp_capacity.parse(json.dumps(REPORT), epoch_ns=3 * S)
     found = {(m.name, m.direction): m.value for m in parsed.metrics}
     assert found["udp_capacity_bps", "down"] == 10e6
     assert found["udp_capacity_mean_bps", "down"] == pytest.approx(14e6 / 3)
@@ -70,7 +70,7 @@ def test_the_result_is_the_best_second_with_what_it_cost() -> None:
     assert found["udp_capacity_delay_variation_mean_ms", "down"] == 40
     assert found["udp_capacity_delay_variation_max_ms", "down"] == 50
     frame = pl.concat(parsed.samples)
-    rows = {name: frame.filter(pl.col("series") == name).select("t_ns", "value").rows() for name in
+    rows = {name: frame.filter(pl.col("quantity") == name).select("t_ns", "value").rows() for name in
             ("throughput", "sending_rate", "delay_variation")}  # fmt: skip
     assert rows["throughput"] == [(2 * S, 4e6), (3 * S, 10e6), (4 * S, 0.0)]
     assert rows["sending_rate"][1] == (1_100_000_000, 10e6)
@@ -91,4 +91,4 @@ def test_the_result_is_the_best_second_with_what_it_cost() -> None:
 )
 def test_garbage_is_one_clear_error(text: str) -> None:
     with pytest.raises(StoreError):
-        udp_capacity.parse(text, "test", epoch_ns=0)
+        udp_capacity.parse(text, epoch_ns=0)

@@ -32,7 +32,7 @@ def figures(parsed: Parsed) -> dict[tuple[str, str | None], float]:
 
 
 def series(parsed: Parsed, name: str) -> list[tuple[int, float]]:
-    rows = pl.concat(parsed.samples).filter(pl.col("series") == name)
+    rows = pl.concat(parsed.samples).filter(pl.col("quantity") == name)
     return [(t, v) for t, v in rows.select("t_ns", "value").rows()]
 
 
@@ -105,7 +105,7 @@ MODEL: dict[str, Any] = {
 
 
 def test_a_models_reading_has_its_name_and_its_counts_become_rates() -> None:
-    parsed = web_speed.parse(json.dumps(MODEL), "test", epoch_ns=3 * S)
+    parsed = web_speed.parse(json.dumps(MODEL), epoch_ns=3 * S)
     found = figures(parsed)
     assert found["ookla_model_throughput_bps", "down"] == 9e6
     assert found["ookla_model_latency_ms", None] == 20
@@ -133,7 +133,7 @@ CLOUDFLARE: dict[str, Any] = {
 
 
 def test_cloudflares_figures_are_its_own_and_a_rate_of_zero_is_none() -> None:
-    parsed = cloudflare.parse(json.dumps(CLOUDFLARE), "test", wall_epoch_ns=WALL_NS)
+    parsed = cloudflare.parse(json.dumps(CLOUDFLARE), wall_epoch_ns=WALL_NS)
     found = figures(parsed)
     assert found["cloudflare_bandwidth_bps", "down"] == 9.5e6
     assert ("cloudflare_bandwidth_bps", "up") not in found
@@ -147,8 +147,8 @@ def test_cloudflares_figures_are_its_own_and_a_rate_of_zero_is_none() -> None:
 @pytest.mark.parametrize("text", ["", "[]", "node: not found", "{}", '{"summary": {}}', '{"model": "fast"}'])
 def test_garbage_is_one_clear_error(text: str) -> None:
     for read in (
-        lambda: cloudflare.parse(text, "test", wall_epoch_ns=0),
-        lambda: web_speed.parse(text, "test", epoch_ns=0),
+        lambda: cloudflare.parse(text, wall_epoch_ns=0),
+        lambda: web_speed.parse(text, epoch_ns=0),
     ):
         with pytest.raises(StoreError):
             read()
@@ -156,6 +156,6 @@ def test_garbage_is_one_clear_error(text: str) -> None:
 
 def test_a_report_that_was_cut_short_is_one_clear_error() -> None:
     with pytest.raises(StoreError, match="did not write JSON"):
-        web_speed.parse(json.dumps(MODEL)[:200], "test", epoch_ns=0)
+        web_speed.parse(json.dumps(MODEL)[:200], epoch_ns=0)
     with pytest.raises(StoreError, match="not what web-speed-client writes"):
-        web_speed.parse(json.dumps(MODEL | {"download": {"result_bps": 1}}), "test", epoch_ns=0)
+        web_speed.parse(json.dumps(MODEL | {"download": {"result_bps": 1}}), epoch_ns=0)

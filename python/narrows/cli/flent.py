@@ -59,7 +59,7 @@ def register(app: typer.Typer) -> None:
 
         \b
           narrows flent import theirs.flent.gz results/flent
-          narrows query results/flent "select source, series, median(value), unit from samples group by all"
+          narrows query results/flent "select item, quantity, median(value), unit from samples group by all"
 
         An older file (format versions 1 to 3) is refused with the command by which Flent converts it.
         """

@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
             raise UsageError(
                 f"{counted(imported, 'run')} imported from Flent, and no other: a report needs a plan",
                 where=str(directory),
-                remedy=f'narrows query {directory} "select source, series, median(value) from samples '
+                remedy=f'narrows query {directory} "select item, hop, quantity, median(value) from samples '
                 'group by all"',
             )
         if not runs:

@@ -19,7 +19,7 @@ def samples(rows: list[dict[str, float]]) -> pl.DataFrame:
         for t, row in enumerate(rows)
         for name in FIELDS
     ]
-    return pl.DataFrame(made, schema=["source", "series", "flow", "t_ns", "value"], orient="row")
+    return pl.DataFrame(made, schema=["item", "quantity", "flow", "t_ns", "value"], orient="row")
 
 
 ROWS = [
@@ -57,12 +57,12 @@ def test_without_samples_or_with_one_there_is_nothing() -> None:
     assert flows_sampled(samples([]), SENDERS, 0, S) is None
     assert flows_sampled(samples(ROWS), SENDERS, 4 * S, 9 * S) is None
     assert flows_sampled(samples(ROWS), {}, 0, 4 * S) is None
-    lacking = samples(ROWS).filter(pl.col("series") != "tcp_info.snd_cwnd")
+    lacking = samples(ROWS).filter(pl.col("quantity") != "tcp_info.snd_cwnd")
     assert flows_sampled(lacking, SENDERS, 0, 4 * S) is None
 
 
 def test_a_threshold_that_was_never_set_has_no_samples_and_means_no_halving() -> None:
-    never = samples(ROWS).filter(pl.col("series") != "tcp_info.snd_ssthresh")
+    never = samples(ROWS).filter(pl.col("quantity") != "tcp_info.snd_ssthresh")
     found = flows_sampled(never, SENDERS, 0, 4 * S)
     assert found is not None
     assert found.flows.height == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import labels
 import polars as pl
 
 from made_up_plans import whole
@@ -39,8 +40,8 @@ def spans(**of: tuple[int, int]) -> dict[str, Any]:
 
 
 def samples(*rows: tuple[str, str, str, int]) -> pl.DataFrame:
-    schema = {"source": pl.String, "direction": pl.String, "series": pl.String, "t_ns": pl.Int64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    made = labels.rows("samples", rows, ("label", "direction", "quantity", "t_ns"))
+    return made.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
 
 
 def test_a_tool_of_several_items_has_its_parts_times() -> None:
@@ -79,6 +80,6 @@ def test_a_speed_test_measured_for_as_long_as_it_says_until_its_ends_last_sample
         ("ndt/server", "down", "tcp_info.rtt", 17 * S),
         ("ndt/server", "up", "tcp_info.rtt", 30 * S),
     )
-    elapsed = {("ndt", "down", "ndt7_elapsed_s"): 10.0}
+    elapsed = labels.said({("ndt", "down", "ndt7_elapsed_s"): 10.0})
     # 17 s - 10 s; of the upload it does not say how long it took.
     assert windows(every, spans(ndt=(5, 40)), elapsed, rows) == {("ndt", "down"): (7 * S, 17 * S + 1)}

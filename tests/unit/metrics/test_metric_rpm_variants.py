@@ -13,9 +13,10 @@ def samples(rows: list[tuple[int, str, float | None]], direction: str | None = "
     """Of (t_ns, series, ns)."""
     return pl.DataFrame(
         {
-            "source": ["test"] * len(rows),
+            "item": ["test"] * len(rows),
+            "part": pl.Series([None] * len(rows), dtype=pl.String),
             "direction": pl.Series([direction] * len(rows), dtype=pl.String),
-            "series": [series for _, series, _ in rows],
+            "quantity": [series for _, series, _ in rows],
             "t_ns": [t for t, _, _ in rows],
             "value": [value for _, _, value in rows],
         },

@@ -83,10 +83,11 @@ def filled(direction: str) -> Read:
 
 def flow_rates_mbps(run: Observed, item: str, direction: str) -> Floats:
     """The goodput of each flow of an item."""
+    own = run.whose(item)
     rates_mbps = [
         value / 1e6
         for (name, way, whose), value in run.figures.items()
-        if name == "bulk_goodput_bps" and way == direction and whose.flow and whose.item == item
+        if (name, way) == ("bulk_goodput_bps", direction) and whose.flow and whose._replace(flow=None) == own
     ]
     return np.array(sorted(rates_mbps), dtype=np.float64)
 
