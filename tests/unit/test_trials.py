@@ -10,7 +10,8 @@ import pytest
 from made_up_trials import plans, trial
 
 from narrows.comparing.pair_shares import summaries
-from narrows.comparing.trials import trials
+from narrows.comparing.trials import fair_rates, trials
+from narrows.comparing.trials import share as share_of
 from narrows.runs.observed import Observed
 from narrows.runs.settled import LATE, faults, settled_window
 from narrows.studies.find import claims
@@ -218,3 +219,13 @@ def test_two_services_decide_nothing_about_three(tmp_path: Path) -> None:
 def test_a_heat_map_names_no_service_that_was_not_measured(tmp_path: Path) -> None:
     drawing = heat_map(made(tmp_path), "50Mbit", "share")
     assert "no two services met" in getattr(drawing, "reason", "")
+
+
+def test_a_share_is_the_rate_over_the_fair_rate(tmp_path: Path) -> None:
+    run = trial(plans(tmp_path)["x+y"], key("x+y"), (0.5, 7.5))
+    # 8 Mbit/s, of which one wants 1: that leaves 7 to the other
+    fair = fair_rates(run, "down", [1e6, 8e6])
+    assert fair == (1e6, 7e6)
+    assert [share_of(rate, each) for rate, each in zip((0.5e6, 7e6), fair, strict=True)] == [0.5, 1.0]
+    assert fair_rates(run, "down", [None, 8e6]) == (None, None), "nobody knows what one wants"
+    assert (share_of(None, 1e6), share_of(1e6, 0.0)) == (None, None)

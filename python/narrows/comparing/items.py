@@ -17,9 +17,7 @@ import numpy as np
 import polars as pl
 
 from narrows.comparing.of_link import of_link
-from narrows.comparing.trials import Conditions, Trial, conditions, demands, trials
-from narrows.metrics.fairness.max_min import max_min_rates
-from narrows.runs.capacity import rate_steps, shares_air
+from narrows.comparing.trials import Conditions, Trial, conditions, demands, fair_rates, share, trials
 from narrows.runs.items import Item, Way, items
 from narrows.runs.measure import COLUMNS, Measure
 from narrows.runs.observed import DIRECTIONS, Observed
@@ -69,9 +67,7 @@ class Got:
     @property
     def share(self) -> float | None:
         """Its rate over its fair rate, while all that loaded the direction did."""
-        if self.fair_bps is None or not self.fair_bps or self.way.shared_bps is None:
-            return None
-        return self.way.shared_bps / self.fair_bps
+        return share(self.way.shared_bps, self.fair_bps)
 
     def measures(self) -> Iterator[Measure]:
         """What is known of `EVERY_WAY`."""
@@ -135,21 +131,18 @@ def _fair(
     loads: Sequence[tuple[Item, str]],
     alone: Mapping[tuple[Conditions, str], float],
 ) -> dict[str, float]:
-    """Fair rates by item; none where fewer than two share, the link has no rate, one that moves or air that
-    the other way takes of, or one takes what it needs alone and was never tried alone."""
+    """Fair rates by item; none where fewer than two share, where there is none (`fair_rates`), or where one
+    takes what it needs alone and was never tried alone."""
     known = [(item, name) for item, name in loads if item.ways[direction].shared_bps is not None]
     sharing = [each for each in known if PAIR in run.key or not each[0].ways[direction].done]
-    steps = rate_steps(run.plan, direction)
-    if len(sharing) < 2 or not steps or shares_air(run.plan):
+    if len(sharing) < 2:
         return {}
-    if run.plan.moving is not None and getattr(run.plan.moving, direction):
-        return {}  # the rate moves: what was fair is not one number
     wanted = [alone.get((conditions(run), name), float("inf")) for _, name in sharing]
     asked = [item for (item, _), demand in zip(sharing, wanted, strict=True) if demand == float("inf")]
     if asked and (PAIR in run.key or any(item.ends for item in asked)):
         return {}
-    rates = max_min_rates(steps[0][1], wanted)
-    return {item.name: rate for (item, _), rate in zip(sharing, rates, strict=True)}
+    rates = zip(sharing, fair_rates(run, direction, wanted), strict=True)
+    return {item.name: rate for (item, _), rate in rates if rate is not None}
 
 
 def frame(runs: Sequence[Observed]) -> pl.DataFrame:

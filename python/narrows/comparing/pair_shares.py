@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from narrows.comparing.trials import Conditions, Trial, Use, demands
-from narrows.metrics.fairness.max_min import max_min_rates
+from narrows.comparing.trials import Conditions, Trial, Use, demands, fair_rates, share
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.metrics.statistics.interval import quantile_interval
 from narrows.runs.measure import Measure
@@ -78,10 +77,7 @@ def _summary(
 ) -> Summary:
     valid = [trial for trial in members if not trial.faults()]
     wanted = [alone.get((conditions, name)) for name in pair]
-    rate = members[0].run.divided_bps("down")
-    fair: tuple[float | None, ...] = (None,) * len(pair)
-    if rate and None not in wanted:
-        fair = max_min_rates(rate, [demand for demand in wanted if demand is not None])
+    fair = fair_rates(members[0].run, "down", wanted)
     sides = tuple(_side(name, [trial.uses[n] for trial in valid], fair[n]) for n, name in enumerate(pair))
     used = clean([trial.utilisation for trial in valid])
     ids = tuple(sorted(trial.run.run_id for trial in valid))
@@ -98,7 +94,7 @@ def _side(name: str, uses: Sequence[Use], fair_bps: float | None) -> Side:
         low_mbps=interval.low if interval else None,
         high_mbps=interval.high if interval else None,
         fair_mbps=None if fair_bps is None else fair_bps / 1e6,
-        share=None if middle is None or not fair_bps else middle * 1e6 / fair_bps,
+        share=share(None if middle is None else middle * 1e6, fair_bps),
         loss=_median(uses, lambda use: use.loss),
         delay_ms=_median(uses, lambda use: use.delay_ms),
         rates_mbps=tuple(float(rate) for rate in rates),

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from narrows.comparing.repetitions import independent
-from narrows.metrics.fairness.max_min import max_min_shares
+from narrows.metrics.fairness.max_min import max_min_rates
+from narrows.runs.capacity import rate_steps, shares_air
 from narrows.runs.items import Item, Way, items
 from narrows.runs.measure import Measure
 from narrows.runs.observed import Observed
@@ -105,10 +106,25 @@ def demands(every: Sequence[Trial]) -> dict[tuple[Conditions, str], float]:
     return {what: float(np.median(known)) for what, known in rates.items()}
 
 
+def fair_rates(run: Observed, direction: str, wanted: Sequence[float | None]) -> tuple[float | None, ...]:
+    """The max-min fair rate of each that shares a direction, by the most that each takes alone in bit/s. None
+    of all where one of these is not known, where the link has no rate or one that moves, or where the other
+    way takes of it."""
+    steps, moving = rate_steps(run.plan, direction), run.plan.moving
+    is_one_number = steps and not shares_air(run.plan) and not (moving and getattr(moving, direction))
+    known = [demand for demand in wanted if demand is not None]
+    if not is_one_number or len(known) < len(wanted):
+        return (None,) * len(wanted)
+    return max_min_rates(steps[0][1], known)
+
+
+def share(rate_bps: float | None, fair_bps: float | None) -> float | None:
+    """What part of its fair rate one got: 1 is fair, more it took from others."""
+    return None if rate_bps is None or not fair_bps else rate_bps / fair_bps
+
+
 def shares(trial: Trial, alone: Mapping[tuple[Conditions, str], float]) -> tuple[float | None, ...]:
     """What share of its max-min fair rate each service got; None where one of them was never alone."""
-    rate = trial.run.divided_bps("down")
-    if not rate:
-        return (None,) * len(trial.uses)
     wanted = [alone.get((trial.conditions, use.service)) for use in trial.uses]
-    return max_min_shares(rate, wanted, [use.rate_bps for use in trial.uses])
+    fair = fair_rates(trial.run, "down", wanted)
+    return tuple(share(use.rate_bps, each) for use, each in zip(trial.uses, fair, strict=True))

@@ -1,10 +1,10 @@
-"""Max-min fair rates and shares, on numbers that are worked out by hand."""
+"""Max-min fair rates, on numbers that are worked out by hand."""
 
 from __future__ import annotations
 
 import pytest
 
-from narrows.metrics.fairness.max_min import max_min_rates, max_min_shares
+from narrows.metrics.fairness.max_min import max_min_rates
 
 
 def test_who_wants_less_than_an_equal_part_gets_it_and_the_others_share_the_rest() -> None:
@@ -22,17 +22,6 @@ def test_two_that_want_all_get_half_each() -> None:
     assert max_min_rates(8.0, [8.0, 8.0]) == (4.0, 4.0)
 
 
-def test_a_share_is_the_rate_over_the_fair_rate() -> None:
-    # a demand of 1 leaves 7: 0.5 of 1, and 7.5 of 7
-    assert max_min_shares(8.0, [1.0, 8.0], [0.5, 7.5]) == (0.5, pytest.approx(7.5 / 7))
-
-
-def test_an_unknown_demand_leaves_no_share_and_an_unknown_rate_none_of_its_own() -> None:
-    assert max_min_shares(8.0, [None, 8.0], [1.0, 7.0]) == (None, None)
-    assert max_min_shares(8.0, [8.0, 8.0], [None, 5.0]) == (None, 1.25)
-    assert max_min_shares(8.0, [0.0, 8.0], [0.0, 8.0]) == (None, 1.0)
-
-
 def test_fair_rates_never_exceed_the_capacity_nor_a_demand() -> None:
     demands = [0.3, 5.0, 2.2, 9.0, 0.0]
     rates = max_min_rates(7.0, demands)
@@ -44,8 +33,3 @@ def test_fair_rates_never_exceed_the_capacity_nor_a_demand() -> None:
 def test_what_cannot_be_is_refused(capacity: float, demands: list[float]) -> None:
     with pytest.raises(ValueError, match=r"capacity|demands"):
         max_min_rates(capacity, demands)
-
-
-def test_each_service_needs_a_demand_and_a_rate() -> None:
-    with pytest.raises(ValueError, match="2 demands but 1 rates"):
-        max_min_shares(8.0, [1.0, 1.0], [1.0])
