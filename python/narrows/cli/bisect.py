@@ -23,11 +23,11 @@ from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, duration, key
 from narrows.cli.kernel import show_build
 from narrows.errors import KernelError, NarrowsError, UsageError
-from narrows.kernel.history import Commit, History
-from narrows.spec.named import experiment_file
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from narrows.kernel.history import Commit, History
 
 GOOD, BAD, SKIP = "good", "bad", "skip"
 OF_GIT = {GOOD: 0, BAD: 1, SKIP: 125}
@@ -78,6 +78,8 @@ def register(app: typer.Typer) -> None:
         checkout is not touched. Interrupt it at will: the same call goes on. It ends with the commit, the
         figure that moved, and a page of the runs before and after it.
         """
+        from narrows.kernel.history import History
+
         if len(words) not in (1, 3):
             raise UsageError(
                 f"{counted(len(words), 'word')} for [GOOD BAD] EXPERIMENT",
@@ -96,6 +98,8 @@ def register(app: typer.Typer) -> None:
 
 
 def _directory(file: Path, out: Path | None) -> Path:
+    from narrows.spec.named import experiment_file
+
     return out or Path("results") / f"bisect-{experiment_file(file).stem}"
 
 

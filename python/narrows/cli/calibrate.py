@@ -25,7 +25,6 @@ from narrows.cli.run import (
     say_left_out,
     terminate,
 )
-from narrows.engine.choose import choose_engine
 from narrows.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -112,6 +111,7 @@ def register(app: typer.Typer) -> None:
         Interrupt it at will: the same call goes on. docs/calibrate.md says what is compared with what.
         """
         from narrows.calibrate.scenario import Settings, changed, own_tools
+        from narrows.engine.choose import choose_engine
 
         options = changed(
             Settings(), queue=_list(queue), rate=_list(rate), rate_up=_list(rate_up),

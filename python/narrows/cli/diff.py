@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,9 +12,9 @@ from narrows.cli.find_run import find_run
 from narrows.cli.format import console as make_console
 from narrows.cli.format import key, table
 from narrows.errors import UsageError
-from narrows.plan.model import Plan
-from narrows.store.results import Results
-from narrows.store.whose import with_labels
+
+if TYPE_CHECKING:
+    from narrows.store.results import Results
 
 ABSENT = "(absent)"
 
@@ -60,6 +60,8 @@ def register(app: typer.Typer) -> None:
           narrows list results/hello              # has the ids
           narrows diff 3fa1 b07c                  # their beginnings are enough
         """
+        from narrows.plan.model import Plan
+
         console = make_console()
         a, b = find_run(left, directory), find_run(right, directory)
         manifests = [results.manifest(run) for results, run in (a, b)]
@@ -103,6 +105,8 @@ def _commands(console: Console, plans: list[dict[str, Any]]) -> None:
 
 
 def _figures(console: Console, a: tuple[Results, str], b: tuple[Results, str]) -> None:
+    from narrows.store.whose import with_labels
+
     found: list[dict[tuple[str, str | None, str, str], float | None]] = []
     for results, run in (a, b):
         every = with_labels(results.metrics(run_id=run))

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from narrows.errors import PlanError, UsageError
-from narrows.plan.build import plan_experiment
-from narrows.plan.model import Plan
-from narrows.plan.select import select
-from narrows.spec.expect import expect
-from narrows.spec.load import load
-from narrows.spec.named import experiment_file
-from narrows.spec.observe import repeat
+
+if TYPE_CHECKING:
+    from narrows.plan.model import Plan
+    from narrows.spec.expect import expect
+    from narrows.spec.observe import repeat
 
 EXPERIMENT_HELP = "A file, or the name of an experiment that comes with narrows (hello)."
 
@@ -34,6 +33,11 @@ class Asked:
 def asked_of(file: Path, only: str | None = None) -> Asked:
     """What an experiment asks for (a file, or the name of one that comes with the package), or a `.json` file
     with a plan or a list of plans. One without a run is an error."""
+    from narrows.plan.build import plan_experiment
+    from narrows.plan.select import select
+    from narrows.spec.load import load
+    from narrows.spec.named import experiment_file
+
     found = experiment_file(file)
     read = None if found.suffix == ".json" else load(found)
     plans = select(_read_plans(found) if read is None else plan_experiment(read).plans, only)
@@ -46,6 +50,8 @@ def asked_of(file: Path, only: str | None = None) -> Asked:
 
 
 def _read_plans(file: Path) -> list[Plan]:
+    from narrows.plan.model import Plan
+
     try:
         value = json.loads(file.read_bytes())
     except OSError as error:

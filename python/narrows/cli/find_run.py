@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from narrows.engine import layout
 from narrows.errors import StoreError, UsageError
-from narrows.store.results import Results
+
+if TYPE_CHECKING:
+    from narrows.store.results import Results
 
 DEFAULT = Path("results")
 
 
 def find_run(run: str, directory: Path | None) -> tuple[Results, str]:
     """The results that hold it, and its full id. `run` may also be the path of a run's directory."""
+    from narrows.engine import layout
+    from narrows.store.results import Results
+
     path = Path(run)
     if path.is_dir() and layout.read_manifest(path) is not None:
         parent = path.resolve().parent

@@ -19,10 +19,7 @@ from narrows import kernel
 from narrows.cli import format as formats
 from narrows.cli.experiment import asked_of
 from narrows.cli.kernel_selftest import selftest
-from narrows.engine.training import boot, train
 from narrows.errors import KernelError, UsageError
-from narrows.kernel.build import options
-from narrows.kernel.image import TRAINING, built, is_of_today, recipe, whole_builds
 
 
 def register(app: typer.Typer) -> None:
@@ -84,6 +81,8 @@ def build(
     The source is the distribution's own package, from whichever of its suites has it, or the tarball or
     tree that LINUX_SRC names (IPROUTE2_SRC for iproute2). The cache is NARROWS_CACHE, else ~/.cache/narrows.
     """
+    from narrows.kernel.image import built, recipe
+
     named = _named(version, tree)
     if named is not None and (config is not None or profiled or without_speed):
         raise UsageError(
@@ -118,6 +117,8 @@ def show_build(
     named: str | None = None,
 ) -> None:
     """Build it (`kernel.build`) and show how far it is."""
+    from narrows.engine.training import boot
+
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
@@ -149,6 +150,8 @@ def list_kernels() -> None:
     \b
       narrows kernel list
     """
+    from narrows.kernel.image import is_of_today, whole_builds
+
     images = whole_builds()
     if not images:
         typer.echo("none: narrows kernel build makes the one under test")
@@ -202,6 +205,8 @@ def prune(
 
 def own_lines(file: Path) -> str:
     """The options of a fragment of configuration; anything else in it is refused."""
+    from narrows.kernel.build import options
+
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -225,6 +230,9 @@ def own_lines(file: Path) -> str:
 
 def _training(image: kernel.KernelImage, counts: Path) -> Iterator[tuple[int, int]]:
     """All of kernel/training/ on a kernel that counts."""
+    from narrows.engine.training import train
+    from narrows.kernel.image import TRAINING
+
     plans = [plan for file in sorted(TRAINING.glob("*.py")) for plan in asked_of(file).plans]
     return train(image, counts, plans)
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,8 +14,9 @@ from narrows import kernel
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, table
 from narrows.errors import KernelError
-from narrows.kernel import selftests, source
-from narrows.plan.model import Plan
+
+if TYPE_CHECKING:
+    from narrows.plan.model import Plan
 
 OUTCOMES = ("passed", "failed", "skipped")
 
@@ -46,6 +47,7 @@ def selftest(
     1 if none could be tried.
     """
     from narrows.cli.run import FAILED, UNEXPECTED, simulate
+    from narrows.kernel import selftests, source
 
     console = make_console()
     image = kernel.find() if kernel_name is None else kernel.named(kernel_name)

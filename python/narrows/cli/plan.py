@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,14 +13,12 @@ from rich.table import Table
 
 from narrows.cli.experiment import EXPERIMENT_HELP
 from narrows.cli.format import table as rows_table
-from narrows.plan.build import Plans, plan_file
-from narrows.plan.identity import canonical_json
-from narrows.plan.items import AfterItem, AtTime, Command, Start, Stop, TcpBulk, TrafficItem, WithItem
-from narrows.plan.model import LinkDirection, Plan
-from narrows.plan.select import select_keys
-from narrows.spec.axis import SEED
-from narrows.spec.named import experiment_file, named, question
 from narrows.units import Duration, Rate, Size
+
+if TYPE_CHECKING:
+    from narrows.plan.build import Plans
+    from narrows.plan.items import Start, Stop, TrafficItem
+    from narrows.plan.model import LinkDirection, Plan
 
 MOST_ROWS = 60
 """A longer table is cut; --json has all runs."""
@@ -54,6 +52,10 @@ def plan(
 
     How an experiment is written: docs/spec.md.
     """
+    from narrows.plan.build import plan_file
+    from narrows.plan.select import select_keys
+    from narrows.spec.named import experiment_file, named, question
+
     if file is None:
         console = Console(highlight=False)
         rows = [[name, question(at)] for name, at in named().items()]
@@ -93,6 +95,8 @@ def _constant(plans: Sequence[Plan]) -> dict[str, str]:
 
 def _drawn(plans: Sequence[Plan]) -> list[str]:
     """What of the link differs between repetitions: it was drawn from a profile."""
+    from narrows.spec.axis import SEED
+
     first: dict[tuple[str, ...], dict[str, str]] = {}
     differ: dict[str, None] = {}
     for each in plans:
@@ -167,6 +171,8 @@ def _print_defaults(console: Console, plans: Sequence[Plan]) -> None:
 
 
 def _print_table(console: Console, plans: Sequence[Plan], ends_ns: Sequence[int]) -> None:
+    from narrows.plan.items import Command
+
     axes = list(plans[0].key)
     table = Table(box=None, pad_edge=False)
     table.add_column("#", justify="right")
@@ -204,6 +210,8 @@ def _print_totals(console: Console, plans: Plans, kept: Sequence[tuple[Plan, int
 
 def _distinct(plans: Sequence[Plan]) -> list[tuple[str, Plan]]:
     """One plan of each set of equal commands, with the keys that share them."""
+    from narrows.plan.identity import canonical_json
+
     groups: dict[str, list[Plan]] = {}
     for each in plans:
         data = each.to_dict()
@@ -236,6 +244,8 @@ def _print_commands(console: Console, plan: Plan) -> None:
 
 
 def _print_timeline(console: Console, plan: Plan) -> None:
+    from narrows.plan.items import Command
+
     console.print("  [bold]traffic[/bold]")
     for item in plan.traffic:
         times = f"{_start(item.start)}, {_stop(item.stop)}"
@@ -245,6 +255,8 @@ def _print_timeline(console: Console, plan: Plan) -> None:
 
 
 def _start(start: Start) -> str:
+    from narrows.plan.items import AfterItem, AtTime
+
     if isinstance(start, AtTime):
         return f"from {start.at_ns / 1e9:.6f} s"
     assert isinstance(start, AfterItem)
@@ -252,12 +264,16 @@ def _start(start: Start) -> str:
 
 
 def _stop(stop: Stop) -> str:
+    from narrows.plan.items import AtTime, WithItem
+
     if isinstance(stop, AtTime):
         return f"to {stop.at_ns / 1e9:.6f} s"
     return f"until {stop.with_} ends" if isinstance(stop, WithItem) else "ends by itself"
 
 
 def _what(item: TrafficItem) -> str:
+    from narrows.plan.items import Command, TcpBulk
+
     if isinstance(item, Command):
         return f"{item.node}: {' '.join(item.argv)}"
     if isinstance(item, TcpBulk):

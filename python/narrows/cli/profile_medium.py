@@ -9,8 +9,6 @@ from narrows.cli import format as formats
 from narrows.cli.format import Format
 from narrows.errors import UsageError
 from narrows.media import fitted
-from narrows.metrics.statistics.kolmogorov_smirnov import kolmogorov_smirnov
-from narrows.spec.media.trace_file import TraceFile
 from narrows.units import NS_PER_S
 
 MOST_DISTANCE = 0.1
@@ -21,6 +19,8 @@ TIMES_DRAWN = 20
 def profile_medium(file: Path, out: Path | None, seed: int, again: bool, format: Format) -> None:
     """Show how well a model of the first half does on the second; write as much as the trace is long, drawn
     from all of it."""
+    from narrows.metrics.statistics.kolmogorov_smirnov import kolmogorov_smirnov
+    from narrows.spec.media.trace_file import TraceFile
 
     def fail(message: str, remedy: str | None = None) -> NoReturn:
         raise UsageError(message, remedy=remedy)

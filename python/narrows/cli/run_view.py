@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -14,9 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from narrows.cli.format import counted, duration, key
-from narrows.engine.events import Done, Event, Making, Moved, Planned, Reading, Skipped, Started, Stopped
-from narrows.engine.pace import Pace, Running
-from narrows.plan.model import Plan
+
+if TYPE_CHECKING:
+    from narrows.engine.events import Done, Event, Making, Moved, Planned
+    from narrows.engine.pace import Pace, Running
+    from narrows.plan.model import Plan
 
 QUIET_S = 60.0
 """After so much wall time a run in a log says again how far it has come."""
@@ -56,6 +58,8 @@ class State:
 
     def take(self, event: Event) -> None:
         """Bring the state up to date."""
+        from narrows.engine.events import Done, Moved, Planned, Reading, Started, Stopped
+
         if isinstance(event, Planned):
             self.planned = event
         elif isinstance(event, Started):
@@ -89,6 +93,8 @@ class State:
 
     def running(self) -> list[Running]:
         """What the guests do, for how long already, and how far they have come."""
+        from narrows.engine.pace import Running
+
         return [Running(guest.plan, guest.wall_s(), guest.virtual_s()) for guest in self.guests.values()]
 
     def left_s(self) -> float | None:
@@ -134,6 +140,8 @@ class PlainView:
 
     def show(self, event: Event) -> None:
         """Print what is worth a line."""
+        from narrows.engine.events import Done, Making, Moved, Planned
+
         self._state.take(event)
         if isinstance(event, Planned):
             self._console.print(planned_line(event))
@@ -183,6 +191,8 @@ class LiveView:
 
     def show(self, event: Event) -> None:
         """Take the event; print finished runs above the view."""
+        from narrows.engine.events import Done, Making, Planned, Skipped
+
         self._state.take(event)
         if isinstance(event, Planned):
             self._console.print(planned_line(event))

@@ -7,8 +7,6 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from narrows.engine import agent_binary
-
 WAN_HELP = "The interface towards the ISP."
 
 
@@ -75,5 +73,7 @@ def register(app: typer.Typer) -> None:
 
 def become(words: list[str]) -> NoReturn:
     """Python is gone from here on."""
+    from narrows.engine import agent_binary
+
     path, _ = agent_binary.find()
     os.execv(path, [str(path), "shape", *words])

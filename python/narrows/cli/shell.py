@@ -11,7 +11,6 @@ import typer
 
 from narrows.cli.experiment import EXPERIMENT_HELP, asked_of
 from narrows.cli.format import key
-from narrows.engine import layout
 from narrows.errors import UsageError
 
 
@@ -34,6 +33,7 @@ def register(app: typer.Typer) -> None:
         The topology is booted in real time, the shell is in its client, and no traffic starts. Other nodes:
         ip netns exec router tc -s qdisc.
         """
+        from narrows.engine import layout
         from narrows.engine.uml import UmlEngine
 
         if not sys.stdin.isatty():

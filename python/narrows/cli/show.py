@@ -12,10 +12,6 @@ from rich.console import Console
 from narrows.cli.find_run import find_run
 from narrows.cli.format import MISSING, cell, duration, key, table
 from narrows.cli.format import console as make_console
-from narrows.engine import layout
-from narrows.plan.model import Plan
-from narrows.store.manifest import stamp
-from narrows.store.whose import with_labels
 
 
 def register(app: typer.Typer) -> None:
@@ -39,6 +35,9 @@ def register(app: typer.Typer) -> None:
         """
         from narrows.comparing import repetitions
         from narrows.comparing.repetitions import equal_to
+        from narrows.engine import layout
+        from narrows.store.manifest import stamp
+        from narrows.store.whose import with_labels
 
         console = make_console()
         results, run_id = find_run(run, directory)
@@ -138,6 +137,8 @@ def _settled(console: Console, ended: dict[str, Any] | None) -> None:
 
 
 def _commands(console: Console, path: Path) -> None:
+    from narrows.plan.model import Plan
+
     plan = Plan.read(path / "plan.json").to_dict()
     for step in plan["setup"]:
         if step["tool"] in ("tc", "ip"):

@@ -25,7 +25,6 @@ from narrows.cli.run import (
     say_left_out,
     terminate,
 )
-from narrows.engine.choose import choose_engine, make_engine
 from narrows.errors import EngineError, KernelError, UsageError
 
 if TYPE_CHECKING:
@@ -89,6 +88,7 @@ def register(app: typer.Typer) -> None:
 
         It ends with what came out in plain words; the last line on standard output is the page that it wrote.
         """
+        from narrows.engine.choose import choose_engine
         from narrows.studies.chosen import Asked, chosen
         from narrows.studies.find import by_study
 
@@ -131,6 +131,8 @@ def register(app: typer.Typer) -> None:
 
 def _engine(console: Console, plans: Sequence[Plan]) -> Engine | None:
     """The engine to plan for; None where there is no kernel yet."""
+    from narrows.engine.choose import make_engine
+
     try:
         return make_engine("uml", plans=plans)
     except KernelError as error:

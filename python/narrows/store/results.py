@@ -11,14 +11,16 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import polars as pl
 
 from narrows.engine import layout
 from narrows.errors import StoreError, did_you_mean
 from narrows.store import damaged, parquet, schema
+
+if TYPE_CHECKING:
+    import duckdb
 
 RUN_COLUMNS: dict[str, Any] = {
     "run_id": pl.String(),
@@ -245,6 +247,8 @@ class Results:
     def asked(self, query: str, derived: Mapping[str, pl.DataFrame] | None = None) -> Iterator[Answer]:
         """The answer to one question, its rows not yet read: a table may have more than fit into memory.
         `derived`: tables by name that were worked out of the stored ones."""
+        import duckdb  # only who asks in SQL waits for it
+
         connection = duckdb.connect(":memory:")
         try:
             self._views(connection)
