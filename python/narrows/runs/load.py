@@ -94,7 +94,9 @@ def _tables(folder: Path, plan: Plan, manifest: Mapping[str, Any], *, light: boo
     frames = {}
     for name in _TABLES:
         frame = parquet.scan(folder / f"{name}.parquet")
-        if light and name == "samples":
-            frame = frame.filter(pl.col("quantity").is_in(_LIGHT))
+        if name == "samples":
+            # The tap's series are large, and read again when somebody asks for them; samplers' are not here.
+            hops = pl.col("hop").is_in([hop.hop for hop in plan.hops])
+            frame = frame.filter(pl.col("quantity").is_in(_LIGHT) if light else hops)
         frames[name] = frame.collect()
     return RunTables(plan=plan, manifest=manifest, **frames)

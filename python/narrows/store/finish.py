@@ -19,7 +19,6 @@ from pathlib import Path
 
 from narrows.engine import layout
 from narrows.engine.types import Finished, RunFacts, RunFault
-from narrows.store.ingest import fail, ingest
 
 PARENT_CHECK_S = 1.0
 
@@ -36,7 +35,15 @@ def _prepare(parent: int) -> None:
 
 
 def _ready() -> None:
-    """Does nothing; to answer, a reader must have imported this module."""
+    """Imports what reading needs."""
+    import narrows.store.ingest  # noqa: F401
+
+
+def _ingest(directory: Path, facts: RunFacts) -> Finished:
+    """Imports what reading needs where it is read: whoever asks does without."""
+    from narrows.store.ingest import ingest
+
+    return ingest(directory, facts)
 
 
 @contextmanager
@@ -53,7 +60,7 @@ def _deaf() -> Iterator[None]:
 class FinishPool:
     """`finish` for the runner. Use as a context manager."""
 
-    def __init__(self, workers: int, read: Callable[[Path, RunFacts], Finished] = ingest) -> None:
+    def __init__(self, workers: int, read: Callable[[Path, RunFacts], Finished] = _ingest) -> None:
         self._read = read
         self._workers = max(1, workers)
         self._lock = threading.Lock()
@@ -71,9 +78,12 @@ class FinishPool:
         )
 
     def __enter__(self) -> FinishPool:
-        with _deaf():
-            self._pool.submit(_ready)  # the reader's imports take a second: it begins beside the first guest
         return self
+
+    def warm(self) -> None:
+        """Start a reader: its imports take a second, which passes beside the first guest."""
+        with _deaf():
+            self._pool.submit(_ready)
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
@@ -97,6 +107,8 @@ class FinishPool:
                     reading = alone.submit(self._read, directory, facts)
                 return reading.result()
         except BrokenProcessPool:
+            from narrows.store.ingest import fail
+
             return fail(
                 directory, facts, RunFault("store", f"the reader of this run's files died: {_why(directory)}")
             )

@@ -27,8 +27,8 @@ def warnings(samples: pl.LazyFrame, plan: Plan) -> list[str]:
     quantities = [*BUFFERS, "tcp_info.busy_time"]
     last = (
         samples.filter(
-            pl.col("quantity").cast(pl.String).is_in(quantities)
-            & pl.col("hop").cast(pl.String).is_in(samplers)
+            pl.col("quantity").is_in(quantities)
+            & pl.col("hop").is_in(samplers)
             & (pl.col("t_ns") >= 0)
         )
         .group_by(pl.col("flow", "quantity").cast(pl.String))

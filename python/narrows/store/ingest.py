@@ -36,7 +36,6 @@ from narrows.store import (
     kept,
     manifest,
     media,
-    parquet,
     queue_table,
     schema,
     sockets,
@@ -260,7 +259,7 @@ def _tables(
     for name, table in tables.items():
         schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
         rows[name] = table.height
-    limits = host_limits.warnings(parquet.scan(directory / "samples.parquet"), plan)
+    limits = host_limits.warnings(spill.whole(whole, directory / "samples.parquet"), plan)
     return rows, packets, [*parsed.warnings, *warnings, *limits], parsed.sockets
 
 

@@ -31,6 +31,10 @@ class Spill:
         self._parts.append(path)
         self._height += frame.height
 
+    def whole(self, frame: pl.DataFrame, path: Path) -> pl.LazyFrame:
+        """The table that was written, from memory where it was never in parts."""
+        return parquet.scan(path) if self._height else frame.lazy()
+
     def write(self, frame: pl.DataFrame, path: Path) -> int:
         """Write the table: the rows of `frame`, then those that were written away. Returns its height."""
         if not self._parts:

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import median_filter
 
 from narrows.metrics.statistics.arrays import Floats, Values
 from narrows.metrics.statistics.columns import raw
@@ -102,6 +101,8 @@ def _above_median(x: Floats, half: int, threshold: float) -> BooleanArray:
     for first, end in possible.reshape(-1, 2):
         begin, stop = int(first) * half, min(int(end) * half, x.size)
         around = slice(max(0, begin - half), min(stop + half, x.size))
+        from scipy.ndimage import median_filter  # slow to import, and few probes have candidates
+
         median = median_filter(x[around], size=2 * half + 1, mode="nearest")
         above[begin:stop] = x[begin:stop] - median[begin - around.start :][: stop - begin] >= threshold
     return above

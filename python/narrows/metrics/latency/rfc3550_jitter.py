@@ -15,7 +15,6 @@ Unit: that of the times (ns).
 from __future__ import annotations
 
 import numpy as np
-from scipy.signal import lfilter
 
 from narrows.metrics.statistics.arrays import Floats, Values, ascends
 from narrows.metrics.statistics.columns import aligned
@@ -32,6 +31,8 @@ def rfc3550_jitter_series(sent_ns: Values, received_ns: Values) -> Floats | None
     if not ascends(received):  # order of arrival is the definition; only rows are moved
         order = np.argsort(received, kind="stable")
         sent, received = sent[order], received[order]
+    from scipy.signal import lfilter  # slow to import, for who has two packets
+
     distance = np.abs(np.diff(received - sent))
     series: Floats = np.asarray(lfilter([GAIN], [1.0, GAIN - 1.0], distance), dtype=np.float64)
     return series

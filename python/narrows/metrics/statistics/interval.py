@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtr
 
 from narrows.metrics.statistics.arrays import Values, clean
 
@@ -35,6 +34,10 @@ def quantile_interval(values: Values, p: float = 0.5, confidence: float = 0.95) 
     if n == 0:
         return None
     tail = (1.0 - confidence) / 2.0
+    if max((1.0 - p) ** n, p**n) > tail:
+        return None  # not even all samples: the least or the greatest may lie on the wrong side
+    from scipy.special import bdtr  # takes as long to import as a small answer to find
+
     ranks = np.arange(1, n + 1)
     below = np.asarray(bdtr(ranks - 1, n, p))  # P(X <= rank-1) = P(X < rank)
     lower = ranks[below <= tail]
