@@ -18,6 +18,7 @@ import lab
 from narrows.metrics.latency.responsiveness import DRAFT_08
 from narrows.metrics.latency.responsiveness_stability import assess
 from narrows.metrics.latency.rpm_variants import probe_table
+from narrows.store.whose import Whose
 from narrows.tools.rpm import parse as rpm
 
 HERE = Path(__file__).parent
@@ -137,7 +138,7 @@ def figures_agree(address: str, interval_ms: int) -> bool:
     )
     assert done.returncode == 0, done.stderr
     lines = rpm.lines(done.stdout, where="stdout")
-    parsed = rpm.parse(done.stdout, epoch_ns=0)
+    parsed = rpm.parse(done.stdout, epoch_ns=0).of(Whose("test"))
     samples = pl.concat(parsed.samples)
     parameters = dataclasses.replace(DRAFT_08, interval_s=interval_ms / 1000)
     summary = lines[-1]["Value"]["tests"]

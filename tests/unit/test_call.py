@@ -257,7 +257,7 @@ def made_up(**rates_bps: float) -> Any:
     t_ns = 1e7 * np.arange(2000)
     items = [
         SimpleNamespace(
-            id=name, tool="call", kind="command", background=False,
+            id=name, item=name, tool="call", kind="command", background=False,
             start=AtTime(at_ns=0 if n == 0 else 8_000_000_000), stop=AtTime(at_ns=20_000_000_000),
         )
         for n, name in enumerate(rates_bps)
@@ -272,7 +272,7 @@ def made_up(**rates_bps: float) -> Any:
         plan=SimpleNamespace(traffic=items),
         link=SimpleNamespace(down=down),
         truth=lambda way: truth,
-        figure=lambda item, name, way: {"a": 300.0, "b": 5000.0}[item],
+        figure=lambda name, way, whose: {"a": 300.0, "b": 5000.0}[whose.item],
         rate_bps=lambda: 3e6,
     )
 

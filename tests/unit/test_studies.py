@@ -182,7 +182,7 @@ def test_a_study_says_what_there_is_to_do_and_how_long_it_takes_before_there_is_
     def none(_: str, **__: object) -> None:
         raise KernelError("the kernel has not been built", remedy="narrows kernel build")
 
-    monkeypatch.setattr("narrows.cli.study.make_engine", none)
+    monkeypatch.setattr("narrows.engine.choose.make_engine", none)
     monkeypatch.setenv("NARROWS_CACHE", str(tmp_path / "cache"))  # where nothing is remembered
     asked = ["study", "--claims", "r08 c2", "--seeds", "0", "--plan", "--results", str(tmp_path)]
     said = CliRunner().invoke(build_app(), asked)
