@@ -13,7 +13,7 @@ from test_claims_many_flows import many
 from test_claims_many_flows import plan as many_plan
 from test_claims_many_flows import run as many_run
 
-import labels
+from labels import said as named
 from narrows.comparing.conditions import queue_of, queue_rank, rank
 from narrows.comparing.outcome import outcome
 from narrows.errors import UsageError
@@ -68,7 +68,7 @@ def test_one_condition_is_said_without_a_name_and_what_was_not_measured_is_not_s
 
 def test_responsiveness_has_a_sentence_where_a_tool_declares_it() -> None:
     runs = [
-        replace(one, figures=dict(one.figures) | labels.said({("test", "up", "rpm"): 92.0}))
+        replace(one, figures=dict(one.figures) | named({("test", "up", "rpm"): 92.0}))
         for one in condition("pfifo", 90, 400, 1)
     ]
     said = answer(runs)
