@@ -93,7 +93,7 @@ lint: setup ## check style, types, layers, shell scripts and the kernel's C; cha
 	cd crates && cargo fmt --all --check && cargo clippy --locked --all-targets --quiet -- -D warnings
 
 test-fast: setup ## tests that need no kernel and no root; under a minute
-	$(PYTHON) -m pytest -q -n $(JOBS) -m "not kernel and not root and not slow"
+	$(PYTHON) -m pytest -q -n $(JOBS) -m "not kernel and not root and not slow and not realtime"
 
 programs: # what tests need beyond set-up, before anything is built for an hour
 	@scripts/setup.sh tests
@@ -101,7 +101,7 @@ programs: # what tests need beyond set-up, before anything is built for an hour
 test: programs lint kernel ## all set-up, style and types, and every test; installs a browser where there is none
 	$(PYTHON) -m pytest -q -n $(JOBS) --durations=30 -m "not realtime"
 	cd crates && cargo test --locked --quiet
-	$(PYTHON) -m pytest -q -m realtime tests/twin tests/end_to_end
+	$(PYTHON) -m pytest -q -m realtime tests/twin tests/end_to_end tests/interop
 
 requirements: setup ## resolve requirements*.in anew, with hashes
 	.venv/bin/pip-compile -q --strip-extras --generate-hashes --no-emit-find-links --no-emit-index-url \

@@ -119,6 +119,7 @@ def test_our_client_tests_nodes_http2_server_both_ways(tmp_path: Path) -> None:
         assert tests[name]["foreign_probes"]["failed"] == 0
 
 
+@pytest.mark.realtime
 def test_our_client_and_our_metrics_agree_on_the_result_and_on_when_it_was_stable() -> None:
     # They must agree each time, also on "too few probes". A machine so busy that the last four intervals hold
     # too few is asked again with longer ones: there must be figures to agree on.
