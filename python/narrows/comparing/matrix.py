@@ -22,7 +22,7 @@ QUEUE = "queue"
 LOW, FAIR, HIGH = (178, 24, 43), (255, 255, 255), (33, 102, 172)
 """Red, green and blue of no share at all, of the fair one, and of twice that and more."""
 GOOD, BAD = (247, 251, 255), (8, 69, 148)
-"""Of the best and the worst that a matrix shows; the darker the worse."""
+"""Colours of the best and the worst that a matrix shows; the darker the worse."""
 NOTHING = (None, None)
 Read = Callable[[Summary, Side], float | None]
 Colour = tuple[int, int, int]

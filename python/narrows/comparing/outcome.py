@@ -57,7 +57,7 @@ OF_DONE = (
 ALIKE = 0.02
 """Medians that lie no further apart than this share of the largest are told as one."""
 OWN_FIGURES = 3
-"""Of an item's own that are told: the first that its tool names, and those that differ most."""
+"""An item's own figures that are said: the first that its tool names, and those that differ most."""
 
 
 def told(figure: str, unit: str) -> tuple[float, str]:
@@ -197,7 +197,7 @@ def _grouped(every: Outcome) -> Outcome:
 
 
 Found = dict[tuple[str, str, str], Measure]
-"""Of one item, by kind, figure and direction."""
+"""Rows of one item, by kind, figure and direction."""
 
 
 def _of_items(runs: Sequence[Observed]) -> Iterator[Measure]:
@@ -361,7 +361,7 @@ class Axis:
     effect: float
     """The median over the other axes' labels of how far its own labels' medians lie apart."""
     medians: tuple[tuple[float, str], ...]
-    """Of each label, over the conditions that have it, lowest first."""
+    """The mean of each label over the conditions that have it, lowest first."""
 
 
 def separating(measure: Measure, axes: Sequence[str]) -> list[Axis]:

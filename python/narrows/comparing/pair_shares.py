@@ -30,7 +30,7 @@ class Side:
     loss: float | None
     delay_ms: float | None
     rates_mbps: tuple[float, ...]
-    """Of each valid trial."""
+    """The rate in each valid trial."""
     own: Mapping[str, Measure] = field(default_factory=dict)
     """How it fares, as it says itself, by the quantity: the median over the valid trials that have it."""
 

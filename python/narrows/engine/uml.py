@@ -48,7 +48,7 @@ IN_PACKAGE = "@checkout"
 OVERHEAD_BYTES = 64 * 1024 * 1024
 """The kernel's own text, page tables of stub processes, the launcher."""
 CLOCK = "time_travel_time"
-"""Of the kernel (arch/um/kernel/time.c): virtual time, 64 bits."""
+"""What the kernel can count (arch/um/kernel/time.c): virtual time, 64 bits."""
 COMMAND_LINE_STEP = 2048
 """Bytes. User-Mode Linux takes 4096."""
 PACKAGES = {

@@ -20,7 +20,7 @@ MOST_BYTES = 2**31
 MOST_TURNS = 2_000_000
 MOST_HOLD_NS = 2**32 - 1
 SCHEDULES_KEPT = 16
-"""Of each medium: the conditions of an experiment share a few, which take half a second each to draw."""
+"""Schedules are kept: the conditions of an experiment share a few, which take half a second each to draw."""
 
 
 class Turn(NamedTuple):
@@ -58,7 +58,7 @@ class Schedule:
 
     @cached_property
     def most_bytes(self) -> int:
-        """Of its largest turn."""
+        """Bytes of its largest turn."""
         return max(turn.bytes for turn in self.turns)
 
     @cached_property

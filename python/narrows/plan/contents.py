@@ -31,7 +31,7 @@ def of(about: str, commands: tuple[tuple[str, ...], ...], programs: tuple[str, .
 
 
 def _is_file(word: str) -> bool:
-    """Of the package, or a person's own by its whole path."""
+    """Whether a word is a file: one of the package, or a person's own by its whole path."""
     return word.startswith(IN_PACKAGE) or (word.startswith("/") and Path(word).is_file())
 
 

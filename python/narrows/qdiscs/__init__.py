@@ -14,7 +14,7 @@ from typing import Any
 
 @cache
 def names() -> tuple[str, ...]:
-    """Of every qdisc that Linux has and narrows knows."""
+    """Every qdisc that Linux has and narrows knows."""
     return tuple(sorted(each.name for each in pkgutil.iter_modules(__path__)))
 
 

@@ -38,7 +38,7 @@ _LAYERS: dict[str, tuple[int | None, int]] = {
     reading.IP_OF_1250: (1250, 0),
     reading.WIRE: (None, -ETHERNET_HEADER_BYTES),
 }
-"""Of what IP packets a layer's rate is (None: of full ones), and how many bytes of each are not counted."""
+"""Which IP packets a layer's rate is of (None: full ones), and how many bytes of each are not counted."""
 
 Window = tuple[int, int]
 Steps = tuple[tuple[int, int], ...]
@@ -46,7 +46,7 @@ Steps = tuple[tuple[int, int], ...]
 
 
 def slower_hop(plan: Plan, direction: str) -> str | None:
-    """Of a Home, the place of the slower of the two shapers in a row; None: there is one place only."""
+    """The place of the slower of a Home's two shapers in a row; None: there is one place only."""
     if plan.link.home is None:
         return None
     home, isp = _at_home(plan, direction), _set_bps(plan, direction)

@@ -48,7 +48,7 @@ def holds_runs(directory: Path) -> bool:
 
 
 def once(runs: Iterable[Observed]) -> list[Observed]:
-    """Of runs of the same plan, engine and kernel configuration the newest, where the first of them stood.
+    """The newest of the runs of one plan, engine and kernel configuration, where the first of them stood.
     Failed runs stay."""
     found: dict[tuple[str, ...], Observed] = {}
     for run in runs:

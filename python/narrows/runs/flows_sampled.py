@@ -48,8 +48,8 @@ class Sampled:
 def flows_sampled(
     samples: pl.DataFrame, senders: Mapping[str, Sender], start_ns: int, stop_ns: int
 ) -> Sampled | None:
-    """Of rows item, quantity, flow, t_ns, value; None where no flow has two samples in the window, or a field
-    is missing. `senders` is by item."""
+    """The flows in rows of item, quantity, flow, t_ns, value; None where no flow has two samples in the
+    window, or a field is missing. `senders` is by item."""
     wide = _wide(samples, senders)
     if wide is None:
         return None

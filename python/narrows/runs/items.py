@@ -36,7 +36,7 @@ from narrows.units import NS_PER_S, unit_of_name
 OF_TAP = ("tap_arrived", "tap_dropped", "sojourn_p50_ms", "sojourn_p95_ms", "sojourn_p99_ms")
 """What a shard keeps of the tap's figures of a hop, and of each item there."""
 A_WAY = 0.1
-"""Of an item's bytes, at least."""
+"""The least part of an item's bytes."""
 BIN_NS = 10_000_000
 
 

@@ -34,7 +34,7 @@ class Measure:
     better: str | None = None
     """`reading.MORE`, `LESS`, `CHECK` (it says whether the others count), or None: neither."""
     statistic: str | None = None
-    """Of many samples: `p50`, `mean`, …; None: of one."""
+    """Which of many samples: `p50`, `mean`, …; None: it is of one."""
     n: int | None = None
     """Samples that it rests on, where that is known."""
     item: str | None = None
@@ -48,7 +48,7 @@ class Measure:
     reads: str | None = None
     """What it is held against (`reading.QUANTITIES`); None: nothing."""
     layer: str = reading.PAYLOAD
-    """Of a rate: what its tool declares that it counts."""
+    """What its tool declares that a rate counts."""
 
     def row(self) -> dict[str, Any]:
         """As a row of the table `measures`."""

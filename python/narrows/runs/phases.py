@@ -57,7 +57,7 @@ def of(item: str, phase: int) -> str:
 
 
 def rate_bps(run: Observed, name: str) -> float | None:
-    """Of a call in the second half of a phase."""
+    """The rate of a call in the second half of a phase."""
     item, _, number = name.partition(" phase ")
     begun, ended = phases(run)[int(number) - 1]
     truth = run.truth("down")

@@ -26,7 +26,7 @@ from narrows.units import NS_PER_S
 SETTLING_NS = 1_000_000_000
 """The first second of a test's bins is its slow start."""
 TAIL_SHARE = 0.05
-"""Of samples under load a shard keeps the largest: enough for a pooled 99th percentile."""
+"""A shard keeps the largest samples under load: enough for a pooled 99th percentile."""
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ DRAIN_S = (9.5, 11.5)
 """After the load began: BBR empties the queue every ten seconds."""
 NEAR_PEAK = 0.9
 FILLED = 0.9
-"""Of the rate: the headers that a tap does not count are below the rest."""
+"""A part of the rate: the headers that a tap does not count are below the rest."""
 FILLED_BINS = 10
-"""Of 10 ms, on average of which a link is filled."""
+"""The part of 10 ms of which a link is filled on average."""
 PAUSED_S = 0.5
 """Without data for so long a load was paused; what is below `SOME` of the rate is no data."""
 SOME = 0.01

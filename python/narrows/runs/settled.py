@@ -15,7 +15,7 @@ from narrows.store.whose import of_part
 from narrows.tools.video.parse import MOST_FROZEN_MS
 
 LEFT_OUT = 0.2
-"""Of the time that all services ran, at each end."""
+"""The part of the time that all services ran, at each end."""
 RATE = "settled_throughput_bps"
 """The quantity (`narrows.runs.quantities`) that shares are made of."""
 LATE = "late_packets_share"

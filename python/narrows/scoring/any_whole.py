@@ -132,7 +132,7 @@ def stability_values(
 
 
 def _probes(foreign: Delays, own: Delays) -> pl.DataFrame:
-    """Of completed ones: each part of a foreign probe takes a round trip."""
+    """Probes that were completed: each part of a foreign one takes a round trip."""
     frames = []
     for kind, series in ((FOREIGN, foreign), (SELF, own)):
         done = ~np.isnan(series.delay_ns)

@@ -295,7 +295,7 @@ class _Run:
         yield TRUTH, OWN, Value("cost_bytes", version, total, "bytes", count)
 
     def _sojourns_ms(self, party: str, direction: str, load: Load, *, above: bool = False) -> Floats:
-        """Of a party's packets; `above`: with what the base RTT was longer then than at the start."""
+        """Delays of a party's packets; `above`: with what the base RTT was longer then than at the start."""
         parts = []
         for rows in self._of(direction, party):
             delay = rows.sojourn_ns + base_delay_ns(self.plan, rows.t_ns) if above else rows.sojourn_ns

@@ -107,7 +107,7 @@ class MediumTotals(_Open):
 class SettledMetric(_Open):
     metric: str
     of: str | None
-    """Of shares, the CCA."""
+    """The CCA of a share."""
     value: float | None
     moved: float | None
     """Largest less smallest value of the last window over the last value; None: the record is shorter."""

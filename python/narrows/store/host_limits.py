@@ -27,9 +27,7 @@ def warnings(samples: pl.LazyFrame, plan: Plan) -> list[str]:
     quantities = [*BUFFERS, "tcp_info.busy_time"]
     last = (
         samples.filter(
-            pl.col("quantity").is_in(quantities)
-            & pl.col("hop").is_in(samplers)
-            & (pl.col("t_ns") >= 0)
+            pl.col("quantity").is_in(quantities) & pl.col("hop").is_in(samplers) & (pl.col("t_ns") >= 0)
         )
         .group_by(pl.col("flow", "quantity").cast(pl.String))
         .agg(pl.col("value").max())

@@ -52,7 +52,7 @@ _PLACES: Mapping[str, Mapping[str, Place]] = {
         "burst_ends": Place((5, 2), offset=4, skip=_AFTER_NETEM, **_SHARE),
     },
 }  # fmt: skip
-"""Of what is no queue. Numbers of attributes are those of the kernel's headers."""
+"""What is no queue. Numbers of attributes are those of the kernel's headers."""
 
 
 def places(what: str, kind: str) -> Mapping[str, Place]:

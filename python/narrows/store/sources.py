@@ -28,7 +28,7 @@ from narrows.tools.probes import parse as probe
 
 RAN = ("ended", "stopped")
 PIECE_BYTES = 16_000_000
-"""Of text; some 60,000 lines, which become four million rows of some 150 MB."""
+"""So much text is read at once: some 60,000 lines, which become four million rows of some 150 MB."""
 
 
 def parse_all(

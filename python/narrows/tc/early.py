@@ -52,7 +52,7 @@ class Early(Qdisc):
         return words
 
     def asked(self, context: QueueContext, shaped_to: Rate | None) -> dict[str, Number]:
-        """Of avpkt, burst and bandwidth, which only make tc work out others, the weight is kept."""
+        """The weight is kept of avpkt, burst and bandwidth, which only make tc work out others."""
         made = super().asked(context, shaped_to)
         rule = self.rule(self.settled(context), context)
         if rule is not None and rule.halvings is not None:

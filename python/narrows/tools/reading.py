@@ -38,7 +38,7 @@ class Figure:
     ends: bool = False
     """Whether an item that has it ended by itself: it took what it needed, which is not all it could get."""
     statistic: str | None = None
-    """Of many samples which; None: it is one."""
+    """Which of many samples it is; None: it is one."""
     definition: str = ""
     """What the number is, for a note."""
 

@@ -33,7 +33,7 @@ class Recipe:
     needs: tuple[str, ...] = ()
     """Programs of the system."""
     files: tuple[str, ...] = ()
-    """Of its folder, that it is built of."""
+    """The part of its folder that it is built of."""
     build: tuple[tuple[str, ...], ...] = ()
     """Commands that build it from copies of them, in a directory that is kept."""
     folder: Path | None = None

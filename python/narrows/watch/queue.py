@@ -33,7 +33,7 @@ class Rule:
     within_mbps: float | None = None
 
     def bound_mbps(self, rate_bps: int | None) -> float:
-        """Of a link of this rate."""
+        """How wide an interval may be on a link of this rate."""
         if self.within_mbps is not None:
             return self.within_mbps
         return WITHIN_SLOW_MBPS if rate_bps is not None and rate_bps <= SLOW_BPS else WITHIN_MBPS

@@ -16,7 +16,7 @@ from narrows.units import Duration, Rate, Size
 
 WAYS = ("down", "up")
 LEAST_NS = 1000
-"""Of a schedule for each of its turns: a nanosecond's would be worked out for hours."""
+"""The shortest turn of a schedule: one of a nanosecond would be worked out for hours."""
 DEFAULT_RING = "1 B"
 """The device holds one packet, and the queue all else."""
 

@@ -21,7 +21,7 @@ from narrows.spec.moving_rate import MovingRate
 from narrows.units import NS_PER_S, Duration
 
 AIFS_NS, SLOT_NS, CW_MIN = 43_000, 9_000, 15
-"""Of the access category best effort (IEEE 802.11, EDCA) in 5 GHz: SIFS 16 µs and three slots."""
+"""Times of the access category best effort (IEEE 802.11, EDCA) in 5 GHz: SIFS 16 µs and three slots."""
 PREAMBLE_NS, SIFS_NS, BLOCK_ACK_NS = 44_000, 16_000, 32_000
 HEADER_BYTES = 48
 """MAC header, FCS, delimiter and LLC/SNAP, of a packet."""

@@ -58,12 +58,12 @@ class Program(Recipe):
     """The first is its own choice."""
 
     def words(self) -> tuple[str, ...]:
-        """Of either end, or of the server."""
+        """The words of either end, or of the server."""
         return self.argv
 
 
 def names(kind: str | None = None) -> tuple[str, ...]:
-    """Of the recipes."""
+    """The names of the recipes."""
     return tuple(each.name for each in every() if kind in (None, each.kind))
 
 

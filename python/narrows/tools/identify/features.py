@@ -46,7 +46,7 @@ class Apart:
     b_signals: float
     """Shares lost or marked."""
     z: float
-    """Of the difference of the two shares, in standard errors."""
+    """The difference of the two shares, in standard errors."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Features:
     longest_s: float | None
     """The longest wait in the fill."""
     first_rate_bps: float | None
-    """Of the first tenth of the fill: above the rate if a bucket held something."""
+    """The rate of the first tenth of the fill: above the rate if a bucket held something."""
     packet_s: float | None
     """What one full-sized packet takes at the rate."""
     turn_s: float | None
@@ -85,9 +85,9 @@ class Features:
     """Share of the fill that did not arrive."""
     fill: Signals | None
     gentle: Signals | None
-    """Of flow A."""
+    """The signals of flow A."""
     gentle_all: Signals | None
-    """Of all flows: what one queue dropped."""
+    """The signals of all flows: what one queue dropped."""
     survivors: int | None
     """Packets of the fill behind the last lost one."""
     longest_run: int | None
@@ -99,7 +99,7 @@ class Features:
     them whatever the rate."""
     apart: Apart | None
     collided: int | None
-    """Of 128 flows, those that got less than 0.7 of the median."""
+    """How many of 128 flows got less than 0.7 of the median."""
     uneven: bool | None
     """Whether the others got unlike shares, as behind a FIFO that drops of all before."""
     tins: float | None
@@ -208,8 +208,8 @@ def _rate(flow: FlowRecords, start: float, end: float) -> float | None:
 
 
 def _unhurt_rate(flow: FlowRecords) -> float | None:
-    """Of the packets that waited before the first was lost: the client's own reckoning, in `plan.rs`. A queue
-    that counts what it drops as passed (CAKE's `ingress`) shows its rate only then."""
+    """The rate of the packets that waited before the first was lost: the client's own reckoning, in `plan.rs`.
+    A queue that counts what it drops as passed (CAKE's `ingress`) shows its rate only then."""
     kept = int(flow.lost.argmax()) if flow.lost.any() else 0
     waits = np.flatnonzero(flow.delay_s[:kept] > UNHURT_WAITS_S)
     arrived = np.sort(flow.arrived_s[waits[0] : kept]) if len(waits) else flow.arrived_s[:0]

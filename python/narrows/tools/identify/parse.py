@@ -27,5 +27,5 @@ def parse(text: str, *, where: str = "identify") -> Parsed:
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Of a command that ran."""
+    """Read what a command that ran has written."""
     return parse(ran.stdout(), where=ran.where)

@@ -48,7 +48,7 @@ class FlowRecords:
     asked_tos: tuple[int, ...]
     """What packets were sent with, one after the other."""
     bytes: int
-    """Of an IP packet."""
+    """Bytes of an IP packet."""
     rate_bps: float
     """What was asked for."""
 
@@ -82,7 +82,7 @@ class Phase:
     """By the receiver itself, which was too slow; None: unknown."""
 
     def delays(self, flow: int) -> Floats:
-        """Of those packets of a flow that arrived, in s."""
+        """Times of those packets of a flow that arrived, in s."""
         delay = self.flows[flow].delay_s
         return delay[~np.isnan(delay)]
 

@@ -24,15 +24,15 @@ class Signals:
 
     count: int
     spread_s: float | None
-    """Of the delay at them: the 90th less the 10th percentile."""
+    """How far the delay at them spreads: the 90th less the 10th percentile."""
     delay_s: float | None
-    """Of the delay at them: the median."""
+    """The median of the delay at them."""
     first_delay_s: float | None
     """At the first of them."""
     held: float | None
     """What was on the way at them, beyond the idle path, in packets of flow A's size: the median."""
     held_spread: float | None
-    """Of that: the 90th less the 10th percentile."""
+    """How far that spreads: the 90th less the 10th percentile."""
     first_held: float | None
     """At the first of them."""
     least_held: float | None

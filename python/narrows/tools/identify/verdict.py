@@ -29,8 +29,8 @@ CLOCK_S = 0.1 * MS
 TINY_PACKETS = 3
 """A buffer that holds no more is all of a packet's wait, and of its differences."""
 FULL, TARGET_OF_INTERVAL = 0.85, 0.03
-"""Of the full queue's delay: drops at more are its own. And of CoDel's interval: drops at a delay of less are
-not CoDel's, whose target is 5 to 10 % of it (RFC 8289, 4.4)."""
+"""A part of the full queue's delay: drops at more are its own. And a part of CoDel's interval: drops at a delay
+of less are not CoDel's, whose target is 5 to 10 % of it (RFC 8289, 4.4)."""
 TURN_PACKETS, TURN_LEAST_S, STEADY_PACKETS = 1.5, 0.4 * MS, 0.7
 """Arrivals of a full queue farther from even ones than the first two are a medium's, up to the third none."""
 DEEPER = 1.5
@@ -343,7 +343,7 @@ def _drops_at(f: Features) -> Answer:
 
 
 def _drops_at_of_few(f: Features, words: str) -> Answer:
-    """Of a short buffer: packets sent evenly are lost evenly, and only with head drop does the last
+    """The signs of a short buffer: packets sent evenly are lost evenly, and only with head drop does the last
     bufferful lose none, which is a longer row of survivors than any before."""
     run, held, survivors = f.longest_run, f.buffer_packets or 0.0, f.survivors or 0
     if run is None or f.is_outrun or run + 1 > OF_A_BUFFERFUL * held:

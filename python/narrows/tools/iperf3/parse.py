@@ -252,7 +252,7 @@ def intervals(report: Report) -> Iterator[tuple[float, dict[str, Any], bool]]:
 
 
 def _rate_bps(part: dict[str, Any], is_first: bool) -> float | None:
-    """Of an interval or of a stream in it.
+    """What an interval says, or a stream in it.
 
     When the omitted time ends, iperf3 counts bytes from zero but forgets to move the interval's beginning if
     no report falls due just before: its rate is then too low by the last omitted interval. Bytes and end are

@@ -74,18 +74,18 @@ class Stack(Recipe):
     ways: tuple[str, ...] = WAYS
 
     def words(self) -> tuple[str, ...]:
-        """Of both ends."""
+        """The words of both ends."""
         return (*self.server, *self.client, *self.qlog)
 
 
 def _files() -> dict[str, Path]:
-    """Of those that come with narrows, and of the recipes, by name."""
+    """The files of the stacks that come with narrows and of the recipes, by name."""
     own = {path.stem: path for path in sorted(OURS.glob("*.toml"))}
     return own | {path.parent.name: path for path in recipes(FOLDER, FILE)}
 
 
 def names() -> tuple[str, ...]:
-    """Of those that come with narrows, and of the recipes."""
+    """The names of the stacks that come with narrows, and of the recipes."""
     return tuple(_files())
 
 

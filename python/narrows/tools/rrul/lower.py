@@ -11,7 +11,7 @@ from narrows.tools.probes.lower import PROBE_PORT
 from narrows.tools.rrul.spec import AnyRrul
 
 ICMP_PAYLOAD_BYTES = 56
-"""Of ping and fping."""
+"""The payload that ping and fping send."""
 CLASSES = {"BE": "CS0", "BK": "CS1", "CS5": "CS5", "EF": "EF"}
 """Flent's names of the classes, and their DSCP."""
 

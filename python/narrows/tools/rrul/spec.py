@@ -27,7 +27,7 @@ class AnyRrul(Traffic):
     start_jitter: Time = option(p.duration, default=DEFAULT_JITTER)
 
     classes: ClassVar[tuple[str, ...]] = ()
-    """Of the TCP flows, spread evenly over them."""
+    """The classes of the TCP flows, spread evenly over them."""
 
     def check(self) -> None:
         super().check()

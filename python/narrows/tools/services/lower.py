@@ -20,7 +20,7 @@ BROWSER = "chromium"
 PROFILES = "/tmp"
 """In the guest: its own, and gone with it."""
 DRIVER = "@checkout/tools/services/client/browser.mjs"
-"""Of browsers: clients import it."""
+"""Where what browsers share lies: clients import it."""
 
 _NGINX = """daemon off; pid /run/{name}.pid; error_log stderr; worker_processes 1; user root;
 events {{ worker_connections 1024; }}

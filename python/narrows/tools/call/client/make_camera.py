@@ -22,7 +22,7 @@ CELLS, CELLS_ACROSS, CELLS_DOWN = 12, 20, 22
 """How many there are, and how many would fill a row and a column."""
 OCTAVES = 7
 NOISE = 2
-"""Of the sensor, in steps of 255, at most."""
+"""Noise of the sensor, in steps of 255, at most."""
 WHITE, BLACK = 235, 16
 SHELF = (
     "eq=contrast=1.3:saturation=0.4,format=gbrp[plain];[{0}:v]scale={1}:{2}:flags=bicubic,setsar=1,format=gbrp[books];"
