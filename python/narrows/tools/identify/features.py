@@ -208,7 +208,7 @@ def _rate(flow: FlowRecords, start: float, end: float) -> float | None:
 
 
 def _unhurt_rate(flow: FlowRecords) -> float | None:
-    """The rate of the packets that waited before the first was lost: the client's own reckoning, in `plan.rs`.
+    """The rate of the packets that waited before the first was lost, as the client reckons in `plan.rs`.
     A queue that counts what it drops as passed (CAKE's `ingress`) shows its rate only then."""
     kept = int(flow.lost.argmax()) if flow.lost.any() else 0
     waits = np.flatnonzero(flow.delay_s[:kept] > UNHURT_WAITS_S)

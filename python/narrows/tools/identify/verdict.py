@@ -29,8 +29,8 @@ CLOCK_S = 0.1 * MS
 TINY_PACKETS = 3
 """A buffer that holds no more is all of a packet's wait, and of its differences."""
 FULL, TARGET_OF_INTERVAL = 0.85, 0.03
-"""A part of the full queue's delay: drops at more are its own. And a part of CoDel's interval: drops at a delay
-of less are not CoDel's, whose target is 5 to 10 % of it (RFC 8289, 4.4)."""
+"""A part of the full queue's delay: drops at more are its own. And a part of CoDel's interval: drops at a
+delay of less are not CoDel's, whose target is 5 to 10 % of it (RFC 8289, 4.4)."""
 TURN_PACKETS, TURN_LEAST_S, STEADY_PACKETS = 1.5, 0.4 * MS, 0.7
 """Arrivals of a full queue farther from even ones than the first two are a medium's, up to the third none."""
 DEEPER = 1.5
