@@ -226,7 +226,7 @@ def _by_arrival(series: Delays) -> Iterator[Value]:
 
 
 def _freezes(series: Delays) -> Iterator[Value]:
-    """Freezes of a model video: a packet is a frame, shown when it arrives; one lost or overtaken never is."""
+    """Freezes of a model video: a packet is a frame, shown when it arrives, a lost one never."""
     frames = series.thinned(FRAME_NS)
     shown = frames.t_ns + frames.delay_ns
     # a frame that a later one has overtaken is not shown

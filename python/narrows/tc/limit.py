@@ -24,8 +24,8 @@ _NS = {"ns": 1, "us": 1000, "ms": 10**6, "s": 10**9}
 class Limit:
     """The bounds of one option, in its `unit`. `ours` says why narrows stops before tc does: beyond the
     highest, tc is not asked. `power`: only powers of two are kept; `whole`: no parts of a percent; `step`:
-    only multiples of it (the kernel's timers tick each ms); what is above 0 and below `finest` is kept as 0; `packet`: it holds
-    at least one packet."""
+    only multiples of it (the kernel's timers tick each ms); what is above 0 and below `finest` is kept as 0;
+    `packet`: it holds at least one packet."""
 
     lowest: float
     highest: float
