@@ -41,6 +41,8 @@ class Job:
     cpu: int | None
     writable_dirs: tuple[str, ...]
     writable_files: tuple[str, ...]
+    readable: tuple[str | tuple[str, int, int], ...] | None = None
+    """As `landlock.restrict` takes it; None: whatever its user can read."""
     stop_signal: signal.Signals = signal.SIGKILL
     """Asked to end by this, also when narrows itself dies. A guest leaves nothing; what works on the host
     must undo what it made, and is killed only after `GRACE_S`.
@@ -75,6 +77,7 @@ def launcher_argv(job: Job, *, new_session: bool = True) -> list[str]:
             "cpu": job.cpu,
             "writable_dirs": job.writable_dirs,
             "writable_files": job.writable_files,
+            "readable": job.readable,
             "new_session": new_session,
             "stop_signal": int(job.stop_signal),
         }
