@@ -41,14 +41,14 @@ class Job:
     cpu: int | None
     writable_dirs: tuple[str, ...]
     writable_files: tuple[str, ...]
-    readable: tuple[str | tuple[str, int, int], ...] | None = None
-    """As `landlock.restrict` takes it; None: whatever its user can read."""
     stop_signal: signal.Signals = signal.SIGKILL
     """Asked to end by this, also when narrows itself dies. A guest leaves nothing; what works on the host
     must undo what it made, and is killed only after `GRACE_S`.
     """
     clock_at: int | None = None
     """Where in its memory the child keeps 64 bits that change as its time goes on."""
+    readable: tuple[str | tuple[str, int, int], ...] | None = None
+    """As `landlock.restrict` takes it; None: whatever its user can read."""
 
 
 @dataclass(frozen=True)
