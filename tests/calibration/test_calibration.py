@@ -142,6 +142,17 @@ def test_a_rig_of_much_loss_or_of_rates_that_32_bits_do_not_hold_is_what_its_pla
         assert said["rtt_samples"] >= 10
 
 
+@pytest.mark.parametrize("gbit", [40, 100])
+def test_a_rate_beyond_32_bits_is_measured_both_ways_as_htb_serves_it(tmp_path: Path, gbit: int) -> None:
+    text = f'link = Link(rate="{gbit} Gbit/s", base_rtt="2 ms", queue=pfifo(limit=10000))\n'
+    (made,) = lab.make(lab.plans(tmp_path, text + IDLE), tmp_path / "out")
+    said = made.ok().manifest["calibration"]
+    # HTB's time is in whole nanoseconds: 1514 bytes take 302.8 ns at 40 Gbit/s, and it waits 302.
+    served_bps = 1500 * 8e9 / (1514 * 8 // gbit)
+    for name in ("rate_down_bps", "rate_up_bps"):
+        assert said[name] == pytest.approx(served_bps, rel=1e-3), name
+
+
 @pytest.mark.parametrize("queue", ["pfifo()", "pfifo(limit=1)"])
 def test_a_link_so_slow_that_a_packet_takes_long_shows_its_rate(tmp_path: Path, queue: str) -> None:
     text = f'link = Link(rate="400 kbit/s", base_rtt="50 ms", queue={queue}, loss="3 %")\n'

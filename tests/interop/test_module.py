@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -58,6 +59,26 @@ def test_a_file_that_is_no_module_of_this_kernel_fails_its_run_by_name(tmp_path:
     assert done.code != 0
     (directory,) = lab.failed_dirs(tmp_path / "results")
     assert "loading the module tcp_fixed failed: it was not built for this kernel" in lab.message(directory)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize(
+    ("gives", "said"), [(0, "no echo of 3 came back"), (5, "only 4 of 20 echoes came back")]
+)
+def test_a_queue_of_ones_own_that_gives_nothing_is_named_when_the_run_begins(
+    tmp_path: Path, gives: int, said: str
+) -> None:
+    """Of five packets one is the first exchange's, which is not counted."""
+    shutil.copy(lab.built_module("sch_still", tmp_path), tmp_path)
+    still = f"""
+    link = Link(rate="20 Mbit/s", base_rtt="20 ms", queue=own_qdisc("still"))
+    machine(modules=["sch_still.ko gives={gives}"])
+    flow = bulk(cca="cubic", duration="1 s")
+    """
+    (made,) = lab.make(lab.plans(tmp_path, still), tmp_path / "out")
+    line = made.manifest["error"]["line"]
+    assert line.startswith(f"calibration: {said}")
+    assert re.search(rf"\(hop bottleneck up: still holds \d+ packets and has sent {gives}\)$", line)
 
 
 def test_a_module_that_is_not_there_is_named_before_anything_runs(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 import lab
 from narrows.engine import landlock, process
 from narrows.engine.types import Limits
+from narrows.engine.uml import UmlEngine
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
@@ -102,6 +103,31 @@ def test_a_file_that_a_guest_links_to_stays_as_it_was_when_the_store_reads_the_r
     (made,) = lab.make(lab.plans(tmp_path, text), tmp_path / "out")
     assert [snapshot(root) for root in canaries] == before
     assert "as it was" not in json.dumps(made.manifest)
+
+
+READS = """
+for p in {home}/canary/file {home}/canary/directory/file; do cat $(echo $p) || echo kept; done
+ls {home} || echo kept
+mkdir /tmp/again && mount -t hostfs none /tmp/again -o {home} && cat /tmp/again/canary/file || echo kept
+ln -s {home}/canary/file /run/narrows/raw/c.link; cat /run/narrows/raw/c.link || echo kept
+cat {declared}
+"""
+
+
+@pytest.mark.skipif(landlock.abi() is None, reason="this kernel has no Landlock")
+def test_a_plan_of_another_reads_nothing_of_the_workers_home_but_what_it_declares(
+    tmp_path: Path, canaries: list[Path]
+) -> None:
+    home, declared = canaries[1].parent, canaries[1].parent / "declared"
+    declared.write_text("declared\n")
+    script = READS.format(home=home, declared=declared).replace(f"{home}/canary", f"{home}/''canary")
+    plan = lab.plan(tmp_path, lab.SMALL + f'c = command(["sh", "-c", {script!r}])\n')
+    said = {}
+    for for_others in (False, True):
+        raw = lab.carry(plan, tmp_path / str(for_others), engine=UmlEngine(for_others=for_others)).ok()
+        said[for_others] = (raw.raw / "c.stdout").read_text().splitlines()
+    assert said[False] == [*["as it was"] * 2, "canary", "declared", *["as it was"] * 2, "declared"]
+    assert said[True] == [*["kept"] * 5, "declared"]
 
 
 def confined(tmp_path: Path, script: str) -> process.Ended:

@@ -33,8 +33,8 @@ SERIES = pl.DataFrame({"t_ns": [0, 10 * S], "jain": [None, 0.75]})
 SHARES = pl.DataFrame({"t_ns": [0, 0], "cca": ["bbr", "reno"], "share": [0.625, 0.375]})
 
 
-def stored(one: Observed, **manifest: Any) -> Observed:
-    """A run with what the store knows of it."""
+def stored(one: Observed, seed: str | None = None, **manifest: Any) -> Observed:
+    """A run with what the store knows of it, and a seed, which every run has among its labels."""
     known = {
         "run_id": one.run_id,
         "engine": "uml",
@@ -42,7 +42,8 @@ def stored(one: Observed, **manifest: Any) -> Observed:
         "kernel": {"id": "k", "path": "/home/somebody/linux"},
         "tc_after": 1,
     }
-    return dataclasses.replace(one, manifest=dict(one.manifest) | known | manifest)
+    key = {"seed": seed or one.run_id} | dict(one.key)
+    return dataclasses.replace(one, key=key, manifest=dict(one.manifest) | known | manifest)
 
 
 def with_series(one: Observed) -> Observed:
@@ -119,18 +120,19 @@ def test_every_field_of_many_flows_comes_back(tmp_path: Path) -> None:
     assert again.many.table is None
 
 
-def test_of_one_plan_the_newest_run_counts_and_another_kernel_s_too() -> None:
+def test_of_the_same_labels_the_newest_run_counts_and_another_kernel_s_too() -> None:
     old, new, hz = (run(n, plan(100e6, {"bbr": 2}), many()) for n in range(3))
     old, new = (
-        stored(old, plan_hash="p", written_at="2026-01"),
-        stored(new, plan_hash="p", written_at="2026-02"),
+        stored(old, "0", plan_hash="before it was edited", written_at="2026-01"),
+        stored(new, "0", plan_hash="p", written_at="2026-02"),
     )
-    hz = stored(dataclasses.replace(hz, key={"kernel_config": "HZ=100"}), plan_hash="p")
+    hz = stored(dataclasses.replace(hz, key={"kernel_config": "HZ=100"}), "0", plan_hash="p")
     failed = dataclasses.replace(
-        stored(run(9, plan(100e6, {"bbr": 2}), many()), plan_hash="p"), status="failed"
+        stored(run(9, plan(100e6, {"bbr": 2}), many()), "0", plan_hash="p"), status="failed"
     )
     for found in ([old, new, hz, failed], [new, old, hz, failed]):
         assert [one.run_id for one in once(found)] == [new.run_id, hz.run_id, failed.run_id]
+        assert [tuple(one.older) for one in once(found)] == [(old.run_id,), (), ()]
 
 
 def test_shards_of_several_days_and_studies_are_read_together(tmp_path: Path) -> None:

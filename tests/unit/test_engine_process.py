@@ -30,6 +30,7 @@ def carry(
     stop: threading.Event | None = None,
     writable: tuple[str, ...] | None = None,
     cpu: int | None = None,
+    readable: tuple[str | tuple[str, int, int], ...] | None = None,
 ) -> tuple[process.Ended, list[Progress], str]:
     seen: list[Progress] = []
     job = process.Job(
@@ -39,6 +40,7 @@ def carry(
         cpu=cpu,
         writable_dirs=(str(directory),) if writable is None else writable,
         writable_files=guest_disk.DEVICES,
+        readable=readable,
     )
     ended = process.carry(job, directory / "console.log", limits, stop or threading.Event(), seen.append)
     return ended, seen, (directory / "console.log").read_text()

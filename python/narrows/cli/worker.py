@@ -83,18 +83,21 @@ def worker(
     Interrupt it at will. Exit status 1 if a run of the folder failed, by whomever.
     """
     from narrows.cli.run import terminate
-    from narrows.engine.choose import make_engine
+    from narrows.engine import landlock
     from narrows.engine.types import Limits
+    from narrows.engine.uml import UmlEngine
     from narrows.engine.worker import Worker
     from narrows.store.finish import FinishPool
 
     signal.signal(signal.SIGTERM, terminate)  # what a batch system sends when time is up
     console = make_console()
+    if landlock.abi() is None:
+        console.print("this host has no Landlock: what plans run reads all that this user can")
     default = Limits()
     limits = Limits(timeout or default.wall_s, default.stall_s)
-    with FinishPool(jobs or len(os.sched_getaffinity(0))) as finish:
+    with FinishPool(jobs or len(os.sched_getaffinity(0)), only_in=folder.absolute()) as finish:
         made_by_folder = Worker(
-            make_engine("uml"), folder, finish, jobs=jobs, limits=limits, stay=not leave, again=again
+            UmlEngine(for_others=True), folder, finish, jobs=jobs, limits=limits, stay=not leave, again=again
         )
         view = _Lines(console, made_by_folder)
         with contextlib.closing(made_by_folder.run()) as events:

@@ -104,7 +104,12 @@ def carry(text: str, limits: Limits, ours: tuple[str, str]) -> Made:
     threading.Thread(target=watch, daemon=True).start()
     try:
         return _carry(
-            UmlEngine(), Plan.from_json(text), limits, stop, str(worker.address), _teller(worker, str(key))
+            UmlEngine(for_others=True),
+            Plan.from_json(text),
+            limits,
+            stop,
+            str(worker.address),
+            _teller(worker, str(key)),
         )
     finally:
         over.set()

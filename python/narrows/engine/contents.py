@@ -12,15 +12,16 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from narrows.engine import layout
+from narrows.engine import guest_disk, layout, process, readable
 from narrows.errors import EngineError
 from narrows.kernel import image
-from narrows.plan.contents import IN_PACKAGE, PACKAGE
+from narrows.plan.contents import IN_PACKAGE, PACKAGE, of
 from narrows.plan.items import Content
 from narrows.plan.model import Plan
 
@@ -42,9 +43,17 @@ def missing(plans: Iterable[Plan]) -> list[Content]:
     return [content for content in wanted.values() if not (directory() / content.id / SAID).exists()]
 
 
-def make(content: Content, path: str) -> None:
-    """Make it, unless another process did meanwhile. EngineError with what the command said if one fails."""
+def make(content: Content, path: str, *, for_others: bool = False) -> None:
+    """Make it, unless another process did meanwhile. EngineError with what the command said if one fails.
+
+    `for_others`: whoever wrote the plan need not be this user, whose files its commands can then not read.
+    """
     base = directory()
+    if of(content.about, content.commands, content.programs).id != content.id:
+        raise EngineError(
+            f"the content {content.about} is not what the plan was made with: its recipe differs here",
+            remedy="install the narrows that made the plan, with the same files at the same paths",
+        )
     # One for each content: who makes a small one does not wait for who compiles for minutes.
     own = base / f".lock-{content.id}"
     try:
@@ -66,7 +75,7 @@ def make(content: Content, path: str) -> None:
         try:
             begun = time.monotonic()
             for command in content.commands:
-                _carry_out(content, command, making, path)
+                _carry_out(content, command, making, path, for_others)
             said = _said(content, making, path, time.monotonic() - begun)
             (making / SAID).write_text(json.dumps(said, indent=1) + "\n")
             os.rename(making, base / content.id)
@@ -87,20 +96,33 @@ def place(plan: Plan, run: Path) -> None:
             ) from None
 
 
-def _carry_out(content: Content, command: tuple[str, ...], where: Path, path: str) -> None:
+def _carry_out(content: Content, command: tuple[str, ...], where: Path, path: str, for_others: bool) -> None:
     argv = [
         str(PACKAGE / word.removeprefix(IN_PACKAGE)) if word.startswith(IN_PACKAGE) else word
         for word in command
     ]
     env = {"PATH": path, "LANG": "C", "HOME": str(where)}
-    if PACKAGE_MANAGERS & set(content.programs):
+    if PACKAGE_MANAGERS & set(content.programs) and not for_others:
         env = {**os.environ, "PATH": path, "LANG": "C"}
-    done = subprocess.run(
-        argv, cwd=where, env=env, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, errors="replace", check=False,
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as home:
+        words = argv
+        if for_others:
+            job = process.Job(
+                argv=(shutil.which(argv[0], path=path) or argv[0], *argv[1:]),
+                env={**env, "HOME": home, "TMPDIR": home},
+                cwd=where,
+                cpu=None,
+                writable_dirs=(str(where), home),
+                writable_files=guest_disk.DEVICES,
+                readable=(*readable.SYSTEM, str(PACKAGE), *path.split(":")),
+            )
+            words, env = process.launcher_argv(job, new_session=False), {}
+        done = subprocess.run(
+            words, cwd=where, env=env, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
     if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit status {done.returncode}"]
         raise EngineError(
             f"the content {content.about} cannot be made: {argv[0]}: {lines[-1]}",
             remedy=f"by hand: {' '.join(argv)[:300]}",

@@ -1,7 +1,8 @@
-"""Takes from this process, for good, the right to change files outside a few directories (Linux Landlock).
+"""Takes from this process, for good, the right to change files outside a few directories, and to read others
+where that is asked for (Linux Landlock).
 
-Reading and executing stay free. Uses system calls only (no library), so that it also runs in the small
-launcher; it must not import anything of narrows. Where the kernel has no Landlock it says so and does
+What stat says of a path stays to be seen. Uses system calls only (no library), so that it also runs in the
+small launcher; it must not import anything of narrows. Where the kernel has no Landlock it says so and does
 nothing.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import stat
 import struct
 from collections.abc import Iterable
 
@@ -17,7 +19,7 @@ _CREATE_RULESET_VERSION = 1
 _RULE_PATH_BENEATH = 1
 _PR_SET_NO_NEW_PRIVS = 38
 
-_WRITE_FILE = 1 << 1
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
 _REMOVE_AND_MAKE = sum(1 << bit for bit in range(4, 13))  # REMOVE_DIR … MAKE_SYM
 _REFER = 1 << 13  # ABI 2: link and rename across directories
 _TRUNCATE = 1 << 14  # ABI 3
@@ -39,8 +41,14 @@ def abi() -> int | None:
         return None
 
 
-def restrict(writable_dirs: Iterable[str], writable_files: Iterable[str]) -> int | None:
-    """Allow changes below these directories and writing to these files (devices) alone, from now on.
+def restrict(
+    writable_dirs: Iterable[str],
+    writable_files: Iterable[str],
+    readable: Iterable[str | tuple[str, int, int]] | None = None,
+) -> int | None:
+    """Allow changes below these directories and writing to these files (devices) alone, from now on. With
+    `readable` nothing else can be read or executed but what is below these: a path; or path, device and inode
+    of one file, or of one directory that may be listed, which the path must still lead to.
 
     Returns the ABI, or None where there is no Landlock. Raises OSError if it is there and refuses.
     """
@@ -49,15 +57,28 @@ def restrict(writable_dirs: Iterable[str], writable_files: Iterable[str]) -> int
         return None
     on_files = _WRITE_FILE | (_TRUNCATE if version >= 3 else 0)
     handled = on_files | _REMOVE_AND_MAKE | (_REFER if version >= 2 else 0)
+    looks = 0 if readable is None else _EXECUTE | _READ_FILE | _READ_DIR
+    handled, on_files = handled | looks, on_files | looks & ~_READ_DIR
+    rules: list[tuple[str, int, tuple[int, int] | None]] = [(path, handled, None) for path in writable_dirs]
+    rules += [(path, on_files, None) for path in writable_files]
+    for one in readable or ():
+        rules.append((one, looks, None) if isinstance(one, str) else (one[0], looks, (one[1], one[2])))
     attr = struct.pack("=Q", handled)
     ruleset = _syscall(_CREATE_RULESET, attr, ctypes.c_size_t(len(attr)), ctypes.c_uint32(0))
     try:
-        for path, rights in [(p, handled) for p in writable_dirs] + [(p, on_files) for p in writable_files]:
+        for path, rights, known in rules:
             try:
                 fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
             except FileNotFoundError:
                 continue
             try:
+                found = os.fstat(fd)
+                if known is not None and known != (found.st_dev, found.st_ino):
+                    continue
+                if not stat.S_ISDIR(found.st_mode):
+                    rights &= on_files
+                elif known is not None:
+                    rights &= _READ_DIR
                 rule = struct.pack("=Qi", rights, fd)
                 _syscall(
                     _ADD_RULE,

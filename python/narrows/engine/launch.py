@@ -5,7 +5,8 @@ between fork and exec of a program with threads. It dies with its parent, is pin
 no core dump, and is confined by Landlock and a filter of system calls. Must not import anything of narrows
 (it runs without site packages).
 
-JSON: parent_pid, argv, env, cpu (or null), writable_dirs, writable_files, new_session, stop_signal.
+JSON: parent_pid, argv, env, cpu (or null), writable_dirs, writable_files, readable (or null), new_session,
+stop_signal.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ def main() -> None:
     except OSError:
         pass
     if job["writable_dirs"]:
-        version = _sibling("landlock").restrict(job["writable_dirs"], job["writable_files"])
-        _sibling("seccomp").restrict(truncate=version is None or version < 3)
+        landlock, seccomp = _sibling("landlock"), _sibling("seccomp")  # before they cannot be read
+        version = landlock.restrict(job["writable_dirs"], job["writable_files"], job["readable"])
+        seccomp.restrict(truncate=version is None or version < 3)
     os.execve(job["argv"][0], job["argv"], job["env"])
 
 

@@ -7,7 +7,8 @@ They stay there: what ran is part of the record.
 from __future__ import annotations
 
 import hashlib
-import shutil
+import os
+import stat
 from pathlib import Path
 
 from narrows.engine import layout
@@ -23,12 +24,16 @@ def place(plan: Plan, directory: Path) -> None:
             continue
         for name, digest in tool.files.items():
             source, target = Path(tool.path) / name, directory / layout.TOOLS / tool.tool / name
-            target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                shutil.copy(source, target)  # with its mode: it may be a program
+                with source.open("rb") as file:
+                    content, mode = file.read(), os.fstat(file.fileno()).st_mode
             except OSError as error:
                 raise EngineError(f"{source} cannot be read: {error.strerror}") from None
-            if hashlib.sha256(target.read_bytes()).hexdigest() != digest:
+            # Before anything of it is written: a plan may name any file of this user.
+            if hashlib.sha256(content).hexdigest() != digest:
                 raise EngineError(
                     f"{source} was changed after this run was planned", remedy="run the same command again"
                 )
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            target.chmod(stat.S_IMODE(mode))  # it may be a program

@@ -47,6 +47,8 @@ class Job:
     """
     clock_at: int | None = None
     """Where in its memory the child keeps 64 bits that change as its time goes on."""
+    readable: tuple[str | tuple[str, int, int], ...] | None = None
+    """As `landlock.restrict` takes it; None: whatever its user can read."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ def launcher_argv(job: Job, *, new_session: bool = True) -> list[str]:
             "cpu": job.cpu,
             "writable_dirs": job.writable_dirs,
             "writable_files": job.writable_files,
+            "readable": job.readable,
             "new_session": new_session,
             "stop_signal": int(job.stop_signal),
         }

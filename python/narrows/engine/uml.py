@@ -27,6 +27,7 @@ from narrows.engine import (
     modules,
     own_tools,
     process,
+    readable,
 )
 from narrows.engine.types import (
     Carried,
@@ -188,7 +189,8 @@ class UmlEngine:
     """One kernel, one agent, as many guests as there are cores.
 
     `image` is another kernel than the one in use, `counts` where a kernel that counts its branches puts them.
-    Plans that name a kernel are given to an engine of that one, which `serves` the name.
+    `for_others`: who wrote the plans need not be this user, whose files they cannot read. Plans that name a
+    kernel are given to an engine of that one, which `serves` the name.
     """
 
     def __init__(
@@ -196,10 +198,12 @@ class UmlEngine:
         image: kernel.KernelImage | None = None,
         counts: Path | None = None,
         serves: str | None = None,
+        for_others: bool = False,
     ) -> None:
         self._kernel = image or kernel.find()
         self._counts = counts
         self._serves = serves
+        self._for_others = for_others
         self._others: dict[str, UmlEngine] = {}
         self._agent, agent_id = agent_binary.find()
         self._path = guest_path(self._kernel.tools_dir)
@@ -217,7 +221,7 @@ class UmlEngine:
         if name is None or name == self._serves:
             return self
         if name not in self._others:
-            self._others[name] = UmlEngine(kernel.named(name), serves=name)
+            self._others[name] = UmlEngine(kernel.named(name), serves=name, for_others=self._for_others)
         return self._others[name]
 
     def info_of(self, plan: Plan) -> EngineInfo:
@@ -256,7 +260,7 @@ class UmlEngine:
 
     def make(self, content: Content) -> None:
         """Make what services serve."""
-        contents.make(content, self._path)
+        contents.make(content, self._path, for_others=self._for_others)
 
     def memory_bytes(self, plan: Plan) -> int:
         """The guest's memory is taken as it is touched; this is the most it can become."""
@@ -344,8 +348,17 @@ class UmlEngine:
             cpu=cpu,
             writable_dirs=(str(directory), str(private), *counts),
             writable_files=guest_disk.DEVICES,
+            readable=self._readable(plan) if self._for_others else None,
             clock_at=elf.symbol(self._kernel.path, CLOCK) if mode == "guest" else None,
         )
+
+    def _readable(self, plan: Plan) -> tuple[str | readable.Seen, ...]:
+        """What of the host a plan may read that another has written."""
+        own = [str(path) for path in (self._kernel.path, self._kernel.tools_dir, self._agent) if path]
+        own += [str(PACKAGE)] if mentions(plan, IN_PACKAGE) else []
+        own += [str(contents.directory() / content.id) for content in plan.contents]
+        own += own_places(plan, self._path)
+        return (*readable.SYSTEM, *own, *readable.declared(plan))
 
     def run(self, request: RunRequest) -> Carried:
         """One guest from boot to power-off."""
@@ -375,6 +388,9 @@ class UmlEngine:
                 else "this kernel has none; the guest kernel's hostfs-writable= holds",
                 "seccomp": "no change of files' mode, owner, times or attributes; no device nodes, no set-id",
                 "writable": ["the run's directory", "a private directory for memory and sockets", "devices"],
+                "readable": "the system's directories, narrows, what the plan declares"
+                if version and self._for_others
+                else "what its user can read",
                 "root": "read-only hostfs",
                 "core_dumps": "off",
             },

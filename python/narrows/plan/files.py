@@ -15,7 +15,7 @@ import re
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -47,8 +47,9 @@ def with_files(item: Command, depends: Iterable[Path] = ()) -> Command:
     named = list(_named(item))
     env = tuple(sorted((name, text) for name, text in item.env.items() if name.startswith("LD_")))
     named += [library for path in named for library in _libraries(path, env)]
-    found = {each.path: each for each in item.files} | {str(path): _file(path) for path in named}
-    found |= {str(path): _folder(path) if path.is_dir() else _file(path) for path in depends}
+    found = {each.path: each for each in item.files}
+    for path in (*named, *depends):
+        found[str(path)] = File(path=str(path), sha256=digest(path))
     return item.model_copy(update={"files": tuple(found[path] for path in sorted(found))})
 
 
@@ -133,19 +134,23 @@ def _own(text: str) -> Iterator[Path]:
         return  # it may be made during the run
 
 
-def _folder(path: Path) -> File:
-    """A folder as one file: the names in it, and what is in them."""
+def digest(path: Path, of: Callable[[Path], str] | None = None) -> str:
+    """SHA-256 (hex) of a file, or of a folder: of the names in it, and what is in them. `of`: how one file is
+    read. PlanError if one cannot be."""
+    of = of or _of_file
+    if not path.is_dir():
+        return of(path)
     whole = hashlib.sha256()
     for each in sorted(path.rglob("*")):
         if each.is_file() and not set(NOT_COUNTED) & set(each.relative_to(path).parts):
-            whole.update(f"{each.relative_to(path)}\0{_file(each).sha256}\n".encode())
-    return File(path=str(path), sha256=whole.hexdigest())
+            whole.update(f"{each.relative_to(path)}\0{of(each)}\n".encode())
+    return whole.hexdigest()
 
 
-def _file(path: Path) -> File:
+def _of_file(path: Path) -> str:
     try:
         status = path.stat()
-        return File(path=str(path), sha256=_digest(path, status.st_mtime_ns, status.st_size))
+        return _digest(path, status.st_mtime_ns, status.st_size)
     except OSError as error:
         raise PlanError(
             f"a command names a file that cannot be read: {error.strerror}", where=str(path)

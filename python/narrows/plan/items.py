@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from narrows.plan.strict import Direction, Strict
+from narrows.plan.strict import Direction, Inside, Name, Strict
 
 
 class AtTime(Strict):
@@ -44,7 +44,7 @@ class Endpoint(Strict):
 class TcpBulk(Strict):
     """Long TCP flows from one node to another."""
 
-    id: str
+    id: Name
     item: str
     """The item of the experiment that this is, or is a part or the server of. So in all kinds."""
     kind: Literal["tcp_bulk"] = "tcp_bulk"
@@ -73,7 +73,7 @@ class TcpBulk(Strict):
 class UdpProbe(Strict):
     """Isochronous UDP probes, echoed by the server with its own stamp."""
 
-    id: str
+    id: Name
     item: str
     kind: Literal["udp_probe"] = "udp_probe"
     client: str
@@ -95,7 +95,7 @@ class UdpProbe(Strict):
 class IcmpEcho(Strict):
     """Isochronous ICMP echo requests."""
 
-    id: str
+    id: Name
     item: str
     kind: Literal["icmp_echo"] = "icmp_echo"
     client: str
@@ -150,10 +150,10 @@ class Uses(Strict):
 class Command(Strict):
     """An outside program. `@agent` is the agent's own binary, `@out` the run's raw directory."""
 
-    id: str
+    id: Name
     item: str
     kind: Literal["command"] = "command"
-    tool: str
+    tool: Name
     """What the program is to the store and metrics: ndt7, ndt7-server, iperf3, iperf3-server, command."""
     node: str
     argv: tuple[str, ...] = Field(min_length=1)
@@ -184,9 +184,9 @@ class Command(Strict):
 class Composite(Strict):
     """A tool that is made of several items. The agent runs the items; the store reads them as one tool."""
 
-    id: str
+    id: Name
     """The item of the experiment; its parts are called `<id>.<part>`."""
-    tool: str
+    tool: Name
     parts: tuple[str, ...]
     """Its items that make traffic, in order."""
     in_turn: dict[Direction, str]
@@ -199,7 +199,7 @@ class Content(Strict):
     """Files that a service serves, made once by commands and kept (`narrows.engine.contents`). In a command's
     words they are `@content/<id>`."""
 
-    id: str
+    id: Name
     """A digest of the commands and the files they name: another recipe is another content."""
     about: str
     """What it is, in a few words, for people."""
@@ -216,7 +216,7 @@ class OwnTool(Composite):
 
     path: str
     """The folder on the machine that plans; the run's id does not cover it."""
-    files: dict[str, str]
+    files: dict[Inside, str]
     """Name in the folder → SHA-256 (hex)."""
 
 

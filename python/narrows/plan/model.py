@@ -21,7 +21,7 @@ from pydantic import (
 
 from narrows.errors import PlanError
 from narrows.plan.items import Composite, Content, OwnTool, TrafficItem
-from narrows.plan.strict import Direction, Strict
+from narrows.plan.strict import Direction, Name, Strict
 
 FORMAT = 2
 LAST_READ_BY = {1: "commit 6f961c5 (2026-11-28)"}
@@ -53,7 +53,7 @@ class TimerLatency(Strict):
 class Module(Strict):
     """A kernel module that is loaded before the set-up. Where it lies is not part of the run's identity."""
 
-    name: str
+    name: Name
     path: str
     sha256: str
     parameters: str
@@ -372,7 +372,7 @@ class Calibration(Strict):
 class TcpInfoSampler(Strict):
     """Every TCP socket of the node, by inet_diag."""
 
-    id: str
+    id: Name
     kind: Literal["tcp_info"] = "tcp_info"
     node: str
     interval_ns: int = Field(gt=0)
@@ -381,7 +381,7 @@ class TcpInfoSampler(Strict):
 class QdiscSampler(Strict):
     """All qdiscs and classes of the interface."""
 
-    id: str
+    id: Name
     kind: Literal["qdisc"] = "qdisc"
     node: str
     iface: str
@@ -391,7 +391,7 @@ class QdiscSampler(Strict):
 class LinkSampler(Strict):
     """The interface's counters."""
 
-    id: str
+    id: Name
     kind: Literal["link"] = "link"
     node: str
     iface: str
@@ -440,7 +440,7 @@ Sampler = Annotated[TcpInfoSampler | QdiscSampler | LinkSampler, Field(discrimin
 class Capture(Strict):
     """A pcapng file of one interface."""
 
-    id: str
+    id: Name
     node: str
     iface: str
     snap_bytes: int = Field(gt=0)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 Direction = Literal["down", "up"]
+Name = Annotated[str, Field(pattern=r"^[^/.\x00][^/\x00]*$")]
+"""What files are called by: it leads to no other directory, whoever wrote the plan."""
+Inside = Annotated[str, Field(pattern=r"^([^/.\x00][^/\x00]*/)*[^/.\x00][^/\x00]*$")]
+"""A file's path in a folder."""
 
 
 class Strict(BaseModel):

@@ -1,16 +1,18 @@
 """Finds the stored runs below some directories: directories of results, and shards (narrows.runs.archive).
 
-The same plan that the same engine carried out with the same kernel configuration is one run: where several
-are found, in results and shards alike, the newest counts (`written_at`). Runs that were called otherwise by
-another experiment have another plan, and both are there.
+What the same engine made under the same labels with the same kernel configuration is one run: where several
+are found, in results and shards alike, also of an experiment that was edited, the newest counts. Runs that
+were called otherwise by another experiment are both there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from narrows.engine import layout
+from narrows.engine.layout import ASKED_AT
 from narrows.runs.archive import SUFFIX
 from narrows.runs.load import load
 from narrows.runs.observed import Observed
@@ -48,22 +50,21 @@ def holds_runs(directory: Path) -> bool:
 
 
 def once(runs: Iterable[Observed]) -> list[Observed]:
-    """The newest of the runs of one plan, engine and kernel configuration, where the first of them stood.
-    Failed runs stay."""
-    found: dict[tuple[str, ...], Observed] = {}
+    """The newest of the runs of the same labels (a seed is one), engine and kernel configuration, where the
+    first of them stood, which names the others: of an older plan, kernel or agent. Failed runs stay."""
+    again: dict[tuple[object, ...], list[Observed]] = {}
     for run in runs:
-        what = _what(run)
-        if what not in found or _written(found[what]) < _written(run):
-            found[what] = run
-    return list(found.values())
+        again.setdefault(_what(run), []).append(run)
+    return [_newest(same) for same in again.values()]
 
 
-def _what(run: Observed) -> tuple[str, ...]:
-    plan = run.manifest.get("plan_hash")
-    if not run.ok or plan is None:
+def _what(run: Observed) -> tuple[object, ...]:
+    if not run.ok or run.manifest.get("plan_hash") is None:
         return (run.run_id, run.experiment, run.status)
-    return (str(plan), str(run.manifest.get("engine")), run.kernel_config)
+    return (run.experiment, run.manifest.get("engine"), tuple(sorted(run.key.items())))
 
 
-def _written(run: Observed) -> str:
-    return str(run.manifest.get("written_at", ""))
+def _newest(same: Sequence[Observed]) -> Observed:
+    run = max(same, key=lambda one: max(str(one.manifest.get(at, "")) for at in ("written_at", ASKED_AT)))
+    older = dict.fromkeys((*run.older, *(one.run_id for one in same if one.run_id != run.run_id)))
+    return replace(run, older=tuple(older)) if len(older) > len(run.older) else run

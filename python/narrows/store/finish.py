@@ -17,7 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 
-from narrows.engine import layout
+from narrows.engine import guest_disk, landlock, layout, readable
 from narrows.engine.types import Finished, RunFacts, RunFault
 
 PARENT_CHECK_S = 1.0
@@ -29,7 +29,11 @@ def _watch_parent(parent: int) -> None:
     os._exit(1)
 
 
-def _prepare(parent: int) -> None:
+def _prepare(parent: int, only_in: Path | None) -> None:
+    if only_in is not None:  # a tool of one's own is read by its own Python
+        package = str(Path(__file__).parents[1])
+        may_read = (*readable.SYSTEM, *readable.INTERPRETER, package, *guest_disk.DEVICES)
+        landlock.restrict([str(only_in)], guest_disk.DEVICES, may_read)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()
 
@@ -58,10 +62,17 @@ def _deaf() -> Iterator[None]:
 
 
 class FinishPool:
-    """`finish` for the runner. Use as a context manager."""
+    """`finish` for the runner. Use as a context manager. `only_in`: readers reach no file of this user but
+    below this directory."""
 
-    def __init__(self, workers: int, read: Callable[[Path, RunFacts], Finished] = _ingest) -> None:
+    def __init__(
+        self,
+        workers: int,
+        read: Callable[[Path, RunFacts], Finished] = _ingest,
+        only_in: Path | None = None,
+    ) -> None:
         self._read = read
+        self._only_in = only_in
         self._workers = max(1, workers)
         self._lock = threading.Lock()
         self._alone = threading.Lock()
@@ -74,7 +85,7 @@ class FinishPool:
             workers,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=_prepare,
-            initargs=(os.getpid(),),
+            initargs=(os.getpid(), self._only_in),
         )
 
     def __enter__(self) -> FinishPool:

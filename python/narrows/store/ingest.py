@@ -199,8 +199,10 @@ def _agent_fault(plan: Plan, result: AgentResult) -> RunFault | None:
         if result.error is None:
             return RunFault("agent", "the agent says that the run failed, and not why")
         fault = result.error.fault()
-        is_late = fault.stage in ("calibration", "limit")
-        return replace(fault, message=fault.message + held.when_failed(plan, result)) if is_late else fault
+        if fault.stage not in ("calibration", "limit") or not (where := held.when_failed(plan, result)):
+            return fault
+        said, _, asked = fault.message.rpartition(": ")  # where they are is the answer to what the agent asks
+        return replace(fault, message=(said if asked.endswith("?") else fault.message) + where)
     calibration = result.calibration
     if calibration is None:
         return RunFault("calibration", "the agent did not calibrate the rig")
