@@ -31,6 +31,7 @@ def telling(found: Numbers) -> Numbers:
 
 def calm(claim: Claim, under: str, *bursts: str) -> Judge:
     """No excursion of the probe by 20 ms, and a small tail, under each condition and in each direction."""
+    text = f"show no spike and a tail of at most {MAX_TAIL_MS} ms"
     made: Judge = Paper(
         claim,
         by=("rate", "burst", "queue", "direction"),
@@ -38,8 +39,8 @@ def calm(claim: Claim, under: str, *bursts: str) -> Judge:
         measures=(TAIL, SPIKES, LOSS),
         shows=telling,
         marks=(
-            Mark("show no spike", SPIKES.name, most=MAX_SPIKES_PER_MINUTE),
-            Mark(f"a tail of at most {MAX_TAIL_MS} ms", TAIL.name, most=MAX_TAIL_MS),
+            Mark(text, SPIKES.name, most=MAX_SPIKES_PER_MINUTE),
+            Mark(text, TAIL.name, most=MAX_TAIL_MS),
         ),
         under=under,
     )

@@ -71,7 +71,7 @@ judge = Paper(
             f"rises by at least {MIN_RISE_MS} ms", RTT.name, MIN_RISE_MS, apart=True, where=LOADED,
             against={"cross": "no"},
         ),
-        Mark("is {} to {} ms".format(*PAPER_MS), RTT.name, *PAPER_MS, where=LOADED),
+        Mark("is {} to {} ms".format(*PAPER_MS), RTT.name, *PAPER_MS, where=LOADED, beside={"cross": "no"}),
         Mark(f"differs by AQM {MIN_SPREAD_BETWEEN_QUEUES:g}-fold", SPREAD, MIN_SPREAD_BETWEEN_QUEUES),
     ),
     under="900 Mbit/s, the direction of the cross flow",

@@ -35,6 +35,7 @@ judge = AtHome(
     measures=(INDUCED, DOWN),
     derive=cuts,
     hidden=("cut",),
+    whole=("profile",),
     marks=(
         Mark(f"{percent(KEPT)} of the remote goodput is kept", DOWN.name, KEPT, where=LOCAL, against=REMOTE),
         Mark(f"the latency is cut to {percent(CUT)}", INDUCED.name, most=CUT, where=LOCAL, against=REMOTE),

@@ -17,6 +17,7 @@ judge = AtHome(
     by=("profile", "cca", "home"),
     where=on("down", profile=("geo", "leo")),
     measures=(FILLED,),
+    whole=("profile",),
     marks=(
         Mark(
             "BBR is ahead remotely",

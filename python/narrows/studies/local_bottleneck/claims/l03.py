@@ -21,6 +21,7 @@ judge = AtHome(
     where=on("down", cca="cubic"),
     measures=(LOW, MIDDLE, HIGH, BASE),
     hidden=(BASE.name,),
+    whole=(),
     marks=(
         Mark(f"remote p95 above {HIGH_MS:g} ms", HIGH.name, HIGH_MS, strict=True, where=REMOTE),
         Mark(

@@ -6,7 +6,7 @@ The window is read from what it makes: how long packets stand in the queue that 
 from narrows.judging.items import quantity
 from narrows.judging.judge import Mark, Measure
 from narrows.judging.verdict import Claim
-from narrows.studies.local_bottleneck.claims.measures import AtHome, on
+from narrows.studies.local_bottleneck.claims.measures import BOTH, AtHome, on
 
 FULL_MS = 0.9 * 400  # 500 KB at 10 Mbit/s are 400 ms
 FAR_MS = 0.5 * 400
@@ -30,10 +30,11 @@ judge = AtHome(
         for (cca, home), place in CASES.items()
         for name, of in STOOD.items()
     ),
+    whole=(),
     marks=(
         Mark(f"CUBIC's p95 is {FULL_MS:g} ms and more", HIGH, FULL_MS, where={"cca": "cubic"}),
         Mark(f"BBR's {FAR_MS:g} ms at most", HIGH, most=FAR_MS, where={"cca": "bbr", "home": "remote"}),
-        Mark("BBR drains", LEAST, most=DRAINED, than=MIDDLE, where={"cca": "bbr"}),
+        Mark("BBR drains", LEAST, most=DRAINED, than=MIDDLE, where={"cca": "bbr", "home": BOTH}),
     ),
     under="FTTC 30/10, upload",
 )

@@ -20,6 +20,7 @@ judge = AtHome(
     by=("flows", "cca", "home"),
     where=on("best_effort", flows=("4", "64")),
     measures=(APART, INDUCED),
+    whole=("flows", "cca"),
     marks=(
         Mark(f"the latency is cut to {percent(CUT)}", INDUCED.name, most=CUT, where=LOCAL, against=REMOTE),
         Mark(f"local shares within {EQUAL:g}", APART.name, most=EQUAL, where={"flows": "4", **LOCAL}),

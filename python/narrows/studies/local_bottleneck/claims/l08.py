@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 from narrows.judging.judge import Mark, Numbers, all_of
 from narrows.judging.verdict import Claim, Number, Where
-from narrows.studies.local_bottleneck.claims.measures import CCAS, CLASS_RTT, UPLOAD, AtHome, by_class, on
+from narrows.studies.local_bottleneck.claims.measures import (
+    CCAS,
+    CLASS_RTT,
+    CLASSES,
+    UPLOAD,
+    AtHome,
+    by_class,
+    on,
+)
 
 MORE = 1.1
 """A class that is told apart has a tenth more."""
@@ -24,7 +32,7 @@ def spread(found: Numbers) -> Iterator[Number]:
     """How far the FIFO's RTTs lie apart."""
     for cca in CCAS:
         rtts = all_of(found, CLASS_RTT.name, cca=cca, home="remote")
-        if rtts:
+        if len(rtts) == len(CLASSES):
             ratio = max(n.value for n in rtts) / min(n.value for n in rtts)
             yield Number(SPREAD, "1", ratio, rtts[0].n, {"cca": cca, "home": "remote"})
 
@@ -41,8 +49,9 @@ judge = AtHome(
     measures=(UPLOAD, CLASS_RTT),
     derive=spread,
     hidden=(SPREAD,),
+    whole=("cca", "home"),
     marks=(
-        Mark("the FIFO's RTTs are alike", SPREAD, most=MORE),
+        Mark("the FIFO's RTTs are alike", SPREAD, most=MORE, where={"home": "remote"}),
         Mark("more rate than BE", UPLOAD.name, MORE, where=FAST, against=BE),
         Mark("less delay than BE", CLASS_RTT.name, most=1 / MORE, where=FAST, against=BE),
         Mark("less rate than BE", UPLOAD.name, most=1 / MORE, where=SLOW, against=BE),

@@ -22,6 +22,7 @@ judge = AtHome(
     items=lambda runs: (item for item in by_class(runs) if item.of[0].link.home.up is None),
     where={"isp": ("pfifo_fast", "prio_cs5"), "class": ("CS5", "BE")},
     measures=(UPLOAD, replace(CLASS_RTT, where={"class": "CS5"})),
+    whole=("cca",),
     marks=(
         Mark(f"{MORE:g} times as much as BE", UPLOAD.name, MORE, where=DECIDES, against={"class": "BE"}),
         *(

@@ -37,6 +37,7 @@ judge = AtHome(
     by=("way",),
     where=on(WAYS, cca="cubic", home="remote"),
     measures=(NEAR, FULLEST),
+    whole=("way",),
     marks=(
         Mark(f"{percent(AT_PEAKS)} of the drops and more come at the peaks", NEAR.name, AT_PEAKS),
         Mark(f"the fullest 10 ms have {SPIKE:g} times the rate and more", FULLEST.name, SPIKE),

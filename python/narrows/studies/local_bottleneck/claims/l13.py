@@ -33,6 +33,8 @@ RATES = Measure(
     "1",
     spread([figure(item, "bulk_goodput_bps", direction="up") for item in ITEMS]),
 )
+OF_FIFO = f"the FIFO's RTTs within {ALIKE:g}, and its rates not"
+OF_LOCAL = f"the local queue's rates within {ALIKE:g}"
 RTTS = Measure("highest over lowest RTT", "1", spread([tcp_rtt_ms(item) for item in ITEMS]))
 judge = AtHome(
     CLAIM,
@@ -40,9 +42,10 @@ judge = AtHome(
     where={"test": "uploads", "home": BOTH},
     measures=(RATES, RTTS),
     marks=(
-        Mark(f"the FIFO's RTTs within {ALIKE:g}", RTTS.name, most=ALIKE, where=REMOTE),
-        Mark("its rates not", RATES.name, ALIKE, strict=True, where=REMOTE),
-        Mark(f"the local queue's rates within {ALIKE:g}", RATES.name, most=ALIKE, where=LOCAL),
+        Mark(OF_FIFO, RTTS.name, most=ALIKE, where=REMOTE),
+        Mark(OF_FIFO, RATES.name, ALIKE, strict=True, where=REMOTE),
+        Mark(OF_LOCAL, RATES.name, most=ALIKE, where=LOCAL),
+        Mark(OF_LOCAL, RTTS.name, where=LOCAL),
     ),
     under="FTTC 30/10",
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from narrows.judging.judge import Mark, Measure, Numbers, all_of
 from narrows.judging.verdict import Claim, Number
-from narrows.studies.local_bottleneck.claims.measures import AtHome, on, tcp_rtt_ms
+from narrows.studies.local_bottleneck.claims.measures import BOTH, CCAS, AtHome, on, tcp_rtt_ms
 
 ALIKE = 1.3
 TWICE = (1.5, 3.0)
@@ -24,9 +24,9 @@ HIGHEST = "highest RTT"
 
 
 def highest(found: Numbers) -> Iterator[Number]:
-    """Of both CCAs."""
-    remote = all_of(found, HIGH.name, home="remote")
-    if remote:
+    """Of both CCAs in the FIFO, where both were tried with and without a local queue."""
+    remote, local = (all_of(found, HIGH.name, home=home) for home in BOTH)
+    if len(remote) == len(local) == len(CCAS):
         yield Number(HIGHEST, "ms", max(each.value for each in remote), remote[0].n, WIRELESS)
 
 
@@ -38,6 +38,7 @@ judge = AtHome(
     measures=(MEDIAN, HIGH),
     derive=highest,
     hidden=(HIGHEST,),
+    whole=(),
     marks=(
         Mark(
             f"fibre: CUBIC within {ALIKE:g} of BBR",
@@ -51,7 +52,7 @@ judge = AtHome(
             f"fibre: {TWICE[0]:g} to {TWICE[1]:g} times the local RTT",
             MEDIAN.name,
             *TWICE,
-            where=REMOTE,
+            where={**REMOTE, "cca": CCAS},
             against={"home": "local"},
         ),
         Mark(f"wireless: {WIRELESS_MS[0]:g} to {WIRELESS_MS[1]:g} ms at most", HIGHEST, *WIRELESS_MS),

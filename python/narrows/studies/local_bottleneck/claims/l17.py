@@ -23,6 +23,7 @@ judge = Judge(
     CLAIM,
     by=("shaper",),
     measures=(BURST, LOST),
+    whole=(),
     marks=(
         Mark(f"the fullest 10 ms at most {NO_BURST:g} times the rate", BURST.name, most=NO_BURST, where=CAKE),
         Mark("no packet dropped", LOST.name, most=0, where=CAKE),

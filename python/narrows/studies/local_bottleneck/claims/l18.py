@@ -68,6 +68,7 @@ judge = AtHome(
     measures=(LAST, EVER, RTT),
     derive=worse,
     hidden=(EVER.name, WORSE),
+    whole=(),
     marks=(
         Mark("CS5 comes last in some remote run", EVER.name, 1),
         Mark("BBR's RTTs in the FIFO are above local BK's", WORSE, 1, strict=True),

@@ -34,6 +34,7 @@ judge = Judge(
     measures=(FILLED, BEST),
     hidden=(BEST.name,),
     shows=by_value,
+    whole=("base_rtt", "queue", "loss", "cca"),
     marks=(
         Mark(
             f"one connection stays at or under {percent(MAX_SHARE)}",

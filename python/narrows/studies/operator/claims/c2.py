@@ -26,9 +26,10 @@ judge = Judge(
         Measure("sojourn of the test's packets, median", "ms", sojourn_ms("test.down")),
         READING,
     ),
+    whole=("rate",),
     marks=(
-        Mark("{} to {} ms before".format(*BEFORE_MS), RTT.name, *BEFORE_MS, where=LIKE_THEIRS, beside=AQM),
-        Mark("{} to {} ms after".format(*AFTER_MS), RTT.name, *AFTER_MS, where=AQM, beside=LIKE_THEIRS),
+        Mark("{} to {} ms before".format(*BEFORE_MS), RTT.name, *BEFORE_MS, where=LIKE_THEIRS),
+        Mark("{} to {} ms after".format(*AFTER_MS), RTT.name, *AFTER_MS, where=AQM),
         Mark(
             f"{percent(MAX_RATIO)} at most of that before",
             RTT.name,

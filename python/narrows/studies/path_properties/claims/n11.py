@@ -14,7 +14,7 @@ from narrows.runs.observed import Observed
 from narrows.studies.path_properties.claims.measures import AT_SENDER, OnPaths, at_sender
 from narrows.studies.path_properties.estimates import burst_bytes, policed_rate
 from narrows.studies.path_properties.seen import POLICERS, Seen, items
-from narrows.studies.path_properties.testbed import POLICED_RATE
+from narrows.studies.path_properties.testbed import POLICED, POLICED_RATE
 
 RIGHT = 0.9
 NEAR_RATE = 0.1
@@ -47,6 +47,11 @@ def rightly(one: Seen) -> float | None:
     return None if told is None else float(told == true)
 
 
+def says(one: Seen) -> float | None:
+    """Whether a log of a path that is policed says at all whether it is."""
+    return float(one.value("policed") is not None) if one.value("true_policed") else None
+
+
 def told_rate(one: Seen) -> float:
     """Whether a rate is told at all."""
     return float(policed_rate(one) is not None)
@@ -55,6 +60,7 @@ def told_rate(one: Seen) -> float:
 mean, most = plain_of(np.mean), plain_of(lambda errors: np.max(np.abs(errors)))
 ON_PATH, OF_MANY = {"path": ()}, {"many": ()}
 JUDGED = Share("judged rightly", read=rightly, take=mean)
+SAYS = Share("logs of a policed path that say whether it is", read=says, take=mean, where={"path": POLICED})
 RATE = Share("relative error of the policer's rate", read=policed_rate, where=ON_PATH)
 BURST = Share("relative error of the burst", read=burst_bytes, where=ON_PATH)
 TOLD = Share("rates that are told", read=told_rate, where=OF_MANY, take=mean)
@@ -64,9 +70,11 @@ judge = OnPaths(
     by=("path", "base_rtt", "many", "place"),
     items=logs,
     where=AT_SENDER,
-    measures=(JUDGED, RATE, BURST, TOLD, WORST),
+    measures=(JUDGED, SAYS, RATE, BURST, TOLD, WORST),
+    hidden=(SAYS.name,),
     marks=(
         Mark(f"judged rightly in {percent(RIGHT)} and more", JUDGED.name, RIGHT),
+        Mark("logs of a policed path say whether it is", SAYS.name, 0, strict=True),
         at_sender(RATE, NEAR_RATE, "the policer's rate "),
         at_sender(BURST, NEAR_BURST, "the burst "),
         Mark(f"each told rate within {percent(TOLD_RATE)}", WORST.name, most=TOLD_RATE),

@@ -33,6 +33,7 @@ judge = Paired(
     CLAIM,
     items=beside_flows,
     measures=(SHARE,),
+    together="beside",
     marks=tuple(
         Mark(
             "the share falls with each doubling of the flows",

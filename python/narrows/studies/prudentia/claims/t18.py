@@ -49,6 +49,7 @@ judge = Paired(
     items=losses,
     measures=(LOSS, OF_KIND, WORST),
     hidden=(OF_KIND.name, WORST.name),
+    whole=("rate",),
     marks=(
         Mark(
             "more than with a single flow", OF_KIND.name, 0, apart=True, strict=True,

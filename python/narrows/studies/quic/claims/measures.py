@@ -26,9 +26,9 @@ def much(claim: Claim, stack: str, beside: str) -> Judge:
     """Whether more than `MUCH` of a stack's packets were dropped behind a FIFO of one BDP."""
     return Judge(
         claim,
-        by=("stack", "beside"),
+        by=("stack", "beside", "link"),
         where={"stack": stack, "beside": beside, "queue": "fifo_1bdp"},
         measures=(LOST,),
-        marks=(Mark(f"more than {percent(MUCH)} are much", least=MUCH, strict=True),),
+        marks=(Mark(f"more than {percent(MUCH)} are much", least=MUCH, strict=True, each=True),),
         under="behind a FIFO of 1 BDP",
     )
