@@ -21,7 +21,7 @@ NAMED = frozenset(
     {
         "RPM", "bandwidth", "buffer", "burst", "no longer good",
         "connections", "cross", "duration", "flows", "kernel", "loss", "omit",
-        "phase", "seed", "share", "timers", "runs of",
+        "phase", "seed", "share", "timers", "runs of", "still moved by",
         "over the last", "below 1 %", "most", "least", "between", "queue size",
     }
 )  # fmt: skip

@@ -1,12 +1,9 @@
 """T8: as many CUBIC as NewReno flows: CUBIC takes 70 to 80 %."""
 
-from __future__ import annotations
-
 from narrows.judging.verdict import Claim
-from narrows.studies.corescale.claims.shares_of import ShareClaim
+from narrows.studies.corescale.claims.measures import share
 
 LOW, HIGH = 0.7, 0.8
-
 CLAIM = Claim(
     "T8",
     "As many CUBIC as NewReno: CUBIC takes 70 to 80 %",
@@ -14,7 +11,4 @@ CLAIM = Claim(
     "t08_cubic_against_newreno.py",
     {"quantity": "share of cubic"},
 )
-
-judge = ShareClaim(
-    CLAIM, "cubic", ("reno",), lambda case: 2 * case.count("cubic") == case.flows, LOW, HIGH
-).judge
+judge = share(CLAIM, "cubic", ("reno",), lambda case: 2 * case.count("cubic") == case.flows, LOW, HIGH)
