@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from narrows.judging.items import Item
 from narrows.judging.judge import Judge, Mark, Measure
-from narrows.judging.verdict import Claim, Verdict
+from narrows.judging.verdict import Verdict
 
 Values = Mapping[str, float | None]
-CLAIM = Claim("X1", "x", "section 1", "x1_claim.py")
 RATE = Measure("rate", "Mbit/s", lambda of: of.get("rate"))
 DELAY = Measure("delay", "ms", lambda of: of.get("delay"))
 
@@ -25,7 +24,17 @@ def judged(
         Item(values, dict(zip((*axes, "seed"), labels, strict=False)), ("run",))
         for labels, values in found.items()
     ]
-    judge = Judge(CLAIM, by=axes, measures=(RATE, DELAY), marks=marks, items=lambda _: items, **more)  # type: ignore[arg-type]
+    judge = Judge(
+        "X1",
+        "x",
+        "section 1",
+        "x1_claim.py",
+        by=axes,
+        measures=(RATE, DELAY),
+        marks=marks,
+        items=lambda _: items,
+        **more,
+    )  # type: ignore[arg-type]
     return judge([])
 
 

@@ -53,7 +53,7 @@ def test_without_runs_nothing_is_measured() -> None:
         verdict = module.judge([])
         assert verdict.verdict == "not measured"
         assert "narrows run n1_conditions" in verdict.reason
-    assert [module.CLAIM.id for module in claims("path_properties")] == [f"N{n}" for n in range(1, 12)]
+    assert [module.judge.claim.id for module in claims("path_properties")] == [f"N{n}" for n in range(1, 12)]
 
 
 def test_what_was_read_of_captures_is_judged_alike_from_a_shard(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def test_claims_judge_trials_and_name_their_length(tmp_path: Path) -> None:
     assert len(verdict.run_ids) == 3
 
 
-@pytest.mark.parametrize("module", claims("prudentia"), ids=lambda module: str(module.CLAIM.id))
+@pytest.mark.parametrize("module", claims("prudentia"), ids=lambda module: str(module.judge.claim.id))
 def test_without_runs_every_claim_says_so(module: object) -> None:
     verdict = module.judge([])  # type: ignore[attr-defined]
     assert verdict.verdict == "not measured"

@@ -28,8 +28,10 @@ from narrows.judging.verdict import (
 from narrows.runs.observed import Observed
 from narrows.spec.axis import SEED
 
-__all__ = ["Condition", "Judge", "Mark", "Measure", "Numbers", "Share", "all_of", "one"]
+__all__ = ["Condition", "Judge", "Mark", "Measure", "Numbers", "Share", "Words", "all_of", "one"]
 
+Words = tuple[str, str, str, str]
+"""A claim's id, its text, its source and its experiment's file."""
 Group = tuple[Condition, list[Item]]
 """A condition, and what was measured under it."""
 
@@ -57,7 +59,11 @@ Share = partial(Measure, unit="1", percent=True)
 class Judge:
     """A claim as data; called with runs it is the verdict."""
 
-    claim: Claim
+    id: str
+    text: str
+    source: str
+    experiment: str
+    """The claim, as `Claim` has it."""
     by: tuple[str, ...]
     """The axes whose labels make a condition."""
     measures: tuple[Measure, ...]
@@ -86,6 +92,13 @@ class Judge:
     marked, or with one that the verdict has."""
     cause: Callable[[Sequence[Item], Numbers], str] | None = None
     missing: str = "no run that decides it"
+    decided_by: Where = field(default_factory=dict)
+    """Those numbers that the ledger's row shows, by `quantity` and axis; empty: all may be."""
+
+    @property
+    def claim(self) -> Claim:
+        """The claim as verdicts carry it."""
+        return Claim(self.id, self.text, self.source, self.experiment, self.decided_by)
 
     def __call__(self, runs: Iterable[Observed]) -> Verdict:
         groups = self.groups(runs)

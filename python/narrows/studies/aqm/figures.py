@@ -5,8 +5,6 @@ Each selects runs by the labels that the study's experiments use: burst "off", "
 the cross flow) become panels, so nothing is pooled in silence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from narrows.figures.drawing import Drawing, Missing, Result

@@ -6,8 +6,6 @@ its runs is pale: its number says how long they lasted, too. Where the number it
 (Mathis' constant, losses, burstiness), Jain's index tells.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,7 +16,7 @@ from matplotlib.lines import Line2D
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import MARK_COLOUR, PAGE_IN, canvas, corner, styled
-from narrows.judging.items import Read
+from narrows.judging.parts import Read
 from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed

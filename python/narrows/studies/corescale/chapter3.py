@@ -1,11 +1,9 @@
 """The equivalents of Table 3.1 and Figures 3.2 to 3.8 of the thesis, where the runs hold their conditions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from narrows.figures.drawing import Result
-from narrows.judging.items import Read
+from narrows.judging.parts import Read
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.by_flows import End, Figure, Line, draw
 from narrows.studies.corescale.case import Case, thesis_cases

@@ -4,8 +4,6 @@ The thesis has drop-tail alone; here drop-tail with the scale's buffer stands be
 flows were sent through.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

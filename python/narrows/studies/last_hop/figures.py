@@ -1,7 +1,5 @@
 """What the study's page draws: readings, delays and services, by medium and by where the queue stands."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -9,7 +7,7 @@ from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import canvas, styled
-from narrows.judging.judge import Judge
+from narrows.judging.parts import Judge
 from narrows.runs.observed import Observed
 from narrows.studies.last_hop.claims import b1, b2, b3, b4, b5
 from narrows.studies.last_hop.testbed import NAMES, PLACES

@@ -3,8 +3,6 @@
 Several of their figures are the same picture of another line; here a picture has all lines that were run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -16,8 +14,7 @@ from narrows.comparing.conditions import group
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.places_cdf import places_cdf
 from narrows.figures.style import DIRECTION, canvas, styled
-from narrows.judging.items import Read
-from narrows.judging.judge import one
+from narrows.judging.parts import Read, one
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.runs.observed import Observed, label
 from narrows.studies.local_bottleneck.claims import l10

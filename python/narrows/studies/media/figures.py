@@ -1,7 +1,5 @@
 """What the study's page draws: rates over time against the capacity, and what of a call is felt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -9,7 +7,7 @@ import numpy as np
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import MARK_COLOUR, canvas, styled
-from narrows.judging.items import Item, grouped
+from narrows.judging.parts import Item, grouped
 from narrows.metrics.statistics.arrays import clean
 from narrows.runs import phases
 from narrows.runs.observed import Observed

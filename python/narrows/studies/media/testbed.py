@@ -5,8 +5,6 @@ client and a server of its own, 100 ms of round trip apart, behind one queue of 
 capacity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,18 +3,14 @@
 Chapter 5's own figures are of its data; `narrows paths --metadata` draws their kind of anyone's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from matplotlib.axes import Axes
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import canvas, styled
-from narrows.judging.items import Item, grouped
-from narrows.judging.items import Read as Estimate
-from narrows.judging.verdict import Number, median_of
-from narrows.judging.words import conditions
+from narrows.judging.parts import Item, Number, conditions, grouped, median_of
+from narrows.judging.parts import Read as Estimate
 from narrows.runs.observed import Observed
 from narrows.studies.path_properties import estimates
 from narrows.studies.path_properties.claims import n4, n5

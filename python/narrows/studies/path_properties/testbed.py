@@ -3,8 +3,6 @@
 All carry 20 Mbit/s down, and a FIFO that holds 100 ms of it unless the path says otherwise.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from narrows.spec import (

@@ -4,8 +4,6 @@ Each is drawn from the same summaries as the claim that it belongs to. A point i
 the median of trials.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -15,8 +13,7 @@ from matplotlib.figure import Figure
 from narrows.comparing.pair_shares import Side, Summary
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import canvas, styled
-from narrows.judging.items import Item, Read
-from narrows.judging.words import spelt
+from narrows.judging.parts import Item, Read, spelt
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims import t11, t13, t14, t16, t19, t20, t22
 from narrows.studies.prudentia.claims.measures import (

@@ -5,8 +5,6 @@ drop-tail queue in packets. The axis `length` is how long they run; rates are of
 (`narrows.runs.settled`), as the thesis drops the first and the last two of ten minutes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -5,17 +5,13 @@ claim. Two runs of the same physical plan (from two experiments, or made again b
 agent or the kernel) count once: a repetition is another seed.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from narrows.judging.items import Item, Read
-from narrows.judging.judge import Judge, Measure, Share
-from narrows.judging.verdict import Number, Statistic, Where
+from narrows.judging.parts import Item, Judge, Measure, Number, Read, Share, Statistic, Where
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.metrics.statistics.tail import Tail, pooled_quantile
 from narrows.plan.identity import canonical_json

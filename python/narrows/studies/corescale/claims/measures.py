@@ -4,8 +4,6 @@ A claim about CoreScale that was measured at smaller scales only can hold in par
 named. How far each metric still moved at the end of its run is a number of the verdict like any other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,10 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from narrows.judging.items import Item, Items, Read
-from narrows.judging.judge import Group, Judge, Mark, Measure, Share
-from narrows.judging.verdict import Claim, Number, Verdict, Where, Word, fits
-from narrows.judging.words import number, percent
+from narrows.judging.parts import (
+    Group,
+    Item,
+    Items,
+    Judge,
+    Mark,
+    Measure,
+    Number,
+    Read,
+    Share,
+    Verdict,
+    Where,
+    Word,
+    Words,
+    fits,
+    number,
+    percent,
+)
 from narrows.metrics.queue.first_drain import DRAINED
 from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.many_flows import ManyFlows, Settled
@@ -184,7 +196,7 @@ def spread(values: Sequence[float]) -> str:
 
 
 def share(
-    claim: Claim,
+    *claim: *Words,
     cca: str,
     against: Sequence[str],
     wanted: Callable[[Case], bool],
@@ -197,12 +209,13 @@ def share(
 
     of = Share(f"share of {cca}", read=share_of(cca))
     return Flows(
-        claim,
+        *claim,
         items=conditions(lambda c: any(set(c.ccas) == {cca, one} for one in against) and wanted(c)),
         measures=(of,),
         marks=(Mark(f"a share of {percent(low)} to {percent(high)}", least=low, most=high),),
         settled=lambda many: many.share_settled.get(cca),
         needed=("core",),
         count_by="scale",
+        decided_by={"quantity": of.name},
         cause=lambda items, _: by_drain([one.of for one in items], of) if tells_drain else "",
     )

@@ -4,13 +4,9 @@ The thesis does not say how the RTT of a flow was taken. That moves both constan
 the verdict alone; the cause says what the RTT of a full queue would give.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
-from narrows.judging.items import Item, Read
-from narrows.judging.judge import Mark, Measure, Numbers, all_of
-from narrows.judging.verdict import Claim, Number
+from narrows.judging.parts import Item, Mark, Measure, Number, Numbers, Read, all_of
 from narrows.metrics.fairness.mathis_choices import FULL_QUEUE
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.claims.measures import (
@@ -24,14 +20,6 @@ MIN_RATIO_ON_LOSSES = 1.3  # largest over smallest C of the conditions; the thes
 MAX_RATIO_ON_HALVINGS = 1.2  # the thesis': 1.47 / 1.34 = 1.1
 APART = "largest over smallest {}"
 MIN_FLOWS = 10  # fitted to fewer, C says little
-CLAIM = Claim(
-    "T1",
-    "Mathis C fitted on packet loss depends on flow count and setting (Edge 1.78; Core 3.95, 3.64, 3.24 at "
-    "1000, 3000, 5000); on window halvings it does not (1.47; 1.36, 1.36, 1.34)",
-    "Table 3.1",
-    "t01_mathis_constant.py",
-    {"quantity": ("C on losses", "C on halvings")},
-)
 
 
 def full_queue(on: str) -> Read:
@@ -76,7 +64,11 @@ def cause(_: Sequence[Item], found: Numbers) -> str:
 
 
 judge = Flows(
-    CLAIM,
+    "T1",
+    "Mathis C fitted on packet loss depends on flow count and setting (Edge 1.78; Core 3.95, 3.64, 3.24 at "
+    "1000, 3000, 5000); on window halvings it does not (1.47; 1.36, 1.36, 1.34)",
+    "Table 3.1",
+    "t01_mathis_constant.py",
     items=conditions(lambda case: case.ccas == ("reno",) and case.flows >= MIN_FLOWS),
     measures=(ON_LOSSES, ON_HALVINGS, FULL_LOSSES, FULL_HALVINGS),
     derive=apart,
@@ -85,12 +77,15 @@ judge = Flows(
     marks=(
         Mark(
             f"on losses it varies {MIN_RATIO_ON_LOSSES:g}-fold and more",
-            APART.format(ON_LOSSES.name), MIN_RATIO_ON_LOSSES,
+            APART.format(ON_LOSSES.name),
+            MIN_RATIO_ON_LOSSES,
         ),
         Mark(
             f"on halvings {MAX_RATIO_ON_HALVINGS:g}-fold at most",
-            APART.format(ON_HALVINGS.name), most=MAX_RATIO_ON_HALVINGS,
+            APART.format(ON_HALVINGS.name),
+            most=MAX_RATIO_ON_HALVINGS,
         ),
     ),
     cause=cause,
-)  # fmt: skip
+    decided_by={"quantity": ("C on losses", "C on halvings")},
+)

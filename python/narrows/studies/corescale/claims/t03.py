@@ -5,8 +5,7 @@ median needs many trains, and its argument is about losses of one flow that cost
 over flows of each one's own drops is judged, and the index of all drops of the queue is told beside it.
 """
 
-from narrows.judging.judge import Mark, Measure
-from narrows.judging.verdict import Claim
+from narrows.judging.parts import Mark, Measure
 from narrows.studies.corescale.claims.measures import Flows, conditions, of_flows
 
 RATIO = Measure("losses per halving", "packets", of_flows("losses_per_halving", "ratio"))
@@ -20,20 +19,17 @@ WANTED = (
     (BURSTS, "edge", 0.1, 0.3),  # "close to 0.2"
     (BURSTS, "core", 0.25, 0.45),  # "closer to 0.35"
 )
-CLAIM = Claim(
+judge = Flows(
     "T3",
     "Losses per halving about 1.7 at Edge, 6 to 9 at Core; Goh–Barabási burstiness of losses about 0.2 and "
     "0.35",
     "Figure 3.3",
     "t03_losses_per_halving.py",
-    {"quantity": (RATIO.name, BURSTS.name)},
-)
-judge = Flows(
-    CLAIM,
     items=conditions(lambda case: case.ccas == ("reno",)),
     measures=(RATIO, BURSTS, OF_QUEUE),
     marks=tuple(
         Mark(f"{of.name} at {scale} {low:g} to {high:g}", of.name, low, high, where={"scale": scale})
         for of, scale, low, high in WANTED
     ),
+    decided_by={"quantity": (RATIO.name, BURSTS.name)},
 )

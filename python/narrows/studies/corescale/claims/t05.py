@@ -1,16 +1,12 @@
 """T5: BBR flows are unfair to each other. Contested, so every factor that was varied is reported."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark, Numbers, Share, all_of, one
-from narrows.judging.verdict import Claim, Number, fits, plain_of
+from narrows.judging.parts import Item, Mark, Number, Numbers, Share, all_of, fits, one, plain_of
 from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.case import Case, thesis_cases
@@ -32,13 +28,6 @@ THESIS = {"case": "the thesis'"}
 LOWEST = "lowest index"
 STILL = Share(
     "still moved at the end", read=of_flows("jain_settled", "moved"), where=THESIS, take=plain_of(np.max)
-)
-CLAIM = Claim(
-    "T5",
-    "BBR against itself: Jain's index down to 0.4 at Core, 0.7 beyond 10 flows at Edge",
-    "Figure 3.4",
-    "t05_bbr_against_itself.py",
-    decided_by={"quantity": JAIN.name, **THESIS},
 )
 FACTORS: dict[str, Callable[[Case], str]] = {
     "base RTT": lambda case: case.rtt,
@@ -114,7 +103,10 @@ def cause(items: Sequence[Item], _: Numbers) -> str:
 
 
 judge = Flows(
-    CLAIM,
+    "T5",
+    "BBR against itself: Jain's index down to 0.4 at Core, 0.7 beyond 10 flows at Edge",
+    "Figure 3.4",
+    "t05_bbr_against_itself.py",
     items=conditions(lambda case: case.ccas == ("bbr",), of_thesis),
     measures=(JAIN, STILL),
     derive=lowest,
@@ -127,4 +119,5 @@ judge = Flows(
     needed=("core",),
     counted=THESIS,
     cause=cause,
+    decided_by={"quantity": JAIN.name, **THESIS},
 )

@@ -1,14 +1,9 @@
 """T21: a kernel update changes BBR's outcomes. The kernels that can be had are not the thesis's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 
-from narrows.judging.items import figure, over
-from narrows.judging.judge import Judge, Mark, Measure, Numbers, Share, all_of
-from narrows.judging.verdict import Claim, Number
-from narrows.judging.words import percent
+from narrows.judging.parts import Judge, Mark, Measure, Number, Numbers, Share, all_of, figure, over, percent
 
 MATTERS = 0.05
 """Of the larger: intervals that are apart by less than this are apart, and nobody would notice."""
@@ -21,13 +16,6 @@ LOST = Share(
 UNNOTICED = {GOODPUT.name: 0.1, WAIT.name: 1.0, LOST.name: 0.001}
 """A difference below which nobody would notice, however few there were."""
 COUNT, MOVED = "conditions in which a figure of BBR moved", "pairs of figures that are apart"
-CLAIM = Claim(
-    "T21",
-    "a kernel update changes BBR's outcomes (Linux 4.15 against 5.15)",
-    "section 4.5.3, Fig. 4.9b",
-    "t21_kernels.py",
-    decided_by={"quantity": (COUNT, *(f"{name}: moved by" for name in UNNOTICED))},
-)
 
 
 def apart(one: Number, other: Number) -> bool | None:
@@ -72,7 +60,10 @@ def _farthest(name: str, pairs: list[tuple[Number, Number]], under: dict[str, st
 
 
 judge = Judge(
-    CLAIM,
+    "T21",
+    "a kernel update changes BBR's outcomes (Linux 4.15 against 5.15)",
+    "section 4.5.3, Fig. 4.9b",
+    "t21_kernels.py",
     by=("load", "queue", "kernel"),
     where={"load": ("bbr", "bbr_beside_cubic")},
     measures=(GOODPUT, WAIT, LOST),
@@ -81,4 +72,5 @@ judge = Judge(
     marks=(Mark(f"intervals apart, and medians by more than {percent(MATTERS)}", MOVED, 1),),
     under="20 Mbit/s, 40 ms, 14.5 s; medians of six runs a kernel",
     missing="no condition with six runs on each of two kernels",
+    decided_by={"quantity": (COUNT, *(f"{name}: moved by" for name in UNNOTICED))},
 )

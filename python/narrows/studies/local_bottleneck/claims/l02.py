@@ -1,19 +1,14 @@
 """L2: over a satellite BBR outperforms CUBIC; locally CUBIC does not fill the link."""
 
-from narrows.judging.judge import Mark
-from narrows.judging.verdict import Claim
-from narrows.judging.words import percent
+from narrows.judging.parts import Mark, percent
 from narrows.studies.local_bottleneck.claims.measures import FILLED, AtHome, on
 
 FULL = 0.90
-CLAIM = Claim(
+judge = AtHome(
     "L2",
     "Satellite: BBR outperforms CUBIC in throughput; locally CUBIC does not fill the link",
     "Fig. 5b",
     "l02_satellite.py",
-)
-judge = AtHome(
-    CLAIM,
     by=("profile", "cca", "home"),
     where=on("down", profile=("geo", "leo")),
     measures=(FILLED,),

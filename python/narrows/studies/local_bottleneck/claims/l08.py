@@ -1,11 +1,8 @@
 """L8: CAKE gives CS5 and EF more rate and less delay than BE, and BK less; a FIFO differentiates nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from narrows.judging.judge import Mark, Numbers, all_of
-from narrows.judging.verdict import Claim, Number, Where
+from narrows.judging.parts import Mark, Number, Numbers, Where, all_of
 from narrows.studies.local_bottleneck.claims.measures import (
     CCAS,
     CLASS_RTT,
@@ -18,13 +15,6 @@ from narrows.studies.local_bottleneck.claims.measures import (
 
 MORE = 1.1
 """A class that is told apart has a tenth more."""
-CLAIM = Claim(
-    "L8",
-    "RRUL QoS: CAKE gives CS5 and EF more rate and less delay than BE, and BK less; a FIFO differentiates "
-    "nothing",
-    "Fig. 12, 13",
-    "l08_cake_classes.py",
-)
 SPREAD = "highest over lowest RTT of a class"
 
 
@@ -42,7 +32,11 @@ FAST: Where = {"class": ("CS5", "EF"), "home": "local"}
 SLOW: Where = {"class": "BK", "home": "local"}
 BE = {"class": "BE"}
 judge = AtHome(
-    CLAIM,
+    "L8",
+    "RRUL QoS: CAKE gives CS5 and EF more rate and less delay than BE, and BK less; a FIFO differentiates "
+    "nothing",
+    "Fig. 12, 13",
+    "l08_cake_classes.py",
     by=("cca", "home", "class"),
     items=by_class,
     where=on("classes", home=("local", "diffserv4", "remote")),

@@ -1,21 +1,11 @@
 """L13: equal RTTs with unequal rates are the mark of a FIFO."""
 
-from __future__ import annotations
-
-from narrows.judging.items import Read, figure
-from narrows.judging.judge import Mark, Measure
-from narrows.judging.verdict import Claim
+from narrows.judging.parts import Mark, Measure, Read, figure
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.measures import BOTH, LOCAL, REMOTE, AtHome, tcp_rtt_ms
 
 ALIKE = 1.2
 ITEMS = tuple(f"upload-{n}" for n in range(4))
-CLAIM = Claim(
-    "L13",
-    "Equal RTTs with unequal rates are the mark of a FIFO",
-    "Fig. 11 against Fig. 10",
-    "l13_fifo_signature.py",
-)
 
 
 def spread(reads: list[Read]) -> Read:
@@ -37,7 +27,10 @@ OF_FIFO = f"the FIFO's RTTs within {ALIKE:g}, and its rates not"
 OF_LOCAL = f"the local queue's rates within {ALIKE:g}"
 RTTS = Measure("highest over lowest RTT", "1", spread([tcp_rtt_ms(item) for item in ITEMS]))
 judge = AtHome(
-    CLAIM,
+    "L13",
+    "Equal RTTs with unequal rates are the mark of a FIFO",
+    "Fig. 11 against Fig. 10",
+    "l13_fifo_signature.py",
     by=("cca", "home"),
     where={"test": "uploads", "home": BOTH},
     measures=(RATES, RTTS),

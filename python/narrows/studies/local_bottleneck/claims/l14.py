@@ -1,22 +1,13 @@
 """L14: fibre: BBR and CUBIC alike, about twice the local RTT; fixed wireless: up to 275 ms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from narrows.judging.judge import Mark, Measure, Numbers, all_of
-from narrows.judging.verdict import Claim, Number
+from narrows.judging.parts import Mark, Measure, Number, Numbers, all_of
 from narrows.studies.local_bottleneck.claims.measures import BOTH, CCAS, AtHome, on, tcp_rtt_ms
 
 ALIKE = 1.3
 TWICE = (1.5, 3.0)
 WIRELESS_MS = (200.0, 350.0)
-CLAIM = Claim(
-    "L14",
-    "FTTH: no difference between BBR and CUBIC, about twice the local RTT; FWA up to 275 ms",
-    "Fig. 11b, 11c",
-    "l14_fibre_and_wireless.py",
-)
 FIBRE, WIRELESS = {"profile": "ftth-200-60"}, {"profile": "fwa-30-3"}
 MEDIAN = Measure("TCP RTT of uploads, median", "ms", tcp_rtt_ms("test.up-BE"), FIBRE)
 HIGH = Measure("TCP RTT of uploads, p99", "ms", tcp_rtt_ms("test.up-BE", 99), WIRELESS)
@@ -32,7 +23,10 @@ def highest(found: Numbers) -> Iterator[Number]:
 
 REMOTE = {**FIBRE, "home": "remote"}
 judge = AtHome(
-    CLAIM,
+    "L14",
+    "FTTH: no difference between BBR and CUBIC, about twice the local RTT; FWA up to 275 ms",
+    "Fig. 11b, 11c",
+    "l14_fibre_and_wireless.py",
     by=("profile", "cca", "home"),
     where=on("best_effort", flows="4", profile=("ftth-200-60", "fwa-30-3")),
     measures=(MEDIAN, HIGH),

@@ -1,25 +1,14 @@
 """C1: one TCP connection does not fill the link in a capacity test, parallel connections do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 
-from narrows.judging.judge import Judge, Mark, Numbers
-from narrows.judging.verdict import Claim, plain_of
-from narrows.judging.words import percent
+from narrows.judging.parts import Judge, Mark, Numbers, percent, plain_of
 from narrows.studies.operator.claims.measures import FILLED
 
 MAX_SHARE = 0.8  # "never more than 80 %"
 FULL = 0.9  # parallel connections fill the link
-CLAIM = Claim(
-    "C1",
-    "One TCP connection does not fill the link (never above 80 % in their test, even at 10 Mbit/s); parallel "
-    "connections do",
-    "slide 5",
-    "c1_one_connection.py",
-)
 BEST = replace(FILLED, name="share of the best run", where={"connections": "1"}, take=plain_of(np.max))
 
 
@@ -29,7 +18,11 @@ def by_value(found: Numbers) -> Numbers:
 
 
 judge = Judge(
-    CLAIM,
+    "C1",
+    "One TCP connection does not fill the link (never above 80 % in their test, even at 10 Mbit/s); parallel "
+    "connections do",
+    "slide 5",
+    "c1_one_connection.py",
     by=("base_rtt", "queue", "loss", "cca", "connections"),
     measures=(FILLED, BEST),
     hidden=(BEST.name,),

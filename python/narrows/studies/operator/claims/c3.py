@@ -1,12 +1,8 @@
 """C3: the same test reads differently once AQM and a dual queue are deployed; retransmissions change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from narrows.judging.judge import Judge, Mark, Measure, Numbers, Share, all_of, one
-from narrows.judging.verdict import Claim, Number
-from narrows.judging.words import percent
+from narrows.judging.parts import Judge, Mark, Measure, Number, Numbers, Share, all_of, one, percent
 from narrows.studies.operator.claims.measures import (
     advertised_share,
     by_tool,
@@ -21,13 +17,6 @@ LEAST_RETRANSMISSIONS = 1e-4  # below this there are none to speak of
 BEFORE = {"queue": "fifo"}
 ITEMS = {"capacity": "test.down", "ndt7": "test", "l4s": "test"}
 """Of the plan, by the axis' label."""
-CLAIM = Claim(
-    "C3",
-    "The same test reads differently once AQM and a dual queue are deployed: share of advertised speed by "
-    "configuration, retransmissions change",
-    "slides 6, 7 and 9",
-    "c3_dual_queue.py",
-)
 SHARE = Share("share of advertised speed", read=advertised_share)
 AGAIN = Share("retransmitted", read=retransmitted)
 MOVED, FOLD = "difference to the FIFO's share", "retransmissions, larger over smaller"
@@ -46,7 +35,11 @@ def against_fifo(found: Numbers) -> Iterator[Number]:
 
 
 judge = Judge(
-    CLAIM,
+    "C3",
+    "The same test reads differently once AQM and a dual queue are deployed: share of advertised speed by "
+    "configuration, retransmissions change",
+    "slides 6, 7 and 9",
+    "c3_dual_queue.py",
     by=("tool", "beside", "queue"),
     measures=(
         SHARE,

@@ -1,15 +1,10 @@
 """N11: policers and bursts, from losses without a queue and from what passes at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark, Share
-from narrows.judging.verdict import Claim, plain_of
-from narrows.judging.words import percent
+from narrows.judging.parts import Item, Mark, Share, percent, plain_of
 from narrows.runs.observed import Observed
 from narrows.studies.path_properties.claims.measures import AT_SENDER, OnPaths, at_sender
 from narrows.studies.path_properties.estimates import burst_bytes, policed_rate
@@ -22,15 +17,6 @@ NEAR_BURST = 0.25
 """Nine in ten logs are judged rightly; a policer's rate is within a tenth, a bucket's depth a quarter."""
 TOLD_RATE = 0.03
 """Over many policers: each rate that is told; NULL where none can be."""
-CLAIM = Claim(
-    "N11",
-    "A policer is where losses come without a queue and only above one rate, which is what passes while "
-    "losses last; a burst is the largest excess of acknowledged payload over the rate after a pause (our "
-    "definitions of what section 6.2 asks for)",
-    "section 6.2",
-    "n1_conditions.py",
-    AT_SENDER,
-)
 
 
 def logs(runs: Sequence[Observed]) -> Iterator[Item]:
@@ -66,7 +52,12 @@ BURST = Share("relative error of the burst", read=burst_bytes, where=ON_PATH)
 TOLD = Share("rates that are told", read=told_rate, where=OF_MANY, take=mean)
 WORST = Share("largest relative error of a told rate", read=policed_rate, where=OF_MANY, take=most)
 judge = OnPaths(
-    CLAIM,
+    "N11",
+    "A policer is where losses come without a queue and only above one rate, which is what passes while "
+    "losses last; a burst is the largest excess of acknowledged payload over the rate after a pause (our "
+    "definitions of what section 6.2 asks for)",
+    "section 6.2",
+    "n1_conditions.py",
     by=("path", "base_rtt", "many", "place"),
     items=logs,
     where=AT_SENDER,
@@ -81,4 +72,5 @@ judge = OnPaths(
     ),
     under="CUBIC for 15 s, 20 Mbit/s, buckets of 60 KB; CUBIC, NewReno and BBR for 10 s, policers of "
     f"{POLICED_RATE} with buckets of 20 to 500 KB, 5 to 100 ms",
+    decided_by=AT_SENDER,
 )

@@ -3,8 +3,6 @@
 `length` may differ: the longest trials of a pair count, and a verdict says which these were.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby
@@ -12,9 +10,7 @@ from itertools import groupby
 from narrows.comparing.conditions import Rank, rank
 from narrows.comparing.pair_shares import Side, Summary, summaries
 from narrows.comparing.trials import Trial, trials
-from narrows.judging.items import Item, Read
-from narrows.judging.judge import Judge, Measure, Share
-from narrows.judging.words import spelt
+from narrows.judging.parts import Item, Judge, Measure, Read, Share, spelt
 from narrows.runs.observed import Observed
 from narrows.runs.same_runs import of_same_runs
 from narrows.studies.prudentia.testbed import LENGTHS, TEN

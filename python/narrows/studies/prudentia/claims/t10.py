@@ -1,28 +1,17 @@
 """T10: the most and the least contentious service use variants of the same CCA."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark, Numbers, Share, all_of
-from narrows.judging.verdict import Claim, Number, plain_of
+from narrows.judging.parts import Item, Mark, Number, Numbers, Share, all_of, plain_of
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.measures import RATES, Paired, item, met, of_ten
 
 BBR = ("bbr", "download", "batches", "dash", "hls", "five")
 FEWEST = 3
 """Rivals that a service must have met."""
-CLAIM = Claim(
-    "T10",
-    "the most and the least contentious service use variants of the same CCA: rivals of the batched download "
-    "get 63 % on average at 50 Mbit/s, below half at 8; rivals of the video over BBR 117 %",
-    "section 4.2.1, Fig. 4.2",
-    "t10_contentious.py",
-)
 
 
 def rivals(runs: Iterable[Observed]) -> Iterator[Item]:
@@ -54,7 +43,11 @@ def extremes(found: Numbers) -> Iterator[Number]:
 
 
 judge = Paired(
-    CLAIM,
+    "T10",
+    "the most and the least contentious service use variants of the same CCA: rivals of the batched download "
+    "get 63 % on average at 50 Mbit/s, below half at 8; rivals of the video over BBR 117 %",
+    "section 4.2.1, Fig. 4.2",
+    "t10_contentious.py",
     by=("rate", "service"),
     items=rivals,
     measures=(LEFT, MEAN),

@@ -1,22 +1,12 @@
 """T22: unfairness is not transitive."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import permutations
 
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark, Numbers, all_of
-from narrows.judging.verdict import Claim, Number
+from narrows.judging.parts import Item, Mark, Number, Numbers, all_of
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.measures import FAIR, RATES, SHARE, Paired, met, of_ten, sides
 
-CLAIM = Claim(
-    "T22",
-    "unfairness is not transitive: a is unfair to b and b to c, and a is fair to c",
-    "section 4.5.4, Table 4.3",
-    "t22_transitive.py",
-)
 Triple = tuple[str, str, str]
 COUNT, TRIED = "triples that are not transitive", "triples that all met"
 
@@ -59,7 +49,10 @@ def met_pairs(runs: Iterable[Observed]) -> Iterator[Item]:
 
 
 judge = Paired(
-    CLAIM,
+    "T22",
+    "unfairness is not transitive: a is unfair to b and b to c, and a is fair to c",
+    "section 4.5.4, Table 4.3",
+    "t22_transitive.py",
     items=met_pairs,
     measures=(SHARE,),
     derive=triples,
