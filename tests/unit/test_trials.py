@@ -17,7 +17,6 @@ from narrows.runs.settled import LATE, faults, settled_window
 from narrows.studies.find import claims
 from narrows.studies.prudentia.claims import t09, t11, t14, t20, t22, t23
 from narrows.studies.prudentia.claims.measures import at_one_length, share
-from narrows.studies.prudentia.curves import with_all_labels
 from narrows.studies.prudentia.figures import heat_map
 
 S = 1_000_000_000
@@ -183,13 +182,6 @@ def test_rates_of_the_link_are_compared_at_one_length(tmp_path: Path) -> None:
     assert {number.value for number in t20.judge(runs).numbers} == {0.5}
     assert t20.judge(runs).conditions == "trials of 60 s"
     assert t20.judge(met("8Mbit", "180s", 4.0)).verdict == "not measured"
-
-
-def test_a_label_has_one_place_and_so_one_colour_in_all_panels_of_a_figure() -> None:
-    panels = {"8": {"alone": {"text": [1.0]}, "cubic": {"text": [2.0]}}, "50": {"reno": {"text": [3.0]}}}
-    drawn = with_all_labels(panels, ("alone", "bbr", "cubic", "reno"))
-    assert [list(bars) for bars in drawn.values()] == [["alone", "cubic", "reno"]] * 2
-    assert drawn["50"] == {"alone": {}, "cubic": {}, "reno": {"text": [3.0]}}
 
 
 def test_what_is_not_of_the_ten_is_no_part_of_their_verdict(tmp_path: Path) -> None:
