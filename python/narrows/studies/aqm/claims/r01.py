@@ -1,5 +1,3 @@
-"""R1: without burst shaping the link is under-used at high rates, whatever the AQM."""
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-"""R2: without burst shaping and cross traffic, latency shows no spikes."""
-
 import numpy as np
 
 from narrows.judging.parts import Judge, Mark, Measure, Numbers, Share, Words, all_of, plain_of

@@ -1,5 +1,3 @@
-"""R3: with burst shaping and no cross traffic, throughput is close to the configured rate for every AQM."""
-
 from collections.abc import Sequence
 from dataclasses import replace
 

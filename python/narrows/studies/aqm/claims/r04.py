@@ -1,5 +1,3 @@
-"""R4: with burst shaping and no cross traffic, latency stays stable."""
-
 from narrows.studies.aqm.claims.evidence import SHAPED
 from narrows.studies.aqm.claims.r02 import calm
 

@@ -1,5 +1,3 @@
-"""R5: with burst shaping and CUBIC cross traffic, throughput drops and varies far more."""
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

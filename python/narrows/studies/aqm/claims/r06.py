@@ -1,5 +1,3 @@
-"""R6: with burst shaping and cross traffic, latency rises clearly, to 7 to 8 ms at 900 Mbit/s, by AQM."""
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

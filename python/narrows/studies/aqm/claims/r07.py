@@ -1,5 +1,3 @@
-"""R7: instantaneous upload throughput at 100 Mbit/s without load is stable under every AQM."""
-
 from narrows.judging.parts import Mark, percent
 from narrows.studies.aqm.claims.evidence import IN_LAN, VARIATION, Paper
 

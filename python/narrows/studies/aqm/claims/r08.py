@@ -1,6 +1,3 @@
-"""R8: at 100 Mbit/s with burst shaping and cross traffic, FQ-CoDel and SFQ stay stable, pfifo and CoDel do
-not."""
-
 from narrows.judging.parts import Mark, percent
 from narrows.studies.aqm.claims.evidence import IN_LAN, SHAPED, VARIATION, Paper
 

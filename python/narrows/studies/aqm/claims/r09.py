@@ -1,5 +1,3 @@
-"""R9: at 900 Mbit/s with burst shaping and cross traffic, upload throughput varies much under every AQM."""
-
 from narrows.judging.parts import Mark, percent
 from narrows.studies.aqm.claims.evidence import IN_LAN, SHAPED, VARIATION, Paper
 

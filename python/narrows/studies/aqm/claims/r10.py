@@ -1,5 +1,3 @@
-"""R10: added base latency shifts latency by a constant and leaves throughput and latency under load alone."""
-
 from collections.abc import Iterator, Sequence
 
 from narrows.judging.parts import Item, Mark, Measure, Number, Numbers, all_of, grouped, one, percent

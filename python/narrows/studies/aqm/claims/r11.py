@@ -1,5 +1,3 @@
-"""R11: averages hide it: two conditions with similar means differ in tails, spikes and glitches."""
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace

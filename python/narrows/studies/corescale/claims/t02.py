@@ -1,5 +1,3 @@
-"""T2: the Mathis model predicts flows well on halvings everywhere, and badly on losses at Core."""
-
 from narrows.judging.parts import Mark, Share, percent
 from narrows.studies.corescale.claims.measures import CORE, EDGE, Flows, conditions, of_flows
 from narrows.studies.corescale.claims.t01 import MIN_FLOWS
@@ -13,7 +11,7 @@ judge = Flows(
     "T2",
     "Median prediction error at Core at most 10 % on halvings, 45 to 55 % on loss; both below 10 % at Edge",
     "Figure 3.2",
-    "t02_mathis_error.py",
+    "t01_mathis_constant.py",
     items=conditions(lambda case: case.ccas == ("reno",) and case.flows >= MIN_FLOWS),
     measures=(LOSSES, HALVINGS),
     marks=(

@@ -24,7 +24,7 @@ judge = Flows(
     "Losses per halving about 1.7 at Edge, 6 to 9 at Core; Goh–Barabási burstiness of losses about 0.2 and "
     "0.35",
     "Figure 3.3",
-    "t03_losses_per_halving.py",
+    "t01_mathis_constant.py",
     items=conditions(lambda case: case.ccas == ("reno",)),
     measures=(RATIO, BURSTS, OF_QUEUE),
     marks=tuple(

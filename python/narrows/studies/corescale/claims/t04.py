@@ -1,5 +1,3 @@
-"""T4: NewReno flows, and CUBIC flows, stay fair among themselves at Core."""
-
 from narrows.judging.parts import Mark
 from narrows.studies.corescale.claims.measures import JAIN, Flows, conditions
 

@@ -1,5 +1,3 @@
-"""T6: one BBR flow takes 40 % from thousands of NewReno or CUBIC flows."""
-
 from narrows.studies.corescale.claims.measures import share
 
 LOW, HIGH = 0.3, 0.5  # "40 %"

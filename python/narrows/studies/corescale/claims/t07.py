@@ -1,5 +1,3 @@
-"""T7: as many BBR as NewReno or CUBIC flows: BBR takes 99.9 %."""
-
 from narrows.studies.corescale.claims.measures import share
 
 LOW, HIGH = 0.99, 1.0  # "up to 99.9 %"

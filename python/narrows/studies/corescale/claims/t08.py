@@ -1,5 +1,3 @@
-"""T8: as many CUBIC as NewReno flows: CUBIC takes 70 to 80 %."""
-
 from narrows.studies.corescale.claims.measures import share
 
 LOW, HIGH = 0.7, 0.8

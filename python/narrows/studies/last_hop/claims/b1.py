@@ -1,5 +1,3 @@
-"""B1: what a speed test calls the speed is what the last hop carries."""
-
 from narrows.judging.parts import Mark, percent
 from narrows.studies.last_hop.claims.measures import READING, LastHop
 

@@ -1,5 +1,3 @@
-"""B2: the latency under load that a speed test shows is what somebody else at home meets."""
-
 from narrows.judging.parts import Mark, percent
 from narrows.studies.last_hop.claims.measures import DELAYS, MEDIUM, MET_P50, SHOWN, LastHop
 

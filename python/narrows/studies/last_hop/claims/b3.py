@@ -1,5 +1,3 @@
-"""B3: CUBIC and BBR fill a link of turns, aggregates and gaps as they fill one with a rate."""
-
 from narrows.judging.parts import Mark, percent
 from narrows.studies.last_hop.claims.measures import MET_P95, USED, LastHop
 from narrows.studies.last_hop.testbed import MEDIA

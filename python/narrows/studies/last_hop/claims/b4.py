@@ -1,5 +1,3 @@
-"""B4: a shaper at 90 % of what the last hop carries takes the queue out of it."""
-
 from narrows.judging.parts import Mark
 from narrows.studies.last_hop.claims.measures import MET_P95, LastHop
 from narrows.studies.last_hop.testbed import CAKE

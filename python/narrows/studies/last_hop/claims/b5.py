@@ -1,5 +1,3 @@
-"""B5: a video and a call beside a download fare on every medium as they do on a rate."""
-
 from narrows.judging.parts import Mark, Measure, Read, figure, percent
 from narrows.studies.last_hop.claims.measures import LastHop
 from narrows.studies.last_hop.testbed import MEDIA

@@ -1,5 +1,3 @@
-"""L1: a little throughput buys a large cut in induced latency, more with CUBIC than with BBR."""
-
 from collections.abc import Iterator
 
 from narrows.judging.parts import Mark, Number, Numbers, all_of, one, percent

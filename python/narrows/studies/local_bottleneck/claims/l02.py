@@ -1,5 +1,3 @@
-"""L2: over a satellite BBR outperforms CUBIC; locally CUBIC does not fill the link."""
-
 from narrows.judging.parts import Mark, percent
 from narrows.studies.local_bottleneck.claims.measures import FILLED, AtHome, on
 

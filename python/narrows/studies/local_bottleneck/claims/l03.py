@@ -1,5 +1,3 @@
-"""L3: with CUBIC and a remote FIFO, ICMP follows the cubic curve above 100 ms; CoDel keeps the minimum."""
-
 from narrows.judging.parts import Mark, Measure
 from narrows.studies.local_bottleneck.claims.measures import LOCAL, REMOTE, AtHome, base_ms, icmp_ms, on
 

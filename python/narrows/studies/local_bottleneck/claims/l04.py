@@ -1,5 +1,3 @@
-"""L4: an upload's TCP RTT halves with BBR and falls by almost an order of magnitude with CUBIC."""
-
 from narrows.judging.parts import Mark, Measure
 from narrows.studies.local_bottleneck.claims.measures import AtHome, on, tcp_rtt_ms
 

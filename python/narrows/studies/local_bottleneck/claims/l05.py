@@ -17,7 +17,7 @@ judge = AtHome(
     "L5",
     "CUBIC's window grows unbounded in the remote FIFO; BBR's does not, and drains 10 s after start in both",
     "Fig. 8a",
-    "l05_windows.py",
+    "l04_bulk_upload.py",
     by=("cca", "home"),
     where=on("up"),
     measures=tuple(

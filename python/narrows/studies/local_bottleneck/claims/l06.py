@@ -1,5 +1,3 @@
-"""L6: with RRUL best effort, local shares are equal, and remote ones differ by factors of 3 to 6."""
-
 from narrows.judging.parts import Mark, percent
 from narrows.studies.local_bottleneck.claims.measures import APART, INDUCED, LOCAL, REMOTE, AtHome, on
 

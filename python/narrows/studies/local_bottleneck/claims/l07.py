@@ -1,5 +1,3 @@
-"""L7: uploads of RRUL best effort on FTTC: about 30 ms local, about 80 ms remote BBR, above 400 ms CUBIC."""
-
 from narrows.judging.parts import Mark
 from narrows.studies.local_bottleneck.claims.measures import UPLOADS, AtHome, on
 

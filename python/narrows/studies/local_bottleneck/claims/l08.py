@@ -1,5 +1,3 @@
-"""L8: CAKE gives CS5 and EF more rate and less delay than BE, and BK less; a FIFO differentiates nothing."""
-
 from collections.abc import Iterator
 
 from narrows.judging.parts import Mark, Number, Numbers, Where, all_of

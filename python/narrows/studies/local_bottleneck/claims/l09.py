@@ -1,5 +1,3 @@
-"""L9: an ISP with pfifo_fast gives CS5 more, and its RTT is still about 100 ms with BBR, 200 with CUBIC."""
-
 from dataclasses import replace
 
 from narrows.judging.parts import Mark

@@ -1,5 +1,3 @@
-"""L10: from such tests one can tell AQM, packet scheduling, QoS and the discipline of a remote bottleneck."""
-
 from collections.abc import Iterator
 
 from narrows.judging.parts import Mark, Measure, Number, Numbers, one, over

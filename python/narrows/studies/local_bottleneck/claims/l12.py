@@ -1,5 +1,3 @@
-"""L12: the remote FIFO drops at the latency's peaks."""
-
 from narrows.judging.parts import Mark, Measure, Share, over, percent, quantity
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.measures import WAYS, AtHome, on

@@ -1,5 +1,3 @@
-"""L13: equal RTTs with unequal rates are the mark of a FIFO."""
-
 from narrows.judging.parts import Mark, Measure, Read, figure
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.measures import BOTH, LOCAL, REMOTE, AtHome, tcp_rtt_ms

@@ -1,5 +1,3 @@
-"""L14: fibre: BBR and CUBIC alike, about twice the local RTT; fixed wireless: up to 275 ms."""
-
 from collections.abc import Iterator
 
 from narrows.judging.parts import Mark, Measure, Number, Numbers, all_of

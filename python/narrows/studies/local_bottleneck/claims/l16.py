@@ -1,5 +1,3 @@
-"""L16: 5 % below the measured rate is enough."""
-
 from narrows.judging.parts import Mark, Measure, Share
 from narrows.studies.local_bottleneck.claims.measures import AtHome, by_way, filled, isp_sojourn_ms
 

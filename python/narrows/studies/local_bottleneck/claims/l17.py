@@ -1,5 +1,3 @@
-"""L17: CAKE's shaper has no initial burst, and can be given another rate without losing packets."""
-
 from narrows.judging.parts import Judge, Mark, Measure, over, quantity
 
 NO_BURST = 1.15  # over the rate, in the fullest 10 ms: a packet more is 6 % of them at 20 Mbit/s

@@ -1,5 +1,3 @@
-"""L18: in a FIFO the marked class can even be worst, and remote BBR worse than local BK."""
-
 from collections.abc import Iterable, Iterator
 
 from narrows.judging.parts import Item, Mark, Measure, Number, Numbers, all_of, one, plain_of

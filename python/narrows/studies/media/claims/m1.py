@@ -1,5 +1,3 @@
-"""M1: a flow of media follows a capacity that changes, and does not swing about it."""
-
 from narrows.studies.media.claims.measures import follows
 
 # One flow; 1, 2.5, 0.6 and 1 Mbit/s.

@@ -1,5 +1,3 @@
-"""M2: two flows of media follow a capacity that changes."""
-
 from narrows.studies.media.claims.measures import follows
 
 # Two flows; 4, 2, 3.5, 1 and 2 Mbit/s.

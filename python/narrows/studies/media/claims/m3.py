@@ -1,5 +1,3 @@
-"""M3: a flow of media follows its capacity also while its feedback's way is congested."""
-
 from narrows.studies.media.claims.measures import follows
 
 # Media both ways; 2, 1, 0.5 and 2 Mbit/s downstream.

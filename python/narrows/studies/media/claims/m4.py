@@ -1,5 +1,3 @@
-"""M4: flows of media of one congestion control share a link evenly."""
-
 from narrows.studies.media.claims.measures import even
 
 # Three flows that come one after the other.

@@ -1,5 +1,3 @@
-"""M5: a flow of media neither starves beside a long TCP flow nor starves it."""
-
 from narrows.studies.media.claims.measures import beside
 
 # One flow of media, one of CUBIC.

@@ -1,5 +1,3 @@
-"""M6: flows of media keep most of the link beside short TCP flows."""
-
 from narrows.studies.media.claims.measures import beside
 
 # Two flows of media; ten sources of 40 KB every ten seconds.

@@ -1,5 +1,3 @@
-"""M7: when a flow of media pauses and resumes, all share evenly again."""
-
 from narrows.studies.media.claims.measures import even
 
 # Three flows, of which one pauses; after it has resumed.

@@ -1,5 +1,3 @@
-"""C1: one TCP connection does not fill the link in a capacity test, parallel connections do."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""C2: DOCSIS-PIE halves the loaded latency of classic traffic, from about 50 ms to about 25 ms."""
-
 from narrows.judging.parts import Judge, Mark, Measure, percent
 from narrows.studies.operator.claims.measures import READING, SETTLING_S, loaded_rtt_ms, sojourn_ms
 

@@ -1,5 +1,3 @@
-"""C3: the same test reads differently once AQM and a dual queue are deployed; retransmissions change."""
-
 from collections.abc import Iterator
 
 from narrows.judging.parts import Judge, Mark, Measure, Number, Numbers, Share, all_of, one, percent

@@ -1,5 +1,3 @@
-"""C4: parallel connections, omit time and duration must be re-tuned when the AQM changes."""
-
 from collections.abc import Iterator, Sequence
 
 from narrows.judging.parts import Item, Judge, Mark, Number, Numbers, all_of, conditions, one, percent

@@ -1,5 +1,3 @@
-"""N1: base RTT is the least RTT sample of a sender's log."""
-
 from narrows.judging.parts import Share
 from narrows.studies.path_properties.claims.measures import BULK, OnPaths, at_sender
 from narrows.studies.path_properties.estimates import base_rtt, base_rtt_p01

@@ -1,5 +1,3 @@
-"""N10: random loss apart from what queues drop, from the RTT before losses."""
-
 from narrows.judging.parts import Share
 from narrows.studies.path_properties.claims.measures import within
 from narrows.studies.path_properties.estimates import random_loss, true_random_loss

@@ -1,5 +1,3 @@
-"""N11: policers and bursts, from losses without a queue and from what passes at once."""
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

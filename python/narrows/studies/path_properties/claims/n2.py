@@ -1,5 +1,3 @@
-"""N2: the 99th percentile of RTT samples less the base RTT is the peak queueing delay."""
-
 from narrows.judging.parts import Measure
 from narrows.studies.path_properties.claims.measures import within
 from narrows.studies.path_properties.estimates import peak_ms, true_peak_ms

@@ -1,5 +1,3 @@
-"""N3: the median of newly acknowledged bytes over the MSS is the path's ACK aggregation."""
-
 from narrows.judging.parts import Measure, Share
 from narrows.studies.path_properties.claims.measures import AT_SENDER, BULK, OnPaths, at_sender, column
 from narrows.studies.path_properties.estimates import aggregation, true_aggregation

@@ -1,5 +1,3 @@
-"""N4: sessions with odd initial windows, in ASs with many of them, go through proxies."""
-
 from collections.abc import Iterator, Sequence
 from functools import cache
 

@@ -1,5 +1,3 @@
-"""N5: busy hours add to the peak queueing delay of some countries and networks."""
-
 from functools import cache
 
 from narrows.judging.parts import Item, Judge, Mark, Measure, Number, good, percent

@@ -1,5 +1,3 @@
-"""N6: throughput is bytes over active download time."""
-
 from narrows.judging.parts import Mark, Share, percent
 from narrows.studies.path_properties.claims.measures import AT_SENDER, BULK, OnPaths
 from narrows.studies.path_properties.estimates import throughput

@@ -1,5 +1,3 @@
-"""N7: capacity, and how it varies, from the rate of acknowledged payload while a queue stood."""
-
 from narrows.judging.parts import Share
 from narrows.studies.path_properties.claims.measures import AT_SENDER, BULK, OnPaths, at_sender
 from narrows.studies.path_properties.estimates import capacity, variation

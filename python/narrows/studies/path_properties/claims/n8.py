@@ -1,5 +1,3 @@
-"""N8: jitter, from the differences of RTT samples that follow each other."""
-
 from narrows.judging.parts import Measure
 from narrows.studies.path_properties.claims.measures import column, within
 from narrows.studies.path_properties.estimates import jitter_ms

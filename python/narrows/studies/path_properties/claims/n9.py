@@ -1,5 +1,3 @@
-"""N9: reordering, from what overtakes in the log and from what SACKs say."""
-
 from narrows.judging.parts import Share
 from narrows.studies.path_properties.claims.measures import within
 from narrows.studies.path_properties.estimates import reordered, true_reordered

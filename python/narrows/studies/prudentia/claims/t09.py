@@ -1,5 +1,3 @@
-"""T9: unfair outcomes are common."""
-
 from collections.abc import Iterable, Iterator
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""T10: the most and the least contentious service use variants of the same CCA."""
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -47,7 +45,7 @@ judge = Paired(
     "the most and the least contentious service use variants of the same CCA: rivals of the batched download "
     "get 63 % on average at 50 Mbit/s, below half at 8; rivals of the video over BBR 117 %",
     "section 4.2.1, Fig. 4.2",
-    "t10_contentious.py",
+    "t09_all_pairs.py",
     by=("rate", "service"),
     items=rivals,
     measures=(LEFT, MEAN),

@@ -1,5 +1,3 @@
-"""T11: concurrent flows make a service contentious."""
-
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 

@@ -1,5 +1,3 @@
-"""T12: batches of chunks shape who gets what."""
-
 from collections.abc import Iterable, Iterator
 
 from narrows.judging.parts import Item, Mark

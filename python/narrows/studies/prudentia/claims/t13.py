@@ -1,5 +1,3 @@
-"""T13: calls trade resolution, frame rate and freezes differently."""
-
 from collections.abc import Iterator, Mapping
 
 from narrows.judging.parts import Mark, Measure, Number, Numbers

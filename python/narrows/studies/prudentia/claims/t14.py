@@ -1,5 +1,3 @@
-"""T14: beside loss-based rivals a call's packets come too late."""
-
 from narrows.judging.parts import Mark, Share, percent
 from narrows.runs.settled import LATE
 from narrows.studies.prudentia.claims.measures import Paired, of_service, of_trials

@@ -1,5 +1,3 @@
-"""T15: layered control loops make outcomes hard to predict."""
-
 from dataclasses import replace
 
 from narrows.judging.parts import Mark, percent

@@ -1,5 +1,3 @@
-"""T16: pages take twice as long at 50 Mbit/s and three times at 8."""
-
 from collections.abc import Iterator
 
 from narrows.judging.parts import Mark, Measure, Number, Numbers, all_of, one

@@ -1,5 +1,3 @@
-"""T17: unfairness and an unused link go together."""
-
 from collections.abc import Iterable, Iterator
 
 from narrows.judging.parts import Item, Mark, Share, percent
@@ -27,7 +25,7 @@ judge = Paired(
     "unfairness and under-use go together: loss-based flows against bursts use less than 85 % of the link; "
     "two videos under-use 8 Mbit/s",
     "section 4.4.1",
-    "t17_underuse.py",
+    "t09_all_pairs.py",
     by=("rate", "pair"),
     items=uses,
     measures=(Share("use of the link", read=float),),

@@ -1,5 +1,3 @@
-"""T18: services of several flows lose most packets."""
-
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -36,7 +34,7 @@ judge = Paired(
     "services of several flows lose most (the batched download 8 %, the video over four 4 %, most at most "
     "1 %); pairs of single BBR flows lose nothing",
     "section 4.4.2",
-    "t18_losses.py",
+    "t09_all_pairs.py",
     by=("rate", "service", "kind"),
     items=losses,
     measures=(LOSS, OF_KIND, WORST),

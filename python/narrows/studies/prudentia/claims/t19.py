@@ -1,5 +1,3 @@
-"""T19: the size of the buffer changes outcomes."""
-
 from collections.abc import Iterable, Iterator
 
 from narrows.judging.parts import Item, Mark, percent

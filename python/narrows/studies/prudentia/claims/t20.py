@@ -1,5 +1,3 @@
-"""T20: contentiousness is not monotonic in bandwidth."""
-
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 

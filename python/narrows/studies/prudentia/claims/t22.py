@@ -1,5 +1,3 @@
-"""T22: unfairness is not transitive."""
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import permutations
 
@@ -52,7 +50,7 @@ judge = Paired(
     "T22",
     "unfairness is not transitive: a is unfair to b and b to c, and a is fair to c",
     "section 4.5.4, Table 4.3",
-    "t22_transitive.py",
+    "t09_all_pairs.py",
     items=met_pairs,
     measures=(SHARE,),
     derive=triples,

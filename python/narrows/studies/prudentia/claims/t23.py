@@ -1,5 +1,3 @@
-"""T23: some services are unstable across trials."""
-
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -58,7 +56,7 @@ judge = Paired(
     "T23",
     "some services are unstable across trials",
     "section 4.5.5, Fig. 4.10",
-    "t23_unstable.py",
+    "t09_all_pairs.py",
     by=("rate", "service", "pair"),
     items=often,
     measures=(SPREAD,),

@@ -1,5 +1,3 @@
-"""Q1: quinn's BBR does not behave as BBR: it fills queues and does not heed losses."""
-
 from narrows.studies.quic.claims.measures import much
 
 judge = much(

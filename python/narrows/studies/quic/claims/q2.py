@@ -1,5 +1,3 @@
-"""Q2: ngtcp2's BBR (0.12, of the draft of 2017) is too aggressive: losses do not stop it."""
-
 from narrows.studies.quic.claims.measures import much
 
 judge = much(

@@ -1,5 +1,3 @@
-"""Q3: a start goes too far, by as much as the path holds, which is lost."""
-
 from narrows.judging.parts import Mark, Measure, over, quantity
 from narrows.runs.observed import Observed
 from narrows.studies.quic.claims.measures import CHANGES, PLACE, OfStacks

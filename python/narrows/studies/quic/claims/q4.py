@@ -1,5 +1,3 @@
-"""Q4: congestion avoidance needs many round trips to take a rate that has risen, BBR a few."""
-
 from narrows.judging.parts import Mark, Measure
 from narrows.runs.observed import Observed
 from narrows.studies.quic.claims.measures import CHANGES, PLACE, OfStacks

@@ -1,5 +1,3 @@
-"""Q5: a QUIC stack is twice the same from the same seed, whichever port its server has."""
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Q6: after a pause a window that is kept is not sent as a burst: nothing is lost because of it."""
-
 from narrows.judging.parts import Mark, Measure, quantity
 from narrows.studies.quic.claims.measures import PLACE, OfStacks
 
