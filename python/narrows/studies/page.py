@@ -63,21 +63,9 @@ _SAID: dict[Word, tuple[str, str]] = {
     "not judged": ("was not judged", "were not judged"),
     "not measured": ("was not measured", "were not measured"),
 }
-_WORDS = [
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
+_WORDS = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+)  # fmt: skip
 
 
 def _counts(verdicts: Sequence[Verdict]) -> str:

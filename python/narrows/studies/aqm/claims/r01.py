@@ -1,8 +1,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from narrows.headers import FULL_FRAME_BYTES
 from narrows.judging.parts import Item, Mark, Numbers, plain_of
 from narrows.metrics.rate.utilisation import largest_goodput_bps
@@ -13,7 +11,7 @@ from narrows.studies.aqm.claims.htb_model import late_timer_rate_bps
 HIGH_RATE_MBPS = 800
 MAX_MBPS = 700  # the claim: no run above it
 EVERY = {"queue": "all qdiscs"}
-HIGHEST = replace(RATE, name="highest throughput", where=EVERY, take=plain_of(np.max))
+HIGHEST = replace(RATE, name="highest throughput", where=EVERY, take=plain_of("max"))
 OF_QUEUE = replace(HIGHEST, name="highest throughput of a qdisc", where={"queue": PAPER_QUEUES})
 
 

@@ -1,12 +1,10 @@
-import numpy as np
-
 from narrows.judging.parts import Judge, Mark, Measure, Numbers, Share, Words, all_of, plain_of
 from narrows.studies.aqm.claims.evidence import IN_LAN, TAIL, Paper, value
 
 MAX_SPIKES_PER_MINUTE = 0
 MAX_TAIL_MS = 5  # p99 - median of the test's RTT
 SPIKES = Measure(
-    "most spikes of the probe (20 ms)", "1/min", value("probe_spikes_per_minute"), take=plain_of(np.max)
+    "most spikes of the probe (20 ms)", "1/min", value("probe_spikes_per_minute"), take=plain_of("max")
 )
 """A lost probe is not one."""
 LOSS = Share("probes lost", read=value("probe_loss_ratio"))

@@ -2,8 +2,6 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from narrows.comparing.conditions import Rank, rank
 from narrows.judging.parts import Condition, Mark, Measure, Number, Numbers, all_of, one, percent, plain_of
 from narrows.studies.aqm.claims.evidence import IN_LAN, RATE, VARIATION, Paper, pooled, value
@@ -14,10 +12,10 @@ MIN_REPETITIONS = 3
 EXAMPLES = 2
 MIN_PAIRS = 6  # fewer cannot show that there is no such pair
 PAIRS, DIFFERING = "pairs of conditions with the same mean", "pairs that differ in a tail"
-MEAN = replace(RATE, name="mean throughput", take=plain_of(np.mean), least_n=MIN_REPETITIONS)
-RUNS = Measure("runs", "1", lambda way: 1.0, take=plain_of(np.sum))
+MEAN = replace(RATE, name="mean throughput", take=plain_of("mean"), least_n=MIN_REPETITIONS)
+RUNS = Measure("runs", "1", lambda way: 1.0, take=plain_of("sum"))
 P99 = Measure("p99 of the probe's RTT", "ms", lambda way: way.tail("probe_rtt_ms"), take=pooled(0.99))
-GLITCHES = Measure("glitches", "1/min", value("probe_glitches_per_minute"), take=plain_of(np.mean))
+GLITCHES = Measure("glitches", "1/min", value("probe_glitches_per_minute"), take=plain_of("mean"))
 STEADY = replace(VARIATION, name="variation of throughput")
 TAILS = (GLITCHES, P99, STEADY)
 EXAMPLE = " of an example"

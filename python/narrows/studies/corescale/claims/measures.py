@@ -33,7 +33,7 @@ from narrows.metrics.queue.first_drain import DRAINED
 from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
-from narrows.studies.corescale.case import Case, thesis_cases
+from narrows.studies.corescale.case import SCALES, Case, thesis_cases
 from narrows.units import NS_PER_S
 
 MOVED = "metric still moved at the end, worst run"
@@ -98,11 +98,11 @@ def lengths(items: Iterable[Item]) -> str:
 
 
 def by_scale(items: Iterable[Item]) -> dict[str, list[Observed]]:
-    """The runs of each scale."""
-    found: dict[str, list[Observed]] = {}
+    """The runs of each scale, smaller ones first."""
+    found: dict[str, list[Observed]] = {scale: [] for scale in SCALES.values()}
     for item in items:
         found.setdefault(item.key["scale"], []).append(item.of)
-    return found
+    return {scale: runs for scale, runs in found.items() if runs}
 
 
 def jain_settled(many: ManyFlows) -> Settled | None:

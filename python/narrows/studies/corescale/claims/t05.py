@@ -27,7 +27,7 @@ OUR_KERNEL = "HZ=1000"
 THESIS = {"case": "the thesis'"}
 LOWEST = "lowest index"
 STILL = Share(
-    "still moved at the end", read=of_flows("jain_settled", "moved"), where=THESIS, take=plain_of(np.max)
+    "still moved at the end", read=of_flows("jain_settled", "moved"), where=THESIS, take=plain_of("max")
 )
 FACTORS: dict[str, Callable[[Case], str]] = {
     "base RTT": lambda case: case.rtt,

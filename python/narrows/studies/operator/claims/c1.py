@@ -1,13 +1,11 @@
 from dataclasses import replace
 
-import numpy as np
-
 from narrows.judging.parts import Judge, Mark, Numbers, percent, plain_of
 from narrows.studies.operator.claims.measures import FILLED
 
 MAX_SHARE = 0.8  # "never more than 80 %"
 FULL = 0.9  # parallel connections fill the link
-BEST = replace(FILLED, name="share of the best run", where={"connections": "1"}, take=plain_of(np.max))
+BEST = replace(FILLED, name="share of the best run", where={"connections": "1"}, take=plain_of("max"))
 
 
 def by_value(found: Numbers) -> Numbers:

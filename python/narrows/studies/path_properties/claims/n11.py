@@ -41,7 +41,7 @@ def told_rate(one: Seen) -> float:
     return float(policed_rate(one) is not None)
 
 
-mean, most = plain_of(np.mean), plain_of(lambda errors: np.max(np.abs(errors)))
+mean, most = plain_of("mean"), plain_of(lambda errors: np.max(np.abs(errors)))
 ON_PATH, OF_MANY = {"path": ()}, {"many": ()}
 JUDGED = Share("judged rightly", read=rightly, take=mean)
 SAYS = Share("logs of a policed path that say whether it is", read=says, take=mean, where={"path": POLICED})

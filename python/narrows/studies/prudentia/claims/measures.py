@@ -105,6 +105,13 @@ def met(every: Iterable[Summary]) -> list[Summary]:
     return [one for one in every if len(one.pair) == 2 and is_known(one)]
 
 
+def all_met(runs: Iterable[Observed]) -> Iterator[Summary]:
+    """Pairs of the ten services whose shares are known, at both rates."""
+    every = list(runs)
+    for rate in RATES:
+        yield from met(of_ten(every, rate))
+
+
 def pair(every: Iterable[Summary], one: str, other: str) -> tuple[Side, Side] | None:
     """Both sides of a pair, the one that is asked for first; None where they did not meet."""
     for each in every:

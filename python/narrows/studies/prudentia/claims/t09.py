@@ -4,7 +4,7 @@ import numpy as np
 
 from narrows.judging.parts import Item, Mark, Share, percent, plain_of
 from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.measures import FAIR, RATES, Paired, item, met, of_ten
+from narrows.studies.prudentia.claims.measures import FAIR, Paired, all_met, item
 
 COMMON = 0.5
 """Common: at least so many of the losers get 90 % or less."""
@@ -13,11 +13,9 @@ TWO, SAME = "different services", "a service against itself"
 
 def losers(runs: Iterable[Observed]) -> Iterator[Item]:
     """The smaller share of each pair."""
-    every = list(runs)
-    for rate in RATES:
-        for one in met(of_ten(every, rate)):
-            least = min(side.share or 0.0 for side in one.sides)
-            yield item(least, one, pairs=TWO if one.pair[0] != one.pair[1] else SAME)
+    for one in all_met(runs):
+        least = min(side.share or 0.0 for side in one.sides)
+        yield item(least, one, pairs=TWO if one.pair[0] != one.pair[1] else SAME)
 
 
 LOSER = Share("loser's share", read=float, where={"pairs": TWO})

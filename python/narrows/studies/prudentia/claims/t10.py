@@ -1,11 +1,9 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from narrows.judging.parts import Item, Mark, Number, Numbers, Share, all_of, plain_of
 from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.measures import RATES, Paired, item, met, of_ten
+from narrows.studies.prudentia.claims.measures import RATES, Paired, all_met, item
 
 BBR = ("bbr", "download", "batches", "dash", "hls", "five")
 FEWEST = 3
@@ -14,16 +12,14 @@ FEWEST = 3
 
 def rivals(runs: Iterable[Observed]) -> Iterator[Item]:
     """What others get beside a service, itself left out."""
-    every = list(runs)
-    for rate in RATES:
-        for one in met(of_ten(every, rate)):
-            for service, other in zip(one.pair, one.sides[::-1], strict=True):
-                share = other.share if one.pair[0] != one.pair[1] else None
-                yield item(share, one, service=service)
+    for one in all_met(runs):
+        for service, other in zip(one.pair, one.sides[::-1], strict=True):
+            share = other.share if one.pair[0] != one.pair[1] else None
+            yield item(share, one, service=service)
 
 
 LEFT = Share("share left", read=lambda share: share, least_n=FEWEST)
-MEAN = replace(LEFT, name="mean share left", take=plain_of(np.mean))
+MEAN = replace(LEFT, name="mean share left", take=plain_of("mean"))
 FOUND, OVER_BBR = "share left to rivals", "of the most and the least contentious those over BBR"
 
 

@@ -1,7 +1,5 @@
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
 from narrows.judging.parts import Item, Mark, Share, percent, plain_of
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.measures import RATES, Paired, item, of_ten, sides
@@ -28,7 +26,7 @@ def losses(runs: Iterable[Observed]) -> Iterator[Item]:
 
 LOSS = Share("loss", read=lambda side: side.loss, where={"service": TEN})
 OF_KIND = Share("loss of a kind", read=lambda side: side.loss, where={"kind": (MANY, ONE)})
-WORST = Share("largest loss", read=lambda side: side.loss, where={"kind": BBR}, take=plain_of(np.max))
+WORST = Share("largest loss", read=lambda side: side.loss, where={"kind": BBR}, take=plain_of("max"))
 judge = Paired(
     "T18",
     "services of several flows lose most (the batched download 8 %, the video over four 4 %, most at most "

@@ -1,9 +1,8 @@
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import permutations
 
-from narrows.judging.parts import Item, Mark, Number, Numbers, all_of
-from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.measures import FAIR, RATES, SHARE, Paired, met, of_ten, sides
+from narrows.judging.parts import Mark, Number, Numbers, all_of
+from narrows.studies.prudentia.claims.measures import FAIR, RATES, SHARE, Paired, all_met, sides
 
 Triple = tuple[str, str, str]
 COUNT, TRIED = "triples that are not transitive", "triples that all met"
@@ -39,19 +38,12 @@ def triples(found: Numbers) -> Iterator[Number]:
                 yield Number("share in one of them", "1", got[service, beside], 1, under, percent=True)
 
 
-def met_pairs(runs: Iterable[Observed]) -> Iterator[Item]:
-    """Each service of each pair."""
-    every = list(runs)
-    for rate in RATES:
-        yield from sides(met(of_ten(every, rate)))
-
-
 judge = Paired(
     "T22",
     "unfairness is not transitive: a is unfair to b and b to c, and a is fair to c",
     "section 4.5.4, Table 4.3",
     "t09_all_pairs.py",
-    items=met_pairs,
+    items=lambda runs: sides(all_met(runs)),
     measures=(SHARE,),
     derive=triples,
     hidden=(SHARE.name,),
