@@ -16,7 +16,7 @@ from narrows.runs.observed import Observed
 from narrows.runs.settled import LATE, faults, settled_window
 from narrows.studies.find import claims
 from narrows.studies.prudentia.claims import t09, t11, t14, t20, t22, t23
-from narrows.studies.prudentia.claims.measures import at_one_length, share
+from narrows.studies.prudentia.claims.measures import alike
 from narrows.studies.prudentia.figures import heat_map
 
 S = 1_000_000_000
@@ -146,13 +146,14 @@ def test_pairs_are_compared_at_one_length(tmp_path: Path) -> None:
         trial(plan[one], named(one, length=length), (8.0,)) for one in "xy" for length in ("60s", "180s")
     ]
     runs = [*alone, trial(plan["x+y"], named("x+y", length="60s"), (2.0, 6.0))]
-    assert at_one_length(runs, "8Mbit", [("bbr", "reno"), ("bbr", "bbr")]) is None
+    both = [("bbr", "reno"), ("bbr", "bbr")]
+    assert alike(runs, "8Mbit", both) == []
     runs.append(trial(plan["x+x"], named("x+x", length="180s"), (4.0, 4.0)))
-    assert at_one_length(runs, "8Mbit", [("bbr", "reno"), ("bbr", "bbr")]) is None
+    assert alike(runs, "8Mbit", both) == []
     runs.append(trial(plan["x+y"], named("x+y", length="180s"), (3.0, 5.0)))
-    found = at_one_length(runs, "8Mbit", [("bbr", "reno"), ("bbr", "bbr")])
-    assert found is not None
-    assert share(found["usual"], "bbr", "reno") == 0.75
+    assert [(one.key["beside"], one.of.share) for one in alike(runs, "8Mbit", both)] == [
+        ("reno", 0.75), ("bbr", 1.0)
+    ]  # fmt: skip
 
 
 def test_how_far_trials_differ_is_asked_of_the_length_of_which_there_are_most(tmp_path: Path) -> None:

@@ -25,36 +25,22 @@ RESULT = "test_throughput_bps"
 _NOT_PHYSICAL = ("experiment", "question", "key", "epoch_monotonic_ns")
 
 
-@dataclass(frozen=True)
-class Facts:
-    """The conditions of one run."""
-
-    rate_mbps: float
-    queue: str
-    burst: str
-    cross: str
-    timer: str
-    base_rtt_ms: float
-
-
-def facts(run: Observed) -> Facts:
-    """Conditions, with the words of the study's axes; an axis that is absent has its neutral value."""
-    if Facts not in run.kept:
-        run.kept[Facts] = _facts(run)
-    kept: Facts = run.kept[Facts]
-    return kept
-
-
-def _facts(run: Observed) -> Facts:
-    late = run.plan.machine.timer_latency
-    return Facts(
-        rate_mbps=run.rate_bps("down") / 1e6,
-        queue=run.queue,
-        burst=label(run, "burst"),
-        cross=label(run, "cross"),
-        timer="exact" if late is None else f"{late.min_ns / 1e3:g} to {late.max_ns / 1e3:g} µs late",
-        base_rtt_ms=run.link.base_rtt_ns / 1e6,
-    )
+def labels(run: Observed) -> Mapping[str, str]:
+    """The conditions of a run in the words of the study's axes; an axis that is absent has its neutral value.
+    `path` tells the paper's small LAN from longer ones."""
+    if (kept := (__name__, "labels")) not in run.kept:
+        late = run.plan.machine.timer_latency
+        run.kept[kept] = {
+            "rate": f"{run.rate_bps('down') / 1e6:g}Mbit",
+            "queue": run.queue,
+            "burst": label(run, "burst"),
+            "cross": label(run, "cross"),
+            "timers": "exact" if late is None else f"{late.min_ns / 1e3:g} to {late.max_ns / 1e3:g} µs late",
+            "base_rtt": f"{run.link.base_rtt_ns / 1e6:g}ms",
+            "path": LAN if run.link.base_rtt_ns <= SMALL_BASE_RTT_NS else "longer",
+        }
+    found: Mapping[str, str] = run.kept[kept]
+    return found
 
 
 PAPER_QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
@@ -96,20 +82,6 @@ class Way:
     def tail(self, name: str) -> Tail | None:
         """What is kept of a distribution."""
         return self.run.quantities.tail(name, self.direction)
-
-
-def labels(run: Observed) -> dict[str, str]:
-    """The conditions of a run, as labels; `path` tells the paper's small LAN from longer ones."""
-    f = facts(run)
-    return {
-        "rate": f"{f.rate_mbps:g}Mbit",
-        "queue": f.queue,
-        "burst": f.burst,
-        "cross": f.cross,
-        "timers": f.timer,
-        "base_rtt": f"{f.base_rtt_ms:g}ms",
-        "path": LAN if run.link.base_rtt_ns <= SMALL_BASE_RTT_NS else "longer",
-    }
 
 
 def ways(runs: Iterable[Observed], of: Sequence[str] = DIRECTIONS, **more: str) -> list[Item]:

@@ -25,10 +25,7 @@ def calm(*claim: *Words, under: str, bursts: tuple[str, ...]) -> Judge:
         where={**IN_LAN, "burst": bursts, "cross": "no"},
         measures=(TAIL, SPIKES, LOSS),
         shows=telling,
-        marks=(
-            Mark(text, SPIKES.name, most=MAX_SPIKES_PER_MINUTE),
-            Mark(text, TAIL.name, most=MAX_TAIL_MS),
-        ),
+        marks=(Mark(text, SPIKES.name, most=MAX_SPIKES_PER_MINUTE), Mark(text, TAIL.name, most=MAX_TAIL_MS)),
         under=under,
     )
     return made

@@ -63,14 +63,11 @@ judge = Paper(
     hidden=(GROWN,),
     marks=(
         Mark(
-            f"throughput drops to {percent(MAX_SHARE_OF_UNLOADED)} or less",
-            THROUGHPUT.name,
-            most=MAX_SHARE_OF_UNLOADED,
-            where=LOADED,
-            against=CALM,
+            f"throughput drops to {percent(MAX_SHARE_OF_UNLOADED)} or less", THROUGHPUT.name,
+            most=MAX_SHARE_OF_UNLOADED, where=LOADED, against=CALM,
         ),
         Mark(f"its deviation grows at least {MIN_STD_RATIO}-fold", GROWN, MIN_STD_RATIO),
     ),
     under="900 Mbit/s, the direction of the cross flow",
     cause=cause,
-)
+)  # fmt: skip

@@ -16,11 +16,9 @@ judge = Paper(
     marks=(
         Mark(f"at most {percent(STABLE_VARIATION)}", most=STABLE_VARIATION, where={"queue": STABLE_QUEUES}),
         Mark(
-            "more without fair queueing",
-            least=STABLE_VARIATION,
-            strict=True,
+            "more without fair queueing", least=STABLE_VARIATION, strict=True,
             where={"queue": UNSTABLE_QUEUES},
         ),
     ),
     under="100 Mbit/s, burst shaping, CUBIC cross flow in the upload direction",
-)
+)  # fmt: skip

@@ -71,17 +71,13 @@ judge = Paper(
     marks=(
         Mark("idle latency shifts by the added amount", SHIFT, most=MAX_SHIFT_ERROR_MS, size=True),
         Mark(
-            f"throughput stays within {percent(MAX_THROUGHPUT_CHANGE)}",
-            CHANGE,
-            most=100 * MAX_THROUGHPUT_CHANGE,
-            size=True,
+            f"throughput stays within {percent(MAX_THROUGHPUT_CHANGE)}", CHANGE,
+            most=100 * MAX_THROUGHPUT_CHANGE, size=True,
         ),
         Mark(
-            f"working latency within {MAX_WORKING_LATENCY_CHANGE_MS} ms",
-            MOVED,
-            most=MAX_WORKING_LATENCY_CHANGE_MS,
-            size=True,
+            f"working latency within {MAX_WORKING_LATENCY_CHANGE_MS} ms", MOVED,
+            most=MAX_WORKING_LATENCY_CHANGE_MS, size=True,
         ),
     ),
     under="conditions that differ in base RTT only",
-)
+)  # fmt: skip

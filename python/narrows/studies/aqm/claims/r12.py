@@ -56,10 +56,8 @@ judge = Judge(
     ),
     marks=(
         Mark(
-            "R1 (late timers leave the link under-used without burst shaping)",
-            UNDERUSED.name,
-            most=MAX_UNDERUSED,
-            where={"timer": LATE},
+            "R1 (late timers leave the link under-used without burst shaping)", UNDERUSED.name,
+            most=MAX_UNDERUSED, where={"timer": LATE},
         ),
         Mark("R2 (calm without)", TAIL.name, most=MAX_TAIL_MS, where=PLAIN),
         Mark("R3 (full use with burst shaping)", USE.name, MIN_FULL, where=SHAPED),
@@ -68,18 +66,12 @@ judge = Judge(
         Mark("R6 (latency rises)", RTT.name, CLEAR_RISE_MS, apart=True, where=BESIDE, against=NOBODY),
         Mark("R7 (stable upload)", VARIATION.name, most=STABLE, where={**PLAIN, **NOBODY, **UP}),
         Mark(
-            "R8 (fair queues stable)",
-            VARIATION.name,
-            most=STABLE,
-            where={**SHAPED, **BESIDE, "queue": FAIR},
+            "R8 (fair queues stable)", VARIATION.name, most=STABLE, where={**SHAPED, **BESIDE, "queue": FAIR},
         ),
         Mark(
-            "R8 (others not)",
-            VARIATION.name,
-            STABLE,
-            strict=True,
+            "R8 (others not)", VARIATION.name, STABLE, strict=True,
             where={**SHAPED, **BESIDE, "queue": OTHERS},
         ),
     ),
     under="100 Mbit/s, base RTT 500 µs",
-)
+)  # fmt: skip

@@ -7,15 +7,7 @@ within the spread of the repetitions.
 """
 
 from narrows.spec import Link, axis, codel, fq_codel, iperf3, pfifo, with_
-from narrows.studies.aqm.testbed import (
-    BASE_RTT,
-    CROSS_START,
-    LINE_RATE,
-    bursts,
-    flow,
-    recorded,
-    speed_test,
-)
+from narrows.studies.aqm.testbed import BASE_RTT, CROSS_START, LINE_RATE, bursts, flow, recorded, speed_test
 
 link = Link(
     rate=axis("rate", ["100 Mbit/s", "900 Mbit/s"]),

@@ -9,12 +9,7 @@ from collections.abc import Iterator, Sequence
 from narrows.judging.parts import Item, Mark, Measure, Number, Numbers, Read, all_of
 from narrows.metrics.fairness.mathis_choices import FULL_QUEUE
 from narrows.runs.observed import Observed
-from narrows.studies.corescale.claims.measures import (
-    Flows,
-    conditions,
-    of_flows,
-    spread,
-)
+from narrows.studies.corescale.claims.measures import Flows, conditions, of_flows, spread
 
 MIN_RATIO_ON_LOSSES = 1.3  # largest over smallest C of the conditions; the thesis': 3.95 / 1.78 = 2.2
 MAX_RATIO_ON_HALVINGS = 1.2  # the thesis': 1.47 / 1.34 = 1.1
@@ -76,16 +71,14 @@ judge = Flows(
     whole=(),
     marks=(
         Mark(
-            f"on losses it varies {MIN_RATIO_ON_LOSSES:g}-fold and more",
-            APART.format(ON_LOSSES.name),
+            f"on losses it varies {MIN_RATIO_ON_LOSSES:g}-fold and more", APART.format(ON_LOSSES.name),
             MIN_RATIO_ON_LOSSES,
         ),
         Mark(
-            f"on halvings {MAX_RATIO_ON_HALVINGS:g}-fold at most",
-            APART.format(ON_HALVINGS.name),
+            f"on halvings {MAX_RATIO_ON_HALVINGS:g}-fold at most", APART.format(ON_HALVINGS.name),
             most=MAX_RATIO_ON_HALVINGS,
         ),
     ),
     cause=cause,
     decided_by={"quantity": ("C on losses", "C on halvings")},
-)
+)  # fmt: skip

@@ -10,15 +10,7 @@ from narrows.judging.parts import Item, Mark, Number, Numbers, Share, all_of, fi
 from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.case import Case, thesis_cases
-from narrows.studies.corescale.claims.measures import (
-    CORE,
-    EDGE,
-    JAIN,
-    Flows,
-    by_drain,
-    conditions,
-    of_flows,
-)
+from narrows.studies.corescale.claims.measures import CORE, EDGE, JAIN, Flows, by_drain, conditions, of_flows
 
 MAX_JAIN_AT_CORE = 0.5  # "as low as 0.4"
 MAX_JAIN_AT_EDGE = 0.75  # "as low as 0.7", beyond 10 flows

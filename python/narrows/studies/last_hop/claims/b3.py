@@ -12,11 +12,9 @@ judge = LastHop(
     measures=(USED, MET_P95),
     marks=(
         Mark(
-            f"at least {percent(PART)} of what they use on a rate",
-            least=PART,
-            where={"medium": tuple(MEDIA)},
-            against={"medium": "rate"},
+            f"at least {percent(PART)} of what they use on a rate", least=PART,
+            where={"medium": tuple(MEDIA)}, against={"medium": "rate"},
         ),
     ),
     decided_by={"quantity": USED.name},
-)
+)  # fmt: skip

@@ -13,10 +13,8 @@ judge = LastHop(
     measures=(MET_P95,),
     marks=(
         Mark(
-            f"at most {TIMES:g} times the round trip with FQ-CoDel right above the medium",
-            most=TIMES,
-            where={"place": CAKE},
-            against={"place": "router"},
+            f"at most {TIMES:g} times the round trip with FQ-CoDel right above the medium", most=TIMES,
+            where={"place": CAKE}, against={"place": "router"},
         ),
     ),
-)
+)  # fmt: skip

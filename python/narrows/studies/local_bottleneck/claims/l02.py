@@ -13,17 +13,12 @@ judge = AtHome(
     whole=("profile",),
     marks=(
         Mark(
-            "BBR is ahead remotely",
-            least=1,
-            strict=True,
-            where={"cca": "bbr", "home": "remote"},
+            "BBR is ahead remotely", least=1, strict=True, where={"cca": "bbr", "home": "remote"},
             against={"cca": "cubic"},
         ),
         Mark(
-            f"CUBIC fills less than {percent(FULL)} locally",
-            most=FULL,
-            strict=True,
+            f"CUBIC fills less than {percent(FULL)} locally", most=FULL, strict=True,
             where={"cca": "cubic", "home": "local"},
         ),
     ),
-)
+)  # fmt: skip

@@ -19,21 +19,13 @@ judge = AtHome(
     marks=(
         Mark(f"remote p95 above {HIGH_MS:g} ms", HIGH.name, HIGH_MS, strict=True, where=REMOTE),
         Mark(
-            f"remote p95 more than {SWING:g} times p5",
-            HIGH.name,
-            SWING,
-            strict=True,
-            where=REMOTE,
+            f"remote p95 more than {SWING:g} times p5", HIGH.name, SWING, strict=True, where=REMOTE,
             than=LOW.name,
         ),
         Mark(
-            f"local p95 within {NEAR_MS:g} ms of the base RTT",
-            HIGH.name,
-            most=NEAR_MS,
-            apart=True,
-            where=LOCAL,
-            than=BASE.name,
+            f"local p95 within {NEAR_MS:g} ms of the base RTT", HIGH.name, most=NEAR_MS, apart=True,
+            where=LOCAL, than=BASE.name,
         ),
     ),
     under="FTTC 30/10",
-)
+)  # fmt: skip

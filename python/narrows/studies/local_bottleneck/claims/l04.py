@@ -12,13 +12,10 @@ judge = AtHome(
     measures=(Measure("median TCP RTT", "ms", tcp_rtt_ms("load")),),
     marks=tuple(
         Mark(
-            f"{cca}: remote over local from {low:g} to {high:g}",
-            least=low,
-            most=high,
-            where={"cca": cca, "home": "remote"},
-            against={"home": "local"},
+            f"{cca}: remote over local from {low:g} to {high:g}", least=low, most=high,
+            where={"cca": cca, "home": "remote"}, against={"home": "local"},
         )
         for cca, (low, high) in FACTORS.items()
     ),
     under="FTTC 30/10",
-)
+)  # fmt: skip

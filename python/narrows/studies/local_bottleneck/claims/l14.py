@@ -33,21 +33,14 @@ judge = AtHome(
     whole=(),
     marks=(
         Mark(
-            f"fibre: CUBIC within {ALIKE:g} of BBR",
-            MEDIAN.name,
-            1 / ALIKE,
-            ALIKE,
-            where={**REMOTE, "cca": "cubic"},
-            against={"cca": "bbr"},
+            f"fibre: CUBIC within {ALIKE:g} of BBR", MEDIAN.name, 1 / ALIKE, ALIKE,
+            where={**REMOTE, "cca": "cubic"}, against={"cca": "bbr"},
         ),
         Mark(
-            f"fibre: {TWICE[0]:g} to {TWICE[1]:g} times the local RTT",
-            MEDIAN.name,
-            *TWICE,
-            where={**REMOTE, "cca": CCAS},
-            against={"home": "local"},
+            f"fibre: {TWICE[0]:g} to {TWICE[1]:g} times the local RTT", MEDIAN.name, *TWICE,
+            where={**REMOTE, "cca": CCAS}, against={"home": "local"},
         ),
         Mark(f"wireless: {WIRELESS_MS[0]:g} to {WIRELESS_MS[1]:g} ms at most", HIGHEST, *WIRELESS_MS),
     ),
     under="FTTH at a fifth of its rates, FWA 30/3",
-)
+)  # fmt: skip

@@ -26,11 +26,9 @@ judge = Judge(
     whole=("base_rtt", "queue", "loss", "cca"),
     marks=(
         Mark(
-            f"one connection stays at or under {percent(MAX_SHARE)}",
-            BEST.name,
-            most=MAX_SHARE,
+            f"one connection stays at or under {percent(MAX_SHARE)}", BEST.name, most=MAX_SHARE,
         ),
         Mark(f"eight connections reach {percent(FULL)}", FILLED.name, FULL, where={"connections": "8"}),
     ),
     under="ramp of 3 s left out, 10 s measured, 10 Mbit/s",
-)
+)  # fmt: skip

@@ -23,13 +23,10 @@ judge = Judge(
         Mark("{} to {} ms before".format(*BEFORE_MS), RTT.name, *BEFORE_MS, where=LIKE_THEIRS),
         Mark("{} to {} ms after".format(*AFTER_MS), RTT.name, *AFTER_MS, where=AQM),
         Mark(
-            f"{percent(MAX_RATIO)} at most of that before",
-            RTT.name,
-            most=MAX_RATIO,
-            where=AQM,
+            f"{percent(MAX_RATIO)} at most of that before", RTT.name, most=MAX_RATIO, where=AQM,
             against=LIKE_THEIRS,
         ),
     ),
     under=f"base RTT 15 ms, 4 connections, {SETTLING_S:g} s of ramp left out",
     decided_by={"quantity": RTT.name, "queue": ("fifo_35ms", "docsis_pie")},
-)
+)  # fmt: skip

@@ -43,13 +43,11 @@ judge = Judge(
         SHARE,
         AGAIN,
         Measure(
-            "sojourn of the test's packets, median",
-            "ms",
+            "sojourn of the test's packets, median", "ms",
             by_tool("tool", {tool: sojourn_ms(item) for tool, item in ITEMS.items()}),
         ),
         Measure(
-            "RTT of sparse NQB probes, p95",
-            "ms",
+            "RTT of sparse NQB probes, p95", "ms",
             by_tool("tool", {tool: loaded_rtt_ms("nqb", item, 95) for tool, item in ITEMS.items()}),
         ),
     ),
@@ -60,4 +58,4 @@ judge = Judge(
         Mark(f"retransmissions {DIFFERENT_RETRANSMISSIONS}-fold", FOLD, DIFFERENT_RETRANSMISSIONS),
     ),
     under="20 Mbit/s, base RTT 20 ms, one tool at a time",
-)
+)  # fmt: skip

@@ -72,25 +72,18 @@ judge = Judge(
     hidden=(READS, WRONG),
     marks=(
         Mark(
-            f"beside a flow UDP reads {percent(FULL)} of the capacity",
-            FILLED.name,
-            FULL,
+            f"beside a flow UDP reads {percent(FULL)} of the capacity", FILLED.name, FULL,
             where={"tool": "udp", "beside": "flow"},
         ),
         Mark(
-            f"a third party waits no longer (by {CLEAR_MS:g} ms) under UDP than under TCP",
-            PROBE.name,
-            most=CLEAR_MS,
-            apart=True,
-            where={"tool": "udp", **ALONE},
-            against={"tool": "tcp"},
+            f"a third party waits no longer (by {CLEAR_MS:g} ms) under UDP than under TCP", PROBE.name,
+            most=CLEAR_MS, apart=True, where={"tool": "udp", **ALONE}, against={"tool": "tcp"},
         ),
         Mark(
             f"between queues bandwidth differs {SAME_BANDWIDTH:g}-fold at most, RPM {DIFFERENT_RPM:g}-fold",
-            READS,
-            1,
+            READS, 1,
         ),
         Mark("RPM orders all pairs of queues as the probe does", WRONG, most=0),
     ),
     under="20 Mbit/s, base RTT 20 ms",
-)
+)  # fmt: skip

@@ -21,11 +21,9 @@ def losers(runs: Iterable[Observed]) -> Iterator[Item]:
 LOSER = Share("loser's share", read=float, where={"pairs": TWO})
 OWN = Share("smaller share", read=float, where={"pairs": SAME})
 UNFAIR = Share(
-    "losers that get too little",
-    read=float,
-    where={"pairs": TWO},
+    "losers that get too little", read=float, where={"pairs": TWO},
     take=plain_of(lambda x: np.mean(x <= FAIR)),
-)
+)  # fmt: skip
 judge = Paired(
     "T9",
     "unfair outcomes are common: the median loser gets 69 % of its share at 8 Mbit/s (73 % of losers at most "

@@ -27,12 +27,9 @@ judge = Paired(
     together="beside",
     marks=tuple(
         Mark(
-            "the share falls with each doubling of the flows",
-            most=1,
-            strict=True,
-            where={"beside": more},
+            "the share falls with each doubling of the flows", most=1, strict=True, where={"beside": more},
             against={"beside": less},
         )
         for less, more in pairwise(CONTENDERS)
     ),
-)
+)  # fmt: skip

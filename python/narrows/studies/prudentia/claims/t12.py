@@ -28,16 +28,12 @@ judge = Paired(
     measures=(SHARE,),
     marks=(
         Mark(
-            f"{DIFFERENT:g} times as much beside batches",
-            least=DIFFERENT,
-            where={"service": "download", "beside": "batches"},
-            against=FIVE,
+            f"{DIFFERENT:g} times as much beside batches", least=DIFFERENT,
+            where={"service": "download", "beside": "batches"}, against=FIVE,
         ),
         Mark(
-            f"{DIFFERENT:g} times as little beside batches",
-            most=1 / DIFFERENT,
-            where={"service": ("cubic", "reno"), "beside": "batches"},
-            against=FIVE,
+            f"{DIFFERENT:g} times as little beside batches", most=1 / DIFFERENT,
+            where={"service": ("cubic", "reno"), "beside": "batches"}, against=FIVE,
         ),
     ),
-)
+)  # fmt: skip

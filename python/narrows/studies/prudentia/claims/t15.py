@@ -17,11 +17,9 @@ judge = Paired(
     measures=(replace(RATE, where={"beside": ("call_2600k", "reno", "cubic")}),),
     marks=tuple(
         Mark(
-            f"{percent(HALVED)} at most of the rate beside {rival}",
-            most=HALVED,
-            where=CALL,
+            f"{percent(HALVED)} at most of the rate beside {rival}", most=HALVED, where=CALL,
             against={"beside": rival},
         )
         for rival in ("reno", "cubic")
     ),
-)
+)  # fmt: skip

@@ -43,9 +43,7 @@ judge = Paired(
     marks=(
         *(
             Mark(
-                f"pictures take {NEARLY * factor:.2g} times as long and more",
-                MOST,
-                NEARLY * factor,
+                f"pictures take {NEARLY * factor:.2g} times as long and more", MOST, NEARLY * factor,
                 where={"rate": rate, "service": "pictures"},
             )
             for rate, factor in LONGER.items()
@@ -54,4 +52,4 @@ judge = Paired(
         Mark("BBR hurts least", BBR_OVER_LEAST, most=1, where={"service": "pictures"}),
     ),
     under="",
-)
+)  # fmt: skip

@@ -40,14 +40,9 @@ judge = Paired(
     whole=("rate",),
     marks=(
         Mark(
-            "more than with a single flow",
-            OF_KIND.name,
-            0,
-            apart=True,
-            strict=True,
-            where={"kind": MANY},
+            "more than with a single flow", OF_KIND.name, 0, apart=True, strict=True, where={"kind": MANY},
             against={"kind": ONE},
         ),
         Mark(f"at most {percent(NEARLY_NOTHING)}", WORST.name, most=NEARLY_NOTHING),
     ),
-)
+)  # fmt: skip

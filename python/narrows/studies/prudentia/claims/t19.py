@@ -30,18 +30,12 @@ judge = Paired(
     measures=(SHARE,),
     marks=(
         Mark(
-            f"rises by {percent(CHANGED)} and more",
-            least=CHANGED,
-            apart=True,
-            against=USUAL,
+            f"rises by {percent(CHANGED)} and more", least=CHANGED, apart=True, against=USUAL,
             where={"rate": "50Mbit", **DOUBLE},
         ),
         Mark(
-            f"falls by {percent(CHANGED)} and more",
-            most=-CHANGED,
-            apart=True,
-            against=USUAL,
+            f"falls by {percent(CHANGED)} and more", most=-CHANGED, apart=True, against=USUAL,
             where={"rate": "8Mbit", **DOUBLE},
         ),
     ),
-)
+)  # fmt: skip

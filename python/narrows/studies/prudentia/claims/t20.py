@@ -47,13 +47,9 @@ judge = Paired(
     marks=(
         Mark("not monotonic", TURNS, 1),
         Mark(
-            "its own rate falls from 30 to 50 Mbit/s",
-            RATE.name,
-            most=1,
-            strict=True,
-            where={"rate": "50Mbit"},
-            against={"rate": "30Mbit"},
+            "its own rate falls from 30 to 50 Mbit/s", RATE.name, most=1, strict=True,
+            where={"rate": "50Mbit"}, against={"rate": "30Mbit"},
         ),
         Mark("fair beyond 70 Mbit/s", SHARE.name, FAIR, where={"rate": ("80Mbit", "100Mbit")}),
     ),
-)
+)  # fmt: skip
