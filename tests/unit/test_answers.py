@@ -180,7 +180,7 @@ def verdicts() -> list[Verdict]:
         26.0,
     )
     return [
-        Verdict(all_claims()[claim][1].CLAIM, word, "why", () if word == "not measured" else (half,))
+        Verdict(all_claims()[claim][1].judge.claim, word, "why", () if word == "not measured" else (half,))
         for claim, word in words.items()
     ]
 

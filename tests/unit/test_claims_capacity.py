@@ -68,7 +68,7 @@ def capacity(share: float, **more: float) -> dict[str, float]:
 
 def one(connections: str, share: float, seed: str = "0") -> Observed:
     key = {"base_rtt": "20ms", "queue": "fifo", "loss": "0%", "cca": "cubic", "connections": connections}
-    return made(c1.CLAIM.experiment, key | {"seed": seed}, capacity(share))
+    return made(c1.judge.claim.experiment, key | {"seed": seed}, capacity(share))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_c1_goes_by_the_best_run_of_one_connection() -> None:
 
 
 def loaded(queue: str, rtt_ms: float) -> Observed:
-    return made(c2.CLAIM.experiment, {"rate": "20Mbit", "queue": queue}, capacity(1), rtt_ms=rtt_ms)
+    return made(c2.judge.claim.experiment, {"rate": "20Mbit", "queue": queue}, capacity(1), rtt_ms=rtt_ms)
 
 
 def test_c2_compares_the_probes_median_without_the_ramp() -> None:
@@ -107,7 +107,7 @@ def beside(queue: str, share: float, again: float) -> Observed:
         "capacity_test_throughput_bps": share * RATE, "capacity_test_retransmission_ratio": again,
     }  # fmt: skip
     key = {"tool": "capacity", "beside": "nothing", "queue": queue}
-    return made(c3.CLAIM.experiment, key, figures, rtt_ms=30, probe="nqb")
+    return made(c3.judge.claim.experiment, key, figures, rtt_ms=30, probe="nqb")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_c3_compares_share_and_retransmissions_with_the_fifo(share: float, again
 
 def setting(queue: str, connections: str, share: float) -> Observed:
     key = {"queue": queue, "connections": connections, "omit": "0s", "duration": "3s"}
-    return made(c4.CLAIM.experiment, key, capacity(share))
+    return made(c4.judge.claim.experiment, key, capacity(share))
 
 
 def test_c4_looks_for_a_setting_that_is_no_longer_good() -> None:
@@ -144,7 +144,7 @@ def through(
 ) -> Observed:
     key = {"tool": tool, "beside": beside, "queue": queue}
     item = c5.ITEMS[tool]
-    return made(c5.CLAIM.experiment, key, figures, rtt_ms=late_ms, item=item)
+    return made(c5.judge.claim.experiment, key, figures, rtt_ms=late_ms, item=item)
 
 
 def test_c5_sets_rpm_against_bandwidth() -> None:

@@ -21,7 +21,7 @@ from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.case import thesis_cases
 from narrows.studies.corescale.claims import t01, t03, t04, t05, t06, t07, t08
-from narrows.studies.corescale.claims.many import lengths
+from narrows.studies.corescale.claims.measures import conditions, lengths
 
 S = 1_000_000_000
 BUFFERS = {100e6: 3_000_000, 1e9: 37_500_000, 10e9: 375_000_000}
@@ -157,7 +157,8 @@ def test_a_share_is_told_by_base_rtt() -> None:
     ]
     verdict = t07.judge(runs)
     # the median of the two runs at 20 ms is 0.48
-    assert "against reno at edge, 20 ms: 0.48; against reno at edge, 200 ms: 0.95" in verdict.reason
+    told = {n.conditions["rtt"]: n.said for n in verdict.numbers if n.name == "share of bbr"}
+    assert told == {"20 ms": "48 %", "200 ms": "95 %"}
     assert "n = 1 to 2 of each condition" in verdict.reason
     # The claim is about Core: what fails at Edge decides nothing.
     assert verdict.verdict == "not measured"
@@ -179,8 +180,8 @@ def test_runs_whose_queue_stayed_full_are_told_apart() -> None:
         run(4, plan(100e6, {"bbr": 50}), many(jain=0.7)),
     ]
     cause = t05.judge(runs).cause
-    assert "In 1 run(s) the queue, once full, never fell to 10% of its limit: index 0.3." in cause
-    assert "In 1 run(s) it did, first 13 s after it was full: index 0.9." in cause
+    assert "In 1 run(s) the queue, once full, never fell to 10 % of its limit: Jain's index 0.3." in cause
+    assert "In 1 run(s) it did, first 13 s after it was full: Jain's index 0.9." in cause
 
 
 def test_what_bbr_s_fairness_hangs_on_compares_only_conditions_that_differ_in_one_factor() -> None:
@@ -200,12 +201,9 @@ def test_what_bbr_s_fairness_hangs_on_compares_only_conditions_that_differ_in_on
 def test_a_lowest_index_that_had_not_settled_is_told_as_such() -> None:
     still = Settled(final=0.3, moved=0.4, over_ns=60 * S, settled_ns=None)
     verdict = t05.judge([run(1, plan(10e9, {"bbr": 5000}), many(jain=0.3, jain_settled=still))])
-    assert (
-        "lowest at core: 0.300 (core, 5000 bbr, 20 ms, which still moved by 40% in the last 60 s"
-        in verdict.reason
-    )
+    assert "(core, 5000 bbr, 20 ms, the thesis', still moved by 40 %)" in verdict.reason
     settled = t05.judge([run(1, plan(10e9, {"bbr": 5000}), many(jain=0.3))])
-    assert "(core, 5000 bbr, 20 ms; mark" in settled.reason
+    assert "lowest at Core at most 0.5: yes (core, 5000 bbr, 20 ms, the thesis')" in settled.reason
 
 
 def test_a_kernel_of_another_configuration_is_a_factor_and_not_the_thesis_condition() -> None:
@@ -214,7 +212,7 @@ def test_a_kernel_of_another_configuration_is_a_factor_and_not_the_thesis_condit
     verdict = t05.judge([run(1, plan(100e6, {"bbr": 50}), many(jain=0.9)), slow])
     assert "kernel: HZ=100 -0.200 (1), HZ=1000 +0.200 (1)" in verdict.cause
     assert "HZ was not varied" not in verdict.cause
-    assert "lowest at edge: 0.900" in verdict.reason
+    assert [n.value for n in verdict.numbers if n.name == "lowest index"] == [0.9]
     assert any(
         spelt_out(number.conditions) == "edge, 50 bbr, 20 ms, bfifo, HZ=100" for number in verdict.numbers
     )
@@ -301,7 +299,7 @@ def test_late_timers_are_a_factor_and_not_the_thesis_condition() -> None:
     late = run(2, plan(100e6, {"bbr": 50}) | {"machine": machine}, many(jain=0.7))
     verdict = t05.judge([run(1, plan(100e6, {"bbr": 50}), many(jain=0.9)), late])
     assert "timers: 10 to 30 µs late -0.200 (1), exact +0.200 (1)" in verdict.cause
-    assert "lowest at edge: 0.900" in verdict.reason
+    assert [n.value for n in verdict.numbers if n.name == "lowest index"] == [0.9]
     assert any(
         spelt_out(n.conditions) == "edge, 50 bbr, 20 ms, bfifo, timers 10 to 30 µs late"
         for n in verdict.numbers
@@ -311,7 +309,7 @@ def test_late_timers_are_a_factor_and_not_the_thesis_condition() -> None:
 def test_how_much_a_metric_still_moved_is_part_of_every_verdict() -> None:
     verdict = t04.judge([newreno(1, 10e9, 1000, 1.4, 1.47, 1.2)])
     moved = next(n for n in verdict.numbers if "moved" in n.name)
-    assert (moved.value, moved.unit) == (pytest.approx(0.4), "%")
+    assert moved.said == "0.4 %"
 
 
 def test_lengths_of_runs_that_ended_at_different_times_are_told_in_seconds() -> None:
@@ -319,5 +317,6 @@ def test_lengths_of_runs_that_ended_at_different_times_are_told_in_seconds() -> 
         run(number, plan(100e6, {"reno": 10}), many(stop_ns=seconds * S))
         for number, seconds in enumerate((605, 1200))
     ]
-    assert lengths(thesis_cases(same)) == "edge 605 to 1200 s after warm-up"
-    assert lengths(thesis_cases(same[1:])) == "edge 1200 s after warm-up"
+    items = conditions(lambda _: True)
+    assert lengths(items(same)) == "edge 605 to 1200 s after warm-up"
+    assert lengths(items(same[1:])) == "edge 1200 s after warm-up"

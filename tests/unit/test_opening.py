@@ -41,7 +41,7 @@ def test_a_sentence_has_the_verdicts_numbers_or_is_not_said() -> None:
 def test_every_study_opens_with_sentences_that_its_kept_evidence_fills(name: str, tmp_path: Path) -> None:
     roots = [EVIDENCE / name]
     runs = runs_below(roots)
-    verdicts = judged(roots, [module.CLAIM.id for module in claims(name)], runs).verdicts
+    verdicts = judged(roots, [module.judge.claim.id for module in claims(name)], runs).verdicts
     filled = opening(name, verdicts, runs)
     assert len(filled) == len(said(importlib.import_module(f"narrows.studies.{name}.opening")))
     assert all("(n = " in sentence and "{" not in sentence for sentence in filled)

@@ -10,6 +10,7 @@ import pytest
 from made_up_runs import grid
 
 from narrows.figures.drawing import Missing
+from narrows.judging.verdict import Verdict
 from narrows.judging.words import counted
 from narrows.paths.busy_hours import busy_hours
 from narrows.runs import archive
@@ -52,7 +53,7 @@ def test_without_runs_nothing_is_measured() -> None:
         verdict = module.judge([])
         assert verdict.verdict == "not measured"
         assert "narrows run n1_conditions" in verdict.reason
-    assert [module.CLAIM.id for module in claims("path_properties")] == [f"N{n}" for n in range(1, 12)]
+    assert [module.judge.claim.id for module in claims("path_properties")] == [f"N{n}" for n in range(1, 12)]
 
 
 def test_what_was_read_of_captures_is_judged_alike_from_a_shard(tmp_path: Path) -> None:
@@ -72,6 +73,26 @@ def test_what_was_read_of_captures_is_judged_alike_from_a_shard(tmp_path: Path) 
     manifest = {"run_id": run.run_id, "engine": "uml", "plan_hash": "p"}
     archive.write([replace(run, manifest=manifest)], tmp_path / "a.runs.parquet")
     assert n1.judge(load(tmp_path / "a.runs.parquet")) == verdict
+
+
+def test_a_policed_path_of_which_no_log_says_so_fails_its_mark() -> None:
+    plain, policed = grid(seeds=2, rates_mbps=(100,))[:2]
+
+    def verdict(told: bool | None) -> Verdict:
+        rows = {
+            "plain": {"captured_at": "server:eth0", "policed": False, "true_policed": False},
+            "policer": {"captured_at": "server:eth0", "policed": told, "true_policed": True},
+        }
+        runs = [
+            replace(run, experiment="n1_conditions", key={"path": path, "base_rtt": "20ms"}, path_logs=[row])
+            for run, (path, row) in zip((plain, policed), rows.items(), strict=True)
+        ]
+        return claims("path_properties")[10].judge(runs)
+
+    # Neither rate nor burst nor many policers are there: these marks have no sample, so they fail.
+    assert "logs of a policed path say whether it is: yes (policer, 20 ms, sender)" in verdict(True).reason
+    assert "logs of a policed path say whether it is: no (policer, 20 ms, sender)" in verdict(None).reason
+    assert "judged rightly in 90 % and more: yes (plain, 20 ms, sender)" in verdict(None).reason
 
 
 def test_the_page_has_a_figure_for_each_estimator_and_says_what_is_missing() -> None:

@@ -35,12 +35,12 @@ def keys(parts: list[Part], axis: str) -> dict[str, set[str]]:
 
 def test_every_folder_with_a_study_is_one_and_its_claims_stand_in_the_order_of_their_numbers() -> None:
     assert set(studies()) == {file.parent.name for file in PACKAGE.glob("studies/*/study.py")}
-    assert [module.CLAIM.id for module in claims("aqm")] == [f"R{n}" for n in range(1, 13)]
+    assert [module.judge.claim.id for module in claims("aqm")] == [f"R{n}" for n in range(1, 13)]
 
 
 def test_every_claim_is_decided_by_an_experiment_of_its_study() -> None:
     for name, module in all_claims().values():
-        assert module.CLAIM.name in experiments(name), module.CLAIM
+        assert module.judge.claim.name in experiments(name), module.judge.claim
 
 
 def test_no_two_experiments_that_come_with_the_package_have_one_name() -> None:

@@ -16,8 +16,7 @@ from narrows.runs.observed import Observed
 from narrows.runs.settled import LATE, faults, settled_window
 from narrows.studies.find import claims
 from narrows.studies.prudentia.claims import t09, t11, t14, t20, t22, t23
-from narrows.studies.prudentia.claims.measures import at_one_length, share
-from narrows.studies.prudentia.curves import with_all_labels
+from narrows.studies.prudentia.claims.measures import alike
 from narrows.studies.prudentia.figures import heat_map
 
 S = 1_000_000_000
@@ -147,13 +146,14 @@ def test_pairs_are_compared_at_one_length(tmp_path: Path) -> None:
         trial(plan[one], named(one, length=length), (8.0,)) for one in "xy" for length in ("60s", "180s")
     ]
     runs = [*alone, trial(plan["x+y"], named("x+y", length="60s"), (2.0, 6.0))]
-    assert at_one_length(runs, "8Mbit", [("bbr", "reno"), ("bbr", "bbr")]) is None
+    both = [("bbr", "reno"), ("bbr", "bbr")]
+    assert alike(runs, "8Mbit", both) == []
     runs.append(trial(plan["x+x"], named("x+x", length="180s"), (4.0, 4.0)))
-    assert at_one_length(runs, "8Mbit", [("bbr", "reno"), ("bbr", "bbr")]) is None
+    assert alike(runs, "8Mbit", both) == []
     runs.append(trial(plan["x+y"], named("x+y", length="180s"), (3.0, 5.0)))
-    found = at_one_length(runs, "8Mbit", [("bbr", "reno"), ("bbr", "bbr")])
-    assert found is not None
-    assert share(found["usual"], "bbr", "reno") == 0.75
+    assert [(one.key["beside"], one.of.share) for one in alike(runs, "8Mbit", both)] == [
+        ("reno", 0.75), ("bbr", 1.0)
+    ]  # fmt: skip
 
 
 def test_how_far_trials_differ_is_asked_of_the_length_of_which_there_are_most(tmp_path: Path) -> None:
@@ -185,13 +185,6 @@ def test_rates_of_the_link_are_compared_at_one_length(tmp_path: Path) -> None:
     assert t20.judge(met("8Mbit", "180s", 4.0)).verdict == "not measured"
 
 
-def test_a_label_has_one_place_and_so_one_colour_in_all_panels_of_a_figure() -> None:
-    panels = {"8": {"alone": {"text": [1.0]}, "cubic": {"text": [2.0]}}, "50": {"reno": {"text": [3.0]}}}
-    drawn = with_all_labels(panels, ("alone", "bbr", "cubic", "reno"))
-    assert [list(bars) for bars in drawn.values()] == [["alone", "cubic", "reno"]] * 2
-    assert drawn["50"] == {"alone": {}, "cubic": {}, "reno": {"text": [3.0]}}
-
-
 def test_what_is_not_of_the_ten_is_no_part_of_their_verdict(tmp_path: Path) -> None:
     other = trial(plans(tmp_path)["x+y"], key("eight+reno"), (7.0, 1.0))
     assert t09.judge([*made(tmp_path), other]).numbers == t09.judge(made(tmp_path)).numbers
@@ -206,7 +199,7 @@ def test_claims_judge_trials_and_name_their_length(tmp_path: Path) -> None:
     assert len(verdict.run_ids) == 3
 
 
-@pytest.mark.parametrize("module", claims("prudentia"), ids=lambda module: str(module.CLAIM.id))
+@pytest.mark.parametrize("module", claims("prudentia"), ids=lambda module: str(module.judge.claim.id))
 def test_without_runs_every_claim_says_so(module: object) -> None:
     verdict = module.judge([])  # type: ignore[attr-defined]
     assert verdict.verdict == "not measured"

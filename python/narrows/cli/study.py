@@ -156,7 +156,7 @@ def _list(console: Console) -> None:
         [
             name,
             of.title,
-            f"{claims(name)[0].CLAIM.id} to {claims(name)[-1].CLAIM.id}",
+            f"{claims(name)[0].judge.claim.id} to {claims(name)[-1].judge.claim.id}",
             len(experiments(name)),
             of.paper.replace("*", ""),
         ]
@@ -275,7 +275,7 @@ def _show(
     runs = runs_below(roots)
     if not runs:
         raise UsageError(f"no run of the study {name} is here", remedy=f"narrows study {name} makes them")
-    wanted = claims or [module.CLAIM.id for module in claims_of(name)]
+    wanted = claims or [module.judge.claim.id for module in claims_of(name)]
     verdicts: Sequence[Verdict] = judged(roots, wanted, runs).verdicts
     if quick:
         verdicts = without_single_trials(verdicts, runs)

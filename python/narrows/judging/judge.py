@@ -6,14 +6,14 @@ are marked like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from math import inf
 from typing import Literal
 
 from narrows.judging import words
 from narrows.judging.items import Item, Items, Read, good, grouped, of_runs
+from narrows.judging.marks import Condition, Mark, Marking, Marks, Numbers, place
 from narrows.judging.verdict import (
     Claim,
     Number,
@@ -26,12 +26,14 @@ from narrows.judging.verdict import (
     not_measured,
 )
 from narrows.runs.observed import Observed
+from narrows.spec.axis import SEED
 
-Condition = Mapping[str, str]
-Numbers = Sequence[Number]
-Key = tuple[tuple[str, str], ...]
-Marks = dict[Key, bool]
-"""By condition whether it passes."""
+__all__ = ["Condition", "Judge", "Mark", "Measure", "Numbers", "Share", "Words", "all_of", "one"]
+
+Words = tuple[str, str, str, str]
+"""A claim's id, its text, its source and its experiment's file."""
+Group = tuple[Condition, list[Item]]
+"""A condition, and what was measured under it."""
 
 
 @dataclass(frozen=True)
@@ -54,48 +56,14 @@ Share = partial(Measure, unit="1", percent=True)
 
 
 @dataclass(frozen=True)
-class Mark:
-    """Between which bounds the number of each condition passes; never moved to make a claim hold."""
-
-    words: str
-    of: str = ""
-    """The quantity; empty: the claim's first measure."""
-    least: float = -inf
-    most: float = inf
-    where: Where = field(default_factory=dict)
-    """The conditions that are marked."""
-    against: Condition | None = None
-    """Hold it against the number of the same condition but for these labels: the bounds are parts of that."""
-    beside: Condition | None = None
-    """Only where the same condition but for these labels was measured too."""
-    than: str = ""
-    """Hold it against this quantity."""
-    apart: bool = False
-    """The bounds are differences from what it is held against."""
-    size: bool = False
-    """Whether its size counts and not its sign."""
-    floor: float = -inf
-    """The upper bound is at least this, whatever it is held against."""
-    strict: bool = False
-    """Whether a bound itself does not pass."""
-
-    def passes(self, number: Number, other: Number) -> bool:
-        """`other` is what it is held against."""
-        value = abs(number.value) if self.size else number.value
-        least, most = self.least, self.most
-        if self.apart:
-            value -= other.value
-        elif self.than or self.against is not None:
-            least, most = (one if abs(one) == inf else one * other.value for one in (least, most))
-        most = max(most, self.floor)
-        return least < value < most if self.strict else least <= value <= most
-
-
-@dataclass(frozen=True)
 class Judge:
     """A claim as data; called with runs it is the verdict."""
 
-    claim: Claim
+    id: str
+    text: str
+    source: str
+    experiment: str
+    """The claim, as `Claim` has it."""
     by: tuple[str, ...]
     """The axes whose labels make a condition."""
     measures: tuple[Measure, ...]
@@ -114,6 +82,9 @@ class Judge:
     """What all conditions have in common, in words."""
     together: str = ""
     """The axis along which all numbers must pass for one mark."""
+    whole: tuple[str, ...] | None = None
+    """The axes whose labels make a case: it is judged where all of its marks are known, under every label
+    that they name. Empty: all conditions are one case. None: each condition is judged for itself."""
     count_by: str = ""
     """The axis by whose labels the reason counts."""
     rests: Literal["chosen", "measured", "marked", "shown"] = "chosen"
@@ -121,18 +92,26 @@ class Judge:
     marked, or with one that the verdict has."""
     cause: Callable[[Sequence[Item], Numbers], str] | None = None
     missing: str = "no run that decides it"
+    decided_by: Where = field(default_factory=dict)
+    """Those numbers that the ledger's row shows, by `quantity` and axis; empty: all may be."""
+
+    @property
+    def claim(self) -> Claim:
+        """The claim as verdicts carry it."""
+        return Claim(self.id, self.text, self.source, self.experiment, self.decided_by)
 
     def __call__(self, runs: Iterable[Observed]) -> Verdict:
         groups = self.groups(runs)
         measured, gone = self._measured(groups)
         numbers = [*measured, *(self.derive(measured) if self.derive else ())]
-        made = [(mark, self._marked(mark, numbers, gone)) for mark in self.marks]
-        unknown = dict.fromkeys(key for _, (_, unknown) in made for key in unknown)
-        left = [words.conditions(dict(key)) for key in unknown]
-        passed = [mark for _, (marked, _) in made for mark in marked.values()]
+        marking = Marking(self._marks(), self.together, self.whole)
+        told, unknown = marking.told(numbers, self._singly(groups), gone)
+        passed = [mark for marks in told.values() for mark in marks.values()]
+        left = words.some([words.conditions(dict(key)) for key in unknown])
         if not passed:
-            return not_measured(self.claim, self.missing + (f" (not {words.some(left)})" if left else ""))
-        reason = self._reason(made) + (f"; not to be judged: {words.some(left)}" if left else "")
+            return not_measured(self.claim, self.missing + (f" (not {left})" if left else ""))
+        reason = "; ".join(f"{text}: {self._counted(marks)}" for text, marks in told.items())
+        reason += f"; not to be judged: {left}" if left else ""
         shown: Numbers = [number for number in numbers if number.name not in self.hidden]
         shown = self.shows(shown) if self.shows else shown
         rests = list(self._rest_on(groups, shown if self.rests == "shown" else measured))
@@ -149,19 +128,17 @@ class Judge:
             groups,
         )
 
-    def finished(self, verdict: Verdict, groups: Sequence[tuple[Condition, list[Item]]]) -> Verdict:
+    def finished(self, verdict: Verdict, groups: Sequence[Group]) -> Verdict:
         """What a study of one kind has to say of every verdict."""
         return verdict
 
-    def groups(self, runs: Iterable[Observed]) -> Sequence[tuple[Condition, list[Item]]]:
+    def groups(self, runs: Iterable[Observed]) -> Sequence[Group]:
         """What is meant, by condition."""
         every = list(runs)
         items = of_runs(good(every, self.claim.name)) if self.items is None else self.items(every)
         return grouped((item for item in items if fits(item.key, self.where)), self.by)
 
-    def _measured(
-        self, groups: Sequence[tuple[Condition, list[Item]]]
-    ) -> tuple[list[Number], list[tuple[str, Condition]]]:
+    def _measured(self, groups: Sequence[Group]) -> tuple[list[Number], list[tuple[str, Condition]]]:
         """The numbers of all conditions, and which were not to be had."""
         numbers, gone = [], []
         for condition, items in groups:
@@ -176,35 +153,21 @@ class Judge:
                     numbers.append(made)
         return numbers, gone
 
-    def _of(self, mark: Mark) -> str:
-        return mark.of or self.measures[0].name
+    def _marks(self) -> list[Mark]:
+        """The marks, each with the quantity that it is of."""
+        return [replace(mark, of=mark.of or self.measures[0].name) for mark in self.marks]
 
-    def _marked(
-        self, mark: Mark, numbers: Numbers, gone: Sequence[tuple[str, Condition]]
-    ) -> tuple[Marks, list[Key]]:
-        """Of every condition whether it passes, and which conditions nothing is known of."""
-        of, known = self._of(mark), {_place(each.name, each.conditions): each for each in numbers}
-        found: dict[Key, list[bool]] = {}
-        for number in numbers:
-            if number.name == of and fits(number.conditions, mark.where):
-                other = known.get(_other(mark, number))
-                beside = _place(number.name, {**number.conditions, **(mark.beside or {})})
-                if other is not None and beside in known:
-                    found.setdefault(self._key(number.conditions), []).append(mark.passes(number, other))
-        unknown = {self._key(each) for name, each in gone if name == of and fits(each, mark.where)}
-        marked = {key: all(some) for key, some in found.items() if key not in unknown or not all(some)}
-        return marked, sorted(unknown - marked.keys())
-
-    def _key(self, condition: Condition) -> Key:
-        return tuple((axis, label) for axis, label in condition.items() if axis != self.together)
-
-    def _reason(self, made: Sequence[tuple[Mark, tuple[Marks, list[Key]]]]) -> str:
-        """How many pass each mark, and which do not."""
-        told: dict[str, Marks] = {}
-        for mark, (marked, _) in made:
-            if marked:
-                told.setdefault(mark.words, {}).update(marked)
-        return "; ".join(f"{text}: {self._counted(marks)}" for text, marks in told.items())
+    def _singly(self, groups: Sequence[Group]) -> list[Number]:
+        """The numbers of each run for itself, for marks of each."""
+        named = {mark.of for mark in self._marks() if mark.each}
+        return [
+            Number(of.name, of.unit, value, 1, {**condition, SEED: item.key.get(SEED, "")})
+            for of in self.measures
+            if of.name in named
+            for condition, items in groups
+            for item in items
+            if (value := of.read(item.of)) is not None
+        ]
 
     def _counted(self, marks: Marks) -> str:
         if self.count_by:
@@ -218,31 +181,15 @@ class Judge:
             return ("yes" if mark else "no") + (f" ({place})" if place else "")
         return words.counted({words.conditions(dict(key)): mark for key, mark in marks.items()})
 
-    def _rest_on(self, groups: Sequence[tuple[Condition, list[Item]]], numbers: Numbers) -> Iterable[Item]:
+    def _rest_on(self, groups: Sequence[Group], numbers: Numbers) -> Iterable[Item]:
         for condition, items in groups:
             own = [each for each in numbers if each.conditions == condition]
             if self.rests == "chosen" or (own and (self.rests != "marked" or self._decides(own, numbers))):
                 yield from items
 
     def _decides(self, own: Numbers, numbers: Numbers) -> bool:
-        known = {_place(each.name, each.conditions) for each in numbers}
-        return any(
-            each.name == self._of(mark) and fits(each.conditions, mark.where) and _other(mark, each) in known
-            for mark in self.marks
-            for each in own
-        )
-
-
-Place = tuple[str, frozenset[tuple[str, str]]]
-
-
-def _place(name: str, condition: Condition) -> Place:
-    return name, frozenset(condition.items())
-
-
-def _other(mark: Mark, number: Number) -> Place:
-    """What a number is held against: itself, where the mark says nothing else."""
-    return _place(mark.than or number.name, {**number.conditions, **(mark.against or {})})
+        known = {place(each.name, each.conditions) for each in numbers}
+        return any(mark.wants(each) and mark.other(each) in known for mark in self._marks() for each in own)
 
 
 def one(numbers: Iterable[Number], name: str, **labels: str) -> Number | None:

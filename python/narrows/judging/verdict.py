@@ -109,46 +109,42 @@ def median_of(
     name: str, unit: str, values: Values, conditions: Mapping[str, str], percent: bool = False
 ) -> Number | None:
     """Median with its order-statistics interval; None of nothing."""
-    import numpy as np
-
-    from narrows.metrics.statistics.arrays import clean
     from narrows.metrics.statistics.interval import quantile_interval
 
-    x = clean(values)
-    if x.size == 0:
-        return None
-    interval = quantile_interval(x)
-    low, high = (interval.low, interval.high) if interval else (None, None)
-    return Number(name, unit, float(np.median(x)), int(x.size), conditions, low, high, percent)
+    return plain_of("median", interval=quantile_interval)(name, unit, values, conditions, percent)
 
 
 def std_of(
     name: str, unit: str, values: Values, conditions: Mapping[str, str], percent: bool = False
 ) -> Number | None:
     """Sample standard deviation with its bootstrap interval; None with fewer than two values."""
-    import numpy as np
-
-    from narrows.metrics.statistics.arrays import clean
     from narrows.metrics.statistics.bootstrap import std_interval
 
-    x = clean(values)
-    if x.size < 2:
-        return None
-    interval = std_interval(x)
-    low, high = (interval.low, interval.high) if interval else (None, None)
-    return Number(name, unit, float(np.std(x, ddof=1)), int(x.size), conditions, low, high, percent)
+    def std(x: Any) -> float:
+        return float(x.std(ddof=1))
+
+    return plain_of(std, 2, std_interval)(name, unit, values, conditions, percent)
 
 
-def plain_of(of: Callable[..., Any]) -> Statistic:
-    """Any other statistic, without an interval: `plain_of(np.max)`; None of nothing."""
+def plain_of(
+    of: str | Callable[..., Any], least: int = 1, interval: Callable[[Any], Any] | None = None
+) -> Statistic:
+    """Any other statistic, one of NumPy's by its name: `plain_of("max")`; None of fewer than `least`."""
 
     def made(
         name: str, unit: str, values: Values, conditions: Mapping[str, str], percent: bool = False
     ) -> Number | None:
+        import numpy as np
+
         from narrows.metrics.statistics.arrays import clean
 
         x = clean(values)
-        return Number(name, unit, float(of(x)), int(x.size), conditions, percent=percent) if x.size else None
+        if x.size < least:
+            return None
+        value = (getattr(np, of) if isinstance(of, str) else of)(x)
+        found = interval(x) if interval else None
+        low, high = (found.low, found.high) if found else (None, None)
+        return Number(name, unit, float(value), int(x.size), conditions, low, high, percent)
 
     return made
 

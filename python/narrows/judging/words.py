@@ -10,10 +10,7 @@ from collections.abc import Mapping, Sequence
 
 ROUNDING = 1e-9
 """Below this a figure is what double precision leaves of equal values, and is written as 0."""
-_SCALES = {
-    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
-    "ms": ((1e3, "s"),),
-}
+_SCALES = {"bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")), "ms": ((1e3, "s"),)}
 _SAID = {"1": "", "1/min": "a minute", "1/s": "a second"}
 _UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(us|ms|s|[kMG]?bit|[kMG]?B|%)(?!\w)")
 _SPELT = {"us": "µs", "bit": "bit/s", "kbit": "kbit/s", "Mbit": "Mbit/s", "Gbit": "Gbit/s"}
@@ -21,7 +18,7 @@ NAMED = frozenset(
     {
         "RPM", "bandwidth", "buffer", "burst", "no longer good",
         "connections", "cross", "duration", "flows", "kernel", "loss", "omit",
-        "phase", "seed", "share", "timers", "runs of",
+        "phase", "seed", "share", "timers", "runs of", "still moved by",
         "over the last", "below 1 %", "most", "least", "between", "queue size",
     }
 )  # fmt: skip

@@ -56,7 +56,7 @@ class cake(Qdisc):
     itself is nested per tin: it is left to `tc -s -j` before and after a run."""
 
     title, colour, marker, order = "CAKE", "#cc79a7", "P", 14
-    can_shape = keeps_time = True
+    is_per_flow = can_shape = keeps_time = True
 
     bandwidth: str | Rate | None = tc.rate(
         None, 2, "Q", free=True, text=lambda _: "", doc="default: the link's rate"

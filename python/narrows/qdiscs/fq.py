@@ -20,6 +20,7 @@ class fq(Qdisc):
     does."""
 
     colour, order = "#000000", 16
+    is_per_flow = True
 
     limit: QueuePackets = tc.packets(10000, 1)
     flow_limit: int = tc.count(100, 2)

@@ -14,7 +14,7 @@ class fq_codel(Qdisc):
     """Flow queues with CoDel, RFC 8290."""
 
     title, colour, marker, order = "FQ-CoDel", "#0072b2", "s", 5
-    keeps_time = True
+    is_per_flow = keeps_time = True
     # tc_fq_codel_xstats: type (0: of the qdisc, not of a class); ecn_mark and ce_mark
     tells: ClassVar = {"of": (0,), "marks": (12, 28)}
 

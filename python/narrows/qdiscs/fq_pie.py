@@ -12,7 +12,7 @@ class fq_pie(Qdisc):
     """Flow queues with PIE."""
 
     title, colour, order = "FQ-PIE", "#a6761d", 9
-    keeps_time = True
+    is_per_flow = keeps_time = True
     # tc_fq_pie_xstats: ecn_mark
     tells: ClassVar = {"marks": (16,)}
 

@@ -19,7 +19,7 @@ class sfq(Early):
     """Stochastic fair queueing; with redflowlimit also RED per flow."""
 
     title, colour, marker, order = "SFQ", "#009e73", "D", 6
-    keeps_time = True
+    is_per_flow = keeps_time = True
     held = "redflowlimit"
     also: ClassVar = {"ewma": Place(form="B", offset=40)}
 

@@ -1,8 +1,6 @@
 """Which runs a call of a study means: its experiments, and of each the runs that claims, size, seeds and
 --only leave. Nothing is started here."""
 
-from __future__ import annotations
-
 import dataclasses
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -96,7 +94,7 @@ def _files(name: str, asked: Asked) -> dict[str, Path]:
         if asked.claims:
             raise UsageError("--quick and --claims exclude each other", remedy="leave one out")
         return {stem: experiments(name)[stem] for stem in study(name).quick.experiments}
-    own = [module.CLAIM.id for module in claims(name)]
+    own = [module.judge.claim.id for module in claims(name)]
     wanted = claim_ids(asked.claims, own) if asked.claims else own
     return {
         stem: file

@@ -1,7 +1,5 @@
 """Finds studies and claims by their folders, and claims by whatever spelling a person uses (R8, r8, r08)."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re
@@ -46,13 +44,13 @@ def claims(name: str) -> tuple[ModuleType, ...]:
     package = importlib.import_module(f"narrows.studies.{name}.claims")
     names = [m.name for m in pkgutil.iter_modules(package.__path__) if CLAIM_FILE.fullmatch(m.name)]
     modules = [importlib.import_module(f"{package.__name__}.{one}") for one in names]
-    return tuple(sorted(modules, key=lambda module: natural(module.CLAIM.id)))
+    return tuple(sorted(modules, key=lambda module: natural(module.judge.claim.id)))
 
 
 @cache
 def all_claims() -> dict[str, tuple[str, ModuleType]]:
     """Every claim by its id: its study and its module; studies in alphabetical order."""
-    return {module.CLAIM.id: (name, module) for name in studies() for module in claims(name)}
+    return {module.judge.claim.id: (name, module) for name in studies() for module in claims(name)}
 
 
 def natural(text: str) -> tuple[str, int]:
@@ -93,7 +91,7 @@ def experiments_of(name: str, module: ModuleType) -> dict[str, Path]:
     """Those that decide a claim: the one it names, and with it all whose names begin with that of the claim's
     file, if that one's does."""
     begin = module.__name__.rpartition(".")[2] + "_"
-    own = module.CLAIM.name
+    own = module.judge.claim.name
     return {
         stem: file
         for stem, file in experiments(name).items()

@@ -1,8 +1,6 @@
 """The verdicts on all claims from stored runs, and how they are written: as a ledger of a row each, whole as
 Markdown, or for machines."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

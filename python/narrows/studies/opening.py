@@ -7,8 +7,6 @@ claim means numbers that the study's own `numbers(runs)` gives. A sentence that 
 not said, so a page says what its runs measured and nothing else.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 It draws and writes with the report's machinery; what is drawn is the study's own.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -65,21 +63,9 @@ _SAID: dict[Word, tuple[str, str]] = {
     "not judged": ("was not judged", "were not judged"),
     "not measured": ("was not measured", "were not measured"),
 }
-_WORDS = [
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
+_WORDS = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+)  # fmt: skip
 
 
 def _counts(verdicts: Sequence[Verdict]) -> str:
@@ -122,7 +108,7 @@ def _first(name: str, runs: Sequence[Observed], makers: Makers) -> Iterator[tupl
 
     for section, make in makers:
         yield section, partial(noted, make)
-    stems = {module.CLAIM.name for module in claims(name) if module.CLAIM.id == of.headline}
+    stems = {module.judge.claim.name for module in claims(name) if module.judge.claim.id == of.headline}
     own = [run for run in runs if run.ok and run.experiment in stems]
     if of.headline_figure in missing and own:
         title = f"What {of.headline} was decided on: its conditions side by side"

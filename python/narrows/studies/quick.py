@@ -3,8 +3,6 @@
 One trial of each condition shows no spread, so what rests on that is not judged; its numbers are shown.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +18,7 @@ ONE_TRIAL = "each condition has one trial, which shows no spread; --seeds 0,1,2 
 def decides(name: str) -> tuple[list[str], list[str]]:
     """The claims that the quick part has an experiment of, and the others."""
     made = study(name).quick.experiments
-    every = [module.CLAIM for module in claims(name)]
+    every = [module.judge.claim for module in claims(name)]
     return [c.id for c in every if c.name in made], [c.id for c in every if c.name not in made]
 
 

@@ -1,7 +1,7 @@
 """What a study says of itself: whose claims it tests, and which runs it makes when it is called by name.
 
 A study is a folder here with a `study.py` that has `STUDY`; its experiments are the files in `experiments/`,
-its claims the modules in `claims/` with a `CLAIM`, and its figures what `figures.py` gives. No list names it.
+its claims the modules in `claims/` with a `judge`, and its figures what `figures.py` gives. No list names it.
 """
 
 from __future__ import annotations

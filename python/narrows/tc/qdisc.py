@@ -58,6 +58,8 @@ class Qdisc(SpecObject):
     """It holds packets and does nothing else with them."""
     is_drop_tail: ClassVar[bool] = False
     """And "full" has one meaning: what comes last is dropped, whatever it is."""
+    is_per_flow: ClassVar[bool] = False
+    """Each flow has a queue of its own, and those take turns."""
     miscounts_above: ClassVar[bool] = False
     """It may drop without telling its parent, whose backlog is then wrong for good."""
     keeps_time: ClassVar[bool] = False

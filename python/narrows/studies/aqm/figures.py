@@ -5,9 +5,8 @@ Each selects runs by the labels that the study's experiments use: burst "off", "
 the cross flow) become panels, so nothing is pooled in silence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from narrows.figures.drawing import Drawing, Missing, Result
 from narrows.figures.instantaneous import instantaneous_throughput_figure
@@ -15,23 +14,30 @@ from narrows.figures.latency_by_rate import latency_by_rate
 from narrows.figures.throughput import throughput_by_rate
 from narrows.runs.observed import Observed, label, select
 
-BURST = ("text", "listing")
-CROSS = ("up", "down", "both")
 Draw = Callable[[Sequence[Observed], str, str, str], Result]
 
-_BY_RATE: tuple[tuple[int, str, Draw, tuple[str, ...], tuple[str, ...]], ...] = (
-    (1, "Throughput without burst shaping, without cross traffic", throughput_by_rate, ("off",), ("no",)),
-    (2, "Latency without burst shaping, without cross traffic", latency_by_rate, ("off",), ("no",)),
-    (3, "Throughput with burst shaping, without cross traffic", throughput_by_rate, BURST, ("no",)),
-    (4, "Latency with burst shaping, without cross traffic", latency_by_rate, BURST, ("no",)),
-    (5, "Throughput with burst shaping and cross traffic", throughput_by_rate, BURST, CROSS),
-    (6, "Latency with burst shaping and cross traffic", latency_by_rate, BURST, CROSS),
-)
-_OVER_TIME = (
-    (7, "Upload throughput over time at 100 Mbit/s, no load", 100e6, ("off",), ("no",)),
-    (8, "Upload throughput over time at 100 Mbit/s, burst shaping and cross traffic", 100e6, BURST, CROSS),
-    (9, "Upload throughput over time at 900 Mbit/s, burst shaping and cross traffic", 900e6, BURST, CROSS),
-)
+
+def over_time(runs: Sequence[Observed], name: str, title: str, _: str) -> Result:
+    """Upload throughput over time."""
+    return instantaneous_throughput_figure(runs, name, title, "up")
+
+
+OFF, BURST = ("off",), ("text", "listing")
+NO, CROSS = ("no",), ("up", "down", "both")
+FIGURES: tuple[tuple[int, str, Draw, tuple[str, ...], tuple[str, ...], int], ...] = (
+    (1, "Throughput without burst shaping, without cross traffic", throughput_by_rate, OFF, NO, 0),
+    (2, "Latency without burst shaping, without cross traffic", latency_by_rate, OFF, NO, 0),
+    (3, "Throughput with burst shaping, without cross traffic", throughput_by_rate, BURST, NO, 0),
+    (4, "Latency with burst shaping, without cross traffic", latency_by_rate, BURST, NO, 0),
+    (5, "Throughput with burst shaping and cross traffic", throughput_by_rate, BURST, CROSS, 0),
+    (6, "Latency with burst shaping and cross traffic", latency_by_rate, BURST, CROSS, 0),
+    (7, "Upload throughput over time at 100 Mbit/s, no load", over_time, OFF, NO, 100),
+    (8, "Upload throughput over time at 100 Mbit/s, burst shaping and cross traffic", over_time, BURST, CROSS,
+     100),
+    (9, "Upload throughput over time at 900 Mbit/s, burst shaping and cross traffic", over_time, BURST, CROSS,
+     900),
+)  # fmt: skip
+"""Number, title, how it is drawn, bursts, cross traffic, and the rate in Mbit/s; 0: all rates."""
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
@@ -41,66 +47,30 @@ def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
 
 def paper_figures(runs: Sequence[Observed]) -> list[Callable[[], Result]]:
     """One callable per figure, so that only one is in memory at a time."""
-    made: list[Callable[[], Result]] = []
-    for number, title, draw, bursts, crosses in _BY_RATE:
-        made.append(lambda n=number, t=title, d=draw, b=bursts, c=crosses: _rates(runs, n, t, d, b, c))  # type: ignore[misc]
-    for number, title, rate, bursts, crosses in _OVER_TIME:
-        made.append(lambda n=number, t=title, r=rate, b=bursts, c=crosses: _time(runs, n, t, r, b, c))  # type: ignore[misc]
-    return made
+    return [partial(paper_figure, runs, *each) for each in FIGURES]
 
 
-def _words(bursts: tuple[str, ...], crosses: tuple[str, ...]) -> str:
-    burst = "without burst shaping" if bursts == ("off",) else "with burst shaping"
-    cross = "without cross traffic" if crosses == ("no",) else "with one CUBIC cross flow"
-    return f"{burst}, {cross}"
-
-
-def _name(number: int) -> str:
-    return f"paper_fig{number}"
-
-
-def _missing(
-    number: int, title: str, bursts: tuple[str, ...], crosses: tuple[str, ...], what: str = ""
-) -> Missing:
-    return Missing(
-        _name(number),
-        f"Figure {number} of the paper: {title}",
-        f"no run here is {_words(bursts, crosses)}{what}",
-    )
-
-
-def _rates(
+def paper_figure(
     runs: Sequence[Observed],
     number: int,
     title: str,
     draw: Draw,
     bursts: tuple[str, ...],
     crosses: tuple[str, ...],
+    rate_mbps: int,
 ) -> Result:
+    """A figure of the runs under its conditions; `Missing` where there are none."""
+    name, heading = f"paper_fig{number}", f"Figure {number} of the paper: {title}"
+    burst = "without burst shaping" if bursts == OFF else "with burst shaping"
+    words = f"{burst}, {'without cross traffic' if crosses == NO else 'with one CUBIC cross flow'}"
     chosen = select(runs, burst=bursts, cross=crosses)
+    if rate_mbps:
+        chosen = [run for run in chosen if run.rate_bps("up") == rate_mbps * 1e6]
+        # The paper's bursts are its text's; the listing's are drawn only where there are none of the text's.
+        by_burst = ([run for run in chosen if label(run, "burst") == burst] for burst in bursts)
+        chosen = next((some for some in by_burst if some), chosen)
     if not chosen:
-        return _missing(number, title, bursts, crosses)
-    return draw(chosen, _name(number), f"Figure {number} of the paper: {title}", _words(bursts, crosses))
-
-
-def _time(
-    runs: Sequence[Observed],
-    number: int,
-    title: str,
-    rate_bps: float,
-    bursts: tuple[str, ...],
-    crosses: tuple[str, ...],
-) -> Result:
-    chosen = [r for r in select(runs, burst=bursts, cross=crosses) if r.rate_bps("up") == rate_bps]
-    # The paper's bursts are its text's; the listing's variant has its own figure only where the text's is
-    # absent.
-    for variant in bursts:
-        preferred = [r for r in chosen if label(r, "burst") == variant]
-        if preferred:
-            chosen = preferred
-            break
-    if not chosen:
-        return _missing(number, title, bursts, crosses, f" at {rate_bps / 1e6:g} Mbit/s")
-    heading = f"Figure {number} of the paper: {title}"
-    result = instantaneous_throughput_figure(chosen, _name(number), heading, "up")
-    return result if isinstance(result, Drawing) else Missing(_name(number), heading, result.reason)
+        at = f" at {rate_mbps} Mbit/s" if rate_mbps else ""
+        return Missing(name, heading, f"no run here is {words}{at}")
+    result = draw(chosen, name, heading, words)
+    return result if isinstance(result, Drawing) else Missing(name, heading, result.reason)

@@ -1,13 +1,13 @@
 """The study of Ray et al.: what it tests, and which runs it makes."""
 
 from narrows.runs.observed import Observed
-from narrows.studies.aqm.claims.evidence import Facts, facts
+from narrows.studies.aqm.claims.evidence import labels
 from narrows.studies.study import Quick, Study
 
 
-def condition(run: Observed) -> Facts | None:
+def condition(run: Observed) -> tuple[str, ...] | None:
     """A run of another experiment serves a claim as well, so its plan says what it is a repetition of."""
-    return facts(run) if run.link.rate_down_bps else None
+    return tuple(labels(run).values()) if run.link.rate_down_bps else None
 
 
 STUDY = Study(

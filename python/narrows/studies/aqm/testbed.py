@@ -55,23 +55,25 @@ def lan(rates: list[str], burst: list[str], base_rtts: list[str] | None = None) 
     )
 
 
-def speed_test() -> ndt7:
-    """A download, then an upload, 10 s each."""
-    return ndt7(start=TEST_START)
-
-
-def third_party(test: ndt7) -> udp_probe:
-    """The probe that runs beside the test from the start on."""
-    return udp_probe(interval="10 ms", stop=with_(test))
+def speed_test() -> tuple[ndt7, udp_probe]:
+    """A download, then an upload, 10 s each; and the probe that runs beside it from the start on."""
+    test = ndt7(start=TEST_START)
+    return test, udp_probe(interval="10 ms", stop=with_(test))
 
 
 def cross_flow(test: ndt7, *ways: str) -> Any:
-    """One CUBIC flow in the direction of each label; `no` is none."""
-    return axis("cross", {way: None if way == "no" else _flow(way, test) for way in ways})
+    """One CUBIC flow in the direction of each label; `no` is none.
+
+    It has no target rate, and comes from our own sender instead of iperf3's: the same traffic (cross_flow.py)
+    at a fraction of the cost. The paper does not say which way it goes; its client starts it, and iperf3's
+    client sends, so "up" is the study's choice and "down" is tested beside it.
+    """
+    return axis("cross", {way: None if way == "no" else flow(test, way) for way in ways})
 
 
-def _flow(way: str, test: ndt7) -> bulk:
-    return bulk(direction=way, cca="cubic", start=CROSS_START, stop=with_(test))
+def flow(test: ndt7, way: str = "up", cca: str = "cubic", **options: Any) -> bulk:
+    """A flow from before the test until its end."""
+    return bulk(direction=way, cca=cca, start=CROSS_START, stop=with_(test), **options)
 
 
 def recorded(repetitions: int) -> None:

@@ -6,8 +6,6 @@ its runs is pale: its number says how long they lasted, too. Where the number it
 (Mathis' constant, losses, burstiness), Jain's index tells.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +16,7 @@ from matplotlib.lines import Line2D
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import MARK_COLOUR, PAGE_IN, canvas, corner, styled
+from narrows.judging.parts import Read
 from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
@@ -25,9 +24,6 @@ from narrows.studies.corescale.case import Case
 from narrows.units import NS_PER_S
 
 Cases = dict[Case, list[Observed]]
-ValueOf = Callable[[ManyFlows], float | None]
-SeriesOf = Callable[[Case], str]
-
 Values = dict[str, list[float]]
 """Values of the runs of one condition, by the figure's line."""
 
@@ -52,7 +48,7 @@ class Line:
     """One quantity of a figure: its name in the legend, and its value of a run."""
 
     name: str
-    value_of: ValueOf
+    read: Read
 
 
 @dataclass(frozen=True)
@@ -184,8 +180,7 @@ def _few(points: dict[Case, Values]) -> tuple[dict[Case, Values], int]:
 def _values(figure: Figure, same: Sequence[Observed]) -> Values:
     values: Values = {}
     for line in figure.lines:
-        maybe = [line.value_of(run.many) for run in same if run.many is not None]
-        values[line.name] = [value for value in maybe if value is not None]
+        values[line.name] = [value for run in same if (value := line.read(run)) is not None]
     return values
 
 

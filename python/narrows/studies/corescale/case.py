@@ -4,8 +4,6 @@ of the thesis' conditions.
 EdgeScale and CoreScale are the thesis' words; the middle is between them in proportion.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Claim T5 is contested, and testbeds differ in just that; every condition of BBR 
 RTT and a drop-tail queue is a point.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 

@@ -4,8 +4,6 @@ What conditions have in common where BBR flows share badly is that the queue har
 flow sees the base RTT; the same condition may fall either way. So a point here is a run, not a condition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from matplotlib.lines import Line2D

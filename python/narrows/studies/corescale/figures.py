@@ -1,7 +1,5 @@
 """What the study's page draws: chapter 3 of Philip's thesis, what BBR's fairness depends on, and time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from narrows.figures.drawing import Result

@@ -4,8 +4,6 @@ The thesis has drop-tail alone; here drop-tail with the scale's buffer stands be
 flows were sent through.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -13,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from narrows import qdiscs
 from narrows.comparing.conditions import queue_rank
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import PAGE_IN, canvas, queue_name, styled
@@ -28,7 +27,7 @@ Looks = dict[str, tuple[str, str]]
 TOLD = ("bbr", "cubic")
 """Whose share is drawn: of the two that meet, the one that is named first here."""
 
-PER_FLOW = ("fq_codel", "sfq", "fq_pie", "cake", "fq")
+PER_FLOW = tuple(each.__name__ for each in qdiscs.every() if each.is_per_flow)
 
 
 def shares_by_queue(runs: Sequence[Observed], name: str, title: str) -> Result:

@@ -11,11 +11,11 @@ in the whole run: they are measured for all of it. Every report says how much ea
 end.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, pair, repeat, sample, tap, until_settled
+from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, htb, pair, repeat, sample, tap, until_settled
 
 REPETITIONS = 10
 RTTS = ("20 ms", "100 ms", "200 ms")
@@ -57,9 +57,15 @@ SETTINGS = {
 """The long ones are for metrics that the others do not settle; at Core half an hour of wall time or more."""
 
 
-def each(field: str) -> Any:
+def each(field: str, of: Mapping[str, Setting] = SETTINGS, name: str = "setting") -> Any:
     """A field of every setting: one axis, wherever it stands."""
-    return axis("setting", {name: getattr(one, field) for name, one in SETTINGS.items()})
+    return axis(name, {label: getattr(one, field) for label, one in of.items()})
+
+
+def from_all(cca: Any, flows: Any = None) -> Any:
+    """Flows of a CCA that start and last as the setting says; by default all of its flows."""
+    flows = each("flows") if flows is None else flows
+    return bulk(cca=cca, flows=flows, start_spread=each("spread"), duration=each("duration"))
 
 
 def flows(share: float) -> Any:
@@ -72,24 +78,36 @@ def all_but(few: int) -> Any:
     return axis("setting", {name: one.flows - few for name, one in SETTINGS.items()})
 
 
-def in_mixes(cca: str, mixes: Sequence[str], sizes: Mapping[str, Setting]) -> Any:
-    """The flows of a CCA in each mix and size; None where it has none. "cubic+reno" is half and half,
-    "one-bbr+reno" one BBR flow and the rest NewReno."""
+MIXES = ("reno", "cubic", "bbr", "cubic+reno", "bbr+reno", "bbr+cubic", "one-bbr+reno", "one-bbr+cubic")
+"""One CCA alone, two half and half, one BBR flow and the rest of another."""
 
-    def count(mix: str, flows: int) -> int:
+
+def in_mixes(mixes: Sequence[str], sizes: Mapping[str, Setting]) -> Iterator[Any]:
+    """The flows of NewReno, CUBIC and BBR in each mix and size; None where a CCA has none."""
+
+    def count(cca: str, mix: str, flows: int) -> int:
         if mix.startswith("one-"):
             return 1 if mix.startswith(f"one-{cca}") else flows - 1
         return flows // len(mix.split("+"))
 
-    def some(mix: str) -> Any:
+    def some(cca: str, mix: str) -> Any:
         return bulk(
             cca=cca,
-            flows=axis("size", {name: count(mix, one.flows) for name, one in sizes.items()}),
-            start_spread=axis("size", {name: one.spread for name, one in sizes.items()}),
-            duration=axis("size", {name: one.duration for name, one in sizes.items()}),
+            flows=axis("size", {name: count(cca, mix, one.flows) for name, one in sizes.items()}),
+            start_spread=each("spread", sizes, "size"),
+            duration=each("duration", sizes, "size"),
         )
 
-    return axis("mix", {mix: some(mix) if cca in mix else None for mix in mixes})
+    for cca in ("reno", "cubic", "bbr"):
+        yield axis("mix", {mix: some(cca, mix) if cca in mix else None for mix in mixes})
+
+
+TIMERS = {"exact": None, "late": ("10 us", "30 us"), "coarse": ("100 us", "1 ms")}
+
+
+def buckets() -> Any:
+    """For each lateness of timers a bucket that loses nothing of the rate."""
+    return axis("timers", {n: htb(burst_per_rate="2 ms") if late else htb() for n, late in TIMERS.items()})
 
 
 def rtts() -> Any:
@@ -106,11 +124,17 @@ def dumbbell(queue: Any = None, **options: Any) -> Dumbbell:
 
 
 def recorded(settles: str | None = None) -> None:
-    """Drops one by one, occupancy in bins, each sender's TCP from the kernel; nothing by polling. With a
-    metric, runs end as soon as it has settled."""
-    tap("drops", interval="100 ms")
-    flow_tap(warm_up=each("warm_up"), interval="5 s")
-    sample(tcp_info=None, qdisc=None, link=None)
-    repeat(REPETITIONS)
+    """All settings; with a metric, runs end as soon as it has settled."""
+    counted(each("warm_up"), REPETITIONS)
     if settles is not None:
         until_settled(settles, window=each("window"))
+
+
+def counted(
+    warm_up: Any, repetitions: int, interval: str = "5 s", drops: Any = "drops", bins: Any = "100 ms"
+) -> None:
+    """Record drops one by one, occupancy in bins, each sender's TCP from the kernel; nothing by polling."""
+    tap(drops, interval=bins)
+    flow_tap(warm_up=warm_up, interval=interval)
+    sample(tcp_info=None, qdisc=None, link=None)
+    repeat(repetitions)

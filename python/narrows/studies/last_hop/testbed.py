@@ -5,8 +5,6 @@ which then sees none of it; on a link with a rate a FIFO of as much), at the rou
 one packet), or at home, under CAKE at 90 % of what the medium carries on average.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

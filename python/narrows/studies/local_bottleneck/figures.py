@@ -3,23 +3,22 @@
 Several of their figures are the same picture of another line; here a picture has all lines that were run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator
+from matplotlib.ticker import LogLocator
 from matplotlib.transforms import Bbox
 
 from narrows.comparing.conditions import group
-from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
+from narrows.figures.drawing import Missing, Result, run_ids
 from narrows.figures.places_cdf import places_cdf
 from narrows.figures.style import DIRECTION, canvas, styled
-from narrows.judging.items import Read
-from narrows.judging.judge import one
+from narrows.judging.parts import Read, fits, one
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.runs.observed import Observed, label
+from narrows.studies.drawing import PLAIN, Chart, draw, finished, of_items, under
 from narrows.studies.local_bottleneck.claims import l10
 from narrows.studies.local_bottleneck.claims.measures import (
     CCAS,
@@ -30,12 +29,12 @@ from narrows.studies.local_bottleneck.claims.measures import (
     icmp_ms,
     tcp_rtt_ms,
     tested,
+    tests,
 )
 
 COLOUR = {"remote": "#4d4d4d", "local": "#cc79a7", "diffserv4": "#0072b2"}
 MARKER = {"cubic": "o", "bbr": "s"}
 WIRELESS = ("fwa-30-3", "geo")
-PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 SECTION = "The paper's figures"
 
 
@@ -44,39 +43,29 @@ def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
     fixed = [run for run in runs if run.key.get("profile") not in WIRELESS]
     wireless = [run for run in runs if run.key.get("profile") in WIRELESS]
     made: list[Callable[[], Result]] = [
-        lambda: trade(runs, "fig5", "Bulk download: what is traded (Figure 5)", "down", "down"),
-        lambda: over_time(runs, "fig6", "ICMP during a CUBIC download (Figure 6)"),
-        lambda: trade(runs, "fig7", "Bulk upload: what is traded (Figure 7)", "up", "up"),
-        lambda: places_cdf(
-            tested(runs, test="up"), "fig8", "Bulk upload: where packets wait (Figures 7 and 8)", "up"
-        ),
-        lambda: trade(runs, "fig9", "RRUL best effort: what is traded (Figure 9)", "best_effort", "down"),
-        lambda: shares(runs, "fig10", "RRUL best effort: the downloads' shares (Figure 10)"),
-        lambda: by_class(runs, "fig11", "RRUL best effort: the uploads' RTT (Figure 11)", "best_effort"),
-        lambda: by_class(
-            fixed, "fig12", "RRUL with classes: RTTs of the uploads (Figures 12, 13)", "classes"
-        ),
-        lambda: by_class(
-            fixed, "fig13", "RRUL with classes: rates of the uploads (Figures 12, 13)", "classes", rates="up"
-        ),
-        lambda: by_class(
-            runs, "fig14", "RRUL with classes: RTTs behind other queues (Figure 14)", "classes", axis="isp"
-        ),
-        lambda: by_class(
-            wireless,
-            "fig15a",
-            "RRUL with classes: rates of the downloads (Figure 15a)",
-            "classes",
-            rates="down",
-        ),
-        lambda: by_class(
-            wireless, "fig15b", "RRUL with classes: rates of the uploads (Figure 15b)", "classes", rates="up"
-        ),
-        lambda: by_class(
-            wireless, "fig15c", "RRUL with classes: RTTs of the uploads (Figure 15c)", "classes"
-        ),
-        lambda: rules(runs, "table2", "What the paper's rules say of each queue (Table II)"),
-    ]
+        partial(draw_one, of, name, title, *more)
+        for draw_one, of, name, title, *more in (
+            (trade, runs, "fig5", "Bulk download: what is traded (Figure 5)", "down", "down"),
+            (over_time, runs, "fig6", "ICMP during a CUBIC download (Figure 6)"),
+            (trade, runs, "fig7", "Bulk upload: what is traded (Figure 7)", "up", "up"),
+            (places_cdf, tested(runs, test="up"), "fig8",
+             "Bulk upload: where packets wait (Figures 7 and 8)", "up"),
+            (trade, runs, "fig9", "RRUL best effort: what is traded (Figure 9)", "best_effort", "down"),
+            (shares, runs, "fig10", "RRUL best effort: the downloads' shares (Figure 10)"),
+            (by_class, runs, "fig11", "RRUL best effort: the uploads' RTT (Figure 11)", "best_effort"),
+            (by_class, fixed, "fig12", "RRUL with classes: RTTs of the uploads (Figures 12, 13)", "classes"),
+            (by_class, fixed, "fig13", "RRUL with classes: rates of the uploads (Figures 12, 13)", "classes",
+             "profile", "up"),
+            (by_class, runs, "fig14", "RRUL with classes: RTTs behind other queues (Figure 14)", "classes",
+             "isp"),
+            (by_class, wireless, "fig15a", "RRUL with classes: rates of the downloads (Figure 15a)",
+             "classes", "profile", "down"),
+            (by_class, wireless, "fig15b", "RRUL with classes: rates of the uploads (Figure 15b)", "classes",
+             "profile", "up"),
+            (by_class, wireless, "fig15c", "RRUL with classes: RTTs of the uploads (Figure 15c)", "classes"),
+            (rules, runs, "table2", "What the paper's rules say of each queue (Table II)"),
+        )
+    ]  # fmt: skip
     return [(SECTION, make) for make in made]
 
 
@@ -104,12 +93,11 @@ def trade(runs: Sequence[Observed], name: str, title: str, test: str, direction:
         for row in grid:
             row[0].set_ylabel(f"{DIRECTION[direction]} goodput [Mbit/s]")
         _legend(figure, cells[0], [h for h in COLOUR if any(label(r, "home") == h for r in shown)])
-    ids = run_ids(r for _, members in panels for r in members)
-    caption = (
+    told = (
         "Goodput and ICMP's RTT during the load, medians over repetitions; the bar goes from the 5th to the "
-        f"95th percentile of the RTT. {count_runs(len(ids))}. {name_runs(ids)}"
+        "95th percentile of the RTT."
     )
-    return Drawing(name, title, caption, ids, figure)
+    return finished(name, title, told, run_ids(r for _, members in panels for r in members), figure)
 
 
 def _cross(axes: Axes, same: Sequence[Observed], home: str, cca: str, direction: str) -> None:
@@ -144,77 +132,61 @@ def over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
         axes.set_xlabel("time [s]")
         axes.set_ylabel("ICMP RTT [ms]")
         figure.legend(loc="outside upper center", ncols=2)
-    ids = run_ids(some[0] for some in chosen.values())
-    caption = (
-        f"One repetition each, FTTC 30/10, the load from 5 to 25 s. {count_runs(len(ids))}. {name_runs(ids)}"
-    )
-    return Drawing(name, title, caption, ids, figure)
+    told = "One repetition each, FTTC 30/10, the load from 5 to 25 s."
+    return finished(name, title, told, run_ids(some[0] for some in chosen.values()), figure)
 
 
 def shares(runs: Sequence[Observed], name: str, title: str) -> Result:
     """The goodput of each of four downloads, from the slowest to the fastest."""
-    shown = [
-        r
-        for r in tested(runs, test="best_effort", flows="4")
-        if label(r, "home") in COLOUR and "profile" in r.key
+    own = [
+        item for item in tests(runs)
+        if fits(item.key, {"test": "best_effort", "flows": "4", "home": tuple(COLOUR), "profile": ()})
+    ]  # fmt: skip
+    points = [
+        point
+        for n, which in enumerate(("slowest", "second", "third", "fastest"))
+        for point in under(of_items(own, _nth_rate(n), ("profile", "home", "cca")), which=which)
     ]
-    groups = list(group(shown, ["profile", "home", "cca"]).items())
-    drawn = [
-        (key, np.array([flow_rates_mbps(r, "test.down-BE", "down") for r in same])) for key, same in groups
-    ]
-    drawn = [(key, rates) for key, rates in drawn if rates.ndim == 2 and rates.size]
-    if not drawn:
-        return Missing(name, title, "no RRUL with four flows each way")
-    figure, grid = canvas(1, 1, row_in=2.0)
-    axes = grid[0][0]
-    with styled():
-        for x, ((_, home, _), rates) in enumerate(drawn):
-            height = np.median(rates, axis=0)
-            axes.bar(x + 0.2 * (np.arange(height.size) - 1.5), height, 0.18, color=COLOUR[home])
-        axes.set_xticks(range(len(drawn)), ["\n".join(key) for key, _ in drawn], fontsize=5.5)
-        axes.set_ylabel("goodput [Mbit/s]")
-    ids = run_ids(r for _, same in groups for r in same)
-    caption = (
-        "Goodput of each of four downloads, sorted; medians over repetitions of the slowest, the second, the "
-        f"third and the fastest. {count_runs(len(ids))}. {name_runs(ids)}"
-    )
-    return Drawing(name, title, caption, ids, figure)
+    chart = Chart(
+        name, title, ("profile", "home", "cca"), "goodput [Mbit/s]", "which",
+        told="Goodput of each of four downloads, sorted; medians over repetitions, a dot for each.",
+        missing="no RRUL with four flows each way",
+    )  # fmt: skip
+    return draw(chart, points, [item.once for item in own])
+
+
+def _nth_rate(n: int) -> Read:
+    def read(run: Observed) -> float | None:
+        rates = flow_rates_mbps(run, "test.down-BE", "down")
+        return float(rates[n]) if rates.size > n else None
+
+    return read
 
 
 def by_class(
-    runs: Sequence[Observed], name: str, title: str, test: str, *, axis: str = "profile", rates: str = ""
+    runs: Sequence[Observed], name: str, title: str, test: str, axis: str = "profile", rates: str = ""
 ) -> Result:
     """Median TCP RTT of the uploads, or the goodput of a direction (`rates`), of each class."""
-    shown = [r for r in tested(runs, test=test) if axis in r.key and r.key.get("flows", "4") in ("4", "-")]
-    classes = CLASSES if test == "classes" else ("BE",)
-    by = [axis, *(["home"] if axis == "profile" else []), "cca"]
-    groups = list(group(shown, by).items())[:16]
-    if not groups:
-        return Missing(name, title, "no such test")
-    figure, grid = canvas(1, 1, row_in=2.2)
-    axes = grid[0][0]
-    width = 0.8 / len(classes)
-    shades = ("#d55e00", "#e69f00", "#56b4e9", "#999999")
-    with styled():
-        for n, each in enumerate(classes):
-            read = class_rate_mbps(each, rates) if rates else tcp_rtt_ms(f"test.up-{each}")
-            height = [float(np.median(v)) if (v := values(same, read)).size else np.nan for _, same in groups]
-            places = np.arange(len(groups)) + width * (n - (len(classes) - 1) / 2)
-            axes.bar(places, height, 0.9 * width, color=shades[n], label=each)
-        axes.set_xticks(range(len(groups)), ["\n".join(key) for key, _ in groups], fontsize=6)
-        axes.set_ylabel("goodput [Mbit/s]" if rates else "TCP RTT [ms]")
-        if not rates:
-            axes.set_yscale("log")
-            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axes.yaxis.set_major_formatter(PLAIN)
-            axes.minorticks_off()
-        if len(classes) > 1:
-            figure.legend(loc="outside upper center", ncols=len(classes))
-    ids = run_ids(r for _, same in groups for r in same)
+    own = [
+        item for item in tests(runs)
+        if fits(item.key, {"test": test, axis: ()}) and item.key.get("flows", "4") in ("4", "-")
+    ]  # fmt: skip
+    by = (axis, *(("home",) if axis == "profile" else ()), "cca")
+    points = [
+        point
+        for each in (CLASSES if test == "classes" else ("BE",))
+        for point in under(
+            of_items(own, class_rate_mbps(each, rates) if rates else tcp_rtt_ms(f"test.up-{each}"), by),
+            **{"class": each},
+        )
+    ]
     what = "Goodput" if rates else "Base RTT and what the tap saw packets wait, median,"
-    told = f"{count_runs(len(ids))}. {name_runs(ids)}"
-    caption = f"{what} of the {DIRECTION[rates or 'up']}s of each class; medians over repetitions. {told}"
-    return Drawing(name, title, caption, ids, figure)
+    chart = Chart(
+        name, title, by, "goodput [Mbit/s]" if rates else "TCP RTT [ms]", "class", log=not rates,
+        told=f"{what} of the {DIRECTION[rates or 'up']}s of each class; medians over repetitions.",
+        missing="no such test",
+    )  # fmt: skip
+    return draw(chart, points, [item.once for item in own])
 
 
 def rules(runs: Sequence[Observed], name: str, title: str) -> Result:
@@ -239,12 +211,11 @@ def rules(runs: Sequence[Observed], name: str, title: str) -> Result:
         cellText=cells, cellColours=colours, rowLabels=shown, colLabels=columns, cellLoc="center",
         bbox=Bbox.from_bounds(0.2, 0.0, 0.8, 1.0),
     )  # fmt: skip
-    ids = verdict.run_ids
-    caption = (
+    told = (
         "What the rules say of an ISP's queue that is known: ICMP below 100 ms is an AQM, downloads alike "
-        f"are packet scheduling, CS5 ahead is QoS. Red: not so. {count_runs(len(ids))}. {name_runs(ids)}"
+        "are packet scheduling, CS5 ahead is QoS. Red: not so."
     )
-    return Drawing(name, title, caption, ids, figure)
+    return finished(name, title, told, verdict.run_ids, figure)
 
 
 def values(runs: Sequence[Observed], read: Read) -> Floats:

@@ -4,8 +4,6 @@ Remote: the home router has no queue, so the ISP's link is the bottleneck. Local
 configuration both ways, at 95 % of the ISP's rate. Every test is 5 s alone, 20 s loaded, 5 s alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,23 +1,19 @@
 """What the study's page draws: rates over time against the capacity, and what of a call is felt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
-from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
+from narrows.figures.drawing import Missing, Result, run_ids
 from narrows.figures.style import MARK_COLOUR, canvas, styled
-from narrows.judging.items import Item, grouped
-from narrows.metrics.statistics.arrays import clean
+from narrows.judging.parts import figure, grouped
 from narrows.runs import phases
 from narrows.runs.observed import Observed
-from narrows.store.whose import Whose
+from narrows.studies.drawing import COLOURS, Chart, draw, finished, of_items, under
 from narrows.studies.media.claims.measures import of_case
 from narrows.studies.media.testbed import PROGRAMS
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 SECTION = "The cases of RFC 8867"
 CASES = {
     "m1_single": "A capacity that changes, one flow (5.1)",
@@ -52,14 +48,11 @@ def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
 def rates(runs: Sequence[Observed], case: str, title: str) -> Result:
     """What left the bottleneck of each flow, a panel for each program, and the capacity."""
     name = f"{case.partition('_')[0]}_rates"
-    own = {
-        program: [item.of for item in those if item.of.truth("down") is not None]
-        for program, those in _by(runs, case, "droptail").items()
-    }
-    shown = {program: those[0] for program, those in own.items() if those}
+    own = [one for one in of_case(runs, case) if one.key.get("queue") == "droptail" and one.of.truth("down")]
+    shown = {key["program"]: those[0].of for key, those in grouped(own, ("program",))}
     if not shown:
         return Missing(name, title, f"no run of it whose series are here: narrows run {case}")
-    figure, grid = canvas(1, len(shown), row_in=1.8, sharey=True)
+    drawing, grid = canvas(1, len(shown), row_in=1.8, sharey=True)
     with styled():
         for axes, (program, run) in zip(grid[0], shown.items(), strict=True):
             edges = [each / 1e9 for phase in phases.phases(run) for each in phase]
@@ -81,18 +74,10 @@ def rates(runs: Sequence[Observed], case: str, title: str) -> Result:
         grid[0][0].set_ylabel("rate [Mbit/s]")
         grid[0][0].set_ylim(bottom=0)
         grid[0][-1].legend()
-    ids = run_ids(shown.values())
-    caption = (
-        f"At the bottleneck's link layer, means of {BIN_S} s; drop-tail of 300 ms at the reference capacity. "
-        f"{count_runs(len(ids))}. {name_runs(ids)}"
+    told = (
+        f"At the bottleneck's link layer, means of {BIN_S} s; drop-tail of 300 ms at the reference capacity."
     )
-    return Drawing(name, title, caption, ids, figure)
-
-
-def _by(runs: Sequence[Observed], case: str, queue: str) -> dict[str, list[Item]]:
-    """The runs of a case behind a queue, by program."""
-    own = [item for item in of_case(runs, case) if item.key.get("queue") == queue]
-    return {key["program"]: those for key, those in grouped(own, ("program",))}
+    return finished(name, title, told, run_ids(shown.values()), drawing)
 
 
 def _binned(t_s: np.ndarray, bps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -106,29 +91,20 @@ def _binned(t_s: np.ndarray, bps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def felt(runs: Sequence[Observed]) -> Result:
     """Delay, freezes, likeness and lines of the first case, by queue and program."""
-    name, title = "m1_felt", "A capacity that changes: what is felt, by queue (5.1)"
-    every = of_case(runs, "m1_single")
-    own = {queue: _by(runs, "m1_single", queue) for queue in QUEUES}
-    queues = [queue for queue in QUEUES if own[queue]]
-    if not queues:
-        return Missing(name, title, "no run of it: narrows run m1_single")
-    figure, grid = canvas(2, 2, row_in=1.5)
-    cells = [axes for row in grid for axes in row]
-    with styled():
-        for axes, (key, words) in zip(cells, FELT.items(), strict=True):
-            for n, (program, colour) in enumerate(zip(PROGRAMS, COLOURS, strict=False)):
-                for place, queue in enumerate(queues):
-                    values = clean(
-                        item.of.figure(key, whose=Whose("media1")) for item in own[queue].get(program, ())
-                    )
-                    if values.size:
-                        scaled = float(np.median(values)) * (100 if words.endswith("[%]") else 1)
-                        label = program if not place else None
-                        axes.bar(place + 0.27 * (n - 1), scaled, 0.25, color=colour, label=label)
-            axes.set_xticks(range(len(queues)), queues)
-            axes.set_ylabel(words)
-        handles, labels = cells[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=len(PROGRAMS))
-    ids = run_ids(item.of for item in every)
-    caption = f"Medians; 1, 2.5, 0.6 and 1 Mbit/s; 100 ms. {count_runs(len(ids))}. {name_runs(ids)}"
-    return Drawing(name, title, caption, ids, figure)
+    own = of_case(runs, "m1_single")
+    points = [
+        point
+        for key, words in FELT.items()
+        for point in under(
+            of_items(
+                own, figure("media1", key), ("program", "queue"), 0.01 if words.endswith("[%]") else 1.0
+            ),
+            what=words,
+        )
+    ]
+    chart = Chart(
+        "m1_felt", "A capacity that changes: what is felt, by queue (5.1)", ("queue",), hue="program",
+        panel="what", orders={"queue": QUEUES, "program": tuple(PROGRAMS)}, columns=2,
+        told="Medians; 1, 2.5, 0.6 and 1 Mbit/s; 100 ms.", missing="no run of it: narrows run m1_single",
+    )  # fmt: skip
+    return draw(chart, points, [run_id for item in own for run_id in item.run_ids])

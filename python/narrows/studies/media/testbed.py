@@ -5,12 +5,10 @@ client and a server of its own, 100 ms of round trip apart, behind one queue of 
 capacity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from narrows.spec import Link, axis, bfifo, bulk, cake, call, dualpi2, fq_codel, tap
+from narrows.spec import Link, axis, bfifo, bulk, cake, call, dualpi2, fq_codel, repeat, tap
 
 PACES = {"rfc": 1.0, "quarter": 0.25}
 """Of the times of a case: as the RFC has them, and a quarter of them for a first look."""
@@ -36,8 +34,7 @@ def at(second: float) -> Any:
 def link(steps: Steps, *, reference: float, services: int, up: Steps | None = None) -> Any:
     """The axis `pace` of links whose rate follows the steps. `reference`: Mbit/s, which sizes the queue."""
     return axis(
-        "pace",
-        {label: _link(steps, factor, reference, services, up) for label, factor in PACES.items()},
+        "pace", {label: _link(steps, factor, reference, services, up) for label, factor in PACES.items()}
     )
 
 
@@ -86,5 +83,6 @@ def short_transfers(count: int, host: int, seconds: Sequence[float]) -> dict[str
 
 
 def recorded() -> None:
-    """What is kept of each packet."""
+    """What is kept of each packet, and how often a condition is made."""
     tap(detail="summary")
+    repeat(1)

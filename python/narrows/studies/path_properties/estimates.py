@@ -1,10 +1,7 @@
 """How far each estimator is from the truth, of one capture: for the claims that judge it and the figures that
 draw it alike."""
 
-from __future__ import annotations
-
-from narrows.judging.items import Read as Estimate
-from narrows.store.whose import Whose
+from narrows.judging.parts import Read as Estimate
 from narrows.studies.path_properties.seen import Seen, ratio, relative
 from narrows.units import NS_PER_MS
 

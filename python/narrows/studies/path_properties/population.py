@@ -6,8 +6,6 @@ above 1000 KB (section 5.8). Delays are log-normal with a median of 80 ms and a 
 (section 5.5.1); sessions come three times as often in the evening as at night.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

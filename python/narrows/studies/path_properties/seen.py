@@ -1,13 +1,11 @@
 """What the captures of runs say by `narrows paths`, beside what the runs know. Nothing is judged here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from narrows.judging.items import Item, Items, good
-from narrows.judging.items import Read as Estimate
+from narrows.judging.parts import Item, Items, good
+from narrows.judging.parts import Read as Estimate
 from narrows.paths.of_runs import Row, with_logs
 from narrows.runs.observed import Observed
 

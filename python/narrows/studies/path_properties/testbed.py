@@ -3,8 +3,6 @@
 All carry 20 Mbit/s down, and a FIFO that holds 100 ms of it unless the path says otherwise.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from narrows.spec import (
@@ -35,7 +33,7 @@ POLICED_RATE = "50 Mbit/s"
 """Of the experiment that varies policers alone."""
 MUCH_LOSS = "4 %"
 """Leaves a window of some segments, so that many come singly and wait for the receiver's delayed ACK."""
-PROXY = "proxy"
+PROXY, POLICED = "proxy", "policer"
 DURATION = "15 s"
 REPETITIONS = 6
 
@@ -53,7 +51,7 @@ def _paths(base_rtt: str) -> dict[str, Any]:
         "codel": link(queue=codel()),
         "moving_rate": link(rate=lte_drive(mean=RATE, seed=1), rate_up=RATE),
         "shaper_burst": link(shaper=htb(burst=BURST, cburst=BURST), shaper_up=htb()),
-        "policer": link(shaper=policer(burst=BURST), shaper_up=htb()),
+        POLICED: link(shaper=policer(burst=BURST), shaper_up=htb()),
         "random_loss": link(loss="0.5 %", loss_up="0 %"),
         "lost_acks": link(loss="0 %", loss_up="20 %"),
         "reordering": link(jitter="3 ms", jitter_up="0 s"),

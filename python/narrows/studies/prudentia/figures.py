@@ -1,14 +1,12 @@
 """The study's figures: matrices of shares, of the link's use and of losses, at both rates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from narrows.comparing.matrix import LOSS, SHARE, USED, Quantity
 from narrows.figures.drawing import Result
 from narrows.figures.pair_matrix import draw
-from narrows.judging.words import spelt
+from narrows.judging.parts import spelt
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia import curves
 from narrows.studies.prudentia.claims.measures import lengths, of_ten

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from narrows.judging.verdict import Number, median_of
+from narrows.judging.parts import Number, median_of
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.measures import RATES, SHARE, of_ten, sides
 

@@ -5,12 +5,10 @@ drop-tail queue in packets. The axis `length` is how long they run; rates are of
 (`narrows.runs.settled`), as the thesis drops the first and the last two of ten minutes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from narrows.spec import Link, axis, bulk, call, download, page, pfifo, sample, tap, video
+from narrows.spec import Link, axis, bulk, call, download, page, pairs, pfifo, sample, tap, video
 
 LENGTHS = ("30s", "60s", "180s", "600s")
 """Labels of the axis `length`; the thesis' is the last. The shortest is for calls, which cost most."""
@@ -42,6 +40,12 @@ def services(names: Sequence[str], stop: Any = None) -> Mapping[str, Any]:
         **{word: {"cca": "bbr", "flows": flows} for word, flows in FLOWS.items()},
     }
     return {name: bulk(**bulks[name], stop=end) if name in bulks else _service(name, end) for name in names}
+
+
+def meeting(first: Sequence[str], second: Sequence[str]) -> Any:
+    """Each of the first beside each of the second, and each of all alone."""
+    every = services(tuple(dict.fromkeys((*first, *second))))
+    return pairs(*({name: every[name] for name in names} for names in (first, second)))
 
 
 def _service(name: str, end: Any) -> Any:

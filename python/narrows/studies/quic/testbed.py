@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from narrows.spec import axis, quic
+from narrows.spec import axis, quic, repeat, tap
 
 CONTESTANTS = {
     "quinn": ("cubic", "reno", "bbr"),
@@ -31,3 +31,9 @@ def contestants(leave_out: Sequence[str] = (), **options: Any) -> Any:
             if stack not in leave_out
         },
     )
+
+
+def recorded() -> None:
+    """What is kept of each packet, and how often a condition is made."""
+    tap("summary")
+    repeat(1)

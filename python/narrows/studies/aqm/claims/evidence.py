@@ -5,17 +5,13 @@ claim. Two runs of the same physical plan (from two experiments, or made again b
 agent or the kernel) count once: a repetition is another seed.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from narrows.judging.items import Item, Read
-from narrows.judging.judge import Judge, Measure, Share
-from narrows.judging.verdict import Number, Statistic, Where
+from narrows.judging.parts import Item, Judge, Measure, Number, Read, Share, Statistic, Where
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.metrics.statistics.tail import Tail, pooled_quantile
 from narrows.plan.identity import canonical_json
@@ -29,36 +25,22 @@ RESULT = "test_throughput_bps"
 _NOT_PHYSICAL = ("experiment", "question", "key", "epoch_monotonic_ns")
 
 
-@dataclass(frozen=True)
-class Facts:
-    """The conditions of one run."""
-
-    rate_mbps: float
-    queue: str
-    burst: str
-    cross: str
-    timer: str
-    base_rtt_ms: float
-
-
-def facts(run: Observed) -> Facts:
-    """Conditions, with the words of the study's axes; an axis that is absent has its neutral value."""
-    if Facts not in run.kept:
-        run.kept[Facts] = _facts(run)
-    kept: Facts = run.kept[Facts]
-    return kept
-
-
-def _facts(run: Observed) -> Facts:
-    late = run.plan.machine.timer_latency
-    return Facts(
-        rate_mbps=run.rate_bps("down") / 1e6,
-        queue=run.queue,
-        burst=label(run, "burst"),
-        cross=label(run, "cross"),
-        timer="exact" if late is None else f"{late.min_ns / 1e3:g} to {late.max_ns / 1e3:g} µs late",
-        base_rtt_ms=run.link.base_rtt_ns / 1e6,
-    )
+def labels(run: Observed) -> Mapping[str, str]:
+    """The conditions of a run in the words of the study's axes; an axis that is absent has its neutral value.
+    `path` tells the paper's small LAN from longer ones."""
+    if (kept := (__name__, "labels")) not in run.kept:
+        late = run.plan.machine.timer_latency
+        run.kept[kept] = {
+            "rate": f"{run.rate_bps('down') / 1e6:g}Mbit",
+            "queue": run.queue,
+            "burst": label(run, "burst"),
+            "cross": label(run, "cross"),
+            "timers": "exact" if late is None else f"{late.min_ns / 1e3:g} to {late.max_ns / 1e3:g} µs late",
+            "base_rtt": f"{run.link.base_rtt_ns / 1e6:g}ms",
+            "path": LAN if run.link.base_rtt_ns <= SMALL_BASE_RTT_NS else "longer",
+        }
+    found: Mapping[str, str] = run.kept[kept]
+    return found
 
 
 PAPER_QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
@@ -100,20 +82,6 @@ class Way:
     def tail(self, name: str) -> Tail | None:
         """What is kept of a distribution."""
         return self.run.quantities.tail(name, self.direction)
-
-
-def labels(run: Observed) -> dict[str, str]:
-    """The conditions of a run, as labels; `path` tells the paper's small LAN from longer ones."""
-    f = facts(run)
-    return {
-        "rate": f"{f.rate_mbps:g}Mbit",
-        "queue": f.queue,
-        "burst": f.burst,
-        "cross": f.cross,
-        "timers": f.timer,
-        "base_rtt": f"{f.base_rtt_ms:g}ms",
-        "path": LAN if run.link.base_rtt_ns <= SMALL_BASE_RTT_NS else "longer",
-    }
 
 
 def ways(runs: Iterable[Observed], of: Sequence[str] = DIRECTIONS, **more: str) -> list[Item]:

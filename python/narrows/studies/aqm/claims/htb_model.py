@@ -6,8 +6,6 @@ is deep, tokens are lost (net/sched/sch_htb.c: htb_accnt_tokens, htb_class_mode)
 the real rate: in Linux each arriving packet also runs the qdisc, so a class may be served before its timer.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.headers import FULL_FRAME_BYTES

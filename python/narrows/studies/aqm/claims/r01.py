@@ -1,16 +1,8 @@
-"""R1: without burst shaping the link is under-used at high rates, whatever the AQM."""
-
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from narrows.headers import FULL_FRAME_BYTES
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark, Numbers
-from narrows.judging.verdict import Claim, plain_of
+from narrows.judging.parts import Item, Mark, Numbers, plain_of
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.observed import Observed
 from narrows.studies.aqm.claims.evidence import LAN, PAPER_QUEUES, RATE, USE, Paper, ways
@@ -19,16 +11,8 @@ from narrows.studies.aqm.claims.htb_model import late_timer_rate_bps
 HIGH_RATE_MBPS = 800
 MAX_MBPS = 700  # the claim: no run above it
 EVERY = {"queue": "all qdiscs"}
-HIGHEST = replace(RATE, name="highest throughput", where=EVERY, take=plain_of(np.max))
+HIGHEST = replace(RATE, name="highest throughput", where=EVERY, take=plain_of("max"))
 OF_QUEUE = replace(HIGHEST, name="highest throughput of a qdisc", where={"queue": PAPER_QUEUES})
-CLAIM = Claim(
-    "R1",
-    "Without burst shaping the link is under-used at high rates whatever the AQM: at 800 Mbit/s the "
-    "maximum stays under 700",
-    "Figure 1",
-    "r01_underuse_without_burst.py",
-    decided_by={"quantity": HIGHEST.name},
-)
 
 
 def items(runs: Sequence[Observed]) -> list[Item]:
@@ -52,7 +36,11 @@ def cause(chosen: Sequence[Item], _: Numbers) -> str:
 
 
 judge = Paper(
-    CLAIM,
+    "R1",
+    "Without burst shaping the link is under-used at high rates whatever the AQM: at 800 Mbit/s the "
+    "maximum stays under 700",
+    "Figure 1",
+    "r01_underuse_without_burst.py",
     by=("rate", "timers", "queue", "direction"),
     items=items,
     where={"rate": f"{HIGH_RATE_MBPS}Mbit", "burst": "off", "cross": "no", "path": LAN},
@@ -65,4 +53,5 @@ judge = Paper(
     ),
     under="no burst shaping, no cross traffic",
     cause=cause,
+    decided_by={"quantity": HIGHEST.name},
 )

@@ -1,26 +1,13 @@
-"""R2: without burst shaping and cross traffic, latency shows no spikes."""
-
-from __future__ import annotations
-
-import numpy as np
-
-from narrows.judging.judge import Judge, Mark, Measure, Numbers, Share, all_of
-from narrows.judging.verdict import Claim, plain_of
+from narrows.judging.parts import Judge, Mark, Measure, Numbers, Share, Words, all_of, plain_of
 from narrows.studies.aqm.claims.evidence import IN_LAN, TAIL, Paper, value
 
 MAX_SPIKES_PER_MINUTE = 0
 MAX_TAIL_MS = 5  # p99 - median of the test's RTT
 SPIKES = Measure(
-    "most spikes of the probe (20 ms)", "1/min", value("probe_spikes_per_minute"), take=plain_of(np.max)
+    "most spikes of the probe (20 ms)", "1/min", value("probe_spikes_per_minute"), take=plain_of("max")
 )
 """A lost probe is not one."""
 LOSS = Share("probes lost", read=value("probe_loss_ratio"))
-CLAIM = Claim(
-    "R2",
-    "Without burst shaping and cross traffic, latency shows no spikes",
-    "Figure 2",
-    "r02_no_spikes_without_load.py",
-)
 
 
 def telling(found: Numbers) -> Numbers:
@@ -29,21 +16,26 @@ def telling(found: Numbers) -> Numbers:
     return [each for kind in kinds for each in sorted(kind, key=lambda number: -number.value)[:3]]
 
 
-def calm(claim: Claim, under: str, *bursts: str) -> Judge:
+def calm(*claim: *Words, under: str, bursts: tuple[str, ...]) -> Judge:
     """No excursion of the probe by 20 ms, and a small tail, under each condition and in each direction."""
+    text = f"show no spike and a tail of at most {MAX_TAIL_MS} ms"
     made: Judge = Paper(
-        claim,
+        *claim,
         by=("rate", "burst", "queue", "direction"),
         where={**IN_LAN, "burst": bursts, "cross": "no"},
         measures=(TAIL, SPIKES, LOSS),
         shows=telling,
-        marks=(
-            Mark("show no spike", SPIKES.name, most=MAX_SPIKES_PER_MINUTE),
-            Mark(f"a tail of at most {MAX_TAIL_MS} ms", TAIL.name, most=MAX_TAIL_MS),
-        ),
+        marks=(Mark(text, SPIKES.name, most=MAX_SPIKES_PER_MINUTE), Mark(text, TAIL.name, most=MAX_TAIL_MS)),
         under=under,
     )
     return made
 
 
-judge = calm(CLAIM, "without burst shaping and cross traffic", "off")
+judge = calm(
+    "R2",
+    "Without burst shaping and cross traffic, latency shows no spikes",
+    "Figure 2",
+    "r02_no_spikes_without_load.py",
+    under="without burst shaping and cross traffic",
+    bursts=("off",),
+)

@@ -1,27 +1,13 @@
-"""R3: with burst shaping and no cross traffic, throughput is close to the configured rate for every AQM."""
-
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark, Numbers, all_of
-from narrows.judging.verdict import Claim
-from narrows.judging.words import percent
+from narrows.judging.parts import Item, Mark, Numbers, all_of, percent
 from narrows.runs.observed import Observed
 from narrows.studies.aqm.claims.evidence import LAN, PAPER_QUEUES, SHAPED, USE, Paper, ways
 from narrows.studies.aqm.claims.r01 import EVERY
 
 MIN_UTILISATION = 0.95  # of the payload rate that the shaper allows, median of each condition
 APART = ("ceil_only", "burst_only", "off")
-CLAIM = Claim(
-    "R3",
-    "With burst shaping and no cross traffic, throughput is close to the configured rate for every AQM",
-    "Figure 3",
-    "r03_full_use_with_burst.py",
-    decided_by={"burst": SHAPED},
-)
 
 
 def items(runs: Sequence[Observed]) -> list[Item]:
@@ -40,7 +26,10 @@ def lowest(found: Numbers) -> Numbers:
 DOWN = ("down",)
 PARTS = replace(USE, name="utilisation of parts", where=EVERY)
 judge = Paper(
-    CLAIM,
+    "R3",
+    "With burst shaping and no cross traffic, throughput is close to the configured rate for every AQM",
+    "Figure 3",
+    "r03_full_use_with_burst.py",
     by=("rate", "burst", "timers", "queue", "direction"),
     items=items,
     where={"path": LAN, "cross": "no"},
@@ -49,4 +38,5 @@ judge = Paper(
     marks=(Mark(f"use at least {percent(MIN_UTILISATION)} of what is possible", USE.name, MIN_UTILISATION),),
     under="burst shaping, no cross traffic",
     cause=lambda _, found: "; ".join(map(str, all_of(found, PARTS.name))),
+    decided_by={"burst": SHAPED},
 )

@@ -1,13 +1,11 @@
-"""R4: with burst shaping and no cross traffic, latency stays stable."""
-
-from narrows.judging.verdict import Claim
 from narrows.studies.aqm.claims.evidence import SHAPED
 from narrows.studies.aqm.claims.r02 import calm
 
-CLAIM = Claim(
+judge = calm(
     "R4",
     "With burst shaping and no cross traffic, latency stays stable",
     "Figure 4",
     "r04_stable_latency_with_burst.py",
+    under="with burst shaping, without cross traffic",
+    bursts=SHAPED,
 )
-judge = calm(CLAIM, "with burst shaping, without cross traffic", *SHAPED)

@@ -1,14 +1,7 @@
-"""R5: with burst shaping and CUBIC cross traffic, throughput drops and varies far more."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from narrows.judging.items import Item, grouped
-from narrows.judging.judge import Mark, Numbers, all_of, one
-from narrows.judging.verdict import Claim, Number, std_of
-from narrows.judging.words import percent
+from narrows.judging.parts import Item, Mark, Number, Numbers, all_of, grouped, one, percent, std_of
 from narrows.runs.observed import DIRECTIONS, Observed
 from narrows.studies.aqm.claims.evidence import IN_LAN, RATE, SHAPED, Paper, Way, ways
 
@@ -16,13 +9,6 @@ MAX_SHARE_OF_UNLOADED = 0.8  # throughput drops: median under cross traffic over
 MIN_STD_RATIO = 10  # varies far more: the paper's is 138 / 1.51 = 91
 STD_FLOOR_MBPS = 0.1  # a repetition-free standard deviation of 0 would make any ratio infinite
 MIN_REPETITIONS = 3
-CLAIM = Claim(
-    "R5",
-    "With burst shaping and CUBIC cross traffic, throughput drops and varies far more: FQ-CoDel at 900 "
-    "Mbit/s has a standard deviation of 138 Mbit/s, against 1.51 without both",
-    "Figure 5",
-    "r05_throughput_under_cross_traffic.py",
-)
 LOADED = {"burst": SHAPED, "cross": DIRECTIONS}
 
 
@@ -64,7 +50,11 @@ def cause(chosen: Sequence[Item], _: Numbers) -> str:
 
 
 judge = Paper(
-    CLAIM,
+    "R5",
+    "With burst shaping and CUBIC cross traffic, throughput drops and varies far more: FQ-CoDel at 900 "
+    "Mbit/s has a standard deviation of 138 Mbit/s, against 1.51 without both",
+    "Figure 5",
+    "r05_throughput_under_cross_traffic.py",
     by=("rate", "queue", "burst", "cross", "direction"),
     items=lambda runs: loaded_and_calm(runs, "off"),
     where={**IN_LAN, "rate": "900Mbit"},
@@ -73,14 +63,11 @@ judge = Paper(
     hidden=(GROWN,),
     marks=(
         Mark(
-            f"throughput drops to {percent(MAX_SHARE_OF_UNLOADED)} or less",
-            THROUGHPUT.name,
-            most=MAX_SHARE_OF_UNLOADED,
-            where=LOADED,
-            against=CALM,
+            f"throughput drops to {percent(MAX_SHARE_OF_UNLOADED)} or less", THROUGHPUT.name,
+            most=MAX_SHARE_OF_UNLOADED, where=LOADED, against=CALM,
         ),
         Mark(f"its deviation grows at least {MIN_STD_RATIO}-fold", GROWN, MIN_STD_RATIO),
     ),
     under="900 Mbit/s, the direction of the cross flow",
     cause=cause,
-)
+)  # fmt: skip

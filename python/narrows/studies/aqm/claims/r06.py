@@ -1,14 +1,8 @@
-"""R6: with burst shaping and cross traffic, latency rises clearly, to 7 to 8 ms at 900 Mbit/s, by AQM."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from narrows.judging.items import Item, grouped
-from narrows.judging.judge import Mark, Numbers, all_of, one
-from narrows.judging.verdict import Claim, Number
+from narrows.judging.parts import Item, Mark, Number, Numbers, all_of, grouped, one
 from narrows.metrics.statistics.tail import pooled_bin_quantile
 from narrows.runs.observed import DIRECTIONS
 from narrows.studies.aqm.claims.evidence import IN_LAN, RTT, SHAPED, Paper, Way
@@ -17,13 +11,6 @@ from narrows.studies.aqm.claims.r05 import LOADED, loaded_and_calm
 MIN_RISE_MS = 1  # clearly: median RTT of the test with cross traffic minus without
 PAPER_MS = (6, 9)  # "about 7 to 8 ms"
 MIN_SPREAD_BETWEEN_QUEUES = 1.5  # differing by AQM: highest over lowest median
-CLAIM = Claim(
-    "R6",
-    "With burst shaping and cross traffic, latency rises clearly, to about 7 to 8 ms at 900 Mbit/s, "
-    "differing by AQM",
-    "Figure 6",
-    "r06_latency_under_cross_traffic.py",
-)
 SPREAD = "highest over lowest RTT of the qdiscs"
 
 
@@ -58,7 +45,8 @@ def cause(chosen: Sequence[Item], _: Numbers) -> str:
 
 
 judge = Paper(
-    CLAIM,
+    "R6", "With burst shaping and cross traffic, latency rises clearly, to about 7 to 8 ms at 900 Mbit/s, "
+    "differing by AQM", "Figure 6", "r06_latency_under_cross_traffic.py",
     by=("rate", "queue", "burst", "cross", "direction"),
     items=lambda runs: loaded_and_calm(runs, "off", *SHAPED),
     where={**IN_LAN, "rate": "900Mbit"},
@@ -71,7 +59,7 @@ judge = Paper(
             f"rises by at least {MIN_RISE_MS} ms", RTT.name, MIN_RISE_MS, apart=True, where=LOADED,
             against={"cross": "no"},
         ),
-        Mark("is {} to {} ms".format(*PAPER_MS), RTT.name, *PAPER_MS, where=LOADED),
+        Mark("is {} to {} ms".format(*PAPER_MS), RTT.name, *PAPER_MS, where=LOADED, beside={"cross": "no"}),
         Mark(f"differs by AQM {MIN_SPREAD_BETWEEN_QUEUES:g}-fold", SPREAD, MIN_SPREAD_BETWEEN_QUEUES),
     ),
     under="900 Mbit/s, the direction of the cross flow",

@@ -1,19 +1,12 @@
-"""R7: instantaneous upload throughput at 100 Mbit/s without load is stable under every AQM."""
-
-from narrows.judging.judge import Mark
-from narrows.judging.verdict import Claim
-from narrows.judging.words import percent
+from narrows.judging.parts import Mark, percent
 from narrows.studies.aqm.claims.evidence import IN_LAN, VARIATION, Paper
 
 STABLE_VARIATION = 0.10
-CLAIM = Claim(
+judge = Paper(
     "R7",
     "Instantaneous upload throughput at 100 Mbit/s without load is stable under every AQM",
     "Figure 7",
     "r07_stable_upload_at_100_mbit.py",
-)
-judge = Paper(
-    CLAIM,
     by=("rate", "queue", "burst", "cross"),
     where={**IN_LAN, "rate": "100Mbit", "burst": "off", "cross": "no", "direction": "up"},
     measures=(VARIATION,),

@@ -1,19 +1,12 @@
-"""R9: at 900 Mbit/s with burst shaping and cross traffic, upload throughput varies much under every AQM."""
-
-from narrows.judging.judge import Mark
-from narrows.judging.verdict import Claim
-from narrows.judging.words import percent
+from narrows.judging.parts import Mark, percent
 from narrows.studies.aqm.claims.evidence import IN_LAN, SHAPED, VARIATION, Paper
 
 STRONG_VARIATION = 0.25  # of the test's own 10 ms bins at the bottleneck, median over repetitions
-CLAIM = Claim(
+judge = Paper(
     "R9",
     "At 900 Mbit/s with burst shaping and cross traffic, all vary strongly",
     "Figure 9",
     "r09_all_vary_at_900_mbit.py",
-)
-judge = Paper(
-    CLAIM,
     by=("rate", "queue", "burst", "cross"),
     where={**IN_LAN, "rate": "900Mbit", "burst": SHAPED, "cross": "up", "direction": "up"},
     measures=(VARIATION,),

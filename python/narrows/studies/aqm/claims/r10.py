@@ -1,13 +1,6 @@
-"""R10: added base latency shifts latency by a constant and leaves throughput and latency under load alone."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
-from narrows.judging.items import Item, grouped
-from narrows.judging.judge import Mark, Measure, Numbers, all_of, one
-from narrows.judging.verdict import Claim, Number
-from narrows.judging.words import percent
+from narrows.judging.parts import Item, Mark, Measure, Number, Numbers, all_of, grouped, one, percent
 from narrows.runs.loaded import IDLE
 from narrows.runs.observed import DIRECTIONS, Observed
 from narrows.studies.aqm.claims.evidence import RATE, Paper, pooled, value, ways
@@ -16,13 +9,6 @@ MAX_SHIFT_ERROR_MS = 0.5  # idle latency minus (idle latency at the smallest bas
 MAX_THROUGHPUT_CHANGE = 0.05  # of the throughput at the smallest base RTT
 MAX_WORKING_LATENCY_CHANGE_MS = 1  # of the probe's latency under load minus idle
 TOLD = 18
-CLAIM = Claim(
-    "R10",
-    "Added base latency shifts latency by a constant and leaves throughput and relative latency under load "
-    "alone",
-    "section 3",
-    "r10_base_latency_is_an_offset.py",
-)
 BASE = Measure("base RTT", "ms", lambda way: way.run.link.base_rtt_ns / 1e6)
 IDLE_RTT = Measure(
     "idle RTT of the probe", "ms", lambda way: way.tail("probe_rtt_ms"), {"direction": IDLE}, take=pooled(0.5)
@@ -71,7 +57,11 @@ def telling(found: Numbers) -> Numbers:
 
 
 judge = Paper(
-    CLAIM,
+    "R10",
+    "Added base latency shifts latency by a constant and leaves throughput and relative latency under load "
+    "alone",
+    "section 3",
+    "r10_base_latency_is_an_offset.py",
     by=("rate", "queue", "burst", "cross", "base_rtt", "direction"),
     items=of_several_rtts,
     measures=(BASE, IDLE_RTT, RATE, ADDED),
@@ -81,17 +71,13 @@ judge = Paper(
     marks=(
         Mark("idle latency shifts by the added amount", SHIFT, most=MAX_SHIFT_ERROR_MS, size=True),
         Mark(
-            f"throughput stays within {percent(MAX_THROUGHPUT_CHANGE)}",
-            CHANGE,
-            most=100 * MAX_THROUGHPUT_CHANGE,
-            size=True,
+            f"throughput stays within {percent(MAX_THROUGHPUT_CHANGE)}", CHANGE,
+            most=100 * MAX_THROUGHPUT_CHANGE, size=True,
         ),
         Mark(
-            f"working latency within {MAX_WORKING_LATENCY_CHANGE_MS} ms",
-            MOVED,
-            most=MAX_WORKING_LATENCY_CHANGE_MS,
-            size=True,
+            f"working latency within {MAX_WORKING_LATENCY_CHANGE_MS} ms", MOVED,
+            most=MAX_WORKING_LATENCY_CHANGE_MS, size=True,
         ),
     ),
     under="conditions that differ in base RTT only",
-)
+)  # fmt: skip

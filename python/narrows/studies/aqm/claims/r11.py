@@ -1,17 +1,9 @@
-"""R11: averages hide it: two conditions with similar means differ in tails, spikes and glitches."""
-
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from narrows.comparing.conditions import Rank, rank
-from narrows.judging.judge import Condition, Mark, Measure, Numbers, all_of, one
-from narrows.judging.verdict import Claim, Number, plain_of
-from narrows.judging.words import percent
+from narrows.judging.parts import Condition, Mark, Measure, Number, Numbers, all_of, one, percent, plain_of
 from narrows.studies.aqm.claims.evidence import IN_LAN, RATE, VARIATION, Paper, pooled, value
 
 SAME_MEAN = 0.05  # means of throughput within 5 % of each other
@@ -20,19 +12,12 @@ MIN_REPETITIONS = 3
 EXAMPLES = 2
 MIN_PAIRS = 6  # fewer cannot show that there is no such pair
 PAIRS, DIFFERING = "pairs of conditions with the same mean", "pairs that differ in a tail"
-MEAN = replace(RATE, name="mean throughput", take=plain_of(np.mean), least_n=MIN_REPETITIONS)
-RUNS = Measure("runs", "1", lambda way: 1.0, take=plain_of(np.sum))
+MEAN = replace(RATE, name="mean throughput", take=plain_of("mean"), least_n=MIN_REPETITIONS)
+RUNS = Measure("runs", "1", lambda way: 1.0, take=plain_of("sum"))
 P99 = Measure("p99 of the probe's RTT", "ms", lambda way: way.tail("probe_rtt_ms"), take=pooled(0.99))
-GLITCHES = Measure("glitches", "1/min", value("probe_glitches_per_minute"), take=plain_of(np.mean))
+GLITCHES = Measure("glitches", "1/min", value("probe_glitches_per_minute"), take=plain_of("mean"))
 STEADY = replace(VARIATION, name="variation of throughput")
 TAILS = (GLITCHES, P99, STEADY)
-CLAIM = Claim(
-    "R11",
-    "Averages hide it: two conditions with similar means differ in tails, spikes and glitches",
-    "sections 1, 4.2 and 5",
-    "r11_averages_hide_tails.py",
-    decided_by={"quantity": (PAIRS, *(tail.name for tail in TAILS))},
-)
 EXAMPLE = " of an example"
 Pair = tuple[float, Number, Number]
 
@@ -98,7 +83,10 @@ def examples(found: Numbers) -> Numbers:
 
 
 judge = Paper(
-    CLAIM,
+    "R11",
+    "Averages hide it: two conditions with similar means differ in tails, spikes and glitches",
+    "sections 1, 4.2 and 5",
+    "r11_averages_hide_tails.py",
     by=("rate", "queue", "burst", "cross", "direction"),
     where=IN_LAN,
     measures=(MEAN, RUNS, *TAILS),
@@ -108,4 +96,5 @@ judge = Paper(
     marks=(Mark(f"{DIFFERENT_TAIL}-fold, with means within {percent(SAME_MEAN)}", DIFFERING, 1),),
     rests="shown",
     under="pairs of one rate and direction",
+    decided_by={"quantity": (PAIRS, *(tail.name for tail in TAILS))},
 )

@@ -7,16 +7,11 @@ each.
 
 Burst shaping is that of the paper's text: ceil 1.6 × rate, burst 15 KB, cburst 30 KB. Its listing computes
 other bursts; that variant is aqm_study_listing.py.
-
-The cross flow is one CUBIC flow without a target rate, from our own sender instead of iperf3's: the same
-traffic (cross_flow.py) at a fraction of the cost. The paper does not say which way it goes; its client starts
-it, and iperf3's client sends, so "up" is the study's choice and "down" is tested beside it.
 """
 
-from narrows.studies.aqm.testbed import RATES, cross_flow, lan, recorded, speed_test, third_party
+from narrows.studies.aqm.testbed import RATES, cross_flow, lan, recorded, speed_test
 
 link = lan(RATES, ["off", "text"])
-test = speed_test()
-probe = third_party(test)
+test, probe = speed_test()
 cross = cross_flow(test, "no", "up")
 recorded(10)

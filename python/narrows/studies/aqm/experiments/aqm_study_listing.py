@@ -5,10 +5,9 @@ reads the "k" as 1024 bytes): 295 ms of traffic at any rate, 3.7 MB at 100 Mbit/
 runs.
 """
 
-from narrows.studies.aqm.testbed import RATES, cross_flow, lan, recorded, speed_test, third_party
+from narrows.studies.aqm.testbed import RATES, cross_flow, lan, recorded, speed_test
 
 link = lan(RATES, ["listing"])
-test = speed_test()
-probe = third_party(test)
+test, probe = speed_test()
 cross = cross_flow(test, "no", "up")
 recorded(10)

@@ -6,39 +6,17 @@ experiment holds one against the other: what the speed test reads, and what the 
 within the spread of the repetitions.
 """
 
-from narrows.spec import (
-    Link,
-    axis,
-    bulk,
-    codel,
-    fq_codel,
-    htb,
-    iperf3,
-    ndt7,
-    pfifo,
-    repeat,
-    sample,
-    tap,
-    udp_probe,
-    with_,
-)
+from narrows.spec import Link, axis, codel, fq_codel, iperf3, pfifo, with_
+from narrows.studies.aqm.testbed import BASE_RTT, CROSS_START, LINE_RATE, bursts, flow, recorded, speed_test
 
 link = Link(
     rate=axis("rate", ["100 Mbit/s", "900 Mbit/s"]),
     queue=axis("queue", {"pfifo": pfifo(limit=100), "codel": codel(), "fq_codel": fq_codel()}),
-    shaper=htb(ceil_factor=1.6, burst="15 KB", cburst="30 KB"),
-    base_rtt="500 us",
-    line_rate="1 Gbit/s",
+    shaper=bursts()["text"],
+    base_rtt=BASE_RTT,
+    line_rate=LINE_RATE,
 )
-test = ndt7(start="7 s")
-probe = udp_probe(interval="10 ms", stop=with_(test))
-cross = axis(
-    "cross",
-    {
-        "iperf3": iperf3(direction="up", cca="cubic", start="2 s", stop=with_(test)),
-        "bulk": bulk(direction="up", cca="cubic", start="2 s", stop=with_(test)),
-    },
-)
-tap("summary")
-sample(tcp_info=None, qdisc="1 s", link="1 s")
-repeat(5)
+test, probe = speed_test()
+_theirs = iperf3(direction="up", cca="cubic", start=CROSS_START, stop=with_(test))
+cross = axis("cross", {"iperf3": _theirs, "bulk": flow(test)})
+recorded(5)

@@ -8,11 +8,10 @@ again after 16 µs at 800 Mbit/s, and tokens that come while a timer is later th
 """
 
 from narrows.spec import axis, machine
-from narrows.studies.aqm.testbed import lan, recorded, speed_test, third_party
+from narrows.studies.aqm.testbed import lan, recorded, speed_test
 
 link = lan(["200 Mbit/s", "800 Mbit/s"], ["off"])
-test = speed_test()
-probe = third_party(test)
+test, probe = speed_test()
 machine(
     timer_latency=axis(
         "timer_latency", {"off": None, "0-6us": ("0 us", "6 us"), "10-30us": ("10 us", "30 us")}

@@ -6,10 +6,9 @@ should be the burst, which keeps the tokens that a late timer would lose. So tim
 """
 
 from narrows.spec import axis, machine
-from narrows.studies.aqm.testbed import lan, recorded, speed_test, third_party
+from narrows.studies.aqm.testbed import lan, recorded, speed_test
 
 link = lan(["800 Mbit/s"], ["text", "listing", "ceil_only", "burst_only"])
-test = speed_test()
-probe = third_party(test)
+test, probe = speed_test()
 machine(timer_latency=axis("timer_latency", {"off": None, "10-30us": ("10 us", "30 us")}))
 recorded(5)

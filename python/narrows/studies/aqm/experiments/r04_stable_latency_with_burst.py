@@ -4,9 +4,8 @@ Claim R4, Figure 4 of the paper. Stable: no excursion of the probe by 20 ms, and
 RTT near its median.
 """
 
-from narrows.studies.aqm.testbed import lan, recorded, speed_test, third_party
+from narrows.studies.aqm.testbed import lan, recorded, speed_test
 
 link = lan(["100 Mbit/s", "500 Mbit/s", "900 Mbit/s"], ["text", "listing"])
-test = speed_test()
-probe = third_party(test)
+test, probe = speed_test()
 recorded(5)

@@ -4,9 +4,8 @@ Claim R7, Figure 7 of the paper. Stable is a coefficient of variation of the tes
 bottleneck; the paper gives no number and does not state its bins.
 """
 
-from narrows.studies.aqm.testbed import lan, recorded, speed_test, third_party
+from narrows.studies.aqm.testbed import lan, recorded, speed_test
 
 link = lan(["100 Mbit/s"], ["off"])
-test = speed_test()
-probe = third_party(test)
+test, probe = speed_test()
 recorded(10)

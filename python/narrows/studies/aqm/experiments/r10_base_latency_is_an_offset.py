@@ -4,10 +4,9 @@ Claim R10, section 3 of the paper, which added delay by netem on the server and 
 offset. Here the delay is on the path beyond the router, because netem on a sending host changes TCP.
 """
 
-from narrows.studies.aqm.testbed import cross_flow, lan, recorded, speed_test, third_party
+from narrows.studies.aqm.testbed import cross_flow, lan, recorded, speed_test
 
 link = lan(["100 Mbit/s"], ["text"], ["500 us", "10500 us", "40500 us"])
-test = speed_test()
-probe = third_party(test)
+test, probe = speed_test()
 cross = cross_flow(test, "no", "up")
 recorded(3)

@@ -4,85 +4,81 @@ The thesis does not say how the RTT of a flow was taken. That moves both constan
 the verdict alone; the cause says what the RTT of a full queue would give.
 """
 
-from __future__ import annotations
+from collections.abc import Iterator, Sequence
 
-from collections.abc import Iterable
-
-from narrows.judging.verdict import Claim, Verdict, not_measured
+from narrows.judging.parts import Item, Mark, Measure, Number, Numbers, Read, all_of
 from narrows.metrics.fairness.mathis_choices import FULL_QUEUE
-from narrows.runs.many_flows import ManyFlows
 from narrows.runs.observed import Observed
-from narrows.studies.corescale.claims.many import (
-    Cases,
-    by_scale,
-    cases,
-    medians,
-    of_scale,
-    scaled_verdict,
-    spread,
-)
+from narrows.studies.corescale.claims.measures import Flows, conditions, of_flows, spread
 
 MIN_RATIO_ON_LOSSES = 1.3  # largest over smallest C of the conditions; the thesis': 3.95 / 1.78 = 2.2
 MAX_RATIO_ON_HALVINGS = 1.2  # the thesis': 1.47 / 1.34 = 1.1
+APART = "largest over smallest {}"
 MIN_FLOWS = 10  # fitted to fewer, C says little
 
-CLAIM = Claim(
+
+def full_queue(on: str) -> Read:
+    """The constant with the RTT of a full queue in place of the mean."""
+
+    def read(run: Observed) -> float | None:
+        choices = () if run.many is None else run.many.mathis_choices
+        return next((getattr(each, on) for each in choices if each.name == FULL_QUEUE), None)
+
+    return read
+
+
+ON_LOSSES = Measure("C on losses", "1", of_flows("mathis_on_losses", "c"))
+ON_HALVINGS = Measure("C on halvings", "1", of_flows("mathis_on_halvings", "c"))
+FULL_LOSSES = Measure("C on losses with the RTT of a full queue", "1", full_queue("on_losses"))
+FULL_HALVINGS = Measure("C on halvings with the RTT of a full queue", "1", full_queue("on_halvings"))
+
+
+def apart(found: Numbers) -> Iterator[Number]:
+    """How far the constants of all conditions lie apart; nothing of fewer than two."""
+    for of in (ON_LOSSES, ON_HALVINGS):
+        some = [each.value for each in all_of(found, of.name)]
+        if len(some) > 1:
+            yield Number(APART.format(of.name), "1", max(some) / min(some), len(some))
+
+
+def cause(_: Sequence[Item], found: Numbers) -> str:
+    """What another reading of "RTT" gives, by scale; empty where a run cannot tell."""
+    told = []
+    for scale in dict.fromkeys(each.conditions["scale"] for each in all_of(found, FULL_LOSSES.name)):
+        losses, halvings = (
+            spread([each.value for each in all_of(found, of.name, scale=scale)])
+            for of in (FULL_LOSSES, FULL_HALVINGS)
+        )
+        told.append(f"{scale} {losses} on losses, {halvings} on halvings")
+    if not told:
+        return ""
+    return (
+        f"With the RTT of a full queue (base + limit / rate) in place of the mean: {'; '.join(told)}. "
+        "A choice of RTT, throughput or packet size moves both constants by one factor."
+    )
+
+
+judge = Flows(
     "T1",
     "Mathis C fitted on packet loss depends on flow count and setting (Edge 1.78; Core 3.95, 3.64, 3.24 at "
     "1000, 3000, 5000); on window halvings it does not (1.47; 1.36, 1.36, 1.34)",
     "Table 3.1",
     "t01_mathis_constant.py",
-    {"quantity": ("C on losses", "C on halvings")},
-)
-
-
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """Largest over smallest constant of all conditions, on losses and on halvings."""
-    chosen = cases(runs, lambda case: case.ccas == ("reno",) and case.flows >= MIN_FLOWS)
-    losses = medians(
-        "C on losses", "1", chosen, lambda m: m.mathis_on_losses.c if m.mathis_on_losses else None
-    )
-    halvings = medians(
-        "C on halvings", "1", chosen, lambda m: m.mathis_on_halvings.c if m.mathis_on_halvings else None
-    )
-    if len(losses) < 2 or len(halvings) < 2:
-        return not_measured(CLAIM, f"fewer than two conditions of {MIN_FLOWS} or more NewReno flows")
-    on_losses = [number.value for number in losses.values()]
-    on_halvings = [number.value for number in halvings.values()]
-    parts = (
-        max(on_losses) / min(on_losses) >= MIN_RATIO_ON_LOSSES,
-        max(on_halvings) / min(on_halvings) <= MAX_RATIO_ON_HALVINGS,
-    )
-    scales = by_scale(chosen, {"on losses": losses, "on halvings": halvings})
-    reason = (
-        f"{'; '.join(scales)}. Largest over smallest: on losses "
-        f"{max(on_losses) / min(on_losses):.2f} (claimed: it varies; mark {MIN_RATIO_ON_LOSSES:g}), "
-        f"on halvings {max(on_halvings) / min(on_halvings):.2f} (claimed: it does not; mark "
-        f"{MAX_RATIO_ON_HALVINGS:g})"
-    )
-    return scaled_verdict(
-        CLAIM, chosen, parts, reason, (*losses.values(), *halvings.values()), _cause(chosen)
-    )
-
-
-def _full_queue(many: ManyFlows, on: str) -> float | None:
-    full_queue: dict[str, float | None] = {one.name: getattr(one, on) for one in many.mathis_choices}
-    return full_queue.get(FULL_QUEUE)
-
-
-def _cause(chosen: Cases) -> str:
-    """What another reading of "RTT" gives, per scale; empty where a run cannot tell."""
-    cause = []
-    for scale in dict.fromkeys(case.scale for case in chosen):
-        both = [
-            of_scale(medians("", "1", chosen, lambda m, on=on: _full_queue(m, on)), scale)  # type: ignore[misc]
-            for on in ("on_losses", "on_halvings")
-        ]
-        if all(both):
-            cause.append(f"{scale} {spread(both[0])} on losses, {spread(both[1])} on halvings")
-    if not cause:
-        return ""
-    return (
-        f"With the RTT of a full queue (base + limit / rate) in place of the mean: {'; '.join(cause)}. "
-        "A choice of RTT, throughput or packet size moves both constants by one factor."
-    )
+    items=conditions(lambda case: case.ccas == ("reno",) and case.flows >= MIN_FLOWS),
+    measures=(ON_LOSSES, ON_HALVINGS, FULL_LOSSES, FULL_HALVINGS),
+    derive=apart,
+    hidden=(FULL_LOSSES.name, FULL_HALVINGS.name),
+    whole=(),
+    marks=(
+        Mark(
+            f"on losses it varies {MIN_RATIO_ON_LOSSES:g}-fold and more", APART.format(ON_LOSSES.name),
+            MIN_RATIO_ON_LOSSES,
+        ),
+        Mark(
+            f"on halvings {MAX_RATIO_ON_HALVINGS:g}-fold at most", APART.format(ON_HALVINGS.name),
+            most=MAX_RATIO_ON_HALVINGS,
+        ),
+    ),
+    cause=cause,
+    decided_by={"quantity": ("C on losses", "C on halvings")},
+)  # fmt: skip

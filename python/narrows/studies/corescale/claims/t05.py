@@ -1,45 +1,26 @@
 """T5: BBR flows are unfair to each other. Contested, so every factor that was varied is reported."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from narrows.judging.verdict import Claim, Number, Verdict, graded, not_measured
+from narrows.judging.parts import Item, Mark, Number, Numbers, Share, all_of, fits, one, plain_of
 from narrows.metrics.statistics.settled import TOLERANCE
 from narrows.runs.observed import Observed
-from narrows.studies.corescale.case import Case
-from narrows.studies.corescale.claims.drained import by_drain
-from narrows.studies.corescale.claims.many import (
-    Cases,
-    cases,
-    ids,
-    lengths,
-    medians,
-    moved,
-    moves,
-    runs_of,
-    values,
-    without,
-)
+from narrows.studies.corescale.case import Case, thesis_cases
+from narrows.studies.corescale.claims.measures import CORE, EDGE, JAIN, Flows, by_drain, conditions, of_flows
 
 MAX_JAIN_AT_CORE = 0.5  # "as low as 0.4"
 MAX_JAIN_AT_EDGE = 0.75  # "as low as 0.7", beyond 10 flows
 EDGE_FLOWS = 10
 OUR_KERNEL = "HZ=1000"
-THESIS = "the thesis'"
-
-CLAIM = Claim(
-    "T5",
-    "BBR against itself: Jain's index down to 0.4 at Core, 0.7 beyond 10 flows at Edge",
-    "Figure 3.4",
-    "t05_bbr_against_itself.py",
-    decided_by={"quantity": "Jain's index", "case": THESIS},
+THESIS = {"case": "the thesis'"}
+LOWEST = "lowest index"
+STILL = Share(
+    "still moved at the end", read=of_flows("jain_settled", "moved"), where=THESIS, take=plain_of("max")
 )
-
 FACTORS: dict[str, Callable[[Case], str]] = {
     "base RTT": lambda case: case.rtt,
     "flows": lambda case: str(case.flows),
@@ -51,49 +32,30 @@ FACTORS: dict[str, Callable[[Case], str]] = {
 }
 
 
-def judge(runs: Iterable[Observed]) -> Verdict:
-    """The lowest median index of the thesis' conditions; the cause says what it hangs on."""
-    everything = cases(runs, lambda case: case.ccas == ("bbr",), thesis_only=False)
-    chosen = cases(runs, lambda case: case.ccas == ("bbr",))
-    found = medians("Jain's index", "1", everything, lambda m: m.jain)
-    found = {
-        case: replace(n, conditions={**n.conditions, "case": THESIS}) if case in chosen else n
-        for case, n in found.items()
-    }
-    plain = {case: number for case, number in found.items() if case in chosen}
-    if not plain:
-        return not_measured(CLAIM, "no condition of BBR flows alone")
-    core = {case: n for case, n in plain.items() if case.scale == "core"}
-    edge = {case: n for case, n in plain.items() if case.scale == "edge" and case.flows > EDGE_FLOWS}
-    parts = []
-    words = []
-    for name, own, mark in (("core", core, MAX_JAIN_AT_CORE), ("edge", edge, MAX_JAIN_AT_EDGE)):
+def of_thesis(case: Case, is_plain: bool) -> Mapping[str, str]:
+    """The label of a condition that decides: the thesis' own, at Edge of more than ten flows."""
+    return THESIS if is_plain and (case.scale != "edge" or case.flows > EDGE_FLOWS) else {}
+
+
+def lowest(found: Numbers) -> Iterator[Number]:
+    """The lowest index at Core and at Edge, and how far it still moved where it had not settled."""
+    for scale in (CORE, EDGE):
+        own = all_of(found, JAIN.name, **scale, **THESIS)
         if own:
-            case, lowest = min(own.items(), key=lambda each: each[1].value)
-            parts.append(lowest.value <= mark)
-            still = _still_moved(chosen[case])
-            words.append(f"lowest at {name}: {lowest.value:.3f} ({case.words()}{still}; mark {mark:g})")
-    if not parts:
-        return not_measured(CLAIM, f"no condition at Core, or of more than {EDGE_FLOWS} flows at Edge")
-    verdict = Verdict(
-        CLAIM,
-        graded(parts),
-        "; ".join(words),
-        (*found.values(), *moved(everything, lambda m: m.jain_settled)),
-        lengths(everything),
-        ids(runs_of(everything)),
-        f"{_cause(everything)} {by_drain(chosen, 'index', lambda m: m.jain)}".strip(),
-    )
-    return without(verdict, chosen, claimed_too=bool(edge))
+            least = min(own, key=lambda each: each.value)
+            still = one(found, STILL.name, **least.conditions)
+            restless = still is not None and still.value >= TOLERANCE
+            more = {"still moved by": still.said} if still is not None and restless else {}
+            yield replace(least, name=LOWEST, conditions={**least.conditions, **more})
 
 
-def effects(chosen: Cases) -> list[tuple[str, str, float, int]]:
+def effects(chosen: Mapping[Case, Sequence[Observed]]) -> list[tuple[str, str, float, int]]:
     """For each level of each factor: the median difference of the index to the same condition at the factor's
     other levels, and the number of such pairs. Only conditions that differ in nothing else are compared."""
     index = {
         case: float(np.median(found))
         for case, same in chosen.items()
-        if (found := values(same, lambda m: m.jain))
+        if (found := [value for run in same if (value := JAIN.read(run)) is not None])
     }
     made = []
     for factor, level_of in FACTORS.items():
@@ -112,28 +74,42 @@ def effects(chosen: Cases) -> list[tuple[str, str, float, int]]:
     return made
 
 
-def _still_moved(same: Sequence[Observed]) -> str:
-    """What makes the number that is named less than final, if anything does."""
-    worst, over_ns = max(moves(same, lambda m: m.jain_settled), default=(0.0, 0))
-    words = f", which still moved by {worst:.0%} in the last {over_ns / 1e9:.0f} s"
-    return words if worst >= TOLERANCE else ""
-
-
-def _cause(chosen: Cases) -> str:
-    found = effects(chosen)
-    if not found:
-        return "Only one level of each factor was measured, so what it hangs on is not known."
+def cause(items: Sequence[Item], _: Numbers) -> str:
+    """What the index hangs on, and what it was where the queue stayed full."""
+    drain = by_drain([item.of for item in items if fits(item.key, THESIS)], JAIN)
     by_factor: dict[str, list[str]] = defaultdict(list)
-    for factor, level, difference, pairs in found:
+    for factor, level, difference, pairs in effects(thesis_cases(item.of for item in items)):
         by_factor[factor].append(f"{level} {difference:+.3f} ({pairs})")
+    if not by_factor:
+        return (
+            f"Only one level of each factor was measured, so what it hangs on is not known. {drain}".strip()
+        )
     untold = (
         "" if "kernel" in by_factor else f" HZ was not varied: it is part of the kernel ({OUR_KERNEL} here)."
     )
-    cause = "; ".join(f"{factor}: {', '.join(levels)}" for factor, levels in by_factor.items())
+    told = "; ".join(f"{factor}: {', '.join(levels)}" for factor, levels in by_factor.items())
     return (
         "What it hangs on: median difference of Jain's index to the same condition at the factor's other "
-        f"levels (number of comparisons): {cause}.{untold}"
-    )
+        f"levels (number of comparisons): {told}.{untold} {drain}"
+    ).strip()
 
 
-__all__ = ["CLAIM", "Number", "effects", "judge"]
+judge = Flows(
+    "T5",
+    "BBR against itself: Jain's index down to 0.4 at Core, 0.7 beyond 10 flows at Edge",
+    "Figure 3.4",
+    "t05_bbr_against_itself.py",
+    items=conditions(lambda case: case.ccas == ("bbr",), of_thesis),
+    measures=(JAIN, STILL),
+    derive=lowest,
+    hidden=(STILL.name,),
+    marks=(
+        Mark(f"lowest at Core at most {MAX_JAIN_AT_CORE:g}", LOWEST, most=MAX_JAIN_AT_CORE, where=CORE),
+        Mark(f"lowest at Edge at most {MAX_JAIN_AT_EDGE:g}", LOWEST, most=MAX_JAIN_AT_EDGE, where=EDGE),
+    ),
+    fails_below=True,
+    needed=("core",),
+    counted=THESIS,
+    cause=cause,
+    decided_by={"quantity": JAIN.name, **THESIS},
+)

@@ -1,26 +1,15 @@
-"""T7: as many BBR as NewReno or CUBIC flows: BBR takes 99.9 %."""
-
-from __future__ import annotations
-
-from narrows.judging.verdict import Claim
-from narrows.studies.corescale.claims.shares_of import ShareClaim
+from narrows.studies.corescale.claims.measures import share
 
 LOW, HIGH = 0.99, 1.0  # "up to 99.9 %"
-
-CLAIM = Claim(
+judge = share(
     "T7",
     "As many BBR as NewReno or CUBIC: BBR takes 99.9 %",
     "Figure 3.8",
     "t07_bbr_against_as_many.py",
-    {"quantity": "share of bbr"},
-)
-
-judge = ShareClaim(
-    CLAIM,
-    "bbr",
-    ("reno", "cubic"),
-    lambda case: 2 * case.count("bbr") == case.flows > 2,
-    LOW,
-    HIGH,
+    cca="bbr",
+    against=("reno", "cubic"),
+    wanted=lambda case: 2 * case.count("bbr") == case.flows > 2,
+    low=LOW,
+    high=HIGH,
     tells_drain=True,
-).judge
+)

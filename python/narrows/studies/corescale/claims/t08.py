@@ -1,20 +1,14 @@
-"""T8: as many CUBIC as NewReno flows: CUBIC takes 70 to 80 %."""
-
-from __future__ import annotations
-
-from narrows.judging.verdict import Claim
-from narrows.studies.corescale.claims.shares_of import ShareClaim
+from narrows.studies.corescale.claims.measures import share
 
 LOW, HIGH = 0.7, 0.8
-
-CLAIM = Claim(
+judge = share(
     "T8",
     "As many CUBIC as NewReno: CUBIC takes 70 to 80 %",
     "Figure 3.5",
     "t08_cubic_against_newreno.py",
-    {"quantity": "share of cubic"},
+    cca="cubic",
+    against=("reno",),
+    wanted=lambda case: 2 * case.count("cubic") == case.flows,
+    low=LOW,
+    high=HIGH,
 )
-
-judge = ShareClaim(
-    CLAIM, "cubic", ("reno",), lambda case: 2 * case.count("cubic") == case.flows, LOW, HIGH
-).judge

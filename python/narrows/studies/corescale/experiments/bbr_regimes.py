@@ -7,17 +7,13 @@ The runs do not end when the shares rest, because they may rest and then move ag
 Linux gives up a flow that nothing comes through for a quarter of an hour.
 """
 
-from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, pair, repeat, sample, tap
+from narrows.spec import Dumbbell, axis, bfifo, bulk, pair
+from narrows.studies.corescale.testbed import counted
 
-HALVES = {"100": 50, "300": 150, "500": 250, "1000": 500}
-
-half = axis("flows", HALVES)
+half = axis("flows", {"100": 50, "300": 150, "500": 250, "1000": 500})
 link = Dumbbell(rate="1 Gbit/s", queue=bfifo(limit="37.5 MB"), pairs=[pair("20 ms")])
 start = axis("start", {"spread": "30 s", "together": "1 s"})
 against = axis("against", ["reno", "bbr"])
 bbr = bulk(cca="bbr", flows=half, start_spread=start, duration="8 min")
 others = bulk(cca=against, flows=half, start_spread=start, duration="8 min")
-tap("drops", interval="100 ms")
-flow_tap(warm_up="2 min", interval="5 s")
-sample(tcp_info=None, qdisc=None, link=None)
-repeat(3)
+counted("2 min", 3)

@@ -8,21 +8,8 @@ acknowledgement releases arrives after a departure. What of BBR itself it hangs 
 kernel/modules/bbr_parts/bbr_parts.py.
 """
 
-from narrows.spec import (
-    Dumbbell,
-    axis,
-    bfifo,
-    bulk,
-    flow_tap,
-    htb,
-    machine,
-    pair,
-    pie,
-    red,
-    repeat,
-    sample,
-    tap,
-)
+from narrows.spec import Dumbbell, axis, bfifo, bulk, machine, pair, pie, red
+from narrows.studies.corescale.testbed import TIMERS, buckets, counted
 
 QUEUES = {
     "bfifo": bfifo(limit="750 KB"),
@@ -30,17 +17,13 @@ QUEUES = {
     "pie": pie(target="50 ms", limit="5000 packets"),
 }
 RTTS = ("200 ms", "200.03 ms", "200.06 ms", "200.09 ms")
-TIMERS = {"exact": None, "late": ("10 us", "30 us"), "coarse": ("100 us", "1 ms")}
 
 link = Dumbbell(
     rate="100 Mbit/s",
     queue=axis("queue", QUEUES),
-    shaper=axis("timers", {n: htb(burst_per_rate="2 ms") if late else htb() for n, late in TIMERS.items()}),
+    shaper=buckets(),
     pairs=axis("rtt", {rtt.replace(" ", ""): [pair(rtt)] for rtt in RTTS}),
 )
 machine(timer_latency=axis("timers", TIMERS))
 flows = bulk(cca="bbr", flows=10, start_spread="2 min", duration="15 min")
-tap("drops", interval="100 ms")
-flow_tap(warm_up="5 min", interval="5 s")
-sample(tcp_info=None, qdisc=None, link=None)
-repeat(6)
+counted("5 min", 6)

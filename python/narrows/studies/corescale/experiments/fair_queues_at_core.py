@@ -6,25 +6,10 @@ them the AQMs of one queue, and FQ-CoDel with 32 times as many. Queues keep Linu
 of CoDel and PIE (1000 packets) are 1.2 ms at this rate.
 """
 
-from narrows.spec import (
-    Dumbbell,
-    axis,
-    cake,
-    codel,
-    flow_tap,
-    fq_codel,
-    fq_pie,
-    pair,
-    pie,
-    repeat,
-    sample,
-    tap,
-)
-from narrows.studies.corescale.testbed import Setting, in_mixes
+from narrows.spec import Dumbbell, axis, cake, codel, fq_codel, fq_pie, pair, pie
+from narrows.studies.corescale.testbed import MIXES, Setting, counted, in_mixes
 
 CORE = Setting("10 Gbit/s", "375 MB", 1000, "5 s", "15 s", "45 s")
-SIZES = {"core-1000": CORE}
-MIXES = ("reno", "cubic", "bbr", "cubic+reno", "bbr+reno", "bbr+cubic")
 QUEUES = {
     "codel": codel(),
     "pie": pie(),
@@ -35,10 +20,5 @@ QUEUES = {
 }
 
 link = Dumbbell(rate=CORE.rate, queue=axis("queue", QUEUES), pairs=[pair("20 ms")])
-reno = in_mixes("reno", MIXES, SIZES)
-cubic = in_mixes("cubic", MIXES, SIZES)
-bbr = in_mixes("bbr", MIXES, SIZES)
-tap("drops", interval="100 ms")
-flow_tap(warm_up=CORE.warm_up, interval="1 s")
-sample(tcp_info=None, qdisc=None, link=None)
-repeat(3)
+reno, cubic, bbr = in_mixes(MIXES[:6], {"core-1000": CORE})
+counted(CORE.warm_up, 3, "1 s")

@@ -7,7 +7,8 @@ of the queue and not of that limit. At 10 Gbit/s a sixth of a million packets is
 many to keep: what the flows deliver tells.
 """
 
-from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, pair, repeat, sample, tap
+from narrows.spec import Dumbbell, axis, bfifo, bulk, pair
+from narrows.studies.corescale.testbed import counted
 
 
 def at(*of_each: str) -> object:
@@ -25,7 +26,4 @@ link = Dumbbell(
 against = axis("against", ["reno", "bbr"])
 bbr = bulk(cca="bbr", flows=half, start_spread="30 s", duration=minutes)
 others = bulk(cca=against, flows=half, start_spread="30 s", duration=minutes)
-tap(at("drops", "off"), interval=at("100 ms", None))
-flow_tap(warm_up="2 min", interval="5 s")
-sample(tcp_info=None, qdisc=None, link=None)
-repeat(3)
+counted("2 min", 3, drops=at("drops", "off"), bins=at("100 ms", None))

@@ -7,8 +7,8 @@ each metric still moved.
 `make corescale SIZE=core MIX=reno` runs one of them and draws the figures of chapter 3.
 """
 
-from narrows.spec import Dumbbell, axis, bfifo, flow_tap, pair, repeat, sample, tap, until_settled
-from narrows.studies.corescale.testbed import Setting, in_mixes
+from narrows.spec import Dumbbell, axis, bfifo, pair, until_settled
+from narrows.studies.corescale.testbed import MIXES, Setting, counted, each, in_mixes
 
 BASE_RTT = "20 ms"
 SIZES = {
@@ -18,25 +18,13 @@ SIZES = {
     "core": Setting("10 Gbit/s", "375 MB", 1000, "5 s", "20 s", "60 s", "20 s"),
     "core-5000": Setting("10 Gbit/s", "375 MB", 5000, "5 s", "20 s", "60 s", "20 s"),
 }
-MIXES = ("reno", "cubic", "bbr", "cubic+reno", "bbr+reno", "bbr+cubic", "one-bbr+reno", "one-bbr+cubic")
-
-
-def each(field):
-    """A field of every size: one axis, wherever it stands."""
-    return axis("size", {name: getattr(one, field) for name, one in SIZES.items()})
-
 
 link = Dumbbell(
-    rate=each("rate"),
+    rate=each("rate", SIZES, "size"),
     queue=axis("size", {name: bfifo(limit=one.buffer) for name, one in SIZES.items()}),
     pairs=[pair(BASE_RTT)],
 )
-reno = in_mixes("reno", MIXES, SIZES)
-cubic = in_mixes("cubic", MIXES, SIZES)
-bbr = in_mixes("bbr", MIXES, SIZES)
-tap("drops", interval="100 ms")
-flow_tap(warm_up=each("warm_up"), interval="1 s")
-sample(tcp_info=None, qdisc=None, link=None)
+reno, cubic, bbr = in_mixes(MIXES, SIZES)
+counted(each("warm_up", SIZES, "size"), 10, "1 s")
 settles = axis("mix", {mix: "shares" if "+" in mix else "jain" for mix in MIXES})
-until_settled(settles, window=each("window"))
-repeat(10)
+until_settled(settles, window=each("window", SIZES, "size"))

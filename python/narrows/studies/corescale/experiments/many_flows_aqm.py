@@ -8,30 +8,13 @@ that losses become timeouts. Such windows grow back in less than a second, so th
 halvings of each flow. Drop-tail on the same link, for which that is too short: t04 to t08.
 """
 
-from narrows.spec import (
-    Dumbbell,
-    axis,
-    cake,
-    choke,
-    codel,
-    dualpi2,
-    flow_tap,
-    fq_codel,
-    fq_pie,
-    pair,
-    pie,
-    red,
-    repeat,
-    sample,
-    tap,
-)
-from narrows.studies.corescale.testbed import Setting, in_mixes
+from narrows.spec import Dumbbell, axis, cake, choke, codel, dualpi2, fq_codel, fq_pie, pair, pie, red
+from narrows.studies.corescale.testbed import MIXES, Setting, counted, each, in_mixes
 
 SIZES = {
     "edge-10": Setting("100 Mbit/s", "3 MB", 10, "10 s", "1 min", "4 min"),
     "edge-50": Setting("100 Mbit/s", "3 MB", 50, "10 s", "1 min", "4 min"),
 }
-MIXES = ("reno", "cubic", "bbr", "cubic+reno", "bbr+reno", "bbr+cubic", "one-bbr+reno", "one-bbr+cubic")
 QUEUES = {
     # 15 ms at 100 Mbit/s are 187 KB: between the two marks
     "red": red(limit="3 MB", min="94 KB", max="282 KB", probability="10 %"),
@@ -44,17 +27,6 @@ QUEUES = {
     "dualpi2": dualpi2(),
 }
 
-
-def each(field):
-    """A field of every size: one axis, wherever it stands."""
-    return axis("size", {name: getattr(one, field) for name, one in SIZES.items()})
-
-
 link = Dumbbell(rate="100 Mbit/s", queue=axis("queue", QUEUES), pairs=[pair("20 ms")])
-reno = in_mixes("reno", MIXES, SIZES)
-cubic = in_mixes("cubic", MIXES, SIZES)
-bbr = in_mixes("bbr", MIXES, SIZES)
-tap("drops", interval="100 ms")
-flow_tap(warm_up=each("warm_up"), interval="1 s")
-sample(tcp_info=None, qdisc=None, link=None)
-repeat(10)
+reno, cubic, bbr = in_mixes(MIXES, SIZES)
+counted(each("warm_up", SIZES, "size"), 10, "1 s")

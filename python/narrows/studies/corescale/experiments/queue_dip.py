@@ -7,7 +7,8 @@ start, by more or by less. All flows then see a lower RTT than ever at the same 
 of ten seconds end at the same moment.
 """
 
-from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, pair, repeat, sample, tap
+from narrows.spec import Dumbbell, axis, bfifo, bulk, pair
+from narrows.studies.corescale.testbed import counted
 
 PULSES = {"none": 1, "x1.18": 1.18, "x1.25": 1.25, "x1.5": 1.5}
 
@@ -29,7 +30,4 @@ half, duration = at(250, 500), at("200 s", "160 s")
 against = axis("against", ["bbr", "reno"])
 bbr = bulk(cca="bbr", flows=half, start_spread="30 s", duration=duration)
 others = bulk(cca=against, flows=half, start_spread="30 s", duration=duration)
-tap("drops", interval="100 ms")
-flow_tap(warm_up="40 s", interval="1 s")
-sample(tcp_info=None, qdisc=None, link=None)
-repeat(3)
+counted("40 s", 3, "1 s")

@@ -3,14 +3,9 @@
 Claim T4 of the thesis (figure not shown there): Jain's index above 0.99 at Core, all flows with one base RTT.
 """
 
-from narrows.spec import axis, bulk
-from narrows.studies.corescale.testbed import dumbbell, each, recorded
+from narrows.spec import axis
+from narrows.studies.corescale.testbed import dumbbell, from_all, recorded
 
 link = dumbbell()
-flows = bulk(
-    cca=axis("cca", ["reno", "cubic"]),
-    flows=each("flows"),
-    start_spread=each("spread"),
-    duration=each("duration"),
-)
+flows = from_all(axis("cca", ["reno", "cubic"]))
 recorded()

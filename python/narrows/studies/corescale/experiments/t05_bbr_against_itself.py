@@ -7,12 +7,11 @@ so that nothing of the rate is lost). HZ is fixed when the kernel is built: a ke
 kernel (`narrows kernel build --config`), not an axis; NARROWS_KERNEL chooses it.
 """
 
-from narrows.spec import axis, bfifo, bulk, htb, machine
-from narrows.studies.corescale.testbed import SETTINGS, dumbbell, each, recorded
+from narrows.spec import axis, bfifo, bulk, machine
+from narrows.studies.corescale.testbed import SETTINGS, TIMERS, buckets, dumbbell, each, recorded
 from narrows.units import Size
 
 BUFFERS = {"quarter": 0.25, "half": 0.5, "three_quarters": 0.75, "one": 1, "four": 4}
-TIMERS = {"exact": None, "late": ("10 us", "30 us"), "coarse": ("100 us", "1 ms")}
 
 
 def buffer(of: str) -> object:
@@ -23,7 +22,7 @@ def buffer(of: str) -> object:
 link = dumbbell(
     queue=axis("setting", {name: buffer(one.buffer) for name, one in SETTINGS.items()}),
     offloads=axis("offloads", {"off": {}, "on": {"tso": True, "gso": True, "gro": True}}),
-    shaper=axis("timers", {n: htb(burst_per_rate="2 ms") if late else htb() for n, late in TIMERS.items()}),
+    shaper=buckets(),
 )
 machine(timer_latency=axis("timers", TIMERS))
 start = axis("start", {"spread": each("spread"), "together": "100 ms"})

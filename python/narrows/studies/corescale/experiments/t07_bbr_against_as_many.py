@@ -3,15 +3,10 @@
 Claim T7, Figure 3.8 of the thesis: 99.9 %.
 """
 
-from narrows.spec import axis, bulk
-from narrows.studies.corescale.testbed import dumbbell, each, flows, recorded
+from narrows.spec import axis
+from narrows.studies.corescale.testbed import dumbbell, flows, from_all, recorded
 
 link = dumbbell()
-bbr = bulk(cca="bbr", flows=flows(0.5), start_spread=each("spread"), duration=each("duration"))
-others = bulk(
-    cca=axis("against", ["reno", "cubic"]),
-    flows=flows(0.5),
-    start_spread=each("spread"),
-    duration=each("duration"),
-)
+bbr = from_all("bbr", flows(0.5))
+others = from_all(axis("against", ["reno", "cubic"]), flows(0.5))
 recorded("shares")

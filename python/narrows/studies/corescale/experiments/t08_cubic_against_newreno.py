@@ -3,10 +3,9 @@
 Claim T8, Figure 3.5 of the thesis: 70 to 80 %.
 """
 
-from narrows.spec import bulk
-from narrows.studies.corescale.testbed import dumbbell, each, flows, recorded
+from narrows.studies.corescale.testbed import dumbbell, flows, from_all, recorded
 
 link = dumbbell()
-cubic = bulk(cca="cubic", flows=flows(0.5), start_spread=each("spread"), duration=each("duration"))
-reno = bulk(cca="reno", flows=flows(0.5), start_spread=each("spread"), duration=each("duration"))
+cubic = from_all("cubic", flows(0.5))
+reno = from_all("reno", flows(0.5))
 recorded("shares")

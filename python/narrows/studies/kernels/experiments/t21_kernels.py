@@ -11,32 +11,19 @@ link = Link(
     base_rtt="40 ms",
     queue=axis("queue", {"fifo_1bdp": bfifo(limit=bdp(1)), "fq_codel": fq_codel(), "cake": cake()}),
 )
-mine = axis(
-    "load",
-    {
-        "bbr_beside_cubic": bulk(cca="bbr", start=START, stop=LENGTH),
-        "bbr": bulk(cca="bbr", start=START, stop=LENGTH),
-        "cubic": bulk(cca="cubic", start=START, stop=LENGTH),
-        "cubic_paced": bulk(cca="cubic", start=START, stop=LENGTH),
-    },
-)
-other = axis(
-    "load",
-    {
-        "bbr_beside_cubic": bulk(cca="cubic", start=START, stop=LENGTH),
-        "bbr": None,
-        "cubic": None,
-        "cubic_paced": None,
-    },
-)
-paced = axis(
-    "load",
-    {
-        "bbr_beside_cubic": None,
-        "bbr": None,
-        "cubic": None,
-        "cubic_paced": command("tc qdisc replace dev eth0 root fq", node="server"),
-    },
-)
+
+
+def loads(**items: object) -> object:
+    names = ("bbr_beside_cubic", "bbr", "cubic", "cubic_paced")
+    return axis("load", {name: items.get(name) for name in names})
+
+
+def flow(cca: str) -> object:
+    return bulk(cca=cca, start=START, stop=LENGTH)
+
+
+mine = loads(bbr_beside_cubic=flow("bbr"), bbr=flow("bbr"), cubic=flow("cubic"), cubic_paced=flow("cubic"))
+other = loads(bbr_beside_cubic=flow("cubic"))
+paced = loads(cubic_paced=command("tc qdisc replace dev eth0 root fq", node="server"))
 tap("summary")
 repeat(6)

@@ -1,18 +1,7 @@
-"""B5: a video and a call beside a download fare on every medium as they do on a rate."""
-
-from narrows.judging.items import Read, figure
-from narrows.judging.judge import Mark, Measure
-from narrows.judging.verdict import Claim
-from narrows.judging.words import percent
+from narrows.judging.parts import Mark, Measure, Read, figure, percent
 from narrows.studies.last_hop.claims.measures import LastHop
 from narrows.studies.last_hop.testbed import MEDIA
 
-CLAIM = Claim(
-    "B5",
-    "A video and a call beside a download fare on every medium as they do on a rate",
-    "What whoever emulates an access by a rate takes for granted",
-    "b3_services.py",
-)
 PART = 0.9
 
 
@@ -27,7 +16,10 @@ STALLED = Measure("time without a picture", "ms", _of_service("video_stalled_ms"
 LATE = Measure("camera to screen, p95", "ms", _of_service("call_frame_delay_p95_ms"))
 WORDS = f"at least {percent(PART)} of what they show on a rate"
 judge = LastHop(
-    CLAIM,
+    "B5",
+    "A video and a call beside a download fare on every medium as they do on a rate",
+    "What whoever emulates an access by a rate takes for granted",
+    "b3_services.py",
     by=("service", "medium", "place"),
     measures=(MEAN, LINES, STALLED, LATE),
     marks=tuple(

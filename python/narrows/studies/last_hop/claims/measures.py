@@ -3,13 +3,10 @@
 Everything here is the way down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 
-from narrows.judging.items import Read, figure, quantity
-from narrows.judging.judge import Judge, Measure, Share
+from narrows.judging.parts import Judge, Measure, Read, Share, figure, quantity
 from narrows.runs.capacity import capacity_bps, goodput_of, payload_share
 from narrows.runs.observed import Observed
 from narrows.runs.quantities import under

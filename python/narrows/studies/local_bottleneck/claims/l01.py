@@ -1,22 +1,10 @@
-"""L1: a little throughput buys a large cut in induced latency, more with CUBIC than with BBR."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from narrows.judging.judge import Mark, Numbers, all_of, one
-from narrows.judging.verdict import Claim, Number
-from narrows.judging.words import percent
+from narrows.judging.parts import Mark, Number, Numbers, all_of, one, percent
 from narrows.studies.local_bottleneck.claims.measures import DOWN, INDUCED, LOCAL, REMOTE, AtHome, on
 
 KEPT = 0.90  # of the remote throughput: the local queue is set to 95 %
 CUT = 0.5  # of the remote induced latency is left at most
-CLAIM = Claim(
-    "L1",
-    "Bulk download: a little throughput buys a large cut in induced latency, more with CUBIC than with BBR",
-    "Fig. 5a, 5c",
-    "l01_bulk_download.py",
-)
 
 
 def cuts(found: Numbers) -> Iterator[Number]:
@@ -29,12 +17,16 @@ def cuts(found: Numbers) -> Iterator[Number]:
 
 
 judge = AtHome(
-    CLAIM,
+    "L1",
+    "Bulk download: a little throughput buys a large cut in induced latency, more with CUBIC than with BBR",
+    "Fig. 5a, 5c",
+    "l01_bulk_download.py",
     by=("profile", "cca", "home"),
     where=on("down", profile=("fttc-30-10", "fwa-30-3")),
     measures=(INDUCED, DOWN),
     derive=cuts,
     hidden=("cut",),
+    whole=("profile",),
     marks=(
         Mark(f"{percent(KEPT)} of the remote goodput is kept", DOWN.name, KEPT, where=LOCAL, against=REMOTE),
         Mark(f"the latency is cut to {percent(CUT)}", INDUCED.name, most=CUT, where=LOCAL, against=REMOTE),

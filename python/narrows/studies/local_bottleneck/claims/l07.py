@@ -1,7 +1,4 @@
-"""L7: uploads of RRUL best effort on FTTC: about 30 ms local, about 80 ms remote BBR, above 400 ms CUBIC."""
-
-from narrows.judging.judge import Mark
-from narrows.judging.verdict import Claim
+from narrows.judging.parts import Mark
 from narrows.studies.local_bottleneck.claims.measures import UPLOADS, AtHome, on
 
 WANTED_MS = {
@@ -11,15 +8,12 @@ WANTED_MS = {
     ("cubic", "remote"): (400.0, 900.0),
 }
 """The paper's figures with some room."""
-CLAIM = Claim(
+judge = AtHome(
     "L7",
     "RRUL best-effort upload RTT on FTTC: about 30 ms local, about 80 ms remote BBR, above 400 ms remote "
     "CUBIC",
     "Fig. 11a",
     "l07_upload_rtt.py",
-)
-judge = AtHome(
-    CLAIM,
     by=("cca", "home"),
     where=on("best_effort", flows="4"),
     measures=(UPLOADS,),

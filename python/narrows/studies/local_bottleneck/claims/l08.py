@@ -1,22 +1,18 @@
-"""L8: CAKE gives CS5 and EF more rate and less delay than BE, and BK less; a FIFO differentiates nothing."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from narrows.judging.judge import Mark, Numbers, all_of
-from narrows.judging.verdict import Claim, Number, Where
-from narrows.studies.local_bottleneck.claims.measures import CCAS, CLASS_RTT, UPLOAD, AtHome, by_class, on
+from narrows.judging.parts import Mark, Number, Numbers, Where, all_of
+from narrows.studies.local_bottleneck.claims.measures import (
+    CCAS,
+    CLASS_RTT,
+    CLASSES,
+    UPLOAD,
+    AtHome,
+    by_class,
+    on,
+)
 
 MORE = 1.1
 """A class that is told apart has a tenth more."""
-CLAIM = Claim(
-    "L8",
-    "RRUL QoS: CAKE gives CS5 and EF more rate and less delay than BE, and BK less; a FIFO differentiates "
-    "nothing",
-    "Fig. 12, 13",
-    "l08_cake_classes.py",
-)
 SPREAD = "highest over lowest RTT of a class"
 
 
@@ -24,7 +20,7 @@ def spread(found: Numbers) -> Iterator[Number]:
     """How far the FIFO's RTTs lie apart."""
     for cca in CCAS:
         rtts = all_of(found, CLASS_RTT.name, cca=cca, home="remote")
-        if rtts:
+        if len(rtts) == len(CLASSES):
             ratio = max(n.value for n in rtts) / min(n.value for n in rtts)
             yield Number(SPREAD, "1", ratio, rtts[0].n, {"cca": cca, "home": "remote"})
 
@@ -34,15 +30,20 @@ FAST: Where = {"class": ("CS5", "EF"), "home": "local"}
 SLOW: Where = {"class": "BK", "home": "local"}
 BE = {"class": "BE"}
 judge = AtHome(
-    CLAIM,
+    "L8",
+    "RRUL QoS: CAKE gives CS5 and EF more rate and less delay than BE, and BK less; a FIFO differentiates "
+    "nothing",
+    "Fig. 12, 13",
+    "l08_cake_classes.py",
     by=("cca", "home", "class"),
     items=by_class,
     where=on("classes", home=("local", "diffserv4", "remote")),
     measures=(UPLOAD, CLASS_RTT),
     derive=spread,
     hidden=(SPREAD,),
+    whole=("cca", "home"),
     marks=(
-        Mark("the FIFO's RTTs are alike", SPREAD, most=MORE),
+        Mark("the FIFO's RTTs are alike", SPREAD, most=MORE, where={"home": "remote"}),
         Mark("more rate than BE", UPLOAD.name, MORE, where=FAST, against=BE),
         Mark("less delay than BE", CLASS_RTT.name, most=1 / MORE, where=FAST, against=BE),
         Mark("less rate than BE", UPLOAD.name, most=1 / MORE, where=SLOW, against=BE),

@@ -1,12 +1,6 @@
-"""L10: from such tests one can tell AQM, packet scheduling, QoS and the discipline of a remote bottleneck."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from narrows.judging.items import over
-from narrows.judging.judge import Mark, Measure, Numbers, one
-from narrows.judging.verdict import Claim, Number
+from narrows.judging.parts import Mark, Measure, Number, Numbers, one, over
 from narrows.studies.local_bottleneck.claims.measures import APART, AtHome, apart, class_rate_mbps, icmp_ms
 
 AQM_BELOW_MS = 100.0
@@ -23,12 +17,6 @@ TRUTH: dict[str, tuple[bool, bool, bool]] = {
     "cake": (True, True, True),
 }
 """AQM, packet scheduling, QoS: what each discipline does."""
-CLAIM = Claim(
-    "L10",
-    "From such tests one can tell AQM, packet scheduling, QoS and the discipline of a remote bottleneck",
-    "Table II",
-    "l10_disciplines.py",
-)
 PLAIN, MARKED = {"test": "best_effort"}, {"test": "classes"}
 ICMP = Measure("ICMP RTT", "ms", icmp_ms(), PLAIN)
 SPREAD = Measure(APART.name, "1", apart, PLAIN)
@@ -53,7 +41,10 @@ def seen(found: Numbers) -> Iterator[Number]:
 
 
 judge = AtHome(
-    CLAIM,
+    "L10",
+    "From such tests one can tell AQM, packet scheduling, QoS and the discipline of a remote bottleneck",
+    "Table II",
+    "l10_disciplines.py",
     by=("isp", "test"),
     where={"isp": tuple(TRUTH), "cca": "cubic", "test": ("best_effort", "classes")},
     measures=(ICMP, SPREAD, AHEAD),

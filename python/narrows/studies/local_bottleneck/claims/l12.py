@@ -1,22 +1,9 @@
-"""L12: the remote FIFO drops at the latency's peaks."""
-
-from __future__ import annotations
-
-from narrows.judging.items import over, quantity
-from narrows.judging.judge import Mark, Measure, Share
-from narrows.judging.verdict import Claim
-from narrows.judging.words import percent
+from narrows.judging.parts import Mark, Measure, Share, over, percent, quantity
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.measures import WAYS, AtHome, on
 
 AT_PEAKS = 0.9
 SPIKE = 1.2  # over the rate, in the fullest 10 ms
-CLAIM = Claim(
-    "L12",
-    "Drops in the remote FIFO come at the latency's peaks, with throughput spikes",
-    "Fig. 6",
-    "l12_drops.py",
-)
 
 
 def near_peak(run: Observed) -> float | None:
@@ -33,10 +20,14 @@ def spike(run: Observed) -> float | None:
 NEAR = Share("drops within 10 % of the longest delay", read=near_peak)
 FULLEST = Measure("fullest 10 ms over the rate", "1", spike)
 judge = AtHome(
-    CLAIM,
+    "L12",
+    "Drops in the remote FIFO come at the latency's peaks, with throughput spikes",
+    "Fig. 6",
+    "l12_drops.py",
     by=("way",),
     where=on(WAYS, cca="cubic", home="remote"),
     measures=(NEAR, FULLEST),
+    whole=("way",),
     marks=(
         Mark(f"{percent(AT_PEAKS)} of the drops and more come at the peaks", NEAR.name, AT_PEAKS),
         Mark(f"the fullest 10 ms have {SPIKE:g} times the rate and more", FULLEST.name, SPIKE),

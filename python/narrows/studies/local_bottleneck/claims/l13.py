@@ -1,21 +1,9 @@
-"""L13: equal RTTs with unequal rates are the mark of a FIFO."""
-
-from __future__ import annotations
-
-from narrows.judging.items import Read, figure
-from narrows.judging.judge import Mark, Measure
-from narrows.judging.verdict import Claim
+from narrows.judging.parts import Mark, Measure, Read, figure
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.measures import BOTH, LOCAL, REMOTE, AtHome, tcp_rtt_ms
 
 ALIKE = 1.2
 ITEMS = tuple(f"upload-{n}" for n in range(4))
-CLAIM = Claim(
-    "L13",
-    "Equal RTTs with unequal rates are the mark of a FIFO",
-    "Fig. 11 against Fig. 10",
-    "l13_fifo_signature.py",
-)
 
 
 def spread(reads: list[Read]) -> Read:
@@ -33,16 +21,22 @@ RATES = Measure(
     "1",
     spread([figure(item, "bulk_goodput_bps", direction="up") for item in ITEMS]),
 )
+OF_FIFO = f"the FIFO's RTTs within {ALIKE:g}, and its rates not"
+OF_LOCAL = f"the local queue's rates within {ALIKE:g}"
 RTTS = Measure("highest over lowest RTT", "1", spread([tcp_rtt_ms(item) for item in ITEMS]))
 judge = AtHome(
-    CLAIM,
+    "L13",
+    "Equal RTTs with unequal rates are the mark of a FIFO",
+    "Fig. 11 against Fig. 10",
+    "l13_fifo_signature.py",
     by=("cca", "home"),
     where={"test": "uploads", "home": BOTH},
     measures=(RATES, RTTS),
     marks=(
-        Mark(f"the FIFO's RTTs within {ALIKE:g}", RTTS.name, most=ALIKE, where=REMOTE),
-        Mark("its rates not", RATES.name, ALIKE, strict=True, where=REMOTE),
-        Mark(f"the local queue's rates within {ALIKE:g}", RATES.name, most=ALIKE, where=LOCAL),
+        Mark(OF_FIFO, RTTS.name, most=ALIKE, where=REMOTE),
+        Mark(OF_FIFO, RATES.name, ALIKE, strict=True, where=REMOTE),
+        Mark(OF_LOCAL, RATES.name, most=ALIKE, where=LOCAL),
+        Mark(OF_LOCAL, RTTS.name, where=LOCAL),
     ),
     under="FTTC 30/10",
 )

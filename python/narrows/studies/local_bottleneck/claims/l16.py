@@ -1,15 +1,14 @@
-"""L16: 5 % below the measured rate is enough."""
-
-from narrows.judging.judge import Mark, Measure, Share
-from narrows.judging.verdict import Claim
+from narrows.judging.parts import Mark, Measure, Share
 from narrows.studies.local_bottleneck.claims.measures import AtHome, by_way, filled, isp_sojourn_ms
 
 KEPT_MS = 10.0
 SHARES = ("80%", "90%", "95%", "98%", "99%", "100%")
-CLAIM = Claim("L16", "5 % below the measured rate is enough", "III, swept here", "l16_margin.py")
 # The other shares say from where on it is not.
 judge = AtHome(
-    CLAIM,
+    "L16",
+    "5 % below the measured rate is enough",
+    "III, swept here",
+    "l16_margin.py",
     by=("share", "cca", "way"),
     items=by_way,
     where={"share": SHARES},

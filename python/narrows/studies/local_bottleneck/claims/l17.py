@@ -1,16 +1,6 @@
-"""L17: CAKE's shaper has no initial burst, and can be given another rate without losing packets."""
-
-from narrows.judging.items import over, quantity
-from narrows.judging.judge import Judge, Mark, Measure
-from narrows.judging.verdict import Claim
+from narrows.judging.parts import Judge, Mark, Measure, over, quantity
 
 NO_BURST = 1.15  # over the rate, in the fullest 10 ms: a packet more is 6 % of them at 20 Mbit/s
-CLAIM = Claim(
-    "L17",
-    "CAKE has no initial burst and can be given another rate without losing packets",
-    "section III",
-    "l17_shaper.py",
-)
 PLACE, CAKE = "bottleneck down", {"shaper": "cake"}
 BURST = Measure(
     "fullest 10 ms over the rate",
@@ -20,9 +10,13 @@ BURST = Measure(
 LOST = Measure("dropped within 20 ms of a change", "packets", quantity("dropped_at_changes", PLACE))
 # A token bucket stands beside it.
 judge = Judge(
-    CLAIM,
+    "L17",
+    "CAKE has no initial burst and can be given another rate without losing packets",
+    "section III",
+    "l17_shaper.py",
     by=("shaper",),
     measures=(BURST, LOST),
+    whole=(),
     marks=(
         Mark(f"the fullest 10 ms at most {NO_BURST:g} times the rate", BURST.name, most=NO_BURST, where=CAKE),
         Mark("no packet dropped", LOST.name, most=0, where=CAKE),

@@ -1,12 +1,6 @@
-"""L18: in a FIFO the marked class can even be worst, and remote BBR worse than local BK."""
-
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark, Measure, Numbers, all_of, one
-from narrows.judging.verdict import Claim, Number, plain_of
+from narrows.judging.parts import Item, Mark, Measure, Number, Numbers, all_of, one, plain_of
 from narrows.runs.observed import Observed
 from narrows.studies.local_bottleneck.claims.measures import (
     CLASS_RTT,
@@ -17,12 +11,6 @@ from narrows.studies.local_bottleneck.claims.measures import (
     class_rate_mbps,
 )
 
-CLAIM = Claim(
-    "L18",
-    "In a FIFO the marked class can even be worst, and remote BBR worse than local BK",
-    "Fig. 13a, 13c",
-    "l18_marked_but_worse.py",
-)
 ALL = {"class": "all"}
 
 
@@ -62,12 +50,16 @@ def worse(found: Numbers) -> Iterator[Number]:
 
 
 judge = AtHome(
-    CLAIM,
+    "L18",
+    "In a FIFO the marked class can even be worst, and remote BBR worse than local BK",
+    "Fig. 13a, 13c",
+    "l18_marked_but_worse.py",
     by=("home", "cca", "class"),
     items=items,
     measures=(LAST, EVER, RTT),
     derive=worse,
     hidden=(EVER.name, WORSE),
+    whole=(),
     marks=(
         Mark("CS5 comes last in some remote run", EVER.name, 1),
         Mark("BBR's RTTs in the FIFO are above local BK's", WORSE, 1, strict=True),

@@ -5,16 +5,24 @@ other, at both places. The tap sees every packet; TCP_INFO a few of them. What i
 serves the others, so runs are found by their labels and not by their experiment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import partial
 
 import numpy as np
 
-from narrows.judging.items import Item, Read, figure, good, of_runs, quantity
-from narrows.judging.judge import Judge, Measure, Share
-from narrows.judging.verdict import Where, fits
+from narrows.judging.parts import (
+    Item,
+    Judge,
+    Measure,
+    Read,
+    Share,
+    Where,
+    figure,
+    fits,
+    good,
+    of_runs,
+    quantity,
+)
 from narrows.metrics.statistics.arrays import Floats
 from narrows.runs.observed import Observed
 from narrows.runs.quantities import under

@@ -1,7 +1,4 @@
-"""Does ICMP follow CUBIC's curve above 100 ms in the ISP's FIFO, and stay at its minimum with a local queue?
-
-Claim L3 (Grazia et al., Fig. 6).
-"""
+"""Does ICMP follow CUBIC's curve above 100 ms in the ISP's FIFO, and stay at its minimum with a local one?"""
 
 from narrows.studies.local_bottleneck.testbed import bulk_test, homes, recorded
 

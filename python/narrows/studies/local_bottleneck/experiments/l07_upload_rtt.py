@@ -1,7 +1,4 @@
-"""What is the TCP RTT of four uploads on FTTC: 30 ms local, 80 ms remote with BBR, over 400 ms with CUBIC?
-
-Claim L7 (Grazia et al., Fig. 11a).
-"""
+"""What is the TCP RTT of four uploads on FTTC: 30 ms local, 80 ms remote with BBR, over 400 ms with CUBIC?"""
 
 from narrows.studies.local_bottleneck.testbed import best_effort, homes, recorded
 

@@ -1,7 +1,4 @@
-"""Do the drops of the ISP's FIFO come at the peaks of the delay?
-
-Claim L12 (Grazia et al., Fig. 6).
-"""
+"""Do the drops of the ISP's FIFO come at the peaks of the delay?"""
 
 from narrows.spec import home_router
 from narrows.studies.local_bottleneck.testbed import bulk_test, homes, recorded

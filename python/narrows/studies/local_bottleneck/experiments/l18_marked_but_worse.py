@@ -1,7 +1,4 @@
-"""Can the marked class be the worst in the ISP's FIFO, and remote BBR worse than the local background flow?
-
-Claim L18 (Grazia et al., Fig. 13a and 13c).
-"""
+"""Can the marked class be the worst in the ISP's FIFO, and remote BBR worse than a local BK flow?"""
 
 from narrows.studies.local_bottleneck.testbed import classes, homes, recorded
 

@@ -1,13 +1,12 @@
-"""M5: a flow of media neither starves beside a long TCP flow nor starves it."""
-
-from narrows.judging.verdict import Claim
 from narrows.studies.media.claims.measures import beside
 
-CLAIM = Claim(
+# One flow of media, one of CUBIC.
+judge = beside(
     "M5",
     "A flow of media neither starves beside a long TCP flow nor starves it",
     "RFC 8867, section 5.6",
     "m5_long_tcp.py",
+    flows=1,
+    part=0.5,
+    of="an even split",
 )
-# One flow of media, one of CUBIC.
-judge = beside(CLAIM, 1, 0.5, "an even split")

@@ -1,13 +1,12 @@
-"""M6: flows of media keep most of the link beside short TCP flows."""
-
-from narrows.judging.verdict import Claim
 from narrows.studies.media.claims.measures import beside
 
-CLAIM = Claim(
+# Two flows of media; ten sources of 40 KB every ten seconds.
+judge = beside(
     "M6",
     "Flows of media keep most of the link beside short TCP flows",
     "RFC 8867, section 5.7",
     "m6_short_tcp.py",
+    flows=2,
+    part=1.0,
+    of="the link",
 )
-# Two flows of media; ten sources of 40 KB every ten seconds.
-judge = beside(CLAIM, 2, 1.0, "the link")

@@ -1,15 +1,10 @@
 """What the claims measure: what each flow of media got in each phase, against what it could have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from math import inf
 
-from narrows.judging.items import Item, good, grouped, of_runs
-from narrows.judging.judge import Judge, Mark, Measure, Share
-from narrows.judging.verdict import Claim
-from narrows.judging.words import percent
+from narrows.judging.parts import Item, Judge, Mark, Measure, Share, Words, good, grouped, of_runs, percent
 from narrows.metrics.fairness.jain import jain_index
 from narrows.runs import phases
 from narrows.runs.observed import Observed
@@ -63,7 +58,7 @@ def _could_bps(run: Observed, phase: int, flows: int, part: float = 1.0) -> floa
     return min(part * phases.capacity_bps(run, phase), flows * OVERHEAD * MOST_BPS)
 
 
-def follows(claim: Claim, flows: int) -> Judge:
+def follows(*claim: *Words, flows: int) -> Judge:
     """Whether the use in the second half of every phase is that of who has converged."""
 
     def use(of: tuple[Observed, int]) -> float | None:
@@ -72,9 +67,9 @@ def follows(claim: Claim, flows: int) -> Judge:
 
     text = f"converged is {percent(LEAST_USE)} to {percent(MOST_USE)} in every phase"
     return Judge(
-        claim,
+        *claim,
         by=(*BY, "phase"),
-        items=partial(_by_phase, claim.name),
+        items=partial(_by_phase, claim[3]),
         measures=(Share("use of the capacity", read=use),),
         marks=(Mark(text, least=LEAST_USE, most=MOST_USE),),
         together="phase",
@@ -83,11 +78,11 @@ def follows(claim: Claim, flows: int) -> Judge:
     )
 
 
-def _once(claim: Claim, measure: Measure, least: float, most: float, text: str) -> Judge:
+def _once(*claim: *Words, measure: Measure, least: float, most: float, text: str) -> Judge:
     return Judge(
-        claim,
+        *claim,
         by=BY,
-        items=lambda runs: of_case(runs, claim.name),
+        items=lambda runs: of_case(runs, claim[3]),
         measures=(measure,),
         marks=(Mark(text, least=least, most=most),),
         rests="measured",
@@ -95,17 +90,17 @@ def _once(claim: Claim, measure: Measure, least: float, most: float, text: str) 
     )
 
 
-def even(claim: Claim, flows: int) -> Judge:
+def even(*claim: *Words, flows: int) -> Judge:
     """Whether the flows share evenly in the last phase in which all are there."""
 
     def index(run: Observed) -> float | None:
         return jain_index(rates) if (rates := _last_rates_bps(run, flows)) else None
 
     text = f"even is a Jain's index of {EVEN} and more"
-    return _once(claim, Measure("Jain's index", "1", index), EVEN, inf, text)
+    return _once(*claim, measure=Measure("Jain's index", "1", index), least=EVEN, most=inf, text=text)
 
 
-def beside(claim: Claim, flows: int, part: float, of: str) -> Judge:
+def beside(*claim: *Words, flows: int, part: float, of: str) -> Judge:
     """Whether media get half to one and a half times their part beside TCP. `part`: of the capacity; `of`: in
     words."""
 
@@ -114,4 +109,6 @@ def beside(claim: Claim, flows: int, part: float, of: str) -> Judge:
         return sum(rates) / _could_bps(run, _count(run), flows, part) if rates else None
 
     text = f"neither starves the other from half to one and a half of {of}"
-    return _once(claim, Share("share of its part", read=share), LEAST_PART, MOST_PART, text)
+    return _once(
+        *claim, measure=Share("share of its part", read=share), least=LEAST_PART, most=MOST_PART, text=text
+    )

@@ -1,6 +1,5 @@
 """Does a flow of media follow its capacity while the way of its feedback is congested? (RFC 8867, 5.3)"""
 
-from narrows.spec import repeat
 from narrows.studies.media.testbed import link, media, recorded
 
 LENGTH = 100
@@ -13,4 +12,3 @@ link = link(
 )
 media1 = media(1, stop=LENGTH, sends="both")
 recorded()
-repeat(1)

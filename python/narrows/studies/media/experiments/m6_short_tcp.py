@@ -2,7 +2,7 @@
 
 import random
 
-from narrows.spec import repeat, sample
+from narrows.spec import sample
 from narrows.studies.media.testbed import link, media, recorded, short_transfers
 
 LENGTH = 300
@@ -22,4 +22,3 @@ media2 = media(2, start=5, stop=LENGTH)
 short = short_transfers(len(times), 3, sorted(times))
 recorded()
 sample(tcp_info=None)  # three hundred flows that may starve: a gigabyte of samples that nothing asks for
-repeat(1)

@@ -1,12 +1,6 @@
-"""C3: the same test reads differently once AQM and a dual queue are deployed; retransmissions change."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from narrows.judging.judge import Judge, Mark, Measure, Numbers, Share, all_of, one
-from narrows.judging.verdict import Claim, Number
-from narrows.judging.words import percent
+from narrows.judging.parts import Judge, Mark, Measure, Number, Numbers, Share, all_of, one, percent
 from narrows.studies.operator.claims.measures import (
     advertised_share,
     by_tool,
@@ -21,13 +15,6 @@ LEAST_RETRANSMISSIONS = 1e-4  # below this there are none to speak of
 BEFORE = {"queue": "fifo"}
 ITEMS = {"capacity": "test.down", "ndt7": "test", "l4s": "test"}
 """Of the plan, by the axis' label."""
-CLAIM = Claim(
-    "C3",
-    "The same test reads differently once AQM and a dual queue are deployed: share of advertised speed by "
-    "configuration, retransmissions change",
-    "slides 6, 7 and 9",
-    "c3_dual_queue.py",
-)
 SHARE = Share("share of advertised speed", read=advertised_share)
 AGAIN = Share("retransmitted", read=retransmitted)
 MOVED, FOLD = "difference to the FIFO's share", "retransmissions, larger over smaller"
@@ -46,19 +33,21 @@ def against_fifo(found: Numbers) -> Iterator[Number]:
 
 
 judge = Judge(
-    CLAIM,
+    "C3",
+    "The same test reads differently once AQM and a dual queue are deployed: share of advertised speed by "
+    "configuration, retransmissions change",
+    "slides 6, 7 and 9",
+    "c3_dual_queue.py",
     by=("tool", "beside", "queue"),
     measures=(
         SHARE,
         AGAIN,
         Measure(
-            "sojourn of the test's packets, median",
-            "ms",
+            "sojourn of the test's packets, median", "ms",
             by_tool("tool", {tool: sojourn_ms(item) for tool, item in ITEMS.items()}),
         ),
         Measure(
-            "RTT of sparse NQB probes, p95",
-            "ms",
+            "RTT of sparse NQB probes, p95", "ms",
             by_tool("tool", {tool: loaded_rtt_ms("nqb", item, 95) for tool, item in ITEMS.items()}),
         ),
     ),
@@ -69,4 +58,4 @@ judge = Judge(
         Mark(f"retransmissions {DIFFERENT_RETRANSMISSIONS}-fold", FOLD, DIFFERENT_RETRANSMISSIONS),
     ),
     under="20 Mbit/s, base RTT 20 ms, one tool at a time",
-)
+)  # fmt: skip

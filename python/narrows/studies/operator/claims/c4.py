@@ -1,24 +1,11 @@
-"""C4: parallel connections, omit time and duration must be re-tuned when the AQM changes."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
-from narrows.judging.items import Item
-from narrows.judging.judge import Judge, Mark, Numbers, all_of, one
-from narrows.judging.verdict import Claim, Number
-from narrows.judging.words import conditions, percent
+from narrows.judging.parts import Item, Judge, Mark, Number, Numbers, all_of, conditions, one, percent
 from narrows.studies.operator.claims.c1 import by_value
 from narrows.studies.operator.claims.measures import FILLED
 
 GOOD = 0.95  # of the largest payload rate that the shaper allows
 BEFORE = {"queue": "fifo"}
-CLAIM = Claim(
-    "C4",
-    "Parallel connections, omit time and duration must be re-tuned when the AQM changes",
-    "slide 10",
-    "c4_parameters.py",
-)
 SETTING = ("connections", "omit", "duration")
 LOST = "settings that are good with the FIFO and no longer are"
 
@@ -48,7 +35,10 @@ def cause(_: Sequence[Item], found: Numbers) -> str:
 
 
 judge = Judge(
-    CLAIM,
+    "C4",
+    "Parallel connections, omit time and duration must be re-tuned when the AQM changes",
+    "slide 10",
+    "c4_parameters.py",
     by=("base_rtt", "queue", "connections", "omit", "duration"),
     measures=(FILLED,),
     derive=lost,

@@ -1,15 +1,10 @@
 """C5, an open question: is UDP better for capacity, and responsiveness a better headline than bandwidth?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 
 from narrows.headers import TCP_IPV4_HEADERS_BYTES, UDP_IPV4_HEADERS_BYTES
-from narrows.judging.items import figure
-from narrows.judging.judge import Judge, Mark, Measure, Numbers, Share, all_of, one
-from narrows.judging.verdict import Claim, Number
-from narrows.judging.words import percent
+from narrows.judging.parts import Judge, Mark, Measure, Number, Numbers, Share, all_of, figure, one, percent
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.observed import Observed
 from narrows.studies.operator.claims.measures import by_tool, loaded_rtt_ms, reading_bps
@@ -19,12 +14,6 @@ SAME_BANDWIDTH = 1.05  # largest over smallest reading between the queues
 DIFFERENT_RPM = 2.0
 CLEAR_MS = 2.0  # two queues' loaded latency differs
 ITEMS = {"tcp": "test.down", "udp": "test", "rpm": "test"}
-CLAIM = Claim(
-    "C5",
-    "Open: is UDP better? Is responsiveness (RPM) a better headline than bandwidth?",
-    "slide 10",
-    "c5_udp_and_rpm.py",
-)
 
 
 def filled(run: Observed) -> float | None:
@@ -73,7 +62,10 @@ def headlines(found: Numbers) -> Iterator[Number]:
 
 
 judge = Judge(
-    CLAIM,
+    "C5",
+    "Open: is UDP better? Is responsiveness (RPM) a better headline than bandwidth?",
+    "slide 10",
+    "c5_udp_and_rpm.py",
     by=("tool", "beside", "queue"),
     measures=(PROBE, RPM, FILLED, LOST),
     derive=headlines,

@@ -3,10 +3,7 @@
 These claims are about one experiment each; runs are chosen by the labels of its axes.
 """
 
-from __future__ import annotations
-
-from narrows.judging.items import Read, figure, quantity
-from narrows.judging.judge import Measure, Share
+from narrows.judging.parts import Measure, Read, Share, figure, quantity
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.observed import Observed
 from narrows.runs.quantities import under

@@ -6,43 +6,14 @@ nothing, a classic flow, or a low-latency flow (DCTCP as ECT(1)) beside it. A sp
 (DSCP 45) always runs: what an application that fills no queue meets. DualPI2 is used with its NQB filter.
 """
 
-from narrows.spec import (
-    Link,
-    axis,
-    bdp,
-    bfifo,
-    bulk,
-    cake,
-    capacity_test,
-    docsis_pie,
-    dualpi2,
-    fq_codel,
-    iperf3,
-    ndt7,
-    udp_probe,
-    with_,
-)
-from narrows.studies.operator.testbed import recorded
+from narrows.spec import axis, bdp, bfifo, bulk, dualpi2, iperf3, ndt7, udp_probe, with_
+from narrows.studies.operator.testbed import capacity, link, recorded
 
-link = Link(
-    rate="20 Mbit/s",
-    base_rtt="20 ms",
-    queue=axis(
-        "queue",
-        {
-            "fifo": bfifo(limit=bdp(2.5)),
-            "docsis_pie": docsis_pie(limit=bdp(12.5)),
-            "dualpi2": dualpi2(nqb=True),
-            "fq_codel": fq_codel(),
-            "cake": cake(),
-        },
-    ),
-    queue_up=bfifo(limit=bdp(2.5)),
-)
+link = link(fifo=bfifo(limit=bdp(2.5)), dualpi2=dualpi2(nqb=True))
 test = axis(
     "tool",
     {
-        "capacity": capacity_test(direction="down", connections=4, omit="3 s", duration="10 s", start="1 s"),
+        "capacity": capacity(),
         "ndt7": ndt7(tests="download", start="1 s"),
         "l4s": iperf3(cca="dctcp", l4s=True, flows=4, omit="3 s", duration="10 s", start="1 s"),
     },

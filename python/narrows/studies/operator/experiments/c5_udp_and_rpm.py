@@ -6,44 +6,14 @@ does), and the responsiveness test (RPM, draft-ietf-ippm-responsiveness-09). A s
 third party meets.
 """
 
-from narrows.spec import (
-    Link,
-    axis,
-    bdp,
-    bfifo,
-    bulk,
-    cake,
-    capacity_test,
-    docsis_pie,
-    dualpi2,
-    fq_codel,
-    iperf3,
-    rpm,
-    udp_probe,
-    with_,
-)
-from narrows.studies.operator.testbed import recorded
+from narrows.spec import axis, bdp, bfifo, bulk, iperf3, rpm, udp_probe, with_
+from narrows.studies.operator.testbed import capacity, link, recorded
 
-link = Link(
-    rate="20 Mbit/s",
-    base_rtt="20 ms",
-    queue=axis(
-        "queue",
-        {
-            "fifo_50ms": bfifo(limit=bdp(2.5)),
-            "fifo_250ms": bfifo(limit=bdp(12.5)),
-            "docsis_pie": docsis_pie(limit=bdp(12.5)),
-            "dualpi2": dualpi2(),
-            "fq_codel": fq_codel(),
-            "cake": cake(),
-        },
-    ),
-    queue_up=bfifo(limit=bdp(2.5)),
-)
+link = link(fifo_50ms=bfifo(limit=bdp(2.5)), fifo_250ms=bfifo(limit=bdp(12.5)))
 test = axis(
     "tool",
     {
-        "tcp": capacity_test(direction="down", connections=4, omit="3 s", duration="10 s", start="1 s"),
+        "tcp": capacity(),
         "udp": iperf3(udp_rate="24 Mbit/s", omit="3 s", duration="10 s", start="1 s"),
         "rpm": rpm(tests="download", variant="draft-08", start="1 s"),
     },

@@ -1,14 +1,9 @@
 """What most of the claims measure: how far an estimate is from the truth on each path, at each place."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 
-from narrows.judging.items import Read
-from narrows.judging.judge import Judge, Mark, Measure
-from narrows.judging.verdict import Claim
-from narrows.judging.words import number, percent
+from narrows.judging.parts import Judge, Mark, Measure, Read, Words, number, percent
 from narrows.studies.path_properties.seen import SENDER, items
 
 BULK = "CUBIC for 15 s, 20 Mbit/s"
@@ -22,7 +17,7 @@ def at_sender(of: Measure, near: float, what: str = "", unit: str = "") -> Mark:
     return Mark(f"{what}at the sender within {text}", of.name, most=near, size=True, where=AT_SENDER)
 
 
-def within(claim: Claim, error: Measure, truth: Measure, near: float, floor: float, words: str) -> Judge:
+def within(*claim: *Words, error: Measure, truth: Measure, near: float, floor: float, words: str) -> Judge:
     """An estimate is right within `near` of the truth, relative to it, or within `floor` of its unit."""
     least = percent(floor) if error.percent else f"{number(floor)} {error.unit}"
     mark = replace(
@@ -30,10 +25,11 @@ def within(claim: Claim, error: Measure, truth: Measure, near: float, floor: flo
         words=f"at the sender within {percent(near)} or {least}",
     )  # fmt: skip
     return OnPaths(
-        claim,
+        *claim,
         measures=(error, replace(truth, where=AT_SENDER)),
         marks=(mark,),
         under=f"{BULK}; truth: {words}",
+        decided_by=AT_SENDER,
     )
 
 

@@ -1,23 +1,16 @@
-"""N3: the median of newly acknowledged bytes over the MSS is the path's ACK aggregation."""
-
-from narrows.judging.judge import Measure, Share
-from narrows.judging.verdict import Claim
+from narrows.judging.parts import Measure, Share
 from narrows.studies.path_properties.claims.measures import AT_SENDER, BULK, OnPaths, at_sender, column
 from narrows.studies.path_properties.estimates import aggregation, true_aggregation
 
 NEAR = 0.25
 """The median is right within a quarter of the segments for each packet that came back."""
-CLAIM = Claim(
+ERROR = Share("relative error", read=aggregation)
+judge = OnPaths(
     "N3",
     "ACK aggregation is the median of newly acknowledged bytes over the MSS, without ACKs that carry SACK "
     "and the one right after",
     "section 5.6",
     "n1_conditions.py",
-    AT_SENDER,
-)
-ERROR = Share("relative error", read=aggregation)
-judge = OnPaths(
-    CLAIM,
     measures=(
         ERROR,
         Measure("segments an ACK", "1", column("ack_aggregation")),
@@ -25,4 +18,5 @@ judge = OnPaths(
     ),
     marks=(at_sender(ERROR, NEAR),),
     under=f"{BULK}; a receiver that acknowledges every second segment",
+    decided_by=AT_SENDER,
 )

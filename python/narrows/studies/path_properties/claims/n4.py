@@ -1,17 +1,10 @@
-"""N4: sessions with odd initial windows, in ASs with many of them, go through proxies."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
 import polars as pl
 
-from narrows.judging.items import Item
-from narrows.judging.judge import Judge, Mark, Share
-from narrows.judging.verdict import Claim, Number, median_of, plain_of
-from narrows.judging.words import percent
+from narrows.judging.parts import Item, Judge, Mark, Number, Share, median_of, percent, plain_of
 from narrows.paths.proxies import WINDOWS_KB
 from narrows.paths.proxies import judge as suspect
 from narrows.runs.observed import Observed
@@ -24,15 +17,6 @@ RIGHT = 0.9
 SIZES = (500, 2_000, 10_000)
 POPULATIONS = 20
 RATES = ("precision", "recall")
-
-CLAIM = Claim(
-    "N4",
-    "A session is proxied when its initial receive window lies more than 10 KB outside its device class's "
-    "20th to 80th percentile, in an AS where more than 10 % of the sessions do",
-    "sections 5.4.4 and 5.8",
-    "n1_conditions.py",
-    {"sessions": "10000"},
-)
 
 
 def _rates(seed: int, number: int, noisy: bool) -> tuple[float, float]:
@@ -106,7 +90,11 @@ ALIKE = Share(
     "runs whose window reads alike at every place", read=alike, where={"path": OTHERS}, take=plain_of(min)
 )
 judge = Judge(
-    CLAIM,
+    "N4",
+    "A session is proxied when its initial receive window lies more than 10 KB outside its device class's "
+    "20th to 80th percentile, in an AS where more than 10 % of the sessions do",
+    "sections 5.4.4 and 5.8",
+    "n1_conditions.py",
     by=("path",),
     items=sessions_seen,
     measures=(REAL, ALIKE),
@@ -118,4 +106,5 @@ judge = Judge(
         Mark(f"through HAProxy {percent(RIGHT)} of device classes and more are suspected", REAL.name, RIGHT),
     ),
     under=f"{POPULATIONS} made-up populations each; one AS in ten has proxies, for 60 % of its sessions",
+    decided_by={"sessions": "10000"},
 )

@@ -1,13 +1,6 @@
-"""N5: busy hours add to the peak queueing delay of some countries and networks."""
-
-from __future__ import annotations
-
 from functools import cache
 
-from narrows.judging.items import Item, good
-from narrows.judging.judge import Judge, Mark, Measure
-from narrows.judging.verdict import Claim, Number
-from narrows.judging.words import percent
+from narrows.judging.parts import Item, Judge, Mark, Measure, Number, good, percent
 from narrows.paths.busy_hours import SHIFTS_MS, busy_hours
 from narrows.studies.path_properties.population import sessions
 
@@ -17,15 +10,8 @@ POPULATIONS = 20
 QUIET = (500, 2_000)
 """Sessions of the quiet window; a twelfth of all is there."""
 FALSE, FOUND, RUNS = "false alarms", "found", "runs"
+EXPERIMENT = "n1_conditions.py"
 ADDED_MS = (0.0, 10.0, 20.0, 50.0, 100.0)
-
-CLAIM = Claim(
-    "N5",
-    "One-sided Mann–Whitney U tests of busy against quiet three-hour windows, shifted by 10 to 100 ms, p < "
-    "0.05, with at least 500 quiet sessions, find where busy hours add delay",
-    "section 5.5.4",
-    "n1_conditions.py",
-)
 
 
 def _shares(added_ms: float, quiet: int) -> list[Number]:
@@ -61,10 +47,14 @@ def shares() -> tuple[Number, ...]:
 # What is tested is "more than": at the shift itself nothing is to be found.
 FOUND_MS = tuple(f"{added:g}ms" for added in ADDED_MS if added > SHIFTS_MS[0])
 judge = Judge(
-    CLAIM,
+    "N5",
+    "One-sided Mann–Whitney U tests of busy against quiet three-hour windows, shifted by 10 to 100 ms, p < "
+    "0.05, with at least 500 quiet sessions, find where busy hours add delay",
+    "section 5.5.4",
+    EXPERIMENT,
     by=(),
     # That there are runs of the study; they have no part in it.
-    items=lambda runs: [Item(1.0, {}, ()) for _ in good(runs, CLAIM.name)],
+    items=lambda runs: [Item(1.0, {}, ()) for _ in good(runs, EXPERIMENT)],
     measures=(Measure(RUNS, "1", float),),
     derive=lambda found: shares() if found else (),
     hidden=(RUNS,),

@@ -1,27 +1,20 @@
-"""N8: jitter, from the differences of RTT samples that follow each other."""
-
-from narrows.judging.judge import Measure
-from narrows.judging.verdict import Claim
-from narrows.studies.path_properties.claims.measures import AT_SENDER, column, within
+from narrows.judging.parts import Measure
+from narrows.studies.path_properties.claims.measures import column, within
 from narrows.studies.path_properties.estimates import jitter_ms
 from narrows.units import NS_PER_MS
 
 NEAR = 0.25
 NEAR_MS = 0.25
 """Jitter is right within a quarter, or 0.25 ms, of that between both ends."""
-CLAIM = Claim(
+judge = within(
     "N8",
     "Jitter is the mean absolute difference of RTT samples that follow each other (RFC 5481, of round trips; "
     "our definition of what section 6.2 asks for)",
     "section 6.2",
     "n1_conditions.py",
-    AT_SENDER,
-)
-judge = within(
-    CLAIM,
-    Measure("error", "ms", jitter_ms),
-    Measure("true jitter", "ms", column("true_jitter_ns", NS_PER_MS)),
-    NEAR,
-    NEAR_MS,
-    "one-way delays of segments that arrive one after another",
+    error=Measure("error", "ms", jitter_ms),
+    truth=Measure("true jitter", "ms", column("true_jitter_ns", NS_PER_MS)),
+    near=NEAR,
+    floor=NEAR_MS,
+    words="one-way delays of segments that arrive one after another",
 )

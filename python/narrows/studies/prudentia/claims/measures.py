@@ -3,18 +3,14 @@
 `length` may differ: the longest trials of a pair count, and a verdict says which these were.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
 from narrows.comparing.conditions import Rank, rank
 from narrows.comparing.pair_shares import Side, Summary, summaries
 from narrows.comparing.trials import Trial, trials
-from narrows.judging.items import Item, Read
-from narrows.judging.judge import Judge, Measure, Share
-from narrows.judging.words import spelt
+from narrows.judging.parts import Item, Judge, Measure, Read, Share, spelt
 from narrows.runs.observed import Observed
 from narrows.runs.same_runs import of_same_runs
 from narrows.studies.prudentia.testbed import LENGTHS, TEN
@@ -87,26 +83,16 @@ def most_tried(runs: Iterable[Observed], rate: str) -> list[Summary]:
     return list(best.values())
 
 
-def at_one_length(
-    runs: Iterable[Observed],
-    rate: str,
-    wanted: Iterable[tuple[str, str]],
-    *,
-    queue: Iterable[str] = ("usual",),
-) -> dict[str, list[Summary]] | None:
-    """By queue, what came of trials of the greatest length at which all of these pairs met: trials of other
-    lengths are other trials. None where there is no such length."""
-    every, asked, queues = list(runs), list(wanted), list(queue)
-    for length in reversed(LENGTHS):
-        here = {each: pairs(every, rate, queue=each, length=length) for each in queues}
-        if all(share(here[each], *both) is not None for each in queues for both in asked):
-            return here
-    return None
-
-
 def met(every: Iterable[Summary]) -> list[Summary]:
     """Pairs whose shares are known."""
     return [one for one in every if len(one.pair) == 2 and is_known(one)]
+
+
+def all_met(runs: Iterable[Observed]) -> Iterator[Summary]:
+    """Pairs of the ten services whose shares are known, at both rates."""
+    every = list(runs)
+    for rate in RATES:
+        yield from met(of_ten(every, rate))
 
 
 def pair(every: Iterable[Summary], one: str, other: str) -> tuple[Side, Side] | None:
@@ -116,12 +102,6 @@ def pair(every: Iterable[Summary], one: str, other: str) -> tuple[Side, Side] | 
             sides = each.sides if each.pair == (one, other) else each.sides[::-1]
             return sides[0], sides[1]
     return None
-
-
-def share(every: Iterable[Summary], one: str, other: str) -> float | None:
-    """What share of its fair rate a service gets beside another."""
-    both = pair(every, one, other)
-    return None if both is None else both[0].share
 
 
 def lengths(every: Iterable[Summary | Item]) -> str:
@@ -154,20 +134,33 @@ def sides(every: Iterable[Summary]) -> Iterator[Item]:
 def alike(
     runs: Iterable[Observed],
     rate: str,
-    wanted: Iterable[tuple[str, str]],
-    queue: Iterable[str] = ("usual",),
+    wanted: Sequence[tuple[str, str]],
+    queues: Sequence[str] = ("usual",),
     among: Iterable[str] = (),
-) -> Iterator[Item]:
-    """The sides that are asked for, service and beside whom, of trials of one length; none where not all
-    met. They rest on the pair's trials, or on all of the services `among` which it is seen."""
-    asked, every = list(wanted), set(among)
-    found = at_one_length(runs, rate, asked, queue=queue)
-    for here in (found or {}).values():
-        for service, other in asked:
-            both, names = pair(here, service, other), {service, other}
-            if both is not None:
-                rests = [one for one in here if (set(one.pair) <= every if every else set(one.pair) == names)]
-                yield item(both[0], rests, service=service, beside=other)
+) -> list[Item]:
+    """The sides that are asked for, service and beside whom, of trials of the greatest length at which all of
+    these pairs met: trials of other lengths are other trials. None where there is no such length. They rest
+    on the pair's trials, or on all of the services `among` which it is seen."""
+    known, asked, every = list(runs), [(queue, *both) for queue in queues for both in wanted], set(among)
+    for length in reversed(LENGTHS):
+        here = {queue: pairs(known, rate, queue=queue, length=length) for queue in queues}
+        found = [(here[queue], one, other, pair(here[queue], one, other)) for queue, one, other in asked]
+        if all(both is not None and both[0].share is not None for *_, both in found):
+            return [
+                item(
+                    both[0],
+                    [each for each in those if _is_among(each.pair, every, {one, other})],
+                    service=one,
+                    beside=other,
+                )
+                for those, one, other, both in found
+                if both is not None
+            ]
+    return []
+
+
+def _is_among(both: Iterable[str], every: set[str], names: set[str]) -> bool:
+    return set(both) <= every if every else set(both) == names
 
 
 def of_trials(runs: Iterable[Observed], services: Iterable[str]) -> Iterator[Item]:

@@ -1,42 +1,25 @@
-"""T10: the most and the least contentious service use variants of the same CCA."""
-
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import numpy as np
-
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark, Numbers, Share, all_of
-from narrows.judging.verdict import Claim, Number, plain_of
+from narrows.judging.parts import Item, Mark, Number, Numbers, Share, all_of, plain_of
 from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.measures import RATES, Paired, item, met, of_ten
+from narrows.studies.prudentia.claims.measures import RATES, Paired, all_met, item
 
 BBR = ("bbr", "download", "batches", "dash", "hls", "five")
 FEWEST = 3
 """Rivals that a service must have met."""
-CLAIM = Claim(
-    "T10",
-    "the most and the least contentious service use variants of the same CCA: rivals of the batched download "
-    "get 63 % on average at 50 Mbit/s, below half at 8; rivals of the video over BBR 117 %",
-    "section 4.2.1, Fig. 4.2",
-    "t10_contentious.py",
-)
 
 
 def rivals(runs: Iterable[Observed]) -> Iterator[Item]:
     """What others get beside a service, itself left out."""
-    every = list(runs)
-    for rate in RATES:
-        for one in met(of_ten(every, rate)):
-            for service, other in zip(one.pair, one.sides[::-1], strict=True):
-                share = other.share if one.pair[0] != one.pair[1] else None
-                yield item(share, one, service=service)
+    for one in all_met(runs):
+        for service, other in zip(one.pair, one.sides[::-1], strict=True):
+            share = other.share if one.pair[0] != one.pair[1] else None
+            yield item(share, one, service=service)
 
 
 LEFT = Share("share left", read=lambda share: share, least_n=FEWEST)
-MEAN = replace(LEFT, name="mean share left", take=plain_of(np.mean))
+MEAN = replace(LEFT, name="mean share left", take=plain_of("mean"))
 FOUND, OVER_BBR = "share left to rivals", "of the most and the least contentious those over BBR"
 
 
@@ -54,7 +37,11 @@ def extremes(found: Numbers) -> Iterator[Number]:
 
 
 judge = Paired(
-    CLAIM,
+    "T10",
+    "the most and the least contentious service use variants of the same CCA: rivals of the batched download "
+    "get 63 % on average at 50 Mbit/s, below half at 8; rivals of the video over BBR 117 %",
+    "section 4.2.1, Fig. 4.2",
+    "t09_all_pairs.py",
     by=("rate", "service"),
     items=rivals,
     measures=(LEFT, MEAN),

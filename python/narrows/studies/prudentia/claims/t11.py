@@ -1,25 +1,13 @@
-"""T11: concurrent flows make a service contentious."""
-
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark
-from narrows.judging.verdict import Claim
+from narrows.judging.parts import Item, Mark
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.measures import SHARE, Paired, alike
 
 RATE = "8Mbit"
 RIVALS = ("bbr", "cubic", "reno")
 CONTENDERS = ("bbr", "two", "four", "eight")
-CLAIM = Claim(
-    "T11",
-    "concurrent flows make a service contentious, in the constrained setting",
-    "section 4.2.2, Fig. 4.3",
-    "t11_flows.py",
-)
 
 
 def beside_flows(runs: Iterable[Observed]) -> Iterator[Item]:
@@ -30,17 +18,18 @@ def beside_flows(runs: Iterable[Observed]) -> Iterator[Item]:
 
 
 judge = Paired(
-    CLAIM,
+    "T11",
+    "concurrent flows make a service contentious, in the constrained setting",
+    "section 4.2.2, Fig. 4.3",
+    "t11_flows.py",
     items=beside_flows,
     measures=(SHARE,),
+    together="beside",
     marks=tuple(
         Mark(
-            "the share falls with each doubling of the flows",
-            most=1,
-            strict=True,
-            where={"beside": more},
+            "the share falls with each doubling of the flows", most=1, strict=True, where={"beside": more},
             against={"beside": less},
         )
         for less, more in pairwise(CONTENDERS)
     ),
-)
+)  # fmt: skip

@@ -1,11 +1,6 @@
-"""T13: calls trade resolution, frame rate and freezes differently."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
-from narrows.judging.judge import Mark, Measure, Numbers
-from narrows.judging.verdict import Claim, Number
+from narrows.judging.parts import Mark, Measure, Number, Numbers
 from narrows.studies.prudentia.claims.measures import NOBODY, Paired, figure, of_trials
 from narrows.studies.prudentia.testbed import PROGRAMS, RIVALS
 
@@ -14,13 +9,6 @@ MUCH = 0.1
 """Of its lines or frames alone: who has that much less has given them up."""
 FREEZES = 2.0
 """A minute, more than alone: who has them has given up smoothness."""
-CLAIM = Claim(
-    "T13",
-    "calls trade resolution, frame rate and freezes differently under contention",
-    "section 4.3.1, Fig. 4.5, Table 4.2",
-    "t13_calls.py",
-    decided_by={"beside": RIVALS},
-)
 TRIED = {"beside": (NOBODY, *RIVALS)}
 LINES = Measure("lines", "1", figure("call_height", "down"), TRIED)
 FRAMES = Measure("frames a second", "1/s", figure("call_frame_rate", "down"), TRIED)
@@ -58,7 +46,10 @@ def ways(found: Numbers) -> Iterator[Number]:
 
 
 judge = Paired(
-    CLAIM,
+    "T13",
+    "calls trade resolution, frame rate and freezes differently under contention",
+    "section 4.3.1, Fig. 4.5, Table 4.2",
+    "t13_calls.py",
     items=lambda runs: of_trials(runs, PROGRAMS),
     where={"rate": RATE},
     measures=(LINES, FRAMES, FROZE),
@@ -66,4 +57,5 @@ judge = Paired(
     hidden=(WAYS,),
     marks=(Mark("programs give up different things", WAYS, 2),),
     under="",
+    decided_by={"beside": RIVALS},
 )

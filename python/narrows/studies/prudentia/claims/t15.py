@@ -1,34 +1,25 @@
-"""T15: layered control loops make outcomes hard to predict."""
-
 from dataclasses import replace
 
-from narrows.judging.judge import Mark
-from narrows.judging.verdict import Claim
-from narrows.judging.words import percent
+from narrows.judging.parts import Mark, percent
 from narrows.studies.prudentia.claims.measures import RATE, Paired, pairs, sides
 
 HALVED = 0.6
 """Of what the video gets beside a loss-based flow, at most."""
-CLAIM = Claim(
+CALL = {"beside": "call_2600k"}
+judge = Paired(
     "T15",
     "layered control loops make outcomes hard to predict: a call of at most 2.6 Mbit/s halves a video's rate "
     "at 8 Mbit/s (2.5 Mbit/s, half of what it gets beside NewReno and CUBIC)",
     "section 4.3.2",
     "t15_call_and_video.py",
-)
-CALL = {"beside": "call_2600k"}
-judge = Paired(
-    CLAIM,
     items=lambda runs: sides(pairs(runs, "8Mbit")),
     where={"service": "hls"},
     measures=(replace(RATE, where={"beside": ("call_2600k", "reno", "cubic")}),),
     marks=tuple(
         Mark(
-            f"{percent(HALVED)} at most of the rate beside {rival}",
-            most=HALVED,
-            where=CALL,
+            f"{percent(HALVED)} at most of the rate beside {rival}", most=HALVED, where=CALL,
             against={"beside": rival},
         )
         for rival in ("reno", "cubic")
     ),
-)
+)  # fmt: skip

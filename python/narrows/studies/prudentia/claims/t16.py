@@ -1,11 +1,6 @@
-"""T16: pages take twice as long at 50 Mbit/s and three times at 8."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from narrows.judging.judge import Mark, Measure, Numbers, all_of, one
-from narrows.judging.verdict import Claim, Number
+from narrows.judging.parts import Mark, Measure, Number, Numbers, all_of, one
 from narrows.studies.prudentia.claims.measures import NOBODY, RATES, Paired, figure, of_trials
 from narrows.studies.prudentia.testbed import PAGES, RIVALS
 
@@ -14,13 +9,6 @@ NEARLY = 0.8
 """So much of the claimed factor counts."""
 HARDLY = 1.5
 TIME = Measure("time until 95 % is painted", "ms", figure("page_visual_ms"), {"beside": (NOBODY, *RIVALS)})
-CLAIM = Claim(
-    "T16",
-    "page load times double at 50 Mbit/s and triple at 8 under contention (8 to 21 s for the page of many "
-    "pictures; the text page hardly moves; BBR hurts least)",
-    "section 4.3.3, Fig. 4.6",
-    "t16_pages.py",
-)
 MOST, BBR_OVER_LEAST = "times as long as alone at most", "beside BBR over the least"
 
 
@@ -42,7 +30,11 @@ def longer(found: Numbers) -> Iterator[Number]:
 
 
 judge = Paired(
-    CLAIM,
+    "T16",
+    "page load times double at 50 Mbit/s and triple at 8 under contention (8 to 21 s for the page of many "
+    "pictures; the text page hardly moves; BBR hurts least)",
+    "section 4.3.3, Fig. 4.6",
+    "t16_pages.py",
     items=lambda runs: of_trials(runs, PAGES),
     measures=(TIME,),
     derive=longer,
@@ -51,9 +43,7 @@ judge = Paired(
     marks=(
         *(
             Mark(
-                f"pictures take {NEARLY * factor:.2g} times as long and more",
-                MOST,
-                NEARLY * factor,
+                f"pictures take {NEARLY * factor:.2g} times as long and more", MOST, NEARLY * factor,
                 where={"rate": rate, "service": "pictures"},
             )
             for rate, factor in LONGER.items()
@@ -62,4 +52,4 @@ judge = Paired(
         Mark("BBR hurts least", BBR_OVER_LEAST, most=1, where={"service": "pictures"}),
     ),
     under="",
-)
+)  # fmt: skip

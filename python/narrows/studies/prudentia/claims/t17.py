@@ -1,24 +1,10 @@
-"""T17: unfairness and an unused link go together."""
-
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark, Share
-from narrows.judging.verdict import Claim
-from narrows.judging.words import percent
+from narrows.judging.parts import Item, Mark, Share, percent
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.measures import Paired, item, pairs
 
 UNDER_USED = {"50Mbit": 0.85, "8Mbit": 0.95}
-CLAIM = Claim(
-    "T17",
-    "unfairness and under-use go together: loss-based flows against bursts use less than 85 % of the link; "
-    "two videos under-use 8 Mbit/s",
-    "section 4.4.1",
-    "t17_underuse.py",
-)
 NAMED = {
     "50Mbit": [("batches", "cubic"), ("batches", "reno")],
     "8Mbit": [("dash", "hls"), ("dash", "shaka"), ("hls", "shaka"), ("dash", "dash")],
@@ -35,7 +21,11 @@ def uses(runs: Iterable[Observed]) -> Iterator[Item]:
 
 
 judge = Paired(
-    CLAIM,
+    "T17",
+    "unfairness and under-use go together: loss-based flows against bursts use less than 85 % of the link; "
+    "two videos under-use 8 Mbit/s",
+    "section 4.4.1",
+    "t09_all_pairs.py",
     by=("rate", "pair"),
     items=uses,
     measures=(Share("use of the link", read=float),),

@@ -1,15 +1,6 @@
-"""T18: services of several flows lose most packets."""
-
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark, Share
-from narrows.judging.verdict import Claim, plain_of
-from narrows.judging.words import percent
+from narrows.judging.parts import Item, Mark, Share, percent, plain_of
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.measures import RATES, Paired, item, of_ten, sides
 from narrows.studies.prudentia.testbed import TEN
@@ -17,13 +8,6 @@ from narrows.studies.prudentia.testbed import TEN
 SEVERAL = ("batches", "five", "hls", "shaka")
 SINGLE_BBR = {"bbr", "download"}
 NEARLY_NOTHING = 0.001
-CLAIM = Claim(
-    "T18",
-    "services of several flows lose most (the batched download 8 %, the video over four 4 %, most at most "
-    "1 %); pairs of single BBR flows lose nothing",
-    "section 4.4.2",
-    "t18_losses.py",
-)
 MANY, ONE, BBR = "several flows", "a single flow", "pairs of single BBR flows"
 
 
@@ -42,17 +26,22 @@ def losses(runs: Iterable[Observed]) -> Iterator[Item]:
 
 LOSS = Share("loss", read=lambda side: side.loss, where={"service": TEN})
 OF_KIND = Share("loss of a kind", read=lambda side: side.loss, where={"kind": (MANY, ONE)})
-WORST = Share("largest loss", read=lambda side: side.loss, where={"kind": BBR}, take=plain_of(np.max))
+WORST = Share("largest loss", read=lambda side: side.loss, where={"kind": BBR}, take=plain_of("max"))
 judge = Paired(
-    CLAIM,
+    "T18",
+    "services of several flows lose most (the batched download 8 %, the video over four 4 %, most at most "
+    "1 %); pairs of single BBR flows lose nothing",
+    "section 4.4.2",
+    "t09_all_pairs.py",
     by=("rate", "service", "kind"),
     items=losses,
     measures=(LOSS, OF_KIND, WORST),
     hidden=(OF_KIND.name, WORST.name),
+    whole=("rate",),
     marks=(
         Mark(
-            "more than with a single flow", OF_KIND.name, 0, apart=True, strict=True,
-            where={"kind": MANY}, against={"kind": ONE},
+            "more than with a single flow", OF_KIND.name, 0, apart=True, strict=True, where={"kind": MANY},
+            against={"kind": ONE},
         ),
         Mark(f"at most {percent(NEARLY_NOTHING)}", WORST.name, most=NEARLY_NOTHING),
     ),

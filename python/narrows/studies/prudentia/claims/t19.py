@@ -1,13 +1,6 @@
-"""T19: the size of the buffer changes outcomes."""
-
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark
-from narrows.judging.verdict import Claim
-from narrows.judging.words import percent
+from narrows.judging.parts import Item, Mark, percent
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.measures import SHARE, Paired, alike
 
@@ -16,13 +9,6 @@ CHANGED = 0.2
 RISES = (("50Mbit", "reno", "batches"), ("50Mbit", "cubic", "batches"))
 FALLS = (("8Mbit", "reno", "cubic"),)
 """Rate, and whose share beside whom; as the claim says it moves with the buffer."""
-CLAIM = Claim(
-    "T19",
-    "buffer size changes outcomes: doubling 4 × BDP lifts NewReno from 22 to 92 % and CUBIC from 27 to 97 % "
-    "against the batched download, and drops NewReno against CUBIC from 60 to 28 % at 8 Mbit/s",
-    "section 4.5.1, Fig. 4.8",
-    "t19_buffer.py",
-)
 
 
 def at_both(runs: Iterable[Observed]) -> Iterator[Item]:
@@ -34,7 +20,11 @@ def at_both(runs: Iterable[Observed]) -> Iterator[Item]:
 
 DOUBLE, USUAL = {"queue": "double"}, {"queue": "usual"}
 judge = Paired(
-    CLAIM,
+    "T19",
+    "buffer size changes outcomes: doubling 4 × BDP lifts NewReno from 22 to 92 % and CUBIC from 27 to 97 % "
+    "against the batched download, and drops NewReno against CUBIC from 60 to 28 % at 8 Mbit/s",
+    "section 4.5.1, Fig. 4.8",
+    "t19_buffer.py",
     by=("rate", "service", "beside", "queue"),
     items=at_both,
     measures=(SHARE,),

@@ -1,26 +1,14 @@
-"""T20: contentiousness is not monotonic in bandwidth."""
-
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from narrows.comparing.pair_shares import Summary
-from narrows.judging.judge import Mark, Numbers, all_of
-from narrows.judging.verdict import Claim, Number
+from narrows.judging.parts import Mark, Number, Numbers, all_of
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.measures import FAIR, RATE, SHARE, Paired, labels, met, pairs, sides
 from narrows.studies.prudentia.testbed import LENGTHS
 
 FEWEST = 4
 """Rates that the two must have met at."""
-CLAIM = Claim(
-    "T20",
-    "contentiousness is not monotonic in bandwidth: a video against a BBR download from 8 to 100 Mbit/s; its "
-    "own rate falls from 30 to 50 Mbit/s; fair beyond 70",
-    "section 4.5.2, Fig. 4.7",
-    "t20_bandwidth.py",
-)
 
 
 def sweep(runs: Iterable[Observed]) -> list[Summary]:
@@ -46,7 +34,11 @@ def turns(found: Numbers) -> Iterator[Number]:
 
 
 judge = Paired(
-    CLAIM,
+    "T20",
+    "contentiousness is not monotonic in bandwidth: a video against a BBR download from 8 to 100 Mbit/s; its "
+    "own rate falls from 30 to 50 Mbit/s; fair beyond 70",
+    "section 4.5.2, Fig. 4.7",
+    "t20_bandwidth.py",
     items=lambda runs: sides(sweep(runs)),
     where={"service": "dash"},
     measures=(SHARE, RATE),

@@ -1,22 +1,9 @@
-"""T22: unfairness is not transitive."""
-
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import permutations
 
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark, Numbers, all_of
-from narrows.judging.verdict import Claim, Number
-from narrows.runs.observed import Observed
-from narrows.studies.prudentia.claims.measures import FAIR, RATES, SHARE, Paired, met, of_ten, sides
+from narrows.judging.parts import Mark, Number, Numbers, all_of
+from narrows.studies.prudentia.claims.measures import FAIR, RATES, SHARE, Paired, all_met, sides
 
-CLAIM = Claim(
-    "T22",
-    "unfairness is not transitive: a is unfair to b and b to c, and a is fair to c",
-    "section 4.5.4, Table 4.3",
-    "t22_transitive.py",
-)
 Triple = tuple[str, str, str]
 COUNT, TRIED = "triples that are not transitive", "triples that all met"
 
@@ -51,16 +38,12 @@ def triples(found: Numbers) -> Iterator[Number]:
                 yield Number("share in one of them", "1", got[service, beside], 1, under, percent=True)
 
 
-def met_pairs(runs: Iterable[Observed]) -> Iterator[Item]:
-    """Each service of each pair."""
-    every = list(runs)
-    for rate in RATES:
-        yield from sides(met(of_ten(every, rate)))
-
-
 judge = Paired(
-    CLAIM,
-    items=met_pairs,
+    "T22",
+    "unfairness is not transitive: a is unfair to b and b to c, and a is fair to c",
+    "section 4.5.4, Table 4.3",
+    "t09_all_pairs.py",
+    items=lambda runs: sides(all_met(runs)),
     measures=(SHARE,),
     derive=triples,
     hidden=(SHARE.name,),

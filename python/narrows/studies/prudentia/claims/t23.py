@@ -1,16 +1,9 @@
-"""T23: some services are unstable across trials."""
-
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from narrows.comparing.pair_shares import Side
-from narrows.judging.items import Item
-from narrows.judging.judge import Mark, Numbers, Share, all_of
-from narrows.judging.verdict import Claim, Number
-from narrows.judging.words import percent
+from narrows.judging.parts import Item, Mark, Number, Numbers, Share, all_of, percent
 from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.measures import RATES, Paired, item, most_tried
 
@@ -20,12 +13,6 @@ UNSTABLE = 0.2
 """Interquartile range of a service's rates over their median."""
 TOLD = 5
 """Services of a rate that are told, the least stable first."""
-CLAIM = Claim(
-    "T23",
-    "some services are unstable across trials",
-    "section 4.5.5, Fig. 4.10",
-    "t23_unstable.py",
-)
 
 
 def often(runs: Iterable[Observed]) -> Iterator[Item]:
@@ -66,7 +53,10 @@ def told(found: Numbers) -> Numbers:
 
 
 judge = Paired(
-    CLAIM,
+    "T23",
+    "some services are unstable across trials",
+    "section 4.5.5, Fig. 4.10",
+    "t09_all_pairs.py",
     by=("rate", "service", "pair"),
     items=often,
     measures=(SPREAD,),

@@ -1,12 +1,7 @@
 """Do more flows make a service more contentious? BBR with 1 to 8 flows against one of each kind."""
 
-from narrows.spec import pairs
-from narrows.studies.prudentia.testbed import links, recorded, services
+from narrows.studies.prudentia.testbed import links, meeting, recorded
 
 link = links()
-every = services(("bbr", "cubic", "reno", "two", "four", "eight"))
-first, second = pairs(
-    {name: every[name] for name in ("bbr", "cubic", "reno")},
-    {name: every[name] for name in ("bbr", "two", "four", "eight")},
-)
+first, second = meeting(("bbr", "cubic", "reno"), ("bbr", "two", "four", "eight"))
 recorded()

@@ -1,9 +1,7 @@
 """Beside whom do a call's packets come too late?"""
 
-from narrows.spec import pairs
-from narrows.studies.prudentia.testbed import CALLS, RIVALS, links, recorded, services
+from narrows.studies.prudentia.testbed import CALLS, RIVALS, links, meeting, recorded
 
 link = links(rates={"8Mbit": 128})
-every = services((*CALLS, *RIVALS))
-first, second = pairs({name: every[name] for name in CALLS}, {name: every[name] for name in RIVALS})
+first, second = meeting(CALLS, RIVALS)
 recorded()

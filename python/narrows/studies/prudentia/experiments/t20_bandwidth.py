@@ -3,17 +3,8 @@
 from narrows.spec import pairs
 from narrows.studies.prudentia.testbed import links, recorded, services
 
-PACKETS = {
-    8: 128,
-    20: 256,
-    30: 512,
-    40: 512,
-    50: 1024,
-    60: 1024,
-    70: 1024,
-    80: 1024,
-    100: 2048,
-}  # near 4 × BDP
+# near 4 × BDP
+PACKETS = {8: 128, 20: 256, 30: 512, 40: 512, 50: 1024, 60: 1024, 70: 1024, 80: 1024, 100: 2048}
 
 link = links(rates={f"{rate}Mbit": packets for rate, packets in PACKETS.items()})
 first, second = pairs(services(("dash", "download")))

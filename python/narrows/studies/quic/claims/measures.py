@@ -1,13 +1,8 @@
 """What the claims measure: how much of what a stack sent the bottleneck dropped, and what a change does."""
 
-from __future__ import annotations
-
 from functools import partial
 
-from narrows.judging.items import figure, over
-from narrows.judging.judge import Judge, Mark, Share
-from narrows.judging.verdict import Claim
-from narrows.judging.words import percent
+from narrows.judging.parts import Judge, Mark, Share, Words, figure, over, percent
 
 CHANGES = "q2_changes.py"
 PLACE = "bottleneck down"
@@ -22,13 +17,13 @@ OfStacks = partial(Judge, by=("stack",))
 """One number of each contestant."""
 
 
-def much(claim: Claim, stack: str, beside: str) -> Judge:
+def much(*claim: *Words, stack: str, beside: str) -> Judge:
     """Whether more than `MUCH` of a stack's packets were dropped behind a FIFO of one BDP."""
     return Judge(
-        claim,
-        by=("stack", "beside"),
+        *claim,
+        by=("stack", "beside", "link"),
         where={"stack": stack, "beside": beside, "queue": "fifo_1bdp"},
         measures=(LOST,),
-        marks=(Mark(f"more than {percent(MUCH)} are much", least=MUCH, strict=True),),
+        marks=(Mark(f"more than {percent(MUCH)} are much", least=MUCH, strict=True, each=True),),
         under="behind a FIFO of 1 BDP",
     )

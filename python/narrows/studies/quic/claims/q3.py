@@ -1,17 +1,7 @@
-"""Q3: a start goes too far, by as much as the path holds, which is lost."""
-
-from narrows.judging.items import over, quantity
-from narrows.judging.judge import Mark, Measure
-from narrows.judging.verdict import Claim
+from narrows.judging.parts import Mark, Measure, over, quantity
 from narrows.runs.observed import Observed
 from narrows.studies.quic.claims.measures import CHANGES, PLACE, OfStacks
 
-CLAIM = Claim(
-    "Q3",
-    "A start goes too far, by as much as the path holds, which is lost",
-    "RFC 9406, section 1",
-    CHANGES,
-)
 PACKET_BITS = 1500 * 8
 
 
@@ -21,7 +11,10 @@ def held(run: Observed) -> float:
 
 
 judge = OfStacks(
-    CLAIM,
+    "Q3",
+    "A start goes too far, by as much as the path holds, which is lost",
+    "RFC 9406, section 1",
+    CHANGES,
     where={"time": "once"},
     measures=(Measure("dropped at the start", "BDP", over(quantity("dropped_at_start", PLACE), held)),),
     marks=(Mark("at least one BDP", least=1),),

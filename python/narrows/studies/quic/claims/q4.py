@@ -1,17 +1,8 @@
-"""Q4: congestion avoidance needs many round trips to take a rate that has risen, BBR a few."""
-
-from narrows.judging.judge import Mark, Measure
-from narrows.judging.verdict import Claim
+from narrows.judging.parts import Mark, Measure
 from narrows.runs.observed import Observed
 from narrows.studies.quic.claims.measures import CHANGES, PLACE, OfStacks
 from narrows.studies.quic.testbed import BBR, LOSS_BASED
 
-CLAIM = Claim(
-    "Q4",
-    "Congestion avoidance needs many round trips to take a rate that has risen; BBR takes it within a few",
-    "RFC 9438, section 1; draft-ietf-ccwg-bbr",
-    CHANGES,
-)
 MANY_MS = 1000.0
 """25 round trips."""
 NEVER_MS = 6000.0
@@ -27,7 +18,10 @@ def refilled_ms(run: Observed) -> float | None:
 
 
 judge = OfStacks(
-    CLAIM,
+    "Q4",
+    "Congestion avoidance needs many round trips to take a rate that has risen; BBR takes it within a few",
+    "RFC 9438, section 1; draft-ietf-ccwg-bbr",
+    CHANGES,
     where={"time": "once"},
     measures=(Measure("time to fill the link", "ms", refilled_ms),),
     marks=(

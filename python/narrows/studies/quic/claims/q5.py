@@ -1,26 +1,13 @@
-"""Q5: a QUIC stack is twice the same from the same seed, whichever port its server has."""
-
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from narrows.judging.items import Item, good
-from narrows.judging.judge import Mark, Measure
-from narrows.judging.verdict import Claim, Number
+from narrows.judging.parts import Item, Mark, Measure, Number, good
 from narrows.metrics.statistics.arrays import Values, clean
 from narrows.runs.items import is_kept
 from narrows.runs.observed import Observed
 from narrows.runs.quantities import numbers
 from narrows.studies.quic.claims.measures import CHANGES, OfStacks
-
-CLAIM = Claim(
-    "Q5",
-    "A QUIC stack is twice the same from the same seed, whichever port its server has",
-    "docs/quic.md, of narrows itself",
-    CHANGES,
-)
 
 
 def twice(runs: Sequence[Observed]) -> Iterator[Item]:
@@ -50,7 +37,10 @@ def _of_two(name: str, unit: str, values: Values, under: Mapping[str, str], _: b
 
 
 judge = OfStacks(
-    CLAIM,
+    "Q5",
+    "A QUIC stack is twice the same from the same seed, whichever port its server has",
+    "docs/quic.md, of narrows itself",
+    CHANGES,
     items=twice,
     measures=(Measure("numbers that differ", "1", differing, take=_of_two),),
     marks=(Mark("all numbers of rates, delays and losses that are kept, to the last digit", most=0),),

@@ -3,8 +3,8 @@
 The part of `q1_shares` that would double it: at one rate, behind two queues.
 """
 
-from narrows.spec import Link, axis, bdp, bfifo, bulk, fq_codel, repeat, tap
-from narrows.studies.quic.testbed import contestants
+from narrows.spec import Link, axis, bdp, bfifo, bulk, fq_codel
+from narrows.studies.quic.testbed import contestants, recorded
 
 LENGTH = "15 s"
 
@@ -15,5 +15,4 @@ link = Link(
 )
 mine = contestants(stop=LENGTH)
 other = axis("beside", {"bbr": bulk(cca="bbr", stop=LENGTH), "itself": contestants(stop=LENGTH)})
-tap("summary")
-repeat(1)
+recorded()

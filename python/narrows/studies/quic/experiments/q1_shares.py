@@ -3,8 +3,8 @@
 No DualPI2: none of the stacks sends ECT(1), so it would be one more queue without L4S.
 """
 
-from narrows.spec import Link, axis, bdp, bfifo, bulk, cake, codel, fq_codel, repeat, tap
-from narrows.studies.quic.testbed import contestants
+from narrows.spec import Link, axis, bdp, bfifo, bulk, cake, codel, fq_codel
+from narrows.studies.quic.testbed import contestants, recorded
 
 LENGTH = "15 s"
 
@@ -25,13 +25,9 @@ link = axis(
                 },
             ),
         )
-        for name, rate, rtt in (
-            ("20Mbit_40ms", "20 Mbit/s", "40 ms"),
-            ("5Mbit_80ms", "5 Mbit/s", "80 ms"),
-        )
+        for name, rate, rtt in (("20Mbit_40ms", "20 Mbit/s", "40 ms"), ("5Mbit_80ms", "5 Mbit/s", "80 ms"))
     },
 )
 mine = contestants(stop=LENGTH, qlog=True)
 other = axis("beside", {"nothing": None, "cubic": bulk(cca="cubic", stop=LENGTH)})
-tap("summary")
-repeat(1)
+recorded()
