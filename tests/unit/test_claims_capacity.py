@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from labels import said
 
+from labels import said
 from made_up_plans import whole
 from narrows.judging.items import grouped, of_runs
 from narrows.metrics.rate.utilisation import largest_goodput_bps

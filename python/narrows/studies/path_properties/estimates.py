@@ -2,6 +2,7 @@
 draw it alike."""
 
 from narrows.judging.parts import Read as Estimate
+from narrows.store.whose import Whose
 from narrows.studies.path_properties.seen import Seen, ratio, relative
 from narrows.units import NS_PER_MS
 
