@@ -56,9 +56,7 @@ def by_key(known: OverTime | None) -> dict[str, Panel]:
 
 def test_panels_follow_from_the_series_that_are_there(run: Observed) -> None:
     panels = by_key(over_time(run, stretches=50))
-    assert {"rate_down", "delay_down", "counts_down", "tcp_snd_cwnd", "own_height", "own_bitrate"} == set(
-        panels
-    )
+    assert {"rate_down", "delay_down", "counts_down", "tcp_cwnd", "own_height", "own_bitrate"} == set(panels)
     (rate,) = panels["rate_down"].lines
     assert (rate.data.value == 5.0).all()
     (delay,) = panels["delay_down"].lines

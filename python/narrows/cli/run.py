@@ -216,6 +216,7 @@ def judge(console: Console, asked: Asked, engine: Engine, directory: Path, writt
     from narrows.cli import expect_view
     from narrows.comparing.expectations import judge as hold
     from narrows.engine.types import run_id_on
+    from narrows.report.marks import FILE
     from narrows.store.results import Results
 
     results = Results(directory)
@@ -224,6 +225,8 @@ def judge(console: Console, asked: Asked, engine: Engine, directory: Path, writt
         runs = {run: plan for run, plan in runs.items() if (directory / run).is_dir()}
     verdicts = hold(results, runs, asked.expects)
     written.write(asked.plans[0], verdicts, [])
+    said = expect_view.as_json(asked.plans[0].experiment, asked.plans[0].question, verdicts, [])
+    (directory / FILE).write_text(said, encoding="utf-8")
     if not expect_view.show(console, verdicts):
         raise typer.Exit(UNEXPECTED)
 

@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from narrows.comparing.items import names
-from narrows.figures.style import DIRECTION
+from narrows.figures.style import DIRECTION, item_places
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.thinned import Thinned, counted, thinned
 from narrows.runs.items import items
@@ -35,7 +35,9 @@ PACKETS_MOST = 60_000
 """Rows of the queue log that a window may have to be drawn packet by packet."""
 LINES_MOST = 12
 """In a panel, those with the largest values."""
-TCP_FLOWS_MOST = 6
+FLOWS_MOST = 6
+TCP_MSS_BYTES = 1448
+"""Of a socket that does not say its own."""
 LITTLE = 0.01
 """Of what the first of them moved; a flow with less is not shown."""
 READINGS_KEPT = 8
@@ -75,6 +77,8 @@ class OverTime:
     whole_ns: Span
     items: tuple[str, ...]
     panels: tuple[Panel, ...]
+    colours: tuple[int, ...] = ()
+    """The place of each item among the colours of items (`narrows.figures.style`)."""
 
 
 def over_time(run: Observed, window_ns: Span | None = None, stretches: int = STRETCHES) -> OverTime | None:
@@ -90,15 +94,20 @@ def over_time(run: Observed, window_ns: Span | None = None, stretches: int = STR
     if span[0] >= span[1]:
         span = whole
     one = _Run(run, series, span, stretches)
-    return OverTime(span, whole, one.called, tuple(panel for panel in one.panels() if panel.lines))
+    panels = tuple(panel for panel in one.panels() if panel.lines)
+    return OverTime(span, whole, one.called, panels, one.colours)
 
 
 _OWN_UNITS = {"ns": (1e-6, "ms"), "us": (1e-3, "ms"), "bit/s": (1e-6, "Mbit/s"), "bytes/s": (8e-6, "Mbit/s")}
-_TCP = (
-    ("snd_cwnd", "Congestion window", 1.0, "packets"),
-    ("rtt", "Smoothed RTT of TCP", 1e-3, "ms"),
-    ("pacing_rate", "Pacing rate", 8e-6, "Mbit/s"),
+_SENDERS = (
+    ("cwnd", "Congestion window", "kB", (("snd_cwnd_bytes", 1e-3), ("snd_cwnd", "mss"))),
+    ("flight", "In flight", "kB", (("bytes_in_flight", 1e-3), ("unacked", "mss"))),
+    ("rtt", "Smoothed RTT", "ms", (("rtt", 1e-3),)),
+    ("pacing_rate", "Pacing rate", "Mbit/s", (("pacing_rate", 8e-6),)),
 )
+"""Panels of what senders say, QUIC's beside TCP's: key, title, unit, and the series that it may be made of,
+each with its factor; `mss`: in packets, as the kernel counts."""
+_OF_SENDERS = {field for *_, fields in _SENDERS for field, _ in fields} | {"snd_mss"}
 _DELAYS = (("sojourn_p50", "median"), ("sojourn_p99", "99th percentile"), ("sojourn_mean", "mean"),
            ("sojourn_max", "greatest"))  # fmt: skip
 _LENGTHS = (("backlog_max_packets", "longest"), ("backlog_mean_packets", "mean"))
@@ -163,7 +172,7 @@ def _read(file: Path, written_ns: int) -> _Series:
 def _is_wanted(name: str) -> bool:
     if name in _MOVED or not name.startswith("tcp_info."):
         return not name.startswith(("bbr_info.", "app_info."))
-    return name.removeprefix("tcp_info.") in {field for field, *_ in _TCP}
+    return name.removeprefix("tcp_info.") in _OF_SENDERS
 
 
 def _text(value: object) -> str | None:
@@ -192,6 +201,7 @@ class _Run:
         self.seconds = (span[0] / NS_PER_S, span[1] / NS_PER_S)
         every = items(run)
         self.called = tuple(names(run, every))
+        self.colours = tuple(item_places([item.is_probe for item in every]))
         self.place = {item.name: k for k, item in enumerate(every)}
         for part in run.plan.traffic:
             if part.item in self.place:
@@ -211,7 +221,7 @@ class _Run:
             yield self._delays(way, words, folded, log)
             yield self._lengths(way, words, folded, log)
             yield self._counts(way, words, log)
-        yield from self._tcp()
+        yield from self._senders()
         yield from self._own()
 
     # ---- the bottleneck
@@ -336,38 +346,52 @@ class _Run:
             for hop, way, flow, label, item in rows.iter_rows()
         }
 
-    # ---- flows of TCP
+    # ---- what senders say
 
-    def _tcp(self) -> Iterator[Panel]:
-        """The flows that moved most, by what their sockets said."""
+    def _senders(self) -> Iterator[Panel]:
+        """The flows that moved most, by what their sockets said, and connections of QUIC that have a log."""
         items_of = {label: item for label, item in self.flows.values() if item >= 0}
-        known = [
-            (source, way, flow)
+        moved = {
+            (source, way, flow): self.series.moved.get(
+                (source, flow), float("inf") if "_bytes" in name else 0.0
+            )
             for (source, way, name), flows in self.series.by.items()
-            if name == "tcp_info.snd_cwnd"
+            if name in ("tcp_info.snd_cwnd", "tcp_info.snd_cwnd_bytes")
             for flow in flows
-        ]
-        moved = {each: self.series.moved.get((each[0], each[2]), 0.0) for each in known}
-        known.sort(key=lambda each: (-moved[each], str(each)))
+        }
+        known = sorted(moved, key=lambda each: (-moved[each], str(each)))
+        most = max((size for size in moved.values() if size != float("inf")), default=0.0)
         chosen: dict[tuple[str, str | None, str | None], tuple[str, int | None]] = {}
         for each in known:
             source, _, flow = each
-            if len(chosen) >= TCP_FLOWS_MOST or moved[each] < LITTLE * moved[known[0]]:
+            if len(chosen) >= FLOWS_MOST or moved[each] < LITTLE * most:
                 break
             if flow is not None and any(flow == other for _, _, other in chosen):
                 continue  # a test's own report of a socket that a sampler saw too
-            item = items_of.get(flow or "", self.place.get(source.split("/")[0]))
+            item = items_of.get(flow or "", self._item_of(source))
             chosen[each] = (source if item is None else self.called[item], item)
         several = [name for name, _ in chosen.values()]
-        for field, title, scale, unit in _TCP:
+        for key, title, unit, fields in _SENDERS:
             lines = []
             for (source, way, flow), (name, item) in chosen.items():
-                values = self.series.by.get((source, way, f"tcp_info.{field}"), {}).get(flow)
                 port = flow.split(">")[-1].rpartition(":")[2] if flow else ""
                 called = f"{name} {port}" if several.count(name) > 1 and port else name
-                if values is not None:
-                    lines.append(self._line(called, item, values, scale))
-            yield Panel(f"tcp_{field}", title, unit, tuple(lines), "as the sender's socket said")
+                for field, scale in fields:
+                    values = self.series.by.get((source, way, f"tcp_info.{field}"), {}).get(flow)
+                    if values is not None:
+                        factor = self._mss_kb(source, way, flow) if isinstance(scale, str) else scale
+                        lines.append(self._line(called, item, values, factor))
+                        break
+            yield Panel(f"tcp_{key}", title, unit, tuple(lines), "as the sender's socket said, or its qlog")
+
+    def _mss_kb(self, source: str, way: str | None, flow: str | None) -> float:
+        """A packet's payload, where it is known."""
+        known = self.series.by.get((source, way, "tcp_info.snd_mss"), {}).get(flow)
+        return float(np.nanmedian(known.value)) / 1e3 if known is not None else TCP_MSS_BYTES / 1e3
+
+    def _item_of(self, source: str) -> int | None:
+        """The item that a source is of: itself, one of its ends or parts."""
+        return self.place.get(re.split(r"[/.]", source)[0], self.place.get(source))
 
     # ---- what items say of themselves
 
@@ -376,7 +400,7 @@ class _Run:
         mean the same."""
         found: dict[tuple[str, str], list[Line]] = {}
         for (source, way, series), flows in self.series.by.items():
-            item = self.place.get(re.split(r"[/.]", source)[0], self.place.get(source))
+            item = self._item_of(source)
             values = flows.get(None)
             if item is None or values is None or series.startswith("tcp_info."):
                 continue

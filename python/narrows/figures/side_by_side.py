@@ -1,24 +1,24 @@
-"""The conditions of an experiment side by side: who got what, throughput, latency under load and RPM on one
-sheet. It draws what `narrows.comparing.outcome` found, which the words of a report use as well."""
+"""The conditions of an experiment side by side: a row for each condition, a panel for each quantity, all
+items in it. It draws what `narrows.comparing.outcome` found, which the table of a report shows as well."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import wrap
+from textwrap import shorten, wrap
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
+from narrows.comparing.of_link import LATENCY, THROUGHPUT
 from narrows.comparing.outcome import (
     DONE,
     MET,
     OF_DONE,
     RATE,
     SHARE,
-    WHOLE,
     Measure,
     Outcome,
     outcome,
@@ -27,11 +27,12 @@ from narrows.comparing.outcome import (
 )
 from narrows.comparing.words import condition_name, with_interval
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
-from narrows.figures.style import DIRECTION, PAGE_IN, TITLE_CHARACTERS, canvas, styled
-from narrows.runs.observed import Observed
+from narrows.figures.style import DIRECTION, INK, PAGE_IN, canvas, item_colours, styled
+from narrows.runs import loaded
+from narrows.runs.observed import DIRECTIONS, Observed
 
 MOST_PANELS = 6
-MOST_COLUMNS = 3
+COLUMNS = 2
 MOST_ROWS = 36
 """Conditions on one sheet; with more, runs that differ in the axes that separate least are one row."""
 MOST_WRITTEN = 16
@@ -39,21 +40,16 @@ MOST_WRITTEN = 16
 LOG_FROM = 8.0
 """A panel whose largest median is so many times its smallest has a logarithmic axis."""
 INCHES_A_ROW, INCHES_A_BARE_ROW = 0.3, 0.19
-_OF_LINK = {
-    ("", "down"): ("#0072b2", "o", "download"),
-    ("", "up"): ("#d55e00", "s", "upload"),
-    ("", WHOLE): ("#333333", "D", ""),
-}
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
-_MARKS = ("o", "s", "D")
+NAME_CHARACTERS, NAME_LINES, TITLE_CHARACTERS = 20, 2, 44
+MARKS = {"down": "o", "up": "s"}
 
 
 @dataclass(frozen=True)
 class _Panel:
-    """Measures of one unit; each has a colour and a mark."""
+    """Measures of one unit, each with whose it is."""
 
     title: str
-    measures: tuple[Measure, ...]
+    measures: tuple[tuple[str, Measure], ...]
 
 
 def draw(runs: Sequence[Observed], name: str, title: str) -> Result:
@@ -61,27 +57,26 @@ def draw(runs: Sequence[Observed], name: str, title: str) -> Result:
     every = outcome(runs)
     if every is None:
         return Missing(name, title, "no run here has a speed test or a load whose rate is known")
-    shown = _fewer(every)
+    shown = fewer(every, MOST_ROWS)
     panels = _panels(shown)[:MOST_PANELS]
-    looks = _looks(shown)
+    colours = item_colours(every.runs)
     rows, most = len(shown.keys), max(len(panel.measures) for panel in panels)
     inches = INCHES_A_ROW * max(1.0, most / 2) if rows <= MOST_WRITTEN else INCHES_A_BARE_ROW
-    columns = min(len(panels), MOST_COLUMNS)
+    columns = min(len(panels), COLUMNS)
     lines = -(-len(panels) // columns)
-    figure, grid = canvas(lines, columns, PAGE_IN, inches * rows + 0.7, sharey=True)
-    names = [condition_name(shown.axes, key) or "all runs" for key in shown.keys]
+    figure, grid = canvas(lines, columns, PAGE_IN * columns / COLUMNS, inches * rows + 0.75)
+    names = [_name(condition_name(shown.axes, key), rows <= MOST_WRITTEN) for key in shown.keys]
     with styled():
         places = [axes for line in grid for axes in line]
         for axes, panel in zip(places, panels, strict=False):
-            _draw_panel(axes, shown, panel, looks)
+            _draw_panel(axes, shown, panel, colours)
+            axes.set_yticks(range(rows), names)
+            axes.set_ylim(rows - 0.5, -0.5)
         for axes in places[len(panels) :]:
             axes.remove()
-        for line in grid:
-            line[0].set_yticks(range(rows), names)
-        grid[0][0].set_ylim(rows - 0.5, -0.5)
-        _legend(figure, panels, looks)
+        _legend(figure, panels, colours)
     pooled = [axis for axis in every.axes if axis not in shown.axes]
-    sources = dict.fromkeys(_capital(m.source) for panel in panels for m in panel.measures if m.source)
+    sources = dict.fromkeys(_capital(m.source) for panel in panels for _, m in panel.measures if m.source)
     caption = (
         f"{len(every.keys)} condition{'s' if len(every.keys) != 1 else ''} side by side, "
         f"{count_runs(len(every.runs))}. Marks are medians over the runs, small dots the runs; "
@@ -93,10 +88,21 @@ def draw(runs: Sequence[Observed], name: str, title: str) -> Result:
     return Drawing(name, title, f"{caption}{name_runs(run_ids(every.runs))}", run_ids(every.runs), figure)
 
 
-def _fewer(every: Outcome) -> Outcome:
-    """The same with as many axes as fit on one sheet."""
+def whose_of_link(every: Outcome, measure: Measure) -> str:
+    """Of what a figure of the link is: of the load that reads it, the probe that met it; empty: of all."""
+    names: set[str] = set()
+    if measure.figure == LATENCY:
+        names = {probe.source for run in every.runs if (probe := run.probe()) is not None}
+    elif measure.figure == THROUGHPUT:
+        read = (loaded.reads(run, way) for run in every.runs for way in DIRECTIONS)
+        names = {item.name for item in read if item is not None}
+    return names.pop() if len(names) == 1 else ""
+
+
+def fewer(every: Outcome, most: int) -> Outcome:
+    """The same with so few axes that no more conditions remain: those stay that separate most."""
     shown, axes = every, list(every.axes)
-    while len(shown.keys) > MOST_ROWS and len(axes) > 1:
+    while len(shown.keys) > most and len(axes) > 1:
         order = [[axis.name for axis in separating(each, shown.axes)] for each in shown.measures]
         last = max(axes, key=lambda axis: sum(each.index(axis) for each in order))
         axes.remove(last)
@@ -108,44 +114,38 @@ def _panels(every: Outcome) -> list[_Panel]:
     """What all items have in one panel each, then the first items' own figures; then the link's."""
     found = []
     for kind in (RATE, SHARE, MET):
-        own = tuple(m for whose in every.items for m in every.of_item(whose, kind))
-        if any(m.values for m in own):
-            found.append(_Panel(_capital(own[0].words), own))
+        own = tuple((whose, m) for whose in every.items for m in every.of_item(whose, kind))
+        if any(m.values for _, m in own):
+            found.append(_Panel(_capital(own[0][1].words), own))
     for whose in every.items:
-        found += [_Panel(f"{whose}: {m.words}", (m,)) for m in own_said(every, whose, every.keys)]
+        found += [_Panel(f"{whose}: {m.words}", ((whose, m),)) for m in own_said(every, whose, every.keys)]
     of_link = [
-        _Panel(_capital(words), tuple(m for m in every.link if m.words == words))
+        _Panel(_capital(words), tuple((whose_of_link(every, m), m) for m in every.link if m.words == words))
         for words in dict.fromkeys(m.words for m in every.link)
     ]
     tested = any(run.tested for run in every.runs)
     return [*of_link, *found] if tested else [*found, *of_link]
 
 
-def _looks(every: Outcome) -> dict[tuple[str, str], tuple[str, str, str]]:
-    """Colour, mark and name by item and direction: of the link's by direction."""
-    looks = dict(_OF_LINK)
-    places = [(m.whose, m.direction) for m in every.measures if m.whose and m.kind == RATE]
-    for n, (whose, way) in enumerate(dict.fromkeys(places)):
-        colour, mark = _COLOURS[n % len(_COLOURS)], _MARKS[n // len(_COLOURS) % len(_MARKS)]
-        both = len({each for name, each in places if name == whose}) > 1
-        looks[whose, way] = (colour, mark, f"{whose}, {DIRECTION[way]}" if both else whose)
-        looks.setdefault((whose, WHOLE), (colour, mark, whose))
-    return looks
+def _name(condition: str, has_room: bool) -> str:
+    """A condition's name beside its row."""
+    if not has_room:
+        return shorten(condition, 2 * NAME_CHARACTERS, placeholder=" …") or "all runs"
+    lines = wrap(condition, NAME_CHARACTERS, max_lines=NAME_LINES, placeholder=" …")
+    return "\n".join(lines) or "all runs"
 
 
-def _draw_panel(
-    axes: Axes, shown: Outcome, panel: _Panel, looks: dict[tuple[str, str], tuple[str, str, str]]
-) -> None:
+def _draw_panel(axes: Axes, shown: Outcome, panel: _Panel, colours: dict[str, str]) -> None:
     written = len(shown.keys) <= MOST_WRITTEN
-    medians, own = [], panel.measures
-    for place, measure in enumerate(own):
-        colour, mark, _ = looks.get((measure.whose, measure.direction), _OF_LINK["", WHOLE])
+    medians, own = [], [measure for _, measure in panel.measures]
+    for place, (whose, measure) in enumerate(panel.measures):
+        colour, mark = _colour(colours, whose), MARKS.get(measure.direction, "D")
         shift = 0.0 if len(own) == 1 else 0.6 * place / (len(own) - 1) - 0.3
         for row, key in enumerate(shown.keys):
             if key in measure.done and written:
                 axes.text(
-                    1.02, row + shift, DONE, transform=axes.get_yaxis_transform(),
-                    fontsize=6, color=colour, va="center",
+                    1.02, row + shift, DONE, transform=axes.get_yaxis_transform(), fontsize=8, color=colour,
+                    va="center",
                 )  # fmt: skip
             if key not in measure.values:
                 continue
@@ -159,38 +159,48 @@ def _draw_panel(
             axes.plot([of.median], [y], mark, color=colour, markersize=4, clip_on=False)
             if written:
                 axes.annotate(
-                    with_interval(of), (1.02, y), xycoords=("axes fraction", "data"),
-                    fontsize=6, color=colour, va="center", annotation_clip=False,
+                    with_interval(of), (1.02, y), xycoords=("axes fraction", "data"), fontsize=8,
+                    color=colour, va="center", annotation_clip=False,
                 )  # fmt: skip
-    if min(medians) > 0 and max(medians) / min(medians) >= LOG_FROM:
+    if medians and min(medians) > 0 and max(medians) / min(medians) >= LOG_FROM:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_xlim(left=0)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
     if own[0].kind == SHARE:
         axes.axvline(100, color="#888888", linewidth=0.8, linestyle=":")
     is_rpm = own[0].unit == "1/min" and own[0].figure.startswith("rpm")
     unit = "round trips/min" if is_rpm else "index" if own[0].unit == "1" else own[0].unit
     better = f"{own[0].better} is better" if own[0].better and own[0].kind not in (RATE, SHARE) else ""
     axes.set_xlabel(", ".join(filter(None, (unit, better))))
-    axes.set_title("\n".join(wrap(panel.title, TITLE_CHARACTERS // MOST_COLUMNS)))
+    axes.set_title("\n".join(wrap(panel.title, TITLE_CHARACTERS)))
     axes.grid(True, axis="x")
     axes.tick_params(axis="y", length=0)
 
 
-def _legend(
-    figure: Figure, panels: Sequence[_Panel], looks: dict[tuple[str, str], tuple[str, str, str]]
-) -> None:
-    there = dict.fromkeys((m.whose, m.direction) for panel in panels for m in panel.measures)
-    known = dict.fromkeys(looks[each] for each in there if each in looks)
+def _colour(colours: dict[str, str], whose: str) -> str:
+    """The item's everywhere; of a second equal service the first one's would not tell them apart."""
+    return colours.get(whose, INK)
+
+
+def _legend(figure: Figure, panels: Sequence[_Panel], colours: dict[str, str]) -> None:
+    """Items by colour; directions by mark, where there are both."""
+    there = [each for panel in panels for each in panel.measures]
     handles = [
-        Line2D([], [], color=colour, marker=mark, markersize=4, linewidth=2.2, label=name)
-        for colour, mark, name in known
-        if name
+        Line2D([], [], color=_colour(colours, whose), marker="o", markersize=4, linewidth=2.2, label=whose)
+        for whose in dict.fromkeys(whose for whose, _ in there if whose)
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4) or 1)
+    ways = [way for way in MARKS if any(m.direction == way for _, m in there)]
+    if len(ways) > 1:
+        handles += [
+            Line2D([], [], color=INK, marker=MARKS[way], markersize=4, linewidth=0, label=DIRECTION[way])
+            for way in ways
+        ]
+    if handles:
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4))
 
 
 def _capital(text: str) -> str:

@@ -4,7 +4,7 @@
 (() => {
   const COLOURS = {
     light: ['#0072b2', '#d55e00', '#009e73', '#b8578f', '#9a6b00', '#2d7fb0', '#7a1f5c', '#5b6b7a'],
-    dark: ['#5db3f0', '#ff9152', '#3fd1a4', '#f0a2cc', '#e6b84a', '#9fd6f5', '#d58fbd', '#aebac5'],
+    dark: ['#58b2e4', '#e49658', '#58e4be', '#c577a4', '#e4b958', '#65add8', '#d864b2', '#97a5b2'],
   };
   const OTHER = { light: ['#4d5a66', '#8a5a00', '#b00020', '#2b6f4f'], dark: ['#c6d2dd', '#e0b35a', '#ff8a95', '#8fd6b0'] };
   const PANEL_PX = 150, NARROWEST_S = 1e-6, WAIT_MS = 150;
@@ -111,9 +111,9 @@
     colour(run, line, nth) {
       const kind = dark.matches ? 'dark' : 'light';
       if (line.item === null) return line.name === 'dropped' ? OTHER[kind][2] : OTHER[kind][nth % OTHER[kind].length];
-      const name = run.items[line.item];
-      const place = this.runs[0].items.indexOf(name);
-      return COLOURS[kind][(place >= 0 ? place : line.item) % COLOURS[kind].length];
+      const name = run.items[line.item], first = this.runs[0];
+      const place = first.items.indexOf(name);
+      return COLOURS[kind][(place >= 0 ? first.colours[place] : run.colours[line.item]) % COLOURS[kind].length];
     }
 
     draw() {

@@ -13,8 +13,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 from matplotlib.transforms import Bbox
 
 from narrows.comparing.conditions import group
+from narrows.figures.distributions import distributions
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
-from narrows.figures.places_cdf import places_cdf
 from narrows.figures.style import DIRECTION, canvas, styled
 from narrows.judging.items import Read
 from narrows.judging.judge import one
@@ -47,8 +47,8 @@ def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
         lambda: trade(runs, "fig5", "Bulk download: what is traded (Figure 5)", "down", "down"),
         lambda: over_time(runs, "fig6", "ICMP during a CUBIC download (Figure 6)"),
         lambda: trade(runs, "fig7", "Bulk upload: what is traded (Figure 7)", "up", "up"),
-        lambda: places_cdf(
-            tested(runs, test="up"), "fig8", "Bulk upload: where packets wait (Figures 7 and 8)", "up"
+        lambda: distributions(
+            tested(runs, test="up"), "fig8", "Bulk upload: where packets wait (Figures 7 and 8)", ["up"]
         ),
         lambda: trade(runs, "fig9", "RRUL best effort: what is traded (Figure 9)", "best_effort", "down"),
         lambda: shares(runs, "fig10", "RRUL best effort: the downloads' shares (Figure 10)"),
