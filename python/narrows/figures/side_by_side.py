@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from narrows.comparing.of_link import LATENCY, THROUGHPUT
 from narrows.comparing.outcome import (
     DONE,
+    LINK,
     MET,
     OF_DONE,
     RATE,
@@ -22,14 +22,13 @@ from narrows.comparing.outcome import (
     Measure,
     Outcome,
     outcome,
-    own_said,
     separating,
 )
 from narrows.comparing.words import condition_name, with_interval
+from narrows.figures.chosen import chosen
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import DIRECTION, INK, PAGE_IN, canvas, item_colours, styled
-from narrows.runs import loaded
-from narrows.runs.observed import DIRECTIONS, Observed
+from narrows.runs.observed import Observed
 
 MOST_PANELS = 6
 COLUMNS = 2
@@ -88,17 +87,6 @@ def draw(runs: Sequence[Observed], name: str, title: str) -> Result:
     return Drawing(name, title, f"{caption}{name_runs(run_ids(every.runs))}", run_ids(every.runs), figure)
 
 
-def whose_of_link(every: Outcome, measure: Measure) -> str:
-    """Of what a figure of the link is: of the load that reads it, the probe that met it; empty: of all."""
-    names: set[str] = set()
-    if measure.figure == LATENCY:
-        names = {probe.source for run in every.runs if (probe := run.probe()) is not None}
-    elif measure.figure == THROUGHPUT:
-        read = (loaded.reads(run, way) for run in every.runs for way in DIRECTIONS)
-        names = {item.name for item in read if item is not None}
-    return names.pop() if len(names) == 1 else ""
-
-
 def fewer(every: Outcome, most: int) -> Outcome:
     """The same with so few axes that no more conditions remain: those stay that separate most."""
     shown, axes = every, list(every.axes)
@@ -111,20 +99,13 @@ def fewer(every: Outcome, most: int) -> Outcome:
 
 
 def _panels(every: Outcome) -> list[_Panel]:
-    """What all items have in one panel each, then the first items' own figures; then the link's."""
-    found = []
-    for kind in (RATE, SHARE, MET):
-        own = tuple((whose, m) for whose in every.items for m in every.of_item(whose, kind))
-        if any(m.values for _, m in own):
-            found.append(_Panel(_capital(own[0][1].words), own))
-    for whose in every.items:
-        found += [_Panel(f"{whose}: {m.words}", ((whose, m),)) for m in own_said(every, whose, every.keys)]
-    of_link = [
-        _Panel(_capital(words), tuple((whose_of_link(every, m), m) for m in every.link if m.words == words))
-        for words in dict.fromkeys(m.words for m in every.link)
-    ]
-    tested = any(run.tested for run in every.runs)
-    return [*of_link, *found] if tested else [*found, *of_link]
+    """What is told first; what all items have in one panel."""
+    found: dict[str, list[tuple[str, Measure]]] = {}
+    for whose, measure in chosen(every):
+        of_all = measure.kind in (RATE, SHARE, MET, LINK)
+        title = _capital(measure.words) if of_all or not whose else f"{whose}: {measure.words}"
+        found.setdefault(title, []).append((whose, measure))
+    return [_Panel(title, tuple(own)) for title, own in found.items()]
 
 
 def _name(condition: str, has_room: bool) -> str:
@@ -169,11 +150,12 @@ def _draw_panel(axes: Axes, shown: Outcome, panel: _Panel, colours: dict[str, st
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_xlim(left=0)
-        axes.xaxis.set_major_locator(MaxNLocator(5))
+        counts = all(value == int(value) for value in medians)
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=counts and max(medians, default=0) < 5))
     if own[0].kind == SHARE:
         axes.axvline(100, color="#888888", linewidth=0.8, linestyle=":")
     is_rpm = own[0].unit == "1/min" and own[0].figure.startswith("rpm")
-    unit = "round trips/min" if is_rpm else "index" if own[0].unit == "1" else own[0].unit
+    unit = "round trips/min" if is_rpm else "" if own[0].unit == "1" else own[0].unit
     better = f"{own[0].better} is better" if own[0].better and own[0].kind not in (RATE, SHARE) else ""
     axes.set_xlabel(", ".join(filter(None, (unit, better))))
     axes.set_title("\n".join(wrap(panel.title, TITLE_CHARACTERS)))

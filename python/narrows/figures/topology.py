@@ -10,7 +10,7 @@ from textwrap import wrap
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from narrows.comparing.conditions import rate_text
+from narrows.comparing.conditions import queue_of, queue_rank, rate_text
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, run_ids
 from narrows.figures.style import DIRECTION, canvas, queue_name, styled
 from narrows.plan.model import LinkDirection
@@ -186,6 +186,7 @@ def _router(runs: Sequence[Observed]) -> list[str]:
 
     said = []
     for read in (side, queue):
+        runs = sorted(runs, key=lambda run: queue_rank(queue_of(run)))
         ways = {way: _all(runs, lambda run, way=way, read=read: [read(run, way)]) for way in DIRECTIONS}  # type: ignore[misc]
         alike = len(set(ways.values())) == 1
         said += [ways["down"]] if alike else [f"{DIRECTION[way]}: {text}" for way, text in ways.items()]

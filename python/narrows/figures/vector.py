@@ -54,7 +54,7 @@ class Vector:
     def style(self, box: Box) -> str:
         """How wide a view is: as the page has room, and never so narrow that its text is too small."""
         least = box[2] * LEAST_PX / self.least_pt
-        return f"width:{max(least, SCALE * box[2]):.0f}px;min-width:{least:.0f}px"
+        return f"width:min(100%,{max(least, SCALE * box[2]):.0f}px);min-width:{least:.0f}px"
 
     def view(self, box: Box) -> str:
         """Its viewBox."""

@@ -9,25 +9,19 @@ table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 
-from narrows.comparing.conditions import group
 from narrows.comparing.of_link import LATENCY, OWN_LATENCY, RPM, THROUGHPUT
 from narrows.comparing.outcome import (
     ALIKE,
     DONE,
     KINDS,
     LINK,
-    MET,
     OF_DONE,
-    OWN,
     RATE,
-    SHARE,
-    TCP,
     WHOLE,
     Key,
     Measure,
@@ -36,17 +30,12 @@ from narrows.comparing.outcome import (
     separating,
 )  # fmt: skip
 from narrows.comparing.words import condition_name, join, number, of_older, with_interval
-from narrows.figures.side_by_side import whose_of_link
-from narrows.figures.style import place_name
-from narrows.metrics.statistics.ecdf import weighted_quantile
+from narrows.figures.chosen import WAITED, Chosen, by_key, chosen
 from narrows.runs import loaded
-from narrows.runs.observed import DIRECTIONS, Observed
+from narrows.runs.observed import Observed
 from narrows.spec.pairs import PAIR
-from narrows.tools import registry
 from narrows.tools.reading import LESS, MORE
 
-MOST_ITEMS = 6
-"""Items that have columns; of more, the tables below have all numbers."""
 SEPARATES = 0.33
 """An axis whose labels lie less far apart, as a share of what lies between the best and the worst condition,
 is not said to separate them."""
@@ -121,91 +110,12 @@ def answer(found: Sequence[Observed] | Outcome) -> Answer | None:
     every = found if isinstance(found, Outcome) else outcome(found)
     if every is None:
         return None
-    chosen = _chosen(every)
+    told = chosen(every)
     tables = tuple(
         _table(every, [(whose, m) for m in every.of_item(whose, *(k for k in KINDS if k != LINK))], whose)
         for whose in every.items
     )
-    return Answer(_sentence(every, chosen), _table(every, chosen), _note(every), tables)
-
-
-# ---- which figures -----------------------------------------------------------------------------------------
-
-Chosen = list[tuple[str, Measure]]
-"""Whose, as the table is headed, and what."""
-
-
-def _chosen(every: Outcome) -> Chosen:
-    """Item by item; before them what a speed test says of the link, after them what else the link did."""
-    places = [("", m) for m in _places(every)]
-    of_items = [(whose, m) for whose in every.items[:MOST_ITEMS] for m in _of_item(every, whose)]
-    of_items = [each for each in of_items if not places or each[1].kind != MET]
-    of_link = [(whose_of_link(every, m), m) for m in every.link]
-    tested = any(run.tested for run in every.runs)
-    return [*of_link, *of_items, *places] if tested else [*of_items, *places, *of_link]
-
-
-def _of_item(every: Outcome, whose: str) -> list[Measure]:
-    """Its tool's headlines and its share; of a transfer its rate, its share and what it waited."""
-    own = [m for m in every.of_item(whose, OWN) if m.values]
-    is_transfer = any(m.unit == "Mbit/s" for m in every.of_item(whose, TCP))
-    shown = [m for m in own if m.figure in _headlines()] or ([] if is_transfer else own)
-    figures = list(dict.fromkeys(m.figure for m in shown))[:2]
-    rates, shares, met = (
-        [m for m in every.of_item(whose, kind) if m.values or m.done] for kind in (RATE, SHARE, MET)
-    )
-    if figures:
-        return [*(m for m in shown if m.figure in figures), *shares]
-    return [*rates, *shares, *met]
-
-
-@cache
-def _headlines() -> frozenset[str]:
-    return frozenset(
-        name
-        for part in registry.parts(registry.READINGS)
-        for name, of in part.FIGURES.items()
-        if getattr(of, "headline", False)
-    )
-
-
-def _places(every: Outcome) -> Iterator[Measure]:
-    """Of runs with several queues in a row: at which packets wait, and for how long."""
-    hops = dict.fromkeys(hop for run in every.runs if len(run.places) > 1 for hop in run.places)
-    for way in DIRECTIONS:
-        if not any(way in loaded.ways(run) for run in every.runs):
-            continue
-        for hop in hops:
-
-            def waited(run: Observed, hop: str = hop, way: str = way) -> float | None:
-                truth = run.places.get(hop, {}).get(way)
-                if way not in loaded.ways(run) or truth is None:
-                    return None
-                return weighted_quantile(truth.sojourn_ms, truth.sojourn_packets, 0.5)
-
-            words = f"median wait {place_name(hop)}, {_WAY[way]}"
-            made = _made(every, f"waited_{hop}", way, words, waited)
-            if made.values:
-                yield made
-
-
-def _made(
-    every: Outcome, figure: str, way: str, words: str, read: Callable[[Observed], float | None]
-) -> Measure:
-    """A measure in ms of each run, of the link."""
-    by_run = {n: value for n, run in enumerate(every.runs) if (value := read(run)) is not None}
-    made = Measure(LINK, "", figure, way, words, "ms", LESS, "", by_run)
-    return replace(made, values=_by_key(every, by_run))
-
-
-def _by_key(every: Outcome, by_run: dict[int, float]) -> dict[Key, tuple[float, ...]]:
-    place = {id(run): n for n, run in enumerate(every.runs)}
-    groups = group(every.runs, every.axes)
-    found = {
-        key: tuple(by_run[n] for run in same if (n := place[id(run)]) in by_run)
-        for key, same in groups.items()
-    }
-    return {key: values for key, values in found.items() if values}
+    return Answer(_sentence(every, told), _table(every, told), _note(every), tables)
 
 
 # ---- the table ---------------------------------------------------------------------------------------------
@@ -249,7 +159,7 @@ def _marks(every: Outcome, measure: Measure) -> dict[Key, str]:
 
 def _words(measure: Measure) -> str:
     way = _WAY.get(measure.direction)
-    if measure.kind == LINK and not measure.figure.startswith("waited_"):
+    if measure.kind == LINK and not measure.figure.startswith(WAITED):
         return f"{measure.words}, {way}" if way else measure.words
     return f"{measure.words}, {way}" if measure.both_ways and way else measure.words
 
@@ -331,7 +241,7 @@ def _changed(every: Outcome, measure: Measure, change: Callable[[Observed, str, 
     by_run = {
         n: change(every.runs[n], measure.direction, value) for n, value in sorted(measure.by_run.items())
     }
-    return replace(measure, values=_by_key(every, by_run))
+    return replace(measure, values=by_key(every, by_run))
 
 
 def _percent(run: Observed, direction: str, _mbps: float) -> float:
