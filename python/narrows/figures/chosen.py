@@ -12,7 +12,7 @@ from functools import cache
 
 from narrows.comparing.conditions import group
 from narrows.comparing.of_link import LATENCY, THROUGHPUT
-from narrows.comparing.outcome import LINK, MET, OWN, RATE, SHARE, TCP, Key, Measure, Outcome
+from narrows.comparing.outcome import LINK, LOSS, MET, OWN, RATE, SHARE, TCP, Key, Measure, Outcome
 from narrows.figures.style import DIRECTION, place_name
 from narrows.metrics.statistics.ecdf import weighted_quantile
 from narrows.runs import loaded
@@ -46,12 +46,12 @@ def _of_item(every: Outcome, whose: str) -> list[Measure]:
     is_transfer = any(m.unit == "Mbit/s" for m in every.of_item(whose, TCP))
     shown = [m for m in own if m.figure in _headlines()] or ([] if is_transfer else own)
     figures = list(dict.fromkeys(m.figure for m in shown))[:2]
-    rates, shares, met = (
-        [m for m in every.of_item(whose, kind) if m.values or m.done] for kind in (RATE, SHARE, MET)
+    rates, shares, met, lost = (
+        [m for m in every.of_item(whose, kind) if m.values or m.done] for kind in (RATE, SHARE, MET, LOSS)
     )
     if figures:
         return [*(m for m in shown if m.figure in figures), *shares]
-    return [*rates, *shares, *met]
+    return [*(rates or lost), *shares, *met]
 
 
 @cache

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
+from narrows.comparing.conditions import rank
 from narrows.comparing.outcome import (
     DONE,
     LINK,
@@ -19,6 +20,7 @@ from narrows.comparing.outcome import (
     OF_DONE,
     RATE,
     SHARE,
+    Key,
     Measure,
     Outcome,
     outcome,
@@ -27,7 +29,7 @@ from narrows.comparing.outcome import (
 from narrows.comparing.words import condition_name, with_interval
 from narrows.figures.chosen import chosen
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
-from narrows.figures.style import DIRECTION, INK, PAGE_IN, canvas, item_colours, styled
+from narrows.figures.style import DIRECTION, INK, ITEMS, PAGE_IN, canvas, item_colours, styled
 from narrows.runs.observed import Observed
 
 MOST_PANELS = 6
@@ -39,48 +41,83 @@ MOST_WRITTEN = 16
 LOG_FROM = 8.0
 """A panel whose largest median is so many times its smallest has a logarithmic axis."""
 INCHES_A_ROW, INCHES_A_BARE_ROW = 0.3, 0.19
-NAME_CHARACTERS, NAME_LINES, TITLE_CHARACTERS = 20, 2, 44
+NAME_CHARACTERS, NAME_LINES, TITLE_CHARACTERS = 20, 2, 38
 MARKS = {"down": "o", "up": "s"}
 
 
 @dataclass(frozen=True)
+class _Series:
+    """One mark in every row: its name and colour, the measure, and its label on the axis that is compared."""
+
+    name: str
+    colour: str
+    measure: Measure
+    label: str | None = None
+
+
+@dataclass(frozen=True)
 class _Panel:
-    """Measures of one unit, each with whose it is."""
+    """Series of one unit."""
 
     title: str
-    measures: tuple[tuple[str, Measure], ...]
+    series: tuple[_Series, ...]
 
 
-def draw(runs: Sequence[Observed], name: str, title: str) -> Result:
-    """A row for each condition, a panel for each quantity; what each item got one above the other."""
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of all panels: conditions, without the axis whose labels stand side by side in one."""
+
+    axes: tuple[str, ...]
+    keys: tuple[Key, ...]
+    compared: int | None
+
+    def key(self, row: Key, series: _Series) -> Key:
+        """The condition of a series in a row."""
+        at = self.compared
+        return row if at is None or series.label is None else (*row[:at], series.label, *row[at:])
+
+
+def draw(runs: Sequence[Observed], name: str, title: str, compared: str = "") -> Result:
+    """A row for each condition, a panel for each quantity; what each item got one above the other. Labels of
+    the axis `compared` stand in one row, each in its colour, if they are not too many."""
     every = outcome(runs)
     if every is None:
         return Missing(name, title, "no run here has a speed test or a load whose rate is known")
     shown = fewer(every, MOST_ROWS)
-    panels = _panels(shown)[:MOST_PANELS]
-    colours = item_colours(every.runs)
-    rows, most = len(shown.keys), max(len(panel.measures) for panel in panels)
-    inches = INCHES_A_ROW * max(1.0, most / 2) if rows <= MOST_WRITTEN else INCHES_A_BARE_ROW
+    at = shown.axes.index(compared) if compared in shown.axes else None
+    texts = [] if at is None else list(dict.fromkeys(key[at] for key in shown.keys))
+    if at is None or not 1 < len(texts) <= len(ITEMS):
+        rows = _Rows(shown.axes, shown.keys, None)
+        panels = _panels(shown, item_colours(every.runs))
+    else:
+        keys = dict.fromkeys((*key[:at], *key[at + 1 :]) for key in shown.keys)
+        rows = _Rows((*shown.axes[:at], *shown.axes[at + 1 :]), tuple(keys), at)
+        panels = _compared(shown, compared, sorted(texts, key=lambda text: rank(compared, text)))
+    panels = panels[:MOST_PANELS]
+    count, most = len(rows.keys), max(len(panel.series) for panel in panels)
+    inches = INCHES_A_ROW * max(1.0, most / 2) if count <= MOST_WRITTEN else INCHES_A_BARE_ROW
     columns = min(len(panels), COLUMNS)
     lines = -(-len(panels) // columns)
-    figure, grid = canvas(lines, columns, PAGE_IN * columns / COLUMNS, inches * rows + 0.75)
-    names = [_name(condition_name(shown.axes, key), rows <= MOST_WRITTEN) for key in shown.keys]
+    figure, grid = canvas(lines, columns, PAGE_IN * columns / COLUMNS, inches * count + 0.75)
+    names = [_name(condition_name(rows.axes, key), count <= MOST_WRITTEN) for key in rows.keys]
     with styled():
         places = [axes for line in grid for axes in line]
         for axes, panel in zip(places, panels, strict=False):
-            _draw_panel(axes, shown, panel, colours)
-            axes.set_yticks(range(rows), names)
-            axes.set_ylim(rows - 0.5, -0.5)
+            _draw_panel(axes, rows, panel)
+            axes.set_yticks(range(count), names)
+            axes.set_ylim(count - 0.5, -0.5)
         for axes in places[len(panels) :]:
             axes.remove()
-        _legend(figure, panels, colours)
+        _legend(figure, panels)
     pooled = [axis for axis in every.axes if axis not in shown.axes]
-    sources = dict.fromkeys(_capital(m.source) for panel in panels for _, m in panel.measures if m.source)
+    sources = dict.fromkeys(
+        _capital(m.source) for panel in panels for one in panel.series if (m := one.measure).source
+    )
     caption = (
         f"{len(every.keys)} condition{'s' if len(every.keys) != 1 else ''} side by side, "
         f"{count_runs(len(every.runs))}. Marks are medians over the runs, small dots the runs; "
         "thick lines, and brackets beside the median, are the median's 95 % interval by order statistics "
-        "(none with fewer than six runs). "
+        "(none with fewer than six runs); –: not measured. "
         + "".join(f"{source}. " for source in (*sources, *([_capital(OF_DONE)] if shown.has_done else [])))
         + (f"To fit one sheet, runs that differ in {', '.join(pooled)} are one row here. " if pooled else "")
     )
@@ -98,14 +135,29 @@ def fewer(every: Outcome, most: int) -> Outcome:
     return shown
 
 
-def _panels(every: Outcome) -> list[_Panel]:
+def _panels(every: Outcome, colours: dict[str, str]) -> list[_Panel]:
     """What is told first; what all items have in one panel."""
-    found: dict[str, list[tuple[str, Measure]]] = {}
+    found: dict[str, list[_Series]] = {}
     for whose, measure in chosen(every):
         of_all = measure.kind in (RATE, SHARE, MET, LINK)
         title = _capital(measure.words) if of_all or not whose else f"{whose}: {measure.words}"
-        found.setdefault(title, []).append((whose, measure))
+        # Of a second equal service the first one's colour would not tell them apart.
+        found.setdefault(title, []).append(_Series(whose, colours.get(whose, INK), measure))
     return [_Panel(title, tuple(own)) for title, own in found.items()]
+
+
+def _compared(every: Outcome, axis: str, texts: Sequence[str]) -> list[_Panel]:
+    """The same where labels are compared: a panel for each figure of each item."""
+    return [
+        _Panel(
+            f"{whose}: {measure.words}" if whose else _capital(measure.words),
+            tuple(
+                _Series(condition_name([axis], [text]), ITEMS[n], measure, text)
+                for n, text in enumerate(texts)
+            ),
+        )
+        for whose, measure in chosen(every)
+    ]
 
 
 def _name(condition: str, has_room: bool) -> str:
@@ -116,21 +168,20 @@ def _name(condition: str, has_room: bool) -> str:
     return "\n".join(lines) or "all runs"
 
 
-def _draw_panel(axes: Axes, shown: Outcome, panel: _Panel, colours: dict[str, str]) -> None:
-    written = len(shown.keys) <= MOST_WRITTEN
-    medians, own = [], [measure for _, measure in panel.measures]
-    for place, (whose, measure) in enumerate(panel.measures):
-        colour, mark = _colour(colours, whose), MARKS.get(measure.direction, "D")
+def _draw_panel(axes: Axes, rows: _Rows, panel: _Panel) -> None:
+    written = len(rows.keys) <= MOST_WRITTEN
+    medians, own = [], [series.measure for series in panel.series]
+    for place, series in enumerate(panel.series):
+        measure, colour, mark = series.measure, series.colour, MARKS.get(series.measure.direction, "D")
         shift = 0.0 if len(own) == 1 else 0.6 * place / (len(own) - 1) - 0.3
-        for row, key in enumerate(shown.keys):
-            if key in measure.done and written:
-                axes.text(
-                    1.02, row + shift, DONE, transform=axes.get_yaxis_transform(), fontsize=8, color=colour,
-                    va="center",
-                )  # fmt: skip
+        for row, labels in enumerate(rows.keys):
+            key, y = rows.key(labels, series), row + shift
             if key not in measure.values:
+                if written:
+                    words = DONE if key in measure.done else "–"
+                    axes.text(1.02, y, words, transform=axes.get_yaxis_transform(), color=colour, va="center")
                 continue
-            points, of, y = measure.values[key], measure.of(key), row + shift
+            points, of = measure.values[key], measure.of(key)
             assert of.median is not None
             medians.append(of.median)
             axes.plot(points, [y] * len(points), ".", color=colour, alpha=0.35, markersize=3, linewidth=0)
@@ -140,8 +191,8 @@ def _draw_panel(axes: Axes, shown: Outcome, panel: _Panel, colours: dict[str, st
             axes.plot([of.median], [y], mark, color=colour, markersize=4, clip_on=False)
             if written:
                 axes.annotate(
-                    with_interval(of), (1.02, y), xycoords=("axes fraction", "data"), fontsize=8,
-                    color=colour, va="center", annotation_clip=False,
+                    with_interval(of), (1.02, y), xycoords=("axes fraction", "data"), color=colour,
+                    va="center", annotation_clip=False,
                 )  # fmt: skip
     if medians and min(medians) > 0 and max(medians) / min(medians) >= LOG_FROM:
         axes.set_xscale("log")
@@ -163,19 +214,14 @@ def _draw_panel(axes: Axes, shown: Outcome, panel: _Panel, colours: dict[str, st
     axes.tick_params(axis="y", length=0)
 
 
-def _colour(colours: dict[str, str], whose: str) -> str:
-    """The item's everywhere; of a second equal service the first one's would not tell them apart."""
-    return colours.get(whose, INK)
-
-
-def _legend(figure: Figure, panels: Sequence[_Panel], colours: dict[str, str]) -> None:
-    """Items by colour; directions by mark, where there are both."""
-    there = [each for panel in panels for each in panel.measures]
+def _legend(figure: Figure, panels: Sequence[_Panel]) -> None:
+    """Items, or labels, by colour; directions by mark, where there are both."""
+    there = [each for panel in panels for each in panel.series]
     handles = [
-        Line2D([], [], color=_colour(colours, whose), marker="o", markersize=4, linewidth=2.2, label=whose)
-        for whose in dict.fromkeys(whose for whose, _ in there if whose)
+        Line2D([], [], color=colour, marker="o", markersize=4, linewidth=2.2, label=name)
+        for name, colour in dict.fromkeys((each.name, each.colour) for each in there if each.name)
     ]
-    ways = [way for way in MARKS if any(m.direction == way for _, m in there)]
+    ways = [way for way in MARKS if any(each.measure.direction == way for each in there)]
     if len(ways) > 1:
         handles += [
             Line2D([], [], color=INK, marker=MARKS[way], markersize=4, linewidth=0, label=DIRECTION[way])

@@ -30,6 +30,8 @@ _IDLE_ID = re.compile(r' id="[a-zA-Z]+[a-zA-Z0-9.]*_\d+"')
 DARK_AT_LEAST = 0.62
 DARK_AT_MOST = 0.72
 """Lightness and saturation of a colour on a dark page."""
+PALE = 0.88
+"""A ground, which is turned over too."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def themed(colour: str) -> str:
         return "var(--page)"
     red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
-    turned = 1 - 0.85 * lightness if saturation < 0.15 else max(lightness, DARK_AT_LEAST)
+    turned = 1 - 0.85 * lightness if saturation < 0.15 or lightness > PALE else max(lightness, DARK_AT_LEAST)
     parts = colorsys.hls_to_rgb(hue, turned, min(saturation, DARK_AT_MOST))
     dark = "#" + "".join(f"{round(255 * part):02x}" for part in parts)
     return f"light-dark({colour}, {dark})"

@@ -210,7 +210,10 @@ def _ways(run: Observed, own: Sequence[TrafficItem]) -> set[str]:
     names = {own[0].item, *(part.id for part in own)}
     said = {way for source, way, _ in run.figures if way and source in names}
     met = any(run.quantity(RATE, part.id) is not None for part in own)
-    return said | ({"down"} if met else set())
+    if said or met:
+        return said | ({"down"} if met else set())
+    packets = {way: _tap_sum(run, own, way, "tap_arrived") or 0.0 for way in DIRECTIONS}
+    return {max(packets, key=lambda way: packets[way])} if any(packets.values()) else set()
 
 
 def _way(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.style import MARK_COLOUR, canvas, styled
@@ -113,19 +114,26 @@ def felt(runs: Sequence[Observed]) -> Result:
         return Missing(name, title, "no run of it: narrows run m1_single")
     figure, grid = canvas(2, 2, row_in=1.5)
     cells = [axes for row in grid for axes in row]
+    gaps: list[tuple[Axes, float]] = []
     with styled():
         for axes, (key, words) in zip(cells, FELT.items(), strict=True):
-            for n, (program, colour) in enumerate(zip(PROGRAMS, COLOURS, strict=False)):
+            for n, (program, colour) in enumerate(zip(sorted(PROGRAMS), COLOURS, strict=False)):
                 for place, queue in enumerate(queues):
                     values = clean(item.of.figure("media1", key) for item in own[queue].get(program, ()))
                     if values.size:
                         scaled = float(np.median(values)) * (100 if words.endswith("[%]") else 1)
                         label = program if not place else None
                         axes.bar(place + 0.27 * (n - 1), scaled, 0.25, color=colour, label=label)
+                    else:
+                        gaps.append((axes, place + 0.27 * (n - 1)))
             axes.set_xticks(range(len(queues)), queues)
             axes.set_ylabel(words)
+        tops = {axes: axes.get_ylim()[1] for axes in cells}
+        for axes, at in gaps:
+            axes.bar(at, tops[axes], 0.25, color="none", edgecolor="#cccccc", hatch="////", linewidth=0)
         handles, labels = cells[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", ncols=len(PROGRAMS))
     ids = run_ids(item.of for item in every)
-    caption = f"Medians; 1, 2.5, 0.6 and 1 Mbit/s; 100 ms. {count_runs(len(ids))}. {name_runs(ids)}"
+    what = "Medians; 1, 2.5, 0.6 and 1 Mbit/s; 100 ms; hatched: not measured"
+    caption = f"{what}. {count_runs(len(ids))}. {name_runs(ids)}"
     return Drawing(name, title, caption, ids, figure)
