@@ -50,10 +50,7 @@ def say(console: Console, sentences: Sequence[str], brief: str = "") -> None:
 
 def grid(found: Table, width: int) -> tuple[list[str], list[list[str]]]:
     """The table's heads and rows for a terminal so wide: conditions down where there is room, else across."""
-    heads = [
-        "\n".join(filter(None, (column.whose, f"{column.words}{f' [{column.unit}]' if column.unit else ''}")))
-        for column in found.columns
-    ]
+    heads = [column.head.replace(": ", "\n", 1) for column in found.columns]
     rows = [
         [
             *row.labels,
@@ -65,7 +62,7 @@ def grid(found: Table, width: int) -> tuple[list[str], list[list[str]]]:
     every = [*found.axes, "n", *heads]
     if len(rows) == 1 or (A_COLUMN * len(every) > width and len(rows) <= len(heads)):
         turned = [
-            [head.replace("\n", ": "), *(row[place] for row in rows)] for place, head in enumerate(every)
+            [head.replace("\n", ": ", 1), *(row[place] for row in rows)] for place, head in enumerate(every)
         ]
         places = len(found.axes)
         return ["", *(" ".join(row[:places]) for row in rows)], turned[places:]

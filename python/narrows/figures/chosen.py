@@ -13,7 +13,6 @@ from functools import cache
 from narrows.comparing.conditions import group
 from narrows.comparing.of_link import LATENCY, THROUGHPUT
 from narrows.comparing.outcome import LINK, LOSS, MET, OWN, RATE, SHARE, TCP, Key, Measure, Outcome
-from narrows.figures.style import DIRECTION, place_name
 from narrows.metrics.statistics.ecdf import weighted_quantile
 from narrows.runs import loaded
 from narrows.runs.observed import DIRECTIONS, Observed
@@ -24,6 +23,13 @@ MOST_ITEMS = 6
 """Items that are told; of more, the tables of a page have all numbers."""
 WAITED = "waited_"
 """How the figures of places begin."""
+WAY = {"down": "download", "up": "upload"}
+PLACES = {"isp": "at the ISP", "home": "at home"}
+
+
+def place_name(hop: str) -> str:
+    """Where a queue is, in words."""
+    return PLACES.get(hop, f"at {hop}")
 
 
 Chosen = list[tuple[str, Measure]]
@@ -78,7 +84,7 @@ def _places(every: Outcome) -> Iterator[Measure]:
                     return None
                 return weighted_quantile(truth.sojourn_ms, truth.sojourn_packets, 0.5)
 
-            words = f"median wait {place_name(hop)}, {DIRECTION[way]}"
+            words = f"median wait {place_name(hop)}, {WAY[way]}"
             made = _made(every, f"{WAITED}{hop}", way, words, waited)
             if made.values:
                 yield made

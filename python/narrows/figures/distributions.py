@@ -18,9 +18,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 from narrows.comparing.conditions import group, varying
 from narrows.comparing.outcome import outcome
 from narrows.comparing.words import condition_name
+from narrows.figures.chosen import place_name
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.side_by_side import fewer
-from narrows.figures.style import CONDITIONS, DIRECTION, canvas, nested_width, place_name, styled
+from narrows.figures.style import CONDITIONS, DIRECTION, canvas, nested_width, styled
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.ecdf import ecdf, weighted_ecdf
 from narrows.runs import loaded

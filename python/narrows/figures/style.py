@@ -71,14 +71,6 @@ _RC: Mapping[str, Any] = {
 }
 
 
-PLACES = {"isp": "at the ISP", "home": "at home"}
-
-
-def place_name(hop: str) -> str:
-    """Where a queue is, in words."""
-    return PLACES.get(hop, f"at {hop}")
-
-
 def item_places(is_probe: Sequence[bool]) -> list[int]:
     """The place of each item of a run in `ITEMS`: loads from the first on, in the order of the plan, probes
     from the last."""

@@ -30,7 +30,7 @@ from narrows.comparing.outcome import (
     separating,
 )  # fmt: skip
 from narrows.comparing.words import condition_name, join, number, of_older, with_interval
-from narrows.figures.chosen import WAITED, Chosen, by_key, chosen
+from narrows.figures.chosen import WAITED, WAY, Chosen, by_key, chosen
 from narrows.runs import loaded
 from narrows.runs.observed import Observed
 from narrows.spec.pairs import PAIR
@@ -41,7 +41,6 @@ SEPARATES = 0.33
 is not said to separate them."""
 FOR_AN_INTERVAL = 6
 BEST, WORST = "best", "worst"
-_WAY = {"down": "download", "up": "upload"}
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,12 @@ class Column:
     words: str
     unit: str
     better: str | None
+
+    @property
+    def head(self) -> str:
+        """As a line says it: `theirs: rate [Mbit/s]`."""
+        unit = f" [{self.unit}]" if self.unit else ""
+        return f"{self.whose}: {self.words}{unit}" if self.whose else f"{self.words}{unit}"
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,18 @@ def answer(found: Sequence[Observed] | Outcome) -> Answer | None:
     return Answer(_sentence(every, told), _table(every, told), _note(every), tables)
 
 
+def of_each(runs: Sequence[Observed]) -> list[tuple[Column, list[float | None]]]:
+    """The figures of the table with the number of each run; None: it has none, or is equal to another."""
+    every = outcome(runs, [])
+    if every is None:
+        return []
+    place = {id(run): n for n, run in enumerate(every.runs)}
+    return [
+        (_column(whose, m), [m.by_run.get(place.get(id(run), -1)) for run in runs])
+        for whose, m in chosen(every)
+    ]
+
+
 # ---- the table ---------------------------------------------------------------------------------------------
 
 
@@ -132,8 +149,12 @@ def _table(every: Outcome, chosen: Chosen, name: str = "") -> Table:
         if n or any(key in m.done for _, m in chosen):
             cells = tuple(_cell(m, key, n) for _, m in shown)
             rows.append(Row(key, n, cells, tuple(mark.get(key, "") for mark in marks)))
-    columns = tuple(Column(whose, _words(m), _unit(m), m.better) for whose, m in shown)
+    columns = tuple(_column(whose, m) for whose, m in shown)
     return Table(every.axes, columns, tuple(rows), name, zero)
+
+
+def _column(whose: str, measure: Measure) -> Column:
+    return Column(whose, _words(measure), _unit(measure), measure.better)
 
 
 def _cell(measure: Measure, key: Key, n: int) -> str:
@@ -158,7 +179,7 @@ def _marks(every: Outcome, measure: Measure) -> dict[Key, str]:
 
 
 def _words(measure: Measure) -> str:
-    way = _WAY.get(measure.direction)
+    way = WAY.get(measure.direction)
     if measure.kind == LINK and not measure.figure.startswith(WAITED):
         return f"{measure.words}, {way}" if way else measure.words
     return f"{measure.words}, {way}" if measure.both_ways and way else measure.words

@@ -10,20 +10,21 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from narrows.figures.drawing import Missing
-from narrows.figures.vector import Vector
 from narrows.kernel.image import cache_dir
 from narrows.report import marks
 from narrows.report.answer import Answer, Column, Row, Table, answer
-from narrows.report.build import first_figure
+from narrows.runs.observed import Observed
 from narrows.serve.catalog import Catalog, Entry
 from narrows.store.damaged import left_out
 from narrows.studies.judged import code, keep
+
+if TYPE_CHECKING:
+    from narrows.figures.vector import Vector
 
 KEPT_MOST = 1000
 AT_ONCE = 24
@@ -96,12 +97,7 @@ class Answers:
             found = self.known(entry) if drawn and self._key(entry, False) in self._known else None
             said = found or Said(answer(runs), marks.marks(runs))
             if drawn and said.answer is not None:
-                with DRAWING:
-                    result = first_figure(runs)
-                    if not isinstance(result, Missing):
-                        picture = Picture(result.title, result.caption, result.vector())
-                        said = dataclasses.replace(said, picture=picture)
-                        result.close()
+                said = dataclasses.replace(said, picture=_drawn(runs))
             self._known[key] = said
             if not left_out(entry.path):  # what cannot be read is named each time
                 keep(cache_dir() / "answers" / f"{key}.json", json.dumps(dataclasses.asdict(said)), KEPT_MOST)
@@ -115,6 +111,19 @@ class Answers:
         judged = marked.stat().st_mtime_ns if marked.is_file() else 0
         what = json.dumps([code(), str(entry.path.resolve()), self._catalog.stamp(entry), judged, drawn])
         return hashlib.sha256(what.encode()).hexdigest()[:32]
+
+
+def _drawn(runs: Sequence[Observed]) -> Picture | None:
+    from narrows.figures.drawing import Missing  # Matplotlib takes half a second: only who draws pays for it
+    from narrows.report.build import first_figure
+
+    with DRAWING:
+        result = first_figure(runs)
+        if isinstance(result, Missing):
+            return None
+        picture = Picture(result.title, result.caption, result.vector())
+        result.close()
+        return picture
 
 
 Made = TypeVar("Made")
@@ -146,5 +155,7 @@ def _from_json(plain: dict[str, Any]) -> Said:
             **(found | {"table": _table(found["table"]), "tables": tuple(map(_table, found["tables"]))})
         )
     if picture is not None:
+        from narrows.figures.vector import Vector
+
         picture = Picture(**(picture | {"svg": Vector(**_tuples(picture["svg"]))}))
     return Said(found, _each(marks.Mark, plain["marks"]), picture)
