@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from made_up_plans import whole
-from narrows.report.answer import Table
+from narrows.report.small_table import Table
 from narrows.runs.gather import RunTables, gather
 from narrows.runs.observed import Observed
 from narrows.store import schema

@@ -12,7 +12,8 @@ from rich.console import Console
 from narrows.cli.format import counted, table
 
 if TYPE_CHECKING:
-    from narrows.report.answer import Answer, Table
+    from narrows.report.answer import Answer
+    from narrows.report.small_table import Table
 
 MOST_LINES = 12
 MORE = "… (the rest is on the page)"

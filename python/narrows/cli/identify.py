@@ -61,6 +61,10 @@ def register(app: typer.Typer) -> None:
         if path.is_file():
             _say(_read(path.read_text(), str(path)), out, format, None)
             return
+        if "/" in target:
+            raise UsageError(
+                f"{target}: there is no such file or directory", remedy="narrows list shows what there is"
+            )
         chosen = [word.strip() for word in ways.split(",")]
         if unknown := [word for word in chosen if word not in WAYS]:
             raise UsageError(f"--ways: {unknown[0]!r} is neither down nor up", remedy="--ways down,up")

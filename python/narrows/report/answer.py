@@ -31,6 +31,8 @@ from narrows.comparing.outcome import (
 )  # fmt: skip
 from narrows.comparing.words import condition_name, join, number, of_older, with_interval
 from narrows.figures.chosen import WAITED, WAY, Chosen, by_key, chosen
+from narrows.report import verdicts
+from narrows.report.small_table import Column, Row, Table
 from narrows.runs import loaded
 from narrows.runs.observed import Observed
 from narrows.spec.pairs import PAIR
@@ -41,58 +43,6 @@ SEPARATES = 0.33
 is not said to separate them."""
 FOR_AN_INTERVAL = 6
 BEST, WORST = "best", "worst"
-
-
-@dataclass(frozen=True)
-class Column:
-    """A figure: whose it is, what it is, its unit, and which of it is better."""
-
-    whose: str
-    """The item; the link's are of nobody: empty."""
-    words: str
-    unit: str
-    better: str | None
-
-    @property
-    def head(self) -> str:
-        """As a line says it: `theirs: rate [Mbit/s]`."""
-        unit = f" [{self.unit}]" if self.unit else ""
-        return f"{self.whose}: {self.words}{unit}" if self.whose else f"{self.words}{unit}"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A condition: its labels, its runs, and of each column the median with its interval; `marks` says which
-    are the best and the worst of their column."""
-
-    labels: tuple[str, ...]
-    n: int
-    cells: tuple[str, ...]
-    marks: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Conditions down, figures across."""
-
-    axes: tuple[str, ...]
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    name: str = ""
-    """What it is of; of the answer's own nothing."""
-    zero: tuple[str, ...] = ()
-    """Figures that were 0 in every run."""
-
-    @property
-    def items(self) -> list[tuple[str, int]]:
-        """Whose columns stand beside each other, and how many."""
-        found: list[tuple[str, int]] = []
-        for column in self.columns:
-            if found and found[-1][0] == column.whose:
-                found[-1] = (column.whose, found[-1][1] + 1)
-            else:
-                found.append((column.whose, 1))
-        return found
 
 
 @dataclass(frozen=True)
@@ -120,7 +70,8 @@ def answer(found: Sequence[Observed] | Outcome) -> Answer | None:
         _table(every, [(whose, m) for m in every.of_item(whose, *(k for k in KINDS if k != LINK))], whose)
         for whose in every.items
     )
-    return Answer(_sentence(every, told), _table(every, told), _note(every), tables)
+    table, judged = verdicts.beside(_table(every, told), every)
+    return Answer(judged or _sentence(every, told), table, _note(every), tables)
 
 
 def of_each(runs: Sequence[Observed]) -> list[tuple[Column, list[float | None]]]:

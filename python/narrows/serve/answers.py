@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from narrows.kernel.image import cache_dir
 from narrows.report import marks
-from narrows.report.answer import Answer, Column, Row, Table, answer
+from narrows.report.answer import Answer, answer
+from narrows.report.small_table import Column, Row, Table
 from narrows.runs.observed import Observed
 from narrows.serve.catalog import Catalog, Entry
 from narrows.store.damaged import left_out
