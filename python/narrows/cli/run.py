@@ -8,6 +8,7 @@ import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -358,6 +359,9 @@ def report_on(
             f"{made} made, {len(failed)} failed in {duration(took_s)}; "
             f"{virtual_s:.0f} s virtual in {wall_s:.0f} s of guests' wall time"
         )
+    for warning, count in [each for state in states for each in state.warned.items()]:
+        if count > 1:
+            console.print(f"{count} runs have the warning: {shorten(warning, 60, placeholder=' …')}")
     say_of_runs(console, directory, run_ids)
     console.print(f"results: {directory}")
     if failed:

@@ -65,7 +65,7 @@
         act('▶', 'later (right arrow)', () => this.move(0.25)), this.time,
       );
       root.append(this.bar, this.say, this.panels);
-      root.addEventListener('keydown', (event) => this.key(event));
+      root.axis = this;
       dark.addEventListener('change', () => this.draw());
       new ResizeObserver(() => this.resize()).observe(this.panels);
     }
@@ -255,9 +255,9 @@
 
     key(event) {
       if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
+      const inside = this.root.contains(event.target) && { ArrowLeft: () => this.move(-0.25), ArrowRight: () => this.move(0.25) };
       const does = {
-        ArrowLeft: () => this.move(-0.25), ArrowRight: () => this.move(0.25), '+': () => this.by(0.5), '=': () => this.by(0.5),
-        '-': () => this.by(2), 0: () => this.zoom(this.whole),
+        ...inside, '+': () => this.by(0.5), '=': () => this.by(0.5), '-': () => this.by(2), 0: () => this.zoom(this.whole),
       }[event.key];
       if (!does) return;
       event.preventDefault();
@@ -300,6 +300,10 @@
   }
 
   window.addEventListener('DOMContentLoaded', () => {
-    if (window.uPlot) document.querySelectorAll('.over-time').forEach(start);
+    if (!window.uPlot) return;
+    const roots = [...document.querySelectorAll('.over-time')];
+    roots.forEach(start);
+    // Wherever the focus is, in a table too; the arrows of what scrolls are its own.
+    document.addEventListener('keydown', (event) => roots[0]?.axis?.key(event));
   });
 })();
