@@ -15,6 +15,7 @@ from narrows.report.page import number
 from narrows.runs.observed import Observed
 from narrows.serve.answers import DRAWING, Answers
 from narrows.serve.catalog import Catalog, Entry
+from narrows.studies.ledger import deciding
 
 DRAWN_MOST = 200
 """Pictures and pages that are kept in memory."""
@@ -67,5 +68,5 @@ class Drawn:
 
 def _environment() -> Environment:
     pages = environment(ChoiceLoader([PackageLoader("narrows.serve", "templates"), REPORT]))
-    pages.filters |= {"number": number}
+    pages.filters |= {"number": number, "deciding": deciding}
     return pages

@@ -24,7 +24,7 @@ TITLES = {
     "many": "128 equal flows: do any share a queue?",
 }
 COLOURS = style.ITEMS
-LOST = "#000000"
+LOST = style.MARK_COLOUR
 
 
 def pictures(report: Report, way: str) -> list[Drawing]:
