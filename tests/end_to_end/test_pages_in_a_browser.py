@@ -1,5 +1,5 @@
-"""The pages that people are shown first, in a browser: who was tried stands in the first table and in the first
-picture, and all text can be read on a phone."""
+"""The pages that people are shown first, in a browser: who was tried stands in the first table and in the
+first picture, and all text can be read on a phone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ FIRST_TABLE = "document.querySelector('main table').textContent"
 FIRST_PICTURE = "document.querySelector('main .drawing svg')?.textContent ?? ''"
 SMALLEST_PX = 11
 SMALL = f"""(() => {{
-  const small = [], note = (px, what) => px < {SMALLEST_PX} && small.push(`${{px}} px: ${{what.slice(0, 60)}}`);
+  const small = [];
+  const note = (px, what) => px < {SMALLEST_PX} && small.push(`${{px}} px: ${{what.slice(0, 60)}}`);
   for (const one of document.querySelectorAll('body *')) {{
     const says = [...one.childNodes].some((part) => part.nodeType === 3 && part.textContent.trim());
     if (says && !one.closest('svg') && one.getClientRects().length) {{
