@@ -130,8 +130,8 @@ def register(app: typer.Typer) -> None:
           narrows run FILE --cluster tcp://head:8786        # guests on a Dask cluster's workers
 
         Interrupt it at will: the same call goes on, and tries again what failed. With repeat(until=…) it
-        repeats each condition until the confidence interval is narrow enough. It ends with who got what, in
-        at most twelve lines. With expect(…) it ends with status 3 if a pass mark does not hold; 1 if a run
+        repeats each condition until the confidence interval is narrow enough. It ends with what came
+        out, as a table. With expect(…) it ends with status 3 if a pass mark does not hold; 1 if a run
         failed.
         """
         from narrows.engine.choose import choose_engine

@@ -143,9 +143,12 @@ def build(
     verdicts: Sequence[Verdict],
     out: Path,
     progress: Callable[[str], None] | None = None,
+    *,
+    files: bool = False,
 ) -> Built:
-    """Write OUT/report.html and OUT/figures/*; `progress` hears the name of each figure as it is drawn."""
-    drawn = draw(_first(name, runs, verdicts, figures(name, runs)), out / "figures", progress)
+    """Write OUT/report.html; `progress` hears the name of each figure as it is drawn. `files`: OUT/figures/*
+    too."""
+    drawn = draw(_first(name, runs, verdicts, figures(name, runs)), out / "figures", progress, files=files)
     headline = study(name).headline_figure
     first = [f for f in drawn.figures if f.section == ANSWER or f.name == headline] or [*drawn.figures[:1]]
     others = [f for f in drawn.figures if f not in first]
