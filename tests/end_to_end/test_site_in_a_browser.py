@@ -144,7 +144,7 @@ def test_panels_share_a_time_axis_down_to_single_packets_and_switch_lines_togeth
     browser.open(f"{served.address}/r/site/run/{served.run}?beside={other_run(served)}#t=0.5,0.52")
     notes = browser.value("[...document.querySelectorAll('.panels h3')].map((one) => one.textContent)")
     assert any("Time in the queue" in note and "each packet when it left" in note for note in notes)
-    assert {"Congestion window", "Smoothed RTT of TCP", "Pacing rate"} <= {
+    assert {"Congestion window", "In flight", "Smoothed RTT", "Pacing rate"} <= {
         note.split(" [")[0] for note in notes
     }
     assert browser.value("document.querySelector('.time').textContent").startswith("0.5")

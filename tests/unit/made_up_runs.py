@@ -10,11 +10,12 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-import labels
 import numpy as np
 import polars as pl
 
+import labels
 from made_up_plans import whole
+from narrows.report.small_table import Table
 from narrows.runs.gather import RunTables, gather
 from narrows.runs.observed import Observed
 from narrows.store import schema
@@ -274,3 +275,15 @@ def _plausible(rate: int, queue: str, burst: str, cross: str, seed: int) -> Obse
             (wait * f, n) for f, n in ((0.1, 50_000), (0.5, 20_000), (1.0, 3000), (2.0, 80), (3.0, 2))
         ],
     )
+
+
+def shown(table: Table) -> dict[tuple[str, ...], dict[str, str]]:
+    """The answer's table as people read it: by condition, each figure with its mark."""
+    heads = [f"{column.whose}: {column.words} {column.unit}".strip() for column in table.columns]
+    return {
+        row.labels: {
+            head: f"{cell} {mark}".strip()
+            for head, cell, mark in zip(heads, row.cells, row.marks, strict=True)
+        }
+        for row in table.rows
+    }

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_up_runs import grid, run
+from made_up_runs import grid, run, shown
 from test_claims_many_flows import many
 from test_claims_many_flows import plan as many_plan
 from test_claims_many_flows import run as many_run
@@ -44,13 +44,23 @@ def condition(queue: str, mbps: float, delay_ms: float, seeds: int, rate: int = 
     ]
 
 
-def test_few_conditions_are_all_named_with_their_intervals() -> None:
+def test_the_answer_is_a_row_for_each_condition_with_intervals_and_marks() -> None:
     said = answer([*condition("pfifo", 90, 400, 6), *condition("docsis_pie", 80, 10, 6)])
     assert said is not None
-    assert said.sentences == (
-        "Download throughput was 92.5 Mbit/s [90–95] with pfifo and 82.5 Mbit/s [80–85] with docsis_pie.",
-        "A round trip during the download took 402 ms [400–405] with pfifo and 12.5 ms [10–15] with "
-        "docsis_pie.",
+    # Rates 90 to 95 and 80 to 85 Mbit/s; round trips 400 to 405 and 10 to 15 ms: the latter differ most.
+    assert shown(said.table) == {
+        ("pfifo",): {
+            "ndt: throughput, download Mbit/s": "92.5 [90–95] best",
+            "probe: latency under load, download ms": "402 [400–405] worst",
+        },
+        ("docsis_pie",): {
+            "ndt: throughput, download Mbit/s": "82.5 [80–85] worst",
+            "probe: latency under load, download ms": "12.5 [10–15] best",
+        },
+    }
+    assert said.sentence == (
+        "probe: latency under load, download is best with docsis_pie (12.5 ms [10–15]), worst with pfifo "
+        "(402 ms [400–405])."
     )
     assert said.note.startswith(
         "Each number is the median of n = 6 runs, with its 95 % interval in brackets; throughput as the test"
@@ -60,32 +70,43 @@ def test_few_conditions_are_all_named_with_their_intervals() -> None:
 def test_one_condition_is_said_without_a_name_and_what_was_not_measured_is_not_said() -> None:
     said = answer(condition("pfifo", 90, 400, 1))
     assert said is not None
-    assert said.sentences[0] == "Download throughput was 90 Mbit/s."
-    assert "pload" not in " ".join(said.sentences)
-    assert "RPM" not in " ".join((*said.sentences, said.note))
+    assert said.sentence == (
+        "probe: latency under load, download 400 ms and ndt: throughput, download 90 Mbit/s."
+    )
+    assert not any("pload" in column.words or "RPM" in column.words for column in said.table.columns)
     assert said.note.startswith("Each number is of 1 run, without a 95 % interval: that needs 6 runs")
 
 
-def test_responsiveness_has_a_sentence_where_a_tool_declares_it() -> None:
+def test_responsiveness_has_a_column_where_a_tool_declares_it() -> None:
     runs = [
         replace(one, figures=dict(one.figures) | named({("test", "up", "rpm"): 92.0}))
         for one in condition("pfifo", 90, 400, 1)
     ]
     said = answer(runs)
     assert said is not None
-    assert said.sentences[2] == "Responsiveness during the upload was 92 RPM."
+    assert shown(said.table)[()][": RPM, upload RPM"] == "92"
 
 
 def test_of_many_conditions_the_best_the_worst_and_what_separates_them_are_said() -> None:
     queues = {"pfifo": 400, "codel": 30, "fq_codel": 12, "sfq": 14}
-    said = answer([r for queue, delay in queues.items() for r in condition(queue, 90, delay, 2)])
+    rates = ("100Mbit", "50Mbit")
+    runs = [
+        replace(one, key=dict(one.key) | {"beside": rate})
+        for rate in rates
+        for queue, delay in queues.items()
+        for one in condition(queue, 90, delay + (rate == "50Mbit"), 2)
+    ]
+    said = answer(runs)
     assert said is not None
-    assert said.sentences[0] == "Download throughput was much the same under all 4 conditions (90.5 Mbit/s)."
-    assert said.sentences[1] == (
-        "A round trip during the download was shortest with fq_codel (12.5 ms) and longest with pfifo "
-        "(400 ms); what separates the conditions most is queue (median 12.5 ms with fq_codel, 400 ms with "
-        "pfifo)."
+    assert said.sentence == (
+        "probe: latency under load, download is best with fq_codel, beside 100Mbit (12.5 ms), worst with "
+        "pfifo, beside 50Mbit (402 ms); what separates the conditions most is queue (median 13 with "
+        "fq_codel, 401 with pfifo)."
     )
+    alike = answer([r for queue in queues for r in condition(queue, 90, 12, 2)])
+    assert alike is not None
+    assert alike.sentence.endswith("is much the same under all conditions: 90.5 Mbit/s.")
+    assert not any(mark for row in alike.table.rows for mark in row.marks)
 
 
 def test_rates_that_differ_are_compared_by_what_of_them_is_used() -> None:
@@ -93,7 +114,11 @@ def test_rates_that_differ_are_compared_by_what_of_them_is_used() -> None:
     large = [*condition("pfifo", 450, 1, 2, 500), *condition("codel", 300, 1, 2, 500)]
     said = answer([*small, *large])
     assert said is not None
-    assert "lowest with rate 500Mbit, codel (62.8 % of what the link carries)" in said.sentences[0]
+    assert "worst with rate 500Mbit, codel (62.8 % of what the link carries)" in said.sentence
+    cells = {labels: cell["ndt: throughput, download Mbit/s"] for labels, cell in shown(said.table).items()}
+    # 80.5 of 100 is less than 300.5 of 500 Mbit/s, and more of what there is.
+    assert cells["100Mbit", "codel"] == "80.5"
+    assert cells["500Mbit", "codel"] == "300 worst"
 
 
 def test_runs_that_load_no_link_have_no_answer_and_no_figure() -> None:
@@ -108,7 +133,8 @@ def test_a_page_says_its_answer_before_its_tiles_and_its_topology(tmp_path: Path
         html.index(each)
         for each in (
             "<h1>Is this a made-up study?",
-            "Download throughput was 90.5 Mbit/s",
+            "ndt: throughput, download 90.5 Mbit/s",
+            '<table class="small">',
             'id="side_by_side"',
             '<div class="facts">',
             'id="topology"',
@@ -218,10 +244,8 @@ def test_a_report_of_many_flows_begins_with_what_they_took_and_how_fairly() -> N
             runs.append(replace(made, key={"queue": queue, "seed": str(seed)}))
     said = answer(runs)
     assert said is not None
-    assert said.sentences == (
-        "The flows' use of the link was 97 % with pfifo and 95 % with fq_codel.",
-        "Fairness among flows (Jain's index) was 0.61 with pfifo and 0.99 with fq_codel.",
-    )
+    cells = [tuple(row.values()) for row in shown(said.table).values()]
+    assert cells == [("97 best", "0.61 worst"), ("95 worst", "0.99 best")]
 
 
 def test_labels_stand_in_the_order_of_their_numbers_and_are_shown_as_they_were_written() -> None:

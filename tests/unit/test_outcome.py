@@ -11,9 +11,10 @@ import made_up_trials
 import numpy as np
 import polars as pl
 import pytest
-from labels import said
+from made_up_runs import shown
 
 import lab
+from labels import said
 from narrows.cli.answer_view import MORE, MOST_LINES, lines
 from narrows.comparing.items import frame, got
 from narrows.comparing.outcome import LINK, MADE, MET, RATE, SHARE, outcome, separating, told
@@ -68,15 +69,18 @@ def test_each_item_has_its_rate_its_share_and_the_delay_that_it_met_and_made(tmp
     assert not [m for m in every.measures if m.kind == LINK], "the throughput of one of them is no answer"
 
 
-def test_the_sentences_say_both_conditions_with_shares(tmp_path: Path) -> None:
+def test_the_answer_has_both_items_under_both_conditions(tmp_path: Path) -> None:
     found = answer([two(tmp_path, "pfifo", (6, 2)), two(tmp_path, "fq_codel", (4, 4))])
     assert found is not None
-    assert found.sentences == (
-        "b got 2 Mbit/s (50 % of its fair rate) with pfifo and 4 Mbit/s (100 %) with fq_codel; its packets "
-        "waited 20 ms each in the queue.",
-        "a got 6 Mbit/s (150 % of its fair rate) with pfifo and 4 Mbit/s (100 %) with fq_codel; its packets "
-        "waited 10 ms each in the queue.",
-    )
+    assert shown(found.table)["pfifo",] == {
+        "b: rate Mbit/s": "2 worst",
+        "b: share of its fair rate %": "50 worst",
+        "b: median time in the queue ms": "20",
+        "a: rate Mbit/s": "6 best",
+        "a: share of its fair rate %": "150 best",
+        "a: median time in the queue ms": "10",
+    }
+    assert found.sentence == "b: rate is best with fq_codel (4 Mbit/s), worst with pfifo (2 Mbit/s)."
     assert (
         found.brief == "Each number is of 1 run, without a 95 % interval: that needs 6 runs of a condition."
     )
@@ -97,13 +101,16 @@ def test_an_item_that_says_how_it_fares_comes_first_by_what_differs(tmp_path: Pa
     runs = [with_video("pfifo", (6, 2), 3), with_video("fq_codel", (4, 4), 0)]
     found = answer(runs)
     assert found is not None
-    assert found.sentences[0] == (
-        "a got 6 Mbit/s (150 % of its fair rate) with pfifo and 4 Mbit/s (100 %) with fq_codel; mean bitrate "
-        "chosen by the player 3 Mbit/s each; stalls 3 and 0; its packets waited 10 ms each in the queue."
-    )
-    assert "goodput" not in found.sentences[1]
-    assert "sent again" not in found.sentences[1]
-    table = next(each for each in found.tables if each.item == "a")
+    heads = [f"{c.whose}: {c.words}" for c in found.table.columns]
+    assert heads == [
+        "a: mean bitrate chosen by the player", "a: stalls", "a: share of its fair rate",
+        "b: rate", "b: share of its fair rate", "b: median time in the queue",
+    ]  # fmt: skip
+    assert [shown(found.table)[queue,]["a: stalls"] for queue in ("pfifo", "fq_codel")] == [
+        "3 worst",
+        "0 best",
+    ]
+    table = next(each for each in found.tables if each.name == "a")
     assert [c.words for c in table.columns][:3] == [
         "rate", "share of its fair rate", "mean bitrate chosen by the player",
     ]  # fmt: skip
@@ -111,8 +118,8 @@ def test_an_item_that_says_how_it_fares_comes_first_by_what_differs(tmp_path: Pa
     drawn = draw(runs, "side_by_side", "Who got what")
     titles = [axes.get_title(loc="left") for axes in drawn.figure.axes]  # type: ignore[union-attr]
     assert [title.replace("\n", " ") for title in titles] == [
-        "Rate", "Share of its fair rate", "Median time in the queue",
-        "a: mean bitrate chosen by the player", "a: stalls",
+        "a: mean bitrate chosen by the player", "a: stalls", "Share of its fair rate", "Rate",
+        "Median time in the queue",
     ]  # fmt: skip
     drawn.close()  # type: ignore[union-attr]
 
@@ -124,14 +131,18 @@ def test_what_had_ended_by_itself_is_done_and_nobody_has_a_share_beside_it(tmp_p
     runs = [loaded("pfifo", (0, 8), 2200), loaded("fq_codel", (0, 7), 1300)]
     found = answer(runs)
     assert found is not None
-    assert found.sentences[0].startswith("a: load time 2200 ms with pfifo and 1300 ms with fq_codel")
-    assert found.sentences[1].startswith("b got 8 Mbit/s with pfifo and 7 Mbit/s with fq_codel;")
-    rates = {each.item: [row[2][0] for row in each.rows] for each in found.tables}
+    cells = shown(found.table)
+    assert [cells[queue,]["a: load time ms"] for queue in ("pfifo", "fq_codel")] == [
+        "2200 worst",
+        "1300 best",
+    ]
+    assert [cells[queue,]["b: rate Mbit/s"] for queue in ("pfifo", "fq_codel")] == ["8 best", "7 worst"]
+    rates = {each.name: [row.cells[0] for row in each.rows] for each in found.tables}
     assert rates == {"a": ["done", "done"], "b": ["8", "7"]}
     assert not [c.words for each in found.tables for c in each.columns if "share" in c.words]
     assert "done: it had ended by itself" in found.note
     drawn = draw(runs, "side_by_side", "Who got what")
-    assert [text.get_text() for text in drawn.figure.axes[0].texts] == ["done", "done", "8", "7"]  # type: ignore[union-attr]
+    assert [axes.get_title(loc="left") for axes in drawn.figure.axes][:2] == ["a: load time", "Rate"]  # type: ignore[union-attr]
     drawn.close()  # type: ignore[union-attr]
     # What did not end is starved, and one whose load reaches into that time takes no equal part of the link.
     starved = outcome([two(tmp_path, "pfifo", (0, 8))])
@@ -157,9 +168,9 @@ def test_what_is_there_under_every_condition_comes_before_what_an_axis_adds(tmp_
         runs.append(replace(run, manifest={"items": spans}, figures=said(bytes_of)))
     found = answer(runs)
     assert found is not None
-    assert found.sentences[0] == (
-        "quic got 7 Mbit/s with cross alone and 7 Mbit/s (175 % of its fair rate) with cross tcp."
-    )
+    assert [whose for whose, _ in found.table.items] == ["quic", "cross"]
+    assert [row["quic: rate Mbit/s"] for row in shown(found.table).values()] == ["7", "7"]
+    assert shown(found.table)["tcp",]["quic: share of its fair rate %"] == "175"
 
 
 def test_equal_repetitions_count_as_one_also_as_trials(tmp_path: Path) -> None:
@@ -189,13 +200,14 @@ def test_of_pairs_each_service_is_told_beside_the_other_then_alone_then_with_its
     rates = {"x": [8.0], "y": [8.0], "x+y": [3.0, 5.0], "x+x": [5.68, 1.4], "y+y": [4.0, 4.0]}
     found = answer([made_up_trials.trial(plans[p], {"pair": p, "seed": "0"}, r) for p, r in rates.items()])
     assert found is not None
-    assert found.sentences == (
-        "Beside y, x got 3 Mbit/s (75 % of its fair rate). y got 5 Mbit/s (125 % of its fair rate).",
-        "Alone, x got 8 Mbit/s; y got 8 Mbit/s.",
-        "Of 2 x, one got 5.68 Mbit/s (142 % of its fair rate); another got 1.4 Mbit/s (35 % of its fair "
-        "rate).",
-        "Of 2 y, one got 4 Mbit/s (100 % of its fair rate); another got 4 Mbit/s (100 % of its fair rate).",
-    )
+    cells = {pair: row for (pair,), row in shown(found.table).items()}
+    rate, share = "x: rate Mbit/s", "x: share of its fair rate %"
+    assert (cells["x+y"][rate], cells["x+y"][share]) == ("3 worst", "75 worst")
+    assert (cells["x+y"]["y: rate Mbit/s"], cells["x+y"]["y: share of its fair rate %"]) == ("5", "125 best")
+    assert (cells["x"][rate], cells["x"][share]) == ("8 best", "–")
+    # Of two equal services one got 5.68 of 8 Mbit/s, of which 4 are fair, and the other 1.4.
+    assert (cells["x+x"][rate], cells["x+x"]["x (2): rate Mbit/s"]) == ("5.68", "1.4")
+    assert (cells["x+x"][share], cells["x+x"]["x (2): share of its fair rate %"]) == ("142 best", "35")
 
 
 def test_the_axis_that_separates_most_is_told_all_else_equal(tmp_path: Path) -> None:
@@ -219,9 +231,9 @@ def test_the_axis_that_separates_most_is_told_all_else_equal(tmp_path: Path) -> 
     assert (second.name, second.effect) == ("beside", pytest.approx(17.5))
     found = answer(every)
     assert found is not None
-    assert found.sentences[-1] == (
-        "What makes most of a difference to b: queue to its share of its fair rate (62.5 % with pfifo and "
-        "95 % with fq_codel, in the median)."
+    assert (
+        "what separates the conditions most is queue (median 2.5 with pfifo, 3.8 with fq_codel)"
+        in found.sentence
     )
 
 
@@ -287,10 +299,11 @@ def test_a_page_opens_with_the_numbers_of_the_table_items(tmp_path: Path) -> Non
             key = next(key for key in measure.values if "bbr+dash" in key)
             assert sorted(measure.values[key]) == pytest.approx(sorted(scale * value for value in values))
             said = number(float(np.median(values)) * scale)
-            if kind == RATE:
-                assert f"{said} Mbit/s" in " ".join(answer(runs).sentences)  # type: ignore[union-attr]
+            if kind == SHARE:
+                cells = [cell for row in answer(runs).table.rows for cell in row.cells]  # type: ignore[union-attr]
+                assert any(cell.startswith(said) for cell in cells)
     html = build(runs, "kept", tmp_path).html.read_text(encoding="utf-8")
-    first = answer(runs).sentences[0]  # type: ignore[union-attr]
+    first = answer(runs).sentence  # type: ignore[union-attr]
     assert (
-        html.index(first.split(";")[0]) < html.index('id="pairs_share"') < html.index('<div class="facts">')
+        html.index(first.split("%")[0]) < html.index('id="pairs_share"') < html.index('<div class="facts">')
     )

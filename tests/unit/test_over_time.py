@@ -9,12 +9,12 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import labels
 import made_up_runs
 import numpy as np
 import polars as pl
 import pytest
 
+import labels
 from narrows.figures.over_time import OverTime, Panel, over_time
 from narrows.report import over_time as pages
 from narrows.runs.observed import Observed
@@ -64,9 +64,7 @@ def by_key(known: OverTime | None) -> dict[str, Panel]:
 
 def test_panels_follow_from_the_series_that_are_there(run: Observed) -> None:
     panels = by_key(over_time(run, stretches=50))
-    assert {"rate_down", "delay_down", "counts_down", "tcp_snd_cwnd", "own_height", "own_bitrate"} == set(
-        panels
-    )
+    assert {"rate_down", "delay_down", "counts_down", "tcp_cwnd", "own_height", "own_bitrate"} == set(panels)
     (rate,) = panels["rate_down"].lines
     assert (rate.data.value == 5.0).all()
     (delay,) = panels["delay_down"].lines

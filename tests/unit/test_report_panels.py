@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from made_up_plans import whole
+from narrows.figures.distributions import distributions
 from narrows.figures.drawing import Missing, count_runs
-from narrows.figures.sojourn_cdf import sojourn_cdf
 from narrows.figures.style import panel_columns
 from narrows.runs.observed import Observed
 
@@ -23,9 +23,9 @@ def test_a_run_whose_tap_kept_no_sojourn_times_is_no_panel() -> None:
     run = Observed(
         run_id="a", experiment="e", question="q", key={}, status="ok", error="", plan=whole({}), manifest={}
     )
-    drawn = sojourn_cdf([run], "sojourn", "Sojourn time")
+    drawn = distributions([run], "waiting", "Waiting")
     assert isinstance(drawn, Missing)
-    assert "sojourn times" in drawn.reason
+    assert "times in the queue" in drawn.reason
 
 
 def test_a_caption_counts_runs() -> None:

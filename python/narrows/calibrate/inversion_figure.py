@@ -52,7 +52,7 @@ def inversion_matrix(calibration: Calibration) -> Result:
         "party's packets) than its column, by more than the seeds vary; the number says how many of the "
         f"tools' own answers say the opposite. Conditions in order of their truth. {name_runs(runs)}"
     )
-    return Drawing(name, title, caption, runs, figure)
+    return Drawing(name, title, caption, runs, figure, is_paper=True)
 
 
 def _conditions(calibration: Calibration, part: Sequence[Summary]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Writes a calibration's report: each figure as PNG and PDF, and one page that holds everything."""
+"""Writes a calibration's report: one page that holds everything; figures as PNG and PDF when asked for."""
 
 from __future__ import annotations
 
@@ -34,9 +34,15 @@ NOTES = (
 )
 
 
-def build(calibration: Calibration, out: Path, progress: Callable[[str], None] | None = None) -> Built:
-    """Write OUT/calibration.html and OUT/figures/*."""
-    drawn = draw(figures(calibration), out / "figures", progress)
+def build(
+    calibration: Calibration,
+    out: Path,
+    progress: Callable[[str], None] | None = None,
+    *,
+    files: bool = False,
+) -> Built:
+    """Write OUT/calibration.html; `files`: OUT/figures/* too."""
+    drawn = draw(figures(calibration), out / "figures", progress, files=files)
     html = out / "calibration.html"
     html.write_text(_page(calibration, drawn.figures, drawn.missing), encoding="utf-8")
     return Built(html, drawn.files, drawn.missing)

@@ -1,4 +1,4 @@
-"""The last lines of a command: what came out, in the words that its page opens with."""
+"""The last lines of a command: what came out, as the table that its page opens with."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from narrows.cli.format import counted, table
+
 if TYPE_CHECKING:
     from narrows.report.answer import Answer
+    from narrows.report.small_table import Table
 
 MOST_LINES = 12
 MORE = "… (the rest is on the page)"
 WIDEST = 110
 MOST_RUNS = 40
 """The most runs of a call of `narrows run` that are read: more take longer than a person waits."""
+A_COLUMN = 13
+"""Characters; a table that has no room for so many in each column is turned over."""
 
 
 def lines(sentences: Sequence[str], brief: str, width: int | None) -> list[str]:
@@ -44,10 +49,41 @@ def say(console: Console, sentences: Sequence[str], brief: str = "") -> None:
         console.print(line, markup=False, soft_wrap=True)
 
 
+def grid(found: Table, width: int) -> tuple[list[str], list[list[str]]]:
+    """The table's heads and rows for a terminal so wide: conditions down where there is room, else across."""
+    heads = [column.head.replace(": ", "\n", 1) for column in found.columns]
+    rows = [
+        [
+            *row.labels,
+            str(row.n),
+            *(f"{cell} {mark}".strip() for cell, mark in zip(row.cells, row.marks, strict=True)),
+        ]
+        for row in found.rows[:MOST_LINES]
+    ]
+    every = [*found.axes, "n", *heads]
+    if len(rows) == 1 or (A_COLUMN * len(every) > width and len(rows) <= len(heads)):
+        turned = [
+            [head.replace("\n", ": ", 1), *(row[place] for row in rows)] for place, head in enumerate(every)
+        ]
+        places = len(found.axes)
+        return ["", *(" ".join(row[:places]) for row in rows)], turned[places:]
+    return every, rows
+
+
+def say_table(console: Console, found: Table) -> None:
+    """Print it; of many conditions the first."""
+    heads, rows = grid(found, console.width)
+    console.print(table(heads, rows))
+    if len(found.rows) > MOST_LINES:
+        console.print(f"… ({counted(len(found.rows) - MOST_LINES, 'more condition')} on the page)")
+
+
 def say_answer(console: Console, found: Answer | None) -> None:
     """An experiment's answer, if there is one."""
     if found is not None:
-        say(console, found.sentences, found.brief)
+        say(console, [found.sentence] if found.sentence else [])
+        say_table(console, found.table)
+        say(console, [], found.brief)
 
 
 def say_of_runs(console: Console, directory: Path, run_ids: Sequence[str]) -> None:

@@ -92,6 +92,9 @@ def register(app: typer.Typer) -> None:
         cluster: ClusterOption = None,
         twice_every: TwiceOption = TWICE_EVERY,
         out: Annotated[Path | None, typer.Option(help="Default: results/calibrate-<scenario>.")] = None,
+        figures: Annotated[
+            bool, typer.Option("--figures", help="Write every figure as PNG and PDF too, for a paper.")
+        ] = False,
         plan: Annotated[bool, typer.Option("--plan", help="List the runs and stop.")] = False,
     ) -> None:
         """How wrong is each speed test?
@@ -133,7 +136,7 @@ def register(app: typer.Typer) -> None:
             # only planning leaves nothing behind: the scenario's file lies aside
             place = Path(aside) if plan else None
             for path, directory in _files(scenario or [], options, bool(given), out, place):
-                one(console, path, directory, chosen, vary, seeds, only, jobs, engine_of_all, plan)
+                one(console, path, directory, chosen, vary, seeds, only, jobs, engine_of_all, plan, figures)
 
 
 def _files(
@@ -182,7 +185,7 @@ def _beside(directory: Path, aside: Path | None) -> Path:
 
 def one(
     console: Console, path: Path, directory: Path, tools: list[str] | None, vary: bool, seeds: int | None,
-    only: str | None, jobs: int | None, engine: Callable[[Sequence[Plan]], Engine], plan: bool,
+    only: str | None, jobs: int | None, engine: Callable[[Sequence[Plan]], Engine], plan: bool, figures: bool,
 ) -> None:  # fmt: skip
     """One scenario: run what is missing, compare, report."""
     from narrows.calibrate.calibration import calibration, remember, write_tables
@@ -220,7 +223,7 @@ def one(
         with console.status("comparing"):
             found = calibration(directory, workers=cores)
             write_tables(found, directory / "calibration")
-            built = build(found, directory / "calibration")
+            built = build(found, directory / "calibration", files=figures)
         show(console, found)
         console.print(f"report: {built.html}")
     say_left_out(console, chosen)

@@ -54,7 +54,7 @@ def register(app: typer.Typer) -> None:
         right: Annotated[str, typer.Argument(metavar="RUN", help="Another.")],
         directory: Annotated[Path | None, typer.Option("--dir", help="Where to look.")] = None,
     ) -> None:
-        """Show where two runs differ: commands, plan, versions, sysctls, figures.
+        """Show where two runs differ: what came out, commands, plan, versions, sysctls, figures.
 
         \b
           narrows list results/hello              # has the ids
@@ -75,6 +75,7 @@ def register(app: typer.Typer) -> None:
         plans = [Plan.read(r.run_directory(run) / "plan.json").to_dict() for r, run in (a, b)]
         for sign, (_, run), manifest in (("-", a, manifests[0]), ("+", b, manifests[1])):
             console.print(f"{sign} {run}  {manifest['status']}  {key(manifest['key'])}")
+        _came_out(console, a, b)
         _commands(console, plans)
         for plan in plans:
             plan.pop("setup")
@@ -92,6 +93,25 @@ def _section(console: Console, title: str, rows: list[tuple[str, Any, Any]]) -> 
     console.print(f"\n{title}: " + ("the same" if not rows else f"{len(rows)} differ"), style="bold")
     if rows:
         console.print(table(["", "-", "+"], rows))
+
+
+def _came_out(console: Console, a: tuple[Results, str], b: tuple[Results, str]) -> None:
+    """The figures that a report tells first, of both."""
+    from narrows.report.answer import of_each
+    from narrows.runs.load import load_one
+
+    found = [run for results, run_id in (a, b) if (run := load_one(results, run_id)) is not None and run.ok]
+    rows = [
+        [column.head, *values, _change(*values)]
+        for column, values in (of_each(found) if len(found) == 2 else [])
+    ]
+    if rows:
+        console.print("\nwhat came out", style="bold")
+        console.print(table(["", "-", "+", "change"], rows))
+
+
+def _change(before: float | None, after: float | None) -> str | None:
+    return None if not before or after is None else f"{(after / before - 1) * 100:+.2f} %"
 
 
 def _commands(console: Console, plans: list[dict[str, Any]]) -> None:
@@ -117,8 +137,7 @@ def _figures(console: Console, a: tuple[Results, str], b: tuple[Results, str]) -
     for name in names:
         x, y = found[0].get(name), found[1].get(name)
         if x != y:
-            change = None if not x or y is None else f"{(y / x - 1) * 100:+.2f} %"
-            rows.append([*name, x, y, change])
+            rows.append([*name, x, y, _change(x, y)])
     console.print(
         f"\nfigures: {len(names) - len(rows)} the same" + (f", {len(rows)} differ" if rows else ""),
         style="bold",

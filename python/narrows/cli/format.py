@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 MISSING = "–"
@@ -90,9 +91,9 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     for i, name in enumerate(columns):
         values = [row[i] for row in rows if row[i] is not None]
         numeric = bool(values) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-        made.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        made.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(cell(value) for value in row))
+        made.add_row(*(escape(cell(value)) for value in row))
     return made
 
 

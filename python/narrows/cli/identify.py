@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from narrows.tools.identify.records import Report
 
 WAYS = ("down", "up")
+MODES = ("whole", "quick")
+"""As `identify(mode=…)` of an experiment has them."""
 HEADINGS = ("way", "what", "answer", "sure", "from")
 
 
@@ -31,9 +33,9 @@ def register(app: typer.Typer) -> None:
             ),
         ],
         token: Annotated[str | None, typer.Option(help="The word that the server was started with.")] = None,
-        quick: Annotated[
-            bool, typer.Option("--quick", help="10 s: no ECN, no classes, 10 of the 64 code points.")
-        ] = False,
+        mode: Annotated[
+            str, typer.Option(help="whole, or quick: 10 s, no ECN, no classes, 10 of the 64 code points.")
+        ] = "whole",
         ways: Annotated[str, typer.Option(help="down, up or down,up.")] = "down,up",
         most: Annotated[str, typer.Option(help="Nothing is sent faster than this.")] = "2 Gbit/s",
         out: Annotated[
@@ -50,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
         \b
           narrows identify server.example.org --token WORD --out results/my-line
-          narrows identify 192.0.2.7:24603 --quick --ways down
+          narrows identify 192.0.2.7:24603 --mode quick --ways down
           narrows identify results/line            # runs of an experiment with identify(), beside their truth
           narrows identify results/my-line/report.json --format json
         """
@@ -61,12 +63,18 @@ def register(app: typer.Typer) -> None:
         if path.is_file():
             _say(_read(path.read_text(), str(path)), out, format, None)
             return
+        if "/" in target:
+            raise UsageError(
+                f"{target}: there is no such file or directory", remedy="narrows list shows what there is"
+            )
         chosen = [word.strip() for word in ways.split(",")]
         if unknown := [word for word in chosen if word not in WAYS]:
             raise UsageError(f"--ways: {unknown[0]!r} is neither down nor up", remedy="--ways down,up")
+        if mode not in MODES:
+            raise UsageError(f"--mode: {mode!r} is neither whole nor quick", remedy="--mode quick")
         if out is not None and (out / "report.json").exists():
             raise UsageError(f"{out} holds a report already", remedy="another --out, or remove it")
-        text = _probe(target, "quick" if quick else "whole", chosen, token, most)
+        text = _probe(target, mode, chosen, token, most)
         _say(_read(text, target), out, format, text)
 
 

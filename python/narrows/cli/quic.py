@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,16 +41,33 @@ def register(app: typer.Typer) -> None:
         \b
           narrows quic list
         """
+        from narrows.checks import quic
+        from narrows.engine import contents
         from narrows.tools.quic import stack as stacks
+
+        def installed(one: stacks.Stack) -> str:
+            """Whether a run can start at once."""
+            if lacking := [program for program in one.needs if shutil.which(program) is None]:
+                return f"no: needs {', '.join(lacking)}"
+            plan = quic.cases()[OF_TWICE].plan(one.name, None)
+            return "when first used" if contents.missing([plan]) else "yes"
 
         console = make_console()
         rows = []
         for one in stacks.every():
             lacks = [name for name in ("flows", "streams", "pause", "ecn", "pacing") if not one.has(name)]
             rows.append(
-                [one.name, one.stack, ", ".join(one.ccas), ", ".join(one.ways), ", ".join(lacks), one.about]
+                [
+                    one.name,
+                    one.stack,
+                    installed(one),
+                    ", ".join(one.ccas),
+                    ", ".join(one.ways),
+                    ", ".join(lacks),
+                    one.about,
+                ]
             )
-        console.print(table(["name", "stack", "cca", "ways", "no switch for", ""], rows))
+        console.print(table(["name", "stack", "installed", "cca", "ways", "no switch for", ""], rows))
         for name, why in stacks.NOT_TO_BE_HAD.items():
             console.print(f"not here: {name}: {why}")
         console.print('quic(stack="quinn", cca="bbr", duration="10 s"); a stack of your own: docs/quic.md')

@@ -28,6 +28,9 @@ def register(app: typer.Typer) -> None:
             list[str] | None,
             typer.Option(help="Also: 'QUANTITY against AXIS, by AXIS'. Quantities are those of table.csv."),
         ] = None,
+        figures: Annotated[
+            bool, typer.Option("--figures", help="Write every figure as PNG and PDF too, for a paper.")
+        ] = False,
     ) -> None:
         """Draw what the runs of a directory showed.
 
@@ -37,8 +40,8 @@ def register(app: typer.Typer) -> None:
           narrows report results/hello --out DIR  # there instead
           narrows report mine.runs.parquet        # of a shard, or of all shards of a directory
 
-        One self-contained HTML file that begins with its answer, and beside it every figure as PNG and PDF
-        and the table as CSV. It ends with the same answer in at most twelve lines and the page's path.
+        One self-contained HTML file that begins with its answer, and beside it the table as CSV; with
+        --figures also every figure as PNG and PDF. It ends with the same answer and the page's path.
         """
         # Matplotlib takes half a second to import: only this command pays for it.
         from narrows.report.build import build
@@ -68,13 +71,14 @@ def register(app: typer.Typer) -> None:
                 out or (directory / "report" if holds_runs(directory) else Path("report")),
                 lambda name: status.update(f"drawing {name}"),
                 figure or (),
+                files=figures,
             )
         good = sum(run.ok for run in runs)
         if imported:
             console.print(f"left out: {counted(imported, 'run')} imported from Flent, which have no plan")
+        drawn = f"{counted(len(built.figures) // 3, 'figure')} as PNG and PDF; " if figures else ""
         console.print(
-            f"{counted(good, 'run')}, {len(runs) - good} failed; "
-            f"{len(built.figures) // 3} figures as PNG and PDF; not drawn: {len(built.missing)}"
+            f"{counted(good, 'run')}, {len(runs) - good} failed; {drawn}not drawn: {len(built.missing)}"
         )
         say_answer(console, built.answer)
         typer.echo(str(built.html))

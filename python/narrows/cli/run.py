@@ -8,6 +8,7 @@ import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -129,8 +130,8 @@ def register(app: typer.Typer) -> None:
           narrows run FILE --cluster tcp://head:8786        # guests on a Dask cluster's workers
 
         Interrupt it at will: the same call goes on, and tries again what failed. With repeat(until=…) it
-        repeats each condition until the confidence interval is narrow enough. It ends with who got what, in
-        at most twelve lines. With expect(…) it ends with status 3 if a pass mark does not hold; 1 if a run
+        repeats each condition until the confidence interval is narrow enough. It ends with what came
+        out, as a table. With expect(…) it ends with status 3 if a pass mark does not hold; 1 if a run
         failed.
         """
         from narrows.engine.choose import choose_engine
@@ -216,6 +217,7 @@ def judge(console: Console, asked: Asked, engine: Engine, directory: Path, writt
     from narrows.cli import expect_view
     from narrows.comparing.expectations import judge as hold
     from narrows.engine.types import run_id_on
+    from narrows.report.marks import FILE
     from narrows.store.results import Results
 
     results = Results(directory)
@@ -224,6 +226,8 @@ def judge(console: Console, asked: Asked, engine: Engine, directory: Path, writt
         runs = {run: plan for run, plan in runs.items() if (directory / run).is_dir()}
     verdicts = hold(results, runs, asked.expects)
     written.write(asked.plans[0], verdicts, [])
+    said = expect_view.as_json(asked.plans[0].experiment, asked.plans[0].question, verdicts, [])
+    (directory / FILE).write_text(said, encoding="utf-8")
     if not expect_view.show(console, verdicts):
         raise typer.Exit(UNEXPECTED)
 
@@ -355,6 +359,9 @@ def report_on(
             f"{made} made, {len(failed)} failed in {duration(took_s)}; "
             f"{virtual_s:.0f} s virtual in {wall_s:.0f} s of guests' wall time"
         )
+    for warning, count in [each for state in states for each in state.warned.items()]:
+        if count > 1:
+            console.print(f"{count} runs have the warning: {shorten(warning, 60, placeholder=' …')}")
     say_of_runs(console, directory, run_ids)
     console.print(f"results: {directory}")
     if failed:

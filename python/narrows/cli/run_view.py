@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -55,6 +56,14 @@ class State:
     failed: list[Done] = field(default_factory=list)
     virtual_s: float = 0.0
     wall_s: float = 0.0
+    warned: Counter[str] = field(default_factory=Counter)
+    """How many runs have each warning."""
+
+    def unsaid(self, event: Done) -> list[str]:
+        """A run's warnings that no run before it had: what many share stands once."""
+        new = [warning for warning in event.warnings if not self.warned[warning]]
+        self.warned.update(event.warnings)
+        return new
 
     def take(self, event: Event) -> None:
         """Bring the state up to date."""
@@ -151,7 +160,7 @@ class PlainView:
             self._moved(event)
         elif isinstance(event, Done):
             self._line(done_line(event))
-            for warning in event.warnings:
+            for warning in self._state.unsaid(event):
                 self._console.print(f"    warning: {warning}")
 
     def _moved(self, event: Moved) -> None:
@@ -200,7 +209,7 @@ class LiveView:
             self._console.print(making_line(event))
         elif isinstance(event, Done):
             self._console.print(done_line(event))
-            for warning in event.warnings:
+            for warning in self._state.unsaid(event):
                 self._console.print(f"    warning: {warning}")
         elif isinstance(event, Skipped):
             pass

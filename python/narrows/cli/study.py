@@ -73,6 +73,9 @@ def register(app: typer.Typer) -> None:
         out: Annotated[
             Path | None, typer.Option(help="Where the page goes; default: RESULTS/STUDY/report.")
         ] = None,
+        figures: Annotated[
+            bool, typer.Option("--figures", help="Write every figure as PNG and PDF too, for a paper.")
+        ] = False,
     ) -> None:
         """Make a study's runs that are missing, draw its figures, judge its claims.
 
@@ -100,9 +103,8 @@ def register(app: typer.Typer) -> None:
         named = {name: tuple(claims or ())} if name is not None else by_study(claims or ())
         if kept:
             for one, of_it in named.items():
-                typer.echo(
-                    str(_show(console, one, of_it, results, out or results / one / "report", kept=True))
-                )
+                place = out or results / one / "report"
+                typer.echo(str(_show(console, one, of_it, results, place, kept=True, figures=figures)))
             return
         asked = {one: Asked(of, size, seeded, only, quick) for one, of in named.items()}
         parts = {one: chosen(one, of) for one, of in asked.items()}
@@ -121,7 +123,7 @@ def register(app: typer.Typer) -> None:
         for one, some in parts.items():
             failed += _make(console, some, engine, results, jobs, paces[one])
             place = out or results / one / "report"
-            page = _show(console, one, asked[one].claims, results, place, quick=quick)
+            page = _show(console, one, asked[one].claims, results, place, quick=quick, figures=figures)
             typer.echo(str(page))
         say_left_out(console, engine)
         if failed:
@@ -255,6 +257,7 @@ def _show(
     *,
     kept: bool = False,
     quick: bool = False,
+    figures: bool = False,
 ) -> Path:
     """The study's page and verdicts, of all runs of its experiments that are there; `kept`: also of those
     that come with narrows; `quick`: what rests on one trial is not judged."""
@@ -281,7 +284,11 @@ def _show(
         verdicts = without_single_trials(verdicts, runs)
     progress = Console(stderr=True, highlight=False)
     with progress.status("drawing") as status:
-        built = build(name, runs, verdicts, out, lambda figure: status.update(f"drawing {figure}"))
+
+        def tell(figure: str) -> None:
+            status.update(f"drawing {figure}")
+
+        built = build(name, runs, verdicts, out, tell, files=figures)
     known = [v for v in verdicts if v.verdict != "not measured" or claims]
     unknown = [v.claim.id for v in verdicts if v not in known]
     if known:

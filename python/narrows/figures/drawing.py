@@ -1,4 +1,4 @@
-"""A drawn figure with its caption and the runs it shows, and how it is written to files.
+"""A drawn figure with its caption and the runs it shows: SVG for a page, PNG and PDF for a paper.
 
 A condition that was not measured gives `Missing` with a sentence instead of an empty plot.
 """
@@ -14,10 +14,12 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from narrows.figures.style import without_formulas
+from narrows.figures.style import styled, without_formulas
+from narrows.figures.vector import Vector, vector
 from narrows.runs.observed import Observed
 
 NAMED_IN_CAPTION = 6
+DPI = 200
 
 
 @dataclass(frozen=True)
@@ -31,55 +33,50 @@ class Missing:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure ready to be saved."""
+    """A figure ready to be shown or saved."""
 
     name: str
     title: str
     caption: str
     run_ids: tuple[str, ...]
     figure: Figure
+    is_paper: bool = False
+    """Whether its colours mean something on white, as a map's do, so that a dark page leaves them."""
 
-    def png(self, dpi: int = 200) -> bytes:
+    def vector(self) -> Vector:
+        """The figure for a page."""
+        self._lay_out()
+        with styled():
+            return vector(self.figure, self.name, is_paper=self.is_paper)
+
+    def png(self) -> bytes:
         """The figure as PNG, with the caption and the runs in its text chunks."""
         out = io.BytesIO()
-        without_formulas(self.figure)
-        self._lay_out(dpi)
-        self.figure.savefig(
-            out,
-            format="png",
-            dpi=dpi,
-            metadata={"Title": self.title, "Description": self.caption, "Runs": " ".join(self.run_ids)},
-        )
+        self._lay_out()
+        said = {"Title": self.title, "Description": self.caption, "Runs": " ".join(self.run_ids)}
+        self.figure.savefig(out, format="png", dpi=DPI, metadata=said)
         return out.getvalue()
 
-    def _lay_out(self, dpi: int) -> None:
-        """Place everything once, for the PNG; savefig would draw each file twice to do it again."""
+    def _lay_out(self) -> None:
+        """Place everything once; savefig would draw each file twice to do it again."""
+        without_formulas(self.figure)
         engine = self.figure.get_layout_engine()
         if engine is not None:
-            self.figure.set_dpi(dpi)
+            self.figure.set_dpi(DPI)
             engine.execute(self.figure)
             with plt.rc_context({"figure.constrained_layout.use": False}):
                 self.figure.set_layout_engine(None)
 
-    def save(self, folder: Path) -> tuple[list[Path], bytes]:
-        """Write NAME.png, NAME.pdf and NAME.json (caption and every run's id); also give the PNG."""
+    def save(self, folder: Path) -> list[Path]:
+        """Write NAME.png, NAME.pdf and NAME.json (caption and every run's id)."""
         folder.mkdir(parents=True, exist_ok=True)
         png, pdf, text = (folder / f"{self.name}.{kind}" for kind in ("png", "pdf", "json"))
-        image = self.png()
-        png.write_bytes(image)
-        self.figure.savefig(
-            pdf,
-            format="pdf",
-            metadata={
-                "Title": self.title,
-                "Subject": self.caption,
-                "Keywords": " ".join(self.run_ids),
-                "CreationDate": None,
-            },
-        )
+        png.write_bytes(self.png())
+        said = {"Title": self.title, "Subject": self.caption, "Keywords": " ".join(self.run_ids)}
+        self.figure.savefig(pdf, format="pdf", metadata=said | {"CreationDate": None})
         facts = {"name": self.name, "title": self.title, "caption": self.caption, "runs": list(self.run_ids)}
         text.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
-        return [png, pdf, text], image
+        return [png, pdf, text]
 
     def close(self) -> None:
         """Free the figure's memory."""

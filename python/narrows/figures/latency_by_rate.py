@@ -13,7 +13,6 @@ import numpy as np
 from narrows.figures.by_rate import also, by_rate
 from narrows.figures.drawing import Result
 from narrows.metrics.statistics.arrays import Floats, clean
-from narrows.runs import loaded
 from narrows.runs.observed import Observed
 
 
@@ -33,20 +32,5 @@ def latency_by_rate(runs: Sequence[Observed], name: str, title: str, conditions:
         f"repetitions: median, quartiles, whiskers 5 to 95 %.",
         y_label="RTT during the test [ms]",
         values_of=_rtt_ms,
-        points=False,
-    )
-
-
-def probe_latency_by_rate(runs: Sequence[Observed], name: str, title: str, conditions: str = "") -> Result:
-    """The same as the isochronous probe saw it."""
-    return by_rate(
-        runs,
-        name=name,
-        title=title,
-        what=f"Round-trip time of the isochronous probe while {loaded.names(runs)} ran in that direction"
-        f"{also(conditions)}. Boxes pool the probes of all repetitions: median, quartiles, whiskers 5 to "
-        f"95 %.",
-        y_label="probe RTT [ms]",
-        values_of=loaded.probe_rtts_ms,
         points=False,
     )

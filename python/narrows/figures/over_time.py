@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from narrows.comparing.items import names
-from narrows.figures.style import DIRECTION
+from narrows.figures.style import DIRECTION, item_places
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.thinned import Thinned, counted, thinned
 from narrows.runs.items import items
@@ -36,7 +36,9 @@ PACKETS_MOST = 60_000
 """Rows of the queue log that a window may have to be drawn packet by packet."""
 LINES_MOST = 12
 """In a panel, those with the largest values."""
-TCP_FLOWS_MOST = 6
+FLOWS_MOST = 6
+TCP_MSS_BYTES = 1448
+"""Of a socket that does not say its own."""
 LITTLE = 0.01
 """Of what the first of them moved; a flow with less is not shown."""
 READINGS_KEPT = 8
@@ -76,6 +78,8 @@ class OverTime:
     whole_ns: Span
     items: tuple[str, ...]
     panels: tuple[Panel, ...]
+    colours: tuple[int, ...] = ()
+    """The place of each item among the colours of items (`narrows.figures.style`)."""
 
 
 def over_time(run: Observed, window_ns: Span | None = None, stretches: int = STRETCHES) -> OverTime | None:
@@ -91,15 +95,20 @@ def over_time(run: Observed, window_ns: Span | None = None, stretches: int = STR
     if span[0] >= span[1]:
         span = whole
     one = _Run(run, series, span, stretches)
-    return OverTime(span, whole, one.called, tuple(panel for panel in one.panels() if panel.lines))
+    panels = tuple(panel for panel in one.panels() if panel.lines)
+    return OverTime(span, whole, one.called, panels, one.colours)
 
 
 _OWN_UNITS = {"ns": (1e-6, "ms"), "us": (1e-3, "ms"), "bit/s": (1e-6, "Mbit/s"), "bytes/s": (8e-6, "Mbit/s")}
-_TCP = (
-    ("snd_cwnd", "Congestion window", 1.0, "packets"),
-    ("rtt", "Smoothed RTT of TCP", 1e-3, "ms"),
-    ("pacing_rate", "Pacing rate", 8e-6, "Mbit/s"),
+_SENDERS = (
+    ("cwnd", "Congestion window", "kB", (("snd_cwnd_bytes", 1e-3), ("snd_cwnd", "mss"))),
+    ("flight", "In flight", "kB", (("bytes_in_flight", 1e-3), ("unacked", "mss"))),
+    ("rtt", "Smoothed RTT", "ms", (("rtt", 1e-3),)),
+    ("pacing_rate", "Pacing rate", "Mbit/s", (("pacing_rate", 8e-6),)),
 )
+"""Panels of what senders say, QUIC's beside TCP's: key, title, unit, and the series that it may be made of,
+each with its factor; `mss`: in packets, as the kernel counts."""
+_OF_SENDERS = {field for *_, fields in _SENDERS for field, _ in fields} | {"snd_mss"}
 _DELAYS = (("sojourn_p50", "median"), ("sojourn_p99", "99th percentile"), ("sojourn_mean", "mean"),
            ("sojourn_max", "greatest"))  # fmt: skip
 _LENGTHS = (("backlog_max_packets", "longest"), ("backlog_mean_packets", "mean"))
@@ -160,7 +169,7 @@ def _read(file: Path, written_ns: int) -> _Series:
 def _is_wanted(name: str) -> bool:
     if name in _MOVED or not name.startswith("tcp_info."):
         return not name.startswith(("bbr_info.", "app_info."))
-    return name.removeprefix("tcp_info.") in {field for field, *_ in _TCP}
+    return name.removeprefix("tcp_info.") in _OF_SENDERS
 
 
 def _text(value: object) -> str | None:
@@ -189,6 +198,7 @@ class _Run:
         self.seconds = (span[0] / NS_PER_S, span[1] / NS_PER_S)
         every = items(run)
         self.called = tuple(names(run, every))
+        self.colours = tuple(item_places([item.is_probe for item in every]))
         self.place = {item.name: k for k, item in enumerate(every)}
         for part in run.plan.traffic:
             if part.item in self.place:
@@ -208,7 +218,7 @@ class _Run:
             yield self._delays(way, words, folded, log)
             yield self._lengths(way, words, folded, log)
             yield self._counts(way, words, log)
-        yield from self._tcp()
+        yield from self._senders()
         yield from self._own()
 
     # ---- the bottleneck
@@ -333,33 +343,51 @@ class _Run:
             for hop, way, flow, label, item in rows.iter_rows()
         }
 
-    # ---- flows of TCP
+    # ---- what senders say
 
-    def _tcp(self) -> Iterator[Panel]:
-        """The flows that moved most, by what their sockets said."""
-        known = [name.whose for name in self.series.by if name.quantity == "tcp_info.snd_cwnd"]
-        moved = {whose: self.series.moved.get(whose, 0.0) for whose in known}
-        known.sort(key=lambda whose: (-moved[whose], str(whose)))
+    def _senders(self) -> Iterator[Panel]:
+        """The flows that moved most, by what their sockets said, and connections of QUIC that have a log."""
+        moved = {
+            name.whose: self.series.moved.get(
+                name.whose, float("inf") if name.quantity.endswith("_bytes") else 0.0
+            )
+            for name in self.series.by
+            if name.quantity in ("tcp_info.snd_cwnd", "tcp_info.snd_cwnd_bytes")
+        }
+        known = sorted(moved, key=lambda whose: (-moved[whose], str(whose)))
+        most = max((size for size in moved.values() if size != float("inf")), default=0.0)
         chosen: dict[Whose, tuple[str, int | None]] = {}
         for whose in known:
-            if len(chosen) >= TCP_FLOWS_MOST or moved[whose] < LITTLE * moved[known[0]]:
+            if len(chosen) >= FLOWS_MOST or moved[whose] < LITTLE * most:
                 break
             if whose.flow is not None and any(whose.flow == other.flow for other in chosen):
                 continue  # a test's own report of a socket that a sampler saw too
             item = self.place.get(whose.item or "")
             chosen[whose] = (whose.hop or "" if item is None else self.called[item], item)
         several = [name for name, _ in chosen.values()]
-        for field, title, scale, unit in _TCP:
+        for key, title, unit, fields in _SENDERS:
             lines = []
             for whose, (name, item) in chosen.items():
                 port = whose.flow.split(">")[-1].rpartition(":")[2] if whose.flow else ""
                 called = f"{name} {port}" if several.count(name) > 1 and port else name
-                lines += [
-                    self._line(called, item, values, scale)
-                    for own, values in self.series.by.items()
-                    if (own.whose, own.quantity) == (whose, f"tcp_info.{field}")
-                ]
-            yield Panel(f"tcp_{field}", title, unit, tuple(lines), "as the sender's socket said")
+                for field, scale in fields:
+                    values = self._of_socket(whose, field)
+                    if values is not None:
+                        factor = self._mss_kb(whose) if isinstance(scale, str) else scale
+                        lines.append(self._line(called, item, values, factor))
+                        break
+            yield Panel(f"tcp_{key}", title, unit, tuple(lines), "as the sender's socket said, or its qlog")
+
+    def _of_socket(self, whose: Whose, field: str) -> _Values | None:
+        named = (
+            each for each in self.series.by if (each.whose, each.quantity) == (whose, f"tcp_info.{field}")
+        )
+        return next((self.series.by[each] for each in named), None)
+
+    def _mss_kb(self, whose: Whose) -> float:
+        """A packet's payload, where it is known."""
+        known = self._of_socket(whose, "snd_mss")
+        return float(np.nanmedian(known.value)) / 1e3 if known is not None else TCP_MSS_BYTES / 1e3
 
     # ---- what items say of themselves
 

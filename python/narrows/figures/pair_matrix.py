@@ -65,7 +65,7 @@ def draw(
         f"of a pair, n = {each}; – or empty: not measured. {left_out}{more}"
         f"{count_runs(len(ids))}. {name_runs(ids)}"
     )
-    return Drawing(name, title, caption, ids, figure)
+    return Drawing(name, title, caption, ids, figure, is_paper=True)
 
 
 def _matrix(axes: Axes, matrix: Matrix) -> None:

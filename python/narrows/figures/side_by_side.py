@@ -1,37 +1,39 @@
-"""The conditions of an experiment side by side: who got what, throughput, latency under load and RPM on one
-sheet. It draws what `narrows.comparing.outcome` found, which the words of a report use as well."""
+"""The conditions of an experiment side by side: a row for each condition, a panel for each quantity, all
+items in it. It draws what `narrows.comparing.outcome` found, which the table of a report shows as well."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import wrap
+from textwrap import shorten, wrap
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
+from narrows.comparing.conditions import rank
 from narrows.comparing.outcome import (
     DONE,
+    LINK,
     MET,
     OF_DONE,
     RATE,
     SHARE,
-    WHOLE,
+    Key,
     Measure,
     Outcome,
     outcome,
-    own_said,
     separating,
 )
 from narrows.comparing.words import condition_name, with_interval
+from narrows.figures.chosen import chosen
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
-from narrows.figures.style import DIRECTION, PAGE_IN, TITLE_CHARACTERS, canvas, styled
+from narrows.figures.style import DIRECTION, INK, ITEMS, PAGE_IN, canvas, item_colours, styled
 from narrows.runs.observed import Observed
 
 MOST_PANELS = 6
-MOST_COLUMNS = 3
+COLUMNS = 2
 MOST_ROWS = 36
 """Conditions on one sheet; with more, runs that differ in the axes that separate least are one row."""
 MOST_WRITTEN = 16
@@ -39,64 +41,93 @@ MOST_WRITTEN = 16
 LOG_FROM = 8.0
 """A panel whose largest median is so many times its smallest has a logarithmic axis."""
 INCHES_A_ROW, INCHES_A_BARE_ROW = 0.3, 0.19
-_OF_LINK = {
-    ("", "down"): ("#0072b2", "o", "download"),
-    ("", "up"): ("#d55e00", "s", "upload"),
-    ("", WHOLE): ("#333333", "D", ""),
-}
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
-_MARKS = ("o", "s", "D")
+NAME_CHARACTERS, NAME_LINES, TITLE_CHARACTERS = 20, 2, 38
+MARKS = {"down": "o", "up": "s"}
+
+
+@dataclass(frozen=True)
+class _Series:
+    """One mark in every row: its name and colour, the measure, and its label on the axis that is compared."""
+
+    name: str
+    colour: str
+    measure: Measure
+    label: str | None = None
 
 
 @dataclass(frozen=True)
 class _Panel:
-    """Measures of one unit; each has a colour and a mark."""
+    """Series of one unit."""
 
     title: str
-    measures: tuple[Measure, ...]
+    series: tuple[_Series, ...]
 
 
-def draw(runs: Sequence[Observed], name: str, title: str) -> Result:
-    """A row for each condition, a panel for each quantity; what each item got one above the other."""
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of all panels: conditions, without the axis whose labels stand side by side in one."""
+
+    axes: tuple[str, ...]
+    keys: tuple[Key, ...]
+    compared: int | None
+
+    def key(self, row: Key, series: _Series) -> Key:
+        """The condition of a series in a row."""
+        at = self.compared
+        return row if at is None or series.label is None else (*row[:at], series.label, *row[at:])
+
+
+def draw(runs: Sequence[Observed], name: str, title: str, compared: str = "") -> Result:
+    """A row for each condition, a panel for each quantity; what each item got one above the other. Labels of
+    the axis `compared` stand in one row, each in its colour, if they are not too many."""
     every = outcome(runs)
     if every is None:
         return Missing(name, title, "no run here has a speed test or a load whose rate is known")
-    shown = _fewer(every)
-    panels = _panels(shown)[:MOST_PANELS]
-    looks = _looks(shown)
-    rows, most = len(shown.keys), max(len(panel.measures) for panel in panels)
-    inches = INCHES_A_ROW * max(1.0, most / 2) if rows <= MOST_WRITTEN else INCHES_A_BARE_ROW
-    columns = min(len(panels), MOST_COLUMNS)
+    shown = fewer(every, MOST_ROWS)
+    at = shown.axes.index(compared) if compared in shown.axes else None
+    texts = [] if at is None else list(dict.fromkeys(key[at] for key in shown.keys))
+    if at is None or not 1 < len(texts) <= len(ITEMS):
+        rows = _Rows(shown.axes, shown.keys, None)
+        panels = _panels(shown, item_colours(every.runs))
+    else:
+        keys = dict.fromkeys((*key[:at], *key[at + 1 :]) for key in shown.keys)
+        rows = _Rows((*shown.axes[:at], *shown.axes[at + 1 :]), tuple(keys), at)
+        panels = _compared(shown, compared, sorted(texts, key=lambda text: rank(compared, text)))
+    panels = panels[:MOST_PANELS]
+    count, most = len(rows.keys), max(len(panel.series) for panel in panels)
+    inches = INCHES_A_ROW * max(1.0, most / 2) if count <= MOST_WRITTEN else INCHES_A_BARE_ROW
+    columns = min(len(panels), COLUMNS)
     lines = -(-len(panels) // columns)
-    figure, grid = canvas(lines, columns, PAGE_IN, inches * rows + 0.7, sharey=True)
-    names = [condition_name(shown.axes, key) or "all runs" for key in shown.keys]
+    figure, grid = canvas(lines, columns, PAGE_IN * columns / COLUMNS, inches * count + 0.75)
+    names = [_name(condition_name(rows.axes, key), count <= MOST_WRITTEN) for key in rows.keys]
     with styled():
         places = [axes for line in grid for axes in line]
         for axes, panel in zip(places, panels, strict=False):
-            _draw_panel(axes, shown, panel, looks)
+            _draw_panel(axes, rows, panel)
+            axes.set_yticks(range(count), names)
+            axes.set_ylim(count - 0.5, -0.5)
         for axes in places[len(panels) :]:
             axes.remove()
-        for line in grid:
-            line[0].set_yticks(range(rows), names)
-        grid[0][0].set_ylim(rows - 0.5, -0.5)
-        _legend(figure, panels, looks)
+        _legend(figure, panels)
     pooled = [axis for axis in every.axes if axis not in shown.axes]
-    sources = dict.fromkeys(_capital(m.source) for panel in panels for m in panel.measures if m.source)
+    sources = dict.fromkeys(
+        _capital(m.source) for panel in panels for one in panel.series if (m := one.measure).source
+    )
     caption = (
         f"{len(every.keys)} condition{'s' if len(every.keys) != 1 else ''} side by side, "
         f"{count_runs(len(every.runs))}. Marks are medians over the runs, small dots the runs; "
         "thick lines, and brackets beside the median, are the median's 95 % interval by order statistics "
-        "(none with fewer than six runs). "
+        "(none with fewer than six runs); –: not measured. "
         + "".join(f"{source}. " for source in (*sources, *([_capital(OF_DONE)] if shown.has_done else [])))
         + (f"To fit one sheet, runs that differ in {', '.join(pooled)} are one row here. " if pooled else "")
     )
     return Drawing(name, title, f"{caption}{name_runs(run_ids(every.runs))}", run_ids(every.runs), figure)
 
 
-def _fewer(every: Outcome) -> Outcome:
-    """The same with as many axes as fit on one sheet."""
+def fewer(every: Outcome, most: int) -> Outcome:
+    """The same with so few axes that no more conditions remain: those stay that separate most."""
     shown, axes = every, list(every.axes)
-    while len(shown.keys) > MOST_ROWS and len(axes) > 1:
+    while len(shown.keys) > most and len(axes) > 1:
         order = [[axis.name for axis in separating(each, shown.axes)] for each in shown.measures]
         last = max(axes, key=lambda axis: sum(each.index(axis) for each in order))
         axes.remove(last)
@@ -104,52 +135,53 @@ def _fewer(every: Outcome) -> Outcome:
     return shown
 
 
-def _panels(every: Outcome) -> list[_Panel]:
-    """What all items have in one panel each, then the first items' own figures; then the link's."""
-    found = []
-    for kind in (RATE, SHARE, MET):
-        own = tuple(m for whose in every.items for m in every.of_item(whose, kind))
-        if any(m.values for m in own):
-            found.append(_Panel(_capital(own[0].words), own))
-    for whose in every.items:
-        found += [_Panel(f"{whose}: {m.words}", (m,)) for m in own_said(every, whose, every.keys)]
-    of_link = [
-        _Panel(_capital(words), tuple(m for m in every.link if m.words == words))
-        for words in dict.fromkeys(m.words for m in every.link)
+def _panels(every: Outcome, colours: dict[str, str]) -> list[_Panel]:
+    """What is told first; what all items have in one panel."""
+    found: dict[str, list[_Series]] = {}
+    for whose, measure in chosen(every):
+        of_all = measure.kind in (RATE, SHARE, MET, LINK)
+        title = _capital(measure.words) if of_all or not whose else f"{whose}: {measure.words}"
+        # Of a second equal service the first one's colour would not tell them apart.
+        found.setdefault(title, []).append(_Series(whose, colours.get(whose, INK), measure))
+    return [_Panel(title, tuple(own)) for title, own in found.items()]
+
+
+def _compared(every: Outcome, axis: str, texts: Sequence[str]) -> list[_Panel]:
+    """The same where labels are compared: a panel for each figure of each item."""
+    return [
+        _Panel(
+            f"{whose}: {measure.words}" if whose else _capital(measure.words),
+            tuple(
+                _Series(condition_name([axis], [text]), ITEMS[n], measure, text)
+                for n, text in enumerate(texts)
+            ),
+        )
+        for whose, measure in chosen(every)
     ]
-    tested = any(run.tested for run in every.runs)
-    return [*of_link, *found] if tested else [*found, *of_link]
 
 
-def _looks(every: Outcome) -> dict[tuple[str, str], tuple[str, str, str]]:
-    """Colour, mark and name by item and direction: of the link's by direction."""
-    looks = dict(_OF_LINK)
-    places = [(m.whose, m.direction) for m in every.measures if m.whose and m.kind == RATE]
-    for n, (whose, way) in enumerate(dict.fromkeys(places)):
-        colour, mark = _COLOURS[n % len(_COLOURS)], _MARKS[n // len(_COLOURS) % len(_MARKS)]
-        both = len({each for name, each in places if name == whose}) > 1
-        looks[whose, way] = (colour, mark, f"{whose}, {DIRECTION[way]}" if both else whose)
-        looks.setdefault((whose, WHOLE), (colour, mark, whose))
-    return looks
+def _name(condition: str, has_room: bool) -> str:
+    """A condition's name beside its row."""
+    if not has_room:
+        return shorten(condition, 2 * NAME_CHARACTERS, placeholder=" …") or "all runs"
+    lines = wrap(condition, NAME_CHARACTERS, max_lines=NAME_LINES, placeholder=" …")
+    return "\n".join(lines) or "all runs"
 
 
-def _draw_panel(
-    axes: Axes, shown: Outcome, panel: _Panel, looks: dict[tuple[str, str], tuple[str, str, str]]
-) -> None:
-    written = len(shown.keys) <= MOST_WRITTEN
-    medians, own = [], panel.measures
-    for place, measure in enumerate(own):
-        colour, mark, _ = looks.get((measure.whose, measure.direction), _OF_LINK["", WHOLE])
+def _draw_panel(axes: Axes, rows: _Rows, panel: _Panel) -> None:
+    written = len(rows.keys) <= MOST_WRITTEN
+    medians, own = [], [series.measure for series in panel.series]
+    for place, series in enumerate(panel.series):
+        measure, colour, mark = series.measure, series.colour, MARKS.get(series.measure.direction, "D")
         shift = 0.0 if len(own) == 1 else 0.6 * place / (len(own) - 1) - 0.3
-        for row, key in enumerate(shown.keys):
-            if key in measure.done and written:
-                axes.text(
-                    1.02, row + shift, DONE, transform=axes.get_yaxis_transform(),
-                    fontsize=6, color=colour, va="center",
-                )  # fmt: skip
+        for row, labels in enumerate(rows.keys):
+            key, y = rows.key(labels, series), row + shift
             if key not in measure.values:
+                if written:
+                    words = DONE if key in measure.done else "–"
+                    axes.text(1.02, y, words, transform=axes.get_yaxis_transform(), color=colour, va="center")
                 continue
-            points, of, y = measure.values[key], measure.of(key), row + shift
+            points, of = measure.values[key], measure.of(key)
             assert of.median is not None
             medians.append(of.median)
             axes.plot(points, [y] * len(points), ".", color=colour, alpha=0.35, markersize=3, linewidth=0)
@@ -159,38 +191,44 @@ def _draw_panel(
             axes.plot([of.median], [y], mark, color=colour, markersize=4, clip_on=False)
             if written:
                 axes.annotate(
-                    with_interval(of), (1.02, y), xycoords=("axes fraction", "data"),
-                    fontsize=6, color=colour, va="center", annotation_clip=False,
+                    with_interval(of), (1.02, y), xycoords=("axes fraction", "data"), color=colour,
+                    va="center", annotation_clip=False,
                 )  # fmt: skip
-    if min(medians) > 0 and max(medians) / min(medians) >= LOG_FROM:
+    if medians and min(medians) > 0 and max(medians) / min(medians) >= LOG_FROM:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_xlim(left=0)
+        counts = all(value == int(value) for value in medians)
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=counts and max(medians, default=0) < 5))
     if own[0].kind == SHARE:
         axes.axvline(100, color="#888888", linewidth=0.8, linestyle=":")
     is_rpm = own[0].unit == "1/min" and own[0].figure.startswith("rpm")
-    unit = "round trips/min" if is_rpm else "index" if own[0].unit == "1" else own[0].unit
+    unit = "round trips/min" if is_rpm else "" if own[0].unit == "1" else own[0].unit
     better = f"{own[0].better} is better" if own[0].better and own[0].kind not in (RATE, SHARE) else ""
     axes.set_xlabel(", ".join(filter(None, (unit, better))))
-    axes.set_title("\n".join(wrap(panel.title, TITLE_CHARACTERS // MOST_COLUMNS)))
+    axes.set_title("\n".join(wrap(panel.title, TITLE_CHARACTERS)))
     axes.grid(True, axis="x")
     axes.tick_params(axis="y", length=0)
 
 
-def _legend(
-    figure: Figure, panels: Sequence[_Panel], looks: dict[tuple[str, str], tuple[str, str, str]]
-) -> None:
-    there = dict.fromkeys((m.whose, m.direction) for panel in panels for m in panel.measures)
-    known = dict.fromkeys(looks[each] for each in there if each in looks)
+def _legend(figure: Figure, panels: Sequence[_Panel]) -> None:
+    """Items, or labels, by colour; directions by mark, where there are both."""
+    there = [each for panel in panels for each in panel.series]
     handles = [
-        Line2D([], [], color=colour, marker=mark, markersize=4, linewidth=2.2, label=name)
-        for colour, mark, name in known
-        if name
+        Line2D([], [], color=colour, marker="o", markersize=4, linewidth=2.2, label=name)
+        for name, colour in dict.fromkeys((each.name, each.colour) for each in there if each.name)
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4) or 1)
+    ways = [way for way in MARKS if any(each.measure.direction == way for each in there)]
+    if len(ways) > 1:
+        handles += [
+            Line2D([], [], color=INK, marker=MARKS[way], markersize=4, linewidth=0, label=DIRECTION[way])
+            for way in ways
+        ]
+    if handles:
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4))
 
 
 def _capital(text: str) -> str:

@@ -6,6 +6,7 @@ distinction for print in grey. Sizes are inches of a two-column paper.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,9 @@ from matplotlib.ticker import FixedFormatter, FuncFormatter
 
 from narrows import qdiscs
 from narrows.comparing.conditions import Queue
+from narrows.comparing.items import names
+from narrows.runs.items import items
+from narrows.runs.observed import Observed
 from narrows.tc.qdisc import Qdisc
 
 COLUMN_IN = 3.4
@@ -28,17 +32,22 @@ ROW_IN = 2.0
 
 DIRECTION = {"down": "download", "up": "upload"}
 MARK_COLOUR = "#c00000"
+INK = "#000000"
+ITEMS = ("#0072b2", "#d55e00", "#009e73", "#b8578f", "#9a6b00", "#2d7fb0", "#7a1f5c", "#5b6b7a")
+"""Colours of items, on every page and in every figure; probes have the last."""
+CONDITIONS = ("#1b2733", "#b0562a", "#4a7fa5", "#7a5c9e", "#8a8a3c", "#3d8f7d", "#c08ca8", "#94a0ab")
+"""Colours of conditions, where a curve is one of them."""
 
 _RC: Mapping[str, Any] = {
     "font.family": "DejaVu Sans",
-    "font.size": 7.5,
-    "axes.titlesize": 8,
+    "font.size": 8,
+    "axes.titlesize": 8.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
-    "axes.labelsize": 7.5,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
     "legend.frameon": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -55,10 +64,34 @@ _RC: Mapping[str, Any] = {
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
     "svg.hashsalt": "narrows",
+    "svg.fonttype": "none",
     "figure.constrained_layout.use": True,
     # The layout is the PNG's; text of the PDF, which is not fitted to pixels, can be some points wider.
     "figure.constrained_layout.w_pad": 0.08,
 }
+
+
+def item_places(is_probe: Sequence[bool]) -> list[int]:
+    """The place of each item of a run in `ITEMS`: loads from the first on, in the order of the plan, probes
+    from the last."""
+    loads, probes = itertools.count(), itertools.count(1)
+    return [len(ITEMS) - next(probes) if probe else next(loads) for probe in is_probe]
+
+
+def item_colours(runs: Sequence[Observed]) -> dict[str, str]:
+    """The colour of each item of some runs, by what people call it; a second one of a name is `name (2)`."""
+    found: dict[str, int] = {}
+    for run in runs:
+        every = items(run)
+        called = names(run, every)
+        places = item_places([item.is_probe for item in every])
+        for nth, (name, place) in enumerate(zip(called, places, strict=True)):
+            again = called[:nth].count(name)
+            whose = f"{name} ({again + 1})" if again else name
+            while whose not in found and place in found.values() and place < len(ITEMS) - 1:
+                place += 1
+            found.setdefault(whose, place)
+    return {name: ITEMS[place % len(ITEMS)] for name, place in found.items()}
 
 
 def colour(queue: Queue | str) -> str:
@@ -136,5 +169,5 @@ def corner(axes: Axes, words: str) -> None:
     """A short note above the axes at the right, where it covers no line."""
     # not a title at the right: its pad would move the axes' own title too
     axes.annotate(
-        words, (1, 1), (0, 2), "axes fraction", "offset points", fontsize=6.5, ha="right", va="bottom"
+        words, (1, 1), (0, 2), "axes fraction", "offset points", fontsize=8, ha="right", va="bottom"
     )

@@ -1,4 +1,4 @@
-"""Throughput by rate and qdisc as the speed test reported it, and as utilisation."""
+"""Throughput by rate and qdisc as the speed test reported it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,6 @@ def _mbps(run: Observed, direction: str) -> Floats:
     return np.array([] if rate is None else [rate / 1e6])
 
 
-def _percent(run: Observed, direction: str) -> Floats:
-    used = loaded.used(run, direction)
-    return np.array([] if used is None else [100 * used])
-
-
 def throughput_by_rate(runs: Sequence[Observed], name: str, title: str, conditions: str = "") -> Result:
     """Throughput in Mbit/s with the configured rate marked."""
     return by_rate(
@@ -39,20 +34,4 @@ def throughput_by_rate(runs: Sequence[Observed], name: str, title: str, conditio
         values_of=_mbps,
         mark_of=lambda run, direction: run.rate_bps(direction) / 1e6,
         mark_label="configured rate",
-    )
-
-
-def utilisation_by_rate(runs: Sequence[Observed], name: str, title: str, conditions: str = "") -> Result:
-    """The same as a share of the largest payload rate the shaper allows."""
-    return by_rate(
-        runs,
-        name=name,
-        title=title,
-        what=f"Utilisation: reported throughput over the largest TCP payload rate the shaper allows"
-        f"{also(conditions)}. {_POINT}",
-        y_label="utilisation [%]",
-        values_of=_percent,
-        mark_of=lambda run, direction: 100.0,
-        mark_label="all that is possible",
-        from_zero=False,
     )

@@ -34,7 +34,7 @@ def groups_of(sessions: pl.DataFrame) -> list[str]:
 
 
 def build(sessions: pl.DataFrame, by: Sequence[str], out: Path) -> Built:
-    """Write OUT/report.html and OUT/figures/*."""
+    """Write OUT/report.html."""
     delays = figures.PROPERTIES[:2]
     connections = tables.load(out, "connections")
     made: list[tuple[str, Callable[[], Result]]] = [

@@ -34,6 +34,14 @@ def _no_mark(value: Any) -> None:
         raise p.Wrong("no packet here has a firewall's mark, so it would never act", "leave fwmark out")
 
 
+def _bandwidth(value: Any) -> Rate:
+    if isinstance(value, str) and value.rstrip().endswith("%"):
+        remedy = f'home_router(share="{value.strip()}", …) shapes to a share of the ISP\'s rate'
+        raise p.Wrong(f"{value!r} is a share, where CAKE wants a rate", remedy)
+    parsed: Rate = p.rate(value)
+    return parsed
+
+
 def _rtt(value: Any) -> Duration:
     if isinstance(value, str) and value.isalpha():
         return Duration.parse(RTTS[p.choice(*RTTS)(value)])
@@ -58,8 +66,11 @@ class cake(Qdisc):
     title, colour, marker, order = "CAKE", "#cc79a7", "P", 14
     is_per_flow = can_shape = keeps_time = True
 
-    bandwidth: str | Rate | None = tc.rate(
-        None, 2, "Q", free=True, text=lambda _: "", doc="default: the link's rate"
+    bandwidth: str | Rate | None = tc.option(
+        *(_bandwidth, None, Limit(8, 10**13, "bit/s", "more than any link here"), 2, "Q"),
+        grain=8,
+        text=lambda _: "",
+        doc="default: the link's rate",
     )
     autorate_ingress: bool = tc.flag(False, 9, on="autorate-ingress")
     diffserv: str = tc.word("diffserv3", 3, TINS)

@@ -1,9 +1,10 @@
-"""The answer of an experiment in a few sentences: who got what, in plain words.
+"""The answer of an experiment as a small table: a row for each condition, two or three columns for each item,
+and one sentence above it.
 
-A sentence for each item that shared the link (`fared`); then for throughput, latency under load and RPM, and
-of many flows for the use of the link and fairness, if they were measured. Those name all conditions where
-there are few, else the best, the worst and the axis that separates them most. It only words what
-`narrows.comparing.outcome` found.
+Columns are the figures that the items' tools declare as headlines (`narrows.tools.reading`), else what an
+item got, its share of a fair rate and what it waited; then what the link did, and of a `Home` where packets
+wait. It only chooses and words what `narrows.comparing.outcome` found. Pages and terminals show the same
+table.
 """
 
 from __future__ import annotations
@@ -11,36 +12,47 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from narrows.comparing.of_link import FAIRNESS, LATENCY, OWN_LATENCY, RPM, THROUGHPUT, USED
-from narrows.comparing.outcome import ALIKE, OF_DONE, WHOLE, Key, Measure, Outcome, outcome, separating
-from narrows.comparing.words import condition_name, join, number, of_older, with_interval
-from narrows.report import fared
-from narrows.report.got import ItemTable, tables
-from narrows.runs import loaded
-from narrows.runs.observed import Observed, label
-from narrows.spec.pairs import PAIR
-from narrows.tools.reading import MORE
+import numpy as np
 
-MOST_NAMED = 3
-"""Conditions that a sentence can name one by one."""
+from narrows.comparing.of_link import LATENCY, OWN_LATENCY, RPM, THROUGHPUT
+from narrows.comparing.outcome import (
+    ALIKE,
+    DONE,
+    KINDS,
+    LINK,
+    OF_DONE,
+    RATE,
+    WHOLE,
+    Key,
+    Measure,
+    Outcome,
+    outcome,
+    separating,
+)  # fmt: skip
+from narrows.comparing.words import condition_name, join, number, of_older, with_interval
+from narrows.figures.chosen import WAITED, WAY, Chosen, by_key, chosen
+from narrows.report import verdicts
+from narrows.report.small_table import Column, Row, Table
+from narrows.runs import loaded
+from narrows.runs.observed import Observed
+from narrows.spec.pairs import PAIR
+from narrows.tools.reading import LESS, MORE
+
 SEPARATES = 0.33
 """An axis whose labels lie less far apart, as a share of what lies between the best and the worst condition,
 is not said to separate them."""
 FOR_AN_INTERVAL = 6
-_DURING = {"down": "during the download", "up": "during the upload", WHOLE: "under load"}
-_WAY = {"down": "download ", "up": "upload ", WHOLE: ""}
-_BEST = {True: "was highest", False: "was shortest"}
-_WORST = {True: "lowest", False: "longest"}
-"""By whether more of it is better."""
+BEST, WORST = "best", "worst"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The sentences, what one must know to read their numbers, and all numbers of the items."""
+    """One sentence, the table, what one must know to read its numbers, and all numbers of the items."""
 
-    sentences: tuple[str, ...]
+    sentence: str
+    table: Table
     note: str
-    tables: tuple[ItemTable, ...] = ()
+    tables: tuple[Table, ...] = ()
 
     @property
     def brief(self) -> str:
@@ -49,83 +61,159 @@ class Answer:
 
 
 def answer(found: Sequence[Observed] | Outcome) -> Answer | None:
-    """What came out, in words; None where no run loaded a link."""
+    """What came out; None where no run loaded a link."""
     every = found if isinstance(found, Outcome) else outcome(found)
     if every is None:
         return None
-    of_items = fared.sentences(every) if every.items else []
-    few = len(every.keys) <= MOST_NAMED
-    names = dict.fromkeys(measure.figure for measure in every.link)
-    of_link = [(_all if few else _ends)(every, [m for m in every.link if m.figure == name]) for name in names]
-    tested = any(run.tested for run in every.runs)
-    said = [*of_link, *of_items] if tested else [*of_items, *of_link]
-    return Answer(tuple(said), _note(every), tables(every))
+    told = chosen(every)
+    tables = tuple(
+        _table(every, [(whose, m) for m in every.of_item(whose, *(k for k in KINDS if k != LINK))], whose)
+        for whose in every.items
+    )
+    table, judged = verdicts.beside(_table(every, told), every)
+    return Answer(judged or _sentence(every, told), table, _note(every), tables)
 
 
-def _all(every: Outcome, measures: Sequence[Measure]) -> str:
-    """Every condition with its number."""
-    parts = []
-    for measure in measures:
-        told = [_of(every, measure, key) for key in every.keys if key in measure.values]
-        parts.append(f"{_subject(measure)} {_verb(measure)} {join(told)}")
-    return _sentence(parts)
+def of_each(runs: Sequence[Observed]) -> list[tuple[Column, list[float | None]]]:
+    """The figures of the table with the number of each run; None: it has none, or is equal to another."""
+    every = outcome(runs, [])
+    if every is None:
+        return []
+    place = {id(run): n for n, run in enumerate(every.runs)}
+    return [
+        (_column(whose, m), [m.by_run.get(place.get(id(run), -1)) for run in runs])
+        for whose, m in chosen(every)
+    ]
 
 
-def _of(every: Outcome, measure: Measure, key: Key) -> str:
-    text = with_interval(measure.of(key), _unit(measure))
-    return f"{text} with {condition_name(every.axes, key)}" if every.axes else text
+# ---- the table ---------------------------------------------------------------------------------------------
 
 
-def _ends(every: Outcome, measures: Sequence[Measure]) -> str:
-    """The best and the worst condition, and what separates them."""
-    parts, widest, separator = [], 0.0, ""
-    for raw in measures:
-        measure, unit = _comparable(every, raw)
-        ordered = sorted(measure.values, key=measure.median)
-        low, high = measure.median(ordered[0]), measure.median(ordered[-1])
-        if high - low <= ALIKE * abs(high):
-            span = " to ".join(dict.fromkeys((number(low), number(high))))
-            same = f"much the same under all {len(ordered)} conditions ({span} {unit})"
-            parts.append(f"{_subject(raw)} {_verb(raw)} {same}")
-            continue
-        more = measure.better == MORE
-        best, worst = (ordered[-1], ordered[0]) if more else (ordered[0], ordered[-1])
-        parts.append(
-            f"{_subject(raw)} {_BEST[more]} with {condition_name(every.axes, best)} "
-            f"({with_interval(measure.of(best), unit)}) and {_WORST[more]} with "
-            f"{condition_name(every.axes, worst)} ({with_interval(measure.of(worst), unit)})"
-        )
+def _table(every: Outcome, chosen: Chosen, name: str = "") -> Table:
+    """A row for each condition that has any of it."""
+    shown = [(whose, m) for whose, m in chosen if m.kind == RATE or not name or not m.is_zero]
+    zero = tuple(_words(m) for _, m in chosen if all(m is not other for _, other in shown))
+    marks = [_marks(every, measure) for _, measure in shown]
+    rows = []
+    for key in every.keys:
+        n = max((len(m.values.get(key, ())) for _, m in chosen), default=0)
+        if n or any(key in m.done for _, m in chosen):
+            cells = tuple(_cell(m, key, n) for _, m in shown)
+            rows.append(Row(key, n, cells, tuple(mark.get(key, "") for mark in marks)))
+    columns = tuple(_column(whose, m) for whose, m in shown)
+    return Table(every.axes, columns, tuple(rows), name, zero)
+
+
+def _column(whose: str, measure: Measure) -> Column:
+    return Column(whose, _words(measure), _unit(measure), measure.better)
+
+
+def _cell(measure: Measure, key: Key, n: int) -> str:
+    if key in measure.done:
+        return DONE
+    of = measure.of(key)
+    return with_interval(of) + (f" (n = {of.n})" if 0 < of.n < n else "")
+
+
+def _marks(every: Outcome, measure: Measure) -> dict[Key, str]:
+    """The best and the worst condition of a figure, where it tells them apart; equal ones share the mark, if
+    they are not most."""
+    values = _comparable(every, measure)[0].values
+    if measure.better not in (MORE, LESS) or len(values) < 2 or measure.spread() <= ALIKE:
+        return {}
+    medians = {key: float(np.median(some)) for key, some in values.items()}
+    ends = {BEST: max(medians.values()), WORST: min(medians.values())}
+    if measure.better == LESS:
+        ends = {BEST: ends[WORST], WORST: ends[BEST]}
+    same = {mark: [key for key, value in medians.items() if value == end] for mark, end in ends.items()}
+    return {key: mark for mark, keys in same.items() for key in keys if 2 * len(keys) <= len(medians)}
+
+
+def _words(measure: Measure) -> str:
+    way = WAY.get(measure.direction)
+    if measure.kind == LINK and not measure.figure.startswith(WAITED):
+        return f"{measure.words}, {way}" if way else measure.words
+    return f"{measure.words}, {way}" if measure.both_ways and way else measure.words
+
+
+def _unit(measure: Measure) -> str:
+    if measure.figure == RPM:
+        return "RPM"
+    is_said = measure.unit in measure.words or (measure.unit == "1/min" and "a minute" in measure.words)
+    return "" if measure.unit == "1" or is_said else measure.unit
+
+
+# ---- the sentence ------------------------------------------------------------------------------------------
+
+
+def _sentence(every: Outcome, chosen: Chosen) -> str:
+    """Of one condition what each got; of several the best and the worst of the figure that differs most, and
+    the axis that separates them most."""
+    if len(every.keys) == 1:
+        first = {whose: m for whose, m in reversed(chosen) if m.values}
+        told = [
+            f"{_subject(whose, m)} {with_interval(m.of(every.keys[0]), _unit(m))}"
+            for whose, m in first.items()
+        ]
+        return f"{_capital(join(told))}." if told else ""
+    known = [(whose, m, *_comparable(every, m)) for whose, m in chosen if m.better and len(m.values) > 1]
+    known.sort(key=lambda each: -each[2].spread())
+    for whose, raw, measure, unit in known[:1]:
+        if measure.spread() > ALIKE:
+            return _ends(every, whose, raw, measure, unit)
+        medians = [number(measure.median(key)) for key in measure.values]
+        ends = dict.fromkeys((min(medians, key=float), max(medians, key=float)))
+        same = f"much the same under all conditions: {' to '.join(ends)} {unit}".rstrip()
+        return f"{_capital(_subject(whose, raw))} is {same}."
+    return ""
+
+
+def _ends(every: Outcome, whose: str, raw: Measure, measure: Measure, unit: str) -> str:
+    ordered = sorted(measure.values, key=measure.median, reverse=measure.better == MORE)
+    best, worst = ordered[0], ordered[-1]
+    said = (
+        f"{_subject(whose, raw)} is best with {condition_name(every.axes, best)} "
+        f"({with_interval(measure.of(best), unit)}), worst with {condition_name(every.axes, worst)} "
+        f"({with_interval(measure.of(worst), unit)})"
+    )
+    if len(every.axes) > 1:
         axis = separating(measure, every.axes)[0]
-        (least, lowest), (most, highest) = axis.medians[0], axis.medians[-1]
-        share = axis.effect / (high - low)
-        if share > max(widest, SEPARATES):
-            widest = share
-            short = (unit.split() or [""])[0]
-            way = f", {_DURING[raw.direction]}" if len(measures) > 1 else ""
-            separator = (
-                f"what separates the conditions most is {axis.name} (median {number(least)} {short} with "
-                f"{lowest}, {number(most)} {short} with {highest}{way})"
+        if axis.effect > SEPARATES * abs(measure.median(best) - measure.median(worst)):
+            (least, lowest), (most, highest) = axis.medians[0], axis.medians[-1]
+            said += (
+                f"; what separates the conditions most is {axis.name} (median {number(least)} with {lowest}, "
+                f"{number(most)} with {highest})"
             )
-    return _sentence([*parts, separator] if separator else parts)
+    return f"{_capital(said)}."
+
+
+def _subject(whose: str, measure: Measure) -> str:
+    return f"{whose}: {_words(measure)}" if whose else _words(measure)
+
+
+def _capital(text: str) -> str:
+    """A sentence begins with a capital, a name with its own letter."""
+    return text if ":" in text else f"{text[:1].upper()}{text[1:]}"
 
 
 def _comparable(every: Outcome, measure: Measure) -> tuple[Measure, str]:
     """The same without what the conditions set themselves: a share of the rate where rates differ, delay
     above the base RTT where base RTTs differ."""
-    rates = {run.divided_bps(measure.direction) for run in every.runs}
+    rates = (
+        {run.divided_bps(measure.direction) for run in every.runs} if measure.direction != WHOLE else {None}
+    )
     if measure.figure == THROUGHPUT and len(rates) > 1 and None not in rates:
         return _changed(every, measure, _percent), "% of what the link carries"
-    if measure.unit == "ms" and len({run.link.base_rtt_ns for run in every.runs}) > 1:
+    if measure.figure in (LATENCY, OWN_LATENCY) and len({run.link.base_rtt_ns for run in every.runs}) > 1:
         return _changed(every, measure, _above_base), "ms above the base RTT"
     return measure, _unit(measure)
 
 
 def _changed(every: Outcome, measure: Measure, change: Callable[[Observed, str, float], float]) -> Measure:
-    values: dict[Key, list[float]] = {}
-    for n, value in sorted(measure.by_run.items()):
-        key = tuple(label(every.runs[n], axis) for axis in every.axes)
-        values.setdefault(key, []).append(change(every.runs[n], measure.direction, value))
-    return replace(measure, values={key: tuple(some) for key, some in values.items()})
+    by_run = {
+        n: change(every.runs[n], measure.direction, value) for n, value in sorted(measure.by_run.items())
+    }
+    return replace(measure, values=by_key(every, by_run))
 
 
 def _percent(run: Observed, direction: str, _mbps: float) -> float:
@@ -138,29 +226,7 @@ def _above_base(run: Observed, _direction: str, latency_ms: float) -> float:
     return latency_ms - run.link.base_rtt_ns / 1e6
 
 
-def _subject(measure: Measure) -> str:
-    during = _DURING[measure.direction]
-    return {
-        THROUGHPUT: f"{_WAY[measure.direction]}throughput",
-        LATENCY: f"a round trip {during}",
-        OWN_LATENCY: f"a round trip {during}",
-        RPM: f"responsiveness {during}",
-        USED: "the flows' use of the link",
-        FAIRNESS: "fairness among flows (Jain's index)",
-    }[measure.figure]
-
-
-def _verb(measure: Measure) -> str:
-    return "took" if measure.unit == "ms" else "was"
-
-
-def _unit(measure: Measure) -> str:
-    return "RPM" if measure.figure == RPM else "" if measure.unit == "1" else measure.unit
-
-
-def _sentence(parts: Sequence[str]) -> str:
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}."
+# ---- the note ----------------------------------------------------------------------------------------------
 
 
 def _note(every: Outcome) -> str:

@@ -6,6 +6,7 @@ Only what the runs themselves say is listed: a deviation that does not apply to 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from narrows.comparing.conditions import rate_text
@@ -49,16 +50,16 @@ def deviations(runs: Sequence[Observed]) -> list[str]:
             "start."
         )
     found += _taps(runs)
-    if any(r.tested for r in runs):
+    if any(r.tested and r.configured_bps("down") for r in runs):
         found.append(
             "The speed test's rate is payload per time; the shaper counts Ethernet and IP headers too, so "
-            "a full link "
-            "reads as 95.6 % of the configured rate at 1500-byte MTU. Its own MinRTT is not latency under "
-            "load."
+            "a full link reads as 95.6 % of its rate at 1500-byte MTU. What the test calls its least round "
+            "trip is not latency under load."
         )
     found += _equal(runs)
     found += _captures(runs)
-    found += sorted({f"Warning of a run: {w}" for r in runs for w in r.warnings})
+    warned = Counter(warning for run in runs for warning in run.warnings)
+    found += [f"Warning of {count} run{'s' if count > 1 else ''}: {w}" for w, count in sorted(warned.items())]
     return found
 
 

@@ -123,6 +123,7 @@ def to_json(run: Observed, known: OverTime) -> dict[str, Any]:
         "whole": [each / 1e9 for each in known.whole_ns],
         "span": [each / 1e9 for each in known.span_ns],
         "items": list(known.items),
+        "colours": list(known.colours),
         "panels": [
             {
                 "key": panel.key,

@@ -3,48 +3,35 @@ over time: nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from narrows.figures.drawing import Missing
+from narrows.figures.vector import Vector
 from narrows.report.answer import Answer
 from narrows.report.environment import environment
+from narrows.report.marks import Mark
 from narrows.report.over_time import Carried, Scripts
 from narrows.report.table import Table
 from narrows.runs.observed import Observed
 
 ANSWER = "Answer"
 """The section of the figure that a page begins with."""
-PIXELS_PER_CSS = 1.42  # of the page's width at 200 dpi: 1000
 
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure as the page needs it; `png_base64` is the image itself."""
+    """A figure as the page needs it; `svg` is the drawing itself."""
 
     section: str
     name: str
     title: str
     caption: str
     run_ids: tuple[str, ...]
-    png_base64: str
-
-    @property
-    def width(self) -> int:
-        """On the page, in CSS pixels: what is drawn for a column is not blown up to the page's width."""
-        return self._size(16)
-
-    @property
-    def height(self) -> int:
-        """The same of its height, so that nothing moves while a page is loaded."""
-        return self._size(20)
-
-    def _size(self, at: int) -> int:
-        header = base64.b64decode(self.png_base64[:32])
-        return round(int.from_bytes(header[at : at + 4], "big") / PIXELS_PER_CSS)
+    svg: Vector
+    has_files: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +87,7 @@ def page(
     name: str,
     runs: Sequence[Observed],
     answer: Answer | None,
+    marks: Sequence[Mark],
     figures: Sequence[PageFigure],
     missing: Sequence[Missing],
     table: Table,
@@ -120,6 +108,7 @@ def page(
         good=[r for r in runs if r.ok],
         failed=[r for r in runs if not r.ok],
         answer=answer,
+        marks=marks,
         first=[f for f in figures if f.section == ANSWER],
         sections=[(s, [f for f in figures if f.section == s]) for s in sections],
         missing=missing,

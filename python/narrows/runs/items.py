@@ -210,7 +210,10 @@ def _ways(run: Observed, own: Sequence[TrafficItem]) -> set[str]:
     # A shard keeps no bytes of items, and not every run has a tap.
     said = {name.direction for name in run.figures if name.direction and _is_of(name.whose, own[0].item)}
     met = any(run.quantity(RATE, part.id) is not None for part in own)
-    return said | ({"down"} if met else set())
+    if said or met:
+        return said | ({"down"} if met else set())
+    packets = {way: _tap_sum(run, own, way, "tap_arrived") or 0.0 for way in DIRECTIONS}
+    return {max(packets, key=lambda way: packets[way])} if any(packets.values()) else set()
 
 
 def _way(

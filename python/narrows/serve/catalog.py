@@ -34,6 +34,7 @@ _TITLE = re.compile(r"<h1>([^<]*)</h1>")
 ENDS_BYTES = 20_000
 """Of a page: its style and its title are within."""
 CAPTURES = (".pcapng", ".pcap")
+QLOGS = (".qlog", ".sqlog")
 ROOT = "all"
 """The name of the root itself, where it is a directory of results."""
 DEPTH = 8
@@ -281,6 +282,11 @@ class Catalog:
             RunFile(path.name, path, f"packets as they passed {path.stem.replace('-', ', ')}: a capture")
             for path in sorted((folder / layout.RAW).glob("*"))
             if path.suffix in CAPTURES
+        ]
+        found += [
+            RunFile(f"{path.parent.name}~{path.name}", path, "what a QUIC stack logged of itself: a qlog")
+            for path in sorted((folder / layout.RAW).glob("*/*"))
+            if path.suffix in QLOGS
         ]
         # A link may have been made since, or by a program of a run that failed for it.
         return {file.name: file for file in found if _is_below(file.path, folder)}

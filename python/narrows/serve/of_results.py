@@ -59,7 +59,7 @@ def add(app: FastAPI, shared: Shared) -> None:
         known = listing(runs, wanted) if len(wanted) < FILTERS_MOST else None
         if known is None:
             raise HTTPException(404, "these runs have no such axis or label")
-        said, watched = shared.answers.known(entry), iterations(entry)
+        said, watched = shared.answers.known(entry, drawn=True), iterations(entry)
         there = told(catalog, entry)
         return shared.render(
             "results.html.j2", pulse=pulse, entry=entry, told=there, known=known,
@@ -69,7 +69,7 @@ def add(app: FastAPI, shared: Shared) -> None:
 
     @app.get("/r/{name}/answer")
     def answered(name: str) -> HTMLResponse:
-        return shared.render("answer.html.j2", said=shared.answers.of(shared.entry(name)))
+        return shared.render("answer.html.j2", said=shared.answers.of(shared.entry(name), drawn=True))
 
     @app.get("/r/{name}/line")
     def line(name: str) -> HTMLResponse:

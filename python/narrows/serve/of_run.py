@@ -14,8 +14,6 @@ from narrows.serve import one_run
 from narrows.serve.listing import names
 from narrows.serve.shared import Shared
 
-DPI = 110
-
 
 def add(app: FastAPI, shared: Shared) -> None:
     """The routes."""
@@ -54,7 +52,7 @@ def add(app: FastAPI, shared: Shared) -> None:
             raise HTTPException(404, "this run has no series")
         return JSONResponse(to_json(one, known))
 
-    @app.get("/r/{name}/run/{run_id}/figure/{figure}.png")
+    @app.get("/r/{name}/run/{run_id}/figure/{figure}.svg")
     def figure(name: str, run_id: str, figure: str) -> Response:
         entry = shared.entry(name)
         picture = one_run.pictures(shared.run(entry, run_id)).get(figure)
@@ -65,14 +63,14 @@ def add(app: FastAPI, shared: Shared) -> None:
             result = picture.make()
             if isinstance(result, Missing):
                 return b""
-            png = result.png(DPI)
+            svg = result.vector().alone()
             result.close()
-            return png
+            return svg.encode()
 
-        png = shared.drawn.get((name, run_id, figure, catalog.stamp(entry)), draw)
-        if not png:
+        svg = shared.drawn.get((name, run_id, figure, catalog.stamp(entry)), draw)
+        if not svg:
             raise HTTPException(404, "the run did not measure what this figure shows")
-        return Response(png, media_type="image/png")
+        return Response(svg, media_type="image/svg+xml")
 
     @app.get("/r/{name}/run/{run_id}/file/{file}")
     def download(name: str, run_id: str, file: str) -> FileResponse:

@@ -14,12 +14,9 @@ from narrows.comparing.items import frame, told_apart
 from narrows.comparing.outcome import told
 from narrows.comparing.trials import conditions
 from narrows.figures.drawing import Result
-from narrows.figures.instantaneous import instantaneous_throughput_figure
-from narrows.figures.latency_cdf import latency_cdf
 from narrows.figures.settling import fairness_over_time, shares_over_time
-from narrows.figures.sojourn_time import sojourn_over_time
 from narrows.figures.style import DIRECTION
-from narrows.runs import loaded
+from narrows.figures.timeline import timeline
 from narrows.runs.items import items as run_items
 from narrows.runs.observed import Observed, label
 from narrows.spec.pairs import PAIR
@@ -180,19 +177,9 @@ def pictures(run: Observed) -> dict[str, Picture]:
     """What of one run can be drawn, by name; nothing of a run that does not count."""
     if not run.ok:
         return {}
-    found: dict[str, Picture] = {}
-    for way, word in DIRECTION.items():
-        if loaded.reads(run, way):
-            name, title = f"throughput_{way}", f"{word.capitalize()} throughput over time"
-            draw = instantaneous_throughput_figure
-            found[name] = Picture(title, partial(draw, [run], name, title, way))
-        truth = run.queues.get(way)
-        if truth is not None and truth.departed_packets:
-            name, title = f"sojourn_{way}", f"Sojourn time in the queue, {word} direction"
-            found[name] = Picture(title, partial(sojourn_over_time, [run], name, title, way))
-    if run.probes:
-        title = "Latency idle and under load"
-        found["latency"] = Picture(title, partial(latency_cdf, [run], "latency", title))
+    found = {
+        "timeline": Picture("The run over time", partial(timeline, run, "timeline", "The run over time"))
+    }
     if run.read_many is not None:
         for name, title, many in (
             ("fairness", "Fairness over time", fairness_over_time),

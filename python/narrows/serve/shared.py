@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from fastapi import HTTPException
@@ -14,8 +13,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from narrows.report.environment import REPORT, environment
 from narrows.report.page import number
 from narrows.runs.observed import Observed
-from narrows.serve.answers import Answers
+from narrows.serve.answers import DRAWING, Answers
 from narrows.serve.catalog import Catalog, Entry
+from narrows.studies.ledger import deciding
 
 DRAWN_MOST = 200
 """Pictures and pages that are kept in memory."""
@@ -51,15 +51,14 @@ class Shared:
 
 
 class Drawn:
-    """What was drawn, the newest kept; one thing is drawn at a time, because matplotlib's state is one."""
+    """What was drawn, the newest kept; one thing is drawn at a time."""
 
     def __init__(self) -> None:
         self._kept: dict[Any, bytes] = {}
-        self._lock = Lock()
 
     def get(self, key: Any, make: Callable[[], bytes]) -> bytes:
         """The bytes of a key, made when they are first asked for."""
-        with self._lock:
+        with DRAWING:
             if key not in self._kept:
                 while len(self._kept) >= DRAWN_MOST:
                     self._kept.pop(next(iter(self._kept)))
@@ -69,5 +68,5 @@ class Drawn:
 
 def _environment() -> Environment:
     pages = environment(ChoiceLoader([PackageLoader("narrows.serve", "templates"), REPORT]))
-    pages.filters |= {"number": number}
+    pages.filters |= {"number": number, "deciding": deciding}
     return pages

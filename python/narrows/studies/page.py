@@ -21,9 +21,11 @@ from narrows.report.deviations import deviations
 from narrows.report.environment import environment
 from narrows.report.page import ANSWER, number
 from narrows.runs.observed import Observed
+from narrows.studies.covering import kept
 from narrows.studies.find import claims, experiments, study
 from narrows.studies.ledger import deciding, measured, sentence
 from narrows.studies.opening import opening
+from narrows.studies.study import labels
 
 Makers = Sequence[tuple[str, Callable[[], Result]]]
 
@@ -95,9 +97,11 @@ def _headline(v: Verdict) -> str:
     return f"The headline claim {v.claim.id}, “{text}”, {_SAID[v.verdict][0]}: {numbers or v.reason}."
 
 
-def _first(name: str, runs: Sequence[Observed], makers: Makers) -> Iterator[tuple[str, Callable[[], Result]]]:
+def _first(
+    name: str, runs: Sequence[Observed], verdicts: Sequence[Verdict], makers: Makers
+) -> Iterator[tuple[str, Callable[[], Result]]]:
     """What the page draws; where the headline has no figure of its own, or its runs cannot give it, its
-    conditions side by side."""
+    conditions side by side: those that the verdict rests on, if they are several."""
     of, missing = study(name), {""}
 
     def noted(make: Callable[[], Result]) -> Result:
@@ -111,8 +115,12 @@ def _first(name: str, runs: Sequence[Observed], makers: Makers) -> Iterator[tupl
     stems = {module.judge.claim.name for module in claims(name) if module.judge.claim.id == of.headline}
     own = [run for run in runs if run.ok and run.experiment in stems]
     if of.headline_figure in missing and own:
-        title = f"What {of.headline} was decided on: its conditions side by side"
-        yield ANSWER, lambda: side_by_side(own, "side_by_side", title)
+        title = f"{of.headline}: its conditions side by side"
+        ids = {run for verdict in verdicts if verdict.claim.id == of.headline for run in verdict.run_ids}
+        decided = [run for run in own if run.run_id in ids]
+        if len({labels(run) for run in decided}) > 1:
+            own, title = decided, f"What {of.headline} was decided on: its conditions side by side"
+        yield ANSWER, lambda: side_by_side(own, "side_by_side", title, of.compared)
 
 
 def build(
@@ -121,9 +129,12 @@ def build(
     verdicts: Sequence[Verdict],
     out: Path,
     progress: Callable[[str], None] | None = None,
+    *,
+    files: bool = False,
 ) -> Built:
-    """Write OUT/report.html and OUT/figures/*; `progress` hears the name of each figure as it is drawn."""
-    drawn = draw(_first(name, runs, figures(name, runs)), out / "figures", progress)
+    """Write OUT/report.html; `progress` hears the name of each figure as it is drawn. `files`: OUT/figures/*
+    too."""
+    drawn = draw(_first(name, runs, verdicts, figures(name, runs)), out / "figures", progress, files=files)
     headline = study(name).headline_figure
     first = [f for f in drawn.figures if f.section == ANSWER or f.name == headline] or [*drawn.figures[:1]]
     others = [f for f in drawn.figures if f not in first]
@@ -150,6 +161,7 @@ def build(
         pages.get_template("study/study.html.j2").render(
             name=name,
             study=study(name),
+            kept=kept(name, runs),
             opening=opening(name, verdicts, runs),
             answer=answer(verdicts, runs, name),
             verdicts=verdicts,

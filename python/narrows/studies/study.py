@@ -53,6 +53,8 @@ class Study:
     """The claim that its page tells first, by its id."""
     headline_figure: str = ""
     """The figure that its page begins with, by its name; empty: the conditions of that claim side by side."""
+    compared: str = ""
+    """The axis whose labels are compared: they stand side by side in a row of that figure."""
     condition: Callable[[Observed], Hashable] | None = labels
     """What makes two runs repetitions of one condition, to tell which conditions of a claim's experiment were
     not measured; None where the claims say that themselves."""

@@ -41,6 +41,8 @@ class Figure:
     """Which of many samples it is; None: it is one."""
     definition: str = ""
     """What the number is, for a note."""
+    headline: bool = False
+    """Whether it is one of the two that a small table has room for; where none is, the first two are."""
 
     def __post_init__(self) -> None:
         if self.better not in (None, *BETTER):

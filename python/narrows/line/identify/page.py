@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 from narrows.line.identify import answers
@@ -41,8 +40,5 @@ def _way(report: Report, verdict: Verdict) -> dict[str, Any]:
         "why": answer.why,
         "rows": answers.rows(report, verdict),
         "points": "; ".join(f"{how}: DSCP {', '.join(codes)}" for how, codes in differ.items()),
-        "pictures": [
-            (name, title, base64.b64encode(png).decode("ascii"))
-            for name, title, png in pictures(report, verdict.way)
-        ],
+        "pictures": [(each.title, each.vector()) for each in pictures(report, verdict.way)],
     }

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
-
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
 from narrows.figures import style
+from narrows.figures.drawing import Drawing
 from narrows.tools.identify.records import FlowRecords, Phase, Report
 
 MOST_POINTS = 6000
@@ -25,23 +23,21 @@ TITLES = {
     "tins": "Best effort beside CS1, both beyond their share",
     "many": "128 equal flows: do any share a queue?",
 }
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-LOST = "#000000"
+COLOURS = style.ITEMS
+LOST = style.MARK_COLOUR
 
 
-def pictures(report: Report, way: str) -> list[tuple[str, str, bytes]]:
-    """(name, title, PNG) of each phase of a way that has something to show."""
+def pictures(report: Report, way: str) -> list[Drawing]:
+    """One of each phase of a way that has something to show."""
     found = []
     for name, title in TITLES.items():
         phase = report.of(way, name)
         if phase is None:
             continue
-        figure, axes = plt.subplots(figsize=(style.PAGE_IN, 2.6), layout="constrained")
-        (_many if name == "many" else _delays)(axes, phase)
-        out = io.BytesIO()
-        figure.savefig(out, format="png", dpi=140, metadata={"Title": title})
-        plt.close(figure)
-        found.append((f"{way}-{name}", title, out.getvalue()))
+        figure, grid = style.canvas(row_in=2.3)
+        with style.styled():
+            (_many if name == "many" else _delays)(grid[0][0], phase)
+        found.append(Drawing(f"{way}-{name}", title, "", (), figure))
     return found
 
 
@@ -56,12 +52,14 @@ def _delays(axes: Axes, phase: Phase) -> None:
     axes.set_xlabel("sent, s since the phase began")
     axes.set_ylabel("delay above the smallest, ms")
     axes.set_ylim(bottom=0)
-    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, markerscale=3)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, markerscale=3)
 
 
 def _one(axes: Axes, flow: FlowRecords, label: str, colour: str) -> None:
     thin = _thin(len(flow.sent_s))
-    axes.plot(flow.sent_s[thin], flow.delay_s[thin] * 1e3, ".", ms=1.6, color=colour, label=label)
+    axes.plot(
+        flow.sent_s[thin], flow.delay_s[thin] * 1e3, ".", ms=1.6, color=colour, label=label, rasterized=True
+    )
     there = ~flow.lost
     if not there.any() or not len(flow.sent_s):
         return
@@ -78,6 +76,7 @@ def _one(axes: Axes, flow: FlowRecords, label: str, colour: str) -> None:
                 color=LOST if mark == "x" else colour,
                 label=f"{label}: {int(hit.sum())} {words}",
                 alpha=0.6,
+                rasterized=True,
             )
 
 
@@ -88,4 +87,4 @@ def _many(axes: Axes, phase: Phase) -> None:
     axes.axhline(0.7 * float(np.median(got)), color=COLOURS[1], lw=1, label="0.7 of the median")
     axes.set_xlabel("flow, the least served first")
     axes.set_ylabel("packets while all send")
-    axes.legend(fontsize=7, frameon=False)
+    axes.legend(frameon=False)

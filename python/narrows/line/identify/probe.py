@@ -14,7 +14,7 @@ from narrows.engine import agent_binary
 from narrows.errors import NarrowsError, UsageError
 
 PORT = 24603
-START = "start one there: narrows-agent identify-server --listen 0.0.0.0:24603"
+START = "start one there: narrows-agent identify-server --listen 0.0.0.0:24603 --token WORD"
 STOP_S = 5.0
 COST = {"whole": 30.0, "quick": 8.0}
 """Seconds of the link's rate that one way costs at most: the phases' lengths times their excess, the fill

@@ -4,7 +4,7 @@
 (() => {
   const COLOURS = {
     light: ['#0072b2', '#d55e00', '#009e73', '#b8578f', '#9a6b00', '#2d7fb0', '#7a1f5c', '#5b6b7a'],
-    dark: ['#5db3f0', '#ff9152', '#3fd1a4', '#f0a2cc', '#e6b84a', '#9fd6f5', '#d58fbd', '#aebac5'],
+    dark: ['#58b2e4', '#e49658', '#58e4be', '#c577a4', '#e4b958', '#65add8', '#d864b2', '#97a5b2'],
   };
   const OTHER = { light: ['#4d5a66', '#8a5a00', '#b00020', '#2b6f4f'], dark: ['#c6d2dd', '#e0b35a', '#ff8a95', '#8fd6b0'] };
   const PANEL_PX = 150, NARROWEST_S = 1e-6, WAIT_MS = 150;
@@ -65,7 +65,7 @@
         act('▶', 'later (right arrow)', () => this.move(0.25)), this.time,
       );
       root.append(this.bar, this.say, this.panels);
-      root.addEventListener('keydown', (event) => this.key(event));
+      root.axis = this;
       dark.addEventListener('change', () => this.draw());
       new ResizeObserver(() => this.resize()).observe(this.panels);
     }
@@ -111,9 +111,9 @@
     colour(run, line, nth) {
       const kind = dark.matches ? 'dark' : 'light';
       if (line.item === null) return line.name === 'dropped' ? OTHER[kind][2] : OTHER[kind][nth % OTHER[kind].length];
-      const name = run.items[line.item];
-      const place = this.runs[0].items.indexOf(name);
-      return COLOURS[kind][(place >= 0 ? place : line.item) % COLOURS[kind].length];
+      const name = run.items[line.item], first = this.runs[0];
+      const place = first.items.indexOf(name);
+      return COLOURS[kind][(place >= 0 ? first.colours[place] : run.colours[line.item]) % COLOURS[kind].length];
     }
 
     draw() {
@@ -255,9 +255,9 @@
 
     key(event) {
       if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
+      const inside = this.root.contains(event.target) && { ArrowLeft: () => this.move(-0.25), ArrowRight: () => this.move(0.25) };
       const does = {
-        ArrowLeft: () => this.move(-0.25), ArrowRight: () => this.move(0.25), '+': () => this.by(0.5), '=': () => this.by(0.5),
-        '-': () => this.by(2), 0: () => this.zoom(this.whole),
+        ...inside, '+': () => this.by(0.5), '=': () => this.by(0.5), '-': () => this.by(2), 0: () => this.zoom(this.whole),
       }[event.key];
       if (!does) return;
       event.preventDefault();
@@ -300,6 +300,10 @@
   }
 
   window.addEventListener('DOMContentLoaded', () => {
-    if (window.uPlot) document.querySelectorAll('.over-time').forEach(start);
+    if (!window.uPlot) return;
+    const roots = [...document.querySelectorAll('.over-time')];
+    roots.forEach(start);
+    // Wherever the focus is, in a table too; the arrows of what scrolls are its own.
+    document.addEventListener('keydown', (event) => roots[0]?.axis?.key(event));
   });
 })();

@@ -9,4 +9,5 @@ STUDY = Study(
     quick=Quick(("t21_kernels",), {"load": ("bbr_beside_cubic", "bbr"), "queue": ("fifo_1bdp",)}),
     seeds=("0", "1", "2", "3", "4", "5"),
     headline="T21",
+    compared="kernel",
 )

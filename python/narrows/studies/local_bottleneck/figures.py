@@ -12,8 +12,8 @@ from matplotlib.ticker import LogLocator
 from matplotlib.transforms import Bbox
 
 from narrows.comparing.conditions import group
+from narrows.figures.distributions import distributions
 from narrows.figures.drawing import Missing, Result, run_ids
-from narrows.figures.places_cdf import places_cdf
 from narrows.figures.style import DIRECTION, canvas, styled
 from narrows.judging.parts import Read, fits, one
 from narrows.metrics.statistics.arrays import Floats, clean
@@ -48,8 +48,8 @@ def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
             (trade, runs, "fig5", "Bulk download: what is traded (Figure 5)", "down", "down"),
             (over_time, runs, "fig6", "ICMP during a CUBIC download (Figure 6)"),
             (trade, runs, "fig7", "Bulk upload: what is traded (Figure 7)", "up", "up"),
-            (places_cdf, tested(runs, test="up"), "fig8",
-             "Bulk upload: where packets wait (Figures 7 and 8)", "up"),
+            (distributions, tested(runs, test="up"), "fig8",
+             "Bulk upload: where packets wait (Figures 7 and 8)", ["up"]),
             (trade, runs, "fig9", "RRUL best effort: what is traded (Figure 9)", "best_effort", "down"),
             (shares, runs, "fig10", "RRUL best effort: the downloads' shares (Figure 10)"),
             (by_class, runs, "fig11", "RRUL best effort: the uploads' RTT (Figure 11)", "best_effort"),

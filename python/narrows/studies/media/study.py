@@ -9,5 +9,6 @@ STUDY = Study(
     seeds=("0",),
     usual={"pace": ("rfc",)},
     headline="M1",
+    compared="program",
     headline_figure="m1_rates",
 )

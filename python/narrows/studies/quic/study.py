@@ -11,4 +11,5 @@ STUDY = Study(
     ),
     seeds=("0",),
     headline="Q1",
+    compared="beside",
 )

@@ -7,10 +7,10 @@ from narrows.tools.reading import CHECK, LESS, MORE, Figure, Figures
 FIGURES: Figures = {
     "call_height": Figure("lines of the picture in most seconds", MORE),
     "call_frame_rate": Figure("frames a second", MORE),
-    "call_freezes_per_min": Figure("freezes a minute", LESS),
+    "call_freezes_per_min": Figure("freezes a minute", LESS, headline=True),
     "call_frozen_share": Figure("share of the time that the picture was frozen", LESS),
     "call_longest_gap_ms": Figure("longest time without a new frame", LESS),
-    "call_frame_delay_p50_ms": Figure("time from camera to screen, median frame", LESS),
+    "call_frame_delay_p50_ms": Figure("time from camera to screen, median frame", LESS, headline=True),
     "call_frame_delay_p95_ms": Figure("time from camera to screen, 95th percentile", LESS),
     "call_ssim": Figure("likeness to the camera's picture (SSIM)", MORE),
     "call_concealed_share": Figure("share of the sound that was made up", LESS),

@@ -6,8 +6,10 @@ answer that is less sure than `SURE` is "cannot tell", with the reason.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from narrows.tools.identify import features, records
 from narrows.tools.identify.features import FEW, Features, Signals
 
 SURE = 0.8
@@ -52,6 +54,31 @@ OR, TWO = " or ", "two queues"
 def names(said: str) -> list[str]:
     """The disciplines that an answer names: those that cannot be told apart together."""
     return said.split(OR)
+
+
+NAMED = {
+    "pfifo": FIFO, "bfifo": FIFO, "pfifo_head_drop": HEAD_DROP, "pfifo_fast": PFIFO_FAST, "prio": PRIO,
+    "codel": CODEL, "fq_codel": FQ_CODEL, "sfq": SFQ, "pie": PIE, "docsis_pie": PIE, "fq_pie": FQ_PIE,
+    "cake": CAKE, "dualpi2": DUALPI2, "red": RED, "choke": CHOKE, "sfb": SFB,
+}  # fmt: skip
+"""What an answer calls each kind of queue."""
+
+
+def is_right(said: str | None, kinds: Sequence[str]) -> bool | None:
+    """Whether an answer names the queue of the first kind, alone or among those that it cannot tell apart; of
+    two queues one of them. None: it has no word for that kind."""
+    if kinds[0] not in NAMED:
+        return None
+    if said is not None and said.startswith(TWO):
+        return len(kinds) > 1 and any(NAMED.get(kind, TWO) in said.removeprefix(TWO) for kind in kinds)
+    return said is not None and NAMED[kinds[0]] in names(said)
+
+
+def said(text: str) -> dict[str, str | None]:
+    """The discipline of each way by what the client wrote; None: it cannot be told. NoRecords where it wrote
+    no report."""
+    report = records.read(text)
+    return {way: judge(features.of(report, way)).discipline.value for way in report.ways}
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from narrows.tools.reading import CHECK, LESS, MORE, Figure, Figures
 
 FIGURES: Figures = {
-    "live_load_ms": Figure("load time", LESS),
+    "live_load_ms": Figure("load time", LESS, headline=True),
     "live_bytes": Figure("bytes that came over the network"),
     "live_video_height": Figure("lines of the picture", MORE),
     "live_video_played_s": Figure("time watched", MORE),
-    "live_video_stalls": Figure("stalls", LESS),
+    "live_video_stalls": Figure("stalls", LESS, headline=True),
     "live_video_stalled_ms": Figure("time without a picture", LESS),
     "live_http3_share": Figure("share that came by QUIC", CHECK),
     "live_video_frames_dropped": Figure("frames dropped", CHECK),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from narrows.tools.reading import CHECK, LESS, Figure, Figures
 
 FIGURES: Figures = {
-    "page_load_ms": Figure("load time", LESS, ends=True),
+    "page_load_ms": Figure("load time", LESS, ends=True, headline=True),
     "page_visual_ms": Figure("time until 95 % of the visible region is painted", LESS),
     "page_first_paint_ms": Figure("time until the first contentful paint", LESS),
     "page_last_byte_ms": Figure("time until the last byte", LESS),

@@ -28,11 +28,12 @@ _METRICS = {
     "min_rtt": ("tcp_info.min_rtt", "us", 1e3),
     "rtt_variance": ("tcp_info.rttvar", "us", 1e3),
     "congestion_window": ("tcp_info.snd_cwnd_bytes", "bytes", 1.0),
+    "cwnd": ("tcp_info.snd_cwnd_bytes", "bytes", 1.0),
     "bytes_in_flight": ("tcp_info.bytes_in_flight", "bytes", 1.0),
     "ssthresh": ("tcp_info.snd_ssthresh_bytes", "bytes", 1.0),
     "pacing_rate": ("tcp_info.pacing_rate", "bytes/s", 1 / 8),
 }
-"""qlog's times are ms and its rate bit/s."""
+"""qlog's times are ms and its rate bit/s. `cwnd` is aioquic's word for the congestion window."""
 _RTTS = ("smoothed_rtt", "min_rtt", "rtt_variance")
 _STATES = {"recovery": 3.0, "recovery_period": 3.0, "persistent_congestion": 4.0}
 """As the kernel counts: TCP_CA_Recovery, TCP_CA_Loss; all others are TCP_CA_Open."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from narrows.tools.reading import CHECK, LESS, MORE, Figure, Figures
 
 FIGURES: Figures = {
-    "video_mean_rung_bps": Figure("mean bitrate chosen by the player", MORE),
-    "video_stalls": Figure("stalls", LESS),
+    "video_mean_rung_bps": Figure("mean bitrate chosen by the player", MORE, headline=True),
+    "video_stalls": Figure("stalls", LESS, headline=True),
     "video_stalled_ms": Figure("time without a picture", LESS),
     "video_start_ms": Figure("time until the first frame", LESS),
     "video_switches": Figure("changes of the rung", LESS),
