@@ -64,14 +64,21 @@ def by_key(known: OverTime | None) -> dict[str, Panel]:
 
 def test_panels_follow_from_the_series_that_are_there(run: Observed) -> None:
     panels = by_key(over_time(run, stretches=50))
-    assert {"rate_down", "delay_down", "counts_down", "tcp_cwnd", "own_height", "own_bitrate"} == set(panels)
+    assert {
+        "rate_down",
+        "delay_down",
+        "counts_down",
+        "tcp_cwnd",
+        "own_height_of_the_picture",
+        "own_bitrate",
+    } == set(panels)
     (rate,) = panels["rate_down"].lines
     assert (rate.data.value == 5.0).all()
     (delay,) = panels["delay_down"].lines
     assert delay.data.high is not None
     assert delay.data.high.max() == 80.0
     assert sum(panels["counts_down"].lines[0].data.value) == 1
-    assert panels["own_height"].unit == "lines"
+    assert panels["own_height_of_the_picture"].unit == "lines"
     assert panels["own_bitrate"].lines[0].data.value.tolist() == [1.0] * 8
 
 

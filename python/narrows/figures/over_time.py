@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +24,11 @@ from narrows.figures.style import DIRECTION, item_places
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.thinned import Thinned, counted, thinned
 from narrows.runs.items import items
+from narrows.runs.items import series as declared_series
 from narrows.runs.observed import DIRECTIONS, Observed
 from narrows.store import parquet
 from narrows.store.whose import Name, Whose
-from narrows.tools import registry
+from narrows.tools.reading import Series
 from narrows.units import NS_PER_MS, NS_PER_S
 
 STRETCHES = 600
@@ -114,10 +115,6 @@ _DELAYS = (("sojourn_p50", "median"), ("sojourn_p99", "99th percentile"), ("sojo
 _LENGTHS = (("backlog_max_packets", "longest"), ("backlog_mean_packets", "mean"))
 _COUNTS = (("drop", "drops", "dropped"), ("mark", "marks", "marked"))
 _MOVED = ("tcp_info.bytes_acked", "tcp_info.data_segs_out")
-_TITLES = {"rtt": "Round-trip time of probes", "owd": "One-way delay of probes"}
-_FOLDED = re.compile(
-    r"played|idle|frames_dropped|retransmits|interval_bytes|connections|request_(duration|bytes)"
-)
 
 
 @dataclass(frozen=True)
@@ -394,29 +391,28 @@ class _Run:
     def _own(self) -> Iterator[Panel]:
         """Series of items by what they are of and their unit: lines of two tools share a panel where they
         mean the same."""
-        found: dict[tuple[str, str], list[Line]] = {}
+        found: dict[tuple[str, str], list[tuple[Line, bool]]] = {}
+        declared = declared_series(self.run)
         for (series, way, whose), values in self.series.by.items():
             item = self.place.get(whose.item or "")
             if item is None or whose.hop or whose.flow or series.startswith("tcp_info."):
                 continue
-            name = _meaning(series)
+            meaning = declared.get(series, Series(series.replace("_", " ")))
             scale, unit = _OWN_UNITS.get(values.unit, (1.0, "" if values.unit == "1" else values.unit))
-            if name == "height":
-                unit = "lines"
-            if unit == "bytes" and np.all(np.diff(values.value) >= 0):
-                name, unit, scale, values = name.replace("bytes", "bitrate"), "Mbit/s", 8e-6, _derived(values)
+            if meaning.counts:
+                unit, scale, values = "Mbit/s", 8e-6, _derived(values)
             called = self.called[item]
             ways = {of for each, of, own in self.series.by if (each, own) == (series, whose)}
             if way and len(ways) > 1:
                 called += f", {DIRECTION[way]}"
-            style = "step" if name in ("rung", "height") else "line"
-            found.setdefault((name, unit), []).append(self._line(called, item, values, scale, style))
-        for (name, unit), lines in found.items():
-            title = _TITLES.get(name, name.replace("_", " ").capitalize())
-            shown = _few([line for line in lines if line.data.t.size])
+            line = self._line(called, item, values, scale, "step" if meaning.steps else "line")
+            found.setdefault((meaning.words, meaning.unit or unit), []).append((line, meaning.folded))
+        for (words, unit), every in found.items():
+            shown = _few([line for line, _ in every if line.data.t.size])
             nothing = not any(np.nan_to_num(line.data.value).any() for line in shown)
-            folded = nothing or bool(_FOLDED.search(name))
-            yield Panel(f"own_{name}", title, unit, shown, "as the item itself said", folded)
+            key = f"own_{words.replace(' ', '_')}"
+            folded = nothing or all(folded for _, folded in every)
+            yield Panel(key, words[0].upper() + words[1:], unit, shown, "as the item itself said", folded)
 
     def _line(self, name: str, item: int | None, values: _Values, scale: float, style: str = "line") -> Line:
         data = thinned(values.t, values.value * scale, self.seconds, self.stretches)
@@ -437,17 +433,6 @@ def _derived(values: _Values) -> _Values:
     steps = np.diff(values.t)
     rate = np.divide(np.diff(values.value), steps, out=np.full(steps.size, np.nan), where=steps > 0)
     return _Values(values.t[1:], rate, values.unit)
-
-
-def _meaning(series: str) -> str:
-    """What it is of, without the tool's own word before it."""
-    first, _, rest = series.partition("_")
-    return rest if rest and first in _tools() else series
-
-
-@cache
-def _tools() -> frozenset[str]:
-    return frozenset(part.__name__.split(".")[-2] for part in registry.parts(registry.READINGS))
 
 
 def _few(lines: Sequence[Line]) -> tuple[Line, ...]:

@@ -12,9 +12,11 @@ Shares of a fair rate need other runs too: `narrows.comparing.items`. No file is
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from narrows.errors import NarrowsError
@@ -366,20 +368,28 @@ def _goodput(figures: Sequence[Measure], way: str) -> Measure | None:
 
 
 def _of_own_tools(run: Observed) -> Declared:
-    """What the figures of a person's own tools mean, by the copies of their folders that the run keeps. One
-    that cannot be read gives its figures no words; `narrows calibrate` says why."""
-    declared: Declared = {}
+    """What the figures of a person's own tools mean, by the copies of their folders that the run keeps."""
+    return {
+        name: (place, meaning)
+        for folder in _own_readings(run)
+        for place, (name, meaning) in enumerate(getattr(folder, "FIGURES", {}).items())
+        if isinstance(meaning, reading.Reading | reading.Figure)
+    }
+
+
+def series(run: Observed) -> dict[str, reading.Series]:
+    """What the series over time are that tools declare, those of a person's own too."""
+    parts = (reading, *registry.parts(registry.READINGS), *_own_readings(run))
+    every = (each for part in parts for each in getattr(part, "SERIES", {}).items())
+    return {name: meaning for name, meaning in every if isinstance(meaning, reading.Series)}
+
+
+def _own_readings(run: Observed) -> Iterator[ModuleType]:
+    """The `readings.py` of a person's own tools. One that cannot be read gives no words; `narrows calibrate`
+    says why."""
     for tool in run.plan.composites:
-        if not isinstance(tool, OwnTool) or run.folder is None:
-            continue
-        try:
-            module = own_tools.kept(tool, run.folder).part(registry.READINGS)
-        except NarrowsError:
-            continue
-        meanings = getattr(module, "FIGURES", {})
-        declared |= {
-            name: (place, meaning)
-            for place, (name, meaning) in enumerate(meanings.items())
-            if isinstance(meaning, reading.Reading | reading.Figure)
-        }
-    return declared
+        if isinstance(tool, OwnTool) and run.folder is not None:
+            with contextlib.suppress(NarrowsError):
+                module = own_tools.kept(tool, run.folder).part(registry.READINGS)
+                if module is not None:
+                    yield module

@@ -94,6 +94,32 @@ Figures = dict[str, Reading | Figure]
 
 
 @dataclass(frozen=True)
+class Series:
+    """What a series over time is, which a `readings.py` may declare in `SERIES`, by its quantity. Series of
+    the same words and unit stand in one picture, whichever tool they are of."""
+
+    words: str
+    folded: bool = False
+    """Whether it is shown only to who asks for it: it says little that another does not."""
+    steps: bool = False
+    """Whether it keeps a value until the next."""
+    counts: bool = False
+    """Whether it is a count of bytes that only grows, which is shown as a rate."""
+    unit: str = ""
+    """What its number counts, where its unit has no name, such as lines."""
+
+
+SERIES: dict[str, Series] = {
+    "throughput": Series("throughput"),
+    "rtt": Series("round-trip time of probes"),
+    "owd": Series("one-way delay of probes"),
+    "idle_ping": Series("ping while idle", folded=True),
+    "loaded_ping": Series("ping under load"),
+}
+"""What several tools have."""
+
+
+@dataclass(frozen=True)
 class Load:
     """How it is known when a tool loads a direction; without it, by the series that it leaves of each."""
 

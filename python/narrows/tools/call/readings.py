@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import CHECK, LESS, MORE, Figure, Figures
+from narrows.tools.reading import CHECK, LESS, MORE, Figure, Figures, Series
 
 FIGURES: Figures = {
     "call_height": Figure("lines of the picture in most seconds", MORE),
@@ -36,3 +36,17 @@ OF_THE_RUN: Figures = {
     "late_packets_share": Figure("share of packets with a round trip above 190 ms", LESS),
 }
 """Numbers of the run, downstream, that are shown as the item's own."""
+
+SERIES = {
+    "call_height": Series("height of the picture", steps=True, unit="lines"),
+    "call_frame_rate": Series("frames shown"),
+    "call_bytes": Series("bitrate", counts=True),
+    "call_rate": Series("rate of the video that came"),
+    "call_lost": Series("packets lost"),
+    "call_freezes": Series("freezes"),
+    "call_jitter_buffer": Series("delay in the jitter buffer"),
+    "call_target": Series("rate that the sender aims at"),
+    "call_sent_rate": Series("rate of the video that was sent"),
+    "call_frame_delay": Series("camera to screen"),
+    "call_ssim": Series("likeness of the picture (SSIM)"),
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import LATENCY, LESS, MORE, THROUGHPUT, Figure, Figures, Reading
+from narrows.tools.reading import LATENCY, LESS, MORE, THROUGHPUT, Figure, Figures, Reading, Series
 
 FIGURES: Figures = {
     "cloudflare_bandwidth_bps": Reading(THROUGHPUT, words="Cloudflare bandwidth"),
@@ -13,4 +13,10 @@ FIGURES: Figures = {
     "cloudflare_streaming_points": Figure("points for streaming", MORE),
     "cloudflare_gaming_points": Figure("points for gaming", MORE),
     "cloudflare_rtc_points": Figure("points for calls", MORE),
+}
+
+SERIES = {
+    "request_rate": Series("rate of a request"),
+    "request_duration": Series("duration of a request", folded=True),
+    "request_bytes": Series("size of a request", folded=True),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import LESS, THROUGHPUT, Figure, Figures, Load, Reading
+from narrows.tools.reading import LESS, THROUGHPUT, Figure, Figures, Load, Reading, Series
 
 FIGURES: Figures = {
     "download_goodput_bps": Reading(THROUGHPUT, words="download goodput"),
@@ -12,3 +12,5 @@ FIGURES: Figures = {
     "download_barrier_share": Figure("share of time that connections waited for each other", LESS),
 }
 LOAD = Load(steady=True)
+
+SERIES = {"download_rate": Series("rate of the download")}

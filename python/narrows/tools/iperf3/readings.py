@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import LESS, THROUGHPUT, Figure, Figures, Load, Reading
+from narrows.tools.reading import LESS, THROUGHPUT, Figure, Figures, Load, Reading, Series
 
 FIGURES: Figures = {
     "iperf3_goodput_bps": Reading(THROUGHPUT, words="iperf3 goodput"),
@@ -12,3 +12,5 @@ FIGURES: Figures = {
     "iperf3_loss_ratio": Figure("loss of UDP", LESS),
 }
 LOAD = Load(steady=True)
+
+SERIES = {"retransmits": Series("packets sent again", folded=True)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import CHECK, LESS, MORE, Figure, Figures
+from narrows.tools.reading import CHECK, LESS, MORE, Figure, Figures, Series
 
 FIGURES: Figures = {
     "live_load_ms": Figure("load time", LESS, headline=True),
@@ -14,4 +14,11 @@ FIGURES: Figures = {
     "live_http3_share": Figure("share that came by QUIC", CHECK),
     "live_video_frames_dropped": Figure("frames dropped", CHECK),
     "browser_processes_gone": Figure("processes of the browser that died", CHECK),
+}
+
+SERIES = {
+    "live_bytes": Series("bitrate", counts=True),
+    "live_video_height": Series("height of the picture", steps=True, unit="lines"),
+    "live_video_buffer": Series("playback buffer"),
+    "live_video_played": Series("time watched", folded=True),
 }

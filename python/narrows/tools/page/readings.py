@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import CHECK, LESS, Figure, Figures
+from narrows.tools.reading import CHECK, LESS, Figure, Figures, Series
 
 FIGURES: Figures = {
     "page_load_ms": Figure("load time", LESS, ends=True, headline=True),
@@ -13,4 +13,11 @@ FIGURES: Figures = {
     "page_loads_failed": Figure("loads that failed", LESS),
     "page_requests": Figure("requests"),
     "page_paints_after_last_byte": Figure("loads whose first paint came after the last byte", CHECK),
+}
+
+SERIES = {
+    "page_load": Series("load time"),
+    "page_visual": Series("time until 95 % is painted"),
+    "page_first_paint": Series("time until the first paint"),
+    "page_last_byte": Series("time until the last byte"),
 }

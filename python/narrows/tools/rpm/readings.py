@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import LESS, MORE, RPM, THROUGHPUT, Figure, Figures, Reading
+from narrows.tools.reading import LESS, MORE, RPM, THROUGHPUT, Figure, Figures, Reading, Series
 
 FIGURES: Figures = {
     "rpm": Reading(RPM, words="RPM"),
@@ -17,3 +17,10 @@ FIGURES: Figures = {
     "rpm_responsiveness_confidence": Figure("its own confidence in the responsiveness", MORE),
     "rpm_idle_tcp_ms": Figure("connection time before the load", LESS),
 }
+
+SERIES = {
+    **{f"{kind}_{part}": Series(f"{kind} probes, {part.upper()}")
+       for kind in ("foreign", "self") for part in ("tcp", "tls", "http")},
+    "interval_bytes": Series("bytes in an interval", folded=True),
+    "connections": Series("connections", folded=True),
+}  # fmt: skip

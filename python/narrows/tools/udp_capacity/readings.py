@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import ADDED, IP_OF_1250, LESS, THROUGHPUT, Figure, Figures, Reading
+from narrows.tools.reading import ADDED, IP_OF_1250, LESS, THROUGHPUT, Figure, Figures, Reading, Series
 
 FIGURES: Figures = {
     "udp_capacity_bps": Reading(THROUGHPUT, words="UDP capacity, best second", layer=IP_OF_1250),
@@ -11,4 +11,10 @@ FIGURES: Figures = {
     "udp_capacity_delay_variation_max_ms": Figure("largest delay variation of one datagram", LESS),
     "udp_capacity_loss_ratio": Figure("loss", LESS),
     "udp_capacity_reordered": Figure("datagrams out of order", LESS),
+}
+
+SERIES = {
+    "sending_rate": Series("rate that is sent"),
+    "anomalies": Series("datagrams lost, late or double"),
+    "delay_variation": Series("delay variation"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from narrows.tools.reading import CHECK, LESS, MORE, Figure, Figures
+from narrows.tools.reading import CHECK, LESS, MORE, Figure, Figures, Series
 
 FIGURES: Figures = {
     "video_mean_rung_bps": Figure("mean bitrate chosen by the player", MORE, headline=True),
@@ -17,4 +17,12 @@ FIGURES: Figures = {
     "video_top_rung_playable": Figure("whether the browser believes that it can play the top rung", CHECK),
     "video_viewport_height": Figure("lines of the window", CHECK),
     "browser_processes_gone": Figure("processes of the browser that died", CHECK),
+}
+
+SERIES = {
+    "video_rung": Series("rung chosen by the player", steps=True),
+    "video_height": Series("height of the picture", steps=True, unit="lines"),
+    "video_buffer": Series("playback buffer"),
+    "video_played": Series("time watched", folded=True),
+    "video_frames_dropped": Series("frames dropped", folded=True),
 }
