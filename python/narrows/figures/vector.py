@@ -11,16 +11,17 @@ import colorsys
 import io
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
-from matplotlib.text import Text
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Box = tuple[float, float, float, float]
 """Left, top, width and height, in points from the upper left corner."""
 LEAST_PX = 11.05
 """No text is shown smaller than this."""
 SCALE = 1.75
-"""CSS pixels a point, where there is room: the figure of a paper's page is as wide as a page's text."""
+"""CSS pixels a point, where there is room: a figure of 7.1 inches is as wide as a page's text."""
 MARGIN = 3.0
 PER_INCH = 72
 INK, PAPER = "#000000", "#ffffff"
@@ -109,7 +110,7 @@ def _boxes(figure: Figure) -> tuple[Box, ...]:
     dpi, renderer = figure.dpi, figure.canvas.get_renderer()  # type: ignore[attr-defined]
     points = PER_INCH / dpi
     height = figure.get_size_inches()[1] * PER_INCH
-    own = [text for text in figure.texts if isinstance(text, Text) and text.get_text()]
+    own = [text for text in figure.texts if text.get_text()]
     found = []
     for part in (*figure.legends, *own, *panels):
         around = part.get_tightbbox(renderer)

@@ -10,22 +10,21 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import TypeAdapter
+
+from narrows.figures.vector import Vector
 from narrows.kernel.image import cache_dir
-from narrows.report import marks
 from narrows.report.answer import Answer, answer
-from narrows.report.small_table import Column, Row, Table
+from narrows.report.marks import FILE, Mark, marks
 from narrows.runs.observed import Observed
 from narrows.serve.catalog import Catalog, Entry
 from narrows.store.damaged import left_out
 from narrows.studies.judged import code, keep
-
-if TYPE_CHECKING:
-    from narrows.figures.vector import Vector
 
 KEPT_MOST = 1000
 AT_ONCE = 24
@@ -48,13 +47,16 @@ class Said:
     """An answer, if the runs have one, its pass marks, and its picture where that was asked for."""
 
     answer: Answer | None
-    marks: tuple[marks.Mark, ...] = ()
+    marks: tuple[Mark, ...] = ()
     picture: Picture | None = None
 
     @property
     def line(self) -> str:
         """The answer in a line."""
         return "" if self.answer is None else self.answer.sentence
+
+
+KEPT = TypeAdapter(Said)
 
 
 class Answers:
@@ -73,10 +75,8 @@ class Answers:
         key = self._key(entry, drawn)
         if key not in self._known:
             try:
-                self._known[key] = _from_json(
-                    json.loads((cache_dir() / "answers" / f"{key}.json").read_bytes())
-                )
-            except (OSError, ValueError, KeyError, TypeError):
+                self._known[key] = KEPT.validate_json(self._file(key).read_bytes())
+            except (OSError, ValueError):
                 if len(self._catalog.briefs(entry)) <= AT_ONCE:
                     return self._work_out(entry, key, drawn)
                 self._begin(entry, key, drawn)
@@ -96,19 +96,23 @@ class Answers:
         try:
             runs = [run for run in self._catalog.runs(entry) if run.ok]
             found = self.known(entry) if drawn and self._key(entry, False) in self._known else None
-            said = found or Said(answer(runs), marks.marks(runs))
+            said = found or Said(answer(runs), marks(runs))
             if drawn and said.answer is not None:
                 said = dataclasses.replace(said, picture=_drawn(runs))
             self._known[key] = said
             if not left_out(entry.path):  # what cannot be read is named each time
-                keep(cache_dir() / "answers" / f"{key}.json", json.dumps(dataclasses.asdict(said)), KEPT_MOST)
+                keep(self._file(key), KEPT.dump_json(said).decode(), KEPT_MOST)
             return said
         finally:
             with self._lock:
                 self._begun.pop(key, None)
 
+    @staticmethod
+    def _file(key: str) -> Path:
+        return cache_dir() / "answers" / f"{key}.json"
+
     def _key(self, entry: Entry, drawn: bool) -> str:
-        marked = entry.path / marks.FILE
+        marked = entry.path / FILE
         judged = marked.stat().st_mtime_ns if marked.is_file() else 0
         what = json.dumps([code(), str(entry.path.resolve()), self._catalog.stamp(entry), judged, drawn])
         return hashlib.sha256(what.encode()).hexdigest()[:32]
@@ -125,38 +129,3 @@ def _drawn(runs: Sequence[Observed]) -> Picture | None:
         picture = Picture(result.title, result.caption, result.vector())
         result.close()
         return picture
-
-
-Made = TypeVar("Made")
-
-
-def _each(make: Callable[..., Made], plain: Any) -> tuple[Made, ...]:
-    return tuple(make(**_tuples(each)) for each in plain)
-
-
-def _tuples(plain: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no tuples."""
-    deep = {
-        name: tuple(map(tuple, v)) if v and isinstance(v[0], list) else tuple(v)
-        for name, v in plain.items()
-        if isinstance(v, list)
-    }
-    return plain | deep
-
-
-def _table(plain: dict[str, Any]) -> Table:
-    parts = {"columns": _each(Column, plain["columns"]), "rows": _each(Row, plain["rows"])}
-    return Table(**(_tuples(plain) | parts))
-
-
-def _from_json(plain: dict[str, Any]) -> Said:
-    found, picture = plain["answer"], plain["picture"]
-    if found is not None:
-        found = Answer(
-            **(found | {"table": _table(found["table"]), "tables": tuple(map(_table, found["tables"]))})
-        )
-    if picture is not None:
-        from narrows.figures.vector import Vector
-
-        picture = Picture(**(picture | {"svg": Vector(**_tuples(picture["svg"]))}))
-    return Said(found, _each(marks.Mark, plain["marks"]), picture)
