@@ -12,9 +12,9 @@ import flent.resultset
 import flent.settings
 import matplotlib.pyplot as plt
 import polars as pl
-from labels import whose
 
 import lab
+from labels import whose
 from narrows.store import results, schema
 
 RUN = "0123456789abcdef"

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from labels import said
 
 import lab
+from labels import said
 from narrows.plan.model import Plan
 from narrows.runs.observed import EMPTY, Observed, QueueTruth, Series
 from narrows.runs.quantities import Measured

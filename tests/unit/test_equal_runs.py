@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import made_up_runs
-from labels import said
 
+from labels import said
 from narrows.comparing.repetitions import independent
 from narrows.report.table import summary
 

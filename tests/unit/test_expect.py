@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import polars as pl
 import pytest
-from labels import rows
 
+from labels import rows
 from narrows.cli.expect_view import as_json, junit, markdown
 from narrows.comparing import expectations, named_figure
 from narrows.comparing.expectations import judge

@@ -10,9 +10,9 @@ import made_up_trials
 import numpy as np
 import polars as pl
 import pytest
-from labels import said
 
 import lab
+from labels import said
 from narrows.comparing.items import EVERY_WAY, frame, got
 from narrows.report.table import summary
 from narrows.runs.items import items

@@ -10,11 +10,11 @@ from typing import Any
 import made_up_trials
 import polars as pl
 import pytest
-from labels import said as named
 from store_fakes import AGENT, KERNEL, make_plan
 from test_store_ingest import ingested
 
 from lab import plans
+from labels import said as named
 from narrows.comparing.items import frame
 from narrows.engine import outdir
 from narrows.plan.identity import run_id

@@ -14,6 +14,7 @@ from narrows.cli.format import counted, table
 if TYPE_CHECKING:
     from narrows.report.answer import Answer
     from narrows.report.small_table import Table
+    from narrows.store.results import Results
 
 MOST_LINES = 12
 MORE = "… (the rest is on the page)"
@@ -97,3 +98,22 @@ def say_of_runs(console: Console, directory: Path, run_ids: Sequence[str]) -> No
             found = answer([run for run in load(directory) if run.run_id in wanted])
         say_answer(console, found)
         console.print(f"the page: narrows report {directory}")
+
+
+def came_out(console: Console, places: Sequence[tuple[Results, str]]) -> None:
+    """The figures that a report tells first, of a run, or of two with what changed."""
+    from narrows.report.answer import of_each
+    from narrows.runs.load import load_one
+
+    found = [run for results, run_id in places if (run := load_one(results, run_id)) is not None and run.ok]
+    told = of_each(found) if len(found) == len(places) else []
+    is_pair = len(places) == 2
+    rows = [[column.head, *values, *([change(*values)] if is_pair else [])] for column, values in told]
+    if rows:
+        console.print("\nwhat came out", style="bold")
+        console.print(table(["", "-", "+", "change"] if is_pair else ["", ""], rows))
+
+
+def change(before: float | None, after: float | None) -> str | None:
+    """From one to the other, in percent."""
+    return None if not before or after is None else f"{(after / before - 1) * 100:+.2f} %"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from narrows.cli.answer_view import came_out, change
 from narrows.cli.find_run import find_run
 from narrows.cli.format import console as make_console
 from narrows.cli.format import key, table
@@ -75,7 +76,7 @@ def register(app: typer.Typer) -> None:
         plans = [Plan.read(r.run_directory(run) / "plan.json").to_dict() for r, run in (a, b)]
         for sign, (_, run), manifest in (("-", a, manifests[0]), ("+", b, manifests[1])):
             console.print(f"{sign} {run}  {manifest['status']}  {key(manifest['key'])}")
-        _came_out(console, a, b)
+        came_out(console, [a, b])
         _commands(console, plans)
         for plan in plans:
             plan.pop("setup")
@@ -93,25 +94,6 @@ def _section(console: Console, title: str, rows: list[tuple[str, Any, Any]]) -> 
     console.print(f"\n{title}: " + ("the same" if not rows else f"{len(rows)} differ"), style="bold")
     if rows:
         console.print(table(["", "-", "+"], rows))
-
-
-def _came_out(console: Console, a: tuple[Results, str], b: tuple[Results, str]) -> None:
-    """The figures that a report tells first, of both."""
-    from narrows.report.answer import of_each
-    from narrows.runs.load import load_one
-
-    found = [run for results, run_id in (a, b) if (run := load_one(results, run_id)) is not None and run.ok]
-    rows = [
-        [column.head, *values, _change(*values)]
-        for column, values in (of_each(found) if len(found) == 2 else [])
-    ]
-    if rows:
-        console.print("\nwhat came out", style="bold")
-        console.print(table(["", "-", "+", "change"], rows))
-
-
-def _change(before: float | None, after: float | None) -> str | None:
-    return None if not before or after is None else f"{(after / before - 1) * 100:+.2f} %"
 
 
 def _commands(console: Console, plans: list[dict[str, Any]]) -> None:
@@ -137,7 +119,7 @@ def _figures(console: Console, a: tuple[Results, str], b: tuple[Results, str]) -
     for name in names:
         x, y = found[0].get(name), found[1].get(name)
         if x != y:
-            rows.append([*name, x, y, _change(x, y)])
+            rows.append([*name, x, y, change(x, y)])
     console.print(
         f"\nfigures: {len(names) - len(rows)} the same" + (f", {len(rows)} differ" if rows else ""),
         style="bold",

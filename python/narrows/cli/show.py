@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from narrows.cli.answer_view import came_out
 from narrows.cli.find_run import find_run
 from narrows.cli.format import MISSING, cell, duration, key, table
 from narrows.cli.format import console as make_console
@@ -63,6 +64,8 @@ def register(app: typer.Typer) -> None:
         equal = [repetitions.warning([same], ", ".join(same))] if same else []
         for warning in [*manifest["warnings"], *equal]:
             console.print(f"warning    {warning}: check before trusting the result")
+        if manifest["engine"] != layout.IMPORTED and manifest["status"] == "ok":
+            came_out(console, [(results, run_id)])
         if tc and manifest["engine"] != layout.IMPORTED:
             _commands(console, path)
         is_failed = manifest["status"] != "ok"

@@ -124,6 +124,7 @@ def draw(chart: Chart, points: Sequence[Point], ids: Sequence[str]) -> Result:
     share = {"sharex": in_rows and alike and not chart.apart, "sharey": alike and not chart.apart}
     figure, grid = canvas(-(-len(panels) // columns), columns, row_in=high, **share)
     cells = [axes for row in grid for axes in row]
+    gaps: list[tuple[Axes, float, float]] = []
     with styled():
         for axes, panel, here in zip(cells, panels, own_places, strict=False):
             own = [point for point in points if _label(point, (chart.panel,)) == panel]
@@ -135,7 +136,10 @@ def draw(chart: Chart, points: Sequence[Point], ids: Sequence[str]) -> Result:
                     if point.values and _label(point, (chart.hue,)) == hue
                 ]
                 LOOKS[chart.look](axes, these, step, len(colours), colour)
-            words, small = [_words(chart, place) for place in places], 7 if len(places) <= MANY else 6
+                absent = set(range(len(places))) - {place for place, _ in these}
+                if chart.look == "bars":
+                    gaps += [(axes, *_beside(place, step, len(colours))) for place in absent]
+            words, small = [_words(chart, place) for place in places], 8 if len(places) <= MANY else 7
             if in_rows:
                 words = [each.replace("\n", ", ") for each in words]
                 axes.set_yticks(range(len(places)), words, fontsize=small)
@@ -150,6 +154,9 @@ def draw(chart: Chart, points: Sequence[Point], ids: Sequence[str]) -> Result:
             (axes.set_xlim if in_rows else axes.set_ylim)(0)  # once all is drawn: it ends the scaling
         for axes in cells[len(panels) :]:
             axes.set_visible(False)
+        tops = {axes: axes.get_ylim()[1] for axes, *_ in gaps}
+        for axes, at, wide in gaps:
+            axes.bar(at, tops[axes], wide, color="none", edgecolor="#cccccc", hatch="////", linewidth=0)
         if len(hues) > 1:
             handles = [
                 Line2D([], [], color=colour, marker="o", linestyle="none", label=_words(chart, hue))
@@ -158,7 +165,8 @@ def draw(chart: Chart, points: Sequence[Point], ids: Sequence[str]) -> Result:
             figure.legend(
                 handles=handles, loc="outside upper right", ncols=min(len(handles), 6), title=chart.legend
             )
-    return finished(chart.name, chart.title, chart.told, ids, figure)
+    told = f"{chart.told} Hatched: not measured.".strip() if gaps else chart.told
+    return finished(chart.name, chart.title, told, ids, figure)
 
 
 def _label(point: Point, axes: Sequence[str]) -> tuple[str, ...]:
@@ -176,11 +184,16 @@ def _words(chart: Chart, labels: Sequence[str]) -> str:
     return "\n".join(chart.called.get(label, spelt(label)) for label in labels)
 
 
+def _beside(place: int, step: int, of: int) -> tuple[float, float]:
+    """The middle and the width of one of several bars at a place."""
+    return place + (step - (of - 1) / 2) * 0.8 / of, 0.74 / of
+
+
 def _bars(axes: Axes, points: Iterable[tuple[int, Point]], step: int, of: int, colour: str) -> None:
     """Bars of the medians, and a dot for each of several values."""
     for place, point in points:
-        at = place + (step - (of - 1) / 2) * 0.8 / of
-        axes.bar(at, point.middle, 0.74 / of, color=colour, zorder=2)
+        at, wide = _beside(place, step, of)
+        axes.bar(at, point.middle, wide, color=colour, zorder=2)
         if len(point.values) > 1:
             axes.plot([at] * len(point.values), point.values, ".", color="black", markersize=2.5, zorder=3)
 

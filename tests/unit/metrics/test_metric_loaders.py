@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import labels
 import polars as pl
 
+import labels
 from made_up_plans import whole
 from narrows.plan.model import Plan
 from narrows.runs.windows import windows

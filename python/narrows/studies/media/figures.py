@@ -104,7 +104,7 @@ def felt(runs: Sequence[Observed]) -> Result:
     ]
     chart = Chart(
         "m1_felt", "A capacity that changes: what is felt, by queue (5.1)", ("queue",), hue="program",
-        panel="what", orders={"queue": QUEUES, "program": tuple(PROGRAMS)}, columns=2,
+        panel="what", orders={"queue": QUEUES, "program": tuple(sorted(PROGRAMS))}, columns=2,
         told="Medians; 1, 2.5, 0.6 and 1 Mbit/s; 100 ms.", missing="no run of it: narrows run m1_single",
     )  # fmt: skip
     return draw(chart, points, [run_id for item in own for run_id in item.run_ids])
