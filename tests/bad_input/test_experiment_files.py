@@ -50,6 +50,8 @@ CASES = {
     "a tap that is assigned": (GOOD + 'tap = "off"\n', 3, "has no effect", "tap('off')"),
     "a bandwidth under another shaper": (
         good(("fq_codel()", 'cake(bandwidth="8 Mbit/s"), shaper=htb()')), 1, "8 Mbit/s", "leave out"),
+    "CAKE with a share for a rate": (
+        good(("fq_codel()", 'cake(bandwidth="90 %")')), 1, "90 %", 'home_router(share="90 %"'),
     "a module that is not there": (GOOD + "import no_such_module\n", 3, "no_such_module", ""),
 }  # fmt: skip
 

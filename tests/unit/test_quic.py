@@ -279,6 +279,11 @@ def test_a_sequence_with_the_guests_monotonic_clock_whose_rtts_are_seconds(tmp_p
     ]
 
 
+def test_a_window_is_read_by_aioquics_word_too(tmp_path: Path) -> None:
+    trace = qlog.read(log(tmp_path, "a.sqlog", {"trace": {}}, metrics(5025.0, cwnd=12000)), CLOCKS)
+    assert trace.series["tcp_info.snd_cwnd_bytes", "bytes"] == {20_000_000: 12000}
+
+
 def test_a_sequence_with_a_wall_clock_and_one_with_none(tmp_path: Path) -> None:
     """As quic-go 0.65.0 and ngtcp2 0.12.1 write them."""
     at = {"wall_clock_time": "2026-01-01T00:00:05.025025527Z", "clock_type": "monotonic"}
