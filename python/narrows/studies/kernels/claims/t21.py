@@ -6,7 +6,7 @@ from itertools import combinations
 from narrows.judging.parts import Judge, Mark, Measure, Number, Numbers, Share, all_of, figure, over, percent
 
 MATTERS = 0.05
-"""Of the larger: intervals that are apart by less than this are apart, and nobody would notice."""
+"""A part of the larger: intervals that are apart by less than this are apart, and nobody would notice."""
 GOODPUT = Measure("goodput", "Mbit/s", figure("mine", "bulk_goodput_bps", per=1e6))
 WAIT = Measure("wait in the queue, p95", "ms", figure(None, "sojourn_p95_ms", at="bottleneck"))
 LOST = Share(
