@@ -19,12 +19,12 @@ class Item:
     key: Mapping[str, str]
     run_ids: tuple[str, ...]
     once: str = ""
-    """Of several such items of a condition one counts: a run that is a run of several experiments."""
+    """What several items of a condition are together, of which one counts: a run of several experiments."""
 
 
 Items = Callable[[Sequence[Observed]], Iterable[Item]]
 Read = Callable[[Any], float | None]
-"""Of what an item is of; None: not measured."""
+"""Reads a number of what an item is of; None: not measured."""
 
 
 def good(runs: Iterable[Observed], experiment: str = "", where: Where | None = None) -> list[Observed]:

@@ -6,7 +6,7 @@ are marked like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -28,7 +28,7 @@ from narrows.judging.verdict import (
 from narrows.runs.observed import Observed
 from narrows.spec.axis import SEED
 
-__all__ = ["Condition", "Judge", "Mark", "Measure", "Numbers", "Share", "Words", "all_of", "one"]
+__all__ = ["Condition", "Judge", "Mark", "Measure", "Numbers", "Share", "Words", "all_of", "fold", "one"]
 
 Words = tuple[str, str, str, str]
 """A claim's id, its text, its source and its experiment's file."""
@@ -192,11 +192,28 @@ class Judge:
         return any(mark.wants(each) and mark.other(each) in known for mark in self._marks() for each in own)
 
 
-def one(numbers: Iterable[Number], name: str, **labels: str) -> Number | None:
+def one(numbers: Iterable[Number], name: str, **labels: str | tuple[str, ...]) -> Number | None:
     """The number of that name at these labels; None if there is none."""
     return next(iter(all_of(numbers, name, **labels)), None)
 
 
-def all_of(numbers: Iterable[Number], name: str, **labels: str) -> list[Number]:
+def all_of(numbers: Iterable[Number], name: str, **labels: str | tuple[str, ...]) -> list[Number]:
     """All numbers of that name at these labels."""
     return [each for each in numbers if each.name == name and fits(each.conditions, labels)]
+
+
+def fold(
+    name: str, of: str, by: Sequence[str] = (), least: int = 2, **labels: str | tuple[str, ...]
+) -> Callable[[Numbers], Iterator[Number]]:
+    """Derives how many times the smallest the largest number of a quantity is, among those that are alike on
+    some axes; nothing of fewer than `least`."""
+
+    def made(found: Numbers) -> Iterator[Number]:
+        alike: dict[tuple[tuple[str, str], ...], list[float]] = {}
+        for each in all_of(found, of, **labels):
+            alike.setdefault(tuple((axis, each.conditions[axis]) for axis in by), []).append(each.value)
+        for under, values in alike.items():
+            if len(values) >= least:
+                yield Number(name, "1", max(values) / min(values), len(values), dict(under))
+
+    return made

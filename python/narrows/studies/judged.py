@@ -125,7 +125,7 @@ def _reader() -> str:
 
 
 def _made_of(root: Path, depth: int = DEPTH) -> Iterator[list[str | int]]:
-    """Of everything that `runs_below` may read: name and content, or name, size and time."""
+    """Everything that `runs_below` may read, by name and content, or by name, size and time."""
     if root.name.endswith(SHARD) and root.is_file():
         yield [str(root), hashlib.sha256(root.read_bytes()).hexdigest()]
     elif (root / MANIFEST).is_file():

@@ -11,12 +11,13 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
+from narrows.figures.drawing import Missing, Result, run_ids
 from narrows.figures.style import MARK_COLOUR, PAGE_IN, canvas, panel_columns, styled
 from narrows.runs.flow_case import EXACT
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.by_flows import COLOURS
 from narrows.studies.corescale.case import BUFFER_BYTES, SCALES, Case, thesis_cases
+from narrows.studies.drawing import finished
 
 BITS = 8
 OTHERS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
@@ -96,12 +97,12 @@ def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Resul
     ids = run_ids(run for _, _, same in points.values() for run in same)
     counts = [len(found) for _, found, _ in points.values()]
     each = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    caption = (
+    told = (
         "Jain's index of BBR flows among themselves by the bottleneck's buffer over rate × base RTT. Points: "
         "median over repetitions; bars: their range; open markers: something else than the buffer differs "
-        f"from the thesis; red: one BDP. {count_runs(len(ids))}, {each} per condition. {name_runs(ids)}"
+        f"from the thesis; red: one BDP. {each} per condition."
     )
-    return Drawing(name, title, caption, ids, figure)
+    return finished(name, title, told, ids, figure)
 
 
 def _other(case: Case) -> int:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 from matplotlib.lines import Line2D
 
-from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
+from narrows.figures.drawing import Missing, Result, run_ids
 from narrows.figures.style import PAGE_IN, canvas, styled
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.by_flows import COLOURS
 from narrows.studies.corescale.case import SCALES, thesis_cases
 from narrows.studies.corescale.fairness_by_buffer import buffer_in_bdp
+from narrows.studies.drawing import finished
 
 SHALLOW_BDP = 1.0
 
@@ -54,9 +55,9 @@ def fairness_by_occupancy(runs: Sequence[Observed], name: str, title: str) -> Re
             )  # fmt: skip
         axes.legend(handles=handles, loc="lower left")
     ids = run_ids(run for *_, run in points)
-    caption = (
+    told = (
         "Jain's index of BBR flows among themselves by the mean backlog of the bottleneck over its limit, "
         "after the warm-up. A point per run, all conditions with a drop-tail queue; "
-        f"{count_runs(len(ids))}. {name_runs(ids)}"
+        ""
     )
-    return Drawing(name, title, caption, ids, figure)
+    return finished(name, title, told, ids, figure)

@@ -13,12 +13,13 @@ from matplotlib.lines import Line2D
 
 from narrows import qdiscs
 from narrows.comparing.conditions import queue_rank
-from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
+from narrows.figures.drawing import Missing, Result, run_ids
 from narrows.figures.style import PAGE_IN, canvas, queue_name, styled
 from narrows.runs.flow_case import DROP_TAIL
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.by_flows import COLOURS, MARKERS, mix_name, offset
 from narrows.studies.corescale.case import Case, thesis_cases
+from narrows.studies.drawing import finished
 
 Panel = tuple[str, int, tuple[float, ...]]
 """Scale, number of flows, base RTTs in ms."""
@@ -34,9 +35,9 @@ def shares_by_queue(runs: Sequence[Observed], name: str, title: str) -> Result:
     """A panel per scale, number of flows and base RTT where two CCAs met behind several queues."""
     panels: dict[Panel, dict[Case, list[Observed]]] = defaultdict(dict)
     for case, same in thesis_cases(runs).items():
-        told = [run for run in same if run.many is not None and _told(case) in run.many.shares]
-        if told and _comparable(case):
-            panels[case.scale, case.flows, case.rtts_ms][case] = told
+        known = [run for run in same if run.many is not None and _told(case) in run.many.shares]
+        if known and _comparable(case):
+            panels[case.scale, case.flows, case.rtts_ms][case] = known
     panels = {at: own for at, own in panels.items() if len({(c.queue, c.variant) for c in own}) > 1}
     if not panels:
         return Missing(name, title, "no two CCAs that met behind more than one queue")
@@ -55,14 +56,13 @@ def shares_by_queue(runs: Sequence[Observed], name: str, title: str) -> Result:
     shown = [same for own in panels.values() for same in own.values()]
     ids = run_ids(run for same in shown for run in same)
     few, most = min(map(len, shown)), max(map(len, shown))
-    caption = (
+    told = (
         "Share of all that was delivered: BBR's, or CUBIC's against NewReno. Points: median over "
         "repetitions; bars: their range; dashed: as large as the part of the flows. Drop-tail has the "
         "scale's buffer. "
-        f"{count_runs(len(ids))}, {few if few == most else f'{few} to {most}'} per condition. "
-        f"{name_runs(ids)}"
+        f"{few if few == most else f'{few} to {most}'} per condition."
     )
-    return Drawing(name, title, caption, ids, figure)
+    return finished(name, title, told, ids, figure)
 
 
 def _panel(axes: Axes, own: dict[Case, list[Observed]], looks: Looks) -> None:

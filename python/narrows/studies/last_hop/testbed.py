@@ -26,12 +26,12 @@ from narrows.spec import (
 RATE = "30 Mbit/s"
 BASE_RTT = "30 ms"
 SHARE = 0.9
-"""Of what the medium carries, that CAKE lets pass."""
+"""The part of what the medium carries that CAKE lets pass."""
 CAKE = "cake90"
 PLACES = ("device", "router", CAKE)
 DEEP = "1 MB"
 START = "3 s"
-"""Of what loads the link; until then the probe meets an idle one."""
+"""When what loads the link starts; until then the probe meets an idle one."""
 MEDIA: Mapping[str, tuple[Any, Mapping[str, Any]]] = {
     "wifi": (wifi, {"rate": "60 Mbit/s", "stations": 1, "failure": "5 %"}),
     "lte": (lte, {"rate": "35 Mbit/s"}),

@@ -11,7 +11,7 @@ from typing import Any
 from narrows.spec import Link, axis, bfifo, bulk, cake, call, dualpi2, fq_codel, repeat, tap
 
 PACES = {"rfc": 1.0, "quarter": 0.25}
-"""Of the times of a case: as the RFC has them, and a quarter of them for a first look."""
+"""Factors of the times of a case: as the RFC has them, and a quarter of them for a first look."""
 PROGRAMS: Mapping[str, Mapping[str, Any]] = {
     "chromium": {"codec": "VP9"},
     "aiortc": {"program": "aiortc"},

@@ -2,7 +2,7 @@
 draw it alike."""
 
 from narrows.judging.parts import Read as Estimate
-from narrows.store.whose import Whose
+from narrows.judging.parts import figure
 from narrows.studies.path_properties.seen import Seen, ratio, relative
 from narrows.units import NS_PER_MS
 
@@ -37,11 +37,12 @@ def aggregation(one: Seen) -> float | None:
     return ratio(one.value("ack_aggregation"), true_aggregation(one))
 
 
+RECEIVED = figure("flow", "bulk_goodput_bps", "iperf3_goodput_bps")
+
+
 def throughput(one: Seen) -> float | None:
     """Relative error against what the receiving program read."""
-    true = one.run.figure("bulk_goodput_bps", whose=Whose("flow")) or one.run.figure(
-        "iperf3_goodput_bps", whose=Whose("flow")
-    )
+    true = RECEIVED(one.run)
     return ratio(one.value("throughput_bps"), true)
 
 

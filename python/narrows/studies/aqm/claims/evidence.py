@@ -135,7 +135,7 @@ USE = Share("utilisation", read=utilisation)
 RTT = Measure("RTT of the test", "ms", value("test_rtt_p50_ms"))
 TAIL = Measure("p99 - median of the test's RTT", "ms", rtt_tail_ms)
 VARIATION = Share("variation of throughput, 10 ms bins", read=value("test_variation"))
-"""Of the test's own bins at the bottleneck, after it has settled."""
+"""It is of the test's own bins at the bottleneck, after it has settled."""
 IN_LAN: Where = {"path": LAN, "timers": "exact"}
 SHAPED = ("text", "listing")
 Paper = partial(Judge, items=ways)

@@ -1,8 +1,8 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from narrows.judging.parts import Item, Mark, Number, Numbers, all_of, grouped, one
+from narrows.judging.parts import Item, Mark, Numbers, fold, grouped, one
 from narrows.metrics.statistics.tail import pooled_bin_quantile
 from narrows.runs.observed import DIRECTIONS
 from narrows.studies.aqm.claims.evidence import IN_LAN, RTT, SHAPED, Paper, Way
@@ -12,15 +12,6 @@ MIN_RISE_MS = 1  # clearly: median RTT of the test with cross traffic minus with
 PAPER_MS = (6, 9)  # "about 7 to 8 ms"
 MIN_SPREAD_BETWEEN_QUEUES = 1.5  # differing by AQM: highest over lowest median
 SPREAD = "highest over lowest RTT of the qdiscs"
-
-
-def spread(found: Numbers) -> Iterator[Number]:
-    """Between the qdiscs of a burst and a direction."""
-    for burst in SHAPED:
-        for way in DIRECTIONS:
-            here = [each.value for each in all_of(found, RTT.name, burst=burst, cross=way)]
-            if len(here) > 1:
-                yield Number(SPREAD, "1", max(here) / min(here), len(here), {"burst": burst, "cross": way})
 
 
 def with_and_without(found: Numbers) -> Numbers:
@@ -51,7 +42,7 @@ judge = Paper(
     items=lambda runs: loaded_and_calm(runs, "off", *SHAPED),
     where={**IN_LAN, "rate": "900Mbit"},
     measures=(RTT,),
-    derive=spread,
+    derive=fold(SPREAD, RTT.name, ("burst", "cross"), burst=SHAPED, cross=DIRECTIONS),
     hidden=(SPREAD,),
     shows=with_and_without,
     marks=(

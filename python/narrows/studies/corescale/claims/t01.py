@@ -4,16 +4,17 @@ The thesis does not say how the RTT of a flow was taken. That moves both constan
 the verdict alone; the cause says what the RTT of a full queue would give.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from narrows.judging.parts import Item, Mark, Measure, Number, Numbers, Read, all_of
+from narrows.judging.parts import Item, Mark, Measure, Numbers, Read, all_of, fold
 from narrows.metrics.fairness.mathis_choices import FULL_QUEUE
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.claims.measures import Flows, conditions, of_flows, spread
 
 MIN_RATIO_ON_LOSSES = 1.3  # largest over smallest C of the conditions; the thesis': 3.95 / 1.78 = 2.2
 MAX_RATIO_ON_HALVINGS = 1.2  # the thesis': 1.47 / 1.34 = 1.1
-APART = "largest over smallest {}"
+ON_LOSSES_APART = "largest over smallest C on losses"
+ON_HALVINGS_APART = "largest over smallest C on halvings"
 MIN_FLOWS = 10  # fitted to fewer, C says little
 
 
@@ -31,14 +32,6 @@ ON_LOSSES = Measure("C on losses", "1", of_flows("mathis_on_losses", "c"))
 ON_HALVINGS = Measure("C on halvings", "1", of_flows("mathis_on_halvings", "c"))
 FULL_LOSSES = Measure("C on losses with the RTT of a full queue", "1", full_queue("on_losses"))
 FULL_HALVINGS = Measure("C on halvings with the RTT of a full queue", "1", full_queue("on_halvings"))
-
-
-def apart(found: Numbers) -> Iterator[Number]:
-    """How far the constants of all conditions lie apart; nothing of fewer than two."""
-    for of in (ON_LOSSES, ON_HALVINGS):
-        some = [each.value for each in all_of(found, of.name)]
-        if len(some) > 1:
-            yield Number(APART.format(of.name), "1", max(some) / min(some), len(some))
 
 
 def cause(_: Sequence[Item], found: Numbers) -> str:
@@ -66,16 +59,18 @@ judge = Flows(
     "t01_mathis_constant.py",
     items=conditions(lambda case: case.ccas == ("reno",) and case.flows >= MIN_FLOWS),
     measures=(ON_LOSSES, ON_HALVINGS, FULL_LOSSES, FULL_HALVINGS),
-    derive=apart,
+    derive=lambda found: (
+        *fold(ON_LOSSES_APART, ON_LOSSES.name)(found), *fold(ON_HALVINGS_APART, ON_HALVINGS.name)(found)
+    ),
     hidden=(FULL_LOSSES.name, FULL_HALVINGS.name),
     whole=(),
     marks=(
         Mark(
-            f"on losses it varies {MIN_RATIO_ON_LOSSES:g}-fold and more", APART.format(ON_LOSSES.name),
+            f"on losses it varies {MIN_RATIO_ON_LOSSES:g}-fold and more", ON_LOSSES_APART,
             MIN_RATIO_ON_LOSSES,
         ),
         Mark(
-            f"on halvings {MAX_RATIO_ON_HALVINGS:g}-fold at most", APART.format(ON_HALVINGS.name),
+            f"on halvings {MAX_RATIO_ON_HALVINGS:g}-fold at most", ON_HALVINGS_APART,
             most=MAX_RATIO_ON_HALVINGS,
         ),
     ),

@@ -6,12 +6,12 @@ from itertools import combinations
 from narrows.judging.parts import Judge, Mark, Measure, Number, Numbers, Share, all_of, figure, over, percent
 
 MATTERS = 0.05
-"""Of the larger: intervals that are apart by less than this are apart, and nobody would notice."""
+"""A part of the larger: intervals that are apart by less than this are apart, and nobody would notice."""
 GOODPUT = Measure("goodput", "Mbit/s", figure("mine", "bulk_goodput_bps", per=1e6))
-WAIT = Measure("wait in the queue, p95", "ms", figure("bottleneck", "sojourn_p95_ms"))
+WAIT = Measure("wait in the queue, p95", "ms", figure(None, "sojourn_p95_ms", at="bottleneck"))
 LOST = Share(
     "share of packets that were dropped",
-    read=over(figure("bottleneck", "tap_dropped"), figure("bottleneck", "tap_arrived")),
+    read=over(*(figure(None, name, at="bottleneck") for name in ("tap_dropped", "tap_arrived"))),
 )
 UNNOTICED = {GOODPUT.name: 0.1, WAIT.name: 1.0, LOST.name: 0.001}
 """A difference below which nobody would notice, however few there were."""

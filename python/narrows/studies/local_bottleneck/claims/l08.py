@@ -1,8 +1,5 @@
-from collections.abc import Iterator
-
-from narrows.judging.parts import Mark, Number, Numbers, Where, all_of
+from narrows.judging.parts import Mark, Where, fold
 from narrows.studies.local_bottleneck.claims.measures import (
-    CCAS,
     CLASS_RTT,
     CLASSES,
     UPLOAD,
@@ -14,15 +11,6 @@ from narrows.studies.local_bottleneck.claims.measures import (
 MORE = 1.1
 """A class that is told apart has a tenth more."""
 SPREAD = "highest over lowest RTT of a class"
-
-
-def spread(found: Numbers) -> Iterator[Number]:
-    """How far the FIFO's RTTs lie apart."""
-    for cca in CCAS:
-        rtts = all_of(found, CLASS_RTT.name, cca=cca, home="remote")
-        if len(rtts) == len(CLASSES):
-            ratio = max(n.value for n in rtts) / min(n.value for n in rtts)
-            yield Number(SPREAD, "1", ratio, rtts[0].n, {"cca": cca, "home": "remote"})
 
 
 # What decides is CAKE's default, as in the paper; diffserv4 stands beside it.
@@ -39,7 +27,7 @@ judge = AtHome(
     items=by_class,
     where=on("classes", home=("local", "diffserv4", "remote")),
     measures=(UPLOAD, CLASS_RTT),
-    derive=spread,
+    derive=fold(SPREAD, CLASS_RTT.name, ("cca", "home"), len(CLASSES), home="remote"),
     hidden=(SPREAD,),
     whole=("cca", "home"),
     marks=(

@@ -31,7 +31,7 @@ SEEN = "seen"
 
 
 def seen(found: Numbers) -> Iterator[Number]:
-    """Of each discipline what each rule says: 1 is yes, 0 no. Nothing of one that lacks a test."""
+    """What each rule says of each discipline: 1 is yes, 0 no; nothing of one that lacks a test."""
     for isp in TRUTH:
         known = [(rule, one(found, rule.of, isp=isp)) for rule in RULES]
         for rule, number in known:

@@ -7,7 +7,7 @@ SPIKE = 1.2  # over the rate, in the fullest 10 ms
 
 
 def near_peak(run: Observed) -> float | None:
-    """Of the drops, those within a tenth of the longest delay."""
+    """The part of the drops that come within a tenth of the longest delay."""
     return quantity("dropped_near_peak_share", f"isp {run.key['way']}")(run)
 
 

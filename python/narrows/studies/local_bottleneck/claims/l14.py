@@ -13,7 +13,7 @@ HIGHEST = "highest RTT"
 
 
 def highest(found: Numbers) -> Iterator[Number]:
-    """Of both CCAs in the FIFO, where both were tried with and without a local queue."""
+    """The higher of both CCAs in the FIFO, where both were tried with and without a local queue."""
     remote, local = (all_of(found, HIGH.name, home=home) for home in BOTH)
     if len(remote) == len(local) == len(CCAS):
         yield Number(HIGHEST, "ms", max(each.value for each in remote), remote[0].n, WIRELESS)

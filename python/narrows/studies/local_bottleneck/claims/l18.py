@@ -43,7 +43,7 @@ WORSE = "lowest remote RTT over that of local BK"
 
 
 def worse(found: Numbers) -> Iterator[Number]:
-    """Of BBR, the best class in the FIFO against the background class at home."""
+    """BBR's best class in the FIFO against its background class at home."""
     remote, local = all_of(found, RTT.name, home="remote"), one(found, RTT.name, home="local")
     if local is not None and len(remote) == len(CLASSES):
         yield Number(WORSE, "1", min(each.value for each in remote) / local.value, local.n, {"cca": "bbr"})

@@ -11,13 +11,13 @@ from narrows.runs.observed import Observed
 from narrows.studies.media.testbed import MOST_BPS
 
 LEAST_USE, MOST_USE = 0.5, 1.05
-"""Of what a flow could have: it has converged to the capacity if it uses this much, and no more."""
+"""Parts of what a flow could have: it has converged to the capacity if it uses this much, and no more."""
 EVEN = 0.9
 """Jain's index from which on flows share evenly."""
 LEAST_PART, MOST_PART = 0.5, 1.5
-"""Of what is due to flows of media beside TCP."""
+"""Parts of what is due to flows of media beside TCP."""
 OVERHEAD = 1.1
-"""Of media: headers, sound and what is sent again come on top of the video's most."""
+"""Headers, sound and what is sent again come on top of the video's most."""
 BY = ("program", "queue")
 
 
@@ -38,7 +38,7 @@ def _by_phase(case: str, runs: Sequence[Observed]) -> Iterator[Item]:
 
 
 def _rates_bps(run: Observed, phase: int) -> list[float]:
-    """Of the flows of media that were there all of a phase."""
+    """The rates of the flows of media that were there all of a phase."""
     every = (run.quantity("phase_rate_bps", phases.of(item, phase)) for item in phases.calls(run))
     return [rate for rate in every if rate is not None]
 

@@ -14,7 +14,7 @@ DIFFERENT_RETRANSMISSIONS = 2  # or retransmissions by this factor
 LEAST_RETRANSMISSIONS = 1e-4  # below this there are none to speak of
 BEFORE = {"queue": "fifo"}
 ITEMS = {"capacity": "test.down", "ndt7": "test", "l4s": "test"}
-"""Of the plan, by the axis' label."""
+"""The item of the plan that each tool is."""
 SHARE = Share("share of advertised speed", read=advertised_share)
 AGAIN = Share("retransmitted", read=retransmitted)
 MOVED, FOLD = "difference to the FIFO's share", "retransmissions, larger over smaller"

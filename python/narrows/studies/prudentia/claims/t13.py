@@ -6,7 +6,7 @@ from narrows.studies.prudentia.testbed import PROGRAMS, RIVALS
 
 RATE = "8Mbit"
 MUCH = 0.1
-"""Of its lines or frames alone: who has that much less has given them up."""
+"""A part of its lines or frames alone: who has that much less has given them up."""
 FREEZES = 2.0
 """A minute, more than alone: who has them has given up smoothness."""
 TRIED = {"beside": (NOBODY, *RIVALS)}

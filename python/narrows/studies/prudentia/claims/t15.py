@@ -4,7 +4,7 @@ from narrows.judging.parts import Mark, percent
 from narrows.studies.prudentia.claims.measures import RATE, Paired, pairs, sides
 
 HALVED = 0.6
-"""Of what the video gets beside a loss-based flow, at most."""
+"""At most this part of what the video gets beside a loss-based flow."""
 CALL = {"beside": "call_2600k"}
 judge = Paired(
     "T15",

@@ -5,7 +5,7 @@ from narrows.runs.observed import Observed
 from narrows.studies.prudentia.claims.measures import SHARE, Paired, alike
 
 CHANGED = 0.2
-"""Of the fair rate: a share that moves by so much has changed."""
+"""A part of the fair rate: a share that moves by so much has changed."""
 RISES = (("50Mbit", "reno", "batches"), ("50Mbit", "cubic", "batches"))
 FALLS = (("8Mbit", "reno", "cubic"),)
 """Rate, and whose share beside whom; as the claim says it moves with the buffer."""

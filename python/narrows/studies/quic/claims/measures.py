@@ -8,7 +8,7 @@ CHANGES = "q2_changes.py"
 PLACE = "bottleneck down"
 HOP = "bottleneck"
 MUCH = 0.1
-"""Of what it sends: a loss-based control of the same stack loses about 2 % there, slow start in it."""
+"""A part of what it sends: a loss-based control of the same stack loses about 2 % there, slow start in it."""
 LOST = Share(
     "share of its packets that were dropped",
     read=over(figure("mine", "tap_dropped", at=HOP), figure("mine", "tap_arrived", at=HOP)),
