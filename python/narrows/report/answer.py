@@ -199,10 +199,10 @@ def _capital(text: str) -> str:
 def _comparable(every: Outcome, measure: Measure) -> tuple[Measure, str]:
     """The same without what the conditions set themselves: a share of the rate where rates differ, delay
     above the base RTT where base RTTs differ."""
-    rates = (
-        {run.divided_bps(measure.direction) for run in every.runs} if measure.direction != WHOLE else {None}
-    )
-    if measure.figure == THROUGHPUT and len(rates) > 1 and None not in rates:
+    way = measure.direction
+    rates = {run.configured_bps(way) for run in every.runs} if way != WHOLE else set()
+    shares = (loaded.used(every.runs[n], way) for n in measure.by_run)
+    if measure.figure == THROUGHPUT and len(rates) > 1 and None not in shares:
         return _changed(every, measure, _percent), "% of what the link carries"
     if measure.figure in (LATENCY, OWN_LATENCY) and len({run.link.base_rtt_ns for run in every.runs}) > 1:
         return _changed(every, measure, _above_base), "ms above the base RTT"

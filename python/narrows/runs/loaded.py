@@ -13,10 +13,10 @@ import numpy as np
 
 from narrows.metrics.latency.glitches import Glitches, glitches
 from narrows.metrics.statistics.arrays import Floats
-from narrows.runs.capacity import payload_share
+from narrows.runs.capacity import payload_share, rate_steps
 from narrows.runs.items import Item, items
 from narrows.runs.observed import DIRECTIONS, EMPTY, Observed, Series, Window
-from narrows.tools.reading import layer_of
+from narrows.tools.reading import IP_OF_1250, layer_of
 
 IDLE = "idle"
 """The phase before anything loads the link; the others are the directions."""
@@ -74,6 +74,8 @@ def used(run: Observed, way: str) -> float | None:
     if item is None or rate is None or run.divided_bps(way) is None:
         return None
     layer = layer_of(item.ways[way].layer, {end.protocol for end in item.endpoints})
+    if layer == IP_OF_1250 and len({bps for _, bps in rate_steps(run.plan, way)}) > 1:
+        return None  # it is of the best second or of a full queue: of a rate that moves, of that time alone
     return rate * payload_share(run.plan, way, layer) / run.possible_bps(way, window(run, way))
 
 
