@@ -1,6 +1,7 @@
 """What the study's page draws: chapter 3 of Philip's thesis, what BBR's fairness depends on, and time."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from narrows.figures.drawing import Result
 from narrows.figures.settling import fairness_over_time, shares_over_time
@@ -25,18 +26,13 @@ def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
     made: list[tuple[str, Callable[[], Result]]] = [(CHAPTER, make) for make in chapter3_figures(runs)]
     if not made:
         return []
-    cases = list(thesis_cases(runs).items())
-    buffer, full = "What BBR's fairness to itself depends on", "When BBR is unfair to itself"
-    queue, fairness, shares = (
-        "What the queue makes of CCAs that meet",
-        "Fairness over time",
-        "Shares over time",
-    )
-    return [
-        *made,
-        (BESIDES, lambda: fairness_by_buffer(runs, "fairness_buffer", buffer)),
-        (BESIDES, lambda: fairness_by_occupancy(runs, "fairness_occupancy", full)),
-        (BESIDES, lambda: shares_by_queue(runs, "shares_queue", queue)),
-        (BESIDES, lambda: fairness_over_time(runs, "fairness_time", fairness, cases, is_thesis)),
-        (BESIDES, lambda: shares_over_time(runs, "shares_time", shares, cases, is_thesis)),
-    ]
+    over_time = (list(thesis_cases(runs).items()), is_thesis)
+    for draw, name, title, *more in (
+        (fairness_by_buffer, "fairness_buffer", "What BBR's fairness to itself depends on"),
+        (fairness_by_occupancy, "fairness_occupancy", "When BBR is unfair to itself"),
+        (shares_by_queue, "shares_queue", "What the queue makes of CCAs that meet"),
+        (fairness_over_time, "fairness_time", "Fairness over time", *over_time),
+        (shares_over_time, "shares_time", "Shares over time", *over_time),
+    ):
+        made.append((BESIDES, partial(draw, runs, name, title, *more)))
+    return made
