@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import made_up_runs
+import polars as pl
 
 from labels import said
 from narrows.comparing.repetitions import independent
 from narrows.report.table import summary
 
 
-def test_an_interval_is_made_of_runs_that_differ() -> None:
+def test_an_interval_is_made_of_runs_that_differ(tmp_path: Path) -> None:
     """Six equal runs, whose seed was never asked, count as one, without an interval. Six that differ keep
     theirs."""
     grid = [r for r in made_up_runs.grid() if r.ok][:1]
@@ -33,3 +34,11 @@ def test_an_interval_is_made_of_runs_that_differ() -> None:
     assert {row.values.n for row in summary(kept).rows if row.over == "runs"} == {1}
     differ = [replace(run, figures=said({("a", "down", "b"): float(n)})) for n, run in enumerate(same)]
     assert independent(differ) == (differ, [])
+    # As many packets were lost of the first, but others.
+    lost = []
+    for n, run in enumerate(same[:3]):
+        (folder := tmp_path / f"{n}").mkdir()
+        sent = pl.DataFrame({"run_id": [f"{n}"] * 2, "value": [None, 1.0] if n else [1.0, None]})
+        sent.write_parquet(folder / "samples.parquet")
+        lost.append(replace(run, folder=folder))
+    assert [[run.run_id for run in group] for group in independent(lost)[1]] == [["1", "2"]]

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
 
 from narrows.runs.observed import Observed
+from narrows.store.parquet import read
 from narrows.store.results import Results
 from narrows.store.whose import Whose
 
@@ -46,7 +48,7 @@ def equal_runs(results: Results, among: Collection[str] | None = None) -> list[t
         group
         for same in conditions.values()
         if len(same) > 1
-        for group in _equal((run, figures[run]) for run in same)
+        for group in _equal((run, figures[run], results.run_directory(run)) for run in same)
     ]
 
 
@@ -70,7 +72,7 @@ def independent(runs: Sequence[Observed]) -> tuple[list[Observed], list[tuple[Ob
         group
         for same in conditions.values()
         if len(same) > 1
-        for group in _equal((run, run.figures) for run in same)
+        for group in _equal((run, run.figures, run.folder) for run in same)
     ]
     again = {id(run) for group in groups for run in group[1:]}
     return [run for run in runs if id(run) not in again], groups
@@ -87,13 +89,26 @@ def warning(groups: Iterable[Sequence[object]], shown: str) -> str:
     )
 
 
-def _equal(runs: Iterable[tuple[Run, Figures]]) -> list[tuple[Run, ...]]:
-    """Those of one condition with the same figures, where there are any."""
-    by_figures: dict[frozenset[tuple[object, object]], list[Run]] = defaultdict(list)
-    for run, figures in runs:
+def _equal(runs: Iterable[tuple[Run, Figures, Path | None]]) -> list[tuple[Run, ...]]:
+    """Those of one condition with the same figures, where there are any, and the same samples: figures of a
+    few packets, such as how many were lost, may be equal by chance."""
+    by_figures: dict[frozenset[tuple[object, object]], list[tuple[Run, Path | None]]] = defaultdict(list)
+    for run, figures, folder in runs:
         if figures:
-            by_figures[frozenset(figures.items())].append(run)
-    return [tuple(same) for same in by_figures.values() if len(same) > 1]
+            by_figures[frozenset(figures.items())].append((run, folder))
+    found: dict[object, list[Run]] = defaultdict(list)
+    for figures_, same in by_figures.items():
+        for run, folder in same if len(same) > 1 else ():
+            found[figures_, _samples(folder)].append(run)
+    return [tuple(same) for same in found.values() if len(same) > 1]
+
+
+def _samples(folder: Path | None) -> int | None:
+    """A digest of a run's samples; None where there are none."""
+    file = None if folder is None else folder / "samples.parquet"
+    if file is None or not file.exists():
+        return None
+    return int(read(file).drop("run_id").with_row_index().hash_rows().sum())
 
 
 def _rest(key: Mapping[str, str]) -> Condition:
