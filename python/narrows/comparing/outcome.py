@@ -56,8 +56,6 @@ OF_DONE = (
 )
 ALIKE = 0.02
 """Medians that lie no further apart than this share of the largest are told as one."""
-OWN_FIGURES = 3
-"""An item's own figures that are said: the first that its tool names, and those that differ most."""
 
 
 def told(figure: str, unit: str) -> tuple[float, str]:
@@ -344,13 +342,6 @@ def _of_link(runs: Sequence[Observed], are_items: bool) -> Iterator[Measure]:
                     one.definition,
                     values,
                 )
-
-
-def own_said(every: Outcome, whose: str, keys: Sequence[Key]) -> list[Measure]:
-    """The few figures of an item's own that are told."""
-    own = [m for m in every.of_item(whose, OWN) if not m.is_zero and any(key in m.values for key in keys)]
-    widest = sorted(own[1:], key=lambda measure: -measure.spread(keys))
-    return [*own[:1], *(m for m in widest if m.spread(keys) > ALIKE)][:OWN_FIGURES]
 
 
 @dataclass(frozen=True)

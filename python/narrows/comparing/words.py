@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from narrows.comparing.conditions import facet_title
 from narrows.metrics.statistics.distribution import Distribution
-from narrows.runs.observed import NO_LABEL
+from narrows.runs.observed import EXPERIMENT, NO_LABEL
 
-_SPELT_OUT = ("queue", "tool")
+_SPELT_OUT = ("queue", "tool", EXPERIMENT)
 """Axes whose labels need no name before them."""
 
 

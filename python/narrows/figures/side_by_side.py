@@ -41,7 +41,7 @@ MOST_WRITTEN = 16
 LOG_FROM = 8.0
 """A panel whose largest median is so many times its smallest has a logarithmic axis."""
 INCHES_A_ROW, INCHES_A_BARE_ROW = 0.3, 0.19
-NAME_CHARACTERS, NAME_LINES, TITLE_CHARACTERS = 20, 2, 38
+NAME_CHARACTERS, NAME_LINES, TITLE_CHARACTERS = 20, 2, 34
 MARKS = {"down": "o", "up": "s"}
 
 
@@ -228,7 +228,7 @@ def _legend(figure: Figure, panels: Sequence[_Panel]) -> None:
             for way in ways
         ]
     if handles:
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4))
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 3))
 
 
 def _capital(text: str) -> str:
