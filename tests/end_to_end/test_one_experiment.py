@@ -280,8 +280,8 @@ def test_the_tables_hold_what_cannot_be_otherwise(whole: Whole) -> None:
         "a sojourn below zero": "select count(*) as n from queue where sojourn_ns < 0",
         "a value that is no number": "select count(*) as n from metrics where isnan(value)",
         "a metric without a unit": "select count(*) as n from metrics where unit is null or unit = ''",
-        "more than the rate": "select count(*) as n from samples where series = 'throughput_10ms' "
-        "and source = 'bottleneck' and value > 10e6 + 8 * 1600 * 100 * 2",
+        "more than the rate": "select count(*) as n from samples where quantity = 'throughput_10ms' "
+        "and hop = 'bottleneck' and item is null and flow is null and value > 10e6 + 8 * 1600 * 100 * 2",
         "a queue beyond its limit": "select count(*) as n from queue where backlog_packets > 60",
     }.items():
         assert query(whole, sql) == [{"n": 0}], name
@@ -290,7 +290,7 @@ def test_the_tables_hold_what_cannot_be_otherwise(whole: Whole) -> None:
 def test_the_probes_rtt_is_base_rtt_and_queue(whole: Whole) -> None:
     """The same packets seen twice: by the probe, and by the tap in both directions."""
     sql = """select min(value) as least, max(value) as most from samples
-             where source = 'probe' and series = 'rtt' and run_id = '{}'"""
+             where item = 'probe' and quantity = 'rtt' and run_id = '{}'"""
     for run in whole.runs:
         (found,) = query(whole, sql.format(run.name))
         waits = {

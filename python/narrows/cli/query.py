@@ -50,7 +50,7 @@ def register(app: typer.Typer) -> None:
           narrows query results/hello "select * from metrics"
           narrows query results/aqm_study "select queue, direction, median(value) from metrics
               join runs using (run_id) where quantity = 'ndt7_rtt_mean_ms' group by all"
-          narrows query DIR "select called, direction, value from items where figure = 'share'"
+          narrows query DIR "select called, direction, value from items where quantity = 'share'"
           narrows query DIR "select * from samples" --format csv > samples.csv
           narrows query DIR "select * from queue" --format parquet > queue.parquet
 

@@ -271,8 +271,12 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>
         }
         // Nothing arrives before the oldest packet under way can have: a look at an empty socket costs time, a
         // microsecond of the bottleneck's own, which is three packets at 40 Gbit/s.
-        let earliest = sent.get(accounted).map_or(now, |sent_ns| sent_ns + path.one_way_ns);
-        next_tick = (next_tick + window.tick_ns()).max(earliest.min(path.deadline_t)).max(now);
+        let earliest = sent
+            .get(accounted)
+            .map_or(now, |sent_ns| sent_ns + path.one_way_ns);
+        next_tick = (next_tick + window.tick_ns())
+            .max(earliest.min(path.deadline_t))
+            .max(now);
         sys::sleep_until(next_tick + clock.epoch_mono_ns);
     };
     // What is still on the way goes first; whoever measures next finds an idle path. A queue that shares among
