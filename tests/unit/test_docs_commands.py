@@ -152,4 +152,4 @@ def test_every_commands_help_shows_calls_of_it(name: str) -> None:
 
 
 def test_the_help_of_query_names_every_table() -> None:
-    assert query.TABLES.split(", ") == ["runs", "items", *TABLES]
+    assert query.TABLES.split(", ") == ["runs", "measures", *TABLES]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from narrows.store.results import Results
 
-TABLES = "runs, items, metrics, samples, queue, sojourn, flows, tcp_flows, tcp_events, tcp_samples, media"
+TABLES = "runs, measures, metrics, samples, queue, sojourn, flows, tcp_flows, tcp_events, tcp_samples, media"
 """All of them, written out: the table of their columns takes long to import."""
 
 
@@ -50,7 +50,7 @@ def register(app: typer.Typer) -> None:
           narrows query results/hello "select * from metrics"
           narrows query results/aqm_study "select queue, direction, median(value) from metrics
               join runs using (run_id) where quantity = 'ndt7_rtt_mean_ms' group by all"
-          narrows query DIR "select called, direction, value from items where quantity = 'share'"
+          narrows query DIR "select called, direction, value from measures where quantity = 'share'"
           narrows query DIR "select * from samples" --format csv > samples.csv
           narrows query DIR "select * from queue" --format parquet > queue.parquet
 
@@ -70,7 +70,7 @@ def register(app: typer.Typer) -> None:
                 where=str(directory),
                 remedy="narrows list shows where runs are; of a shard narrows report writes table.csv",
             )
-        with results.asked(sql, _items(results, sql)) as answer:
+        with results.asked(sql, _measures(results, sql)) as answer:
             if format is QueryFormat.table:
                 shown = next(answer.batches(ROWS_SHOWN + 1), [])
                 console = formats.console()
@@ -93,14 +93,11 @@ def register(app: typer.Typer) -> None:
                 sys.stdout.flush()
 
 
-def _items(results: Results, sql: str) -> dict[str, pl.DataFrame]:
-    """The tables `measures` and `items`, worked out of the others; only of a query that names one."""
-    asked = sql.lower()
-    if "items" not in asked and "measures" not in asked:
+def _measures(results: Results, sql: str) -> dict[str, pl.DataFrame]:
+    """The table `measures`, worked out of the others; only of a query that names it."""
+    if "measures" not in sql.lower():
         return {}
     from narrows.comparing.items import measures
     from narrows.runs.load import load
 
-    table = measures(load(results.directory))
-    of_items = table.filter(pl.col("item").is_not_null()).rename({"quantity": "figure"})
-    return {"measures": table, "items": of_items}
+    return {"measures": measures(load(results.directory))}

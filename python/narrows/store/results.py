@@ -265,7 +265,7 @@ class Results:
         except duckdb.Error as error:
             raise StoreError(
                 f"the query failed: {str(error).strip()}",
-                remedy=f"tables: runs, items, {', '.join(schema.TABLES)}; columns: docs/data.md",
+                remedy=f"tables: runs, measures, {', '.join(schema.TABLES)}; columns: docs/data.md",
             ) from None
         finally:
             connection.close()
