@@ -1,0 +1,103 @@
+"""One self-contained HTML page: the answer first, before and after over time, and what was assumed."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from narrows.figures.style import canvas, styled
+from narrows.report.environment import environment
+from narrows.whatif import said
+from narrows.whatif.fit import FittedPath
+from narrows.whatif.measured import Measured
+from narrows.whatif.session import Answer
+from narrows.whatif.written import Change
+
+SHOWN = 20
+"""Captures that have a section of their own, the worst first."""
+
+
+def page(answers: Sequence[Answer], change: Change) -> str:
+    """The page's text."""
+    ordered = said.worst_first(answers)
+    return (
+        environment()
+        .get_template("whatif.html.j2")
+        .render(
+            title=f"What if: {change.words()}",
+            many=said.of_many(answers, change) if len(answers) > 1 else [],
+            headings=said.HEADINGS[1:],
+            parts=[_part(answer, change) for answer in ordered[:SHOWN]],
+            lines=[said.of_one(answer, change) for answer in ordered[SHOWN:]],
+        )
+    )
+
+
+def _part(answer: Answer, change: Change) -> dict[str, Any]:
+    return {
+        "name": Path(answer.log).name,
+        "headline": said.of_one(answer, change),
+        "rows": [row[1:] for row in said.rows(answer)],
+        "assumed": assumed(answer.path),
+        "picture": base64.b64encode(_picture(answer)).decode("ascii"),
+    }
+
+
+def assumed(path: FittedPath) -> list[str]:
+    """What the fit knows, and what it took for granted."""
+    known = [
+        ("base RTT", path.base_rtt_s, 1e3, "ms"),
+        ("rate", path.rate_bps, 1e-6, "Mbit/s"),
+        ("buffer", path.buffer_bytes, 1e-3, "KB"),
+        ("random loss", path.random_loss, 100.0, "%"),
+    ]
+    lines = [
+        f"{name}: not known" if value is None
+        else f"{name}: {value.value * scale:.4g} {unit} ({value.low * scale:.4g} to {value.high * scale:.4g}): {value.why}"
+        for name, value, scale, unit in known
+    ]  # fmt: skip
+    return [
+        *lines,
+        f"{len(path.transfers)} transfers of {sum(t.bytes for t in path.transfers) / 1e6:.3g} MB in all, as the "
+        "application gave them; the way back is taken to limit nothing",
+        *path.notes,
+    ]
+
+
+def _picture(answer: Answer) -> bytes:
+    figure, axes = canvas(2, 1, row_in=2.2)
+    with styled():
+        for panel, name, scale, label in (
+            (axes[0][0], "seconds", 1e-6, "goodput (Mbit/s)"),
+            (axes[1][0], "delays", 1e3, "RTT, median of each second (ms)"),
+        ):
+            capture = getattr(answer.capture, name) * scale
+            panel.plot(np.arange(len(capture)) + 0.5, capture, color="black", label="the capture")
+            for place, colour, words in ((1, "tab:blue", "as it was"), (2, "tab:orange", "changed")):
+                _band(panel, [each[place] for each in answer.kept], name, scale, colour, words)
+            panel.set_ylabel(label)
+            panel.set_ylim(bottom=0)
+        axes[1][0].set_xlabel("time (s)")
+        axes[0][0].legend()
+    written = io.BytesIO()
+    figure.savefig(written, format="png", dpi=120)
+    return written.getvalue()
+
+
+def _band(panel: Any, runs: Sequence[Measured], name: str, scale: float, colour: str, words: str) -> None:
+    """The median over the draws, and from the least to the most of them."""
+    if not runs:
+        return
+    longest = max(len(getattr(run, name)) for run in runs)
+    every = np.full((len(runs), longest), np.nan)
+    for row, run in zip(every, runs, strict=True):
+        row[: len(getattr(run, name))] = getattr(run, name)
+    known = ~np.isnan(every).all(axis=0)
+    at, every = np.arange(longest)[known] + 0.5, every[:, known] * scale
+    panel.fill_between(at, np.nanmin(every, axis=0), np.nanmax(every, axis=0), color=colour, alpha=0.2, linewidth=0)
+    panel.plot(at, np.nanmedian(every, axis=0), color=colour, label=words)

@@ -1,0 +1,207 @@
+"""Writes a fitted path and its traffic as the text of an experiment: one that a person reads, or one of many cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from narrows.units import Duration
+from narrows.whatif.fit import FittedPath, Value
+
+WAS, CHANGED = "was", "changed"
+UNSEEN_RATE_BPS = 1e9
+DEEP_S = 0.2
+
+
+@dataclass(frozen=True)
+class Change:
+    """The one thing that is changed; None and empty stay as they were. Texts as in an experiment."""
+
+    cca: str | None = None
+    queue: str | None = None
+    buffer: str | None = None
+    """A time at the rate, a size, or a share of what it was."""
+    rate: str | None = None
+    """A rate, or a share of what it was."""
+    base_rtt: str | None = None
+    ecn: bool = False
+    sysctls: tuple[tuple[str, str], ...] = ()
+    host_qdisc: str | None = None
+    kernel: str | None = None
+
+    def words(self) -> str:
+        """What is changed, as it was asked for: `cca bbr, host-qdisc fq`."""
+        said = [f"{name.replace('_', '-')} {value}" for name, value in vars(self).items() if isinstance(value, str)]
+        said += ["ecn"] if self.ecn else []
+        return ", ".join(said + [f"{name}={value}" for name, value in self.sysctls])
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run: which queue and CCA it has, and where in the intervals its numbers lie (0 to 1)."""
+
+    label: str
+    queue: str
+    cca: str
+    rate: float = 0.5
+    base_rtt: float = 0.5
+    buffer: float = 0.5
+    loss: float = 0.5
+    change: Change | None = None
+    """None: as it was."""
+
+    @property
+    def cca_now(self) -> str:
+        """The CCA of its flows, changed or not."""
+        return (self.change and self.change.cca) or self.cca
+
+
+def _at(value: Value | None, part: float) -> float | None:
+    return None if value is None else value.at(part)
+
+
+def _share(text: str) -> float | None:
+    return float(text.strip()[:-1]) / 100 if text.strip().endswith("%") else None
+
+
+def link(path: FittedPath, case: Case) -> str:
+    """`Link(…)` of one case."""
+    change = case.change or Change()
+    share = _share(change.rate) if change.rate else None
+    bps = (_at(path.rate_bps, case.rate) or UNSEEN_RATE_BPS) * (share or 1.0)
+    rate = f'"{bps / 1e6:.4f} Mbit/s"'
+    if change.rate and share is None:
+        rate = repr(change.rate)
+    elif path.steps:
+        rate = f'trace("{rates_file(share)}")'
+    was_bytes = _at(path.buffer_bytes, case.buffer) or DEEP_S * bps / 8
+    queue, policer = _queue(case, change, was_bytes, bps), ""
+    if case.queue == "policer":
+        policer = f', shaper=policer(burst="{path.policer_burst} B")'
+    base = change.base_rtt or f"{path.base_rtt_s.at(case.base_rtt) * 1e3:.3f} ms"
+    words = f'rate={rate}, rate_up="1 Gbit/s", base_rtt="{base}"{policer}'
+    words += f", queue={queue}, queue_up=pfifo()" if queue else ""
+    words += ', shaper_up=htb()' if policer else ""
+    if path.random_loss is not None and case.queue in ("bfifo", "policer"):
+        words += f', loss="{100 * path.random_loss.at(case.loss):.4f} %", loss_up="0 %"'
+    sysctls = {"server": dict(change.sysctls)} if change.sysctls else {}
+    if path.receiver_window:
+        sysctls["client"] = {"net.ipv4.tcp_rmem": f"4096 131072 {2 * path.receiver_window}"}
+    words += f", sysctls={sysctls!r}" if sysctls else ""
+    if change.host_qdisc:
+        words += f", host_queue={called(change.host_qdisc)}"
+    return f"Link({words})"
+
+
+def _queue(case: Case, change: Change, was_bytes: float, bps: float) -> str:
+    if change.queue:
+        return called(change.queue)
+    if change.buffer is not None:
+        share = _share(change.buffer)
+        if share is not None:
+            return f'bfifo(limit="{max(was_bytes * share, 3100):.0f} B")'
+        text = change.buffer.replace(" ", "")
+        if text.endswith("B"):
+            return f'bfifo(limit="{change.buffer}")'
+        return f'bfifo(limit="{max(Duration.parse(change.buffer).ns * bps / 8e9, 3100):.0f} B")'
+    if case.queue == "policer":
+        return ""
+    if case.queue == "bfifo":
+        return f'bfifo(limit="{max(was_bytes, 3100):.0f} B")'
+    return case.queue
+
+
+def called(word: str) -> str:
+    """`cake` and `cake()` are the same."""
+    return word if word.endswith(")") else f"{word}()"
+
+
+def rates_file(share: float | None) -> str:
+    """What the file of the rate's steps is called."""
+    return "rates.csv" if share is None else f"rates-{share:g}.csv"
+
+
+def write_rates(path: FittedPath, folder: Path, change: Change | None) -> None:
+    """The steps of a rate that moves, beside the experiment."""
+    shares = {None, _share(change.rate) if change and change.rate else None}
+    for share in shares if path.steps else ():
+        rows = [f"{at:.3f},{bps * (share or 1.0):.0f}" for at, bps in path.steps]
+        (folder / rates_file(share)).write_text("time_s,rate_bps\n" + "\n".join(rows) + "\n")
+
+
+def cases(path: FittedPath, several: Sequence[Case]) -> str:
+    """An experiment with one run for each case; the n-th case has the n-th seed of its arm."""
+
+    def by(of: dict[str, str]) -> str:
+        if len(set(of.values())) == 1:
+            return next(iter(of.values()))
+        return "axis(\"case\", {" + ", ".join(f'"{label}": {value}' for label, value in of.items()) + "})"
+
+    lines = [
+        f'"""What if, on the path that {Path(path.log).name} shows?"""',
+        "from narrows.spec import *",
+        'link = axis("case", {',
+        *(f'    "{case.label}": {link(path, case)},' for case in several),
+        "})",
+        "_cca = " + by({case.label: f'"{case.cca_now}"' for case in several}),
+        "_ecn = " + by({case.label: str(bool(case.change and case.change.ecn)) for case in several}),
+        *_traffic(path, "_cca", ", ecn=_ecn"),
+    ]
+    kernels = {case.label: repr(case.change.kernel if case.change else None) for case in several}
+    if set(kernels.values()) != {"None"}:
+        lines.append(f"machine(kernel={by(kernels)})")
+    seeds = max(seed_of(case.label) for case in several) + 1
+    return "\n".join([*lines, *_recorded(), f"repeat({seeds})"]) + "\n"
+
+
+def seed_of(label: str) -> int:
+    """The seed that a case is run with; both arms of a draw have the same."""
+    return int(label.rpartition("-")[2])
+
+
+def _traffic(path: FittedPath, cca: str, more: str = "") -> list[str]:
+    return [
+        f'flow_{n} = bulk(cca={cca}, bytes="{piece.bytes} B", start="{piece.start_s:.3f} s"{more})'
+        for n, piece in enumerate(path.transfers)
+    ]
+
+
+def _recorded() -> list[str]:
+    return ['sender = capture("server", snap="96 B")', 'tap("off")']
+
+
+def readable(path: FittedPath, case: Case) -> str:
+    """The path as an experiment that a person can read and edit; each value with its interval and what shows it."""
+    buffer = path.buffer_bytes
+    known = [
+        ("base RTT", path.base_rtt_s, 1e3, "ms"),
+        ("rate", path.rate_bps, 1e-6, "Mbit/s"),
+        ("buffer", buffer, 1e-3, "KB"),
+        ("random loss", path.random_loss, 100.0, "%"),
+    ]
+    kinds = ", ".join(path.queues())
+    lines = [
+        f'"""How does the path of {Path(path.log).name} carry other traffic?',
+        "",
+        f"Fitted from the packets that {path.sender} sent to {path.receiver} in {path.length_s:.1f} s.",
+        *(_said(name, value, scale, unit) for name, value, scale, unit in known),
+        f"queue: {kinds} could be, of {path.losses} recoveries; narrows whatif runs each and keeps those that fit",
+        *path.notes,
+        '"""',
+        "",
+        "from narrows.spec import *",
+        "",
+        f"link = {link(path, case)}",
+        *_traffic(path, f'"{case.cca}"'),
+        *_recorded(),
+        "repeat(1)",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _said(name: str, value: Value | None, scale: float, unit: str) -> str:
+    if value is None:
+        return f"{name}: not known"
+    low, middle, high = (f"{x * scale:.5g}" for x in (value.low, value.value, value.high))
+    return f"{name}: {middle} {unit} ({low} to {high}): {value.why}"
