@@ -85,13 +85,13 @@ def register(app: typer.Typer) -> None:
         if missing:
             raise UsageError(f"{missing[0]} is no file", remedy="name captures that are there")
         console = make_console()
-        make = _maker(engine, jobs)
+        make = maker(engine, jobs)
         folders = _folders(captures, out)
         answers: list[Answer] = []
         refused: list[tuple[Path, NarrowsError]] = []
         for log, folder in zip(captures, folders, strict=True):
             try:
-                session = Session(log, folder, _read, make, known)
+                session = Session(log, folder, read_captures, make, known)
                 if fit:
                     console.print(f"{log}: the path as an experiment: {session.write_fit()}", markup=False)
                     continue
@@ -117,7 +117,7 @@ def _folders(captures: Sequence[Path], out: Path) -> list[Path]:
     return [out / (name if names.count(name) == 1 else f"{name}-{n}") for n, name in enumerate(names)]
 
 
-def _read(logs: Sequence[Path], out: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+def read_captures(logs: Sequence[Path], out: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The tables of captures; those that cannot be read are an error."""
     from narrows.paths.read import Settings, read
     from narrows.paths.tables import load
@@ -128,7 +128,7 @@ def _read(logs: Sequence[Path], out: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     return load(out, "connections"), load(out, "acks")
 
 
-def _maker(engine: str, jobs: int | None) -> Make:
+def maker(engine: str, jobs: int | None) -> Make:
     def make(plans: list[Plan], directory: Path) -> Mapping[str, Plan]:
         from narrows.cli.run import carry_out
         from narrows.engine.choose import make_engine
