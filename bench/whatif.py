@@ -32,7 +32,7 @@ from narrows.whatif.measured import Measured, measure
 from narrows.whatif.session import Session
 from narrows.whatif.tables import Pair, pair_of
 from narrows.whatif.fit import HEADERS_BYTES
-from narrows.whatif.written import Change
+from narrows.whatif.written import Change, called
 
 RATES_MBIT, RTTS_MS, BUFFERS_BDP = (2.0, 300.0), (8.0, 250.0), (0.3, 4.0)
 LENGTH_S, MOST_BYTES, LEAST_BYTES = 10.0, 80e6, 2e6
@@ -70,7 +70,9 @@ class World:
             "cca": Change(cca="bbr" if self.cca != "bbr" else "cubic"),
             "rate": Change(rate="70 %"),
             "rtt": Change(base_rtt=f"{base_s * longer * 1e3:.3f} ms"),
-            "sysctl": Change(sysctls=(("net.ipv4.tcp_wmem", f"4096 16384 {draw.choice([131072, 262144, 524288])}"),)),
+            "sysctl": Change(
+                sysctls=(("net.ipv4.tcp_wmem", f"4096 16384 {draw.choice([131072, 262144, 524288])}"),)
+            ),
         }
         if self.kind != "policer":
             found["queue"] = Change(queue="fq_codel" if "fifo" in self.queue else "pfifo(limit=200)")
@@ -82,7 +84,11 @@ class World:
         base_ms = self.rtt_ms
         if change.base_rtt:
             base_ms += float(change.base_rtt.removesuffix(" ms")) - base_s * 1e3
-        queue = f"{change.queue if change.queue.endswith(')') else change.queue + '()'}" if change.queue else self.queue
+        queue = (
+            f"{change.queue if change.queue.endswith(')') else change.queue + '()'}"
+            if change.queue
+            else self.queue
+        )
         side = "client" if self.up else "server"
         words = f'{self.rate(scale)}, base_rtt="{base_ms:.3f} ms", {self.more}'
         if self.router:
@@ -130,7 +136,10 @@ def drawn(n: int, seed: int) -> World:
     if kind == "loss":
         more = f'loss="{log(0.02, 1.0):.3f} %", loss_up="0 %", '
     elif kind == "policer":
-        queue, more = "", f'shaper=policer(burst="{max(log(0.3, 3) * rate * rtt * 125, 20e3):.0f} B"), shaper_up=htb(), '
+        queue, more = (
+            "",
+            f'shaper=policer(burst="{max(log(0.3, 3) * rate * rtt * 125, 20e3):.0f} B"), shaper_up=htb(), ',
+        )
     elif kind == "moving":
         which = n // len(KINDS) % 3
         words = [
@@ -144,12 +153,15 @@ def drawn(n: int, seed: int) -> World:
     elif kind == "cross":
         more = "services=2, "
         flows = draw.choice([1, 1, 2, 4])
-        others = (f'other = bulk(cca="{draw.choice(["cubic", "bbr"])}", flows={flows}, duration="{2 * LENGTH_S} s", host=2)',)
+        others = (
+            f'other = bulk(cca="{draw.choice(["cubic", "bbr"])}", flows={flows}, duration="{2 * LENGTH_S} s", host=2)',
+        )
     elif kind == "short":
         more = "services=2, "
         each = rate * 125e3 * draw.uniform(0.1, 0.5)
         others = tuple(
-            f'other_{k} = bulk(bytes="{each:.0f} B", start="{k + draw.random():.2f} s", host=2)' for k in range(12)
+            f'other_{k} = bulk(bytes="{each:.0f} B", start="{k + draw.random():.2f} s", host=2)'
+            for k in range(12)
         )
     elif kind == "home":
         up = draw.random() < 0.6
@@ -158,18 +170,23 @@ def drawn(n: int, seed: int) -> World:
         more = f"queue={tail}, queue_up={tail}, " if at_home else ""
         router = f"home_router({way}={{queue}})" if at_home else "home_router()"
     elif kind == "several":
-        transfers = tuple((draw.uniform(0, 4) if k else 0.0, int(size / 4 * draw.uniform(0.5, 1.5))) for k in range(4))
+        transfers = tuple(
+            (draw.uniform(0, 4) if k else 0.0, int(size / 4 * draw.uniform(0.5, 1.5))) for k in range(4)
+        )
     return World(f"w{n:04}", kind, rate, rtt, queue, cca, transfers, words, more, others, up, router)
 
 
-def run(text: str, folder: Path, name: str) -> Path | None:
-    """The capture of one run; None where it failed."""
+def runs(texts: dict[str, str], folder: Path, jobs: int) -> dict[str, Path]:
+    """The captures of some experiments of one run each, by name; those that failed are missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{name}.py"
-    file.write_text(text)
-    made = maker("uml", 1)(list(plan_experiment(load(file)).plans), folder / "runs")
-    log = folder / "runs" / next(iter(made)) / "raw" / "sender.pcapng"
-    return log if log.exists() else None
+    plans = []
+    for name, text in texts.items():
+        file = folder / f"{name}.py"
+        file.write_text(text)
+        plans += plan_experiment(load(file)).plans
+    made = maker("uml", jobs)(plans, folder / "runs")
+    logs = {plan.experiment: folder / "runs" / run / "raw" / "sender.pcapng" for run, plan in made.items()}
+    return {name: log for name, log in logs.items() if log.exists()}
 
 
 def read(log: Path, folder: Path) -> Pair:
@@ -177,50 +194,55 @@ def read(log: Path, folder: Path) -> Pair:
     return pair_of(log, *read_captures([log], folder))
 
 
-def replayed(pair: Pair, session: Session, change: Change, folder: Path) -> Measured | None:
+def replayed(pair: Pair, session: Session, change: Change, folder: Path, name: str) -> str:
     """The baseline of a trace: what was acknowledged in each tenth of a second is what the path can carry."""
     width = 0.1
     folder.mkdir(parents=True, exist_ok=True)
-    sums = np.bincount((pair.t / width).astype(int), weights=pair.acked) * 8 / width * (1 + HEADERS_BYTES / pair.mss)
+    sums = np.bincount((pair.t / width).astype(int), weights=pair.acked) * 8 / width
+    sums = np.maximum(sums * (1 + HEADERS_BYTES / pair.mss), 0.02 * sums.mean())
     scale = float(change.rate.rstrip("% ")) / 100 if change.rate else 1.0
-    floor = 0.02 * sums.mean()
-    rows = [f"{n * width:.2f},{max(bps, floor) * scale:.0f}" for n, bps in enumerate(sums)]
-    # It begins again and again: a slower arm must not stand at its end.
-    rows += [f"{len(sums) * width:.2f},{sums.mean() * scale:.0f}"]
-    (folder / "trace.csv").write_text("time_s,rate_bps\n" + "\n".join(rows) + "\n")
+    # Behind its end it goes on with its mean: a slower arm must not stand there.
+    rows = [f"{n * width:.2f},{bps * scale:.0f}" for n, bps in enumerate([*sums, sums.mean()])]
+    (folder / f"{name}.csv").write_text("\n".join(["time_s,rate_bps", *rows, ""]))
     base = change.base_rtt or f"{session.path.base_rtt_s.value * 1e3:.3f} ms"
-    queue = (change.queue if change.queue.endswith(")") else change.queue + "()") if change.queue else "pfifo()"
+    queue = called(change.queue) if change.queue else "pfifo()"
     sysctls = f", sysctls={{'server': {dict(change.sysctls)!r}}}" if change.sysctls else ""
     flows = [
         f'flow_{n} = bulk(cca="{change.cca or "cubic"}", bytes="{t.bytes} B", start="{t.start_s:.3f} s")'
         for n, t in enumerate(session.path.transfers)
     ]
-    link = f'link = Link(rate=trace("trace.csv"), rate_up="1 Gbit/s", base_rtt="{base}", queue={queue}, queue_up=pfifo(){sysctls})'
+    rate = f'rate=trace("{name}.csv"), rate_up="1 Gbit/s", base_rtt="{base}"'
+    link = f"link = Link({rate}, queue={queue}, queue_up=pfifo(){sysctls})"
     ends = ['sender = capture("server", snap="96 B")', 'tap("off")', "repeat(1)", ""]
-    log = run("\n".join(['"""?"""', "from narrows.spec import *", link, *flows, *ends]), folder, "trace")
-    return None if log is None else measure(read(log, folder / "paths"))
+    return "\n".join(['"""What if?"""', "from narrows.spec import *", link, *flows, *ends])
 
 
 def judge(world: World, out: Path, draws: int, jobs: int, seed: int) -> list[dict[str, Any]]:
     """All changes of one world: truth, prediction and baselines."""
-    log = run(world.text(Change()), out / "world", "as_it_is")
+    log = runs({"as_it_is": world.text(Change())}, out / "world", 1).get("as_it_is")
+    known = {"world": world.name, "kind": world.kind, "cca": world.cca, "rate": world.rate_mbit}
+    known |= {"rtt": world.rtt_ms, "queue": world.queue, "more": world.more}
     if log is None:
-        return [{"world": world.name, "kind": world.kind, "failed": "the world's own run"}]
-    rows: list[dict[str, Any]] = []
-    known = {"world": world.name, "kind": world.kind, "cca": world.cca, "rate": world.rate_mbit, "rtt": world.rtt_ms}
-    known |= {"queue": world.queue, "more": world.more}
+        return [known | {"failed": "the world's own run"}]
     session = Session(log, out / "fit", read_captures, maker("uml", jobs))
     base_s = session.path.base_rtt_s.value
-    for name, change in world.changes(base_s, random.Random(f"{seed} {world.name}")).items():
+    changes = world.changes(base_s, random.Random(f"{seed} {world.name}"))
+    truths = {name: world.text(change, base_s) for name, change in changes.items()}
+    truth_logs = runs(truths, out / "world", jobs)
+    traces = {
+        name: replayed(session.pair, session, change, out / "trace", name) for name, change in changes.items()
+    }
+    trace_logs = runs(traces, out / "trace", jobs)
+    rows: list[dict[str, Any]] = []
+    for name, change in changes.items():
         row: dict[str, Any] = known | {"change": name}
+        if name not in truth_logs:
+            rows.append(row | {"failed": "the world's changed run"})
+            continue
         try:
-            truth_log = run(world.text(change, base_s), out / "world", f"changed_{name}")
-            if truth_log is None:
-                rows.append(row | {"failed": "the world's changed run"})
-                continue
-            truth = measure(read(truth_log, out / "world" / "paths"))
+            truth = measure(read(truth_logs[name], out / "world" / "paths"))
+            trace = measure(read(trace_logs[name], out / "trace" / "paths")) if name in trace_logs else None
             answer = session.answer(change, draws)
-            trace = replayed(session.pair, session, change, out / f"trace_{name}")
         except Exception as error:
             traceback.print_exc()
             rows.append(row | {"failed": str(error)[:200]})
@@ -229,6 +251,7 @@ def judge(world: World, out: Path, draws: int, jobs: int, seed: int) -> list[dic
         row |= {"kept": [(case.queue, case.cca) for case, _, _ in answer.kept]}
         row |= {"before": _of(session.capture), "truth": _of(truth), "trace": _of(trace) if trace else None}
         row |= {"said": {d.metric: [d.after, d.low, d.high] for d in answer.differences}}
+        row |= {"pairs": [[_of(was), _of(changed)] for _, was, changed in answer.kept]}
         rows.append(row)
     return rows
 
@@ -258,9 +281,14 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
         moved = [row for row in told if abs(row["truth"][metric] / row["before"][metric] - 1) > MATTERS]
         ccas = [row for row in moved if row["change"] == "cca"]
         for name, some in (("which CCA is better", ccas), ("which arm is better, every change", moved)):
-            right = [_sign(row["said"][metric][0], row, metric) == _sign(row["truth"][metric], row, metric) for row in some]
+            right = [
+                _sign(row["said"][metric][0], row, metric) == _sign(row["truth"][metric], row, metric)
+                for row in some
+            ]
             traced = [
-                _sign(row["trace"][metric], row, metric) == _sign(row["truth"][metric], row, metric) for row in some if row["trace"]
+                _sign(row["trace"][metric], row, metric) == _sign(row["truth"][metric], row, metric)
+                for row in some
+                if row["trace"]
             ]
             lines.append(f"{metric}: {name}, right in {_share(right)} (bar 90 %); trace {_share(traced)}")
         wrong = [
@@ -287,7 +315,9 @@ def _share(values: list[bool]) -> str:
 
 def main() -> int:
     """Make what is missing and print the bars."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", type=int, default=20)
     parser.add_argument("--first", type=int, default=0, help="number of the first world")
     parser.add_argument("--seed", type=int, default=1)
@@ -317,7 +347,9 @@ def main() -> int:
             told = [row for row in some if row.get("said") and not row.get("cannot")]
             errors = [abs(row["said"]["goodput_bps"][0] / row["truth"]["goodput_bps"] - 1) for row in told]
             delays = [abs(row["said"]["rtt_p95_s"][0] / row["truth"]["rtt_p95_s"] - 1) for row in told]
-            console.print(f"{kind}: {len(told)} of {len(some)} answered; goodput {_median(errors)}, p95 RTT {_median(delays)}")
+            console.print(
+                f"{kind}: {len(told)} of {len(some)} answered; goodput {_median(errors)}, p95 RTT {_median(delays)}"
+            )
     for row in rows:
         if why := row.get("failed") or row.get("cannot"):
             console.print(f"  {row['world']} {row['kind']} {row.get('change', '')}: {why}", markup=False)

@@ -28,11 +28,15 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def whatif(
         captures: Annotated[
-            list[Path], typer.Argument(metavar="CAPTURE…", help="pcap or pcapng of the sender; also .gz, .zst.")
+            list[Path],
+            typer.Argument(metavar="CAPTURE…", help="pcap or pcapng of the sender; also .gz, .zst."),
         ],
-        cca: Annotated[str | None, typer.Option(help="Another congestion control: bbr, cubic, reno, …")] = None,
+        cca: Annotated[
+            str | None, typer.Option(help="Another congestion control: bbr, cubic, reno, …")
+        ] = None,
         queue: Annotated[
-            str | None, typer.Option(help="Another queue, as an experiment writes it: cake, 'codel(ecn=True)'.")
+            str | None,
+            typer.Option(help="Another queue, as an experiment writes it: cake, 'codel(ecn=True)'."),
         ] = None,
         buffer: Annotated[
             str | None, typer.Option(help="A drop-tail buffer: '20 ms', '100 KB', or '50 %' of what it was.")
@@ -53,8 +57,12 @@ def register(app: typer.Typer) -> None:
             bool, typer.Option("--anyway", help="Show a prediction that the capture does not carry, marked.")
         ] = False,
         draws: Annotated[int, typer.Option(min=8, help="Draws from the intervals of what is known.")] = 12,
-        jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; default: one per core.")] = None,
-        out: Annotated[Path, typer.Option(metavar="DIR", help="Where runs and page go.")] = Path("results/whatif"),
+        jobs: Annotated[
+            int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
+        ] = None,
+        out: Annotated[Path, typer.Option(metavar="DIR", help="Where runs and page go.")] = Path(
+            "results/whatif"
+        ),
         engine: Annotated[str, typer.Option(help="As for narrows run.")] = "uml",
         format: Annotated[Format, typer.Option(help="How to print the differences.")] = Format.table,
     ) -> None:
@@ -100,8 +108,8 @@ def register(app: typer.Typer) -> None:
                 if len(captures) == 1:
                     raise
                 refused.append((log, error))
-        for log, error in refused:
-            typer.echo(f"{log}: left out: {error.message}", err=True)
+        for log, why in refused:
+            typer.echo(f"{log}: left out: {why.message}", err=True)
         if fit:
             raise typer.Exit(1 if refused else 0)
         _say(answers, change, out, format)

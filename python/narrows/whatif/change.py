@@ -81,7 +81,9 @@ def _qdisc(option: str, word: str) -> None:
     except NarrowsError as error:
         raise UsageError(f"{option}: {error.message}", remedy=error.remedy) from None
     except Exception as error:
-        raise UsageError(f"{option} {word!r}: {error}", remedy=f"{option} 'codel(target=\"20 ms\")'") from None
+        raise UsageError(
+            f"{option} {word!r}: {error}", remedy=f"{option} 'codel(target=\"20 ms\")'"
+        ) from None
 
 
 def _tried(option: str, parse: object, text: str) -> None:

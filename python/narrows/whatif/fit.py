@@ -90,10 +90,10 @@ def fit(pair: Pair) -> FittedPath:
     frame = (pair.mss + HEADERS_BYTES) / pair.mss
     times, rates = standing(pair, base_s)
     policed = largest["policed"] == 1 and largest["policed_rate_bps"]
+    rate, steps = _capacity(times, rates * frame, pair, base_s)
     if policed:
-        rate, steps = _about(largest["policed_rate_bps"] * frame, 0.02, "losses above one rate only"), ()
-    else:
-        rate, steps = _capacity(times, rates * frame, pair, base_s)
+        rate = _about(largest["policed_rate_bps"] * frame, 0.02, "losses above one rate only")
+        steps = ()
     transfers, left_out = _transfers(pair, base_s)
     full_s, drops_at_end = _fullest(pair, base_s)
     packet = pair.mss + HEADERS_BYTES
@@ -101,7 +101,11 @@ def fit(pair: Pair) -> FittedPath:
     buffer = None
     if rate is not None and full_s:
         held = full_s * rate.value / 8 + packet
-        why = "the delay when packets were lost" if losses else "the longest delay; nothing was lost, so at least"
+        why = (
+            "the delay when packets were lost"
+            if losses
+            else "the longest delay; nothing was lost, so at least"
+        )
         buffer = Value(held, held * 0.95, held * (1.06 if losses else 4.0), why)
     segments = sum(row["data_segments"] or 0 for row in rows)
     low = sum(row["lost_segments_low_rtt"] or 0 for row in rows)
@@ -112,9 +116,15 @@ def fit(pair: Pair) -> FittedPath:
         random_loss = Value(share, max(share - reach, 0.0), share + reach, "losses while no queue stood")
     names = ("application", "receiver", "buffer", "queue", "policer", "loss", "window", "unknown")
     limits = {name: float(largest[f"{name}_limited_share"] or 0.0) for name in names}
-    notes = [f"{left_out} of the payload is of transfers too short or too many to be run again"] if left_out else []
+    notes = (
+        [f"{left_out} of the payload is of transfers too short or too many to be run again"]
+        if left_out
+        else []
+    )
     if pair.share < 0.999:
-        notes.append(f"{pair.share:.0%} of the capture's payload is between these two hosts; the rest is left out")
+        notes.append(
+            f"{pair.share:.0%} of the capture's payload is between these two hosts; the rest is left out"
+        )
     return FittedPath(
         log=pair.log,
         sender=pair.sender,

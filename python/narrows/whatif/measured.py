@@ -68,7 +68,7 @@ def measure(pair: Pair) -> Measured:
         rtt_p95_s=float(levels[LEVELS.index(95)]),
         loss=again / max(segments, 1),
         segments=segments,
-        seconds=np.bincount(second, weights=pair.acked * 8, minlength=width),
+        seconds=np.bincount(second, weights=pair.acked * 8, minlength=width).astype(np.float64),
         delays=delays,
         levels=levels,
     )

@@ -78,8 +78,8 @@ def _picture(answer: Answer) -> bytes:
         ):
             capture = getattr(answer.capture, name) * scale
             panel.plot(np.arange(len(capture)) + 0.5, capture, color="black", label="the capture")
-            for place, colour, words in ((1, "tab:blue", "as it was"), (2, "tab:orange", "changed")):
-                _band(panel, [each[place] for each in answer.kept], name, scale, colour, words)
+            _band(panel, [was for _, was, _ in answer.kept], name, scale, "tab:blue", "as it was")
+            _band(panel, [changed for _, _, changed in answer.kept], name, scale, "tab:orange", "changed")
             panel.set_ylabel(label)
             panel.set_ylim(bottom=0)
         axes[1][0].set_xlabel("time (s)")
@@ -99,5 +99,7 @@ def _band(panel: Any, runs: Sequence[Measured], name: str, scale: float, colour:
         row[: len(getattr(run, name))] = getattr(run, name)
     known = ~np.isnan(every).all(axis=0)
     at, every = np.arange(longest)[known] + 0.5, every[:, known] * scale
-    panel.fill_between(at, np.nanmin(every, axis=0), np.nanmax(every, axis=0), color=colour, alpha=0.2, linewidth=0)
+    panel.fill_between(
+        at, np.nanmin(every, axis=0), np.nanmax(every, axis=0), color=colour, alpha=0.2, linewidth=0
+    )
     panel.plot(at, np.nanmedian(every, axis=0), color=colour, label=words)

@@ -59,7 +59,9 @@ def of_one(answer: Answer, change: Change) -> str:
     start = f"{name}, with {change.words()}: {'; '.join(said) or NO_DIFFERENCE}"
     if answer.cannot:
         return f"{start}. Not carried by this capture: {answer.cannot}"
-    return f"{start} ({len(answer.kept)} of {answer.draws} draws met it as it was; queue: {queues}; CCA: {ccas})"
+    return (
+        f"{start} ({len(answer.kept)} of {answer.draws} draws met it as it was; queue: {queues}; CCA: {ccas})"
+    )
 
 
 def of_many(answers: Sequence[Answer], change: Change) -> list[str]:
@@ -80,6 +82,7 @@ def of_many(answers: Sequence[Answer], change: Change) -> list[str]:
 
 def worst_first(answers: Sequence[Answer]) -> list[Answer]:
     """By the loss of goodput; those that cannot answer last."""
+
     def ratio(answer: Answer) -> float:
         found = [d.after / d.before for d in answer.differences if d.metric == "goodput_bps"]
         return found[0] if found else float("inf")

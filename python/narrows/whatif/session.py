@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,7 @@ from narrows.whatif.written import CHANGED, WAS, Case, Change
 
 Make = Callable[[list[Plan], Path], Mapping[str, Plan]]
 """Makes the runs of some plans in a directory; gives the plans by the runs' ids."""
-CCAS = ("cubic", "bbr")
+CCAS = ("cubic", "bbr", "reno")
 DRAWS = 12
 LEAST_DRAWS = 3
 HYPOTHESES = 4
@@ -101,21 +101,26 @@ class Session:
         best = found[ranked[0].label]
         if best.worst > NEAR and not anyway:
             return self._cannot(why_not(self.path, best), best)
-        limit = max(NEAR, 1.0) if not anyway else np.inf
-        near = [c for c in ranked if found[c.label].worst <= min(limit, 2 * max(best.worst, 0.5))][:HYPOTHESES]
+        limit = np.inf if anyway else NEAR
+        near = [case for case in ranked if found[case.label].worst <= min(limit, _as_near(best.worst))]
+        near = near[:HYPOTHESES]
         several = _drawn(near, draws)
-        both = [*several, *(_changed(case, change) for case in several)]
+        both = [*several, *(_changed(case, change) for case in several if change.changes(case))]
         runs = self._run("draws", both, change)
+        labels = {
+            case: _changed(case, change).label if change.changes(case) else case.label for case in several
+        }
         pairs = [
-            (case, runs[case.label], runs[_changed(case, change).label])
-            for case in several
-            if case.label in runs and _changed(case, change).label in runs
+            (case, runs[case.label], runs[label])
+            for case, label in labels.items()
+            if case.label in runs and label in runs
         ]
         apart = {case.label: distance(was, self.capture) for case, was, _ in pairs}
         if not pairs:
             return self._cannot("the change could not be run", best)
-        kept = tuple(each for each in pairs if apart[each[0].label].met)
         nearest = min(apart.values(), key=lambda one: one.worst)
+        limit = min(1.0, _as_near(nearest.worst))
+        kept = tuple(each for each in pairs if apart[each[0].label].worst <= limit)
         cannot = None if len(kept) >= LEAST_DRAWS else why_not(self.path, nearest)
         if cannot and not anyway:
             return Answer(self.pair.log, self.path, self.capture, kept, nearest, (), cannot, len(pairs))
@@ -128,8 +133,8 @@ class Session:
 
     def _hypotheses(self) -> list[Case]:
         queues = self.path.queues()
-        pairs = [(queue, cca) for cca in self.ccas for queue in queues]
-        return [Case(f"{WAS}-{n}", queue, cca) for n, (queue, cca) in enumerate(pairs)]
+        kinds = [(queue, cca) for cca in self.ccas for queue in queues]
+        return [Case(f"{WAS}-{n}", queue, cca) for n, (queue, cca) in enumerate(kinds)]
 
     def _run(self, name: str, several: Sequence[Case], change: Change | None = None) -> dict[str, Measured]:
         """What the runs of some cases measured, by label; those that failed are missing."""
@@ -155,9 +160,13 @@ class Session:
         return {label: measure(pair_of(log, connections, acks)) for label, log in logs.items()}
 
 
+def _as_near(best: float) -> float:
+    """What is as likely as the nearest: further off than twice that (and some) is another path's doing."""
+    return 2.0 * best + 0.15
+
+
 def _changed(case: Case, change: Change) -> Case:
-    fields = {**vars(case), "label": f"{CHANGED}-{written.seed_of(case.label)}", "change": change}
-    return Case(**fields)
+    return replace(case, label=f"{CHANGED}-{written.seed_of(case.label)}", change=change)
 
 
 def _drawn(near: Sequence[Case], draws: int) -> list[Case]:
@@ -165,10 +174,12 @@ def _drawn(near: Sequence[Case], draws: int) -> list[Case]:
     draws, and each part is met once (Latin hypercube)."""
     draw = random.Random("narrows whatif")
     orders = [draw.sample(range(draws), draws) for _ in range(4)]
-    parts = [[(order[n] + 0.5) / draws for order in orders] for n in range(draws)]
-    return [
-        Case(f"{WAS}-{n}", near[n % len(near)].queue, near[n % len(near)].cca, *parts[n]) for n in range(draws)
-    ]
+    made = []
+    for n in range(draws):
+        rate, base_rtt, buffer, loss = ((order[n] + 0.5) / draws for order in orders)
+        one = near[n % len(near)]
+        made.append(Case(f"{WAS}-{n}", one.queue, one.cca, rate, base_rtt, buffer, loss))
+    return made
 
 
 def difference(

@@ -84,9 +84,9 @@ def pair_of(log: Path, connections: pl.DataFrame, acks: pl.DataFrame) -> Pair:
         )
     origin = chosen[0]["start_ns"]
     place = {row["connection"]: n for n, row in enumerate(chosen)}
-    mine = acks.filter(
-        (pl.col("log") == str(log.resolve())) & pl.col("connection").is_in(list(place))
-    ).sort("t_ns")
+    mine = acks.filter((pl.col("log") == str(log.resolve())) & pl.col("connection").is_in(list(place))).sort(
+        "t_ns"
+    )
     return Pair(
         log=str(log),
         sender=sender,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from narrows.units import Duration
@@ -32,9 +32,18 @@ class Change:
 
     def words(self) -> str:
         """What is changed, as it was asked for: `cca bbr, host-qdisc fq`."""
-        said = [f"{name.replace('_', '-')} {value}" for name, value in vars(self).items() if isinstance(value, str)]
+        said = [
+            f"{name.replace('_', '-')} {value}"
+            for name, value in vars(self).items()
+            if isinstance(value, str)
+        ]
         said += ["ecn"] if self.ecn else []
         return ", ".join(said + [f"{name}={value}" for name, value in self.sysctls])
+
+    def changes(self, case: Case) -> bool:
+        """False where the case has it already: BBR of what was BBR."""
+        same = replace(self, cca=None if self.cca == case.cca else self.cca)
+        return bool(replace(same, queue=None if same.queue == case.queue else same.queue).words())
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,7 @@ def link(path: FittedPath, case: Case) -> str:
     base = change.base_rtt or f"{path.base_rtt_s.at(case.base_rtt) * 1e3:.3f} ms"
     words = f'rate={rate}, rate_up="1 Gbit/s", base_rtt="{base}"{policer}'
     words += f", queue={queue}, queue_up=pfifo()" if queue else ""
-    words += ', shaper_up=htb()' if policer else ""
+    words += ", shaper_up=htb()" if policer else ""
     if path.random_loss is not None and case.queue in ("bfifo", "policer"):
         words += f', loss="{100 * path.random_loss.at(case.loss):.4f} %", loss_up="0 %"'
     sysctls = {"server": dict(change.sysctls)} if change.sysctls else {}
@@ -136,7 +145,7 @@ def cases(path: FittedPath, several: Sequence[Case]) -> str:
     def by(of: dict[str, str]) -> str:
         if len(set(of.values())) == 1:
             return next(iter(of.values()))
-        return "axis(\"case\", {" + ", ".join(f'"{label}": {value}' for label, value in of.items()) + "})"
+        return 'axis("case", {' + ", ".join(f'"{label}": {value}' for label, value in of.items()) + "})"
 
     lines = [
         f'"""What if, on the path that {Path(path.log).name} shows?"""',
