@@ -43,7 +43,8 @@ class Change:
     def changes(self, case: Case) -> bool:
         """False where the case has it already: BBR of what was BBR."""
         same = replace(self, cca=None if self.cca == case.cca else self.cca)
-        return bool(replace(same, queue=None if same.queue == case.queue else same.queue).words())
+        is_it = same.queue is not None and called(same.queue) == case.queue
+        return bool(replace(same, queue=None if is_it else same.queue).words())
 
 
 @dataclass(frozen=True)
