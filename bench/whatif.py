@@ -31,7 +31,7 @@ from narrows.spec.load import load
 from narrows.whatif.measured import Measured, measure
 from narrows.whatif.session import Session
 from narrows.whatif.tables import Pair, pair_of
-from narrows.whatif.fit import HEADERS_BYTES
+from narrows.whatif.capacity import HEADERS_BYTES
 from narrows.whatif.written import Change, called
 
 RATES_MBIT, RTTS_MS, BUFFERS_BDP = (2.0, 300.0), (8.0, 250.0), (0.3, 4.0)
@@ -248,7 +248,7 @@ def judge(world: World, out: Path, draws: int, jobs: int, seed: int) -> list[dic
             rows.append(row | {"failed": str(error)[:200]})
             continue
         row |= {"cannot": answer.cannot, "nearest": answer.nearest.parts if answer.nearest else None}
-        row |= {"kept": [(case.queue, case.cca) for case, _, _ in answer.kept]}
+        row |= {"kept": [(case.kind.words(), case.cca) for case, _, _ in answer.kept]}
         row |= {"before": _of(session.capture), "truth": _of(truth), "trace": _of(trace) if trace else None}
         row |= {"said": {d.metric: [d.after, d.low, d.high] for d in answer.differences}}
         row |= {"pairs": [[_of(was), _of(changed)] for _, was, changed in answer.kept]}

@@ -11,34 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.headers import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES
-from narrows.whatif.tables import Floats, Pair
+from narrows.whatif.capacity import HEADERS_BYTES, Others, Value, about, known_of
+from narrows.whatif.tables import Pair
 
-HEADERS_BYTES = ETHERNET_HEADER_BYTES + TCP_IPV4_HEADERS_BYTES
 IDLE_S = 0.3
 """A pause of the application is at least this long, and longer than the base RTT."""
 LEAST_TRANSFER = 15_000
 """Bytes; less is over within the initial window and says nothing of the path."""
 MOST_TRANSFERS = 40
-MOVES = 0.10
-"""Windows whose rates spread by more than this share of their median are of a rate that moves."""
 TAIL = 0.85
 """A queue that drops only when at least this full, each time, drops at its end."""
 AQMS = ("fq_codel()", "codel()", "pie()", "cake()")
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number with the interval in which it lies, and what shows it."""
-
-    value: float
-    low: float
-    high: float
-    why: str
-
-    def at(self, part: float) -> float:
-        """The value at a part (0 to 1) of the interval."""
-        return self.low + part * (self.high - self.low)
 
 
 @dataclass(frozen=True)
@@ -60,6 +43,8 @@ class FittedPath:
     rate_bps: Value | None
     steps: tuple[tuple[float, float], ...]
     """Of a rate that moves: seconds, bit/s; empty where it stands still."""
+    others: Others | None
+    """Flows that are not in the capture and share the queue; None where none show."""
     buffer_bytes: Value | None
     drops_at_end: bool | None
     losses: int
@@ -73,12 +58,33 @@ class FittedPath:
     receiver_window: int | None
     notes: tuple[str, ...]
 
-    def queues(self) -> tuple[str, ...]:
-        """The kinds that the queue could be, as an experiment writes them; the buffer stands as {buffer}."""
+    def kinds(self) -> tuple[Kind, ...]:
+        """What the bottleneck could be, the likeliest first."""
         if self.policer_burst is not None:
-            return ("policer",)
-        tail = ("bfifo",)
-        return tail if self.drops_at_end or self.losses == 0 else tail + AQMS
+            return (Kind("policer"),)
+        certain = self.drops_at_end or self.losses == 0
+        queues = ("bfifo",) if certain else ("bfifo", *AQMS)
+        plain = tuple(Kind(queue) for queue in queues)
+        lossy = (Kind("bfifo", lossy=True),) if self.random_loss is not None else ()
+        if self.others is None:
+            return (*plain, *lossy)
+        beside = tuple(Kind(queue, others="cubic") for queue in queues)
+        return (*beside, Kind("bfifo", others="bbr"), Kind("bfifo"), Kind("fq_codel()"), *lossy)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One thing that the bottleneck could be: a queue as an experiment writes it (or a policer), with losses on the
+    path or not, with other flows of this CCA in it or none."""
+
+    queue: str
+    lossy: bool = False
+    others: str | None = None
+
+    def words(self) -> str:
+        """`bfifo`, `fq_codel with other flows (cubic)`."""
+        more = f" with other flows ({self.others})" if self.others else ""
+        return self.queue.removesuffix("()") + (" and losses" if self.lossy else "") + more
 
 
 def fit(pair: Pair) -> FittedPath:
@@ -88,12 +94,11 @@ def fit(pair: Pair) -> FittedPath:
     base_s = min(row["base_rtt_ns"] for row in rows if row["base_rtt_ns"]) / 1e9
     base = Value(base_s, base_s * 0.995, base_s * 1.005, "the least RTT sample")
     frame = (pair.mss + HEADERS_BYTES) / pair.mss
-    times, rates = standing(pair, base_s)
     policed = largest["policed"] == 1 and largest["policed_rate_bps"]
-    rate, steps = _capacity(times, rates * frame, pair, base_s)
+    capacity = known_of(pair, base_s)
+    rate = capacity.rate_bps
     if policed:
-        rate = _about(largest["policed_rate_bps"] * frame, 0.02, "losses above one rate only")
-        steps = ()
+        rate = about(largest["policed_rate_bps"] * frame, 0.02, "losses above one rate only")
     transfers, left_out = _transfers(pair, base_s)
     full_s, drops_at_end = _fullest(pair, base_s)
     packet = pair.mss + HEADERS_BYTES
@@ -108,12 +113,13 @@ def fit(pair: Pair) -> FittedPath:
         )
         buffer = Value(held, held * 0.95, held * (1.06 if losses else 4.0), why)
     segments = sum(row["data_segments"] or 0 for row in rows)
-    low = sum(row["lost_segments_low_rtt"] or 0 for row in rows)
+    low = sum(row["loss_events_low_rtt"] or 0 for row in rows)
     random_loss = None
-    if low >= 5 and not policed:
-        share = low / segments
-        reach = 1.64 * low**0.5 / segments
-        random_loss = Value(share, max(share - reach, 0.0), share + reach, "losses while no queue stood")
+    if low >= 3 and not policed:
+        # Of a burst only the first counts, and what is lost in a recovery is not counted: up to twice as many.
+        share, reach = low / segments, 1.64 * low**0.5 / segments
+        why = "recoveries while no queue stood"
+        random_loss = Value(share, max(share - reach, 0.2 * share), 2 * share + reach, why)
     names = ("application", "receiver", "buffer", "queue", "policer", "loss", "window", "unknown")
     limits = {name: float(largest[f"{name}_limited_share"] or 0.0) for name in names}
     notes = (
@@ -131,7 +137,8 @@ def fit(pair: Pair) -> FittedPath:
         receiver=pair.receiver,
         base_rtt_s=base,
         rate_bps=rate,
-        steps=steps,
+        steps=() if policed else capacity.steps,
+        others=None if policed else capacity.others,
         buffer_bytes=buffer,
         drops_at_end=drops_at_end,
         losses=losses,
@@ -143,64 +150,6 @@ def fit(pair: Pair) -> FittedPath:
         receiver_window=int(pair.outstanding.max()) if limits["receiver"] > 0.2 else None,
         notes=tuple(notes),
     )
-
-
-def standing(pair: Pair, base_s: float) -> tuple[Floats, Floats]:
-    """Windows in which a queue stood all along and nothing was lost: their middles in seconds, and the payload
-    that was acknowledged, in bit/s."""
-    width = max(0.1, min(base_s, 0.25))
-    packet_s = _packet_s(pair)
-    edges = np.arange(0.0, pair.t[-1], width)
-    number = np.searchsorted(edges, pair.t, side="right") - 1
-    middles, rates = [], []
-    least = base_s + max(0.001, 2.0 * packet_s, 0.02 * base_s)
-    for n in range(1, len(edges) - 1):
-        inside = slice(*np.searchsorted(number, [n, n + 1]))
-        rtt = pair.rtt[inside]
-        if inside.stop - inside.start < 5 or pair.sacked[inside].any() or np.isnan(rtt).mean() > 0.5:
-            continue
-        if np.nanmin(rtt) < least:
-            continue
-        # From the last ACK before the window to its last one: whole gaps, so no part of an ACK is lost.
-        first, last = inside.start - 1, inside.stop - 1
-        span = pair.t[last] - pair.t[first]
-        if span <= 0 or pair.sacked[first]:
-            continue
-        middles.append((pair.t[first] + pair.t[last]) / 2)
-        rates.append(pair.acked[inside].sum() * 8 / span)
-    return np.array(middles), np.array(rates)
-
-
-def _packet_s(pair: Pair) -> float:
-    """About what a packet takes at the rate of the whole capture."""
-    return float(pair.mss * (pair.t[-1] - pair.t[0]) / max(pair.acked.sum(), 1.0))
-
-
-def _about(value: float, share: float, why: str) -> Value:
-    return Value(value, value * (1 - share), value * (1 + share), why)
-
-
-def _capacity(
-    times: Floats, rates: Floats, pair: Pair, base_s: float
-) -> tuple[Value | None, tuple[tuple[float, float], ...]]:
-    """The rate, and its steps where it moves. None of fewer than three windows with a queue."""
-    if len(rates) < 3:
-        return None, ()
-    median = float(np.median(rates))
-    spread = float(np.subtract(*np.percentile(rates, [90, 10]))) / median
-    error = max(spread / 2 / len(rates) ** 0.5, 0.005)
-    rate = _about(median, error, f"{len(rates)} windows in which a queue stood")
-    covered = len(rates) * max(0.1, min(base_s, 0.25)) / max(float(pair.t[-1]), 0.1)
-    if spread <= MOVES or len(rates) < 10 or covered < 0.25:
-        return rate, ()
-    steps: list[tuple[float, float]] = []
-    for at in np.arange(0.0, pair.t[-1], 0.5):
-        near = (times >= at) & (times < at + 0.5)
-        if near.any():
-            # What an ACK acknowledges left the queue half a base RTT before.
-            steps.append((max(float(at) - base_s / 2, 0.0), float(np.median(rates[near]))))
-    steps[0] = (0.0, steps[0][1])
-    return rate, tuple(steps)
 
 
 def _fullest(pair: Pair, base_s: float) -> tuple[float, bool | None]:

@@ -54,7 +54,7 @@ def of_one(answer: Answer, change: Change) -> str:
         for each in answer.differences
         if each.metric in ("goodput_bps", "rtt_p95_s") and each.shown
     ]
-    queues = ", ".join(dict.fromkeys(case.queue for case, _, _ in answer.kept))
+    queues = ", ".join(dict.fromkeys(case.kind.words() for case, _, _ in answer.kept))
     ccas = ", ".join(dict.fromkeys(case.cca for case, _, _ in answer.kept))
     start = f"{name}, with {change.words()}: {'; '.join(said) or NO_DIFFERENCE}"
     if answer.cannot:

@@ -83,7 +83,7 @@ class Session:
         """The path as an experiment that a person can edit: OUT/fit.py."""
         written.write_rates(self.path, self.out, None)
         file = self.out / "fit.py"
-        file.write_text(written.readable(self.path, Case("was-0", self.path.queues()[0], self.ccas[0])))
+        file.write_text(written.readable(self.path, Case("was-0", self.path.kinds()[0], self.ccas[0])))
         return file
 
     def answer(self, change: Change, draws: int = DRAWS, anyway: bool = False) -> Answer:
@@ -132,9 +132,8 @@ class Session:
         return Answer(self.pair.log, self.path, self.capture, (), nearest, (), why, 0)
 
     def _hypotheses(self) -> list[Case]:
-        queues = self.path.queues()
-        kinds = [(queue, cca) for cca in self.ccas for queue in queues]
-        return [Case(f"{WAS}-{n}", queue, cca) for n, (queue, cca) in enumerate(kinds)]
+        several = [(kind, cca) for cca in self.ccas for kind in self.path.kinds()]
+        return [Case(f"{WAS}-{n}", kind, cca) for n, (kind, cca) in enumerate(several)]
 
     def _run(self, name: str, several: Sequence[Case], change: Change | None = None) -> dict[str, Measured]:
         """What the runs of some cases measured, by label; those that failed are missing."""
@@ -178,7 +177,7 @@ def _drawn(near: Sequence[Case], draws: int) -> list[Case]:
     for n in range(draws):
         rate, base_rtt, buffer, loss = ((order[n] + 0.5) / draws for order in orders)
         one = near[n % len(near)]
-        made.append(Case(f"{WAS}-{n}", one.queue, one.cca, rate, base_rtt, buffer, loss))
+        made.append(Case(f"{WAS}-{n}", one.kind, one.cca, rate, base_rtt, buffer, loss))
     return made
 
 

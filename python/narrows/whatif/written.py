@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from narrows.units import Duration
-from narrows.whatif.fit import FittedPath, Value
+from narrows.whatif.capacity import Value
+from narrows.whatif.fit import FittedPath, Kind
 
 WAS, CHANGED = "was", "changed"
 UNSEEN_RATE_BPS = 1e9
@@ -43,7 +44,7 @@ class Change:
     def changes(self, case: Case) -> bool:
         """False where the case has it already: BBR of what was BBR."""
         same = replace(self, cca=None if self.cca == case.cca else self.cca)
-        is_it = same.queue is not None and called(same.queue) == case.queue
+        is_it = same.queue is not None and called(same.queue) == case.kind.queue
         return bool(replace(same, queue=None if is_it else same.queue).words())
 
 
@@ -52,7 +53,7 @@ class Case:
     """One run: which queue and CCA it has, and where in the intervals its numbers lie (0 to 1)."""
 
     label: str
-    queue: str
+    kind: Kind
     cca: str
     rate: float = 0.5
     base_rtt: float = 0.5
@@ -83,19 +84,21 @@ def link(path: FittedPath, case: Case) -> str:
     rate = f'"{bps / 1e6:.4f} Mbit/s"'
     if change.rate and share is None:
         rate = repr(change.rate)
-    elif path.steps:
+    elif path.steps and not case.kind.others:
         rate = f'trace("{rates_file(share)}")'
     was_bytes = _at(path.buffer_bytes, case.buffer) or DEEP_S * bps / 8
     queue, policer = _queue(case, change, was_bytes, bps), ""
-    if case.queue == "policer":
+    if case.kind.queue == "policer":
         policer = f', shaper=policer(burst="{path.policer_burst} B")'
     base = change.base_rtt or f"{path.base_rtt_s.at(case.base_rtt) * 1e3:.3f} ms"
     words = f'rate={rate}, rate_up="1 Gbit/s", base_rtt="{base}"{policer}'
     words += f", queue={queue}, queue_up=pfifo()" if queue else ""
     words += ", shaper_up=htb()" if policer else ""
-    if path.random_loss is not None and case.queue in ("bfifo", "policer"):
+    if path.random_loss is not None and case.kind.lossy:
         words += f', loss="{100 * path.random_loss.at(case.loss):.4f} %", loss_up="0 %"'
     sysctls = {"server": dict(change.sysctls)} if change.sysctls else {}
+    if case.kind.others:
+        words += ", services=2"
     if path.receiver_window:
         sysctls["client"] = {"net.ipv4.tcp_rmem": f"4096 131072 {2 * path.receiver_window}"}
     words += f", sysctls={sysctls!r}" if sysctls else ""
@@ -115,11 +118,11 @@ def _queue(case: Case, change: Change, was_bytes: float, bps: float) -> str:
         if text.endswith("B"):
             return f'bfifo(limit="{change.buffer}")'
         return f'bfifo(limit="{max(Duration.parse(change.buffer).ns * bps / 8e9, 3100):.0f} B")'
-    if case.queue == "policer":
+    if case.kind.queue == "policer":
         return ""
-    if case.queue == "bfifo":
+    if case.kind.queue == "bfifo":
         return f'bfifo(limit="{max(was_bytes, 3100):.0f} B")'
-    return case.queue
+    return case.kind.queue
 
 
 def called(word: str) -> str:
@@ -158,6 +161,9 @@ def cases(path: FittedPath, several: Sequence[Case]) -> str:
         "_ecn = " + by({case.label: str(bool(case.change and case.change.ecn)) for case in several}),
         *_traffic(path, "_cca", ", ecn=_ecn"),
     ]
+    if path.others is not None and any(case.kind.others for case in several):
+        beside = by({case.label: _beside(path, case) for case in several})
+        lines.append(f"others = {beside}")
     kernels = {case.label: repr(case.change.kernel if case.change else None) for case in several}
     if set(kernels.values()) != {"None"}:
         lines.append(f"machine(kernel={by(kernels)})")
@@ -177,6 +183,16 @@ def _traffic(path: FittedPath, cca: str, more: str = "") -> list[str]:
     ]
 
 
+def _beside(path: FittedPath, case: Case) -> str:
+    """The other flows of a case, at hosts of their own."""
+    others = path.others
+    if others is None or case.kind.others is None:
+        return "None"
+    # Those that were there until the end are there as long as the run may last.
+    until_s = others.until_s if others.until_s < 0.95 * path.length_s else 4 * path.length_s + 10
+    return f'bulk(cca="{case.kind.others}", flows={others.flows}, duration="{until_s:.2f} s", host=2)'
+
+
 def _recorded() -> list[str]:
     return ['sender = capture("server", snap="96 B")', 'tap("off")']
 
@@ -190,13 +206,13 @@ def readable(path: FittedPath, case: Case) -> str:
         ("buffer", buffer, 1e-3, "KB"),
         ("random loss", path.random_loss, 100.0, "%"),
     ]
-    kinds = ", ".join(path.queues())
+    kinds = ", ".join(kind.words() for kind in path.kinds())
     lines = [
         f'"""How does the path of {Path(path.log).name} carry other traffic?',
         "",
         f"Fitted from the packets that {path.sender} sent to {path.receiver} in {path.length_s:.1f} s.",
         *(_said(name, value, scale, unit) for name, value, scale, unit in known),
-        f"queue: {kinds} could be, of {path.losses} recoveries; narrows whatif runs each and keeps those that fit",
+        f"queue: {kinds} could be; narrows whatif runs each and keeps those that fit",
         *path.notes,
         '"""',
         "",
@@ -204,6 +220,7 @@ def readable(path: FittedPath, case: Case) -> str:
         "",
         f"link = {link(path, case)}",
         *_traffic(path, f'"{case.cca}"'),
+        *([f"others = {_beside(path, case)}"] if case.kind.others else []),
         *_recorded(),
         "repeat(1)",
     ]
