@@ -2,11 +2,10 @@
 
     python bench/whatif.py --size 20 --seed 1 --out results/whatif-worlds
 
-Each world is run as it is, with a capture of its sender; from that file alone the path is fitted and each change is
-predicted; then the change is run in the world, with the same seed. A world whose result.json is there is not made
-again. Two baselines stand beside: "as before" (nothing changes), and the capture's own throughput, as a rate that
-moves by tenths of a second before a deep queue.
-"""
+Each world is run as it is, with a capture of its sender; from that file alone the path is fitted and each
+change is predicted; then the change is run in the world, with the same seed. A world whose result.json is
+there is not made again. Two baselines stand beside: "as before" (nothing changes), and the capture's own
+throughput, as a rate that moves by tenths of a second before a deep queue."""
 
 from __future__ import annotations
 
@@ -28,10 +27,10 @@ from narrows.cli.whatif import maker, read_captures
 from narrows.errors import NarrowsError
 from narrows.plan.build import plan_experiment
 from narrows.spec.load import load
+from narrows.whatif.capacity import HEADERS_BYTES
 from narrows.whatif.measured import Measured, measure
 from narrows.whatif.session import Session
 from narrows.whatif.tables import Pair, pair_of
-from narrows.whatif.capacity import HEADERS_BYTES
 from narrows.whatif.written import Change, called
 
 RATES_MBIT, RTTS_MS, BUFFERS_BDP = (2.0, 300.0), (8.0, 250.0), (0.3, 4.0)
@@ -104,7 +103,8 @@ class World:
         ]
         return "\n".join(
             [
-                '"""What if?"""', "from narrows.spec import *", f"link = {kind}({words}{sysctls})", *flows, *self.others,
+                '"""What if?"""', "from narrows.spec import *", f"link = {kind}({words}{sysctls})", *flows,
+                *self.others,
                 f'sender = capture("{side}", snap="96 B")', 'tap("off")', "repeat(1)", "",
             ]
         )  # fmt: skip
@@ -144,7 +144,8 @@ def drawn(n: int, seed: int) -> World:
         which = n // len(KINDS) % 3
         words = [
             lambda scale: f'rate=lte_drive("{rate * scale:.3f} Mbit/s", seed={n}), rate_up="100 Mbit/s"',
-            lambda scale: f'rate=square("{0.5 * rate * scale:.3f} Mbit/s", "{rate * scale:.3f} Mbit/s", "6 s"), rate_up="100 Mbit/s"',
+            lambda scale: f'rate=square("{rate * scale / 2:.3f} Mbit/s", "{rate * scale:.3f} Mbit/s", "6 s"), '
+            'rate_up="100 Mbit/s"',
             lambda scale: f'rate=leo("{rate * scale:.3f} Mbit/s", seed={n}), rate_up="100 Mbit/s"',
         ][which]  # fmt: skip
     elif kind == "medium":
@@ -154,7 +155,8 @@ def drawn(n: int, seed: int) -> World:
         more = "services=2, "
         flows = draw.choice([1, 1, 2, 4])
         others = (
-            f'other = bulk(cca="{draw.choice(["cubic", "bbr"])}", flows={flows}, duration="{2 * LENGTH_S} s", host=2)',
+            f'other = bulk(cca="{draw.choice(["cubic", "bbr"])}", flows={flows}, '
+            f'duration="{2 * LENGTH_S} s", host=2)',
         )
     elif kind == "short":
         more = "services=2, "
@@ -266,7 +268,8 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
     told = [row for row in whole if row["said"] and not row["cannot"]]
     lines = [
         f"{len({row['world'] for row in whole})} worlds, {len(whole)} changes; cannot answer: "
-        f"{len(whole) - len(told)} ({(len(whole) - len(told)) / max(len(whole), 1):.0%}; bar 30 %); failed: {len(rows) - len(whole)}"
+        f"{len(whole) - len(told)} ({(len(whole) - len(told)) / max(len(whole), 1):.0%}; bar 30 %); "
+        f"failed: {len(rows) - len(whole)}"
     ]
     for metric, bar in (("goodput_bps", "10 %"), ("rtt_p95_s", "20 %")):
         errors = {
@@ -348,7 +351,8 @@ def main() -> int:
             errors = [abs(row["said"]["goodput_bps"][0] / row["truth"]["goodput_bps"] - 1) for row in told]
             delays = [abs(row["said"]["rtt_p95_s"][0] / row["truth"]["rtt_p95_s"] - 1) for row in told]
             console.print(
-                f"{kind}: {len(told)} of {len(some)} answered; goodput {_median(errors)}, p95 RTT {_median(delays)}"
+                f"{kind}: {len(told)} of {len(some)} answered; goodput {_median(errors)}, "
+                f"p95 RTT {_median(delays)}"
             )
     for row in rows:
         if why := row.get("failed") or row.get("cannot"):

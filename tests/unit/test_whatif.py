@@ -31,10 +31,12 @@ def row(**more: Any) -> dict[str, Any]:
     """A connection of the table `connections`, as far as it is read here."""
     shares = ("application", "receiver", "buffer", "queue", "policer", "loss", "window", "unknown")
     return {
-        "log": "/made/up.pcap", "connection": 0, "sender": "server", "client": "10.0.0.1", "server": "10.0.2.1",
-        "receiver": "10.0.0.1", "start_ns": 0, "payload_bytes": 20_000_000, "vantage": "sender",
-        "rtt_samples": 5000, "mss_bytes": MSS, "base_rtt_ns": 40_000_000, "policed": None, "policed_rate_bps": None,
-        "burst_bytes": None, "loss_events": 0, "data_segments": 10_000, "loss_events_low_rtt": 0, "aggregate_bytes": None,
+        "log": "/made/up.pcap", "connection": 0, "sender": "server", "client": "10.0.0.1",
+        "server": "10.0.2.1", "receiver": "10.0.0.1", "start_ns": 0, "payload_bytes": 20_000_000, "vantage": "sender",
+        "rtt_samples": 5000, "mss_bytes": MSS, "base_rtt_ns": 40_000_000,
+        "policed": None, "policed_rate_bps": None,
+        "burst_bytes": None, "loss_events": 0, "data_segments": 10_000, "loss_events_low_rtt": 0,
+        "aggregate_bytes": None,
         "retransmitted_segments": 0, "needless_retransmissions": 0,
         **{f"{name}_limited_share": float(name == "queue") for name in shares},
     } | more  # fmt: skip
@@ -114,7 +116,7 @@ def test_a_pause_of_the_application_begins_another_transfer() -> None:
     first, second = fit(one).transfers
     assert first.bytes == second.bytes == 1000 * 2 * MSS
     assert first.start_s == 0.0
-    # Its first ACK comes at 0.040 + 1000 × 0.0012112 + 2 s; one RTT of 60 ms and a handshake of 40 ms before it.
+    # Its first ACK comes at 0.040 + 1000 × 0.0012112 + 2 s: one RTT of 60 ms, and a handshake of 40 ms.
     assert second.start_s == pytest.approx(0.040 + 1.2112 + 2.0 - 0.060 - 0.040)
 
 
@@ -175,7 +177,8 @@ def test_every_case_is_planned_and_both_arms_of_a_draw_have_one_seed(tmp_path: P
     )
     several = [
         Case("was-0", Kind("bfifo"), "cubic"), Case("was-1", Kind("fq_codel()"), "reno"),
-        Case("changed-0", Kind("bfifo"), "cubic", change=changed), Case("changed-1", Kind("fq_codel()"), "reno", change=changed),
+        Case("changed-0", Kind("bfifo"), "cubic", change=changed),
+        Case("changed-1", Kind("fq_codel()"), "reno", change=changed),
     ]  # fmt: skip
     file = tmp_path / "draws.py"
     file.write_text(written.cases(path, several))

@@ -156,8 +156,8 @@ def maker(engine: str, jobs: int | None) -> Make:
 
 def _say(answers: Sequence[Answer], change: Change, out: Path, format: Format) -> None:
     from narrows.cli.format import show
-    from narrows.whatif.said import HEADINGS, of_many, of_one, rows
     from narrows.whatif.page import page
+    from narrows.whatif.said import HEADINGS, of_many, of_one, rows
 
     console = make_console()
     show(console, format, HEADINGS, [row for answer in answers for row in rows(answer)])

@@ -1,9 +1,8 @@
 """What a bottleneck's rate is, by the ACKs of what stood in its queue. Pure.
 
-Two things tell it. Where a queue stood all along, the flows took all that the path gave them: the link, or their share
-of it. And ACKs of packets that stood one behind the other come apart by what the link itself takes for them. Where the
-second is more than the first, other flows are in the queue.
-"""
+Two things tell it. Where a queue stood all along, the flows took all that the path gave them: the link, or
+their share of it. And ACKs of packets that stood one behind the other come apart by what the link itself
+takes for them. Where the second is more than the first, other flows are in the queue."""
 
 from __future__ import annotations
 
@@ -43,7 +42,8 @@ class Value:
 
 @dataclass(frozen=True)
 class Others:
-    """Flows that are not in the capture: how many long ones would leave this share, and until when they are there."""
+    """Flows that are not in the capture: how many long ones would leave this share, and until when they are
+    there."""
 
     flows: int
     until_s: float
@@ -103,8 +103,9 @@ def agreed(rates: Floats) -> float | None:
 
 
 def spaced(pair: Pair, base_s: float) -> tuple[Floats, Floats]:
-    """Of each ACK of a packet that waited: when it came, and the payload that it acknowledges over the time since the
-    ACK before it, in bit/s. Nothing where ACKs come in aggregates: their gaps are of what is below."""
+    """Of each ACK of a packet that waited: when it came, and the payload that it acknowledges over the time
+    since the ACK before it, in bit/s. Nothing where ACKs come in aggregates: their gaps are of what is
+    below."""
     times, rates = [], []
     for n, row in enumerate(pair.connections):
         mine = np.flatnonzero(pair.of == n)
@@ -126,7 +127,8 @@ def spaced(pair: Pair, base_s: float) -> tuple[Floats, Floats]:
 def _steps(
     times: Floats, rates: Floats, at: Floats, gaps: Floats, base_s: float
 ) -> tuple[tuple[float, float], ...]:
-    """The rate over time where it moves: of windows, and between them of gaps; empty where it stands still."""
+    """The rate over time where it moves: of windows, and between them of gaps; empty where it stands
+    still."""
     if len(rates) >= 10 and np.subtract(*np.percentile(rates, [90, 10])) <= MOVES * np.median(rates):
         return ()
     end = max(times[-1] if len(times) else 0.0, at[-1] if len(at) else 0.0)
@@ -148,8 +150,8 @@ def _steps(
 
 
 def standing(pair: Pair, base_s: float) -> tuple[Floats, Floats]:
-    """Windows in which a queue stood all along and nothing was lost: their middles in seconds, and the payload
-    that was acknowledged, in bit/s."""
+    """Windows in which a queue stood all along and nothing was lost: their middles in seconds, and the
+    payload that was acknowledged, in bit/s."""
     width = max(0.1, min(base_s, 0.25))
     packet_s = _packet_s(pair)
     edges = np.arange(0.0, pair.t[-1], width)

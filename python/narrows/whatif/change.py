@@ -22,7 +22,8 @@ def checked(
     host_qdisc: str | None,
     kernel: str | None,
 ) -> Change:
-    """The change of the command line's words. Raises UsageError for what cannot be, with the option's name."""
+    """The change of the command line's words. Raises UsageError for what cannot be, with the option's
+    name."""
     if queue and buffer:
         raise UsageError("--queue and --buffer are both of the queue", remedy="--queue 'codel(limit=100)'")
     if cca:

@@ -11,8 +11,9 @@ from narrows.whatif.measured import Measured
 from narrows.whatif.tables import Floats
 
 GOODPUT, SECONDS, RTT, RTT_P95, RTT_SECONDS, LOSS = 0.10, 0.30, 0.12, 0.20, 0.25, 3.0
-"""The marks: goodput to 10 %, second by second to 30 % on average, the RTT's percentiles to 12 % on average and the
-95th to 20 %, its medians second by second to 25 % on average, segments lost to a factor of 3 (five segments are added to both: few tell nothing)."""
+"""The marks: goodput to 10 %, second by second to 30 % on average, the RTT's percentiles to 12 % on average
+and the 95th to 20 %, its medians second by second to 25 % on average, segments lost to a factor of 3 (five
+segments are added to both: few tell nothing)."""
 FEW = 5
 
 
@@ -76,6 +77,6 @@ def why_not(path: FittedPath, nearest: Distance) -> str:
     if path.rate_bps is None:
         return "no queue stood in it, so no capacity was seen"
     if limits["application"] > 0.3:
-        return f"its application limited it for {limits['application']:.0%} of the time, in a way that is not known"
+        return f"its application limited it for {limits['application']:.0%} of the time, and how is not known"
     miss = f"run again as it was, its {nearest.misses} is not met ({nearest.worst:.1f} times the mark)"
     return f"{miss}: other traffic that reacts, or a path that the fit has no word for"

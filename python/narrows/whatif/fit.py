@@ -1,9 +1,8 @@
 """Fits a path and its traffic from what a sender's capture shows. A pure function; it runs nothing.
 
 What a capture does not show is None, and stays "not known" in all that is written of it: no capacity where no
-queue stood, no buffer where nothing was lost. Which discipline the queue is, is not decided here: the kinds that
-could be are named, and those stay whose runs come out as the capture did (`narrows.whatif.check`).
-"""
+queue stood, no buffer where nothing was lost. Which discipline the queue is, is not decided here: the kinds
+that could be are named, and those stay whose runs come out as the capture did (`narrows.whatif.check`)."""
 
 from __future__ import annotations
 
@@ -74,8 +73,8 @@ class FittedPath:
 
 @dataclass(frozen=True)
 class Kind:
-    """One thing that the bottleneck could be: a queue as an experiment writes it (or a policer), with losses on the
-    path or not, with other flows of this CCA in it or none."""
+    """One thing that the bottleneck could be: a queue as an experiment writes it (or a policer), with losses
+    on the path or not, with other flows of this CCA in it or none."""
 
     queue: str
     lossy: bool = False
@@ -116,7 +115,7 @@ def fit(pair: Pair) -> FittedPath:
     low = sum(row["loss_events_low_rtt"] or 0 for row in rows)
     random_loss = None
     if low >= 3 and not policed:
-        # Of a burst only the first counts, and what is lost in a recovery is not counted: up to twice as many.
+        # What is lost within a recovery is not counted: up to twice as many.
         share, reach = low / segments, 1.64 * low**0.5 / segments
         why = "recoveries while no queue stood"
         random_loss = Value(share, max(share - reach, 0.2 * share), 2 * share + reach, why)

@@ -1,4 +1,5 @@
-"""What a sender's capture says of how its transfers fared: the same of a capture that was given and of one of a run."""
+"""What a sender's capture says of how its transfers fared: the same of a capture that was given and of one of
+a run."""
 
 from __future__ import annotations
 
@@ -22,8 +23,9 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Measured:
-    """Of one capture. `seconds` is the goodput of each second (bit/s), `delays` the median RTT of each (seconds, NaN
-    where none is known), `levels` the RTT's percentiles of LEVELS; the rest by the names of METRICS."""
+    """Of one capture. `seconds` is the goodput of each second (bit/s), `delays` the median RTT of each
+    (seconds, NaN where none is known), `levels` the RTT's percentiles of LEVELS; the rest by the names of
+    METRICS."""
 
     goodput_bps: float
     completion_s: float

@@ -16,7 +16,7 @@ from narrows.whatif import said
 from narrows.whatif.fit import FittedPath
 from narrows.whatif.measured import Measured
 from narrows.whatif.session import Answer
-from narrows.whatif.written import Change
+from narrows.whatif.written import Change, known
 
 SHOWN = 20
 """Captures that have a section of their own, the worst first."""
@@ -50,21 +50,11 @@ def _part(answer: Answer, change: Change) -> dict[str, Any]:
 
 def assumed(path: FittedPath) -> list[str]:
     """What the fit knows, and what it took for granted."""
-    known = [
-        ("base RTT", path.base_rtt_s, 1e3, "ms"),
-        ("rate", path.rate_bps, 1e-6, "Mbit/s"),
-        ("buffer", path.buffer_bytes, 1e-3, "KB"),
-        ("random loss", path.random_loss, 100.0, "%"),
-    ]
-    lines = [
-        f"{name}: not known" if value is None
-        else f"{name}: {value.value * scale:.4g} {unit} ({value.low * scale:.4g} to {value.high * scale:.4g}): {value.why}"
-        for name, value, scale, unit in known
-    ]  # fmt: skip
+    megabytes = sum(piece.bytes for piece in path.transfers) / 1e6
     return [
-        *lines,
-        f"{len(path.transfers)} transfers of {sum(t.bytes for t in path.transfers) / 1e6:.3g} MB in all, as the "
-        "application gave them; the way back is taken to limit nothing",
+        *known(path),
+        f"{len(path.transfers)} transfers, {megabytes:.3g} MB in all, as the application gave them",
+        "the way back limits nothing, and the receiver's stack is that of the kernel under test",
         *path.notes,
     ]
 

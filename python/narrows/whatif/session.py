@@ -1,8 +1,7 @@
 """One capture's answer: the path is fitted, run as it was, and where that is met, run with the change.
 
-It runs nothing itself: the caller makes the runs and reads the captures. The same call in the same directory asks for
-the same runs, so an interrupted one goes on.
-"""
+It runs nothing itself: the caller makes the runs and reads the captures. The same call in the same directory
+asks for the same runs, so an interrupted one goes on."""
 
 from __future__ import annotations
 
@@ -55,7 +54,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Answer:
-    """Of one capture. `cannot` is the reason where it cannot answer; then there are differences only if asked for."""
+    """Of one capture. `cannot` is the reason where it cannot answer; then there are differences only if asked
+    for."""
 
     log: str
     path: FittedPath
@@ -169,8 +169,8 @@ def _changed(case: Case, change: Change) -> Case:
 
 
 def _drawn(near: Sequence[Case], draws: int) -> list[Case]:
-    """So many draws from the intervals, the hypotheses in turn; each interval is cut into as many parts as there are
-    draws, and each part is met once (Latin hypercube)."""
+    """So many draws from the intervals, the hypotheses in turn; each interval is cut into as many parts as
+    there are draws, and each part is met once (Latin hypercube)."""
     draw = random.Random("narrows whatif")
     orders = [draw.sample(range(draws), draws) for _ in range(4)]
     made = []
@@ -184,9 +184,9 @@ def _drawn(near: Sequence[Case], draws: int) -> list[Case]:
 def difference(
     metric: str, capture: Measured, pairs: Sequence[tuple[Case, Measured, Measured]]
 ) -> Difference | None:
-    """The paired difference of one metric. The capture's own value times the median ratio of changed to as it was;
-    the interval has the spread of that ratio over the draws and half of how far the runs as they were are off. Of
-    losses, which may be none, it is the difference and not the ratio."""
+    """The paired difference of one metric. The capture's own value times the median ratio of changed to as it
+    was; the interval has the spread of that ratio over the draws and half of how far the runs as they were
+    are off. Of losses, which may be none, it is the difference and not the ratio."""
     before = getattr(capture, metric)
     values = [(getattr(was, metric), getattr(changed, metric)) for _, was, changed in pairs]
     known = [(a, b) for a, b in values if a is not None and b is not None]

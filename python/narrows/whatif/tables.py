@@ -1,7 +1,8 @@
-"""What is read of one capture: the rows of `narrows paths` of the busiest pair of hosts, joined over its connections.
+"""What is read of one capture: the rows of `narrows paths` of the busiest pair of hosts, joined over its
+connections.
 
-A capture answers where it was taken at the sender; elsewhere the delay before it is unknown, and it is refused.
-"""
+A capture answers where it was taken at the sender; elsewhere the delay before it is unknown, and it is
+refused."""
 
 from __future__ import annotations
 
@@ -52,14 +53,15 @@ class Pair:
 
 
 def pair_of(log: Path, connections: pl.DataFrame, acks: pl.DataFrame) -> Pair:
-    """The pair of hosts with most payload in `log`. Raises StoreError with the reason where it answers nothing."""
+    """The pair of hosts with most payload in `log`. Raises StoreError with the reason where it answers
+    nothing."""
     rows = connections.filter(pl.col("log") == str(log.resolve())).sort("start_ns").to_dicts()
     rows = [row | {"receiver": _other(row)} for row in rows if row["payload_bytes"] and row["sender"]]
     if not rows:
         raise StoreError(
             "no TCP connection with data in it",
             where=str(log),
-            remedy="QUIC's packets are closed and tell of no queue: narrows paths FILE --keys KEYS shows what can be said",
+            remedy="QUIC's packets are closed: narrows paths FILE --keys KEYS says what can be said of them",
         )
     sums: dict[tuple[str, str], int] = {}
     for row in rows:
@@ -73,8 +75,7 @@ def pair_of(log: Path, connections: pl.DataFrame, acks: pl.DataFrame) -> Pair:
             f"captured at the {largest['vantage']} end" if largest["vantage"] == "receiver"
             else f"captured at {largest['vantage'] or 'an unknown place'}, not at the sender",
             where=str(log),
-            remedy="capture where the data is sent: what the sender had outstanding, and the delay before the "
-            "capture, are not in this file",
+            remedy="capture where the data is sent: what the sender had outstanding is not in this file",
         )  # fmt: skip
     if payload < LEAST_BYTES or (largest["rtt_samples"] or 0) < LEAST_SAMPLES:
         raise StoreError(

@@ -1,4 +1,5 @@
-"""Writes a fitted path and its traffic as the text of an experiment: one that a person reads, or one of many cases."""
+"""Writes a fitted path and its traffic as the text of an experiment: one that a person reads, or one of many
+cases."""
 
 from __future__ import annotations
 
@@ -198,20 +199,14 @@ def _recorded() -> list[str]:
 
 
 def readable(path: FittedPath, case: Case) -> str:
-    """The path as an experiment that a person can read and edit; each value with its interval and what shows it."""
-    buffer = path.buffer_bytes
-    known = [
-        ("base RTT", path.base_rtt_s, 1e3, "ms"),
-        ("rate", path.rate_bps, 1e-6, "Mbit/s"),
-        ("buffer", buffer, 1e-3, "KB"),
-        ("random loss", path.random_loss, 100.0, "%"),
-    ]
+    """The path as an experiment that a person can read and edit; each value with its interval and what shows
+    it."""
     kinds = ", ".join(kind.words() for kind in path.kinds())
     lines = [
         f'"""How does the path of {Path(path.log).name} carry other traffic?',
         "",
         f"Fitted from the packets that {path.sender} sent to {path.receiver} in {path.length_s:.1f} s.",
-        *(_said(name, value, scale, unit) for name, value, scale, unit in known),
+        *known(path),
         f"queue: {kinds} could be; narrows whatif runs each and keeps those that fit",
         *path.notes,
         '"""',
@@ -225,6 +220,21 @@ def readable(path: FittedPath, case: Case) -> str:
         "repeat(1)",
     ]
     return "\n".join(lines) + "\n"
+
+
+def known(path: FittedPath) -> list[str]:
+    """Each value of a path with its interval and what shows it, or that it is not known."""
+    values = [
+        ("base RTT", path.base_rtt_s, 1e3, "ms"),
+        ("rate", path.rate_bps, 1e-6, "Mbit/s"),
+        ("buffer", path.buffer_bytes, 1e-3, "KB"),
+        ("random loss", path.random_loss, 100.0, "%"),
+    ]
+    others = "none show"
+    if path.others is not None:
+        others = f"about as many as {path.others.flows} long ones, until {path.others.until_s:.0f} s"
+    moves = [f"the rate moves: {len(path.steps)} steps"] if path.steps else []
+    return [*(_said(*value) for value in values), *moves, f"other flows in the queue: {others}"]
 
 
 def _said(name: str, value: Value | None, scale: float, unit: str) -> str:
