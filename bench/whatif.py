@@ -144,8 +144,8 @@ def drawn(n: int, seed: int) -> World:
         which = n // len(KINDS) % 3
         words = [
             lambda scale: f'rate=lte_drive("{rate * scale:.3f} Mbit/s", seed={n}), rate_up="100 Mbit/s"',
-            lambda scale: f'rate=square("{rate * scale / 2:.3f} Mbit/s", "{rate * scale:.3f} Mbit/s", "6 s"), '
-            'rate_up="100 Mbit/s"',
+            lambda scale: f'rate=square("{rate * scale / 2:.3f} Mbit/s", "{rate * scale:.3f} Mbit/s", '
+            '"6 s"), rate_up="100 Mbit/s"',
             lambda scale: f'rate=leo("{rate * scale:.3f} Mbit/s", seed={n}), rate_up="100 Mbit/s"',
         ][which]  # fmt: skip
     elif kind == "medium":

@@ -32,7 +32,8 @@ def row(**more: Any) -> dict[str, Any]:
     shares = ("application", "receiver", "buffer", "queue", "policer", "loss", "window", "unknown")
     return {
         "log": "/made/up.pcap", "connection": 0, "sender": "server", "client": "10.0.0.1",
-        "server": "10.0.2.1", "receiver": "10.0.0.1", "start_ns": 0, "payload_bytes": 20_000_000, "vantage": "sender",
+        "server": "10.0.2.1", "receiver": "10.0.0.1", "start_ns": 0,
+        "payload_bytes": 20_000_000, "vantage": "sender",
         "rtt_samples": 5000, "mss_bytes": MSS, "base_rtt_ns": 40_000_000,
         "policed": None, "policed_rate_bps": None,
         "burst_bytes": None, "loss_events": 0, "data_segments": 10_000, "loss_events_low_rtt": 0,
