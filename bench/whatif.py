@@ -4,8 +4,9 @@
 
 Each world is run as it is, with a capture of its sender; from that file alone the path is fitted and each
 change is predicted; then the change is run in the world, with the same seed. A world whose result.json is
-there is not made again. Two baselines stand beside: "as before" (nothing changes), and the capture's own
-throughput, as a rate that moves by tenths of a second before a deep queue."""
+there is not made again; with --engine netns the worlds are this host's kernel in real time. Two baselines
+stand beside: "as before" (nothing changes), and the capture's own throughput, as a rate that moves by tenths
+of a second before a deep queue."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ from rich.console import Console
 from narrows.cli.whatif import maker, read_captures
 from narrows.errors import NarrowsError
 from narrows.plan.build import plan_experiment
+from narrows.plan.model import Plan
 from narrows.spec.load import load
 from narrows.whatif.capacity import HEADERS_BYTES
 from narrows.whatif.measured import Measured, measure
@@ -128,7 +130,8 @@ def drawn(n: int, seed: int) -> World:
     size = min(max(rate * 125e3 * LENGTH_S, LEAST_BYTES), MOST_BYTES)
     cca = draw.choice(["cubic", "cubic", "bbr", "reno"])
     transfers: tuple[tuple[float, int], ...] = ((0.0, int(size)),)
-    more, others, up, router = "", (), False, ""
+    others: tuple[str, ...] = ()
+    more, up, router = "", False, ""
 
     def words(scale: float) -> str:
         return f'rate="{rate * scale:.3f} Mbit/s"'
@@ -178,15 +181,15 @@ def drawn(n: int, seed: int) -> World:
     return World(f"w{n:04}", kind, rate, rtt, queue, cca, transfers, words, more, others, up, router)
 
 
-def runs(texts: dict[str, str], folder: Path, jobs: int) -> dict[str, Path]:
+def runs(texts: dict[str, str], folder: Path, jobs: int, engine: str = "uml") -> dict[str, Path]:
     """The captures of some experiments of one run each, by name; those that failed are missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    plans = []
+    plans: list[Plan] = []
     for name, text in texts.items():
         file = folder / f"{name}.py"
         file.write_text(text)
         plans += plan_experiment(load(file)).plans
-    made = maker("uml", jobs)(plans, folder / "runs")
+    made = maker(engine, jobs)(plans, folder / "runs")
     logs = {plan.experiment: folder / "runs" / run / "raw" / "sender.pcapng" for run, plan in made.items()}
     return {name: log for name, log in logs.items() if log.exists()}
 
@@ -219,9 +222,9 @@ def replayed(pair: Pair, session: Session, change: Change, folder: Path, name: s
     return "\n".join(['"""What if?"""', "from narrows.spec import *", link, *flows, *ends])
 
 
-def judge(world: World, out: Path, draws: int, jobs: int, seed: int) -> list[dict[str, Any]]:
+def judge(world: World, out: Path, draws: int, jobs: int, seed: int, engine: str) -> list[dict[str, Any]]:
     """All changes of one world: truth, prediction and baselines."""
-    log = runs({"as_it_is": world.text(Change())}, out / "world", 1).get("as_it_is")
+    log = runs({"as_it_is": world.text(Change())}, out / "world", 1, engine).get("as_it_is")
     known = {"world": world.name, "kind": world.kind, "cca": world.cca, "rate": world.rate_mbit}
     known |= {"rtt": world.rtt_ms, "queue": world.queue, "more": world.more}
     if log is None:
@@ -230,7 +233,7 @@ def judge(world: World, out: Path, draws: int, jobs: int, seed: int) -> list[dic
     base_s = session.path.base_rtt_s.value
     changes = world.changes(base_s, random.Random(f"{seed} {world.name}"))
     truths = {name: world.text(change, base_s) for name, change in changes.items()}
-    truth_logs = runs(truths, out / "world", jobs)
+    truth_logs = runs(truths, out / "world", jobs, engine)
     traces = {
         name: replayed(session.pair, session, change, out / "trace", name) for name, change in changes.items()
     }
@@ -305,7 +308,7 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _sign(value: float, row: dict[str, Any], metric: str) -> bool:
-    return value > row["before"][metric]
+    return bool(value > row["before"][metric])
 
 
 def _median(values: list[float]) -> str:
@@ -327,6 +330,7 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=8)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("results/whatif-worlds"))
+    parser.add_argument("--engine", default="uml", help="of the worlds: uml, or netns (real time, root)")
     parser.add_argument("--judge-only", action="store_true", help="make no runs")
     args = parser.parse_args()
     rows: list[dict[str, Any]] = []
@@ -337,7 +341,7 @@ def main() -> int:
             world = drawn(n, args.seed)
             folder.mkdir(parents=True, exist_ok=True)
             try:
-                found = judge(world, folder, args.draws, args.jobs, args.seed)
+                found = judge(world, folder, args.draws, args.jobs, args.seed, args.engine)
             except NarrowsError as error:
                 found = [{"world": world.name, "kind": world.kind, "failed": str(error)[:300]}]
             file.write_text(json.dumps(found, indent=1))

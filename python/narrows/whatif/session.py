@@ -31,6 +31,8 @@ LEAST_DRAWS = 3
 HYPOTHESES = 4
 NEAR = 2.0
 """A hypothesis further from the capture than this many marks is given up after its first run."""
+LOSSY = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Where in its interval the share of random losses is tried first: when few are lost, the seed decides much."""
 Z90 = 1.645
 FLOOR = 0.02
 """What the ratio of two runs cannot be surer than: seeds, phases."""
@@ -103,7 +105,7 @@ class Session:
             return self._cannot(why_not(self.path, best), best)
         limit = np.inf if anyway else NEAR
         near = [case for case in ranked if found[case.label].worst <= min(limit, _as_near(best.worst))]
-        near = near[:HYPOTHESES]
+        near = list({(case.kind, case.cca): case for case in near}.values())[:HYPOTHESES]
         several = _drawn(near, draws)
         both = [*several, *(_changed(case, change) for case in several if change.changes(case))]
         runs = self._run("draws", both, change)
@@ -132,8 +134,13 @@ class Session:
         return Answer(self.pair.log, self.path, self.capture, (), nearest, (), why, 0)
 
     def _hypotheses(self) -> list[Case]:
-        several = [(kind, cca) for cca in self.ccas for kind in self.path.kinds()]
-        return [Case(f"{WAS}-{n}", kind, cca) for n, (kind, cca) in enumerate(several)]
+        several = [
+            (kind, cca, part)
+            for cca in self.ccas
+            for kind in self.path.kinds()
+            for part in (LOSSY if kind.lossy else (0.5,))
+        ]
+        return [Case(f"{WAS}-{n}", kind, cca, loss=part) for n, (kind, cca, part) in enumerate(several)]
 
     def _run(self, name: str, several: Sequence[Case], change: Change | None = None) -> dict[str, Measured]:
         """What the runs of some cases measured, by label; those that failed are missing."""
