@@ -32,7 +32,7 @@ HYPOTHESES = 4
 NEAR = 2.0
 """A hypothesis further from the capture than this many marks is given up after its first run."""
 LOSSY = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Where in its interval the share of random losses is tried first: when few are lost, the seed decides much."""
+"""Where in its interval the share of random losses is tried first: of few losses the seed decides much."""
 Z90 = 1.645
 FLOOR = 0.02
 """What the ratio of two runs cannot be surer than: seeds, phases."""
