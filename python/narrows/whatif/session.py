@@ -29,7 +29,7 @@ CCAS = ("cubic", "bbr", "reno")
 DRAWS = 12
 LEAST_DRAWS = 3
 HYPOTHESES = 4
-NEAR = 2.0
+NEAR = 2.5
 """A hypothesis further from the capture than this many marks is given up after its first run."""
 LOSSY = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Where in its interval the share of random losses is tried first: of few losses the seed decides much."""
@@ -121,8 +121,9 @@ class Session:
         if not pairs:
             return self._cannot("the change could not be run", best)
         nearest = min(apart.values(), key=lambda one: one.worst)
-        limit = min(1.0, _as_near(nearest.worst))
-        kept = tuple(each for each in pairs if apart[each[0].label].worst <= limit)
+        met = tuple(each for each in pairs if apart[each[0].label].met)
+        kept = tuple(each for each in met if apart[each[0].label].worst <= _as_near(nearest.worst))
+        kept = kept if len(kept) >= LEAST_DRAWS else met
         cannot = None if len(kept) >= LEAST_DRAWS else why_not(self.path, nearest)
         if cannot and not anyway:
             return Answer(self.pair.log, self.path, self.capture, kept, nearest, (), cannot, len(pairs))
