@@ -36,7 +36,7 @@ from narrows.whatif.tables import Pair, pair_of
 from narrows.whatif.written import Change, called
 
 RATES_MBIT, RTTS_MS, BUFFERS_BDP = (2.0, 300.0), (8.0, 250.0), (0.3, 4.0)
-LENGTH_S, MOST_BYTES, LEAST_BYTES = 10.0, 80e6, 2e6
+LENGTH_S, MOST_BYTES, LEAST_BYTES = 8.0, 50e6, 2e6
 KINDS = ("tail", "aqm", "loss", "policer", "moving", "medium", "cross", "short", "home", "several")
 AQMS = ("fq_codel()", "codel()", "pie()", "cake()", "fq_pie()", "sfq()", "docsis_pie()")
 METRICS = ("goodput_bps", "rtt_p95_s")
