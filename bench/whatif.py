@@ -189,7 +189,7 @@ def runs(texts: dict[str, str], folder: Path, jobs: int, engine: str = "uml") ->
         file = folder / f"{name}.py"
         file.write_text(text)
         plans += plan_experiment(load(file)).plans
-    made = maker(engine, jobs)(plans, folder / "runs")
+    made, _ = maker(engine, jobs)(plans, folder / "runs")
     logs = {plan.experiment: folder / "runs" / run / "raw" / "sender.pcapng" for run, plan in made.items()}
     return {name: log for name, log in logs.items() if log.exists()}
 

@@ -12,12 +12,13 @@ import pytest
 
 from narrows.errors import StoreError, UsageError
 from narrows.plan.build import plan_experiment
+from narrows.plan.model import Plan
 from narrows.spec.load import load
 from narrows.whatif import change, said, written
 from narrows.whatif.check import distance, why_not
 from narrows.whatif.fit import Kind, fit
 from narrows.whatif.measured import Measured, measure
-from narrows.whatif.session import Answer, difference
+from narrows.whatif.session import Answer, Session, difference
 from narrows.whatif.tables import Pair, pair_of
 from narrows.whatif.written import Case, Change
 
@@ -249,3 +250,47 @@ def test_of_many_captures_shares_are_said_and_the_worst_comes_first() -> None:
         "goodput with cca bbr: better in 1, worse in 1, not told apart in 0 of 2"
     )
     assert said.worst_first(answers)[0] is answers[1]
+
+
+def session(tmp_path: Path, fault: str) -> Session:
+    """A session of a made-up capture whose runs all fail for this reason."""
+    one = pair(*sawtooth((0.100, 0.100, 0.100)), loss_events=3)
+    connections = table(loss_events=3)
+    acks = pl.DataFrame(
+        {
+            "log": ["/made/up.pcap"] * len(one.t), "connection": 0, "t_ns": (one.t * 1e9).astype(int),
+            "acked_bytes": one.acked.astype(int), "rtt_ns": (one.rtt * 1e9).astype(int),
+            "outstanding_bytes": 100_000, "has_sack": one.sacked.astype(int),
+        }
+    )  # fmt: skip
+
+    def make(plans: list[Plan], _: Path) -> tuple[dict[str, Plan], dict[str, str]]:
+        return {str(n): plan for n, plan in enumerate(plans)}, {str(n): fault for n in range(len(plans))}
+
+    return Session(Path("/made/up.pcap"), tmp_path, lambda *_: (connections, acks), make, "cubic")
+
+
+def test_a_change_that_the_kernel_refuses_is_one_line_with_the_kernels_reason(tmp_path: Path) -> None:
+    asked = session(tmp_path, "writing net.ipv4.tcp_nope = 1: No such file or directory")
+    with pytest.raises(UsageError, match="with net.ipv4.tcp_nope=1 no run can be made: writing net.ipv4"):
+        asked.answer(Change(sysctls=(("net.ipv4.tcp_nope", "1"),)))
+
+
+def test_a_change_to_what_was_there_is_no_change() -> None:
+    was = Case("was-0", Kind("fq_codel()"), "bbr")
+    assert not Change(cca="bbr").changes(was)
+    assert not Change(queue="fq_codel").changes(was)
+    assert Change(cca="bbr", queue="cake").changes(was)
+
+
+def test_gaps_tell_the_links_rate_where_others_share_it_and_how_many_they_are() -> None:
+    # Of ten ACKs nine come after the packets of one other flow too, so in twice the time.
+    one = pair(np.full(8000, 0.060))
+    gaps = np.where(np.arange(8000) % 10 == 0, GAP_S, 2 * GAP_S)
+    found = fit(replace(one, t=BASE_S + np.cumsum(gaps)))
+    assert found.rate_bps is not None
+    assert found.rate_bps.value == pytest.approx(20e6, rel=1e-3)
+    # The share is 20 × 10 / 19 = 10.5 Mbit/s: round(20 / 10.5 - 1) = 1 other flow.
+    assert found.others is not None
+    assert found.others.flows == 1
+    assert Kind("bfifo", others="bbr") in found.kinds()

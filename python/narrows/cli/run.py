@@ -334,14 +334,15 @@ def simulate(
     *,
     jobs: int | None = None,
     reuse: bool = True,
+    engine: str = "uml",
 ) -> tuple[dict[str, Plan], dict[str, str]]:
-    """Make runs in guests; the plans by their runs' ids, and why some of them failed."""
+    """Make runs (in guests, unless an engine is named); the plans by their runs' ids, and why some failed."""
     from narrows.engine.choose import make_engine
     from narrows.engine.runner import Runner
     from narrows.store.finish import FinishPool
 
     with FinishPool(jobs or 1) as finish:
-        runner = Runner(make_engine("uml", plans=plans), plans, directory, finish, jobs=jobs, reuse=reuse)
+        runner = Runner(make_engine(engine, plans=plans), plans, directory, finish, jobs=jobs, reuse=reuse)
         state = carry_out(console, runner, directory, again)
     faults = {one.run_id: one.fault.message if one.fault else "no reason is known" for one in state.failed}
     return runner.plans, faults

@@ -137,19 +137,14 @@ def read_captures(logs: Sequence[Path], out: Path) -> tuple[pl.DataFrame, pl.Dat
 
 
 def maker(engine: str, jobs: int | None) -> Make:
-    def make(plans: list[Plan], directory: Path) -> Mapping[str, Plan]:
-        from narrows.cli.run import carry_out
-        from narrows.engine.choose import make_engine
-        from narrows.engine.runner import Runner
-        from narrows.store.finish import FinishPool
+    """Makes runs as narrows run does, and says how it goes on stderr."""
 
-        chosen = make_engine(engine, plans=plans)
+    def make(plans: list[Plan], directory: Path) -> tuple[Mapping[str, Plan], Mapping[str, str]]:
+        from narrows.cli.run import simulate
+
         console = make_console()
         console.stderr = True
-        with FinishPool(jobs or 1) as finish:
-            runner = Runner(chosen, plans, directory, finish, jobs=jobs)
-            carry_out(console, runner, directory, "narrows whatif")
-            return runner.plans
+        return simulate(console, plans, directory, "narrows whatif", jobs=jobs, engine=engine)
 
     return make
 

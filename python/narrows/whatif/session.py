@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from narrows.errors import StoreError
+from narrows.errors import StoreError, UsageError
 from narrows.plan.build import plan_experiment
 from narrows.plan.model import Plan
 from narrows.spec.load import load
@@ -23,8 +23,9 @@ from narrows.whatif.measured import METRICS, Measured, measure
 from narrows.whatif.tables import Pair, Read, pair_of
 from narrows.whatif.written import CHANGED, WAS, Case, Change
 
-Make = Callable[[list[Plan], Path], Mapping[str, Plan]]
-"""Makes the runs of some plans in a directory; gives the plans by the runs' ids."""
+Make = Callable[[list[Plan], Path], tuple[Mapping[str, Plan], Mapping[str, str]]]
+"""Makes the runs of some plans in a directory; gives the plans by the runs' ids, and why some of them
+failed."""
 CCAS = ("cubic", "bbr", "reno")
 DRAWS = 12
 LEAST_DRAWS = 3
@@ -89,47 +90,56 @@ class Session:
         return file
 
     def answer(self, change: Change, draws: int = DRAWS, anyway: bool = False) -> Answer:
-        """First as it was, then with the change."""
+        """First as it was, then with the change. Raises UsageError for a change that cannot be run."""
         if not self.path.transfers:
             return self._cannot("no transfer is long enough to be run again", None)
         if self.path.rate_bps is None and not anyway:
             return self._cannot(why_not(self.path, Distance({"goodput": np.inf})), None)
-        first = self._hypotheses()
-        runs = self._run("first", first)
-        found = {case.label: distance(runs[case.label], self.capture) for case in first if case.label in runs}
-        if not found:
-            raise StoreError("no run of the fitted path succeeded", where=str(self.out / "first"))
-        ranked = sorted((case for case in first if case.label in found), key=lambda c: found[c.label].worst)
-        best = found[ranked[0].label]
-        if best.worst > NEAR and not anyway:
+        near, best = self._near(change, np.inf if anyway else NEAR)
+        if not near:
             return self._cannot(why_not(self.path, best), best)
-        limit = np.inf if anyway else NEAR
-        near = [case for case in ranked if found[case.label].worst <= min(limit, _as_near(best.worst))]
-        near = list({(case.kind, case.cca): case for case in near}.values())[:HYPOTHESES]
-        several = _drawn(near, draws)
-        both = [*several, *(_changed(case, change) for case in several if change.changes(case))]
-        runs = self._run("draws", both, change)
-        labels = {
-            case: _changed(case, change).label if change.changes(case) else case.label for case in several
-        }
-        pairs = [
-            (case, runs[case.label], runs[label])
-            for case, label in labels.items()
-            if case.label in runs and label in runs
-        ]
-        apart = {case.label: distance(was, self.capture) for case, was, _ in pairs}
+        pairs = self._paired(_drawn(near, draws), change)
         if not pairs:
-            return self._cannot("the change could not be run", best)
-        nearest = min(apart.values(), key=lambda one: one.worst)
-        met = tuple(each for each in pairs if apart[each[0].label].met)
-        kept = tuple(each for each in met if apart[each[0].label].worst <= _as_near(nearest.worst))
-        kept = kept if len(kept) >= LEAST_DRAWS else met
-        cannot = None if len(kept) >= LEAST_DRAWS else why_not(self.path, nearest)
-        if cannot and not anyway:
-            return Answer(self.pair.log, self.path, self.capture, kept, nearest, (), cannot, len(pairs))
-        used = kept if len(kept) >= LEAST_DRAWS else tuple(pairs)
-        made = tuple(d for name in METRICS if (d := difference(name, self.capture, used)) is not None)
-        return Answer(self.pair.log, self.path, self.capture, used, nearest, made, cannot, len(pairs))
+            return self._cannot("no draw could be run with and without the change", best)
+        apart = [distance(was, self.capture) for _, was, _ in pairs]
+        nearest = min(apart, key=lambda one: one.worst)
+        limits = (min(1.0, _as_near(nearest.worst)), 1.0, np.inf if anyway else 1.0)
+        for limit in limits:
+            kept = tuple(pair for pair, one in zip(pairs, apart, strict=True) if one.worst <= limit)
+            if len(kept) >= LEAST_DRAWS:
+                break
+        met = sum(one.met for one in apart)
+        cannot = None if met >= LEAST_DRAWS else why_not(self.path, nearest)
+        said = kept if not cannot or anyway else ()
+        made = tuple(d for name in METRICS if (d := difference(name, self.capture, said)) is not None)
+        return Answer(self.pair.log, self.path, self.capture, kept, nearest, made, cannot, len(pairs))
+
+    def _near(self, change: Change, limit: float) -> tuple[list[Case], Distance]:
+        """The kinds that come out as the capture did, or nearly, from one run each, and the nearest distance.
+        One run with the change is made beside them: one that the kernel refuses is heard of at once."""
+        first = self._hypotheses()
+        tried = _changed(first[0], change)
+        runs, faults = self._run("first", [*first, *([tried] if change.changes(first[0]) else [])], change)
+        if tried.label in faults:
+            raise UsageError(f"with {change.words()} no run can be made: {faults[tried.label]}")
+        found = {case: distance(runs[case.label], self.capture) for case in first if case.label in runs}
+        if not found:
+            why = next(iter(faults.values()), "no reason is known")
+            raise StoreError(f"no run of the fitted path succeeded: {why}", where=str(self.out / "first"))
+        ranked = sorted(found, key=lambda case: found[case].worst)
+        best = found[ranked[0]]
+        near = [case for case in ranked if found[case].worst <= min(limit, _as_near(best.worst))]
+        return list({(case.kind, case.cca): case for case in near}.values())[:HYPOTHESES], best
+
+    def _paired(self, several: Sequence[Case], change: Change) -> list[tuple[Case, Measured, Measured]]:
+        """The draws as they were and changed, where both succeeded."""
+        both = {case: _changed(case, change) if change.changes(case) else case for case in several}
+        runs, _ = self._run("draws", list(dict.fromkeys([*both, *both.values()])), change)
+        return [
+            (case, runs[case.label], runs[changed.label])
+            for case, changed in both.items()
+            if case.label in runs and changed.label in runs
+        ]
 
     def _cannot(self, why: str, nearest: Distance | None) -> Answer:
         return Answer(self.pair.log, self.path, self.capture, (), nearest, (), why, 0)
@@ -143,28 +153,32 @@ class Session:
         ]
         return [Case(f"{WAS}-{n}", kind, cca, loss=part) for n, (kind, cca, part) in enumerate(several)]
 
-    def _run(self, name: str, several: Sequence[Case], change: Change | None = None) -> dict[str, Measured]:
-        """What the runs of some cases measured, by label; those that failed are missing."""
+    def _run(
+        self, name: str, several: Sequence[Case], change: Change
+    ) -> tuple[dict[str, Measured], dict[str, str]]:
+        """What the runs of some cases measured, by label, and why others failed."""
         folder = self.out / name
         folder.mkdir(exist_ok=True)
         written.write_rates(self.path, folder, change)
         file = folder / f"{name}.py"
         file.write_text(written.cases(self.path, several))
-        plans = [
-            plan
-            for plan in plan_experiment(load(file)).plans
-            if written.seed_of(plan.key.get("case", several[0].label)) == int(plan.key["seed"])
-        ]
-        made = self.make(plans, folder / "runs")
+
+        def label(plan: Plan) -> str:
+            return plan.key.get("case", several[0].label)
+
+        plans = plan_experiment(load(file)).plans
+        of_its_seed = [plan for plan in plans if written.seed_of(label(plan)) == int(plan.key["seed"])]
+        made, faults = self.make(of_its_seed, folder / "runs")
         logs = {
-            plan.key.get("case", several[0].label): folder / "runs" / run / "raw" / "sender.pcapng"
+            label(plan): folder / "runs" / run / "raw" / "sender.pcapng"
             for run, plan in made.items()
+            if run not in faults
         }
-        logs = {label: log for label, log in logs.items() if log.exists()}
-        if not logs:
-            return {}
-        connections, acks = self.read(list(logs.values()), folder / "paths")
-        return {label: measure(pair_of(log, connections, acks)) for label, log in logs.items()}
+        measured = {}
+        if logs:
+            connections, acks = self.read(list(logs.values()), folder / "paths")
+            measured = {case: measure(pair_of(log, connections, acks)) for case, log in logs.items()}
+        return measured, {label(made[run]): why for run, why in faults.items()}
 
 
 def _as_near(best: float) -> float:
