@@ -51,7 +51,7 @@ def test_another_cca_is_predicted_within_the_interval_and_the_worlds_own_run_is_
     log = cwd / "bbr.pcapng"
     truth = measure(pair_of(log, *read_captures([log], cwd / "paths")))
     goodput, delay = rows["goodput"], rows["RTT, 95th percentile"]
-    # A full queue of 75 KB at 10 Mbit/s is 60 ms: CUBIC's 95th percentile is near 30 + 60 ms, BBR's far below.
+    # A full queue of 75 KB at 10 Mbit/s is 60 ms: CUBIC's 95th percentile is near 30 + 60 ms.
     assert float(delay["before"]) == pytest.approx(90, rel=0.1)
     assert float(delay["after"]) == pytest.approx(truth.rtt_p95_s * 1e3, rel=0.2)
     assert float(goodput["low"]) <= truth.goodput_bps / 1e6 <= float(goodput["high"])
