@@ -272,7 +272,7 @@ def session(tmp_path: Path, fault: str) -> Session:
 
 def test_a_change_that_the_kernel_refuses_is_one_line_with_the_kernels_reason(tmp_path: Path) -> None:
     asked = session(tmp_path, "writing net.ipv4.tcp_nope = 1: No such file or directory")
-    with pytest.raises(UsageError, match="with net.*nope=1 no run can be made: writing net"):
+    with pytest.raises(UsageError, match=r"with net.*nope=1 no run can be made: writing net"):
         asked.answer(Change(sysctls=(("net.ipv4.tcp_nope", "1"),)))
 
 
