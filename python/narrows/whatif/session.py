@@ -29,6 +29,8 @@ failed."""
 CCAS = ("cubic", "bbr", "reno")
 DRAWS = 12
 LEAST_DRAWS = 3
+BATCHES, NEARLY = 3, 1.3
+"""While fewer draws meet the marks, and the nearest does nearly, as many are drawn again, so often in all."""
 HYPOTHESES = 4
 NEAR = 2.5
 """A hypothesis further from the capture than this many marks is given up after its first run."""
@@ -98,17 +100,21 @@ class Session:
         near, best = self._near(change, np.inf if anyway else NEAR)
         if not near:
             return self._cannot(why_not(self.path, best), best)
-        pairs = self._paired(_drawn(near, draws), change)
+        pairs: list[tuple[Case, Measured, Measured]] = []
+        for batch in range(BATCHES):
+            pairs += self._paired(_drawn(near, draws, batch), change, batch)
+            apart = [distance(was, self.capture) for _, was, _ in pairs]
+            met = sum(one.met for one in apart)
+            if not pairs or met >= LEAST_DRAWS or min(one.worst for one in apart) > NEARLY:
+                break
         if not pairs:
             return self._cannot("no draw could be run with and without the change", best)
-        apart = [distance(was, self.capture) for _, was, _ in pairs]
         nearest = min(apart, key=lambda one: one.worst)
         limits = (min(1.0, _as_near(nearest.worst)), 1.0, np.inf if anyway else 1.0)
         for limit in limits:
             kept = tuple(pair for pair, one in zip(pairs, apart, strict=True) if one.worst <= limit)
             if len(kept) >= LEAST_DRAWS:
                 break
-        met = sum(one.met for one in apart)
         cannot = None if met >= LEAST_DRAWS else why_not(self.path, nearest)
         said = kept if not cannot or anyway else ()
         made = tuple(d for name in METRICS if (d := difference(name, self.capture, said)) is not None)
@@ -131,10 +137,12 @@ class Session:
         near = [case for case in ranked if found[case].worst <= min(limit, _as_near(best.worst))]
         return list({(case.kind, case.cca): case for case in near}.values())[:HYPOTHESES], best
 
-    def _paired(self, several: Sequence[Case], change: Change) -> list[tuple[Case, Measured, Measured]]:
+    def _paired(
+        self, several: Sequence[Case], change: Change, batch: int
+    ) -> list[tuple[Case, Measured, Measured]]:
         """The draws as they were and changed, where both succeeded."""
         both = {case: _changed(case, change) if change.changes(case) else case for case in several}
-        runs, _ = self._run("draws", list(dict.fromkeys([*both, *both.values()])), change)
+        runs, _ = self._run(f"draws{batch or ''}", list(dict.fromkeys([*both, *both.values()])), change)
         return [
             (case, runs[case.label], runs[changed.label])
             for case, changed in both.items()
@@ -190,16 +198,16 @@ def _changed(case: Case, change: Change) -> Case:
     return replace(case, label=f"{CHANGED}-{written.seed_of(case.label)}", change=change)
 
 
-def _drawn(near: Sequence[Case], draws: int) -> list[Case]:
+def _drawn(near: Sequence[Case], draws: int, batch: int = 0) -> list[Case]:
     """So many draws from the intervals, the hypotheses in turn; each interval is cut into as many parts as
     there are draws, and each part is met once (Latin hypercube)."""
-    draw = random.Random("narrows whatif")
+    draw = random.Random(f"narrows whatif{batch or ''}")
     orders = [draw.sample(range(draws), draws) for _ in range(4)]
     made = []
     for n in range(draws):
         rate, base_rtt, buffer, loss = ((order[n] + 0.5) / draws for order in orders)
         one = near[n % len(near)]
-        made.append(Case(f"{WAS}-{n}", one.kind, one.cca, rate, base_rtt, buffer, loss))
+        made.append(Case(f"{WAS}-{batch * draws + n}", one.kind, one.cca, rate, base_rtt, buffer, loss))
     return made
 
 

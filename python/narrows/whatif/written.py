@@ -168,8 +168,9 @@ def cases(path: FittedPath, several: Sequence[Case]) -> str:
     kernels = {case.label: repr(case.change.kernel if case.change else None) for case in several}
     if set(kernels.values()) != {"None"}:
         lines.append(f"machine(kernel={by(kernels)})")
-    seeds = max(seed_of(case.label) for case in several) + 1
-    return "\n".join([*lines, *_recorded(), f"repeat({seeds})"]) + "\n"
+    seeds = [seed_of(case.label) for case in several]
+    lines.append(f"repeat({max(seeds) - min(seeds) + 1}, first={min(seeds)})")
+    return "\n".join([*lines, *_recorded()]) + "\n"
 
 
 def seed_of(label: str) -> int:
