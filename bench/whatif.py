@@ -199,8 +199,10 @@ def read(log: Path, folder: Path) -> Pair:
     return pair_of(log, *read_captures([log], folder))
 
 
-def replayed(pair: Pair, session: Session, change: Change, folder: Path, name: str) -> str:
-    """The baseline of a trace: what was acknowledged in each tenth of a second is what the path can carry."""
+def replayed(session: Session, cca: str, change: Change, folder: Path, name: str) -> str:
+    """The baseline of a trace: what was acknowledged in each tenth of a second is what the path can carry.
+    It is told the CCA that there was."""
+    pair = session.pair
     width = 0.1
     folder.mkdir(parents=True, exist_ok=True)
     sums = np.bincount((pair.t / width).astype(int), weights=pair.acked) * 8 / width
@@ -213,7 +215,7 @@ def replayed(pair: Pair, session: Session, change: Change, folder: Path, name: s
     queue = called(change.queue) if change.queue else "pfifo()"
     sysctls = f", sysctls={{'server': {dict(change.sysctls)!r}}}" if change.sysctls else ""
     flows = [
-        f'flow_{n} = bulk(cca="{change.cca or "cubic"}", bytes="{t.bytes} B", start="{t.start_s:.3f} s")'
+        f'flow_{n} = bulk(cca="{change.cca or cca}", bytes="{t.bytes} B", start="{t.start_s:.3f} s")'
         for n, t in enumerate(session.path.transfers)
     ]
     rate = f'rate=trace("{name}.csv"), rate_up="1 Gbit/s", base_rtt="{base}"'
@@ -235,7 +237,7 @@ def judge(world: World, out: Path, draws: int, jobs: int, seed: int, engine: str
     truths = {name: world.text(change, base_s) for name, change in changes.items()}
     truth_logs = runs(truths, out / "world", jobs, engine)
     traces = {
-        name: replayed(session.pair, session, change, out / "trace", name) for name, change in changes.items()
+        name: replayed(session, world.cca, change, out / "trace", name) for name, change in changes.items()
     }
     trace_logs = runs(traces, out / "trace", jobs)
     rows: list[dict[str, Any]] = []

@@ -293,4 +293,4 @@ def test_gaps_tell_the_links_rate_where_others_share_it_and_how_many_they_are() 
     # The share is 20 × 10 / 19 = 10.5 Mbit/s: round(20 / 10.5 - 1) = 1 other flow.
     assert found.others is not None
     assert found.others.flows == 1
-    assert Kind("bfifo", others="bbr") in found.kinds()
+    assert Kind("bfifo", others="bbr", flows=1) in found.kinds()

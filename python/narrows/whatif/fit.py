@@ -18,6 +18,8 @@ IDLE_S = 0.3
 LEAST_TRANSFER = 15_000
 """Bytes; less is over within the initial window and says nothing of the path."""
 MOST_TRANSFERS = 40
+ALONE = 5
+"""RTT samples whose median is taken: no more than two of them are of ACKs that were delayed."""
 TAIL = 0.85
 """A queue that drops only when at least this full, each time, drops at its end."""
 AQMS = ("fq_codel()", "codel()", "pie()", "cake()")
@@ -67,8 +69,11 @@ class FittedPath:
         lossy = (Kind("bfifo", lossy=True),) if self.random_loss is not None else ()
         if self.others is None:
             return (*plain, *lossy)
-        beside = tuple(Kind(queue, others="cubic") for queue in queues)
-        return (*beside, Kind("bfifo", others="bbr"), Kind("bfifo"), Kind("fq_codel()"), *lossy)
+        # One that was there first takes more than its share.
+        many, fewer = self.others.flows, max(self.others.flows - 1, 1)
+        beside = [Kind(queue, others="cubic", flows=many) for queue in queues]
+        beside += [Kind("bfifo", others=cca, flows=n) for cca in ("cubic", "bbr") for n in (fewer, many)]
+        return (*dict.fromkeys(beside), Kind("bfifo"), Kind("fq_codel()"), *lossy)
 
 
 @dataclass(frozen=True)
@@ -79,10 +84,12 @@ class Kind:
     queue: str
     lossy: bool = False
     others: str | None = None
+    flows: int = 0
+    """How many others there are."""
 
     def words(self) -> str:
-        """`bfifo`, `fq_codel with other flows (cubic)`."""
-        more = f" with other flows ({self.others})" if self.others else ""
+        """`bfifo`, `fq_codel with other flows (2 cubic)`."""
+        more = f" with other flows ({self.flows} {self.others})" if self.others else ""
         return self.queue.removesuffix("()") + (" and losses" if self.lossy else "") + more
 
 
@@ -153,16 +160,18 @@ def fit(pair: Pair) -> FittedPath:
 
 def _fullest(pair: Pair, base_s: float) -> tuple[float, bool | None]:
     """The queueing delay at which the queue was full, in seconds, and whether it only ever dropped then."""
-    known = ~np.isnan(pair.rtt)
-    if not known.any():
+    known = np.flatnonzero(~np.isnan(pair.rtt))
+    if len(known) < ALONE:
         return 0.0, None
-    longest = float(np.nanmax(pair.rtt)) - base_s
-    starts = np.flatnonzero(pair.sacked & ~np.concatenate([[False], pair.sacked[:-1]]))
+    # A queue is as long for the packets before and after; an ACK that was itself delayed stands alone.
+    near = np.lib.stride_tricks.sliding_window_view(pair.rtt[known], ALONE)
+    rtt, t = np.median(near, axis=1), pair.t[known[ALONE - 1 :]]
+    longest = float(rtt.max()) - base_s
     levels = []
-    for start in starts:
-        recent = known & (pair.t > pair.t[start] - 1.5 * (base_s + longest)) & (pair.t <= pair.t[start])
-        if recent.any():
-            levels.append((float(pair.rtt[recent].max()) - base_s) / max(longest, 1e-9))
+    for start in pair.t[pair.sacked & ~np.concatenate([[False], pair.sacked[:-1]])]:
+        recent = rtt[(t > start - 1.5 * (base_s + longest)) & (t <= start)]
+        if len(recent):
+            levels.append((float(recent.max()) - base_s) / max(longest, 1e-9))
     return longest, (min(levels) >= TAIL if len(levels) >= 3 else None)
 
 

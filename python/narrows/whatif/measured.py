@@ -18,6 +18,7 @@ METRICS = {
     "rtt_p50_s": "RTT, median",
     "rtt_p95_s": "RTT, 95th percentile",
     "loss": "segments sent again",
+    "others_bps": "goodput of the other flows that were fitted",
 }
 
 
@@ -37,6 +38,8 @@ class Measured:
     seconds: Floats
     delays: Floats
     levels: Floats
+    others_bps: float | None = None
+    """Of the other flows together; a capture does not show it."""
 
 
 def measure(pair: Pair) -> Measured:

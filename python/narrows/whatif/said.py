@@ -10,7 +10,7 @@ from narrows.whatif.session import Answer, Difference
 from narrows.whatif.written import Change
 
 HEADINGS = ("capture", "what", "unit", "before", "after", "low", "high", "difference")
-UNITS = {"goodput_bps": ("Mbit/s", 1e-6), "loss": ("%", 100.0)}
+UNITS = {"goodput_bps": ("Mbit/s", 1e-6), "others_bps": ("Mbit/s", 1e-6), "loss": ("%", 100.0)}
 SECONDS = ("ms", 1e3)
 NO_DIFFERENCE = "no difference that this capture can show"
 

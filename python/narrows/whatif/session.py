@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from narrows.errors import StoreError, UsageError
 from narrows.plan.build import plan_experiment
@@ -185,8 +186,20 @@ class Session:
         measured = {}
         if logs:
             connections, acks = self.read(list(logs.values()), folder / "paths")
-            measured = {case: measure(pair_of(log, connections, acks)) for case, log in logs.items()}
+            measured = {
+                case: replace(measure(pair_of(log, connections, acks)), others_bps=_others(log))
+                for case, log in logs.items()
+            }
         return measured, {label(made[run]): why for run, why in faults.items()}
+
+
+def _others(log: Path) -> float | None:
+    """The goodput of the other flows of the run that a capture is of, in bit/s; None without them."""
+    file = log.with_name("others.flows.csv")
+    if not file.exists():
+        return None
+    start_ns, end_ns, acked = pl.read_csv(file).select("start_ns", "end_ns", "bytes_acked").to_numpy().T
+    return float(acked.sum() * 8e9 / max(end_ns.max() - start_ns.min(), 1))
 
 
 def _as_near(best: float) -> float:
@@ -220,9 +233,10 @@ def difference(
     before = getattr(capture, metric)
     values = [(getattr(was, metric), getattr(changed, metric)) for _, was, changed in pairs]
     known = [(a, b) for a, b in values if a is not None and b is not None]
-    if before is None or len(known) < 2:
+    if len(known) < 2 or (before is None and metric != "others_bps"):
         return None
     was, changed = (np.array(each, dtype=float) for each in zip(*known, strict=True))
+    before = float(np.median(was)) if before is None else before
     if metric == "loss":
         steps = changed - was
         reach = Z90 * float(np.hypot(steps.std(ddof=1), abs(np.median(was) - before) / 2))

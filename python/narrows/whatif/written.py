@@ -190,9 +190,11 @@ def _beside(path: FittedPath, case: Case) -> str:
     others = path.others
     if others is None or case.kind.others is None:
         return "None"
-    # Those that were there until the end are there as long as the run may last.
-    until_s = others.until_s if others.until_s < 0.95 * path.length_s else 4 * path.length_s + 10
-    return f'bulk(cca="{case.kind.others}", flows={others.flows}, duration="{until_s:.2f} s", host=2)'
+    until = f'duration="{others.until_s:.2f} s"'
+    if others.until_s > 0.95 * path.length_s:  # until the end: of what ends last, as far as is known
+        last = max(range(len(path.transfers)), key=lambda n: (path.transfers[n].start_s, n))
+        until = f"stop=with_(flow_{last})"
+    return f'bulk(cca="{case.kind.others}", flows={case.kind.flows}, {until}, host=2)'
 
 
 def _recorded() -> list[str]:
