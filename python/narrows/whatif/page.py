@@ -53,7 +53,7 @@ def assumed(path: FittedPath) -> list[str]:
     megabytes = sum(piece.bytes for piece in path.transfers) / 1e6
     return [
         *known(path),
-        f"{len(path.transfers)} transfers, {megabytes:.3g} MB in all, as the application gave them",
+        f"transfers: {len(path.transfers)}, {megabytes:.3g} MB in all, as the application gave them",
         "the way back limits nothing, and the receiver's stack is that of the kernel under test",
         *path.notes,
     ]
