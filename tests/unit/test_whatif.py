@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -253,21 +254,31 @@ def test_of_many_captures_shares_are_said_and_the_worst_comes_first() -> None:
 
 
 def session(tmp_path: Path, fault: str) -> Session:
-    """A session of a made-up capture whose runs all fail for this reason."""
+    """A session whose runs come out as its made-up capture did; those with a change fail for this reason."""
     one = pair(*sawtooth((0.100, 0.100, 0.100)), loss_events=3)
-    connections = table(loss_events=3)
-    acks = pl.DataFrame(
-        {
-            "log": ["/made/up.pcap"] * len(one.t), "connection": 0, "t_ns": (one.t * 1e9).astype(int),
-            "acked_bytes": one.acked.astype(int), "rtt_ns": (one.rtt * 1e9).astype(int),
-            "outstanding_bytes": 100_000, "has_sack": one.sacked.astype(int),
-        }
-    )  # fmt: skip
 
-    def make(plans: list[Plan], _: Path) -> tuple[dict[str, Plan], dict[str, str]]:
-        return {str(n): plan for n, plan in enumerate(plans)}, {str(n): fault for n in range(len(plans))}
+    def read(logs: Sequence[Path], _: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+        names = [str(log.resolve()) for log in logs]
+        acks = [
+            pl.DataFrame(
+                {
+                    "log": name, "connection": 0, "t_ns": (one.t * 1e9).astype(int),
+                    "acked_bytes": one.acked.astype(int), "rtt_ns": (one.rtt * 1e9).astype(int),
+                    "outstanding_bytes": 100_000, "has_sack": one.sacked.astype(int),
+                }
+            )
+            for name in names
+        ]  # fmt: skip
+        return pl.concat([table(loss_events=3).with_columns(log=pl.lit(n)) for n in names]), pl.concat(acks)
 
-    return Session(Path("/made/up.pcap"), tmp_path, lambda *_: (connections, acks), make, "cubic")
+    def make(plans: list[Plan], directory: Path) -> tuple[dict[str, Plan], dict[str, str]]:
+        for n in range(len(plans)):
+            (directory / str(n) / "raw").mkdir(parents=True, exist_ok=True)
+            (directory / str(n) / "raw/sender.pcapng").touch()
+        failed = [str(n) for n, plan in enumerate(plans) if plan.key["case"].startswith(written.CHANGED)]
+        return {str(n): plan for n, plan in enumerate(plans)}, dict.fromkeys(failed, fault)
+
+    return Session(Path("/made/up.pcap"), tmp_path, read, make, "cubic")
 
 
 def test_a_change_that_the_kernel_refuses_is_one_line_with_the_kernels_reason(tmp_path: Path) -> None:

@@ -127,13 +127,17 @@ def _folders(captures: Sequence[Path], out: Path) -> list[Path]:
 
 def read_captures(logs: Sequence[Path], out: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The tables of captures; those that cannot be read are an error."""
+    import polars as pl
+
     from narrows.paths.read import Settings, read
-    from narrows.paths.tables import load
+    from narrows.paths.tables import full_name, scan
 
     for outcome in read(list(logs), out, Settings(min_duration_ns=1, acks=True)):
         if outcome.error is not None:
             raise outcome.error
-    return load(out, "connections"), load(out, "acks")
+    mine = pl.col("log").is_in([full_name(str(log)) for log in logs])
+    connections, acks = (scan(out, name).filter(mine).collect() for name in ("connections", "acks"))
+    return connections, acks
 
 
 def maker(engine: str, jobs: int | None) -> Make:
