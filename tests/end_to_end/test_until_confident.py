@@ -30,7 +30,10 @@ def run(cwd: Path, *, least: int, most: int, within: str) -> tuple[str, dict[str
 
 def goodputs(cwd: Path) -> list[float]:
     """Of the runs that lie there, the least first."""
-    sql = "select value from metrics where quantity = 'bulk_goodput_bps' and item = 'flow' and flow is null order by value"
+    sql = (
+        "select value from metrics where quantity = 'bulk_goodput_bps' and item = 'flow' and flow is null "
+        "order by value"
+    )
     rows = json.loads(lab.narrows("query", "out", sql, "--format", "json", cwd=cwd).ok().out)
     return [float(row["value"]) for row in rows]
 
