@@ -225,7 +225,7 @@ def test_at_five_thousand_flows_no_packet_is_lost_from_sight(tmp_path: Path) -> 
     (hop,) = made.manifest["taps"]
     assert hop["tap"]["dropped_packets"] > 0, "nothing was dropped: that is the easy half only"
     assert hop["tap"]["arrived_packets"] > 5000 * 10
-    ran = results.open(tmp_path / "results").metrics(name="bulk_flows")["value"].sum()
+    ran = results.open(tmp_path / "results").metrics(quantity="bulk_flows")["value"].sum()
     assert ran == 5000
 
 

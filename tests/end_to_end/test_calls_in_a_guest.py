@@ -15,6 +15,7 @@ from narrows.runs.items import items
 from narrows.runs.load import load_one
 from narrows.runs.observed import Observed
 from narrows.store.results import Results
+from narrows.store.whose import Whose
 
 pytestmark = [pytest.mark.kernel, pytest.mark.slow, pytest.mark.needs("chromium", "ffmpeg", "node")]
 LINK = 'link = Link(rate="{rate} Mbit/s", base_rtt="50 ms", queue=bfifo(limit=bdp(2)))\n'
@@ -55,16 +56,16 @@ def test_each_codec_has_all_lines_within_five_seconds_at_2_5_mbit(tmp_path: Path
     codecs = ("VP8", "VP9", "H264", "AV1")
     runs = made(tmp_path, *(LINK.format(rate=2.5) + ALONE.format(codec=codec) for codec in codecs))
     for codec, run in zip(codecs, runs, strict=True):
-        assert run.figure("c", "call_height", "down") == 720, codec
-        whole_after_ms = run.figure("c", "call_whole_after_ms", "down")
+        assert run.figure("call_height", "down", Whose("c")) == 720, codec
+        whole_after_ms = run.figure("call_whole_after_ms", "down", Whose("c"))
         assert whole_after_ms is not None, codec
         assert whole_after_ms <= 5000, codec
-        assert run.figure("c", "call_cpu_limited_s", None) == 0, codec
+        assert run.figure("call_cpu_limited_s", None, Whose("c")) == 0, codec
         # What getStats says was lost, the queue dropped: nothing else loses.
-        lost = run.figure("c", "call_packets_lost", "down")
+        lost = run.figure("call_packets_lost", "down", Whose("c"))
         assert lost is not None
-        assert lost <= (run.figure("c", "call_packets_dropped", "down") or 0), codec
-        delay = run.figure("c", "call_frame_delay_p50_ms", "down")
+        assert lost <= (run.figure("call_packets_dropped", "down", Whose("c")) or 0), codec
+        delay = run.figure("call_frame_delay_p50_ms", "down", Whose("c"))
         assert delay is not None
         assert delay > 25, "no frame is faster than light"
         (call,) = items(run)
@@ -73,8 +74,8 @@ def test_each_codec_has_all_lines_within_five_seconds_at_2_5_mbit(tmp_path: Path
 
 def test_a_call_alone_is_never_worse_at_a_higher_rate(tmp_path: Path) -> None:
     runs = made(tmp_path, *(LINK.format(rate=rate) + ALONE.format(codec="VP9") for rate in (1, 2, 8)))
-    lines = [run.figure("c", "call_height", "down") or 0 for run in runs]
-    like = [run.figure("c", "call_ssim", "down") or 0 for run in runs]
+    lines = [run.figure("call_height", "down", Whose("c")) or 0 for run in runs]
+    like = [run.figure("call_ssim", "down", Whose("c")) or 0 for run in runs]
     assert lines == sorted(lines)
     assert like == sorted(like)
     assert lines[-1] == 720

@@ -58,7 +58,7 @@ def test_three_services_share_a_link_and_no_packet_is_lost_from_sight(tmp_path: 
     contents = [json.loads(file.read_text()) for file in stored.directory.glob("raw/content-*.json")]
     assert {each["about"].split(" of")[0] for each in contents} == {"a video", "a sparse file", "the page"}
     (run,) = load(tmp_path / "out")
-    figures = {name: run.figure(item, name, None) or 0.0 for item, name in FIGURES}
+    figures = {name: run.figure(name, None, run.whose(item)) or 0.0 for item, name in FIGURES}
     assert figures["video_frames"] > 60
     assert figures["video_top_rung_playable"] == 1
     assert figures["browser_processes_gone"] == 0
@@ -79,7 +79,7 @@ def test_a_download_over_quic_is_its_flow_with_the_cca_that_was_asked_for(tmp_pa
     told = [json.loads(line) for line in (stored.directory / "raw/d-server.stdout").read_text().splitlines()]
     assert {line["cca"] for line in told if line["kind"] == "path"} == {"reno"}
     (run,) = load(tmp_path / "out")
-    goodput = run.figure("d", "download_goodput_bps", "down")
+    goodput = run.figure("download_goodput_bps", "down", run.whose("d"))
     assert goodput is not None
     assert 4e6 < goodput < 8e6
 
@@ -92,7 +92,7 @@ def test_a_call_connects(tmp_path: Path) -> None:
     (made,) = lab.make([lab.plan(tmp_path, text)], tmp_path / "out")
     made.ok()
     (run,) = load(tmp_path / "out")
-    assert (run.figure("c", "call_frame_rate") or 0) > 5
+    assert (run.figure("call_frame_rate", "down", run.whose("c")) or 0) > 5
     assert (run.figure("tap_departed", whose=run.whose("c", "bottleneck")) or 0) > 100
 
 

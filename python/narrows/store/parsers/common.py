@@ -113,10 +113,17 @@ class Parsed:
 
     def of(self, whose: Whose) -> Parsed:
         """This, as of an item, of a part of it in the plan, or of a sampler, where it does not say whose."""
-        self.metrics = [
-            replace(m, whose=Whose(whose.item, m.part or whose.part, whose.hop, m.flow)) for m in self.metrics
-        ]
-        self.samples = [schema.filled(frame, whose._asdict()) for frame in self.samples]
+
+        def own(metric: Metric) -> Metric:
+            named = whose._replace(part=metric.part or whose.part, flow=metric.flow)
+            return metric if metric.whose != NOBODY else replace(metric, whose=named)
+
+        def named(frame: pl.DataFrame) -> pl.DataFrame:
+            has_item = frame["item"].null_count() < frame.height
+            return schema.filled(frame, {"hop": whose.hop} if has_item else whose._asdict())
+
+        self.metrics = [own(metric) for metric in self.metrics]
+        self.samples = [named(frame) for frame in self.samples]
         return self
 
     def merge(self, other: Parsed) -> None:
