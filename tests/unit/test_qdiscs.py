@@ -32,6 +32,8 @@ NAMED = {
     "python/narrows/tools/identify/verdict.py": "what it says of three bands",
     "python/narrows/tools/quic/spec.py": "what a QUIC host may have",
     "python/narrows/tools/shape/lower.py": "shape drives CAKE",
+    "python/narrows/whatif/fit.py": "the queues that a capture may have met",
+    "python/narrows/whatif/written.py": "a buffer by its bytes",
     "crates/agent/src/moving.rs": "the shapers that follow a rate that moves",
     "crates/shape/src/cake.rs": "shape drives CAKE",
     "crates/shape/src/daemon.rs": "shape drives CAKE",

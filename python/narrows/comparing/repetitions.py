@@ -108,7 +108,7 @@ def _samples(folder: Path | None) -> int | None:
     file = None if folder is None else folder / "samples.parquet"
     if file is None or not file.exists():
         return None
-    return int(read(file).drop("run_id", "flow").hash_rows().sum())
+    return int(read(file).drop("run_id", "flow", strict=False).hash_rows().sum())
 
 
 def _rest(key: Mapping[str, str]) -> Condition:
