@@ -38,7 +38,9 @@ def test_an_interval_is_made_of_runs_that_differ(tmp_path: Path) -> None:
     lost = []
     for n, run in enumerate(same[:3]):
         (folder := tmp_path / f"{n}").mkdir()
-        sent = pl.DataFrame({"run_id": [f"{n}"] * 2, "value": [None, 1.0] if n else [1.0, None]})
+        sent = pl.DataFrame(
+            {"run_id": [f"{n}"] * 2, "t_ns": [0, 1], "value": [None, 1.0] if n else [1.0, None]}
+        )
         sent.write_parquet(folder / "samples.parquet")
         lost.append(replace(run, folder=folder))
     assert [[run.run_id for run in group] for group in independent(lost)[1]] == [["1", "2"]]
