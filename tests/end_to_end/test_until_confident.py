@@ -13,12 +13,12 @@ import lab
 pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
 TEXT = """
-link = Link(rate="5 Mbit/s", base_rtt="20 ms", queue=pfifo(limit=40), loss="1 %")
+link = Link(rate="5 Mbit/s", base_rtt="20 ms", queue=pfifo(limit=40), loss="3 %")
 flow = bulk(cca="cubic", duration="2 s")
 narrow = ci("bulk_goodput_bps_down", within="{within}", confidence="70 %")
 repeat(at_least={least}, at_most={most}, until=narrow)
 """
-"""Which packets are lost is the seed's: three seeds, three goodputs, some per mille apart."""
+"""Which packets are lost is the seed's: three seeds, three goodputs, some per cent apart."""
 
 
 def run(cwd: Path, *, least: int, most: int, within: str) -> tuple[str, dict[str, Any]]:
