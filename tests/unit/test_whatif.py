@@ -226,6 +226,8 @@ def test_a_capture_without_a_flow_that_is_long_enough_is_refused() -> None:
         ({"queue": "codel(target=5)"}, "--queue: "),
         ({"rate": "90"}, "--rate: "),
         ({"rate": "0 %"}, "--rate '0 %' is no share"),
+        ({"rate": "0 Mbit/s"}, "--rate '0 Mbit/s'"),
+        ({"rtt": "0 ms"}, "--rtt '0 ms'"),
         ({"buffer": "20"}, "--buffer: "),
         ({"sysctl": ["tcp_wmem"]}, "--sysctl 'tcp_wmem'"),
         ({"queue": "cake", "buffer": "20 ms"}, "--queue and --buffer are both of the queue"),
@@ -251,6 +253,20 @@ def test_of_many_captures_shares_are_said_and_the_worst_comes_first() -> None:
         "goodput with cca bbr: better in 1, worse in 1, not told apart in 0 of 2"
     )
     assert said.worst_first(answers)[0] is answers[1]
+
+
+def test_the_sentence_names_all_that_moved_and_what_was_asked_for_that_did_not() -> None:
+    path = fit(pair(np.full(8000, 0.060)))
+    # Of 10,000 segments 5 were sent again, with the change 55: half a percentage point more, in each draw.
+    was, changed = measured(loss=0.0005, segments=10_000), measured(loss=0.0055, segments=10_000)
+    pairs = ((Case("was-0", Kind("bfifo"), "cubic"), was, changed),) * 8
+    found = [difference(name, was, pairs) for name in ("goodput_bps", "loss")]
+    differences = tuple(each for each in found if each is not None)
+    sentence = said.of_one(
+        Answer("/made/up.pcap", path, was, pairs, None, differences, None, 8), Change(cca="bbr")
+    )
+    assert "segments sent again +0.5 percentage points (+0.5 to +0.5)" in sentence
+    assert f"goodput: {said.NO_DIFFERENCE}" in sentence
 
 
 def session(tmp_path: Path, fault: str) -> Session:
@@ -287,7 +303,9 @@ def test_a_change_that_the_kernel_refuses_is_one_line_with_the_kernels_reason(tm
         asked.answer(Change(sysctls=(("net.ipv4.tcp_nope", "1"),)))
 
 
-def test_a_change_to_what_was_there_is_no_change() -> None:
+def test_a_change_to_what_was_there_is_no_change(tmp_path: Path) -> None:
+    told = session(tmp_path, "nothing is changed").answer(Change(cca="cubic"))
+    assert (told.cannot, told.differences) == ("what comes out as it did has cca cubic already", ())
     was = Case("was-0", Kind("fq_codel()"), "bbr")
     assert not Change(cca="bbr").changes(was)
     assert not Change(queue="fq_codel").changes(was)

@@ -159,7 +159,9 @@ def _say(answers: Sequence[Answer], change: Change, out: Path, format: Format) -
     from narrows.whatif.said import HEADINGS, of_many, of_one, rows
 
     console = make_console()
-    show(console, format, HEADINGS, [row for answer in answers for row in rows(answer)])
+    every = [row for answer in answers for row in rows(answer)]
+    if every or format is not Format.table:
+        show(console, format, HEADINGS, every)
     for answer in answers:
         typer.echo(of_one(answer, change), err=format is not Format.table)
     for line in of_many(answers, change) if len(answers) > 1 else []:

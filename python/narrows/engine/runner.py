@@ -90,7 +90,8 @@ class Runner:
             todo, settled = self._split()
             slots: list[Slot] = []
             if todo:
-                getattr(self.finish, "warm", int)()  # a pool of readers starts beside the first guest
+                if (warm := getattr(self.finish, "warm", None)) is not None:
+                    warm()  # a pool of readers starts beside the first guest
                 why = refused(self.engine.check, [one.plan for one in todo])
                 todo = [replace(one, refused=why.get(number)) for number, one in enumerate(todo)]
                 slots = self._slots([one.plan for one in todo if not one.refused])[: len(todo)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from narrows.errors import NarrowsError, UsageError
 from narrows.spec import parsers as p
@@ -32,11 +33,11 @@ def checked(
         if word:
             _qdisc(option, word)
     if rate and not _is_share("--rate", rate):
-        _tried("--rate", Rate.parse, rate)
+        _above_zero("--rate", Rate.parse, rate)
     if buffer and not _is_share("--buffer", buffer):
-        _tried("--buffer", Size.parse if buffer.strip().endswith("B") else Duration.parse, buffer)
+        _above_zero("--buffer", Size.parse if buffer.strip().endswith("B") else Duration.parse, buffer)
     if rtt:
-        _tried("--rtt", Duration.parse, rtt)
+        _above_zero("--rtt", Duration.parse, rtt)
     settings = []
     for word in sysctl:
         name, equals, value = word.partition("=")
@@ -87,10 +88,14 @@ def _qdisc(option: str, word: str) -> None:
         ) from None
 
 
-def _tried(option: str, parse: object, text: str) -> None:
+def _tried(option: str, parse: Callable[[str], Any], text: str) -> Any:
     try:
-        parse(text)  # type: ignore[operator]
-    except p.Wrong as error:
+        return parse(text)
+    except (p.Wrong, NarrowsError) as error:
         raise UsageError(f"{option}: {error.message}", remedy=error.remedy) from None
-    except NarrowsError as error:
-        raise UsageError(f"{option}: {error.message}", remedy=error.remedy) from None
+
+
+def _above_zero(option: str, parse: Callable[[str], Duration | Rate | Size], text: str) -> None:
+    value = _tried(option, parse, text)
+    if value == type(value)(0):
+        raise UsageError(f"{option} {text!r}", remedy="a value above zero")

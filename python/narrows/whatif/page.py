@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from narrows.figures.style import canvas, styled
+from narrows.figures.drawing import Drawing
+from narrows.figures.style import INK, ITEMS, canvas, styled
 from narrows.report.environment import environment
+from narrows.report.page import PageFigure
 from narrows.whatif import said
 from narrows.whatif.fit import FittedPath
 from narrows.whatif.measured import Measured
@@ -32,19 +32,19 @@ def page(answers: Sequence[Answer], change: Change) -> str:
             title=f"What if: {change.words()}",
             many=said.of_many(answers, change) if len(answers) > 1 else [],
             headings=said.HEADINGS[1:],
-            parts=[_part(answer, change) for answer in ordered[:SHOWN]],
+            parts=[_part(answer, change, n) for n, answer in enumerate(ordered[:SHOWN])],
             lines=[said.of_one(answer, change) for answer in ordered[SHOWN:]],
         )
     )
 
 
-def _part(answer: Answer, change: Change) -> dict[str, Any]:
+def _part(answer: Answer, change: Change, place: int) -> dict[str, Any]:
     return {
         "name": Path(answer.log).name,
         "headline": said.of_one(answer, change),
         "rows": [row[1:] for row in said.rows(answer)],
         "assumed": assumed(answer.path),
-        "picture": base64.b64encode(_picture(answer)).decode("ascii"),
+        "picture": _picture(answer, f"over_time_{place}"),
     }
 
 
@@ -59,7 +59,7 @@ def assumed(path: FittedPath) -> list[str]:
     ]
 
 
-def _picture(answer: Answer) -> bytes:
+def _picture(answer: Answer, name: str) -> PageFigure:
     figure, axes = canvas(2, 1, row_in=2.2)
     with styled():
         for panel, name, scale, label in (
@@ -67,16 +67,18 @@ def _picture(answer: Answer) -> bytes:
             (axes[1][0], "delays", 1e3, "RTT, median of each second (ms)"),
         ):
             capture = getattr(answer.capture, name) * scale
-            panel.plot(np.arange(len(capture)) + 0.5, capture, color="black", label="the capture")
-            _band(panel, [was for _, was, _ in answer.kept], name, scale, "tab:blue", "as it was")
-            _band(panel, [changed for _, _, changed in answer.kept], name, scale, "tab:orange", "changed")
+            panel.plot(np.arange(len(capture)) + 0.5, capture, color=INK, label="the capture")
+            _band(panel, [was for _, was, _ in answer.kept], name, scale, ITEMS[0], "as it was")
+            _band(panel, [changed for _, _, changed in answer.kept], name, scale, ITEMS[1], "changed")
             panel.set_ylabel(label)
             panel.set_ylim(bottom=0)
         axes[1][0].set_xlabel("time (s)")
         axes[0][0].legend()
-    written = io.BytesIO()
-    figure.savefig(written, format="png", dpi=120)
-    return written.getvalue()
+    title = "Goodput and RTT over time, before and after"
+    n = len(answer.kept)
+    caption = f"Lines are medians over the n = {n} draws kept, bands from the least to the greatest of them."
+    caption = caption if n else "Only the capture: no run of the fitted path came out as it did."
+    return PageFigure("", name, title, caption, (), Drawing(name, title, caption, (), figure).vector())
 
 
 def _band(panel: Any, runs: Sequence[Measured], name: str, scale: float, colour: str, words: str) -> None:

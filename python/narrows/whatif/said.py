@@ -9,9 +9,11 @@ from narrows.whatif.measured import METRICS
 from narrows.whatif.session import Answer, Difference
 from narrows.whatif.written import Change
 
-HEADINGS = ("capture", "what", "unit", "before", "after", "low", "high", "difference")
+HEADINGS = ("capture", "what", "unit", "before", "after", "low (90 %)", "high (90 %)", "difference")
 UNITS = {"goodput_bps": ("Mbit/s", 1e-6), "others_bps": ("Mbit/s", 1e-6), "loss": ("%", 100.0)}
 SECONDS = ("ms", 1e3)
+ASKED = ("goodput_bps", "rtt_p95_s")
+"""What is asked for first."""
 NO_DIFFERENCE = "no difference that this capture can show"
 
 
@@ -35,11 +37,12 @@ def _row(answer: Answer, of: Difference) -> list[str | float]:
 
 
 def in_words(of: Difference) -> str:
-    """`+12 % (+8 to +16 %)`."""
+    """`+12 % (+8 to +16 %)`, the 90 % interval in brackets."""
     if not of.shown:
         return NO_DIFFERENCE
-    if not of.before:
-        return f"from none to {of.after:.2g}"
+    if of.metric == "loss":  # of a few packets a ratio says nothing
+        after, low, high = (100 * (x - of.before) for x in (of.after, of.low, of.high))
+        return f"{after:+.2g} percentage points ({low:+.2g} to {high:+.2g})"
     after, low, high = (100 * (x / of.before - 1) for x in (of.after, of.low, of.high))
     return f"{after:+.0f} % ({low:+.0f} to {high:+.0f} %)"
 
@@ -49,11 +52,10 @@ def of_one(answer: Answer, change: Change) -> str:
     name = Path(answer.log).name
     if answer.cannot and not answer.differences:
         return f"{name}: this capture cannot answer: {answer.cannot}"
-    said = [
-        f"{METRICS[each.metric]} {in_words(each)}"
-        for each in answer.differences
-        if each.metric in ("goodput_bps", "rtt_p95_s") and each.shown
-    ]
+    first = sorted(answer.differences, key=lambda each: each.metric not in ASKED)
+    said = [f"{METRICS[each.metric]} {in_words(each)}" for each in first if each.shown]
+    same = [METRICS[each.metric] for each in answer.differences if each.metric in ASKED and not each.shown]
+    said += [f"{' and '.join(same)}: {NO_DIFFERENCE}"] if same else []
     queues = ", ".join(dict.fromkeys(case.kind.words() for case, _, _ in answer.kept))
     ccas = ", ".join(dict.fromkeys(case.cca for case, _, _ in answer.kept))
     start = f"{name}, with {change.words()}: {'; '.join(said) or NO_DIFFERENCE}"
@@ -68,7 +70,7 @@ def of_many(answers: Sequence[Answer], change: Change) -> list[str]:
     """For which share of captures each metric is better, worse, or not told apart."""
     told = [answer for answer in answers if answer.differences and not answer.cannot]
     lines = [f"{len(told)} of {len(answers)} captures can answer"]
-    for metric, more_is_better in (("goodput_bps", True), ("rtt_p95_s", False)):
+    for metric, more_is_better in zip(ASKED, (True, False), strict=True):
         found = [d for answer in told for d in answer.differences if d.metric == metric]
         better = sum(d.shown and (d.after > d.before) == more_is_better for d in found)
         worse = sum(d.shown for d in found) - better

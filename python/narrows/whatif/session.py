@@ -103,6 +103,8 @@ class Session:
         near, best = self._near(change, np.inf if anyway else NEAR)
         if not near:
             return self._cannot(why_not(self.path, best), best)
+        if not any(change.changes(case) for case in near):
+            return self._cannot(f"what comes out as it did has {change.words()} already", best)
         pairs: list[tuple[Case, Measured, Measured]] = []
         for batch in range(BATCHES):
             pairs += self._paired(_drawn(near, draws, batch), change, batch)
