@@ -13,11 +13,13 @@ import pytest
 
 import lab
 from labels import said
+from made_up_plans import whole
 from narrows.comparing.items import EVERY_WAY, frame, got
 from narrows.report.table import summary
 from narrows.runs.items import items
 from narrows.runs.observed import Observed, Series
 from narrows.serve.one_run import items as shown_of
+from narrows.store.items import FlowItems
 from narrows.tools import reading, registry
 from narrows.units import unit_of_name
 
@@ -92,6 +94,20 @@ def test_items_that_are_no_pair_are_held_against_equal_parts_while_all_ran(tmp_p
     assert [one.called for one in got([run])] == ["a", "b"]
 
 
+def test_beside_what_the_tap_cannot_tell_nobody_has_a_fair_share(tmp_path: Path) -> None:
+    flows = "".join(f'{name} = bulk(cca="reno", stop="10 s")\n' for name in "abc")
+    plan = lab.plans(tmp_path, f'link = Link(rate="9 Mbit/s", base_rtt="50 ms")\n{flows}')[0]
+    made = made_up_trials.trial(plan, {"seed": "0"}, [3.0, 3.0, 3.0], settled_only=True)
+    spans = {name: {"start_ns": 0, "end_ns": 10 * made_up_trials.S} for name in "abc"}
+    figures = {(name, "down", "bulk_goodput_bps"): 2.9e6 for name in "abc"}
+    whole_run = replace(made, manifest={"items": spans}, figures=said(figures))
+    assert value(frame([whole_run]), "a", "fair_bps") == pytest.approx(3e6)
+    truth = whole_run.queues["down"]
+    seen = {name: series for name, series in truth.throughput_bps.items() if name != "c"}
+    untold = replace(whole_run, queues={"down": replace(truth, throughput_bps=seen)})
+    assert not {"share", "fair_bps"} & set(frame([untold])["quantity"]), "c takes of it too"
+
+
 def test_a_failed_run_has_no_items(tmp_path: Path) -> None:
     plan = made_up_trials.plans(tmp_path)["x"]
     run = Observed("1", "e", "?", {}, "failed", "it broke", plan)
@@ -155,3 +171,17 @@ def test_what_a_link_is_used_to_is_of_all_that_load_it(tmp_path: Path) -> None:
     rows = {row.quantity: row.values.median for row in summary([run]).rows}
     assert rows["download utilisation"] == pytest.approx(98.0)
     assert rows["download sojourn p99 of the run"] == 24.0, "the packet's, not its bucket's edge"
+
+
+def test_who_has_the_very_port_comes_before_who_may_have_any() -> None:
+    """A call says no port; beside it a QUIC server has its own."""
+    ends = {"get": 4433, "talk": None}
+    traffic = [
+        {"id": name, "item": name, "kind": "command",
+         "endpoints": [{"protocol": "udp", "address": "10.0.2.1", "port": port}]}
+        for name, port in ends.items()
+    ]  # fmt: skip
+    find = FlowItems(whole({"traffic": traffic})).find
+    assert find("udp", "10.0.2.1", 4433, "10.0.0.1", 38678, 0, 1) == "get"
+    assert find("udp", "10.0.2.1", 37230, "10.0.0.1", 60565, 0, 1) == "talk"
+    assert find("tcp", "10.0.2.1", 4433, "10.0.0.1", 38678, 0, 1) is None

@@ -133,8 +133,9 @@ def _fair(
 ) -> dict[str, float]:
     """Fair rates by item; none where fewer than two share, where there is none (`fair_rates`), or where one
     takes what it needs alone and was never tried alone."""
-    known = [(item, name) for item, name in loads if item.ways[direction].shared_bps is not None]
-    sharing = [each for each in known if PAIR in run.key or not each[0].ways[direction].done]
+    if any(item.ways[direction].shared_bps is None for item, _ in loads):
+        return {}  # what one takes is not known, so neither is what it leaves
+    sharing = [each for each in loads if PAIR in run.key or not each[0].ways[direction].done]
     if len(sharing) < 2:
         return {}
     wanted = [alone.get((conditions(run), name), float("inf")) for _, name in sharing]

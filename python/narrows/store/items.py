@@ -57,19 +57,20 @@ class FlowItems:
         first_ns: int,
         last_ns: int,
     ) -> str | None:
-        """Id of the one item that fits, else None."""
-        fits = set()
+        """Id of the one item that fits, else None. Who has the very port comes before who may have any, as a
+        call does: a port that one has, no other can have."""
+        exact, any_port = set(), set()
+        ends = ((src, sport), (dst, dport))
         for item, end in self._endpoints:
-            if end.protocol != protocol:
+            if end.protocol != protocol or not self._spans.get(item, Span(None, None)).covers(
+                first_ns, last_ns
+            ):
                 continue
-            ends = ((src, sport), (dst, dport))
-            if end.port is None:
-                if end.address not in (src, dst):
-                    continue
-            elif (end.address, end.port) not in ends:
-                continue
-            if self._spans.get(item, Span(None, None)).covers(first_ns, last_ns):
-                fits.add(item)
+            if end.port is not None and (end.address, end.port) in ends:
+                exact.add(item)
+            elif end.port is None and end.address in (src, dst):
+                any_port.add(item)
+        fits = exact or any_port
         return fits.pop() if len(fits) == 1 else None
 
 
