@@ -54,8 +54,8 @@ def test_another_cca_is_predicted_within_the_interval_and_the_worlds_own_run_is_
     # A full queue of 75 KB at 10 Mbit/s is 60 ms: CUBIC's 95th percentile is near 30 + 60 ms.
     assert float(delay["before"]) == pytest.approx(90, rel=0.1)
     assert float(delay["after"]) == pytest.approx(truth.rtt_p95_s * 1e3, rel=0.2)
-    assert float(goodput["low"]) <= truth.goodput_bps / 1e6 <= float(goodput["high"])
-    assert (cwd / "asked/page.html").read_text().count("<figure>") == 1
+    assert float(goodput["low (90 %)"]) <= truth.goodput_bps / 1e6 <= float(goodput["high (90 %)"])
+    assert (cwd / "asked/page.html").read_text().count("<figure id=") == 1
 
 
 def test_a_capture_of_the_receiver_is_one_line(cwd: Path) -> None:
