@@ -61,6 +61,7 @@ CALLS: Sequence[tuple[str, int, str]] = (
     ("paths LOG --out seen", 0, "seen"),
     ("profile", 0, "video-wifi"),
     ("identify results/small", 1, "no run with identify() in it"),
+    ("whatif LOG --fit --out fitted", 0, "as an experiment"),
     ("search far.py --over rtt --metric flow:bulk_goodput_bps --budget 2", 0, "2 points"),
     ("bisect v0 v1 small.py --tree .", 2, "the experiment expects nothing"),
     ("submit far.py sweep", 0, "3 plans put into sweep"),
