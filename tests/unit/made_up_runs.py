@@ -16,7 +16,7 @@ import polars as pl
 import labels
 from made_up_plans import whole
 from narrows.report.small_table import Table
-from narrows.runs.gather import RunTables, gather
+from narrows.runs.gather import RunTables, as_text, gather
 from narrows.runs.observed import Observed
 from narrows.store import schema
 
@@ -207,17 +207,20 @@ def run(
         "items": items,
         "warnings": [],
     }
+    tables = {
+        "metrics": labels.rows("metrics", metrics, ("label", "direction", "quantity", "value", "unit")),
+        "samples": labels.rows(
+            "samples", samples, ("label", "direction", "quantity", "t_ns", "value", "unit")
+        ),
+        "sojourn": _table(
+            "sojourn", buckets, ("hop", "direction", "item", "lower_ns", "upper_ns", "packets")
+        ),
+    }
     return gather(
         RunTables(
             plan=whole(made),
             manifest=manifest,
-            metrics=labels.rows("metrics", metrics, ("label", "direction", "quantity", "value", "unit")),
-            samples=labels.rows(
-                "samples", samples, ("label", "direction", "quantity", "t_ns", "value", "unit")
-            ),
-            sojourn=_table(
-                "sojourn", buckets, ("hop", "direction", "item", "lower_ns", "upper_ns", "packets")
-            ),
+            **{name: as_text(table.lazy()).collect() for name, table in tables.items()},
         )
     )
 

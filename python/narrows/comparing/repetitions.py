@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -108,6 +109,12 @@ def _samples(folder: Path | None) -> int | None:
     file = None if folder is None else folder / "samples.parquet"
     if file is None or not file.exists():
         return None
+    return _digest(file, file.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _digest(file: Path, _changed_ns: int) -> int:
+    """A page asks for the same runs a dozen times."""
     return int(read(file).drop("run_id", "flow", strict=False).hash_rows().sum())
 
 

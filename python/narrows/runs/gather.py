@@ -36,7 +36,7 @@ from narrows.units import NS_PER_MS, US_PER_MS
 
 @dataclass(frozen=True)
 class RunTables:
-    """The stored tables of one run, plus its plan and manifest. `samples` may be read when first needed."""
+    """The stored tables of one run, plus its plan and manifest. Words in them are text (`as_text`)."""
 
     plan: Plan
     manifest: Mapping[str, Any]
@@ -77,13 +77,14 @@ class _Lazy(Mapping[str, QueueTruth]):
         return len(self._directions)
 
 
-def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> Observed:
-    """Everything one run showed. With `reread`, the tap's series are read when they are asked for."""
-    tables = _plain(tables)
+def gather(tables: RunTables, reread: Callable[[str, str], pl.DataFrame] | None = None) -> Observed:
+    """Everything one run showed. With `reread`, the tap's series of a hop and direction (rows of `samples`)
+    are read when they are asked for."""
     plan, manifest = tables.plan, tables.manifest
     error = manifest.get("error")
     names = tuple(dict.fromkeys(h.hop for h in plan.hops if h.tap != "off"))
-    places = {name: _queues(tables, plan, name, reread) for name in names}
+    figures, units = _figures(tables.metrics)
+    places = {name: _queues(tables, figures, name, reread) for name in names}
     run = Observed(
         run_id=str(manifest["run_id"]),
         experiment=plan.experiment,
@@ -98,8 +99,8 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
         places=places,
         idle=_idle(plan, manifest),
         warnings=tuple(str(w) for w in manifest.get("warnings") or ()),
-        figures=_figures(tables.metrics),
-        units=dict(tables.metrics.select("quantity", "unit").unique().iter_rows()),
+        figures=figures,
+        units=units,
     )
     run = replace(
         run, windows=windows(plan, manifest, run.figures, tables.samples), rtts_ms=_rtts(tables, run.tested)
@@ -108,33 +109,38 @@ def gather(tables: RunTables, reread: Callable[[], RunTables] | None = None) -> 
 
 
 def _queues(
-    tables: RunTables, plan: Plan, hop: str, reread: Callable[[], RunTables] | None
+    tables: RunTables,
+    figures: Mapping[Name, float],
+    hop: str,
+    reread: Callable[[str, str], pl.DataFrame] | None,
 ) -> Mapping[str, QueueTruth]:
     """The truth of a hop, by direction."""
-    there = {h.direction for h in plan.hops if h.hop == hop and h.tap != "off"}
+    there = {h.direction for h in tables.plan.hops if h.hop == hop and h.tap != "off"}
     directions = tuple(d for d in DIRECTIONS if d in there)
     if reread is None:
-        queues = {d: _truth(tables, hop, d) for d in directions}
+        queues = {d: _truth(tables, figures, hop, d) for d in directions}
         return {d: t for d, t in queues.items() if t is not None}
     again = reread
-    present = tuple(d for d in directions if not _hop_rows(tables.metrics, hop, d).is_empty())
-    return _Lazy(present, lambda d: _truth(_plain(again()), hop, d))
+    seen = {name.direction for name in figures if name.whose.hop == hop}
+    present = tuple(d for d in directions if d in seen)
+    return _Lazy(present, lambda d: _truth(replace(tables, samples=again(hop, d)), figures, hop, d))
 
 
-def _figures(metrics: pl.DataFrame) -> dict[Name, float]:
-    rows = metrics.select("quantity", "direction", *Whose._fields, "value").drop_nulls("value")
-    return {Name(name, way, Whose(*whose)): value for name, way, *whose, value in rows.iter_rows()}
+def _figures(metrics: pl.DataFrame) -> tuple[dict[Name, float], dict[str, str]]:
+    """Every figure, and units by quantity. Of columns, without a query: a page reads a thousand runs."""
+    columns = ("quantity", "direction", "value", "unit", *Whose._fields)
+    rows = zip(*(metrics.get_column(name).to_list() for name in columns), strict=True)
+    figures, units = {}, {}
+    for quantity, way, value, unit, *whose in rows:
+        units[quantity] = unit
+        if value is not None:
+            figures[Name(quantity, way, Whose(*whose))] = value
+    return figures, units
 
 
-def _plain(tables: RunTables) -> RunTables:
-    """The store keeps repeated words as categories; here they are text."""
-    text = cs.categorical().cast(pl.String)
-    return replace(
-        tables,
-        metrics=tables.metrics.with_columns(text),
-        samples=tables.samples.with_columns(text),
-        sojourn=tables.sojourn.with_columns(text),
-    )
+def as_text(table: pl.LazyFrame) -> pl.LazyFrame:
+    """A stored table: the store keeps repeated words as categories; here they are text."""
+    return table.with_columns(cs.categorical().cast(pl.String))
 
 
 def _series(rows: pl.DataFrame, scale: float = 1.0) -> Series:
@@ -200,7 +206,11 @@ def _histogram(rows: pl.DataFrame) -> tuple[Floats, Floats]:
     return edges, rows["packets"].cast(pl.Float64).to_numpy()
 
 
-def _truth(tables: RunTables, hop: str, direction: str) -> QueueTruth | None:
+SERIES_OF_TRUTH = ("throughput_10ms", "sojourn_p50_10ms", "sojourn_p99_10ms", "drops_10ms")
+COUNTED = ("tap_departed", "tap_dropped", "tap_marked")
+
+
+def _truth(tables: RunTables, counted: Mapping[Name, float], hop: str, direction: str) -> QueueTruth | None:
     rows = _hop_rows(tables.samples, hop, direction)
     if rows.is_empty():
         return None
@@ -213,8 +223,7 @@ def _truth(tables: RunTables, hop: str, direction: str) -> QueueTruth | None:
         .group_by("name", maintain_order=True)
     }
     own = rows.filter(pl.col("item").is_null())
-    counted = tables.metrics.filter(of(Whose(hop=hop)), pl.col("direction") == direction)
-    figures = dict(counted.select("quantity", "value").iter_rows())
+    figures = {name: counted.get(Name(name, direction, Whose(hop=hop))) for name in COUNTED}
     here = tables.sojourn.filter((pl.col("hop") == hop) & (pl.col("direction") == direction))
     histogram = here.filter(pl.col("item").is_null()).sort("upper_ns")
     items = here["item"].drop_nulls().unique().sort()
@@ -227,8 +236,8 @@ def _truth(tables: RunTables, hop: str, direction: str) -> QueueTruth | None:
         sojourn_p50_ms=_series(own.filter(pl.col("quantity") == "sojourn_p50_10ms"), NS_PER_MS),
         sojourn_p99_ms=_series(own.filter(pl.col("quantity") == "sojourn_p99_10ms"), NS_PER_MS),
         drops=_series(own.filter(pl.col("quantity") == "drops_10ms")),
-        departed_packets=figures.get("tap_departed"),
-        dropped_packets=figures.get("tap_dropped"),
-        marked_packets=figures.get("tap_marked"),
+        departed_packets=figures["tap_departed"],
+        dropped_packets=figures["tap_dropped"],
+        marked_packets=figures["tap_marked"],
         sojourn_of={item: _histogram(here.filter(pl.col("item") == item).sort("upper_ns")) for item in items},
     )

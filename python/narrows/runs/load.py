@@ -17,14 +17,13 @@ import narrows.store.results as store
 from narrows.errors import NarrowsError, StoreError
 from narrows.plan.model import Plan
 from narrows.runs import archive, windows
-from narrows.runs.gather import RunTables, gather
+from narrows.runs.gather import SERIES_OF_TRUTH, RunTables, as_text, gather
 from narrows.runs.load_many import reader
 from narrows.runs.observed import Observed
 from narrows.runs.plans import read_plan
 from narrows.store import damaged, parquet
 
 _LIGHT = ("tcp_info.rtt", "rtt", "app_info.num_bytes", "app_info.elapsed_time", *windows.SERIES)
-_TABLES = ("metrics", "samples", "sojourn")
 
 
 def load(directory: Path, progress: Callable[[int], None] | None = None) -> list[Observed]:
@@ -52,7 +51,7 @@ def load(directory: Path, progress: Callable[[int], None] | None = None) -> list
 
 
 def _whole(folder: Path, plan: Plan, manifest: Mapping[str, Any]) -> Observed:
-    run = gather(_tables(folder, plan, manifest, light=True), _again(folder, plan, manifest))
+    run = gather(_tables(folder, plan, manifest), _again(folder))
     return replace(run, read_many=reader(folder, plan), folder=folder)
 
 
@@ -86,17 +85,18 @@ def failed(manifest: Mapping[str, Any], plan: Plan) -> Observed:
     )
 
 
-def _again(folder: Path, plan: Plan, manifest: Mapping[str, Any]) -> Callable[[], RunTables]:
-    return lambda: _tables(folder, plan, manifest, light=False)
+def _samples(folder: Path, rows: pl.Expr) -> pl.DataFrame:
+    return as_text(parquet.scan(folder / "samples.parquet").filter(rows)).collect()
 
 
-def _tables(folder: Path, plan: Plan, manifest: Mapping[str, Any], *, light: bool) -> RunTables:
-    frames = {}
-    for name in _TABLES:
-        frame = parquet.scan(folder / f"{name}.parquet")
-        if name == "samples":
-            # The tap's series are large, and read again when somebody asks for them; samplers' are not here.
-            hops = pl.col("hop").is_in([hop.hop for hop in plan.hops])
-            frame = frame.filter(pl.col("quantity").is_in(_LIGHT) if light else hops)
-        frames[name] = frame.collect()
-    return RunTables(plan=plan, manifest=manifest, **frames)
+def _again(folder: Path) -> Callable[[str, str], pl.DataFrame]:
+    """The tap's series are large, and read when somebody asks for them."""
+    wanted = pl.col("quantity").is_in(SERIES_OF_TRUTH)
+    return lambda hop, way: _samples(folder, wanted & (pl.col("hop") == hop) & (pl.col("direction") == way))
+
+
+def _tables(folder: Path, plan: Plan, manifest: Mapping[str, Any]) -> RunTables:
+    whole = {
+        name: as_text(parquet.scan(folder / f"{name}.parquet")).collect() for name in ("metrics", "sojourn")
+    }
+    return RunTables(plan, manifest, samples=_samples(folder, pl.col("quantity").is_in(_LIGHT)), **whole)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.metrics.statistics.arrays import Values, clean
+from narrows.metrics.statistics.arrays import Floats, Values, clean
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,18 @@ def quantile_interval(values: Values, p: float = 0.5, confidence: float = 0.95) 
     tail = (1.0 - confidence) / 2.0
     if max((1.0 - p) ** n, p**n) > tail:
         return None  # not even all samples: the least or the greatest may lie on the wrong side
-    from scipy.special import bdtr  # takes as long to import as a small answer to find
-
     ranks = np.arange(1, n + 1)
-    below = np.asarray(bdtr(ranks - 1, n, p))  # P(X <= rank-1) = P(X < rank)
+    below = np.cumsum(_binomial(n, p)[:-1])  # P(X <= rank-1) = P(X < rank)
     lower = ranks[below <= tail]
     upper = ranks[1.0 - below <= tail]
     if lower.size == 0 or upper.size == 0:
         return None
     return Interval(float(x[lower[-1] - 1]), float(x[upper[0] - 1]), confidence)
+
+
+def _binomial(n: int, p: float) -> Floats:
+    """P(X = k) for k = 0 … n. scipy.special takes longer to import than a small answer to find."""
+    k = np.arange(n + 1)
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(k[1:]))])
+    ways = log_factorial[n] - log_factorial - log_factorial[::-1]
+    return np.asarray(np.exp(ways + k * np.log(p) + (n - k) * np.log1p(-p)))
