@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import itertools
 from collections.abc import Sequence
+from functools import cache
 
 import pytest
 from made_up_runs import grid, run
@@ -252,22 +253,28 @@ def test_a_verdict_from_all_conditions_of_the_experiment_keeps_its_word() -> Non
     assert "conditions of its experiment" not in verdict.reason
 
 
+@cache
+def three_rates() -> tuple[Sequence[Observed], Sequence[Verdict]]:
+    """A small study, and all verdicts on it."""
+    runs = grid(rates_mbps=(100, 800, 900))
+    return runs, judge_all(runs)
+
+
 def test_verdicts_are_written_whole_as_json_and_markdown() -> None:
-    verdicts = judge_all(grid(rates_mbps=(100, 800, 900)))
+    _, verdicts = three_rates()
     assert to_json(verdicts).count('"verdict"') == len(all_claims())
     text = to_markdown(verdicts)
     assert all(f"## R{n}: " in text for n in range(1, 13))
     assert "| variation of throughput, 10 ms bins |" in text
 
 
-def ledger(runs: Sequence[Observed], where: str, old: str = "") -> str:
-    verdicts = judge_all(runs)
+def ledger(where: str, old: str = "") -> str:
+    runs, verdicts = three_rates()
     return to_ledger(verdicts, measured(verdicts, runs), where, old)
 
 
 def test_the_ledger_has_a_row_for_each_claim_and_says_where_its_runs_are() -> None:
-    runs = grid(rates_mbps=(100, 800, 900))
-    lines = ledger(runs, "results").splitlines()
+    lines = ledger("results").splitlines()
     rows = [line for line in lines if line.startswith("| ") and not line.startswith("| claim")]
     assert len(rows) == len(all_claims())
     assert len(lines) <= len(all_claims()) + 7 * len(studies()) + 6
@@ -277,9 +284,9 @@ def test_the_ledger_has_a_row_for_each_claim_and_says_where_its_runs_are() -> No
 
 
 def test_a_ledger_keeps_the_rows_of_claims_that_nothing_was_measured_for() -> None:
-    runs = grid(rates_mbps=(100, 800, 900))
-    whole = ledger(runs, "results")
-    assert ledger(runs, "results", whole) == whole
+    runs, _ = three_rates()
+    whole = ledger("results")
+    assert ledger("results", whole) == whole
     # Without runs nothing is lost.
     assert to_ledger(judge_all([]), {}, "elsewhere", whole) == whole
     other = dataclasses.replace(judge_all(runs, ["R3"])[0], verdict="does not hold here")

@@ -187,8 +187,14 @@ class SpecObject:
             for value in self.values.values()
         )
 
+    def is_settled(self) -> bool:
+        """Whether it is the same in every run, and was checked when it was made."""
+        return not self.has_axes()
+
     def resolve(self, choose: Choose) -> Self:
         """This object in one run: `choose` gives the value of each axis."""
+        if self.is_settled():
+            return self
         resolved = copy.copy(self)
         resolved.values = {name: self._resolve(name, value, choose) for name, value in self.values.items()}
         resolved.check()

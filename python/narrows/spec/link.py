@@ -142,6 +142,9 @@ class Link(SpecObject):
     def has_axes(self) -> bool:
         return super().has_axes() or any(change.has_axes() for change in self.changes)
 
+    def is_settled(self) -> bool:
+        return False  # changes come after it was made
+
     def resolve(self, choose: Choose) -> Link:
         resolved = super().resolve(choose)
         resolved.changes = tuple(
