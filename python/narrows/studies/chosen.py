@@ -5,6 +5,7 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from narrows.errors import SelectError, UsageError, did_you_mean
@@ -80,8 +81,10 @@ def chosen(name: str, asked: Asked) -> list[Part]:
     return parts
 
 
+@cache
 def conditions_of(file: Path) -> list[tuple[dict[str, str], Callable[[], Plan]]]:
-    """All conditions of an experiment: the key of the first repetition, and what plans it."""
+    """All conditions of an experiment of a study, of which several claims ask: the key of the first
+    repetition, and what plans it."""
     return keys_of(dataclasses.replace(load(file), repeat=repeat(n=1)))
 
 
