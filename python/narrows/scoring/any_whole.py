@@ -1,10 +1,14 @@
-"""Figures of a whole test that need more than one series: AIM scores, RRUL's summary, the draft's stability.
+"""Figures of a whole test that need more than one series: scores of a path, RRUL's summary, stability.
 
 As in `narrows.scoring.any_latency` the definitions are kept and the samples are given, whichever tool loaded
 the link:
 
 - AIM (`narrows.metrics.latency.aim`) of a probe's round trips before the load and under both loads, and of
   the download; with the loss that the probe saw, and as Cloudflare scores where loss was not measured;
+- QoO, IQB and the bufferbloat grade (`qoo`, `iqb` and `bufferbloat_grade` of `narrows.metrics.latency`) of the
+  same round trips and of what the tool's own packets carried on average. Each takes the latency that its text
+  means: QoO and grade under load, IQB at rest, where M-Lab's data has the least of a test. QoO is by the
+  draft's example of a requirement: it has none for an application;
 - RRUL (`narrows.metrics.latency.rrul`) of flows and probes while both directions were loaded at once; a tool
   that loads one way after the other has none;
 - stability and confidence (`narrows.metrics.latency.responsiveness_stability`) of the goodput of the tool's
@@ -20,6 +24,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from narrows.metrics.latency import bufferbloat_grade, qoo
+from narrows.metrics.latency import iqb as barometer
 from narrows.metrics.latency.aim import aim_scores
 from narrows.metrics.latency.cloudflare import LAST_POINTS, last_median
 from narrows.metrics.latency.jitter import jitter
@@ -62,6 +68,30 @@ def aim_values(
             if score is not None:
                 values.append(Value(f"aim_{experience}_points", version, float(score.points), "1", n))
     return values
+
+
+def path_values(
+    idle: Delays | None,
+    down: Delays,
+    up: Delays,
+    rates_bps: tuple[float | None, float | None],
+    lost: float | None,
+) -> list[Value]:
+    """QoO, IQB and the bufferbloat grade; what lacks an input has no row. `rates_bps`: down and up."""
+    loaded = [way.delay_ns / NS_PER_MS for way in (down, up)]
+    both = clean(np.concatenate(loaded))
+    rest = np.empty(0) if idle is None else clean(idle.delay_ns) / NS_PER_MS
+    known = [rate for rate in rates_bps if rate is not None]
+    least = min(known) if len(known) == len(rates_bps) else None
+    needed = qoo.qoo(both, lost, least, qoo.FIGURE_1)
+    values = [Value("qoo", f"{qoo.VERSION}, requirement of its figure 1", needed, "%", int(both.size))]
+    at_rest = float(rest.min()) if rest.size else None
+    for use, share in barometer.iqb(*rates_bps, at_rest, lost).items():
+        values.append(Value(f"iqb_{use}", barometer.VERSION, share, "1", int(rest.size)))
+    step = bufferbloat_grade.grade(rest, *loaded)
+    mark = None if step is None else float(step)
+    values.append(Value("bufferbloat_grade", bufferbloat_grade.VERSION, mark, "1", int(both.size)))
+    return [value for value in values if value.value is not None]
 
 
 def _pings(series: Delays) -> Floats:

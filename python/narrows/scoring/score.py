@@ -43,7 +43,7 @@ from narrows.runs.capacity import (
 from narrows.runs.observed import DIRECTIONS, is_probe
 from narrows.scoring.any_latency import Delays, Value, latency_values, rpm_values
 from narrows.scoring.any_throughput import request_values, throughput_values
-from narrows.scoring.any_whole import aim_values, rrul_values, stability_values
+from narrows.scoring.any_whole import aim_values, path_values, rrul_values, stability_values
 from narrows.scoring.scored_run import (
     DATA_BYTES,
     Integers,
@@ -177,9 +177,24 @@ class _Run:
             share = float(lost.mean()) if lost.size and trip.is_loss_known else None
             for value in aim_values(_before(trip, self.begins), loaded[0], loaded[1], rate[0], share):
                 yield probe, "rtt", value
+            for value in path_values(
+                _before(trip, self.begins),
+                loaded[0],
+                loaded[1],
+                (self._mean_bps("down"), self._mean_bps("up")),
+                share,
+            ):
+                yield probe, "rtt", value
         if both[1] > both[0] and not to_and_fro:
             for value in rrul_values(self._flows(), trips, both):
                 yield f"bottleneck/{OWN}", "payload and rtt", value
+
+    def _mean_bps(self, direction: str) -> float | None:
+        """What the tool's own packets carried while the direction was loaded."""
+        sent, load = self._sent(direction), self.loads[direction]
+        t_ns, payload = load.of(sent.t_ns, sent.payload)
+        start, stop = load.window
+        return float(payload.sum()) * 8e9 / (stop - start) if t_ns.size and stop > start else None
 
     def _sent(self, direction: str) -> _Sent:
         """The tool's own packets that left the bottleneck this way, in order of time."""

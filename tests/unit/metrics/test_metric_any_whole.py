@@ -7,7 +7,7 @@ import pytest
 
 from narrows.metrics.latency.responsiveness import DRAFT_08, DRAFT_09
 from narrows.scoring.any_latency import Delays, Value
-from narrows.scoring.any_whole import aim_values, rrul_values, stability_values
+from narrows.scoring.any_whole import aim_values, path_values, rrul_values, stability_values
 
 MS, S = 1e6, 1e9
 
@@ -85,3 +85,22 @@ def test_a_steady_load_is_stable_when_the_drafts_and_goresponsiveness_say() -> N
 def test_a_load_of_less_than_an_interval_has_no_stability() -> None:
     trips = steady(40, 0, 1)
     assert stability_values(np.array([0.0]), np.array([9.0]), trips, trips, (0, 500_000_000)) == []
+
+
+def test_scores_of_a_path_take_latency_under_load_or_at_rest_as_their_texts_say() -> None:
+    # p99 and p99.9 of 45 and 30 ms pooled are 45 ms: optimal. Loss 1 %:
+    # 1 - (0.01 - 0.001) / 0.019 = 0.5263. More by (45 + 30) / 2 - 20 = 17.5 ms: A, the fourth step.
+    # At rest 20 ms: web has all but loss (1 % is not below 1 %): 9 of 13; gaming has both rates alone: 8 of 17.
+    found = path_values(steady(20, 0, 2), steady(45, 2, 4), steady(30, 6, 4), (60e6, 30e6), 0.01)
+    measured = {value.metric: value.value for value in found}
+    assert measured["qoo"] == pytest.approx(52.63, abs=0.01)
+    assert measured["bufferbloat_grade"] == 4
+    assert measured["iqb_web"] == pytest.approx(9 / 13)
+    assert measured["iqb_gaming"] == pytest.approx(8 / 17)
+
+
+def test_what_lacks_an_input_has_no_score() -> None:
+    loaded = steady(45, 2, 4)
+    assert path_values(None, loaded, loaded, (None, 30e6), 0.0) == []
+    without_loss = path_values(steady(20, 0, 2), loaded, loaded, (60e6, 30e6), None)
+    assert [value.metric for value in without_loss] == ["bufferbloat_grade"]
