@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from narrows.metrics.latency.jitter import jitter
 from narrows.metrics.latency.working_latency import working_latency
 from narrows.metrics.statistics.arrays import clean
 from narrows.metrics.statistics.stability import coefficient_of_variation
@@ -124,6 +125,15 @@ def _lost(run: Observed, way: str) -> float | None:
     return None if found is None or not found.probes else found.lost / found.probes
 
 
+LATE_MS = 100.0
+"""A probe that comes back later is late for a game."""
+
+
+def _late(run: Observed, probe: str) -> float | None:
+    rtt = run.probes[probe].rtt_ms.value if probe in run.probes else np.empty(0)
+    return float(np.mean(np.isnan(rtt) | (rtt > LATE_MS))) if rtt.size else None
+
+
 def _working(run: Observed, way: str) -> float | None:
     return working_latency(loaded.probe_rtts_ms(run, way), loaded.probe_rtts_ms(run, IDLE))
 
@@ -164,6 +174,8 @@ NUMBERS: dict[str, Number] = {
     "probe_spikes_per_minute": Number("1/min", directions, _per_minute(lost_counts=False)),
     "probe_loss_ratio": Number("1", directions, _lost),
     "probe_working_latency_ms": Number("ms", directions, _working),
+    "probe_jitter_ms": Number("ms", _phases, lambda run, phase: jitter(loaded.probe_rtts_ms(run, phase))),
+    "probe_late_ratio": Number("1", lambda run: sorted(run.probes), _late),
     "loaded_rtt_p5_ms": Number("ms", _loads, _loaded(0.05)),
     "loaded_rtt_p50_ms": Number("ms", _loads, _loaded(0.5)),
     "loaded_rtt_p95_ms": Number("ms", _loads, _loaded(0.95)),

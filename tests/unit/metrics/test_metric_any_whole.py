@@ -90,7 +90,7 @@ def test_a_load_of_less_than_an_interval_has_no_stability() -> None:
 def test_scores_of_a_path_take_latency_under_load_or_at_rest_as_their_texts_say() -> None:
     # p99 and p99.9 of 45 and 30 ms pooled are 45 ms: optimal. Loss 1 %:
     # 1 - (0.01 - 0.001) / 0.019 = 0.5263. More by (45 + 30) / 2 - 20 = 17.5 ms: A, the fourth step.
-    # At rest 20 ms: web has all but loss (1 % is not below 1 %): 9 of 13; gaming has both rates alone: 8 of 17.
+    # At rest 20 ms: web has all but loss (1 % is not below 1 %), 9 of 13; gaming both rates alone, 8 of 17.
     found = path_values(steady(20, 0, 2), steady(45, 2, 4), steady(30, 6, 4), (60e6, 30e6), 0.01)
     measured = {value.metric: value.value for value in found}
     assert measured["qoo"] == pytest.approx(52.63, abs=0.01)

@@ -7,7 +7,7 @@ import pytest
 
 from narrows.metrics.latency.bufferbloat_grade import GRADES, grade
 from narrows.metrics.latency.iqb import iqb
-from narrows.metrics.latency.qoo import FIGURE_1, Requirement, qoo, qoo_of
+from narrows.metrics.latency.qoo import EXAMPLE, Requirement, qoo, qoo_of
 
 
 def test_the_drafts_own_example_scores_50() -> None:
@@ -28,13 +28,13 @@ def test_the_drafts_own_example_scores_50() -> None:
     ],
 )
 def test_the_requirement_of_figure_1(p99: float, p999: float, loss: float, bps: float, score: float) -> None:
-    assert qoo_of({99.0: p99, 99.9: p999}, loss, bps, FIGURE_1) == pytest.approx(score)
+    assert qoo_of({99.0: p99, 99.9: p999}, loss, bps, EXAMPLE) == pytest.approx(score)
 
 
 def test_qoo_without_an_input_is_none_and_a_requirement_is_in_order() -> None:
-    assert qoo(np.array([np.nan]), 0.0, 9e6, FIGURE_1) is None
-    assert qoo(np.array([50.0]), None, 9e6, FIGURE_1) is None
-    assert qoo(np.array([50.0]), 0.0, None, FIGURE_1) is None
+    assert qoo(np.array([np.nan]), 0.0, 9e6, EXAMPLE) is None
+    assert qoo(np.array([50.0]), None, 9e6, EXAMPLE) is None
+    assert qoo(np.array([50.0]), 0.0, None, EXAMPLE) is None
     with pytest.raises(ValueError, match="optimal 5 is not below unacceptable 2"):
         Requirement({}, (5.0, 2.0))
 

@@ -6,7 +6,7 @@ unacceptable performance on, linear between; of the percentiles the worst counts
 least is reached, else 0. Percentiles are those of the samples, type 7 of Hyndman and Fan: the draft names no
 estimator. A percentile that lies beyond the largest of the samples (p99.9 of 100) is the largest.
 
-The draft has no requirement for any application. `FIGURE_1` is its own example of one.
+The draft has no requirement for any application. `EXAMPLE` is its own example of one.
 
 Unit: percent. Latencies in ms, round trips or one way as the requirement says; loss as a share of 1; rates in
 bit/s. What was not measured and is required makes the score None.
@@ -40,7 +40,7 @@ class Requirement:
                 raise ValueError(f"optimal {optimal:g} is not below unacceptable {unacceptable:g}")
 
 
-FIGURE_1 = Requirement({99.0: (100.0, 200.0), 99.9: (200.0, 300.0)}, (0.001, 0.02), 4e6)
+EXAMPLE = Requirement({99.0: (100.0, 200.0), 99.9: (200.0, 300.0)}, (0.001, 0.02), 4e6)
 
 
 def qoo_of(

@@ -1,0 +1,1 @@
+"""Whether scores of speed tests say how services fare."""

@@ -1,0 +1,1 @@
+"""What is taken for granted of scores, one claim a file."""

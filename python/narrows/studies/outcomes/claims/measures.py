@@ -1,0 +1,285 @@
+"""What the claims measure: of each home what tests score, how services fare, and what one says of the other.
+
+A score is oriented so that more is better, and an outcome so that less is better; correlations are given so
+that 1 is a score that ranks homes exactly as a service fares in them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from narrows.judging.parts import Item, Judge, Measure, Number, Numbers, good
+from narrows.metrics.latency import bufferbloat_grade, iqb, qoo
+from narrows.metrics.latency.aim import aim_scores
+from narrows.metrics.statistics.arrays import Floats
+from narrows.metrics.statistics.bootstrap import bootstrap_interval
+from narrows.metrics.statistics.rank_correlation import area, spearman
+from narrows.metrics.statistics.tail import pooled_quantile
+from narrows.runs.observed import Observed
+from narrows.studies.outcomes.testbed import halves
+
+SERVICES, TESTS = "o1_services", "o2_tests"
+Known = Mapping[str, float | None]
+MARKS: Mapping[str, tuple[str, float, float]] = {
+    "video": ("time without a picture", 2_000, 10_000),
+    "page": ("time until 95 % is painted", 2_500, 6_000),
+    "call": ("camera to screen, p95", 400, 1_000),
+    "game": ("late or lost", 0.01, 0.05),
+    "download": ("time for 10 MB", 4_000, 20_000),
+}
+"""Of each service the outcome by which it is judged, and up to where people call it good and usable: 2 s
+until a film begins and no stall of note, 10 s in all; a page as web.dev's largest contentful paint is called
+good (2.5 s); 400 ms from mouth to ear (ITU-T G.114), 1 s; one and five datagrams in a hundred; 10 MB at 20
+and 4 Mbit/s."""
+UNITS = {"video": "ms", "page": "ms", "call": "ms", "game": "1", "download": "ms"}
+SCORES = (
+    "capacity",
+    "idle latency",
+    "working latency",
+    "loss",
+    "RPM",
+    "bufferbloat grade",
+    "QoO",
+    "IQB",
+    "AIM",
+)
+LESS_IS_BETTER = ("idle latency", "working latency", "loss")
+
+
+def outcome(run: Observed) -> float | None:
+    """How its service fared; None: not measured."""
+    service = run.key["service"]
+    own = run.whose("service")
+
+    def said(name: str, way: str | None = "down") -> float | None:
+        return run.figure(name, way, own)
+
+    if service == "video":
+        start, stalled = said("video_start_ms"), said("video_stalled_ms")
+        return None if start is None or stalled is None else start + stalled
+    if service == "page":
+        return said("page_visual_ms")
+    if service == "call":
+        return said("call_frame_delay_p95_ms")
+    if service == "download":
+        rate = said("bulk_goodput_bps")
+        return 8e10 / rate if rate else None
+    return run.quantity("probe_late_ratio", "service")
+
+
+def scores(ndt7: Observed, rpm: Observed | None) -> Known:
+    """What tests score of a home: NDT7 with a probe of 50 datagrams a second beside it, and an RPM test."""
+    test, both = ndt7.whose("test"), ("down", "up")
+    rates = [ndt7.figure("ndt7_throughput_bps", way, test) for way in both]
+    added = [ndt7.quantity("probe_working_latency_ms", way) for way in both]
+    lost = [ndt7.quantity("probe_loss_ratio", way) for way in both]
+    tails = [ndt7.quantities.tail("probe_rtt_ms", way) for way in both]
+    idle = ndt7.quantities.tail("probe_rtt_ms", "idle")
+    if idle is None or None in (*rates, *added, *lost, *tails):
+        return {}
+    before = np.repeat(idle.values, idle.counts.astype(np.int64))
+    rest_ms, loss = float(np.median(before)), float(np.mean(np.array(lost, dtype=np.float64)))
+    loaded = [tail for tail in tails if tail is not None]
+    high = {p: pooled_quantile(loaded, p / 100) for p in qoo.EXAMPLE.latency_ms}
+    more = [rest_ms + each for each in added if each is not None]
+    down_bps, up_bps = (float(each) for each in rates if each is not None)
+    aim = aim_scores(rest_ms, more[0], more[1], ndt7.quantity("probe_jitter_ms", "idle"), down_bps, loss)
+    step = bufferbloat_grade.grade([rest_ms], [more[0]], [more[1]])
+    known = {p: value for p, value in high.items() if value is not None}
+    points = [score.points for score in aim.values() if score is not None]
+    return {
+        "capacity": down_bps,
+        "idle latency": rest_ms,
+        "working latency": max(more) - rest_ms,
+        "loss": loss,
+        "RPM": None if rpm is None else rpm.figure("rpm", "down", rpm.whose("test")),
+        "bufferbloat grade": None if step is None else float(step),
+        "QoO": qoo.qoo_of(known, loss, min(down_bps, up_bps), qoo.EXAMPLE),
+        "IQB": iqb.iqb(down_bps, up_bps, rest_ms, loss)["all"],
+        "AIM": float(sum(points)) if len(points) == len(aim) else None,
+    }
+
+
+def homes(runs: Sequence[Observed]) -> Iterator[Item]:
+    """A home for each condition that has been measured: scores and outcomes by name."""
+    found: dict[str, dict[str, Observed]] = {}
+    for name, axis in ((SERVICES, "service"), (TESTS, "test")):
+        for run in good(runs, name):
+            found.setdefault(run.key["home"], {})[run.key[axis]] = run
+    for home, of in sorted(found.items()):
+        known = dict(scores(of["ndt7"], of.get("rpm"))) if "ndt7" in of else {}
+        known |= {service: outcome(of[service]) for service in MARKS if service in of}
+        yield Item(known, {"home": home}, tuple(sorted(run.run_id for run in of.values())))
+
+
+def _read(name: str, known: Known) -> float | None:
+    return known.get(name)
+
+
+MEASURES = tuple(Measure(name, UNITS.get(name, "1"), partial(_read, name)) for name in (*SCORES, *MARKS))
+Pairs = tuple[Floats, Floats]
+
+
+def pairs(numbers: Numbers, *names: str) -> list[Floats]:
+    """The values of the homes that have all of these, a column each; scores so that more is better."""
+    by: dict[str, dict[str, float]] = {}
+    for number in numbers:
+        sign = -1.0 if number.name in LESS_IS_BETTER else 1.0
+        by.setdefault(number.conditions["home"], {})[number.name] = sign * number.value
+    rows = [[of[name] for name in names] for of in by.values() if all(name in of for name in names)]
+    return list(np.array(rows, dtype=np.float64).reshape(-1, len(names)).T)
+
+
+def over_homes(
+    name: str, columns: Sequence[Floats], statistic: Callable[..., float | None], **conditions: str
+) -> Iterator[Number]:
+    """A statistic of columns, with its interval by bootstrap over homes; nothing where there is none."""
+    value = statistic(*columns)
+    if value is None:
+        return
+
+    def again(chosen: Floats) -> float:
+        rows = chosen.astype(np.int64)
+        found = statistic(*(column[rows] for column in columns))
+        return float("nan") if found is None else found
+
+    interval = bootstrap_interval(np.arange(columns[0].size, dtype=np.float64), again)
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    yield Number(name, "1", value, int(columns[0].size), conditions, low, high)
+
+
+def ranked(numbers: Numbers, names: Sequence[str] = SCORES) -> Iterator[Number]:
+    """How each score ranks homes as each service fares in them."""
+    for score in names:
+        for service in MARKS:
+            columns = pairs(numbers, score, service)
+            yield from over_homes(
+                "rank correlation",
+                columns,
+                lambda one, other: spearman(one, -other),
+                score=score,
+                service=service,
+            )
+
+
+def told(numbers: Numbers, names: Sequence[str] = SCORES) -> Iterator[Number]:
+    """How well each score tells homes in which a service is good, or usable, from the others."""
+    for score in names:
+        for service, (_, *limits) in MARKS.items():
+            for word, limit in zip(("good", "usable"), limits, strict=True):
+
+                def apart(one: Floats, other: Floats, limit: float = limit) -> float | None:
+                    return area(one[other <= limit], one[other > limit])
+
+                columns = pairs(numbers, score, service)
+                yield from over_homes("area", columns, apart, score=score, service=service, mark=word)
+
+
+Outcomes = partial(
+    Judge,
+    experiment="o1_services.py",
+    by=("home",),
+    items=homes,
+    measures=MEASURES,
+    hidden=tuple(measure.name for measure in MEASURES),
+    under="homes drawn from published quantiles; intervals by bootstrap over homes",
+)
+
+
+def fitted(numbers: Numbers, score: str) -> Iterator[Number]:
+    """The threshold of a score that tells one half of the homes best, on the other half, by service."""
+    for service, (_, good_to, _) in MARKS.items():
+        first, second = (pairs(of, score, service) for of in _halves(numbers))
+        if not first[0].size or not second[0].size:
+            continue
+        at = _best(first[0], first[1] <= good_to)
+
+        def right(one: Floats, other: Floats, at: float = at, limit: float = good_to) -> float:
+            return float(np.mean((one >= at) == (other <= limit)))
+
+        yield from over_homes("told rightly", second, right, score=score, service=service)
+
+
+def added(numbers: Numbers, by: str) -> Iterator[Number]:
+    """How many more homes of one half are told rightly by capacity and another number than by capacity alone,
+    with thresholds that tell the other half best: good is what is above both."""
+    for service, (_, limit, _) in MARKS.items():
+        first, second = (pairs(of, "capacity", by, service) for of in _halves(numbers))
+        if not first[0].size or not second[0].size:
+            continue
+        good_one = first[2] <= limit
+        alone = _best(first[0], good_one)
+        both = max(
+            ((a, b) for a in np.unique(first[0]) for b in np.unique(first[1])),
+            key=lambda ab: np.mean(((first[0] >= ab[0]) & (first[1] >= ab[1])) == good_one),
+        )
+
+        def more(
+            rate: Floats, other: Floats, fared: Floats, alone: float = alone,
+            both: tuple[float, float] = both, limit: float = limit,
+        ) -> float:  # fmt: skip
+            well = fared <= limit
+            told_by_both = (rate >= both[0]) & (other >= both[1])
+            return float(np.mean(told_by_both == well) - np.mean((rate >= alone) == well))
+
+        yield from over_homes("added", second, more, by=by, service=service)
+
+
+USE_OF = {"video": "video", "page": "web", "call": "conferencing", "game": "gaming", "download": "backup"}
+OF_IQB = ("capacity", None, "idle latency", "loss")
+
+
+def thresholds(numbers: Numbers) -> Iterator[Number]:
+    """IQB's threshold of each measurement over the one that tells homes best, by service. Its upload is left
+    out: no service here but the call sends."""
+    for service, (_, limit, _) in MARKS.items():
+        for name, (_, threshold) in zip(OF_IQB, iqb.USES[USE_OF[service]], strict=True):
+            columns = pairs(numbers, name, service) if name else []
+
+            def ratio(
+                one: Floats, other: Floats, threshold: float = threshold, limit: float = limit
+            ) -> float | None:
+                well = other <= limit
+                at = abs(_best(one, well)) if well.any() and not well.all() else 0.0
+                return threshold / at if at else None
+
+            if name and columns[0].size:
+                yield from over_homes("threshold over break", columns, ratio, service=service, of=name)
+
+
+NEAR = {"QoO": 5.0, "IQB": 0.05, "AIM": 5.0, "bufferbloat grade": 0.5}
+"""Scores that differ by so little are equal."""
+
+
+def opposite(numbers: Numbers) -> Iterator[Number]:
+    """Of pairs of homes with an equal score the share in which a service is good in one and unusable in the
+    other."""
+    for score, near in NEAR.items():
+        for service, (_, good_to, usable_to) in MARKS.items():
+
+            def share(
+                one: Floats, other: Floats, near: float = near, a: float = good_to, b: float = usable_to
+            ) -> float | None:
+                alike = np.triu(np.abs(one[:, None] - one[None, :]) <= near, 1)
+                well, badly = other <= a, other > b
+                split = well[:, None] & badly[None, :] | badly[:, None] & well[None, :]
+                return float(np.mean(split[alike])) if alike.any() else None
+
+            columns = pairs(numbers, score, service)
+            yield from over_homes("opposite", columns, share, score=score, service=service)
+
+
+def _halves(numbers: Numbers) -> tuple[Numbers, Numbers]:
+    """Homes that set a threshold, and those that judge it."""
+    first, _ = halves()
+    chosen = [number for number in numbers if number.conditions["home"] in first]
+    return chosen, [number for number in numbers if number.conditions["home"] not in first]
+
+
+def _best(one: Floats, well: np.ndarray) -> float:
+    """The threshold from which on a number tells most homes rightly; of several the middle one."""
+    tried = np.unique(one)
+    right = np.array([np.mean((one >= at) == well) for at in tried])
+    best = tried[right == right.max()]
+    return float(best[best.size // 2])

@@ -1,0 +1,91 @@
+"""What the study of scores decides of made-up homes: ranks, thresholds of one half on the other, pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from narrows.judging.parts import Number
+from narrows.studies.outcomes import testbed
+from narrows.studies.outcomes.claims.measures import added, fitted, opposite, pairs, ranked, thresholds, told
+
+
+def numbers(**columns: list[float]) -> list[Number]:
+    """A home for each row."""
+    return [
+        Number(name.replace("_", " "), "1", value, 1, {"home": testbed.label(row)})
+        for name, values in columns.items()
+        for row, value in enumerate(values)
+    ]
+
+
+def of(found: list[Number], **labels: str) -> Number:
+    (one,) = (number for number in found if labels.items() <= number.conditions.items())
+    return one
+
+
+MBPS = [1e6 * (row + 1) for row in range(20)]
+TIMES = [8e10 / rate for rate in MBPS]  # ms for 10 MB: good from 20 Mbit/s on, usable from 4
+
+
+def test_the_homes_are_the_same_each_time_and_of_every_kind() -> None:
+    homes = testbed.homes()
+    assert len(homes) == testbed.CONDITIONS
+    assert {home.others for home in homes.values()} == set(testbed.OTHERS)
+    carried = {
+        type(home.link["medium"]).__name__ for home in homes.values() if home.link["medium"] is not None
+    }
+    assert carried == {"wifi", "lte", "satellite"}
+    first, second = testbed.halves()
+    assert not set(first) & set(second)
+    assert {*first, *second} == set(homes)
+
+
+def test_a_rate_ranks_downloads_as_they_fare_and_latency_ranks_nothing() -> None:
+    rows = numbers(capacity=MBPS, download=TIMES, idle_latency=[10.0, 20.0] * 10)
+    found = list(ranked(rows))
+    assert of(found, score="capacity", service="download").value == pytest.approx(1.0)
+    assert of(found, score="capacity", service="download").low == pytest.approx(1.0)
+    assert abs(of(found, score="idle latency", service="download").value) < 0.2
+    # 4 to 20 Mbit/s are usable, 1 to 3 are not; only 20 Mbit/s are good.
+    assert of(list(told(rows)), score="capacity", service="download", mark="usable").value == 1.0
+
+
+def test_homes_without_one_of_two_numbers_make_no_pair() -> None:
+    one, other = pairs(numbers(capacity=MBPS[:3], download=TIMES[:2]), "capacity", "download")
+    assert list(one) == MBPS[:2]
+    assert list(other) == TIMES[:2]
+
+
+def test_a_threshold_of_even_homes_is_tried_on_odd_ones() -> None:
+    # QoO tells a good game (nothing late) where it is 50 and more; of the odd homes one says otherwise.
+    score = [0.0, 10.0, 20.0, 90.0, 50.0, 60.0, 70.0, 80.0]
+    late = [0.5, 0.5, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0]
+    found = of(list(fitted(numbers(QoO=score, game=late), "QoO")), service="game")
+    assert (found.value, found.n) == (0.75, 4)
+
+
+def test_what_another_number_adds_is_of_the_half_that_set_no_threshold() -> None:
+    # A game works where little waits, whatever the rate: of the odd homes rates alone tell half.
+    waits = [5.0, 5.0, 500.0, 500.0] * 3
+    late = [0.0 if wait < 50 else 0.5 for wait in waits]
+    rows = numbers(capacity=[1e6, 9e6, 1e6, 1e6] * 3, working_latency=waits, game=late)
+    assert of(list(added(rows, "working latency")), service="game").value >= 0
+
+
+def test_iqbs_threshold_is_held_against_where_a_service_breaks() -> None:
+    # 10 MB are good (4 s) from 20 Mbit/s on; IQB asks 10 of a backup: half.
+    rows = numbers(
+        capacity=[2e6 * (row + 1) for row in range(20)], download=[8e10 / (2e6 * (r + 1)) for r in range(20)]
+    )
+    found = of(list(thresholds(rows)), service="download", of="capacity")
+    assert found.value == pytest.approx(0.5)
+
+
+def test_pairs_of_equal_score_and_opposite_outcome_are_counted() -> None:
+    # Four homes of one score: 2 good, 1 unusable, 1 between: of 6 pairs 2 are opposite.
+    found = of(
+        list(opposite(numbers(QoO=[50.0] * 4, game=[0.0, 0.0, 0.9, 0.03]))), score="QoO", service="game"
+    )
+    assert found.value == pytest.approx(2 / 6)
+    assert np.isfinite(found.value)
