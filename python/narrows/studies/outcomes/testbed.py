@@ -42,6 +42,8 @@ CONDITIONS = 100
 SEED = "outcomes 1"
 START = "3 s"
 """When a test or a service starts beside what others do."""
+OTHERS_START = "1 s"
+"""When others start; until then a probe meets the idle path."""
 KINDS = {"wired": 45, "wifi": 30, "cellular": 25}
 """Of so many in a hundred homes the last hop is that."""
 MBPS = (0.5, 300.0)
@@ -123,10 +125,10 @@ def condition() -> Any:
 def others(kind: str, item: Any) -> Any:
     """What others do beside an item, in the conditions where it is of this kind. At their own server."""
     make: Mapping[str, Callable[[], Any]] = {
-        "download": lambda: bulk(cca="cubic", stop=with_(item), host=2),
-        "upload": lambda: bulk(cca="cubic", direction="up", stop=with_(item), host=2),
-        "video": lambda: video(stop=with_(item), host=2),
-        "call": lambda: call(stop=with_(item), host=2),
+        "download": lambda: bulk(cca="cubic", start=OTHERS_START, stop=with_(item), host=2),
+        "upload": lambda: bulk(cca="cubic", direction="up", start=OTHERS_START, stop=with_(item), host=2),
+        "video": lambda: video(start=OTHERS_START, stop=with_(item), host=2),
+        "call": lambda: call(start=OTHERS_START, stop=with_(item), host=2),
     }
     return axis(
         "home", {name: make[kind]() if home.others == kind else None for name, home in homes().items()}

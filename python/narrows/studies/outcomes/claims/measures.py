@@ -56,10 +56,10 @@ def outcome(run: Observed) -> float | None:
         return run.figure(name, way, own)
 
     if service == "video":
-        start, stalled = said("video_start_ms"), said("video_stalled_ms")
+        start, stalled = said("video_start_ms", None), said("video_stalled_ms", None)
         return None if start is None or stalled is None else start + stalled
     if service == "page":
-        return said("page_visual_ms")
+        return said("page_visual_ms", None)
     if service == "call":
         return said("call_frame_delay_p95_ms")
     if service == "download":
