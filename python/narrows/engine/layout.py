@@ -34,8 +34,8 @@ CONSOLE = "console.log"
 FAILED = ".failed"
 LOCK = ".lock"
 TMP_PREFIX = ".tmp-"
-LONG = re.compile(rb"\d{19}")
-"""A manifest has integers of 64 bits, which may have so many digits."""
+LONG = re.compile(rb"\d{20}|-\d{19}")
+"""An integer that may have more than 64 bits; a seed of 63 has 19 digits."""
 PARQUET = b"PAR1"
 """How a file of Parquet begins and ends; one that was cut off has no end."""
 
