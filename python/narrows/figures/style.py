@@ -14,6 +14,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -153,6 +154,12 @@ def panel_columns(titles: Sequence[str]) -> int:
     columns = panels if panels <= 3 else 3 if panels % 3 == 0 or panels % 2 else 2
     longest = max(map(len, titles), default=0)
     return max(1, min(columns, TITLE_CHARACTERS // max(longest, 1)))
+
+
+def legend_columns(handles: Sequence[Artist]) -> int:
+    """How many of a legend's entries stand side by side: no more than a phone shows without scrolling."""
+    longest = max((len(str(handle.get_label())) for handle in handles), default=0)
+    return max(1, min(len(handles), 3, 260 // (40 + 5 * longest)))  # in points: a handle, and its words
 
 
 def nested_width(place: int, of: int) -> float:
