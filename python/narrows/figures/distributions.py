@@ -26,7 +26,7 @@ from narrows.figures.style import (
     DIRECTION,
     PAGE_IN,
     canvas,
-    legend_columns,
+    legend,
     nested_width,
     styled,
 )
@@ -86,7 +86,7 @@ def distributions(
         ]
         if any(panel.idle for panel, _ in panels):
             handles.append(Line2D([], [], color="#888888", linestyle=":", label="before the load"))
-        figure.legend(handles=handles, loc="outside lower center", ncols=legend_columns(handles))
+        legend(figure, handles)
     ids = run_ids(run for _, there in panels for run in there)
     also = [axis for axis in varying(good) if axis not in axes_of]
     caption = (

@@ -36,7 +36,7 @@ from narrows.figures.style import (
     PAGE_IN,
     canvas,
     item_colours,
-    legend_columns,
+    legend,
     styled,
 )
 from narrows.runs.observed import Observed
@@ -239,7 +239,7 @@ def _legend(figure: Figure, panels: Sequence[_Panel]) -> None:
             for way in ways
         ]
     if handles:
-        figure.legend(handles=handles, loc="outside lower center", ncols=legend_columns(handles))
+        legend(figure, handles)
 
 
 def _capital(text: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.patches import Patch
 
 from narrows.figures.drawing import Drawing, count_runs
-from narrows.figures.style import COLUMN_IN, canvas, styled
+from narrows.figures.style import COLUMN_IN, canvas, legend, styled
 from narrows.judging.verdict import Verdict
 from narrows.studies.find import all_claims
 
@@ -44,7 +44,7 @@ def picture(verdicts: Sequence[Verdict]) -> Drawing:
             for word, count in counts.items()
             if count
         ]
-        figure.legend(handles=handles, loc="outside upper left", ncols=2)
+        legend(figure, handles, "outside upper left")
     ids = {run_id for v in verdicts for run_id in v.run_ids}
     caption = f"Each tile is a claim, {count_runs(len(ids))}."
     return Drawing("verdicts", "Verdicts by study", caption, tuple(sorted(ids)), figure)
