@@ -1,7 +1,5 @@
 """`narrows archive RESULTS… --out FILE`: keeps what verdicts rest on in a new shard."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`narrows doctor`: whether this host can run guests, or real hosts carry a run, with remedies."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`narrows flent export RUN FILE` and `narrows flent import FILE DIR`: Flent's data files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -3,8 +3,6 @@
 It knows no command by name: every module here that has `register(app: typer.Typer) -> None` is one.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import os

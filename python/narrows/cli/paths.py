@@ -1,7 +1,5 @@
 """`narrows paths FILES… --out DIR`: the properties of the paths that packet logs show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

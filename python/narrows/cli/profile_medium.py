@@ -1,7 +1,5 @@
 """`narrows profile --medium FILE`: a model of a measured link, judged on the half it was not made from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NoReturn
 

@@ -1,7 +1,5 @@
 """`narrows report DIR`: figures and one self-contained HTML file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`narrows serve DIR`: the results in a browser."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`narrows shell FILE`: an experiment's topology, with a shell in its client."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

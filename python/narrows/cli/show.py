@@ -1,7 +1,5 @@
 """`narrows show RUN`: what one run was, what it found, and whether it counts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

@@ -5,8 +5,6 @@ separate most, and runs that differ in the others are pooled. Empirical distribu
 logarithmic axes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

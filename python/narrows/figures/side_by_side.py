@@ -1,8 +1,6 @@
 """The conditions of an experiment side by side: a row for each condition, a panel for each quantity, all
 items in it. It draws what `narrows.comparing.outcome` found, which the table of a report shows as well."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import shorten, wrap

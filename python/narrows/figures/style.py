@@ -4,8 +4,6 @@ Colours are Okabe and Ito's set, one per qdisc and always the same; a marker per
 distinction for print in grey. Sizes are inches of a two-column paper.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

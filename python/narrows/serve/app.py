@@ -5,8 +5,6 @@ and no command is run. Here is what all pages share; `of_results` and `of_run` h
 results and of a run.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path

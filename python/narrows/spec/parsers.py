@@ -3,8 +3,6 @@
 A reader takes one value and returns it parsed; it knows neither axes nor other values of the same object.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import math
 import re

@@ -1,7 +1,5 @@
 """Probes: inside the agent."""
 
-from __future__ import annotations
-
 from narrows.plan.items import IcmpEcho, TrafficItem, UdpProbe
 from narrows.plan.lowering import Lowering
 from narrows.spec.traffic import Traffic
