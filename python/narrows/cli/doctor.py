@@ -14,10 +14,6 @@ FAILED = 1
 WORDS = {True: "ok", False: "bad", None: "note"}
 
 
-def register(app: typer.Typer) -> None:
-    app.command("doctor")(doctor)
-
-
 def doctor(
     hosts: Annotated[
         Path | None, typer.Option(metavar="hosts.toml", help="Look at these real hosts, over ssh, instead.")

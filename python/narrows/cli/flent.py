@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from narrows.cli.find_run import find_run
+from narrows.cli.named_run import find_run
 from narrows.errors import UsageError
 
 
