@@ -199,6 +199,14 @@ pub struct Interface {
     pub offset_s: i64,
 }
 
+pub fn interface(link: u16, resolution: Option<u8>, offset_s: i64) -> Interface {
+    Interface {
+        link,
+        resolution,
+        offset_s,
+    }
+}
+
 /// A pcapng section. Packets: interface, time in the interface's units, data.
 pub fn pcapng(big_endian: bool, interfaces: &[Interface], packets: &[(u32, u64, Vec<u8>)]) -> Vec<u8> {
     let (word, short) = numbers(big_endian);
