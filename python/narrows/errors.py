@@ -4,8 +4,6 @@ Everything below the command line raises these; only the command line prints the
 raised is a defect of narrows.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 

@@ -6,8 +6,6 @@ are not whole base units are errors, not rounded: rounding must be asked for by 
 percentages, no points in time, no dates.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal, InvalidOperation
 from functools import total_ordering
@@ -229,7 +227,7 @@ class Rate(Quantity):
                 return f"{self._base // scale}{unit}"
         return f"{self._base}bit"
 
-    def __mul__(self, time: Duration) -> Size:
+    def __mul__(self, time: "Duration") -> "Size":
         """Bytes sent at this rate in this time, rounded down: `bdp = rate * base_rtt`."""
         if not isinstance(time, Duration):
             return NotImplemented
@@ -278,7 +276,7 @@ class Size(Quantity):
         """The text that `tc` reads. tc's "k" and "kb" are 1024 bytes, so only plain bytes are written."""
         return str(self._base)
 
-    def time_at(self, rate: Rate) -> Duration:
+    def time_at(self, rate: Rate) -> "Duration":
         """How long these bytes take at a rate, rounded up."""
         if not rate:
             raise UnitError(f"{self} at {rate} takes for ever")

@@ -130,7 +130,7 @@ def test_what_does_not_build_is_skipped_with_the_compilers_first_error(
 
 def call(*words: str) -> tuple[int, str]:
     app = typer.Typer()
-    bisect.register(app)
+    app.command()(bisect.bisect)
     done = CliRunner().invoke(app, list(words))
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception

@@ -15,8 +15,7 @@ from made_up_runs import DOWN, grid, run
 from narrows.comparing.conditions import facet_title, given, group, labels, rate_text, varying
 from narrows.figures.distributions import distributions
 from narrows.figures.drawing import Drawing, Missing
-from narrows.figures.instantaneous import instantaneous_throughput_figure
-from narrows.figures.throughput import throughput_by_rate
+from narrows.figures.side_by_side import draw as side_by_side
 from narrows.figures.topology import time_text
 from narrows.report.build import build, tc_commands
 from narrows.report.deviations import deviations
@@ -101,15 +100,14 @@ def test_a_report_keeps_no_figure_of_an_earlier_one(tmp_path: Path) -> None:
 def test_figures_of_runs_without_probe_or_tap_are_missing_instead_of_empty() -> None:
     bare = [run(KEY, throughput_bps={"down": 95e6})]
     assert isinstance(distributions(bare, "a", "A"), Missing)
-    assert isinstance(instantaneous_throughput_figure(bare, "a", "A"), Missing)
-    drawn = throughput_by_rate(bare, "a", "A")
+    drawn = side_by_side(bare, "a", "A")
     assert isinstance(drawn, Drawing)
     drawn.close()
 
 
 def test_the_same_runs_draw_the_same_bytes() -> None:
     def draw() -> bytes:
-        figure = throughput_by_rate(grid(rates_mbps=(100,), seeds=2), "a", "A")
+        figure = side_by_side(grid(rates_mbps=(100,), seeds=2), "a", "A")
         assert isinstance(figure, Drawing)
         png = figure.png()
         figure.close()

@@ -30,26 +30,10 @@ fn both_byte_orders_and_both_units_of_pcap_give_the_same_packets() {
 #[test]
 fn interfaces_of_pcapng_have_their_own_resolution_offset_and_link_type() {
     let interfaces = [
-        Interface {
-            link: 1,
-            resolution: None,
-            offset_s: 0,
-        },
-        Interface {
-            link: 113,
-            resolution: Some(9),
-            offset_s: 0,
-        },
-        Interface {
-            link: 101,
-            resolution: Some(0x80 | 20),
-            offset_s: 100,
-        },
-        Interface {
-            link: 276,
-            resolution: Some(3),
-            offset_s: -100,
-        },
+        interface(1, None, 0),
+        interface(113, Some(9), 0),
+        interface(101, Some(0x80 | 20), 100),
+        interface(276, Some(3), -100),
     ];
     for big_endian in [false, true] {
         let log = pcapng(
@@ -79,13 +63,7 @@ fn interfaces_of_pcapng_have_their_own_resolution_offset_and_link_type() {
 
 #[test]
 fn sections_may_change_the_byte_order_and_forget_interfaces() {
-    let ether = || {
-        [Interface {
-            link: 1,
-            resolution: Some(9),
-            offset_s: 0,
-        }]
-    };
+    let ether = || [interface(1, Some(9), 0)];
     let mut log = pcapng(false, &ether(), &[(0, 7, vec![1])]);
     log.extend(pcapng(true, &ether(), &[(0, 8, vec![2]), (1, 9, vec![3])]));
     let (_, counts, found) = packets(&log).unwrap();
@@ -99,15 +77,7 @@ fn a_log_that_ends_too_early_says_where_and_keeps_what_came_before() {
     let (about, _, found) = packets(&whole[..whole.len() - 3]).unwrap();
     assert_eq!(found.len(), 4);
     assert!(about.damage.unwrap().contains("it ends within a packet"));
-    let whole = pcapng(
-        false,
-        &[Interface {
-            link: 1,
-            resolution: None,
-            offset_s: 0,
-        }],
-        &[(0, 1, vec![1; 20])],
-    );
+    let whole = pcapng(false, &[interface(1, None, 0)], &[(0, 1, vec![1; 20])]);
     let (about, _, found) = packets(&whole[..whole.len() - 3]).unwrap();
     assert_eq!(found.len(), 0);
     assert!(about.damage.unwrap().contains("it ends within a block"));
@@ -149,15 +119,7 @@ fn what_is_no_packet_log_is_refused_with_a_remedy() {
 fn damaged_logs_never_panic() {
     let good = [
         pcap(1, 1000, false, &sample(), 9999),
-        pcapng(
-            true,
-            &[Interface {
-                link: 1,
-                resolution: Some(6),
-                offset_s: 3,
-            }],
-            &[(0, 9, vec![7; 60])],
-        ),
+        pcapng(true, &[interface(1, Some(6), 3)], &[(0, 9, vec![7; 60])]),
     ];
     let mut state = 1u64;
     for round in 0..1000 {
@@ -177,15 +139,7 @@ fn damaged_logs_never_panic() {
 fn files_behind_each_other_are_read_as_one() {
     let one = pcap(1, 1000, false, &sample(), 9999);
     let two = pcap(101, 1, true, &sample(), 9999);
-    let three = pcapng(
-        true,
-        &[Interface {
-            link: 113,
-            resolution: Some(9),
-            offset_s: 0,
-        }],
-        &[(0, 8, vec![3])],
-    );
+    let three = pcapng(true, &[interface(113, Some(9), 0)], &[(0, 8, vec![3])]);
     for order in [[&one, &two, &three], [&three, &one, &two]] {
         let (about, counts, found) = packets(&order.map(|f| f.clone()).concat()).unwrap();
         assert_eq!((about.files, about.damage, counts.packets), (3, None, 11));
@@ -221,15 +175,7 @@ fn nanoseconds_where_the_header_says_microseconds_are_refused() {
 
 #[test]
 fn a_long_block_without_packets_is_passed_over() {
-    let mut log = pcapng(
-        false,
-        &[Interface {
-            link: 1,
-            resolution: None,
-            offset_s: 0,
-        }],
-        &[(0, 5, vec![1; 60])],
-    );
+    let mut log = pcapng(false, &[interface(1, None, 0)], &[(0, 5, vec![1; 60])]);
     let packet = log.split_off(log.len() - 92);
     let length = 20_000_000u32;
     log.extend([10u32.to_le_bytes(), length.to_le_bytes()].concat());

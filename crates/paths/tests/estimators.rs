@@ -244,21 +244,14 @@ fn headers_alone_read_as_whole_packets_and_cut_options_are_unknown_not_absent() 
     d.ack(90_051 * MS, lost, &[(lost.wrapping_add(MSS as u32), d.next)]);
     d.ack(90_052 * MS, d.next, &[]);
     let whole = properties(&d);
-    let all = follow_with(&d.packets, 64, LIMITS, RULES).connections[0]
-        .1
-        .properties();
-    assert_eq!(
-        (all.base.min_ns, all.payload_bytes),
-        (whole.base.min_ns, whole.payload_bytes)
-    );
+    let [all, cut] = [64, 44].map(|snap| {
+        let seen = follow_with(&d.packets, snap, LIMITS, RULES);
+        let p = seen.connections[0].1.properties();
+        assert_eq!(p.base.min_ns, whole.base.min_ns, "{snap}");
+        assert_eq!(p.payload_bytes, whole.payload_bytes, "{snap}");
+        p
+    });
     assert_eq!(all.ack_aggregation, whole.ack_aggregation);
-    let cut = follow_with(&d.packets, 44, LIMITS, RULES).connections[0]
-        .1
-        .properties();
-    assert_eq!(
-        (cut.base.min_ns, cut.payload_bytes),
-        (whole.base.min_ns, whole.payload_bytes)
-    );
     assert_eq!((cut.ack_aggregation, cut.mss.1), (None, Some("largest payload")));
     assert!(cut.notes.unwrap().contains("options_cut"));
 }
@@ -433,25 +426,11 @@ fn only_the_busiest_server_of_a_session_counts_and_short_sessions_do_not() {
         "not the 5 ms of the other server"
     );
     assert_eq!(s.share_of_bytes, Some(100.0 / 110.0));
-    let apart = follow_with(
-        &packets,
-        9999,
-        LIMITS,
-        Rules {
-            service: Service::Server,
-            ..RULES
-        },
-    );
+    let service = Service::Server;
+    let apart = follow_with(&packets, 9999, LIMITS, Rules { service, ..RULES });
     assert_eq!(apart.sessions.len(), 2);
-    let long = follow_with(
-        &packets,
-        9999,
-        LIMITS,
-        Rules {
-            min_ns: 120 * S,
-            ..RULES
-        },
-    );
+    let min_ns = 120 * S;
+    let long = follow_with(&packets, 9999, LIMITS, Rules { min_ns, ..RULES });
     assert_eq!((long.sessions.len(), long.short), (0, 1));
 }
 
@@ -463,15 +442,11 @@ fn connections_far_apart_are_two_sessions_and_a_full_table_ends_the_idlest() {
         syn.options = syn_options(1000, 7);
         packets.push((i * MS, syn.v4()));
     }
-    let seen = follow_with(
-        &packets,
-        9999,
-        Limits {
-            connections: 16,
-            idle_ns: 600 * S,
-        },
-        RULES,
-    );
+    let limits = Limits {
+        connections: 16,
+        idle_ns: 600 * S,
+    };
+    let seen = follow_with(&packets, 9999, limits, RULES);
     assert_eq!(seen.connections.len(), 100);
     assert!(seen.evicted >= 84, "{}", seen.evicted);
     let mut first = Download::open(0, 20 * MS, 0);

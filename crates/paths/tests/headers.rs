@@ -12,7 +12,9 @@ fn segment() -> Tcp {
     tcp
 }
 
-fn check(link: u16, data: &[u8], what: &str, v6: bool) {
+/// The segment is found; IPv6's by its address.
+fn check(what: &str, link: u16, data: &[u8]) {
+    let v6 = data.windows(4).any(|bytes| bytes == [0x20, 1, 0xd, 0xb8]);
     let (found, counts) = parse(link, data);
     let found = found.unwrap_or_else(|| panic!("{what}: {counts:?}"));
     assert_eq!(
@@ -27,12 +29,7 @@ fn check(link: u16, data: &[u8], what: &str, v6: bool) {
     let whole = data.len() - 100;
     let mut cut = narrows_paths::counts::Counts::default();
     for keep in 0..=whole {
-        let packet = narrows_paths::container::Packet {
-            t_ns: 0,
-            link_type: link,
-            len: data.len() as u32,
-            data: &data[..keep],
-        };
+        let packet = packet(0, link, data, keep);
         let again = narrows_paths::headers::parse(&packet, &mut cut);
         assert!(
             again.is_none_or(|s| s.payload_len == 100 && (s.options.cut || keep == whole)),
@@ -41,139 +38,82 @@ fn check(link: u16, data: &[u8], what: &str, v6: bool) {
     }
 }
 
+/// The same behind a header: of a link layer, in Ethernet, in IPv4, in UDP.
+fn behind(what: &str, link: u16, header: &[u8], inner: &[u8]) {
+    check(what, link, &be(&[header, inner]));
+}
+
+fn in_ethernet(what: &str, kind: u16, header: &[u8], inner: &[u8]) {
+    check(what, 1, &ethernet(kind, &be(&[header, inner])));
+}
+
+fn in_ipv4(what: &str, protocol: u8, header: &[u8], inner: &[u8]) {
+    check(what, 101, &ipv4(protocol, &be(&[header, inner])));
+}
+
+fn in_udp(what: &str, port: u16, header: &[u8], inner: &[u8]) {
+    check(what, 101, &udp(port, &be(&[header, inner])));
+}
+
 #[test]
 fn every_link_layer_leads_to_the_segment() {
     let (v4, v6) = (segment().v4(), segment().v6());
-    check(1, &ethernet(0x0800, &v4), "Ethernet", false);
-    check(1, &ethernet(0x86dd, &v6), "Ethernet", true);
-    check(101, &v4, "raw IP", false);
-    check(101, &v6, "raw IP", true);
-    check(12, &v4, "raw IP of DLT 12", false);
-    check(228, &v4, "raw IPv4", false);
-    check(229, &v6, "raw IPv6", true);
-    check(0, &be(&[&[2, 0, 0, 0], &v4]), "NULL, little endian", false);
-    check(0, &be(&[&[0, 0, 0, 2], &v4]), "NULL, big endian", false);
+    in_ethernet("Ethernet", 0x0800, &[], &v4);
+    in_ethernet("Ethernet", 0x86dd, &[], &v6);
+    check("raw IP", 101, &v4);
+    check("raw IP", 101, &v6);
+    check("raw IP of DLT 12", 12, &v4);
+    check("raw IPv4", 228, &v4);
+    check("raw IPv6", 229, &v6);
+    behind("NULL, little endian", 0, &[2, 0, 0, 0], &v4);
+    behind("NULL, big endian", 0, &[0, 0, 0, 2], &v4);
     for family in [24, 28, 30, 10] {
-        check(0, &be(&[&[family, 0, 0, 0], &v6]), "NULL, IPv6", true);
+        behind("NULL, IPv6", 0, &[family, 0, 0, 0], &v6);
     }
-    check(108, &be(&[&[0, 0, 0, 2], &v4]), "LOOP", false);
-    check(
-        113,
-        &be(&[&[0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0], &v4]),
-        "SLL",
-        false,
-    );
-    check(
-        276,
-        &be(&[&[8, 0, 0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0], &v4]),
-        "SLL2",
-        false,
-    );
-    check(
-        276,
-        &be(&[
-            &[0x86, 0xdd, 0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0],
-            &v6,
-        ]),
-        "SLL2",
-        true,
-    );
-    check(9, &be(&[&[0xff, 3, 0, 0x21], &v4]), "PPP", false);
+    behind("LOOP", 108, &[0, 0, 0, 2], &v4);
+    let sll = [0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0];
+    behind("SLL", 113, &sll, &v4);
+    let mut sll2 = [8, 0, 0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 1, 2, 3, 4, 5, 6, 0, 0];
+    behind("SLL2", 276, &sll2, &v4);
+    sll2[..2].copy_from_slice(&[0x86, 0xdd]);
+    behind("SLL2", 276, &sll2, &v6);
+    behind("PPP", 9, &[0xff, 3, 0, 0x21], &v4);
 }
 
 #[test]
 fn every_tag_and_tunnel_is_unwrapped() {
     let (v4, v6) = (segment().v4(), segment().v6());
-    check(1, &ethernet(0x8100, &be(&[&[0, 5, 8, 0], &v4])), "VLAN", false);
+    in_ethernet("VLAN", 0x8100, &[0, 5, 8, 0], &v4);
     for outer in [0x88a8, 0x9100, 0x8100] {
-        check(
-            1,
-            &ethernet(outer, &be(&[&[0, 5, 0x81, 0, 0, 6, 0x86, 0xdd], &v6])),
-            "QinQ",
-            true,
-        );
+        in_ethernet("QinQ", outer, &[0, 5, 0x81, 0, 0, 6, 0x86, 0xdd], &v6);
     }
-    check(
-        113,
-        &be(&[
-            &[0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0x81, 0, 0, 5, 8, 0],
-            &v4,
-        ]),
-        "VLAN in SLL",
-        false,
-    );
-    check(
-        1,
-        &ethernet(0x8847, &be(&[&[0, 1, 0, 64, 0, 2, 1, 64], &v4])),
-        "MPLS",
-        false,
-    );
+    let tagged = [0, 4, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0x81, 0, 0, 5, 8, 0];
+    behind("VLAN in SLL", 113, &tagged, &v4);
+    in_ethernet("MPLS", 0x8847, &[0, 1, 0, 64, 0, 2, 1, 64], &v4);
     let inner = ethernet(0x0800, &v4);
-    check(
-        1,
-        &ethernet(0x8847, &be(&[&[0, 1, 1, 64, 0, 0, 0, 0], &inner])),
-        "MPLS pseudowire",
-        false,
-    );
+    in_ethernet("MPLS pseudowire", 0x8847, &[0, 1, 1, 64, 0, 0, 0, 0], &inner);
     // Addresses of vendors that begin as IP's versions do, and no control word.
     for first in [0x02, 0x44, 0x60, 0x00] {
         let mut inner = ethernet(0x0800, &v4);
         (inner[0], inner[6]) = (first, first);
-        check(
-            1,
-            &ethernet(0x8847, &be(&[&[0, 1, 1, 64], &inner])),
-            "MPLS pseudowire without a control word",
-            false,
-        );
+        in_ethernet("without a control word", 0x8847, &[0, 1, 1, 64], &inner);
     }
-    let ppp = v4.len() as u16 + 2;
-    check(
-        1,
-        &ethernet(
-            0x8864,
-            &be(&[&[0x11, 0, 0, 9], &ppp.to_be_bytes(), &[0, 0x21], &v4]),
-        ),
-        "PPPoE",
-        false,
-    );
-    check(101, &ipv4(47, &be(&[&[0, 0, 8, 0], &v4])), "GRE", false);
-    check(
-        101,
-        &ipv4(
-            47,
-            &be(&[&[0xb0, 0, 0x65, 0x58, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2], &inner]),
-        ),
-        "GRE, all",
-        false,
-    );
-    check(101, &ipv4(4, &v4), "IP in IP", false);
-    check(101, &ipv4(41, &v6), "6in4", true);
-    check(
-        101,
-        &udp(4789, &be(&[&[8, 0, 0, 0, 0, 0, 7, 0], &inner])),
-        "VXLAN",
-        false,
-    );
-    check(
-        101,
-        &udp(6081, &be(&[&[1, 0, 0x65, 0x58, 0, 0, 7, 0, 1, 2, 3, 4], &inner])),
-        "Geneve",
-        false,
-    );
+    let length = (v4.len() as u16 + 2).to_be_bytes();
+    let ppp = [&[0x11, 0, 0, 9], &length[..], &[0, 0x21]].concat();
+    in_ethernet("PPPoE", 0x8864, &ppp, &v4);
+    in_ipv4("GRE", 47, &[0, 0, 8, 0], &v4);
+    let all = [0xb0, 0, 0x65, 0x58, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2];
+    in_ipv4("GRE, all", 47, &all, &inner);
+    in_ipv4("IP in IP", 4, &[], &v4);
+    in_ipv4("6in4", 41, &[], &v6);
+    in_udp("VXLAN", 4789, &[8, 0, 0, 0, 0, 0, 7, 0], &inner);
+    let geneve = [1, 0, 0x65, 0x58, 0, 0, 7, 0, 1, 2, 3, 4];
+    in_udp("Geneve", 6081, &geneve, &inner);
     let gtp = |flags: u8, rest: &[u8]| be(&[&[flags, 255, 0, 0, 0, 0, 0, 1], rest]);
-    check(101, &udp(2152, &gtp(0x30, &v4)), "GTP-U", false);
-    check(
-        101,
-        &udp(2152, &gtp(0x32, &be(&[&[0, 1, 0, 0], &v6]))),
-        "GTP-U with a number",
-        true,
-    );
-    check(
-        101,
-        &udp(2152, &gtp(0x34, &be(&[&[0, 0, 0, 0x85, 1, 16, 9, 0], &v4]))),
-        "GTP-U of 5G",
-        false,
-    );
+    in_udp("GTP-U", 2152, &gtp(0x30, &[]), &v4);
+    in_udp("GTP-U with a number", 2152, &gtp(0x32, &[0, 1, 0, 0]), &v6);
+    let of_5g = gtp(0x34, &[0, 0, 0, 0x85, 1, 16, 9, 0]);
+    in_udp("GTP-U of 5G", 2152, &of_5g, &v4);
 }
 
 /// LLC and SNAP before IP.
@@ -195,124 +135,54 @@ fn what_monitors_mirrors_and_systems_put_around_is_unwrapped() {
     let v4 = segment().v4();
     let inner = ethernet(0x0800, &v4);
     let le = u32::to_le_bytes;
-    let nflog = be(&[
-        &[2, 0, 0, 0, 8, 0, 1, 0, 8, 0, 1, 0],
-        &(v4.len() as u16 + 4).to_le_bytes(),
-        &[9, 0],
-        &v4,
-    ]);
-    let pktap = be(&[&le(108), &le(1), &le(1), &[0; 96], &inner]);
-    for (link, data, what) in [
-        (258, pktap, "PKTAP"),
-        (239, nflog, "NFLOG"),
-        (105, wireless(false, &v4), "802.11"),
-        (
-            127,
-            be(&[&[0, 0, 8, 0, 0, 0, 0, 0], &wireless(true, &v4)]),
-            "radiotap",
-        ),
-        (
-            127,
-            be(&[
-                &[0, 0, 8, 0, 0, 0, 0, 0],
-                &wireless(true, &v4)[..26],
-                &[0, 0],
-                &wireless(true, &v4)[26..],
-            ]),
-            "radiotap, padded",
-        ),
-        (192, be(&[&[0, 0, 8, 0], &le(105), &wireless(false, &v4)]), "PPI"),
-        (204, be(&[&[1, 0xff, 3, 0, 0x21], &v4]), "PPP with its direction"),
-        (51, be(&[&[0x11, 0, 0, 9, 0, 102, 0, 0x21], &v4]), "PPPoE"),
-        (104, be(&[&[15, 0, 8, 0], &v4]), "Cisco HDLC"),
-        (10, be(&[&[0x50; 13], &SNAP, &v4]), "FDDI"),
-        (109, be(&[&[0; 12], &v4]), "enc"),
-    ] {
-        check(link, &data, what, false);
-    }
+    let length = (v4.len() as u16 + 4).to_le_bytes();
+    let nflog = be(&[&[2, 0, 0, 0, 8, 0, 1, 0, 8, 0, 1, 0], &length, &[9, 0]]);
+    behind("NFLOG", 239, &nflog, &v4);
+    behind("PKTAP", 258, &be(&[&le(108), &le(1), &le(1), &[0; 96]]), &inner);
+    check("802.11", 105, &wireless(false, &v4));
+    let (radiotap, qos) = ([0, 0, 8, 0, 0, 0, 0, 0], wireless(true, &v4));
+    behind("radiotap", 127, &radiotap, &qos);
+    let padded = be(&[&qos[..26], &[0, 0], &qos[26..]]);
+    behind("radiotap, padded", 127, &radiotap, &padded);
+    let ppi = be(&[&[0, 0, 8, 0], &le(105)]);
+    behind("PPI", 192, &ppi, &wireless(false, &v4));
+    behind("PPP with its direction", 204, &[1, 0xff, 3, 0, 0x21], &v4);
+    behind("PPPoE", 51, &[0x11, 0, 0, 9, 0, 102, 0, 0x21], &v4);
+    behind("Cisco HDLC", 104, &[15, 0, 8, 0], &v4);
+    behind("FDDI", 10, &be(&[&[0x50; 13], &SNAP]), &v4);
+    behind("enc", 109, &[0; 12], &v4);
 }
 
 #[test]
 fn tunnels_and_tags_of_every_day_are_unwrapped() {
     let (v4, v6) = (segment().v4(), segment().v6());
     let inner = ethernet(0x0800, &v4);
-    let snap = be(&[&SNAP, &v4]);
-    check(1, &ethernet(snap.len() as u16, &snap), "LLC/SNAP", false);
-    check(1, &ethernet(0x88e7, &be(&[&[0, 0, 0, 5], &inner])), "PBB", false);
-    check(
-        1,
-        &ethernet(0x88e5, &be(&[&[0, 0, 0, 0, 0, 1, 8, 0], &v4])),
-        "MACsec",
-        false,
-    );
-    check(
-        1,
-        &ethernet(0x894f, &be(&[&[0x0f, 0xc2, 1, 1, 0, 0, 0, 0], &v4])),
-        "NSH",
-        false,
-    );
-    let erspan = |sub: &[u8], last: u8| {
-        ipv4(
-            47,
-            &be(&[
-                &[
-                    0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 10, 0, 1, 0, 0, 0, 0, 0, 0, 0, last,
-                ],
-                sub,
-                &inner,
-            ]),
-        )
-    };
-    check(101, &erspan(&[], 0), "ERSPAN III", false);
-    check(101, &erspan(&[0; 8], 1), "ERSPAN III with a subheader", false);
+    in_ethernet("LLC/SNAP", (SNAP.len() + v4.len()) as u16, &SNAP, &v4);
+    in_ethernet("PBB", 0x88e7, &[0, 0, 0, 5], &inner);
+    in_ethernet("MACsec", 0x88e5, &[0, 0, 0, 0, 0, 1, 8, 0], &v4);
+    in_ethernet("NSH", 0x894f, &[0x0f, 0xc2, 1, 1, 0, 0, 0, 0], &v4);
+    let erspan = [
+        0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 10, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+    ];
+    in_ipv4("ERSPAN III", 47, &be(&[&erspan, &[0]]), &inner);
+    let subheader = be(&[&erspan, &[1], &[0; 8]]);
+    in_ipv4("ERSPAN III with a subheader", 47, &subheader, &inner);
     let mut ah = segment().v4();
     let tcp = ah.split_off(20);
     (ah[9], ah[3]) = (51, ah[3] + 24);
-    check(
-        101,
-        &be(&[&ah, &[6, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1], &[0; 12], &tcp]),
-        "AH",
-        false,
-    );
-    check(
-        101,
-        &udp(1701, &be(&[&[0, 2, 0, 1, 0, 1, 0xff, 3, 0, 0x21], &v4])),
-        "L2TP",
-        false,
-    );
-    check(
-        101,
-        &udp(1701, &be(&[&[0x40, 2, 0, 99, 0, 1, 0, 1, 0, 0x57], &v6])),
-        "L2TP with a length",
-        true,
-    );
-    check(
-        101,
-        &ipv4(115, &be(&[&[0, 0, 0, 7, 1, 2, 3, 4], &inner])),
-        "L2TP 3 with a cookie",
-        false,
-    );
-    check(
-        101,
-        &udp(37008, &be(&[&[1, 0, 0, 1, 10, 1, 9, 0, 1], &inner])),
-        "TZSP",
-        false,
-    );
-    check(
-        101,
-        &udp(4790, &be(&[&[12, 0, 0, 1, 0, 0, 7, 0], &v4])),
-        "VXLAN-GPE",
-        false,
-    );
-    check(
-        101,
-        &udp(14_789, &be(&[&[8, 0, 0, 0, 0, 0, 7, 0], &inner])),
-        "VXLAN on another port",
-        false,
-    );
-    check(101, &udp(6635, &be(&[&[0, 1, 1, 64], &v4])), "MPLS in UDP", false);
-    check(101, &udp(6080, &be(&[&[0, 4, 0, 0], &v4])), "GUE", false);
-    check(101, &udp(3544, &v6), "Teredo", true);
+    let header = be(&[&ah, &[6, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1], &[0; 12]]);
+    behind("AH", 101, &header, &tcp);
+    in_udp("L2TP", 1701, &[0, 2, 0, 1, 0, 1, 0xff, 3, 0, 0x21], &v4);
+    let length = [0x40, 2, 0, 99, 0, 1, 0, 1, 0, 0x57];
+    in_udp("L2TP with a length", 1701, &length, &v6);
+    in_ipv4("L2TP 3 with a cookie", 115, &[0, 0, 0, 7, 1, 2, 3, 4], &inner);
+    in_udp("TZSP", 37008, &[1, 0, 0, 1, 10, 1, 9, 0, 1], &inner);
+    in_udp("VXLAN-GPE", 4790, &[12, 0, 0, 1, 0, 0, 7, 0], &v4);
+    let vxlan = [8, 0, 0, 0, 0, 0, 7, 0];
+    in_udp("VXLAN on another port", 14_789, &vxlan, &inner);
+    in_udp("MPLS in UDP", 6635, &[0, 1, 1, 64], &v4);
+    in_udp("GUE", 6080, &[0, 4, 0, 0], &v4);
+    in_udp("Teredo", 3544, &[], &v6);
 }
 
 #[test]
@@ -354,12 +224,7 @@ fn a_datagram_is_read_through_tunnels_as_a_segment_is() {
             udp(4789, &be(&[&[8, 0, 0, 0, 0, 0, 7, 0], &ethernet(0x0800, &inner)])),
         ),
     ] {
-        let packet = narrows_paths::container::Packet {
-            t_ns: 0,
-            link_type: link,
-            len: data.len() as u32,
-            data: &data,
-        };
+        let packet = packet(0, link, &data, data.len());
         let mut counts = narrows_paths::counts::Counts::default();
         let Some(Unit::Datagram(found)) = unwrap(&packet, &mut counts) else {
             panic!("{counts:?}");

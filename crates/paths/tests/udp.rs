@@ -2,8 +2,7 @@
 
 mod common;
 
-use common::{be, ethernet, udp};
-use narrows_paths::container::Packet;
+use common::{be, ethernet, packet, udp};
 use narrows_paths::counts::Counts;
 use narrows_paths::headers::{self, Unit};
 use narrows_paths::table::{Column, Value};
@@ -39,12 +38,7 @@ fn follow_link(link_type: u16, packets: &[(i64, Vec<u8>)]) -> Rows {
     let (mut counts, mut rows) = (Counts::default(), Rows::default());
     let mut all = Conversations::new(100, 60_000 * MS, KeyLog::default(), false);
     for (t_ns, data) in packets {
-        let packet = Packet {
-            t_ns: *t_ns,
-            link_type,
-            len: data.len() as u32,
-            data,
-        };
+        let packet = packet(*t_ns, link_type, data, data.len());
         if let Some(Unit::Datagram(datagram)) = headers::unwrap(&packet, &mut counts) {
             all.datagram(*t_ns, &datagram, &mut rows);
         }

@@ -130,8 +130,7 @@ mod tests {
     const VALUES: [&str; 6] = ["listen", "server", "cert", "key", "tests", "number"];
 
     fn options(text: &str) -> Result<Options, String> {
-        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-        Options::read(&words, &VALUES, &["flag"])
+        Options::read(&crate::testing::words(text), &VALUES, &["flag"])
     }
 
     #[test]
@@ -158,34 +157,19 @@ mod tests {
             let error = options(text).err().unwrap();
             assert!(error.contains(part), "{text}: {error}");
         }
-        assert!(options("").unwrap().listen("").unwrap_err().contains("--listen"));
-        let error = options("--listen localhost")
-            .unwrap()
-            .listen("1.2.3.4:5")
-            .unwrap_err();
-        assert!(
-            error.contains("localhost") && error.contains("1.2.3.4:5"),
-            "{error}"
-        );
-        assert!(options("--server h")
-            .unwrap()
-            .server()
-            .unwrap_err()
-            .contains("--server h"));
-        assert!(options("--cert c")
-            .unwrap()
-            .cert_and_key()
-            .unwrap_err()
-            .contains("--key"));
-        assert!(options("--tests ping")
-            .unwrap()
-            .ways()
-            .unwrap_err()
-            .contains("'ping'"));
-        let error = options("--number 8")
-            .unwrap()
-            .number("number", 1..=7)
-            .unwrap_err();
-        assert_eq!(error, "--number 8: not a whole number from 1 to 7");
+        let of = |text: &str| options(text).unwrap();
+        let eight = of("--number 8").number("number", 1..=7);
+        assert_eq!(eight.unwrap_err(), "--number 8: not a whole number from 1 to 7");
+        let listen = of("--listen localhost").listen("1.2.3.4:5").unwrap_err();
+        for (error, part) in [
+            (of("").listen("").unwrap_err(), "--listen"),
+            (listen.clone(), "localhost"),
+            (listen, "1.2.3.4:5"),
+            (of("--server h").server().unwrap_err(), "--server h"),
+            (of("--cert c").cert_and_key().unwrap_err(), "--key"),
+            (of("--tests ping").ways().unwrap_err(), "'ping'"),
+        ] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
     }
 }

@@ -5,8 +5,6 @@ latency or responsiveness, in each direction. Variations of a test are not lines
 against what other traffic's packets met where that is known, else against what the test's own met.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The directory remembers what it is of in calibration.json (the name of the item 
 written beside the report as Parquet and CSV, so that every number of the page can be asked for again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -15,8 +15,6 @@ conditions, on medians over the seeds; resolution is half the range of the seeds
 and never below FLOORS.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What the figures of a calibration share: which runs a table is of, its queues, labels of errors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

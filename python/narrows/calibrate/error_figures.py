@@ -1,7 +1,5 @@
 """Errors by queue: of the tools' own answers, and of every metric on the same traces."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The figures of a calibration in the order of its page. Colours and sizes are those of the report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which pairs of conditions the speed tests order the wrong way, as a matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

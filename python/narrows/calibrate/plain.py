@@ -4,8 +4,6 @@ It only words what `compare` found; what counts as close is an argument of the p
 and is said in the sentence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ the same statistic (a p95 against the p95 of what the queue did). What a figure 
 the tool's `readings.py`. One that nothing declares is no reading, and is named (`undeclared`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Writes a calibration's report: one page that holds everything; figures as PNG and PDF when asked for."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path

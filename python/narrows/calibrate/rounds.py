@@ -9,8 +9,6 @@ after `at_most` is an answer. A failed repetition uses up its seed and counts as
 It runs nothing itself: the caller makes each round's runs and asks again.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence

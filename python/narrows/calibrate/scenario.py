@@ -6,8 +6,6 @@ what was run, and it can be edited and calibrated again. A file of one's own nee
 light probe is added where it has none, because without a third party there is no third party's truth.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Truth against reading: a point for every run."""
 
-from __future__ import annotations
-
 import textwrap
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What one part should do, tried in short runs of it alone, and what each of them shows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -1,7 +1,5 @@
 """A QUIC stack: what it should do, one short run a case, and what its tables say of it."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """A service of a person's own: one run of it alone, and what a person wants to know of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -50,51 +50,47 @@ class Tried:
     took_s: float
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def bisect(
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="[GOOD BAD] EXPERIMENT", help="Two revisions, the good one older."),
+    ],
+    tree: Annotated[Path, typer.Option(metavar="DIR", help="A git tree of Linux.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where results go; default: results/bisect-<experiment>.")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Compilers, and then guests, at once; default: one per core.")
+    ] = len(os.sched_getaffinity(0)),
+) -> None:
+    """Find the commit of a kernel that made a pass mark (expect) of an experiment fail.
 
-    @app.command()
-    def bisect(
-        words: Annotated[
-            list[str],
-            typer.Argument(metavar="[GOOD BAD] EXPERIMENT", help="Two revisions, the good one older."),
-        ],
-        tree: Annotated[Path, typer.Option(metavar="DIR", help="A git tree of Linux.")],
-        out: Annotated[
-            Path | None, typer.Option(help="Where results go; default: results/bisect-<experiment>.")
-        ] = None,
-        jobs: Annotated[
-            int, typer.Option(min=1, help="Compilers, and then guests, at once; default: one per core.")
-        ] = len(os.sched_getaffinity(0)),
-    ) -> None:
-        """Find the commit of a kernel that made a pass mark (expect) of an experiment fail.
+    \b
+      narrows bisect v7.1 HEAD mine.py --tree ../linux
+      git bisect run narrows bisect mine.py --tree .     # or let git do it: 0 good, 1 bad, 125 skip
 
-        \b
-          narrows bisect v7.1 HEAD mine.py --tree ../linux
-          git bisect run narrows bisect mine.py --tree .     # or let git do it: 0 good, 1 bad, 125 skip
+    Builds each commit that it tries (what did not change is not compiled again), makes the experiment's
+    runs on it and holds them against its marks. What does not build, or does not run, is skipped. Your
+    checkout is not touched. Interrupt it at will: the same call goes on. It ends with the commit, the
+    figure that moved, and a page of the runs before and after it.
+    """
+    from narrows.kernel.history import History
 
-        Builds each commit that it tries (what did not change is not compiled again), makes the experiment's
-        runs on it and holds them against its marks. What does not build, or does not run, is skipped. Your
-        checkout is not touched. Interrupt it at will: the same call goes on. It ends with the commit, the
-        figure that moved, and a page of the runs before and after it.
-        """
-        from narrows.kernel.history import History
-
-        if len(words) not in (1, 3):
-            raise UsageError(
-                f"{counted(len(words), 'word')} for [GOOD BAD] EXPERIMENT",
-                remedy="narrows bisect v7.1 HEAD mine.py --tree ../linux",
-            )
-        file = Path(words[-1])
-        if len(words) == 1:
-            _for_git(file, tree.expanduser().resolve(), out, jobs)
-        directory = _directory(file, out)
-        question = _digest(file)
-        history = History(tree)
-        good, bad = history.commit(words[0]), history.commit(words[1])
-        history.refuse_unrelated(good, bad)
-        with history.alone():
-            _Search(make_console(), history, file, directory, jobs, question).go(good, bad)
+    if len(words) not in (1, 3):
+        raise UsageError(
+            f"{counted(len(words), 'word')} for [GOOD BAD] EXPERIMENT",
+            remedy="narrows bisect v7.1 HEAD mine.py --tree ../linux",
+        )
+    file = Path(words[-1])
+    if len(words) == 1:
+        _for_git(file, tree.expanduser().resolve(), out, jobs)
+    directory = _directory(file, out)
+    question = _digest(file)
+    history = History(tree)
+    good, bad = history.commit(words[0]), history.commit(words[1])
+    history.refuse_unrelated(good, bad)
+    with history.alone():
+        _Search(make_console(), history, file, directory, jobs, question).go(good, bad)
 
 
 def _directory(file: Path, out: Path | None) -> Path:

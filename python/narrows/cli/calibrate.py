@@ -50,93 +50,87 @@ def _list(text: str | None) -> list[str]:
     return [word.strip() for word in words if word.strip()]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def calibrate(
+    scenario: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SCENARIO]…", help=SCENARIO_HELP),
+    ] = None,
+    tools: Annotated[
+        str | None,
+        typer.Option(
+            help="Speed tests: 'ndt7,iperf3+P4', and folders of your own: './my_service'; default: all. "
+            "rpm takes nearly half the time."
+        ),
+    ] = None,
+    vary: Annotated[
+        bool, typer.Option("--vary", help="Also with each tool's own parameters changed.")
+    ] = False,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Repetitions; default: 3, or what the scenario says.")
+    ] = None,
+    queue: Annotated[
+        str | None,
+        typer.Option(help="'cake', 'pfifo,fq_codel', \"pie(target='20 ms')\"; default: fq_codel."),
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(help="'50 Mbit/s' (the default), or several: '10 Mbit/s,50 Mbit/s'.")
+    ] = None,
+    rate_up: Annotated[str | None, typer.Option(help="Default: as down.")] = None,
+    base_rtt: Annotated[str | None, typer.Option(help="'20 ms' (the default), or several.")] = None,
+    loss: Annotated[str | None, typer.Option(help="'0 %,0.1 %'; default: 0 %.")] = None,
+    burst: Annotated[str | None, typer.Option(help="Burst shaping: 'off,on'.")] = None,
+    cross: Annotated[str | None, typer.Option(help="Cross traffic: 'no,cubic-down,bbr-up'.")] = None,
+    only: Annotated[str | None, typer.Option(help="Runs to make: 'tool=ndt7 queue=cake'.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; default: one per core.")] = None,
+    engine: Annotated[str, typer.Option(help="uml or netns, as for run.")] = "uml",
+    cluster: ClusterOption = None,
+    twice_every: TwiceOption = TWICE_EVERY,
+    out: Annotated[Path | None, typer.Option(help="Default: results/calibrate-<scenario>.")] = None,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Write every figure as PNG and PDF too, for a paper.")
+    ] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="List the runs and stop.")] = False,
+) -> None:
+    """How wrong is each speed test?
 
-    @app.command()
-    def calibrate(
-        scenario: Annotated[
-            list[str] | None,
-            typer.Argument(metavar="[SCENARIO]…", help=SCENARIO_HELP),
-        ] = None,
-        tools: Annotated[
-            str | None,
-            typer.Option(
-                help="Speed tests: 'ndt7,iperf3+P4', and folders of your own: './my_service'; default: all. "
-                "rpm takes nearly half the time."
-            ),
-        ] = None,
-        vary: Annotated[
-            bool, typer.Option("--vary", help="Also with each tool's own parameters changed.")
-        ] = False,
-        seeds: Annotated[
-            int | None, typer.Option(min=1, help="Repetitions; default: 3, or what the scenario says.")
-        ] = None,
-        queue: Annotated[
-            str | None,
-            typer.Option(help="'cake', 'pfifo,fq_codel', \"pie(target='20 ms')\"; default: fq_codel."),
-        ] = None,
-        rate: Annotated[
-            str | None, typer.Option(help="'50 Mbit/s' (the default), or several: '10 Mbit/s,50 Mbit/s'.")
-        ] = None,
-        rate_up: Annotated[str | None, typer.Option(help="Default: as down.")] = None,
-        base_rtt: Annotated[str | None, typer.Option(help="'20 ms' (the default), or several.")] = None,
-        loss: Annotated[str | None, typer.Option(help="'0 %,0.1 %'; default: 0 %.")] = None,
-        burst: Annotated[str | None, typer.Option(help="Burst shaping: 'off,on'.")] = None,
-        cross: Annotated[str | None, typer.Option(help="Cross traffic: 'no,cubic-down,bbr-up'.")] = None,
-        only: Annotated[str | None, typer.Option(help="Runs to make: 'tool=ndt7 queue=cake'.")] = None,
-        jobs: Annotated[
-            int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
-        ] = None,
-        engine: Annotated[str, typer.Option(help="uml or netns, as for run.")] = "uml",
-        cluster: ClusterOption = None,
-        twice_every: TwiceOption = TWICE_EVERY,
-        out: Annotated[Path | None, typer.Option(help="Default: results/calibrate-<scenario>.")] = None,
-        figures: Annotated[
-            bool, typer.Option("--figures", help="Write every figure as PNG and PDF too, for a paper.")
-        ] = False,
-        plan: Annotated[bool, typer.Option("--plan", help="List the runs and stop.")] = False,
-    ) -> None:
-        """How wrong is each speed test?
+    Runs all of them on the same scenarios and seeds, each beside a light third-party probe, and holds
+    every metric against what the queue really did: tables, figures, and one page with the answer.
 
-        Runs all of them on the same scenarios and seeds, each beside a light third-party probe, and holds
-        every metric against what the queue really did: tables, figures, and one page with the answer.
+    \b
+      narrows calibrate --queue cake                               # 33 runs, some minutes
+      narrows calibrate --queue cake --tools ndt7,iperf3 --seeds 1 # two runs
+      narrows calibrate --queue pfifo,pie --cross no,cubic-down
+      narrows calibrate aqm --plan                                 # only list the runs
+      narrows calibrate my_scenario.py                             # your own, with under_test()
+      narrows calibrate --queue cake --tools ndt7,./my_service     # beside a tool of your own
+      narrows calibrate aqm --cluster tcp://head:8786              # guests on a Dask cluster's workers
 
-        \b
-          narrows calibrate --queue cake                               # 33 runs, some minutes
-          narrows calibrate --queue cake --tools ndt7,iperf3 --seeds 1 # two runs
-          narrows calibrate --queue pfifo,pie --cross no,cubic-down
-          narrows calibrate aqm --plan                                 # only list the runs
-          narrows calibrate my_scenario.py                             # your own, with under_test()
-          narrows calibrate --queue cake --tools ndt7,./my_service     # beside a tool of your own
-          narrows calibrate aqm --cluster tcp://head:8786              # guests on a Dask cluster's workers
+    Interrupt it at will: the same call goes on. docs/calibrate.md says what is compared with what.
+    """
+    from narrows.calibrate.scenario import Settings, changed, own_tools
+    from narrows.engine.choose import choose_engine
 
-        Interrupt it at will: the same call goes on. docs/calibrate.md says what is compared with what.
-        """
-        from narrows.calibrate.scenario import Settings, changed, own_tools
-        from narrows.engine.choose import choose_engine
+    options = changed(
+        Settings(), queue=_list(queue), rate=_list(rate), rate_up=_list(rate_up),
+        base_rtt=_list(base_rtt), loss=_list(loss), burst=_list(burst), cross=_list(cross), seeds=seeds,
+    )  # fmt: skip
+    console = make_console()
+    own, chosen = own_tools(_list(tools))
+    options = changed(options, own=own)
+    signal.signal(signal.SIGTERM, terminate)
+    given = [o for o in (queue, rate, rate_up, base_rtt, loss, burst, cross) if o]
+    engines: list[Engine] = []
 
-        options = changed(
-            Settings(), queue=_list(queue), rate=_list(rate), rate_up=_list(rate_up),
-            base_rtt=_list(base_rtt), loss=_list(loss), burst=_list(burst), cross=_list(cross), seeds=seeds,
-        )  # fmt: skip
-        console = make_console()
-        own, chosen = own_tools(_list(tools))
-        options = changed(options, own=own)
-        signal.signal(signal.SIGTERM, terminate)
-        given = [o for o in (queue, rate, rate_up, base_rtt, loss, burst, cross) if o]
-        engines: list[Engine] = []
+    def engine_of_all(plans: Sequence[Plan]) -> Engine:
+        if not engines:
+            engines.append(choose_engine(engine, cluster, jobs, twice_every, plans=plans))
+        return engines[0]
 
-        def engine_of_all(plans: Sequence[Plan]) -> Engine:
-            if not engines:
-                engines.append(choose_engine(engine, cluster, jobs, twice_every, plans=plans))
-            return engines[0]
-
-        with tempfile.TemporaryDirectory() as aside:
-            # only planning leaves nothing behind: the scenario's file lies aside
-            place = Path(aside) if plan else None
-            for path, directory in _files(scenario or [], options, bool(given), out, place):
-                one(console, path, directory, chosen, vary, seeds, only, jobs, engine_of_all, plan, figures)
+    with tempfile.TemporaryDirectory() as aside:
+        # only planning leaves nothing behind: the scenario's file lies aside
+        place = Path(aside) if plan else None
+        for path, directory in _files(scenario or [], options, bool(given), out, place):
+            one(console, path, directory, chosen, vary, seeds, only, jobs, engine_of_all, plan, figures)
 
 
 def _files(

@@ -40,61 +40,57 @@ EVIDENCE, RESULTS = Path("evidence"), Path("results")
 """Where runs are looked for: those that come with narrows (here, else in the package) and those made here."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def claims(
+    only: Annotated[
+        list[str] | None, typer.Argument(metavar="[R1 c2 …]", help="In any spelling; default: all.")
+    ] = None,
+    results: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A directory of results, one with several or with shards, or a shard; may be given more "
+            "than once. Default: evidence and results, as far as they are here."
+        ),
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.table,
+    write: Annotated[
+        Path | None,
+        typer.Option(help="Also write the ledger to this file; rows of claims without runs stay."),
+    ] = None,
+) -> None:
+    """Judge claims from stored results. Runs nothing; narrows study makes the runs.
 
-    @app.command()
-    def claims(
-        only: Annotated[
-            list[str] | None, typer.Argument(metavar="[R1 c2 …]", help="In any spelling; default: all.")
-        ] = None,
-        results: Annotated[
-            list[Path] | None,
-            typer.Option(
-                help="A directory of results, one with several or with shards, or a shard; may be given more "
-                "than once. Default: evidence and results, as far as they are here."
-            ),
-        ] = None,
-        form: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.table,
-        write: Annotated[
-            Path | None,
-            typer.Option(help="Also write the ledger to this file; rows of claims without runs stay."),
-        ] = None,
-    ) -> None:
-        """Judge claims from stored results. Runs nothing; narrows study makes the runs.
+    \b
+      narrows claims                          # all, from evidence/ and results/
+      narrows claims C2 c03 --format md       # two, with all their numbers
+      narrows claims --results results        # only from the runs that were made here
+    """
+    from narrows.studies.judged import judged
 
-        \b
-          narrows claims                          # all, from evidence/ and results/
-          narrows claims C2 c03 --format md       # two, with all their numbers
-          narrows claims --results results        # only from the runs that were made here
-        """
-        from narrows.studies.judged import judged
+    remedy = "narrows study aqm makes one; --results DIR names another"
+    kept = EVIDENCE if EVIDENCE.is_dir() else data.at("evidence")
+    roots = [root for root in (kept, RESULTS) if root.exists()] if results is None else results
+    if not roots:
+        raise UsageError("neither evidence nor results is a directory here", remedy=remedy)
+    for root in roots:
+        if not root.exists():
+            raise UsageError("no such directory of results", where=str(root), remedy=remedy)
+    found = judged(roots, only or ())
+    if write is not None:
+        from narrows.studies.ledger import to_ledger
 
-        remedy = "narrows study aqm makes one; --results DIR names another"
-        kept = EVIDENCE if EVIDENCE.is_dir() else data.at("evidence")
-        roots = [root for root in (kept, RESULTS) if root.exists()] if results is None else results
-        if not roots:
-            raise UsageError("neither evidence nor results is a directory here", remedy=remedy)
-        for root in roots:
-            if not root.exists():
-                raise UsageError("no such directory of results", where=str(root), remedy=remedy)
-        found = judged(roots, only or ())
-        if write is not None:
-            from narrows.studies.ledger import to_ledger
+        old = write.read_text(encoding="utf-8") if write.exists() else ""
+        ledger = to_ledger(found.verdicts, found.measured, ", ".join(map(str, roots)), old)
+        write.write_text(ledger, encoding="utf-8")
+    if form is not Format.table:
+        from narrows.studies.ledger import to_json, to_markdown
 
-            old = write.read_text(encoding="utf-8") if write.exists() else ""
-            ledger = to_ledger(found.verdicts, found.measured, ", ".join(map(str, roots)), old)
-            write.write_text(ledger, encoding="utf-8")
-        if form is not Format.table:
-            from narrows.studies.ledger import to_json, to_markdown
-
-            write_out = to_json if form is Format.json else to_markdown
-            typer.echo(write_out(found.verdicts), nl=False)
-            return
-        console = Console(highlight=False)
-        print_verdicts(console, found.verdicts)
-        lines = [f"runs of {name}: {words}" for name, words in found.measured.items()]
-        console.print("\n".join(lines or ["no run decides any of these"]))
+        write_out = to_json if form is Format.json else to_markdown
+        typer.echo(write_out(found.verdicts), nl=False)
+        return
+    console = Console(highlight=False)
+    print_verdicts(console, found.verdicts)
+    lines = [f"runs of {name}: {words}" for name, words in found.measured.items()]
+    console.print("\n".join(lines or ["no run decides any of these"]))
 
 
 def print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:

@@ -9,9 +9,9 @@ import typer
 from rich.console import Console
 
 from narrows.cli.answer_view import came_out, change
-from narrows.cli.find_run import find_run
 from narrows.cli.format import console as make_console
 from narrows.cli.format import key, table
+from narrows.cli.named_run import find_run
 from narrows.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,50 +44,44 @@ def command_lines(plan: dict[str, Any]) -> list[str]:
     return [f"{s['node']}: {s['tool']} {' '.join(s['args'])}" for s in plan["setup"] + plan["changes"]]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def diff(
+    left: Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its directory.")],
+    right: Annotated[str, typer.Argument(metavar="RUN", help="Another.")],
+    directory: Annotated[Path | None, typer.Option("--dir", help="Where to look.")] = None,
+) -> None:
+    """Show where two runs differ: what came out, commands, plan, versions, sysctls, figures.
 
-    @app.command()
-    def diff(
-        left: Annotated[
-            str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its directory.")
-        ],
-        right: Annotated[str, typer.Argument(metavar="RUN", help="Another.")],
-        directory: Annotated[Path | None, typer.Option("--dir", help="Where to look.")] = None,
-    ) -> None:
-        """Show where two runs differ: what came out, commands, plan, versions, sysctls, figures.
+    \b
+      narrows list results/hello              # has the ids
+      narrows diff 3fa1 b07c                  # their beginnings are enough
+    """
+    from narrows.plan.model import Plan
 
-        \b
-          narrows list results/hello              # has the ids
-          narrows diff 3fa1 b07c                  # their beginnings are enough
-        """
-        from narrows.plan.model import Plan
-
-        console = make_console()
-        a, b = find_run(left, directory), find_run(right, directory)
-        manifests = [results.manifest(run) for results, run in (a, b)]
-        for results, run in (a, b):
-            if run in results.imported:
-                raise UsageError(
-                    f"run {run} was imported from Flent, so it has no plan, commands or figures to compare",
-                    remedy=f'narrows query {results.directory} "select run_id, source, series, median(value) '
-                    'from samples group by all"',
-                )
-        plans = [Plan.read(r.run_directory(run) / "plan.json").to_dict() for r, run in (a, b)]
-        for sign, (_, run), manifest in (("-", a, manifests[0]), ("+", b, manifests[1])):
-            console.print(f"{sign} {run}  {manifest['status']}  {key(manifest['key'])}")
-        came_out(console, [a, b])
-        _commands(console, plans)
-        for plan in plans:
-            plan.pop("setup")
-            plan.pop("changes")
-        _section(console, "plan", differences(*plans))
-        versions = [
-            {name: m[name] for name in ("engine", "kernel", "agent", "tools", "python")} for m in manifests
-        ]
-        _section(console, "versions", differences(*versions))
-        _section(console, "sysctls", differences(*[m["sysctls"] for m in manifests]))
-        _figures(console, a, b)
+    console = make_console()
+    a, b = find_run(left, directory), find_run(right, directory)
+    manifests = [results.manifest(run) for results, run in (a, b)]
+    for results, run in (a, b):
+        if run in results.imported:
+            raise UsageError(
+                f"run {run} was imported from Flent, so it has no plan, commands or figures to compare",
+                remedy=f'narrows query {results.directory} "select run_id, source, series, median(value) '
+                'from samples group by all"',
+            )
+    plans = [Plan.read(r.run_directory(run) / "plan.json").to_dict() for r, run in (a, b)]
+    for sign, (_, run), manifest in (("-", a, manifests[0]), ("+", b, manifests[1])):
+        console.print(f"{sign} {run}  {manifest['status']}  {key(manifest['key'])}")
+    came_out(console, [a, b])
+    _commands(console, plans)
+    for plan in plans:
+        plan.pop("setup")
+        plan.pop("changes")
+    _section(console, "plan", differences(*plans))
+    versions = [
+        {name: m[name] for name in ("engine", "kernel", "agent", "tools", "python")} for m in manifests
+    ]
+    _section(console, "versions", differences(*versions))
+    _section(console, "sysctls", differences(*[m["sysctls"] for m in manifests]))
+    _figures(console, a, b)
 
 
 def _section(console: Console, title: str, rows: list[tuple[str, Any, Any]]) -> None:

@@ -1,7 +1,5 @@
 """`narrows doctor`: whether this host can run guests, or real hosts carry a run, with remedies."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -14,10 +12,6 @@ from narrows.cli.format import table
 
 FAILED = 1
 WORDS = {True: "ok", False: "bad", None: "note"}
-
-
-def register(app: typer.Typer) -> None:
-    app.command("doctor")(doctor)
 
 
 def doctor(

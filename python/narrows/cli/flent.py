@@ -1,13 +1,11 @@
 """`narrows flent export RUN FILE` and `narrows flent import FILE DIR`: Flent's data files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from narrows.cli.find_run import find_run
+from narrows.cli.named_run import find_run
 from narrows.errors import UsageError
 
 

@@ -1,7 +1,5 @@
 """Small formats that several commands print: times, keys, tables."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

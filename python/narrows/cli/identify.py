@@ -20,62 +20,58 @@ MODES = ("whole", "quick")
 HEADINGS = ("way", "what", "answer", "sure", "from")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def identify(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="SERVER|DIR|FILE",
+            help="HOST[:PORT] of an identify-server; or runs with identify(), or a kept report.json.",
+        ),
+    ],
+    token: Annotated[str | None, typer.Option(help="The word that the server was started with.")] = None,
+    mode: Annotated[
+        str, typer.Option(help="whole, or quick: 10 s, no ECN, no classes, 10 of the 64 code points.")
+    ] = "whole",
+    ways: Annotated[str, typer.Option(help="down, up or down,up.")] = "down,up",
+    most: Annotated[str, typer.Option(help="Nothing is sent faster than this.")] = "2 Gbit/s",
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write report.json, answers.json and page.html here."),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="How to print the answers.")] = Format.table,
+) -> None:
+    """Say what the bottleneck's queue is: rate, buffer, AQM, queues of flows, the discipline.
 
-    @app.command()
-    def identify(
-        target: Annotated[
-            str,
-            typer.Argument(
-                metavar="SERVER|DIR|FILE",
-                help="HOST[:PORT] of an identify-server; or runs with identify(), or a kept report.json.",
-            ),
-        ],
-        token: Annotated[str | None, typer.Option(help="The word that the server was started with.")] = None,
-        mode: Annotated[
-            str, typer.Option(help="whole, or quick: 10 s, no ECN, no classes, 10 of the 64 code points.")
-        ] = "whole",
-        ways: Annotated[str, typer.Option(help="down, up or down,up.")] = "down,up",
-        most: Annotated[str, typer.Option(help="Nothing is sent faster than this.")] = "2 Gbit/s",
-        out: Annotated[
-            Path | None,
-            typer.Option(metavar="DIR", help="Write report.json, answers.json and page.html here."),
-        ] = None,
-        format: Annotated[Format, typer.Option(help="How to print the answers.")] = Format.table,
-    ) -> None:
-        """Say what the bottleneck's queue is: rate, buffer, AQM, queues of flows, the discipline.
+    It sends and receives probe trains for at most 60 s, without root. On the other host, which may be
+    any: narrows-agent identify-server --listen 0.0.0.0:24603 --token WORD. Each answer says how sure it
+    is and from what; what the probes do not show is "cannot tell", with the reason.
 
-        It sends and receives probe trains for at most 60 s, without root. On the other host, which may be
-        any: narrows-agent identify-server --listen 0.0.0.0:24603 --token WORD. Each answer says how sure it
-        is and from what; what the probes do not show is "cannot tell", with the reason.
-
-        \b
-          narrows identify server.example.org --token WORD --out results/my-line
-          narrows identify 192.0.2.7:24603 --mode quick --ways down
-          narrows identify results/line            # runs of an experiment with identify(), beside their truth
-          narrows identify results/my-line/report.json --format json
-        """
-        path = Path(target)
-        if path.is_dir():
-            _runs(path, format)
-            return
-        if path.is_file():
-            _say(_read(path.read_text(), str(path)), out, format, None)
-            return
-        if "/" in target:
-            raise UsageError(
-                f"{target}: there is no such file or directory", remedy="narrows list shows what there is"
-            )
-        chosen = [word.strip() for word in ways.split(",")]
-        if unknown := [word for word in chosen if word not in WAYS]:
-            raise UsageError(f"--ways: {unknown[0]!r} is neither down nor up", remedy="--ways down,up")
-        if mode not in MODES:
-            raise UsageError(f"--mode: {mode!r} is neither whole nor quick", remedy="--mode quick")
-        if out is not None and (out / "report.json").exists():
-            raise UsageError(f"{out} holds a report already", remedy="another --out, or remove it")
-        text = _probe(target, mode, chosen, token, most)
-        _say(_read(text, target), out, format, text)
+    \b
+      narrows identify server.example.org --token WORD --out results/my-line
+      narrows identify 192.0.2.7:24603 --mode quick --ways down
+      narrows identify results/line            # runs of an experiment with identify(), beside their truth
+      narrows identify results/my-line/report.json --format json
+    """
+    path = Path(target)
+    if path.is_dir():
+        _runs(path, format)
+        return
+    if path.is_file():
+        _say(_read(path.read_text(), str(path)), out, format, None)
+        return
+    if "/" in target:
+        raise UsageError(
+            f"{target}: there is no such file or directory", remedy="narrows list shows what there is"
+        )
+    chosen = [word.strip() for word in ways.split(",")]
+    if unknown := [word for word in chosen if word not in WAYS]:
+        raise UsageError(f"--ways: {unknown[0]!r} is neither down nor up", remedy="--ways down,up")
+    if mode not in MODES:
+        raise UsageError(f"--mode: {mode!r} is neither whole nor quick", remedy="--mode quick")
+    if out is not None and (out / "report.json").exists():
+        raise UsageError(f"{out} holds a report already", remedy="another --out, or remove it")
+    text = _probe(target, mode, chosen, token, most)
+    _say(_read(text, target), out, format, text)
 
 
 def _probe(server: str, mode: str, ways: list[str], token: str | None, most: str) -> str:

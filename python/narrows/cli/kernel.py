@@ -1,7 +1,5 @@
 """`narrows kernel build | list | info | prune | selftest`: the kernel under test."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

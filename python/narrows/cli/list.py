@@ -21,52 +21,48 @@ MOST_READ = 100
 UNKNOWN = "narrows report {} works it out"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def list_(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="An experiment's results, or a directory of such.")
+    ] = DEFAULT,
+    format: Annotated[Format, typer.Option(help="How to print it.")] = Format.table,
+) -> None:
+    """List runs, or experiments.
 
-    @app.command(name="list")
-    def list_(
-        directory: Annotated[
-            Path, typer.Argument(metavar="DIR", help="An experiment's results, or a directory of such.")
-        ] = DEFAULT,
-        format: Annotated[Format, typer.Option(help="How to print it.")] = Format.table,
-    ) -> None:
-        """List runs, or experiments.
+    \b
+      narrows list                            # the experiments below results/, and what came out
+      narrows list results/hello              # the runs of one with their results, failed ones too
+    """
+    from narrows.serve.answers import Answers
+    from narrows.serve.catalog import Catalog, Entry
+    from narrows.store.results import Results
 
-        \b
-          narrows list                            # the experiments below results/, and what came out
-          narrows list results/hello              # the runs of one with their results, failed ones too
-        """
-        from narrows.serve.answers import Answers
-        from narrows.serve.catalog import Catalog, Entry
-        from narrows.store.results import Results
-
-        console = formats.console()
-        results = Results(directory)
-        runs = results.runs()
-        if runs.height:
-            _runs(console, format, directory, runs)
-            return
-        answers = Answers(Catalog(directory))
-        rows = []
-        for path in sorted(directory.iterdir()):
-            if path.is_dir() and not path.name.startswith("."):
-                below = Results(path)
-                inner = below.runs()
-                if inner.height:
-                    ok = inner.filter(status="ok").height
-                    wall = float(inner["wall_s"].sum())
-                    question = inner["question"][0] or MISSING
-                    took = formats.duration(wall) if format is Format.table else wall
-                    said = answers.known(Entry(path.name, path))
-                    came = UNKNOWN.format(path) if said is None else said.line or MISSING
-                    rows.append([str(path), ok, inner.height - ok, took, formats.cell(question), came])
-        if not rows:
-            raise StoreError("no results there", where=str(directory), remedy="narrows run FILE makes some")
-        wall_time = "wall time" if format is Format.table else "wall_s"
-        formats.show(
-            console, format, ["directory", "runs", "failed", wall_time, "question", "what came out"], rows
-        )
+    console = formats.console()
+    results = Results(directory)
+    runs = results.runs()
+    if runs.height:
+        _runs(console, format, directory, runs)
+        return
+    answers = Answers(Catalog(directory))
+    rows = []
+    for path in sorted(directory.iterdir()):
+        if path.is_dir() and not path.name.startswith("."):
+            below = Results(path)
+            inner = below.runs()
+            if inner.height:
+                ok = inner.filter(status="ok").height
+                wall = float(inner["wall_s"].sum())
+                question = inner["question"][0] or MISSING
+                took = formats.duration(wall) if format is Format.table else wall
+                said = answers.known(Entry(path.name, path))
+                came = UNKNOWN.format(path) if said is None else said.line or MISSING
+                rows.append([str(path), ok, inner.height - ok, took, formats.cell(question), came])
+    if not rows:
+        raise StoreError("no results there", where=str(directory), remedy="narrows run FILE makes some")
+    wall_time = "wall time" if format is Format.table else "wall_s"
+    formats.show(
+        console, format, ["directory", "runs", "failed", wall_time, "question", "what came out"], rows
+    )
 
 
 def _runs(console: Console, format: Format, directory: Path, runs: pl.DataFrame) -> None:

@@ -1,9 +1,8 @@
 """Entry point of `narrows`: finds the command modules of this package and turns errors into messages.
 
-It knows no command by name: every module here that has `register(app: typer.Typer) -> None` is one.
+It knows no command by name: every module here with a function of its own name is one (`list_` of `list`), and
+one of several commands has `register(app: typer.Typer) -> None`.
 """
-
-from __future__ import annotations
 
 import gc
 import importlib
@@ -61,9 +60,12 @@ def build_app(only: str | None = None) -> typer.Typer:
     names = sorted(info.name for info in pkgutil.iter_modules(narrows.cli.__path__))
     for wanted in ([only] if only in names else [], names):
         for name in wanted:
-            register = getattr(importlib.import_module(f"narrows.cli.{name}"), "register", None)
-            if register is not None:
-                register(app)
+            module = importlib.import_module(f"narrows.cli.{name}")
+            command = getattr(module, name, None) or getattr(module, f"{name}_", None)
+            if hasattr(module, "register"):
+                module.register(app)
+            elif name != "main" and command is not None:
+                app.command(name)(command)
         if app.registered_commands or app.registered_groups:
             break
     return app

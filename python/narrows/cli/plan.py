@@ -24,10 +24,6 @@ MOST_ROWS = 60
 """A longer table is cut; --json has all runs."""
 
 
-def register(app: typer.Typer) -> None:
-    app.command("plan")(plan)
-
-
 def plan(
     file: Annotated[
         Path | None,

@@ -21,86 +21,80 @@ SCALES = {"_ns": (1e6, "ms"), "_bps": (1e6, "Mbit/s")}
 LEVELS = ("sessions", "connections")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def profile(
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[DIR|PROFILE]", help="Of narrows paths; or a profile to show."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.profile", help="Where to write it; else it is only shown."),
+    ] = None,
+    of: Annotated[str, typer.Option(help="What a scenario is: sessions or connections.")] = "sessions",
+    only: Annotated[
+        str | None, typer.Option(help="Only these, by the metadata's columns: 'network=wifi country=DE'.")
+    ] = None,
+    note: Annotated[str, typer.Option(help="What the paths are, in words; kept in the file.")] = "",
+    again: Annotated[bool, typer.Option("--again", help="Write over a file that is there.")] = False,
+    medium: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A trace of a link: model it, and judge the model."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of what --medium draws.", show_default="1")] = None,
+    format: Annotated[Format, typer.Option(help="How to print it.")] = Format.table,
+) -> None:
+    """Fit the joint distribution of what narrows paths measured: which values go together.
 
-    @app.command()
-    def profile(
-        what: Annotated[
-            str | None,
-            typer.Argument(metavar="[DIR|PROFILE]", help="Of narrows paths; or a profile to show."),
-        ] = None,
-        out: Annotated[
-            Path | None,
-            typer.Option(metavar="FILE.profile", help="Where to write it; else it is only shown."),
-        ] = None,
-        of: Annotated[str, typer.Option(help="What a scenario is: sessions or connections.")] = "sessions",
-        only: Annotated[
-            str | None, typer.Option(help="Only these, by the metadata's columns: 'network=wifi country=DE'.")
-        ] = None,
-        note: Annotated[str, typer.Option(help="What the paths are, in words; kept in the file.")] = "",
-        again: Annotated[bool, typer.Option("--again", help="Write over a file that is there.")] = False,
-        medium: Annotated[
-            Path | None,
-            typer.Option(metavar="FILE", help="A trace of a link: model it, and judge the model."),
-        ] = None,
-        seed: Annotated[int | None, typer.Option(help="Of what --medium draws.", show_default="1")] = None,
-        format: Annotated[Format, typer.Option(help="How to print it.")] = Format.table,
-    ) -> None:
-        """Fit the joint distribution of what narrows paths measured: which values go together.
+    An experiment draws its links from it, a scenario for each seed:
+    link = profile("home-wifi.profile").sample(). Some profiles come with narrows.
 
-        An experiment draws its links from it, a scenario for each seed:
-        link = profile("home-wifi.profile").sample(). Some profiles come with narrows.
+    \b
+      narrows profile                                  # those that come with narrows
+      narrows profile video-wifi                       # one of them, with its sources
+      narrows profile results/paths                    # of these packet logs
+      narrows profile results/paths --only network=wifi --out experiments/home-wifi.profile
+      narrows profile --medium drive.down --out like-drive.csv   # docs/links.md
+    """
+    if medium is not None:
+        from narrows.cli.profile_medium import medium_profile
 
-        \b
-          narrows profile                                  # those that come with narrows
-          narrows profile video-wifi                       # one of them, with its sources
-          narrows profile results/paths                    # of these packet logs
-          narrows profile results/paths --only network=wifi --out experiments/home-wifi.profile
-          narrows profile --medium drive.down --out like-drive.csv   # docs/links.md
-        """
-        if medium is not None:
-            from narrows.cli.profile_medium import profile_medium
+        if what is not None:
+            raise UsageError(f"{what} and --medium are two things to model", remedy="give one of them")
+        for option, given in (("--of", of != "sessions"), ("--only", only is not None), ("--note", note)):
+            if given:
+                raise UsageError(
+                    f"{option} is of packet logs, and --medium of a trace", remedy="leave it out"
+                )
+        medium_profile(medium, out, 1 if seed is None else seed, again, format)
+        return
+    if seed is not None:
+        raise UsageError("--seed is of what --medium draws", remedy="leave it out, or give --medium")
+    from narrows.spec import path_profile
 
-            if what is not None:
-                raise UsageError(f"{what} and --medium are two things to model", remedy="give one of them")
-            for option, given in (("--of", of != "sessions"), ("--only", only is not None), ("--note", note)):
-                if given:
-                    raise UsageError(
-                        f"{option} is of packet logs, and --medium of a trace", remedy="leave it out"
-                    )
-            profile_medium(medium, out, 1 if seed is None else seed, again, format)
-            return
-        if seed is not None:
-            raise UsageError("--seed is of what --medium draws", remedy="leave it out, or give --medium")
-        from narrows.spec import path_profile
+    if what is None:
+        rows = [
+            [name, path_profile.read(path_profile.COMES_WITH / f"{name}.profile").what]
+            for name in path_profile.named()
+        ]
+        formats.show(formats.console(), format, ["profile", "what"], rows)
+        return
+    if not Path(what).is_dir():
+        file = Path(what) if what.endswith(path_profile.SUFFIX) else None
+        _show(path_profile.read(file) if file else path_profile.profile(what), format)
+        return
+    if out is not None and out.suffix != path_profile.SUFFIX:
+        raise UsageError(f"{out} does not end with {path_profile.SUFFIX}", remedy=f"--out {out.stem}.profile")
+    if out is not None and out.exists() and not again:
+        raise UsageError(f"{out} is there", remedy="another name, or --again")
+    from narrows.paths.profile import fit
 
-        if what is None:
-            rows = [
-                [name, path_profile.read(path_profile.COMES_WITH / f"{name}.profile").what]
-                for name in path_profile.named()
-            ]
-            formats.show(formats.console(), format, ["profile", "what"], rows)
-            return
-        if not Path(what).is_dir():
-            file = Path(what) if what.endswith(path_profile.SUFFIX) else None
-            _show(path_profile.read(file) if file else path_profile.profile(what), format)
-            return
-        if out is not None and out.suffix != path_profile.SUFFIX:
-            raise UsageError(
-                f"{out} does not end with {path_profile.SUFFIX}", remedy=f"--out {out.stem}.profile"
-            )
-        if out is not None and out.exists() and not again:
-            raise UsageError(f"{out} is there", remedy="another name, or --again")
-        from narrows.paths.profile import fit
-
-        rows_of = _rows(Path(what), of, only)
-        made = fit(rows_of, out.stem if out else Path(what).name, note or _words(what, of, only))
-        _show(made, format)
-        if out is not None:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(made.to_json() + "\n", encoding="utf-8")
-            typer.echo(f'{out}: link = profile("{out.name}").sample()', err=True)
+    rows_of = _rows(Path(what), of, only)
+    made = fit(rows_of, out.stem if out else Path(what).name, note or _words(what, of, only))
+    _show(made, format)
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(made.to_json() + "\n", encoding="utf-8")
+        typer.echo(f'{out}: link = profile("{out.name}").sample()', err=True)
 
 
 def _words(directory: str, of: str, only: str | None) -> str:

@@ -1,7 +1,5 @@
 """`narrows profile --medium FILE`: a model of a measured link, judged on the half it was not made from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,7 +14,7 @@ TIMES_DRAWN = 20
 """How much longer than the second half the model is drawn, so that its draws hardly add to the distance."""
 
 
-def profile_medium(file: Path, out: Path | None, seed: int, again: bool, format: Format) -> None:
+def medium_profile(file: Path, out: Path | None, seed: int, again: bool, format: Format) -> None:
     """Show how well a model of the first half does on the second; write as much as the trace is long, drawn
     from all of it."""
     from narrows.metrics.statistics.kolmogorov_smirnov import kolmogorov_smirnov

@@ -288,7 +288,7 @@ def carry_out(
 ) -> State:
     """Make a runner's runs and show them; `again` is the command that goes on after an interruption. `pace`
     is that of all runs of a call with several runners; the time left is then that of all of them."""
-    from narrows.cli.run_view import LiveView, PlainView, State, View
+    from narrows.cli.run_view import LiveView, PlainView, State
     from narrows.engine import layout
     from narrows.engine.costs import pace_of, remember
     from narrows.engine.events import Planned, Skipped
@@ -305,7 +305,7 @@ def carry_out(
                 to_do = [plan for run, plan in runner.plans.items() if run not in there]
                 pace = pace_of(to_do)[0] if is_ours else Pace(to_do)
             state = State(pace)
-            view: View = (LiveView if console.is_terminal else PlainView)(console, state)
+            view = (LiveView if console.is_terminal else PlainView)(console, state)
             with view:
                 for event in head:
                     view.show(event)

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -122,18 +122,6 @@ def done_line(event: Done) -> Text:
     return line.append(f"{event.run_id}  {what}  ({pace}{duration(event.wall_s)} wall)", style="default")
 
 
-class View(Protocol):
-    """What `narrows run` shows events with."""
-
-    def show(self, event: Event) -> None: ...
-
-    def __enter__(self) -> View: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
 class PlainView:
     """Lines, for logs and pipes: one for each run, and one a minute for each that takes longer."""
 
@@ -144,11 +132,13 @@ class PlainView:
     def __enter__(self) -> PlainView:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         return None
 
     def show(self, event: Event) -> None:
-        """Print what is worth a line."""
+        """Take the event; print what is worth a line."""
         from narrows.engine.events import Done, Making, Moved, Planned
 
         self._state.take(event)
@@ -182,11 +172,11 @@ class PlainView:
         self._console.print(Text(count).append_text(text).append(tail))
 
 
-class LiveView:
+class LiveView(PlainView):
     """A few lines at the foot of the terminal, finished runs scroll above them."""
 
     def __init__(self, console: Console, state: State) -> None:
-        self._console, self._state = console, state
+        super().__init__(console, state)
         self._live = Live(console=console, get_renderable=self.render, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> LiveView:
@@ -198,21 +188,11 @@ class LiveView:
     ) -> None:
         self._live.__exit__(kind, error, trace)
 
-    def show(self, event: Event) -> None:
-        """Take the event; print finished runs above the view."""
-        from narrows.engine.events import Done, Making, Planned, Skipped
+    def _moved(self, event: Moved) -> None:
+        """It is shown already."""
 
-        self._state.take(event)
-        if isinstance(event, Planned):
-            self._console.print(planned_line(event))
-        elif isinstance(event, Making):
-            self._console.print(making_line(event))
-        elif isinstance(event, Done):
-            self._console.print(done_line(event))
-            for warning in self._state.unsaid(event):
-                self._console.print(f"    warning: {warning}")
-        elif isinstance(event, Skipped):
-            pass
+    def _line(self, text: Text) -> None:
+        self._console.print(text)
 
     def render(self) -> RenderableType:
         """What is shown now."""

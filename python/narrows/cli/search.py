@@ -23,66 +23,58 @@ if TYPE_CHECKING:
 FIGURE = "search.png"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def search(
+    file: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help=EXPERIMENT_HELP)],
+    over: Annotated[str, typer.Option(metavar="AXES", help="Axes to search over: rtt,buffer.")],
+    metric: Annotated[
+        list[str], typer.Option(metavar="[SOURCE:]FIGURE", help="What may change; may be given again.")
+    ],
+    only: Annotated[str | None, typer.Option(help="Labels of the other axes: 'cca=bbr'.")] = None,
+    budget: Annotated[int, typer.Option(min=2, help="The most points (conditions).")] = 40,
+    tolerance: Annotated[
+        str | None, typer.Option(help="Stop when points come as predicted: '5 %' of the range.")
+    ] = None,
+    check: Annotated[
+        int,
+        typer.Option(min=0, help="Then run so many points more, and as fine a grid, to see the error."),
+    ] = 0,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; default: one per core.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where results go; default: results/<experiment>.")] = None,
+    engine: Annotated[str, typer.Option(help="As for narrows run.")] = "uml",
+) -> None:
+    """Run an experiment where its metrics change most, instead of on a grid.
 
-    @app.command()
-    def search(
-        file: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help=EXPERIMENT_HELP)],
-        over: Annotated[str, typer.Option(metavar="AXES", help="Axes to search over: rtt,buffer.")],
-        metric: Annotated[
-            list[str], typer.Option(metavar="[SOURCE:]FIGURE", help="What may change; may be given again.")
-        ],
-        only: Annotated[str | None, typer.Option(help="Labels of the other axes: 'cca=bbr'.")] = None,
-        budget: Annotated[int, typer.Option(min=2, help="The most points (conditions).")] = 40,
-        tolerance: Annotated[
-            str | None, typer.Option(help="Stop when points come as predicted: '5 %' of the range.")
-        ] = None,
-        check: Annotated[
-            int,
-            typer.Option(min=0, help="Then run so many points more, and as fine a grid, to see the error."),
-        ] = 0,
-        jobs: Annotated[
-            int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
-        ] = None,
-        out: Annotated[
-            Path | None, typer.Option(help="Where results go; default: results/<experiment>.")
-        ] = None,
-        engine: Annotated[str, typer.Option(help="As for narrows run.")] = "uml",
-    ) -> None:
-        """Run an experiment where its metrics change most, instead of on a grid.
+    The axes are spans, axis("rtt", between("2 ms", "200 ms")), or lists to choose from. A point is one
+    condition; its value is the median over repeat(). What is there is not run again, so the same command
+    goes on after an interruption.
 
-        The axes are spans, axis("rtt", between("2 ms", "200 ms")), or lists to choose from. A point is one
-        condition; its value is the median over repeat(). What is there is not run again, so the same command
-        goes on after an interruption.
+    \b
+      narrows search FILE --over rtt --metric flow:bulk_goodput_bps --budget 16
+      narrows search FILE --over rtt,buffer --metric ndt7_throughput_bps --only cca=bbr --tolerance '5 %'
+      narrows search FILE --over buffer --metric bbr:bulk_goodput_bps --budget 12 --check 40
+    """
+    from narrows.search.search import Metric, Search
+    from narrows.spec.named import experiment_file
 
-        \b
-          narrows search FILE --over rtt --metric flow:bulk_goodput_bps --budget 16
-          narrows search FILE --over rtt,buffer --metric ndt7_throughput_bps --only cca=bbr --tolerance '5 %'
-          narrows search FILE --over buffer --metric bbr:bulk_goodput_bps --budget 12 --check 40
-        """
-        from narrows.search.search import Metric, Search
-        from narrows.spec.named import experiment_file
-
-        file = experiment_file(file)
-        at_once = jobs or len(os.sched_getaffinity(0))
-        found = Search(
-            file,
-            out or Path("results") / file.stem,
-            [word.strip() for word in over.split(",") if word.strip()],
-            [Metric.parse(each) for each in metric],
-            only=only,
-            at_once=at_once,
-        )
-        allowed = _share(tolerance)
-        console = make_console()
-        make = _maker(console, found.directory, engine, at_once, f"narrows search {file}")
-        for batch in found.batches(make, budget, allowed):
-            for point in batch:
-                _tell(console, found, point)
-        _conclude(console, found, allowed)
-        if check:
-            _check(console, found, check, make)
+    file = experiment_file(file)
+    at_once = jobs or len(os.sched_getaffinity(0))
+    found = Search(
+        file,
+        out or Path("results") / file.stem,
+        [word.strip() for word in over.split(",") if word.strip()],
+        [Metric.parse(each) for each in metric],
+        only=only,
+        at_once=at_once,
+    )
+    allowed = _share(tolerance)
+    console = make_console()
+    make = _maker(console, found.directory, engine, at_once, f"narrows search {file}")
+    for batch in found.batches(make, budget, allowed):
+        for point in batch:
+            _tell(console, found, point)
+    _conclude(console, found, allowed)
+    if check:
+        _check(console, found, check, make)
 
 
 def _share(text: str | None) -> float | None:

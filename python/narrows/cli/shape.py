@@ -1,7 +1,5 @@
 """`narrows shape`: becomes the shaper, which needs no Python."""
 
-from __future__ import annotations
-
 import os
 from typing import Annotated, NoReturn
 

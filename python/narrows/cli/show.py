@@ -1,7 +1,5 @@
 """`narrows show RUN`: what one run was, what it found, and whether it counts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,74 +8,68 @@ import typer
 from rich.console import Console
 
 from narrows.cli.answer_view import came_out
-from narrows.cli.find_run import find_run
 from narrows.cli.format import MISSING, cell, duration, key, table
 from narrows.cli.format import console as make_console
+from narrows.cli.named_run import find_run
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def show(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its directory.")],
+    directory: Annotated[Path | None, typer.Option("--dir", help="Where to look.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole manifest.")] = False,
+    tc: Annotated[bool, typer.Option("--tc", help="Print the plan's tc and ip commands too.")] = False,
+) -> None:
+    """Show one run: key, checks, figures; for a failed one, why.
 
-    @app.command()
-    def show(
-        run: Annotated[
-            str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its directory.")
-        ],
-        directory: Annotated[Path | None, typer.Option("--dir", help="Where to look.")] = None,
-        as_json: Annotated[bool, typer.Option("--json", help="Print the whole manifest.")] = False,
-        tc: Annotated[bool, typer.Option("--tc", help="Print the plan's tc and ip commands too.")] = False,
-    ) -> None:
-        """Show one run: key, checks, figures; for a failed one, why.
+    \b
+      narrows show 3fa1                       # the beginning of an id of narrows list
+      narrows show 3fa1 --tc                  # also the commands of its set-up
+      narrows show 3fa1 --json                # the whole manifest
+    """
+    from narrows.comparing import repetitions
+    from narrows.comparing.repetitions import equal_to
+    from narrows.engine import layout
+    from narrows.store.manifest import stamp
+    from narrows.store.whose import with_labels
 
-        \b
-          narrows show 3fa1                       # the beginning of an id of narrows list
-          narrows show 3fa1 --tc                  # also the commands of its set-up
-          narrows show 3fa1 --json                # the whole manifest
-        """
-        from narrows.comparing import repetitions
-        from narrows.comparing.repetitions import equal_to
-        from narrows.engine import layout
-        from narrows.store.manifest import stamp
-        from narrows.store.whose import with_labels
-
-        console = make_console()
-        results, run_id = find_run(run, directory)
-        manifest = results.manifest(run_id)
-        if as_json:
-            typer.echo(json.dumps(manifest, indent=1, ensure_ascii=False))
-            return
-        path = results.run_directory(run_id)
-        console.print(f"run        {run_id}  {manifest['status']}")
-        console.print(f"key        {key(manifest['key'])}")
-        console.print(f"question   {manifest['question']}")
-        console.print(f"directory  {path}")
-        if (t0 := manifest.get("t0_unix_ns")) is not None:
-            console.print(f"t = 0      {stamp(t0)} in captures and logs ({t0 // 10**9}.{t0 % 10**9:09d} s)")
-        if manifest["engine"] == layout.IMPORTED:
-            console.print(f"imported   from {manifest['key']['file']}: samples only, see narrows query")
-        else:
-            _machine(console, manifest)
-        if manifest["error"]:
-            _error(console, manifest["error"], path)
-        _checks(console, manifest)
-        same = equal_to(results, run_id) if manifest["status"] == "ok" else ()
-        equal = [repetitions.warning([same], ", ".join(same))] if same else []
-        for warning in [*manifest["warnings"], *equal]:
-            console.print(f"warning    {warning}: check before trusting the result")
-        if manifest["engine"] != layout.IMPORTED and manifest["status"] == "ok":
-            came_out(console, [(results, run_id)])
-        if tc and manifest["engine"] != layout.IMPORTED:
-            _commands(console, path)
-        is_failed = manifest["status"] != "ok"
-        metrics = (results.failed() if is_failed else results).metrics(run_id=run_id)
-        if metrics.height:
-            if is_failed:
-                console.print()
-                console.print("What was measured until it failed; it counts nowhere:")
+    console = make_console()
+    results, run_id = find_run(run, directory)
+    manifest = results.manifest(run_id)
+    if as_json:
+        typer.echo(json.dumps(manifest, indent=1, ensure_ascii=False))
+        return
+    path = results.run_directory(run_id)
+    console.print(f"run        {run_id}  {manifest['status']}")
+    console.print(f"key        {key(manifest['key'])}")
+    console.print(f"question   {manifest['question']}")
+    console.print(f"directory  {path}")
+    if (t0 := manifest.get("t0_unix_ns")) is not None:
+        console.print(f"t = 0      {stamp(t0)} in captures and logs ({t0 // 10**9}.{t0 % 10**9:09d} s)")
+    if manifest["engine"] == layout.IMPORTED:
+        console.print(f"imported   from {manifest['key']['file']}: samples only, see narrows query")
+    else:
+        _machine(console, manifest)
+    if manifest["error"]:
+        _error(console, manifest["error"], path)
+    _checks(console, manifest)
+    same = equal_to(results, run_id) if manifest["status"] == "ok" else ()
+    equal = [repetitions.warning([same], ", ".join(same))] if same else []
+    for warning in [*manifest["warnings"], *equal]:
+        console.print(f"warning    {warning}: check before trusting the result")
+    if manifest["engine"] != layout.IMPORTED and manifest["status"] == "ok":
+        came_out(console, [(results, run_id)])
+    if tc and manifest["engine"] != layout.IMPORTED:
+        _commands(console, path)
+    is_failed = manifest["status"] != "ok"
+    metrics = (results.failed() if is_failed else results).metrics(run_id=run_id)
+    if metrics.height:
+        if is_failed:
             console.print()
-            columns = ["whose", "direction", "quantity", "value", "unit"]
-            rows = with_labels(metrics).select(columns).sort(columns[:3]).rows()
-            console.print(table(columns, rows))
+            console.print("What was measured until it failed; it counts nowhere:")
+        console.print()
+        columns = ["whose", "direction", "quantity", "value", "unit"]
+        rows = with_labels(metrics).select(columns).sort(columns[:3]).rows()
+        console.print(table(columns, rows))
 
 
 def _machine(console: Console, manifest: dict[str, Any]) -> None:

@@ -38,97 +38,89 @@ if TYPE_CHECKING:
 AGAIN = "the same call of narrows study"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def study(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[STUDY]", help="Which; without one, their list.")
+    ] = None,
+    claims: Annotated[
+        list[str] | None, typer.Option(help="Only what decides these: T5,T7; r8 and R08 are the same.")
+    ] = None,
+    size: Annotated[str, typer.Option(help="Scale of a study that has several: core, or core-1000.")] = "",
+    seeds: Annotated[str, typer.Option(help="Repetitions: 0,1,2. Default: the study's own.")] = "",
+    only: Annotated[
+        str,
+        typer.Option(help="Of experiments with such an axis, these runs: 'rate=100Mbit queue=codel'."),
+    ] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="A small part of it, for a first look.")] = False,
+    kept: Annotated[
+        bool, typer.Option("--kept", help="Make no run; use those that come with narrows and those here.")
+    ] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Say what there is to do, and stop.")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; default: one per core.")] = None,
+    cluster: ClusterOption = None,
+    twice_every: TwiceOption = TWICE_EVERY,
+    results: Annotated[Path, typer.Option(help="Where runs lie, in a directory for each experiment.")] = Path(
+        "results"
+    ),
+    out: Annotated[
+        Path | None, typer.Option(help="Where the page goes; default: RESULTS/STUDY/report.")
+    ] = None,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Write every figure as PNG and PDF too, for a paper.")
+    ] = False,
+) -> None:
+    """Make a study's runs that are missing, draw its figures, judge its claims.
 
-    @app.command()
-    def study(
-        name: Annotated[
-            str | None, typer.Argument(metavar="[STUDY]", help="Which; without one, their list.")
-        ] = None,
-        claims: Annotated[
-            list[str] | None, typer.Option(help="Only what decides these: T5,T7; r8 and R08 are the same.")
-        ] = None,
-        size: Annotated[
-            str, typer.Option(help="Scale of a study that has several: core, or core-1000.")
-        ] = "",
-        seeds: Annotated[str, typer.Option(help="Repetitions: 0,1,2. Default: the study's own.")] = "",
-        only: Annotated[
-            str,
-            typer.Option(help="Of experiments with such an axis, these runs: 'rate=100Mbit queue=codel'."),
-        ] = "",
-        quick: Annotated[bool, typer.Option("--quick", help="A small part of it, for a first look.")] = False,
-        kept: Annotated[
-            bool, typer.Option("--kept", help="Make no run; use those that come with narrows and those here.")
-        ] = False,
-        plan: Annotated[bool, typer.Option("--plan", help="Say what there is to do, and stop.")] = False,
-        jobs: Annotated[
-            int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
-        ] = None,
-        cluster: ClusterOption = None,
-        twice_every: TwiceOption = TWICE_EVERY,
-        results: Annotated[
-            Path, typer.Option(help="Where runs lie, in a directory for each experiment.")
-        ] = Path("results"),
-        out: Annotated[
-            Path | None, typer.Option(help="Where the page goes; default: RESULTS/STUDY/report.")
-        ] = None,
-        figures: Annotated[
-            bool, typer.Option("--figures", help="Write every figure as PNG and PDF too, for a paper.")
-        ] = False,
-    ) -> None:
-        """Make a study's runs that are missing, draw its figures, judge its claims.
+    \b
+      narrows study                                # the studies
+      narrows study aqm --plan                     # how many runs, and how long they take on this machine
+      narrows study aqm                            # all of its claims; go on with the same call
+      narrows study aqm --quick                    # a small cut; judges nothing that rests on one trial
+      narrows study corescale --claims T5,T7 --size core --seeds 0,1
+      narrows study --claims "r8 c2"               # of whichever study they are
+      narrows study aqm --cluster tcp://head:8786  # guests on a Dask cluster's workers
+      narrows study corescale --kept               # its page from the runs that are kept; makes none
 
-        \b
-          narrows study                                # the studies
-          narrows study aqm --plan                     # how many runs, and how long they take on this machine
-          narrows study aqm                            # all of its claims; go on with the same call
-          narrows study aqm --quick                    # a small cut; judges nothing that rests on one trial
-          narrows study corescale --claims T5,T7 --size core --seeds 0,1
-          narrows study --claims "r8 c2"               # of whichever study they are
-          narrows study aqm --cluster tcp://head:8786  # guests on a Dask cluster's workers
-          narrows study corescale --kept               # its page from the runs that are kept; makes none
+    It ends with what came out in plain words; the last line on standard output is the page that it wrote.
+    """
+    from narrows.engine.choose import choose_engine
+    from narrows.studies.chosen import Asked, chosen
+    from narrows.studies.find import by_study
 
-        It ends with what came out in plain words; the last line on standard output is the page that it wrote.
-        """
-        from narrows.engine.choose import choose_engine
-        from narrows.studies.chosen import Asked, chosen
-        from narrows.studies.find import by_study
-
-        console = make_console()
-        if name is None and not claims:
-            _list(console)
-            return
-        seeded = tuple(seed.strip() for seed in seeds.split(",") if seed.strip())
-        named = {name: tuple(claims or ())} if name is not None else by_study(claims or ())
-        if kept:
-            for one, of_it in named.items():
-                place = out or results / one / "report"
-                typer.echo(str(_show(console, one, of_it, results, place, kept=True, figures=figures)))
-            return
-        asked = {one: Asked(of, size, seeded, only, quick) for one, of in named.items()}
-        parts = {one: chosen(one, of) for one, of in asked.items()}
-        failed = 0
-        every = [each for some in parts.values() for part in some for each in part.plans]
-        engine = (
-            _engine(console, every) if plan else choose_engine("uml", cluster, jobs, twice_every, plans=every)
-        )
-        paces = {one: _say(console, one, some, engine, results, jobs) for one, some in parts.items()}
-        for one in parts if quick else ():
-            _say_quick(console, one)
-        if engine is not None:
-            _say_refused(console, engine, every)
-        if plan or engine is None:
-            return
-        for one, some in parts.items():
-            failed += _make(console, some, engine, results, jobs, paces[one])
+    console = make_console()
+    if name is None and not claims:
+        _list(console)
+        return
+    seeded = tuple(seed.strip() for seed in seeds.split(",") if seed.strip())
+    named = {name: tuple(claims or ())} if name is not None else by_study(claims or ())
+    if kept:
+        for one, of_it in named.items():
             place = out or results / one / "report"
-            page = _show(console, one, asked[one].claims, results, place, quick=quick, figures=figures)
-            typer.echo(str(page))
-        say_left_out(console, engine)
-        if failed:
-            console.print(f"{counted(failed, 'run')} failed → {AGAIN} tries them again")
-            raise typer.Exit(FAILED)
+            typer.echo(str(_show(console, one, of_it, results, place, kept=True, figures=figures)))
+        return
+    asked = {one: Asked(of, size, seeded, only, quick) for one, of in named.items()}
+    parts = {one: chosen(one, of) for one, of in asked.items()}
+    failed = 0
+    every = [each for some in parts.values() for part in some for each in part.plans]
+    engine = (
+        _engine(console, every) if plan else choose_engine("uml", cluster, jobs, twice_every, plans=every)
+    )
+    paces = {one: _say(console, one, some, engine, results, jobs) for one, some in parts.items()}
+    for one in parts if quick else ():
+        _say_quick(console, one)
+    if engine is not None:
+        _say_refused(console, engine, every)
+    if plan or engine is None:
+        return
+    for one, some in parts.items():
+        failed += _make(console, some, engine, results, jobs, paces[one])
+        place = out or results / one / "report"
+        page = _show(console, one, asked[one].claims, results, place, quick=quick, figures=figures)
+        typer.echo(str(page))
+    say_left_out(console, engine)
+    if failed:
+        console.print(f"{counted(failed, 'run')} failed → {AGAIN} tries them again")
+        raise typer.Exit(FAILED)
 
 
 def _engine(console: Console, plans: Sequence[Plan]) -> Engine | None:

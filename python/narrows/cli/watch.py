@@ -30,57 +30,51 @@ if TYPE_CHECKING:
 LOOK_S = 1.0
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def watch(
+    file: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help=EXPERIMENT_HELP)],
+    only: Annotated[str | None, typer.Option(help="These runs alone: 'rate=8Mbit length=180s'.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where; default: results/watch/EXPERIMENT.")] = None,
+    a_set: Annotated[int, typer.Option("--set", min=1, help="Trials of a pair in a set.")] = 10,
+    most: Annotated[int, typer.Option(min=1, help="Trials of a pair at most; wide then: unstable.")] = 30,
+    within: Annotated[
+        float | None,
+        typer.Option(help="Mbit/s that an interval may reach; default: 0.5 at 8 Mbit/s, 1.5 above."),
+    ] = None,
+    every: Annotated[
+        float | None,
+        typer.Option(help="Hours after which it looks again whether anything changed; default: once."),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; default: one per core.")] = None,
+) -> None:
+    """Go through all pairs of an experiment until each is known, and compare with the last time.
 
-    @app.command()
-    def watch(
-        file: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help=EXPERIMENT_HELP)],
-        only: Annotated[str | None, typer.Option(help="These runs alone: 'rate=8Mbit length=180s'.")] = None,
-        out: Annotated[Path | None, typer.Option(help="Where; default: results/watch/EXPERIMENT.")] = None,
-        a_set: Annotated[int, typer.Option("--set", min=1, help="Trials of a pair in a set.")] = 10,
-        most: Annotated[int, typer.Option(min=1, help="Trials of a pair at most; wide then: unstable.")] = 30,
-        within: Annotated[
-            float | None,
-            typer.Option(help="Mbit/s that an interval may reach; default: 0.5 at 8 Mbit/s, 1.5 above."),
-        ] = None,
-        every: Annotated[
-            float | None,
-            typer.Option(help="Hours after which it looks again whether anything changed; default: once."),
-        ] = None,
-        jobs: Annotated[
-            int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
-        ] = None,
-    ) -> None:
-        """Go through all pairs of an experiment until each is known, and compare with the last time.
+    \b
+      narrows watch t09_all_pairs --only 'rate=8Mbit length=180s'
+      narrows watch own_service --set 6 --most 12   # the example of a service of one's own
+      narrows watch FILE --every 24                 # look each day whether anything is new
 
-        \b
-          narrows watch t09_all_pairs --only 'rate=8Mbit length=180s'
-          narrows watch own_service --set 6 --most 12   # the example of a service of one's own
-          narrows watch FILE --every 24                 # look each day whether anything is new
+    An iteration is of one kernel, browser and set of players. It is stopped with Ctrl-C and gone on with
+    by the same call. When it is finished, the next call begins another only if a version has changed: in
+    virtual time the same versions give the same bytes.
+    """
+    from narrows.cli.run import terminate
+    from narrows.watch.queue import Rule
 
-        An iteration is of one kernel, browser and set of players. It is stopped with Ctrl-C and gone on with
-        by the same call. When it is finished, the next call begins another only if a version has changed: in
-        virtual time the same versions give the same bytes.
-        """
-        from narrows.cli.run import terminate
-        from narrows.watch.queue import Rule
-
-        console = make_console()
-        if a_set > most:
-            raise UsageError(f"--set {a_set} is more than --most {most}", remedy="a smaller set")
-        rule = Rule(a_set, most, within)
-        name, plans = _plans(file, only, most)
-        directory = out or Path("results") / "watch" / name
-        signal.signal(signal.SIGTERM, terminate)
-        while True:
-            _once(console, file, plans, directory, rule, jobs)
-            if every is None:
-                return
-            console.print(f"looking again in {every:g} h; Ctrl-C ends it")
-            until = time.monotonic() + 3600 * every
-            while time.monotonic() < until:
-                time.sleep(LOOK_S)
+    console = make_console()
+    if a_set > most:
+        raise UsageError(f"--set {a_set} is more than --most {most}", remedy="a smaller set")
+    rule = Rule(a_set, most, within)
+    name, plans = _plans(file, only, most)
+    directory = out or Path("results") / "watch" / name
+    signal.signal(signal.SIGTERM, terminate)
+    while True:
+        _once(console, file, plans, directory, rule, jobs)
+        if every is None:
+            return
+        console.print(f"looking again in {every:g} h; Ctrl-C ends it")
+        until = time.monotonic() + 3600 * every
+        while time.monotonic() < until:
+            time.sleep(LOOK_S)
 
 
 def _plans(file: Path, only: str | None, most: int) -> tuple[str, list[Plan]]:

@@ -4,8 +4,6 @@ An axis is a key of the plan (rate, queue, burst, cross, seed, …). Repetitions
 `seed` only.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

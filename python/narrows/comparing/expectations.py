@@ -3,8 +3,6 @@
 Repetitions that are equal count as one (`narrows.comparing.repetitions`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

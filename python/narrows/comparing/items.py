@@ -7,8 +7,6 @@ it alone are among the runs (`narrows.comparing.trials`), else all that it can g
 one item. All that speaks of items reads this: pages, `expect()`, `table.csv`, `service shares`, `query`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

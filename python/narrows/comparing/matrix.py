@@ -5,8 +5,6 @@ the diagonal, where two equal services met, the first and the second of them. Ev
 draws this one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ Names may end in a direction (`ndt7_throughput_bps_down`), and `throughput` and 
 scoring calls them. Which rows are meant is decided here, once, for stopping rules and for searches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import polars as pl

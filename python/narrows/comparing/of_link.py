@@ -5,8 +5,6 @@ What is measured of every link stands in `OF_LINK`, of many flows in `OF_FLOWS`:
 is better, the note that its numbers need, and how it is worked out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 

@@ -9,8 +9,6 @@ Repetitions that are equal count as one (`narrows.comparing.repetitions`), and a
 valid does not count (`narrows.runs.settled`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -152,7 +150,7 @@ class Outcome:
         """The measure of an item of which there is one in a direction."""
         return next((each for each in self.of_item(whose, kind) if each.direction == direction), None)
 
-    def by(self, axes: Sequence[str]) -> Outcome:
+    def by(self, axes: Sequence[str]) -> "Outcome":
         """The same with fewer axes: runs that differ in the others are one condition."""
         return _grouped(replace(self, axes=tuple(axes)))
 

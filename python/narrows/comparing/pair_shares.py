@@ -3,8 +3,6 @@
 Trials of one pair have the same conditions and another seed. A trial that is not valid does not count.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ would say that the seed does not matter, where it was never asked. What makes re
 within `start_jitter` beside something that starts at a fixed time, or anything else that the seed draws.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache

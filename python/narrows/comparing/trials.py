@@ -4,8 +4,6 @@ The axis `pair` of a run says who met (`narrows.spec.pairs`). What each got of t
 (`narrows.runs.settled`). Nothing is read from files here.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Numbers and conditions in the words of pages, pictures and terminals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from narrows.comparing.conditions import facet_title

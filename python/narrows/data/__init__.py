@@ -5,8 +5,6 @@ In a checkout these are links to the folders at its top; a wheel has the files t
 beside this module, so nothing asks where the checkout is.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Finds the agent's binary and says which one it is. Does not build it."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from pathlib import Path

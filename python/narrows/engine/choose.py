@@ -1,7 +1,5 @@
 """The engine of a name, as a person asks for it."""
 
-from __future__ import annotations
-
 import atexit
 from collections.abc import Sequence
 from functools import partial

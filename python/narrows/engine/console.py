@@ -1,7 +1,5 @@
 """What the guest's kernel says on its console of what went wrong."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A content is whole or not there: it is made beside its place and renamed. `conte
 it and what came of it; runs keep a copy of that.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json

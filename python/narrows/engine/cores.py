@@ -5,8 +5,6 @@ first core would share it while others stand idle. A core is held by a lock on a
 process.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import stat

@@ -1,8 +1,6 @@
 """What runs of each kind cost on this machine: one small file in the cache folder, which every call that
 makes runs brings up to date. Guesses of the time that others take rest on it, and no number of a result."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Mapping

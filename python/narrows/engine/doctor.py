@@ -3,8 +3,6 @@
 Each kernel that is built is booted once: that all of it together works, only a guest shows.
 """
 
-from __future__ import annotations
-
 import mmap
 import platform
 import resource

@@ -4,8 +4,6 @@ there), and where in memory a symbol of it is.
 Asked before a guest boots; a program of the distribution's own directories is taken to be right.
 """
 
-from __future__ import annotations
-
 import platform
 import re
 import struct

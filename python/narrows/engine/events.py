@@ -1,7 +1,5 @@
 """What the runner tells while it works; the command line turns it into a view."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

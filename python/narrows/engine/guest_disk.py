@@ -4,8 +4,6 @@ User-Mode Linux keeps the guest's memory in an unlinked file below TMPDIR; on a 
 written out, so it has to be a tmpfs.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """What this machine is: cores, memory, names for the manifest."""
 
-from __future__ import annotations
-
 import os
 import platform
 from functools import cache

@@ -6,8 +6,6 @@ small launcher; it must not import anything of narrows. Where the kernel has no 
 nothing.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import stat

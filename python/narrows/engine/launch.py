@@ -9,8 +9,6 @@ JSON: parent_pid, argv, env, cpu (or null), writable_dirs, writable_files, reada
 stop_signal.
 """
 
-from __future__ import annotations
-
 import ctypes
 import importlib.util
 import json

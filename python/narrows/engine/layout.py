@@ -1,7 +1,5 @@
 """Names of files and directories of results, and whether a run there is whole. Reads no table."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -5,8 +5,6 @@ not renewed for a while. What is leased is idempotent: if two ever hold one leas
 is done twice and nothing else. Needs of the file system only that link and rename are atomic, as NFS has it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform
@@ -46,7 +44,7 @@ class Leases:
         self._closed = threading.Event()
         self._beat = threading.Thread(target=self._renew, daemon=True, name="leases")
 
-    def __enter__(self) -> Leases:
+    def __enter__(self) -> "Leases":
         self._folder.mkdir(parents=True, exist_ok=True)
         self._beat.start()
         return self

@@ -3,8 +3,6 @@
 They stay there: what was loaded is part of the record.
 """
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

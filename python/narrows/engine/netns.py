@@ -5,8 +5,6 @@ NULL with its reason otherwise; there is no flow tap. The machine's other load i
 agree with `uml` only within a tolerance, and never to the bit.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

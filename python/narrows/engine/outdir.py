@@ -4,8 +4,6 @@ elsewhere.
 A run appears there by one rename when it is whole. Nothing here starts a guest.
 """
 
-from __future__ import annotations
-
 import datetime
 import errno
 import fcntl

@@ -4,8 +4,6 @@ output is read.
 They stay there: what ran is part of the record.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -6,8 +6,6 @@ its way goes by its own: one that settles early is done before that. It is a gue
 rests on it.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The child runs in a session of its own; ending it means ending its process group. Knows nothing of kernels.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

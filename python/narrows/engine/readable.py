@@ -1,8 +1,6 @@
 """What of its host a worker lets a plan read, whose author need not be the worker's user: the system's own
 directories, what narrows brings, and what the plan declares, each file with what is in it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import site

@@ -3,8 +3,6 @@
 Where it can carry out none, the error that names all that is lacking is raised.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from narrows.errors import EngineError

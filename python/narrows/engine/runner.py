@@ -5,8 +5,6 @@ that engines know nothing of tables. A run that fails, or that this machine cann
 others; a full disk stops all, since every other run would meet it too, and keeps what is whole.
 """
 
-from __future__ import annotations
-
 import queue
 import shutil
 import threading

@@ -7,8 +7,6 @@ Refused calls fail with EPERM; a guest's own calls are not concerned, since User
 (SECCOMP_RET_TRAP goes before SECCOMP_RET_ERRNO).
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

@@ -4,8 +4,6 @@ branches, so that its build can lay out what packets pass.
 The runs are ordinary ones; their results are thrown away.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Iterator, Sequence

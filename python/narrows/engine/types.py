@@ -1,7 +1,5 @@
 """What engines, the runner and the store say to each other. Data only."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -65,7 +63,7 @@ class Limits:
 class Carried:
     """How a run went, seen from outside. `error` is None if the agent left a whole result."""
 
-    error: RunFault | None
+    error: "RunFault | None"
     wall_s: float
     cpu: int | None
     max_rss_bytes: int | None
@@ -73,7 +71,7 @@ class Carried:
     isolation: dict[str, Any]
 
     @classmethod
-    def nothing(cls, stage: str, why: str) -> Carried:
+    def nothing(cls, stage: str, why: str) -> "Carried":
         """No guest was started."""
         return cls(RunFault(stage, why), 0.0, None, None, None, {})
 
@@ -174,7 +172,7 @@ class OneKernel:
         return self.info
 
 
-def run_id_on(engine: Engine, plan: Plan) -> str:
+def run_id_on(engine: "Engine", plan: Plan) -> str:
     """The id of a plan's run on this engine."""
     info = engine.info_of(plan)
     return run_id(plan, kernel=info.kernel_id, agent=info.agent_id)

@@ -4,8 +4,6 @@ Builds the command line (docs/architecture.md, Guest), confines the process, and
 wrong outside. What is in the raw files is the store's to judge.
 """
 
-from __future__ import annotations
-
 import importlib.resources
 import os
 import shutil
@@ -215,7 +213,7 @@ class UmlEngine:
             agent={"path": str(self._agent)},
         )
 
-    def _on(self, plan: Plan) -> UmlEngine:
+    def _on(self, plan: Plan) -> "UmlEngine":
         """The engine of the kernel that the plan asks for."""
         name = plan.machine.kernel
         if name is None or name == self._serves:

@@ -4,8 +4,6 @@ Everything is undone when the run ends; what a killed run left is undone by the 
 here: the plan's set-up makes it, and it goes with its namespace.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import subprocess

@@ -5,8 +5,6 @@ Only ratios between runs matter; the measured time of finished runs turns them i
 and no number of a result rests on it.
 """
 
-from __future__ import annotations
-
 from narrows.plan.items import AtTime, Command, IcmpEcho, TcpBulk, UdpProbe
 from narrows.plan.model import Plan
 

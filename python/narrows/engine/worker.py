@@ -11,8 +11,6 @@ A run appears by one rename. A worker that dies costs the runs it was making: ot
 over which several workers died counts as failed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -3,8 +3,6 @@
 What is drawn is given as points; labels on the axis and in the legend are as the person wrote them.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ They are those that the items' tools declare as headlines (`narrows.tools.readin
 its share of a fair rate and what it waited; then what the link did, and of a `Home` where packets wait.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache

@@ -5,8 +5,6 @@ separate most, and runs that differ in the others are pooled. Empirical distribu
 logarithmic axes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +19,15 @@ from narrows.comparing.words import condition_name
 from narrows.figures.chosen import place_name
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.side_by_side import fewer
-from narrows.figures.style import CONDITIONS, DIRECTION, canvas, nested_width, styled
+from narrows.figures.style import (
+    CONDITIONS,
+    DIRECTION,
+    PAGE_IN,
+    canvas,
+    legend,
+    nested_width,
+    styled,
+)
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.ecdf import ecdf, weighted_ecdf
 from narrows.runs import loaded
@@ -65,7 +71,7 @@ def distributions(
         axes_of = list(fewer(every, len(CONDITIONS)).axes)
     conditions = list(group(good, axes_of).items())[: len(CONDITIONS)]
     columns = min(MOST_COLUMNS, len(panels))
-    figure, grid = canvas(-(-len(panels) // columns), columns, row_in=2.1)
+    figure, grid = canvas(-(-len(panels) // columns), columns, PAGE_IN * columns / MOST_COLUMNS, 2.1)
     cells = [axes for row in grid for axes in row]
     with styled():
         for axes, (panel, _) in zip(cells, panels, strict=False):
@@ -78,7 +84,7 @@ def distributions(
         ]
         if any(panel.idle for panel, _ in panels):
             handles.append(Line2D([], [], color="#888888", linestyle=":", label="before the load"))
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
+        legend(figure, handles)
     ids = run_ids(run for _, there in panels for run in there)
     also = [axis for axis in varying(good) if axis not in axes_of]
     caption = (

@@ -3,8 +3,6 @@
 A condition that was not measured gives `Missing` with a sentence instead of an empty plot.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterable, Sequence

@@ -7,8 +7,6 @@ the number of stretches asked for (`metrics.statistics.thinned`); a window short
 packets, where the tap has them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

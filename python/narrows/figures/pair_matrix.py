@@ -1,7 +1,5 @@
 """Services that met, drawn as `narrows.comparing.matrix` has them: each cell has two halves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes

@@ -1,7 +1,5 @@
 """How the flows came to share: Jain's index and the CCAs' shares per window over the run, a line per run."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Sequence
 

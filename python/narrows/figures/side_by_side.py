@@ -1,8 +1,6 @@
 """The conditions of an experiment side by side: a row for each condition, a panel for each quantity, all
 items in it. It draws what `narrows.comparing.outcome` found, which the table of a report shows as well."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import shorten, wrap
@@ -29,7 +27,16 @@ from narrows.comparing.outcome import (
 from narrows.comparing.words import condition_name, with_interval
 from narrows.figures.chosen import chosen
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
-from narrows.figures.style import DIRECTION, INK, ITEMS, PAGE_IN, canvas, item_colours, styled
+from narrows.figures.style import (
+    DIRECTION,
+    INK,
+    ITEMS,
+    PAGE_IN,
+    canvas,
+    item_colours,
+    legend,
+    styled,
+)
 from narrows.runs.observed import Observed
 
 MOST_PANELS = 6
@@ -40,8 +47,10 @@ MOST_WRITTEN = 16
 """Rows that have room for their numbers."""
 LOG_FROM = 8.0
 """A panel whose largest median is so many times its smallest has a logarithmic axis."""
-INCHES_A_ROW, INCHES_A_BARE_ROW = 0.3, 0.19
-NAME_CHARACTERS, NAME_LINES, TITLE_CHARACTERS = 20, 2, 34
+INCHES_A_ROW, INCHES_A_BARE_ROW = 0.34, 0.19
+WITHIN_A_ROW = 0.8
+"""So much of a row its marks take, that they stand nearer to one another than to the next row's."""
+NAME_CHARACTERS, NAME_LINES, TITLE_CHARACTERS = 20, 2, 28
 MARKS = {"down": "o", "up": "s"}
 
 
@@ -173,7 +182,7 @@ def _draw_panel(axes: Axes, rows: _Rows, panel: _Panel) -> None:
     medians, own = [], [series.measure for series in panel.series]
     for place, series in enumerate(panel.series):
         measure, colour, mark = series.measure, series.colour, MARKS.get(series.measure.direction, "D")
-        shift = 0.0 if len(own) == 1 else 0.6 * place / (len(own) - 1) - 0.3
+        shift = (place - (len(own) - 1) / 2) * WITHIN_A_ROW / len(own)
         for row, labels in enumerate(rows.keys):
             key, y = rows.key(labels, series), row + shift
             if key not in measure.values:
@@ -200,7 +209,7 @@ def _draw_panel(axes: Axes, rows: _Rows, panel: _Panel) -> None:
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
-        axes.set_xlim(left=0)
+        axes.set_xlim(0, None if any(medians) else 1)
         counts = all(value == int(value) for value in medians)
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=counts and max(medians, default=0) < 5))
     if own[0].kind == SHARE:
@@ -228,7 +237,7 @@ def _legend(figure: Figure, panels: Sequence[_Panel]) -> None:
             for way in ways
         ]
     if handles:
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 3))
+        legend(figure, handles)
 
 
 def _capital(text: str) -> str:

@@ -4,16 +4,15 @@ Colours are Okabe and Ito's set, one per qdisc and always the same; a marker per
 distinction for print in grey. Sizes are inches of a two-column paper.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -29,6 +28,7 @@ from narrows.tc.qdisc import Qdisc
 COLUMN_IN = 3.4
 PAGE_IN = 7.1
 ROW_IN = 2.0
+LEGEND_ROW_IN = 0.17
 
 DIRECTION = {"down": "download", "up": "upload"}
 MARK_COLOUR = "#c00000"
@@ -153,6 +153,21 @@ def panel_columns(titles: Sequence[str]) -> int:
     columns = panels if panels <= 3 else 3 if panels % 3 == 0 or panels % 2 else 2
     longest = max(map(len, titles), default=0)
     return max(1, min(columns, TITLE_CHARACTERS // max(longest, 1)))
+
+
+def legend(
+    figure: Figure,
+    handles: Sequence[Artist],
+    at: Literal["outside lower center", "outside upper left", "outside upper right"] = "outside lower center",
+    title: str = "",
+) -> None:
+    """A legend outside the panels, which leaves them their height; no more of its entries stand side by side
+    than a phone shows without scrolling."""
+    longest = max((len(str(handle.get_label())) for handle in handles), default=0)
+    columns = max(1, min(len(handles), 3, 260 // (40 + 5 * longest)))  # in points: a handle, and its words
+    more = max(0, -(-len(handles) // columns) - 1)
+    figure.set_figheight(figure.get_figheight() + LEGEND_ROW_IN * more)
+    figure.legend(handles=handles, loc=at, ncols=columns, title=title)
 
 
 def nested_width(place: int, of: int) -> float:

@@ -1,8 +1,6 @@
 """One run over time as a still picture: the panels of `narrows.figures.over_time` one below the other, for
 paper and for browsers without scripts."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

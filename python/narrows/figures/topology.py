@@ -1,7 +1,5 @@
 """The topology of some runs, drawn from their plans: hosts above, servers below, what stands between them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -6,8 +6,6 @@ flow are its steps with their duration, as netperf's interim results are. A step
 flow that began in the middle of one has half the rate in it. Averages are over the flows that are there.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

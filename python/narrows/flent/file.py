@@ -4,8 +4,6 @@ Knows the file's shape and nothing of runs. Older formats are refused with the c
 Flent itself does.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

@@ -4,8 +4,6 @@ There is no plan, no tap and no calibration in it, so reports and claims, which 
 do not use it. The engine is called "flent". What in the file is no number is named in the run's warnings.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import json

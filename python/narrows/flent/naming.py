@@ -5,8 +5,6 @@ Flent draws a file by the definition of the test that it names, and finds series
 one way tcp_ndown or tcp_nup, probes alone ping.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ acknowledged; where not all were sampled, what left the bottleneck by the tap, E
 Payload and wire rates are never mixed in a run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What is judged: runs, or what is read of them, each with its labels; and which of them a claim means."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ A claim with a judgement of its own says it as a function from numbers to number
 are marked like any other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

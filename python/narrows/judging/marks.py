@@ -1,7 +1,5 @@
 """Pass marks: between which bounds numbers pass, and which conditions do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product

@@ -3,8 +3,6 @@
 It stands on nothing: verdicts that are kept are shown without what judges them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -6,8 +6,6 @@ kernel by its id, and lies beside the other. A build is made in a directory of i
 so an interrupted one is never taken for a kernel. It yields its progress and prints nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

@@ -1,7 +1,5 @@
 """Finds the kernel that an experiment names."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

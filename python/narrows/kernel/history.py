@@ -5,8 +5,6 @@ branches and a bisection of their own stay as they are. Which commits were tried
 the caller's to keep.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

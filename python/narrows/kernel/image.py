@@ -6,8 +6,6 @@ it faster and is no part of what it is. The recipe is everything of ours that de
 the kernel's and iproute2's versions. Building is `build.py`'s, fetching `source.py`'s.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.resources
 import json

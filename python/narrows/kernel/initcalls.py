@@ -6,8 +6,6 @@ interface, who draws the first random number, and so what packets say. So the ta
 the order of another one of the same source, whose objects come as Linux has them.
 """
 
-from __future__ import annotations
-
 import struct
 import subprocess
 from pathlib import Path

@@ -5,8 +5,6 @@ Kept are the newest build of today's recipe, with and without what only makes it
 somebody chose. Half-made builds go if nobody is making them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

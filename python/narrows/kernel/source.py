@@ -5,8 +5,6 @@ and sources files of our own: the machine's apt configuration gives the mirror's
 Works as an ordinary user. Nothing here unpacks or builds.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

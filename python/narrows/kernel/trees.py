@@ -5,8 +5,6 @@ patched source with its objects, and `of`, the path. make compiles again what is
 file is written only where its content is another.
 """
 
-from __future__ import annotations
-
 import filecmp
 import hashlib
 import os

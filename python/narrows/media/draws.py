@@ -1,7 +1,5 @@
 """Draws of a schedule: equal for equal words on every machine."""
 
-from __future__ import annotations
-
 import bisect
 import random
 from collections.abc import Callable, Sequence

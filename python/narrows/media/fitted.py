@@ -5,8 +5,6 @@ came after a second of the same level in the trace, drawn from a seed. So gaps i
 are those of the trace, and how long a level lasts is as there; what takes longer is not kept.
 """
 
-from __future__ import annotations
-
 import bisect
 import itertools
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Turns of one length in a row: where nothing can be sent the next turn's wait is longer."""
 
-from __future__ import annotations
-
 from narrows.media.schedule import Turn
 
 

@@ -4,8 +4,6 @@ Fixed turns are at times; what is not used of one is lost. Turns by demand come 
 air is free. A turn's bytes count IP packets, each with `overhead_bytes`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

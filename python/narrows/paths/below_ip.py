@@ -3,8 +3,6 @@
 The core finds them (docs/paths-columns.md). A connection that shows none of them has no sentence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Finds the core's binary, `narrows-paths`. Does not build it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from narrows import data

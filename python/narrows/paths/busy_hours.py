@@ -7,8 +7,6 @@ whether the busy delays, less the shift, are greater (p < 0.05). The thesis name
 31 pairs ten times each, so every p is given as it is and by Holm's method over all tests of the call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """UDP conversations in words: who sent what to whom, and what QUIC shows of the path (docs/paths.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Both ends of a path: what the Rust core says of the log of a sender beside that of a receiver."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Distributions of a property over sessions, by group: the data of Figs. 5.1 to 5.15 of Philip 2025."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import polars as pl

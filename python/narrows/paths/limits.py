@@ -3,8 +3,6 @@
 Which causes there are and how they are told apart is in docs/paths.md, "What limited whom".
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

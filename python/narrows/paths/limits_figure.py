@@ -1,7 +1,5 @@
 """The figure of what limited connections over time, stacked."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from narrows.figures.drawing import Drawing, Missing, Result

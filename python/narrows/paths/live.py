@@ -4,8 +4,6 @@ Nothing is kept of the packets but what the tables say. It ends after a time, or
 the tables are written.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import signal

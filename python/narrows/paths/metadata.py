@@ -1,7 +1,5 @@
 """Joins what is known of clients besides their packets (device, network, country, AS), from a CSV."""
 
-from __future__ import annotations
-
 import ipaddress
 from pathlib import Path
 

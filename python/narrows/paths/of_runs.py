@@ -6,8 +6,6 @@ has captures at its server and at its client, what happened between them is comp
 (`true_lost`, `true_reordered`, `true_jitter_ns`).
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """One page: what limited whom, and what the paths of sessions are like by the groups that metadata knows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -5,8 +5,6 @@ the correlation of the normal variables behind two properties, from Spearman's r
 sessions that have both: r = 2 sin(π ρ / 6). Drawing from it is `narrows.spec.path_profile`'s work.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

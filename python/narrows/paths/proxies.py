@@ -7,8 +7,6 @@ receive window lies more than 10 KB outside the 20th to 80th percentile of its d
 proxied when it is suspected and more than 10 % of the sessions of its AS are.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,12 +41,12 @@ class DeviceClasses:
     windows: dict[str, tuple[int, int]]
 
     @classmethod
-    def published(cls) -> DeviceClasses:
+    def published(cls) -> "DeviceClasses":
         """The classes of the definition's source."""
         return cls({name.casefold(): (low * 1000, high * 1000) for name, (low, high) in WINDOWS_KB.items()})
 
     @classmethod
-    def from_csv(cls, file: Path) -> DeviceClasses:
+    def from_csv(cls, file: Path) -> "DeviceClasses":
         """A table of one's own: columns device, p20_bytes, p80_bytes."""
         try:
             rows = pl.read_csv(file).select("device", "p20_bytes", "p80_bytes").rows()
@@ -63,7 +61,7 @@ class DeviceClasses:
         return cls({str(device).casefold(): (int(low), int(high)) for device, low, high in rows})
 
     @classmethod
-    def measured(cls, sessions: pl.DataFrame, *, least: int = 100) -> DeviceClasses:
+    def measured(cls, sessions: pl.DataFrame, *, least: int = 100) -> "DeviceClasses":
         """From sessions themselves, as the published classes were made.
 
         Percentiles of `initial_rwnd_bytes` by `device`, of classes with at least `least` sessions that have

@@ -6,8 +6,6 @@ and `logs/` with one JSON file a log that says what the log held. Logs that were
 settings are not read again; one that cannot be read costs only itself.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

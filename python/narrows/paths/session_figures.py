@@ -3,8 +3,6 @@
 What is drawn is in `groups`, `proxies` and `busy_hours`; here it only gets axes.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

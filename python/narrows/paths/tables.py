@@ -1,7 +1,5 @@
 """Loads what was read from packet logs as Polars frames. It computes nothing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

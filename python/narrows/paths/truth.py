@@ -1,7 +1,5 @@
 """The truth about a path of ours: what the plan set and the tap saw, to stand beside what a capture shows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 

@@ -5,8 +5,6 @@ of a root `prio` of which one band is used, so that its drops are the root's. A 
 or with nothing that shapes, is the root. The bands of a `prio` have the handles 111:, 112:, …
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal

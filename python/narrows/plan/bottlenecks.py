@@ -1,7 +1,5 @@
 """Where on a link packets wait: which of what limits it each way is the slowest, by the plan alone."""
 
-from __future__ import annotations
-
 from narrows import qdiscs
 from narrows.headers import TCP_IPV4_HEADERS_BYTES
 from narrows.plan import wire

@@ -1,7 +1,5 @@
 """What `tc` takes of a shaper's buckets, which depends on the rate."""
 
-from __future__ import annotations
-
 from narrows.spec.base import SpecObject
 from narrows.spec.shapers import Shaper, tbf
 from narrows.tc.limit import U32

@@ -3,8 +3,6 @@
 The same file gives the same plans on every machine and from every directory.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """What the idle rig must show, and how much time it is given for that before the epoch."""
 
-from __future__ import annotations
-
 import math
 
 from narrows.headers import ETHERNET_HEADER_BYTES

@@ -5,8 +5,6 @@ that does not fit. The estimate of memory is made to be too high rather than too
 windows and the queue can hold, at once. Nothing of it enters a result.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 

@@ -3,8 +3,6 @@
 Nothing is made here: `narrows.engine.contents` does, once, before the first run that needs it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 An axis inside a value of another axis sweeps only where that value is chosen; elsewhere its label is "-".
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

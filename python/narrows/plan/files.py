@@ -8,8 +8,6 @@ such as a module that a script imports, is not looked into: `depends=[…]` name
 whose is not named. Of the clients of narrows' own tools all files count, and of their packages the lock file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -5,8 +5,6 @@ queue; behind it packets are received as if nothing had been. A host's delay, ji
 home router's interface towards it, never on the host. No command is run here.
 """
 
-from __future__ import annotations
-
 from narrows.plan.bottleneck import DirectionSpec, asked_qdisc, buckets, queue_asked, queue_steps, summarised
 from narrows.plan.model import Asked, HomeHost, HomeSummary, LinkDirection, Step
 from narrows.plan.topology import Topology

@@ -1,7 +1,5 @@
 """What a run and a plan are called by: hashes of what is run."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

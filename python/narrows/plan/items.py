@@ -1,7 +1,5 @@
 """The part of a plan that is traffic: what runs, when it starts and stops, and what belongs to it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer

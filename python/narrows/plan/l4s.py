@@ -6,8 +6,6 @@ lose their ECT: Linux refuses ECN to an ECT SYN unless the listener itself runs 
 not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from narrows.plan.model import Step

@@ -5,8 +5,6 @@ the line rate are netem on the path's node, because netem on a host would change
 it); in a Dumbbell netem is on the router's interfaces towards the senders. Nothing here runs a command.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -246,7 +244,7 @@ class CableEnds:
     b: CableEnd
     mtu_bytes: int
 
-    def turned(self) -> CableEnds:
+    def turned(self) -> "CableEnds":
         """The same from its other end."""
         return replace(self, a=self.b, b=self.a)
 

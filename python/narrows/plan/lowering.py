@@ -2,8 +2,6 @@
 two commands of a client and its server.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal

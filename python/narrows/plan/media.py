@@ -1,8 +1,6 @@
 """What is below IP at the bottleneck's interfaces, as the guest's kernel is told of it. Nothing here runs a
 command."""
 
-from __future__ import annotations
-
 from narrows.plan.model import Medium
 from narrows.plan.strict import Direction
 from narrows.plan.topology import Topology

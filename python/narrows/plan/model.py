@@ -5,8 +5,6 @@ tests/unit/test_one_schema.py fails. This module knows nothing of how a plan is 
 models are frozen and refuse unknown keys.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path
@@ -509,7 +507,7 @@ class Plan(Strict):
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str | bytes, *, where: str | None = None) -> Plan:
+    def from_json(cls, text: str | bytes, *, where: str | None = None) -> "Plan":
         """Read `plan.json`; unknown or missing keys are errors."""
         try:
             return cls.model_validate_json(text)
@@ -529,7 +527,7 @@ class Plan(Strict):
             ) from None
 
     @classmethod
-    def read(cls, path: Path) -> Plan:
+    def read(cls, path: Path) -> "Plan":
         """Read a plan file."""
         try:
             text = path.read_bytes()

@@ -1,7 +1,5 @@
 """The kernel modules that an experiment brings, as its plan states them. Loads nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

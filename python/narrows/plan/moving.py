@@ -8,8 +8,6 @@ one frame. Neither knows a rate of 0: in an outage one frame at most leaves, and
 a slice of its end. Nothing here runs a command.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from narrows.headers import ETHERNET_HEADER_BYTES

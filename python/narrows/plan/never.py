@@ -3,8 +3,6 @@
 A run would end as if all were well, without the change, the samples or the packets that it was made for.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from narrows.plan.expand import ResolvedRun

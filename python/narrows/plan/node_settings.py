@@ -1,7 +1,5 @@
 """Settings that items ask of single nodes: their congestion control, and ECN, which Linux has per host."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from narrows.plan import capacity, sysctls

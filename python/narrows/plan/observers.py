@@ -1,7 +1,5 @@
 """What a run records: queues, the senders' TCP, samplers and captures."""
 
-from __future__ import annotations
-
 from narrows.errors import did_you_mean
 from narrows.plan.expand import ResolvedRun
 from narrows.plan.items import TcpBulk, TrafficItem

@@ -3,8 +3,6 @@
 What a folder's code returns is checked here, so that a wrong one is an error of the experiment.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Words are separated by spaces and all must hold; commas mean "or". A value may b
 that reads the same (`rate="100 Mbit/s"`, `base_rtt=0.02s`). Unknown names are errors with the nearest one.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar

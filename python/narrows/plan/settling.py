@@ -3,8 +3,6 @@
 A rule that could never hold, holds always, or would cut off something else that is measured is refused here.
 """
 
-from __future__ import annotations
-
 from narrows.plan.expand import ResolvedRun
 from narrows.plan.items import AfterItem, TcpBulk, TrafficItem, WithItem
 from narrows.plan.model import UntilSettled

@@ -1,7 +1,5 @@
 """What every model of a plan is made of."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field

@@ -4,8 +4,6 @@ With segmentation offloads on, what arrives at a queue may be a super-packet of 
 a token bucket that is smaller than it queue its segments instead, of which the tap knows nothing.
 """
 
-from __future__ import annotations
-
 from narrows.errors import PlanError
 from narrows.plan.model import LinkDirection, Plan
 

@@ -4,8 +4,6 @@ Where a default depends on the machine's memory (tcp_rmem, tcp_wmem), the value 
 more; a small guest would otherwise get less. Deviations from the defaults are marked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 

@@ -3,8 +3,6 @@
 Random start offsets are drawn here, from the run's seed, so that the plan holds what really happens.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from narrows.plan.expand import ResolvedRun, drawn_ns

@@ -5,8 +5,6 @@ interface has a fixed MAC address and knows its neighbour, so that no run begins
 `narrows.plan.linux` says it to `ip`.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property

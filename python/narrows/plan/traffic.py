@@ -4,8 +4,6 @@ A speed test becomes two commands, its server (in the background, up before t = 
 own part is its `lower.py`.
 """
 
-from __future__ import annotations
-
 from narrows.plan.expand import ResolvedRun
 from narrows.plan.files import with_files
 from narrows.plan.items import AfterItem, Command, TrafficItem, WithItem

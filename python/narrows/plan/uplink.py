@@ -5,8 +5,6 @@ the host meets one address only. Delay, jitter and loss of the way up hold there
 to do (forward, masquerade) is the engine's.
 """
 
-from __future__ import annotations
-
 from narrows.plan.home import masquerade
 from narrows.plan.linux import initial_state
 from narrows.plan.model import Step, Uplink

@@ -4,8 +4,6 @@ What was seen is of the kernel's own word (`narrows.store.sockets`), and in the 
 socket was seen is in no contradiction; whoever needs to know says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Linux counts in net/sched: psched_l2t_ns for HTB and TBF, cake_calc_overhead for
 for IP packets of a length is the shaper's rate × that length / what the shaper counts of it.
 """
 
-from __future__ import annotations
-
 from narrows.headers import ETHERNET_HEADER_BYTES
 from narrows.plan.model import Counted
 

@@ -4,8 +4,6 @@ A file says all of its qdisc: its options with Linux' own defaults and limits, t
 keeps what, its statistics, and how figures show it. Nothing else names it. Looking up names imports no file.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from functools import cache

@@ -7,8 +7,6 @@ wait. It only chooses and words what `narrows.comparing.outcome` found. Pages an
 table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 The quantity is any of the report's table; `share by cca` is all shares of CCAs at once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

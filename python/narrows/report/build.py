@@ -1,8 +1,6 @@
 """Builds the whole report: draws each figure once and renders one self-contained page; PNG and PDF when they
 are asked for."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ runs.
 Only what the runs themselves say is listed: a deviation that does not apply to them is left out.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """How pages are made of templates: text is escaped, and a name that is not given is an error."""
 
-from __future__ import annotations
-
 from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
 
 REPORT = PackageLoader("narrows.report", "templates")

@@ -1,7 +1,5 @@
 """What came of the pass marks of an experiment, as `narrows run` left it beside the runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The script and uPlot (npm, `report/client`) stand in the page itself, or the sit
 are thinned until all of its runs together fit: a file that opens from a disk, without a network.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import math

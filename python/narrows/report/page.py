@@ -1,8 +1,6 @@
 """Renders the report's one HTML page. Everything is inside it, with the script and the series that draw a run
 over time: nothing is loaded from elsewhere."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A page's figures of services that met: the matrix of shares, then of how they fared, lost and waited."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from narrows.comparing.matrix import DELAY, LOSS, SHARE, USED, Quantity, quantities

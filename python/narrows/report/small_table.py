@@ -1,7 +1,5 @@
 """The small table of an answer, as pages and terminals show it: words alone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """The table beside the figures: by condition and quantity n, median with its interval, IQR, p95, p99, std."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Sequence

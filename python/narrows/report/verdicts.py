@@ -4,8 +4,6 @@ A tool's `verdict.py` says what its program's output comes to (`said`: by direct
 kind of queue (`is_right`). The truth is the plan's queue where packets wait.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -11,8 +11,6 @@ What is kept is always of today's format: a change of it, or of the plan's, conv
 commit (`scripts/convert_evidence.py`).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

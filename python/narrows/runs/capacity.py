@@ -5,8 +5,6 @@ where a bucket lets a burst pass.
 The plan is the truth: nothing measured is read here but the packets that emptied a bucket.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

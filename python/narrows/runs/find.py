@@ -5,8 +5,6 @@ are found, in results and shards alike, also of an experiment that was edited, t
 were called otherwise by another experiment are both there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 A condition is never read from the name of an experiment or of an axis, so any run with a flow tap serves.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable

@@ -12,8 +12,6 @@ Losses of a flow and entries to recovery cannot be had: NULL. BBR leaves the thr
 Unit: as in docs/data.md, `tcp_flows`, `tcp_events` and `tcp_samples`, of which these are stand-ins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Reads no file: the caller hands it the tables. What a table does not hold become
 entry.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -10,8 +10,6 @@ a tenth of its bytes went there.
 Shares of a fair rate need other runs too: `narrows.comparing.items`. No file is read here.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Failed runs come too, with their error and without numbers. `narrows.runs.find` 
 places.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path

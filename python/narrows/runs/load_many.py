@@ -4,8 +4,6 @@ Where the plan asks for the flow tap and the engine had none (`netns`), the flow
 in for it, if the plan has them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -5,8 +5,6 @@ which a direction was loaded is that of the item under test, where there is one,
 loaders shared, else from the first to the last. No file is read here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

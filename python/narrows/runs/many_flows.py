@@ -18,8 +18,6 @@ Nothing is read here; the tables are the store's (docs/data.md: tcp_flows, tcp_e
 flows). What they do not hold is None.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ definitions are those of whoever declares the quantity: a tool in its folder (`n
 who works it out.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

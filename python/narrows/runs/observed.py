@@ -5,8 +5,6 @@ measured. `narrows.runs.gather` makes them from stored tables, `narrows.runs.arc
 made-up ones. No file is read here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -72,7 +70,7 @@ class Series:
     t_ns: Floats
     value: Floats
 
-    def within(self, window: tuple[int, int] | None) -> Series:
+    def within(self, window: tuple[int, int] | None) -> "Series":
         """The part with window[0] <= t < window[1]; all of it for None."""
         if window is None:
             return self

@@ -5,8 +5,6 @@ downstream, in the second half of the phase, so that what came before has settle
 there all that time, its ends were not connected yet, or the tap kept no series.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

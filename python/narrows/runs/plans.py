@@ -1,7 +1,5 @@
 """Reads the plan of a stored run. It is the one place that does, whichever format the plan was written in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from json import JSONDecoder

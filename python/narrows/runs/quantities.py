@@ -5,8 +5,6 @@ tables. Both come from here, so both give the same number. `NUMBERS` and `TAILS`
 and of what there is one (a direction, a phase of the run, a probe while an item loads). No file is read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 

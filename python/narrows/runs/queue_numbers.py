@@ -4,8 +4,6 @@
 the first `LOADED_AFTER_S` seconds of it. None: the tap kept no series of it, or nothing loaded the link.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Remembers what was worked out of some runs: claims and figures of a study ask for it dozens of times."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TypeVar

@@ -4,8 +4,6 @@ Rates are of the bottleneck's tap, downstream, as its shaper counts them, in the
 time that the services ran: the first and the last fifth are left out. Losses and delays are of the whole run.
 """
 
-from __future__ import annotations
-
 from narrows.metrics.latency.high_delay_share import LIMIT_MS
 from narrows.metrics.statistics.arrays import clean
 from narrows.plan.items import AtTime, TrafficItem

@@ -5,8 +5,6 @@ start to its end; of others the series that they leave of a direction tell. An i
 here loads for as long as it runs, if it loads at all (`narrows.runs.items`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -12,8 +12,6 @@ throughput (`narrows.scoring.any_throughput`).
 Unit: delays come in ns and are given in ms; a lost probe is NaN.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -83,7 +81,7 @@ class Delays:
             raise ValueError("a delay has no time; a probe that was lost has the time it was sent at")
         ascending(times, "t_ns")
 
-    def thinned(self, every_ns: int) -> Delays:
+    def thinned(self, every_ns: int) -> "Delays":
         """The first sample of each interval of that length; a series that is sparser stays as it is."""
         if self.t_ns.size == 0:
             return self

@@ -7,8 +7,6 @@ request's size, one after the other: a model of a client that asks for the next 
 Unit: bit/s of what `payload_bytes` counts; RFC 9097's counts IP packets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

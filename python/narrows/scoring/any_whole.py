@@ -17,8 +17,6 @@ the link:
 Unit: named with each figure. Confidence: low 0, medium 1, high 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

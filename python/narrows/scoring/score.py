@@ -18,8 +18,6 @@ Rows of source "truth" are what readings are held against:
 Pure: tables in, table out. A direction that the tool did not load has no rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any

@@ -11,8 +11,6 @@ which tool it is. Longer pauses are left out: what the queue did then is no trut
 The reach of this rule: a tool that a competitor holds below 1 % of the rate has no window.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product

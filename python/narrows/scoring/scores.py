@@ -4,8 +4,6 @@ DIR/<run id>/score.parquet holds the rows, and in its metadata which code of the
 test they are of. A file of another code is made again: a changed definition never mixes with an old number.
 """
 
-from __future__ import annotations
-
 import hashlib
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Where a surface breaks: neighbours between which a metric changes far more than it does on average."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """How good is what a search found? Its surface and that of as large a grid, against points of neither."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ Pieces shorter than `RESOLUTION` are left alone, because repetitions differ more
 there. Nothing is run here.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any

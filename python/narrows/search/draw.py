@@ -1,7 +1,5 @@
 """Draws what a search found: a curve over one axis, a map over two, and one for each pair of more axes."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

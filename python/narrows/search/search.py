@@ -5,8 +5,6 @@ call in the same directory asks for the same points, whose runs are there by the
 goes on where it was.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,7 +38,7 @@ class Metric:
     source: str | None = None
 
     @classmethod
-    def parse(cls, text: str) -> Metric:
+    def parse(cls, text: str) -> "Metric":
         source, colon, name = text.rpartition(":")
         if not name or (colon and not source):
             raise UsageError(f"--metric {text!r} is no figure", remedy="such as flow:bulk_goodput_bps")

@@ -1,7 +1,5 @@
 """The space of a search: axes of an experiment as coordinates from 0 to 1. It chooses nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ To answer, all runs of a directory are read, which takes seconds where there are
 and its answer when it is known. Whoever asks, it is worked out once, in the background.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -5,8 +5,6 @@ and no command is run. Here is what all pages share; `of_results` and `of_run` h
 results and of a run.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
@@ -24,6 +22,7 @@ from narrows.report import over_time
 from narrows.serve import of_results, of_run
 from narrows.serve.shared import Shared
 from narrows.studies.judged import judged
+from narrows.studies.ledger_picture import picture as ledger_picture
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'; "
@@ -92,10 +91,12 @@ def site(root: Path, hosts: Sequence[str]) -> FastAPI:
             found = judged([entry.path for entry in entries])
             known = [v for v in found.verdicts if v.verdict != "not measured"]
             silent = len(found.verdicts) - len(known)
+            picture = ledger_picture(known)
             page = shared.render(
-                "ledger.html.j2", verdicts=known, silent=silent, told=found.measured,
+                "ledger.html.j2", verdicts=known, silent=silent, told=found.measured, picture=picture,
                 damaged=[f"{path.parent.name}: {path.name}: {why}" for path, why in found.left_out],
             )  # fmt: skip
+            picture.close()
             return bytes(page.body)
 
         return HTMLResponse(shared.drawn.get(("ledger", *map(shared.catalog.stamp, entries)), draw))

@@ -5,8 +5,6 @@ What was read is kept until the directory changes. A list of runs is made of man
 of the run that is looked at, or of all of them where a page is about all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import html
 import os

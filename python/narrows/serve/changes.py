@@ -1,8 +1,6 @@
 """What changed from one iteration of a watch to the next: versions, rates beyond their intervals, and how the
 share of each service moved."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

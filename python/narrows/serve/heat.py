@@ -4,8 +4,6 @@ The colours run over what the map shows, from its lowest to its highest median; 
 is of. A pair without a run has no number and no colour.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What pages say of a directory of results by its manifests alone: its state, and its runs by conditions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Pages of a directory of results: its runs by conditions, its answer, maps, changes, report and table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,7 +1,5 @@
 """Pages of one run: what it was and measured, its series over time, its pictures and files."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import FastAPI, HTTPException, Query, Response

@@ -1,7 +1,5 @@
 """The page of one run: what it was, what it measured, what the queue did, and its files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

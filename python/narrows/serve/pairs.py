@@ -3,8 +3,6 @@
 Of what services say of themselves a person chooses one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

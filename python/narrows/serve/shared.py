@@ -1,7 +1,5 @@
 """What all pages of a site share: what there is, how pages are made, and what was drawn and is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

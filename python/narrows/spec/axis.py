@@ -4,8 +4,6 @@ An axis does not know what its values are for; whoever uses it checks each of th
 labels are one axis.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +17,7 @@ from narrows.units import Duration, Rate, Size
 SEED = "seed"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _order = itertools.count()
-created_axes: list[Axis] = []
+created_axes: "list[Axis]" = []
 """Every axis made since the loader last emptied this; how it finds axes that are never used."""
 
 

@@ -5,8 +5,6 @@ keyword arguments. A wrong or misspelt argument raises SpecError with the line o
 an axis; `resolve` gives the object of one run, in which none is left.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,14 +19,14 @@ Choose = Callable[[Axis], Any]
 
 REQUIRED: Any = object()
 """The default of an option that has none."""
-created: list[SpecObject] = []
+created: "list[SpecObject]" = []
 """Every object made since the loader last emptied this; how it finds objects that are never used."""
-copied: list[SpecObject] = []
+copied: "list[SpecObject]" = []
 """Objects that are only patterns for others, such as the services given to pairs(): whatever name holds them,
 they are no part of a run themselves."""
 
 
-def only_copy(item: SpecObject) -> None:
+def only_copy(item: "SpecObject") -> None:
     """Say that others have been made after this one, which is no part of a run itself."""
     created.remove(item)
     copied.append(item)
@@ -48,7 +46,7 @@ def option(parser: Parser, *, default: Any = REQUIRED, doc: str = "") -> Any:
     return Option(parser, default, doc)
 
 
-def instance(*kinds: type[SpecObject]) -> Parser:
+def instance(*kinds: "type[SpecObject]") -> Parser:
     """Reader of options that hold other spec objects."""
 
     def parse(value: Any) -> Any:
@@ -74,7 +72,7 @@ class SpecObject:
     """True if calling the constructor without keeping the result makes sense."""
 
     where: str
-    origin: SpecObject
+    origin: "SpecObject"
     """The object that the experiment file made, of which this is the form of one run."""
     values: dict[str, Any]
     given: frozenset[str]

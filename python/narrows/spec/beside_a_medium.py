@@ -1,7 +1,5 @@
 """What a Link may have beside a medium, which takes the place of rate and shaper."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -6,8 +6,6 @@ where it costs least and TCP cannot tell the difference; the way back is not a b
 here (delay, jitter, loss, the other direction) is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pass marks of an experiment: what its figures must be for `narrows run` to end well."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from narrows.errors import UnitError

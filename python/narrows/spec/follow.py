@@ -1,7 +1,5 @@
 """What somebody would set who knows the ISP's rate: the oracles that an adaptive shaper is compared with."""
 
-from __future__ import annotations
-
 from narrows.errors import SpecError
 from narrows.spec import parsers as p
 from narrows.spec.moving_rate import MovingRate, made, whole

@@ -5,8 +5,6 @@ loss beyond it. The home router has a queue each way or none, which is what make
 on its WAN interface, `ingress` on an IFB that the WAN interface's arriving packets are redirected to.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -4,8 +4,6 @@
 The delay is on the path between router and server, never on a host, because TCP would see it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -145,7 +143,7 @@ class Link(SpecObject):
     def is_settled(self) -> bool:
         return False  # changes come after it was made
 
-    def resolve(self, choose: Choose) -> Link:
+    def resolve(self, choose: Choose) -> "Link":
         resolved = super().resolve(choose)
         resolved.changes = tuple(
             sorted((c.resolve(choose) for c in self.changes), key=lambda change: change["time"])

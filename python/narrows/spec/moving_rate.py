@@ -5,8 +5,6 @@ is set to before t = 0, and what the idle rig is calibrated at. A rate of 0 is a
 the run; nothing here knows how a shaper follows the steps.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator, Sequence

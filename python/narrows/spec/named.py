@@ -4,8 +4,6 @@ Those are the examples (`experiments/` in a checkout, part of the package in a w
 the studies (`studies/<study>/experiments/`). No list names them: a file in one of these folders is there.
 """
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

@@ -3,8 +3,6 @@
 These may be called without keeping the result: `repeat(10)`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

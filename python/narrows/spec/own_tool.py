@@ -4,8 +4,6 @@ The folder has the parts of a tool (docs/tools.md). Here its `spec.py` is loaded
 with the options; the other parts are read where they are needed.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@
 (`Link(services=2)`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

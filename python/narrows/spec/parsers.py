@@ -3,8 +3,6 @@
 A reader takes one value and returns it parsed; it knows neither axes nor other values of the same object.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import math
 import re
@@ -103,28 +101,22 @@ def positive(value: Any) -> Duration:
     return parsed
 
 
-def microseconds(value: Any) -> Duration:
-    """A duration of whole microseconds: the kernel keeps this option no finer."""
-    parsed = Duration.parse(value)
-    if parsed.ns % 1000:
-        raise Wrong(f"{parsed}: the kernel keeps this in whole microseconds", 'such as "5 us"')
-    return parsed
+def _in_whole(unit_ns: int, words: str, example: str) -> Callable[[Any], Duration]:
+    def parse(value: Any) -> Duration:
+        parsed = Duration.parse(value)
+        if parsed.ns % unit_ns:
+            raise Wrong(f"{parsed}: {words}", f'such as "{example}"')
+        return parsed
+
+    return parse
 
 
-def whole_milliseconds(value: Any) -> Duration:
-    """A duration of whole milliseconds: tc takes this one as a bare number of them."""
-    parsed = Duration.parse(value)
-    if parsed.ns % 1_000_000:
-        raise Wrong(f"{parsed}: the kernel keeps this in whole milliseconds", 'such as "500 ms"')
-    return parsed
-
-
-def whole_seconds(value: Any) -> Duration:
-    """A duration of whole seconds: the tool takes no other."""
-    parsed = Duration.parse(value)
-    if parsed.ns % 1_000_000_000:
-        raise Wrong(f"{parsed}: only whole seconds can be given here", 'such as "10 s"')
-    return parsed
+microseconds = _in_whole(1000, "the kernel keeps this in whole microseconds", "5 us")
+"""A duration; the kernel keeps this option no finer."""
+whole_milliseconds = _in_whole(1_000_000, "the kernel keeps this in whole milliseconds", "500 ms")
+"""A duration; tc takes this one as a bare number."""
+whole_seconds = _in_whole(1_000_000_000, "only whole seconds can be given here", "10 s")
+"""A duration; the tool takes no other."""
 
 
 def iperf3_interval(value: Any) -> Duration:

@@ -7,8 +7,6 @@ variables behind them. It is fitted by `narrows profile`; some from published fi
 here fits.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -122,7 +120,7 @@ class PathProfile:
             matrix[a][b] = matrix[b][a] = each.value
         return matrix
 
-    def sample(self, **options: Any) -> SampledLink:
+    def sample(self, **options: Any) -> "SampledLink":
         """A link that is drawn from this profile with the run's seed. What `options` give is not drawn;
         they are those of a Link."""
         return SampledLink(profile=self, **options)
@@ -184,7 +182,7 @@ class SampledLink(Link):
     def label(self) -> str:
         return str(self["profile"].name)
 
-    def drawn(self, seed: str) -> SampledLink:
+    def drawn(self, seed: str) -> "SampledLink":
         """The link of one seed."""
         values = self["profile"].draw(seed)
         link = self

@@ -5,8 +5,6 @@ Rates, delays and loss have sources; buffers are mostly assumptions, because ISP
 each says which. The manual's page docs/home.md shows the same table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 The rate is the link's; a shaper only says how it is kept.
 """
 
-from __future__ import annotations
-
 from narrows.spec.base import REQUIRED, SpecObject, option
 from narrows.spec.parsers import choice, number, optional, positive, size_or_zero
 from narrows.tc import options as tc

@@ -4,8 +4,6 @@ Mahimahi's opportunities are counted in bins of `step`.
 CSV: a header and rows in order of time, the first at 0; a rate holds until the next row, the last for ever.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from pathlib import Path

@@ -4,8 +4,6 @@ An item's id is the name of the variable that it is assigned to. It says what is
 programs and their arguments are each tool's `lower.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -45,7 +43,7 @@ class Reference(SpecObject):
     def has_axes(self) -> bool:
         return any(isinstance(value, Axis) for name, value in self.values.items() if name != "item")
 
-    def target(self, choose: Choose) -> Traffic | None:
+    def target(self, choose: Choose) -> "Traffic | None":
         """The item of this run, or None if it is absent in it."""
         found = settle(self["item"], choose)
         origin = found.origin if isinstance(found, Traffic) else None

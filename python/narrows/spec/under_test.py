@@ -5,8 +5,6 @@ like any other. Which tools, and whether with variations, is chosen around the l
 tool's `spec.py` says what there is of it, its `readings.py` what its answers mean.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar

@@ -4,8 +4,6 @@ It may be called without keeping the result. What else a run must have for it is
 `narrows.plan.settling`; the rule itself is carried out by the agent while the run goes on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

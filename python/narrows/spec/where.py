@@ -3,8 +3,6 @@
 Nothing here reads the files.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from types import TracebackType

@@ -4,8 +4,6 @@ The agent's own is crates/agent/src/result.rs; tests/unit/test_one_schema.py hol
 Fields that another agent adds are kept (they go into the manifest); what may be missing has a default.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Literal
 

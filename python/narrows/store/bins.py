@@ -4,8 +4,6 @@ Pure functions on arrays. Percentiles are order statistics (nearest rank, RFC 23
 sojourn time that some packet really had.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -7,8 +7,6 @@ ran, where the items were never all there, or where a run has no tap of every pa
 Unit: none (share of 1). Thousands of flows have theirs from the flow tap (`narrows.runs.many_flows`).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 

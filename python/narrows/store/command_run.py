@@ -1,8 +1,6 @@
 """What a tool's `parse.py` is handed: a command that ran, its output, and what its parser may need of the
 run."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ compare fails, except where the plan leaves the tap out: then it says so. It doe
 numbers are plausible for the link; that is calibration's.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

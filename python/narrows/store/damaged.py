@@ -4,8 +4,6 @@ Whoever opens a directory of results notes here what it leaves out; the command 
 exit status 1, and the site on its pages. Nothing is printed here.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from narrows.errors import NarrowsError

@@ -4,8 +4,6 @@ with them.
 A reader that dies (out of memory) fails its run, not the others. Readers end when their parent does.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
@@ -88,7 +86,7 @@ class FinishPool:
             initargs=(os.getpid(), self._only_in),
         )
 
-    def __enter__(self) -> FinishPool:
+    def __enter__(self) -> "FinishPool":
         return self
 
     def warm(self) -> None:

@@ -3,8 +3,6 @@
 It checks the file's shape and nothing else; `flow_tap_tables` says what the numbers mean together.
 """
 
-from __future__ import annotations
-
 import socket
 from dataclasses import dataclass
 from pathlib import Path

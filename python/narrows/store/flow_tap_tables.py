@@ -4,8 +4,6 @@ The counters are the kernel's; here they are only subtracted (warm-up) and named
 (Mathis' constant, burstiness, fairness) is for `narrows.metrics`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

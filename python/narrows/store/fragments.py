@@ -6,8 +6,6 @@ the time: a fragment is of the one item between these addresses that may send da
 then. Where two of them run at once the item is None, and a warning says how many packets that leaves out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

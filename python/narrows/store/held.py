@@ -4,8 +4,6 @@ It does not judge one that is slow: where a medium or a rate that moves takes tu
 there may be none for a while.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

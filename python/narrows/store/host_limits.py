@@ -5,8 +5,6 @@ The kernel itself counts for how long (TCP_INFO: `sndbuf_limited` and `rwnd_limi
 microseconds since the socket's birth; net/ipv4/tcp.c, tcp_get_info_chrono_stats).
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from narrows.plan.model import Plan

@@ -4,8 +4,6 @@ Judged by the endpoints that the plan gives its items, and by times from the age
 items fit, the answer is None, never a guess.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

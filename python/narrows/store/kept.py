@@ -5,8 +5,6 @@ in them says the queue's file, of shapers and links this one. An option that the
 fails the run: another experiment would have run under its name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 docs/data.md lists its keys. It computes nothing; `ingest` gives it the parts.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import json

@@ -2,8 +2,6 @@
 what the plan's schedule says. A turn at another time, or with more than it may carry, fails the run.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A person's own tool as a run keeps it: the copy of its folder, which reads the output beside it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from narrows.engine import layout

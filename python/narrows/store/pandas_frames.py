@@ -4,8 +4,6 @@ Missing stays missing: integers are Pandas' own nullable ones, never floats, and
 computed here, and no other module needs Pandas, which is the extra `pandas` (with PyArrow).
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from narrows.errors import UsageError
@@ -40,7 +38,7 @@ class PandasResults:
         """One row per run, failed ones too, with a column per key axis."""
         return to_pandas(self.results.runs())
 
-    def failed(self) -> PandasResults:
+    def failed(self) -> "PandasResults":
         """What was measured in failed runs."""
         return PandasResults(self.results.failed())
 

@@ -4,8 +4,6 @@ Polars and DuckDB take a path for a pattern, so that a directory called `a*` or 
 twice or not at all. Everything of narrows that reads Parquet reads it here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

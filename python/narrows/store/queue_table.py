@@ -5,8 +5,6 @@ before a departure that carries a new CE. Large taps are written in slices of ti
 bounded.
 """
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any

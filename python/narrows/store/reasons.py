@@ -4,8 +4,6 @@ Names are those of `enum qdisc_drop_reason` (include/net/dropreason-qdisc.h, Lin
 `_DROP`. Core reasons (`enum skb_drop_reason`) change their numbers between versions, so they keep the number.
 """
 
-from __future__ import annotations
-
 QDISC = (
     "QDISC_UNSPEC",
     "QDISC_GENERIC",

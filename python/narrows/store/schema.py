@@ -3,8 +3,6 @@
 docs/data.md is the same for people. This module knows nothing of where the values come from.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping

@@ -4,8 +4,6 @@ It is the kernel's word, from the samplers of TCP_INFO and the flow tap; a socke
 samples was not seen. Of a connection only the end counts that sent more. `narrows.plan.uses` compares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 The plan says what must be there: an item that ran and left no file is an error, not an absence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

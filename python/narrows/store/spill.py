@@ -1,7 +1,5 @@
 """Rows of the table `samples` that are too many for memory: they wait in files of their own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

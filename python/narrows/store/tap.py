@@ -3,8 +3,6 @@
 It checks the file's shape and nothing else; what the numbers mean together is for `conservation` and `bins`.
 """
 
-from __future__ import annotations
-
 import socket
 from dataclasses import dataclass
 from pathlib import Path

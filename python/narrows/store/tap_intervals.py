@@ -4,8 +4,6 @@ Of packets that passed unmarked only sums are known: there is no histogram of so
 and of flows only those appear that lost a packet or were marked.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ What is computed here is the same in the tap modes `packets` and `summary`; `que
 `tap_intervals` does the mode `drops`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ An item (`item`), a part of it (`part`: a part of the plan's, or an end such as 
 is no item's has none: a queue's length, or a sampler's counters, with the qdisc as their part.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs
-from narrows.figures.style import canvas, styled
+from narrows.figures.style import canvas, legend, styled
 from narrows.judging.parts import Item, Number, Read, grouped, spelt
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a1f5c")
@@ -162,9 +162,7 @@ def draw(chart: Chart, points: Sequence[Point], ids: Sequence[str]) -> Result:
                 Line2D([], [], color=colour, marker="o", linestyle="none", label=_words(chart, hue))
                 for hue, colour in colours.items()
             ]
-            figure.legend(
-                handles=handles, loc="outside upper right", ncols=min(len(handles), 6), title=chart.legend
-            )
+            legend(figure, handles, "outside upper right", chart.legend)
     told = f"{chart.told} Hatched: not measured.".strip() if gaps else chart.told
     return finished(chart.name, chart.title, told, ids, figure)
 

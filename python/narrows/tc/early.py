@@ -5,8 +5,6 @@ tc (tc_red.c) takes by default a quarter of the limit as max, a third of max as 
 a table of idle time. The kernel (red_check_params) wants max, shifted by the halvings, in 32 bits.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

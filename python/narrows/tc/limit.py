@@ -5,8 +5,6 @@ the kernel then cuts to fewer bits counts as not taken. `tests/interop/test_tc_l
 against the real tc: lowest, highest, one beyond.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

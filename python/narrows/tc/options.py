@@ -5,8 +5,6 @@ where the option is then absent or the kernel's own; then where the kernel keeps
 where it keeps no such thing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Where the kernel keeps an option, in netlink's own bytes (include/uapi/linux/pkt_sched.h, pkt_cls.h)."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Each has a file of its own in `narrows.qdiscs`. Defaults that depend on the link
 limits in BDP) are worked out here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +31,7 @@ class QueueContext:
     def frame_bytes(self) -> int:
         return self.mtu_bytes + ETHERNET_HEADER_BYTES
 
-    def bdp_bytes(self, factor: float, queue: Qdisc) -> int:
+    def bdp_bytes(self, factor: float, queue: "Qdisc") -> int:
         if self.rate is None:
             queue.fail(f"a limit of {factor:g} BDP needs a shaped link", 'give the limit in bytes, "100 KB"')
         return max((self.rate * self.base_rtt).scaled(factor).bytes, self.frame_bytes)
@@ -134,7 +132,7 @@ class Qdisc(SpecObject):
         """What it makes of a packet's length where it shapes (`narrows.plan.model.Counted`)."""
         return {"of": "frame", "overhead_bytes": 0, "mpu_bytes": 0, "cells": "none"}
 
-    def queues(self) -> tuple[Qdisc, ...]:
+    def queues(self) -> "tuple[Qdisc, ...]":
         """One for each band, where it has bands of its own."""
         return ()
 

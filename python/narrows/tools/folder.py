@@ -4,8 +4,6 @@ The modules of one content are loaded once, as a package of their own name, so t
 `from . import helper`. What is wrong in the folder is one error with its file and line.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.machinery

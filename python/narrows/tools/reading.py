@@ -11,8 +11,6 @@ against what truly was, of the same statistic:
 - `RPM` in 1/min, round trips per minute under load: as the time of one round trip, against the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ In a word narrows fills in what stands as `@name`; which names there are is each
 some of its own.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping

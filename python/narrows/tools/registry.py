@@ -3,8 +3,6 @@
 Looking up names imports no part: a tool's `spec.py` imports `narrows.spec`, which looks up names.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import pkgutil

@@ -1,7 +1,5 @@
 """What changed between two iterations: rates whose intervals do not overlap, and what cannot be told."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

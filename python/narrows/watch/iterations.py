@@ -5,8 +5,6 @@ run's id covers kernel and agent and not the browser, so runs of two iterations 
 version changes, the last iteration is gone on with, also with more pairs or trials after it was finished.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import os
@@ -37,7 +35,7 @@ class Iteration:
         """Where its runs lie."""
         return self.directory / RUNS
 
-    def finish(self) -> Iteration:
+    def finish(self) -> "Iteration":
         """Mark it as done."""
         done = Iteration(self.directory, self.number, self.versions, self.begun, _now())
         done._write()

@@ -6,8 +6,6 @@ further than the bound after a whole set; one that is still wide after the most 
 an answer. An invalid trial uses up its seed and does not count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What an iteration is of: the kernel, the agent, and the programs and players that services are made of."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -161,22 +161,19 @@ pub fn sack(blocks: &[(u32, u32)]) -> Vec<u8> {
     out
 }
 
+type Number<T, const BYTES: usize> = fn(T) -> [u8; BYTES];
+
+/// How numbers of 32 and of 16 bits are written.
+fn numbers(big_endian: bool) -> (Number<u32, 4>, Number<u16, 2>) {
+    match big_endian {
+        true => (u32::to_be_bytes, u16::to_be_bytes),
+        false => (u32::to_le_bytes, u16::to_le_bytes),
+    }
+}
+
 /// A pcap file. `unit_ns` is 1 or 1000.
 pub fn pcap(link: u32, unit_ns: i64, big_endian: bool, packets: &[(i64, Vec<u8>)], snap: usize) -> Vec<u8> {
-    let word = |v: u32| {
-        if big_endian {
-            v.to_be_bytes()
-        } else {
-            v.to_le_bytes()
-        }
-    };
-    let short = |v: u16| {
-        if big_endian {
-            v.to_be_bytes()
-        } else {
-            v.to_le_bytes()
-        }
-    };
+    let (word, short) = numbers(big_endian);
     let mut out = Vec::new();
     out.extend(word(if unit_ns == 1 { 0xa1b2_3c4d } else { 0xa1b2_c3d4 }));
     out.extend(short(2));
@@ -202,22 +199,17 @@ pub struct Interface {
     pub offset_s: i64,
 }
 
+pub fn interface(link: u16, resolution: Option<u8>, offset_s: i64) -> Interface {
+    Interface {
+        link,
+        resolution,
+        offset_s,
+    }
+}
+
 /// A pcapng section. Packets: interface, time in the interface's units, data.
 pub fn pcapng(big_endian: bool, interfaces: &[Interface], packets: &[(u32, u64, Vec<u8>)]) -> Vec<u8> {
-    let word = |v: u32| {
-        if big_endian {
-            v.to_be_bytes()
-        } else {
-            v.to_le_bytes()
-        }
-    };
-    let short = |v: u16| {
-        if big_endian {
-            v.to_be_bytes()
-        } else {
-            v.to_le_bytes()
-        }
-    };
+    let (word, short) = numbers(big_endian);
     let mut out = Vec::new();
     let mut block = |kind: u32, body: Vec<u8>| {
         let mut body = body;
@@ -275,16 +267,21 @@ pub fn packets(log: &[u8]) -> Result<(About, Counts, Vec<Found>)> {
     Ok((about, counts, found))
 }
 
+/// A packet of which so many bytes are kept.
+pub fn packet(t_ns: i64, link_type: u16, data: &[u8], kept: usize) -> Packet<'_> {
+    let len = data.len() as u32;
+    Packet {
+        t_ns,
+        link_type,
+        len,
+        data: &data[..kept],
+    }
+}
+
 /// The segment in one packet of a link type, and the counts.
 pub fn parse(link: u16, data: &[u8]) -> (Option<headers::Segment>, Counts) {
     let mut counts = Counts::default();
-    let packet = Packet {
-        t_ns: 0,
-        link_type: link,
-        len: data.len() as u32,
-        data,
-    };
-    let segment = headers::parse(&packet, &mut counts);
+    let segment = headers::parse(&packet(0, link, data, data.len()), &mut counts);
     (segment, counts)
 }
 
@@ -352,13 +349,7 @@ fn follow_all(link_type: u16, packets: &[(i64, Vec<u8>)], snap: usize, limits: L
     let mut sink = Collect(Seen::default());
     let mut flows = Flows::new(limits, rules);
     for (t_ns, data) in packets {
-        let kept = &data[..data.len().min(snap)];
-        let packet = Packet {
-            t_ns: *t_ns,
-            link_type,
-            len: data.len() as u32,
-            data: kept,
-        };
+        let packet = packet(*t_ns, link_type, data, data.len().min(snap));
         if let Some(segment) = headers::parse(&packet, &mut counts) {
             flows.segment(*t_ns, &segment, &mut sink);
         }

@@ -120,10 +120,7 @@ fn duration(options: &mut Options) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn words(text: &str) -> Vec<String> {
-        text.split_whitespace().map(str::to_owned).collect()
-    }
+    use narrows_wire::testing::words;
 
     #[test]
     fn a_server_needs_an_address_and_has_defaults() {

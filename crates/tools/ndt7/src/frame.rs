@@ -152,52 +152,36 @@ pub fn parse_close(payload: &[u8]) -> Result<Option<(u16, String)>, &'static str
 mod tests {
     use super::*;
 
-    fn header(fin: bool, opcode: u8, mask: Option<[u8; 4]>, payload_bytes: u64) -> Header {
-        Header {
+    fn header(fin: bool, opcode: u8, mask: Option<[u8; 4]>, payload_bytes: u64, used: usize) -> Parsed {
+        let header = Header {
             fin,
             opcode,
             mask,
             payload_bytes,
-        }
+        };
+        Parsed::Header(header, used)
     }
 
     #[test]
     fn the_examples_of_rfc_6455_section_5_7_are_understood() {
         let key = Some([0x37, 0xfa, 0x21, 0x3d]);
-        assert_eq!(
-            parse(b"\x81\x05Hello"),
-            Parsed::Header(header(true, OP_TEXT, None, 5), 2)
-        );
         let masked = b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58";
-        assert_eq!(parse(masked), Parsed::Header(header(true, OP_TEXT, key, 5), 6));
+        let large = b"\x82\x7f\x00\x00\x00\x00\x00\x01\x00\x00";
+        for (bytes, expected) in [
+            (&b"\x81\x05Hello"[..], header(true, OP_TEXT, None, 5, 2)),
+            (masked, header(true, OP_TEXT, key, 5, 6)),
+            (b"\x01\x03Hel", header(false, OP_TEXT, None, 3, 2)),
+            (b"\x80\x02lo", header(true, OP_CONTINUATION, None, 2, 2)),
+            (b"\x89\x05Hello", header(true, OP_PING, None, 5, 2)),
+            (b"\x8a\x85\x37\xfa\x21\x3d", header(true, OP_PONG, key, 5, 6)),
+            (b"\x82\x7e\x01\x00", header(true, OP_BINARY, None, 256, 4)),
+            (large, header(true, OP_BINARY, None, 65536, 10)),
+        ] {
+            assert_eq!(parse(bytes), expected, "{bytes:x?}");
+        }
         let mut text = masked[6..].to_vec();
         apply_mask(&mut text, [0x37, 0xfa, 0x21, 0x3d], 0);
         assert_eq!(text, b"Hello");
-        assert_eq!(
-            parse(b"\x01\x03Hel"),
-            Parsed::Header(header(false, OP_TEXT, None, 3), 2)
-        );
-        assert_eq!(
-            parse(b"\x80\x02lo"),
-            Parsed::Header(header(true, OP_CONTINUATION, None, 2), 2)
-        );
-        assert_eq!(
-            parse(b"\x89\x05Hello"),
-            Parsed::Header(header(true, OP_PING, None, 5), 2)
-        );
-        assert_eq!(
-            parse(b"\x8a\x85\x37\xfa\x21\x3d"),
-            Parsed::Header(header(true, OP_PONG, key, 5), 6)
-        );
-        assert_eq!(
-            parse(b"\x82\x7e\x01\x00"),
-            Parsed::Header(header(true, OP_BINARY, None, 256), 4)
-        );
-        let large = b"\x82\x7f\x00\x00\x00\x00\x00\x01\x00\x00";
-        assert_eq!(
-            parse(large),
-            Parsed::Header(header(true, OP_BINARY, None, 65536), 10)
-        );
     }
 
     #[test]
@@ -209,10 +193,7 @@ mod tests {
             for mask in [None, Some([1, 2, 3, 4])] {
                 let mut out = vec![];
                 push_header(&mut out, OP_BINARY, mask, size);
-                assert_eq!(
-                    parse(&out),
-                    Parsed::Header(header(true, OP_BINARY, mask, size as u64), out.len())
-                );
+                assert_eq!(parse(&out), header(true, OP_BINARY, mask, size as u64, out.len()));
                 for cut in 0..out.len() {
                     assert_eq!(parse(&out[..cut]), Parsed::Incomplete, "size {size}, cut {cut}");
                 }

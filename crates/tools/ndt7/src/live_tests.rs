@@ -20,7 +20,7 @@ use rig::*;
 #[test]
 fn our_client_and_our_server_agree_in_the_clear() {
     unless_held_up(|| {
-        let server = Running::start(false, 64);
+        let server = start(false, 64);
         let (result, out) = our_client(&format!("ws://{}", server.address), "");
         result.unwrap();
         check_summary(&out);
@@ -52,7 +52,7 @@ fn our_client_and_our_server_agree_in_the_clear() {
 #[test]
 fn our_client_and_our_server_agree_over_tls_and_a_strange_certificate_needs_insecure() {
     unless_held_up(|| {
-        let server = Running::start(true, 64);
+        let server = start(true, 64);
         let url = format!("wss://{}", server.address);
         let (result, out) = our_client(&url, "--insecure");
         result.unwrap();
@@ -67,7 +67,7 @@ fn our_client_and_our_server_agree_over_tls_and_a_strange_certificate_needs_inse
 #[test]
 fn a_foreign_client_downloads_from_our_server() {
     unless_held_up(|| {
-        let server = Running::start(false, 64);
+        let server = start(false, 64);
         let (bytes, measurements) = foreign_download(server.address);
         assert!(bytes > 1 << 20, "{bytes}");
         for measurement in &measurements {
@@ -239,7 +239,7 @@ fn a_side_that_was_held_up_beyond_its_limit_measures_and_closes_late() {
 #[test]
 fn garbage_is_refused_and_the_next_client_is_served() {
     unless_held_up(|| {
-        let server = Running::start(false, 64);
+        let server = start(false, 64);
         let long = format!("GET /{} ", "x".repeat(20_000));
         for (garbage, status) in [
             (&b"GET /ndt/v7/download HTTP/1.1\r\nHost: x\r\n\r\n"[..], "400"),
@@ -268,7 +268,7 @@ fn garbage_is_refused_and_the_next_client_is_served() {
 #[test]
 fn broken_frames_end_their_test_only() {
     unless_held_up(|| {
-        let server = Running::start(false, 64);
+        let server = start(false, 64);
         for (test, bytes, code) in [
             (Way::Upload, &b"\x82\x01x"[..], frame::CLOSE_PROTOCOL),
             (
@@ -279,7 +279,7 @@ fn broken_frames_end_their_test_only() {
             (Way::Upload, b"\xff\xff\xff\xff", frame::CLOSE_PROTOCOL),
             (Way::Download, b"\x82\x81\0\0\0\0x", frame::CLOSE_UNSUPPORTED),
         ] {
-            let mut socket = server.upgraded(test);
+            let mut socket = upgraded(&server, test);
             socket.write_all(bytes).unwrap();
             let (mut received, mut reader, mut events) = (vec![], super::reader::Reader::new(false), vec![]);
             let _ = socket.read_to_end(&mut received);
@@ -311,11 +311,11 @@ fn broken_frames_end_their_test_only() {
 #[test]
 fn vanished_and_slow_clients_do_not_stop_the_others() {
     unless_held_up(|| {
-        let server = Running::start(false, 64);
-        drop(server.upgraded(Way::Download));
-        drop(server.upgraded(Way::Upload));
-        let _slow = server.upgraded(Way::Download); // never reads
-        let mut stuck = server.upgraded(Way::Upload); // stops in the middle of a frame
+        let server = start(false, 64);
+        drop(upgraded(&server, Way::Download));
+        drop(upgraded(&server, Way::Upload));
+        let _slow = upgraded(&server, Way::Download); // never reads
+        let mut stuck = upgraded(&server, Way::Upload); // stops in the middle of a frame
         stuck
             .write_all(b"\x82\xff\0\0\0\0\0\x10\0\0\x01\x02\x03\x04some")
             .unwrap();
@@ -334,7 +334,7 @@ fn vanished_and_slow_clients_do_not_stop_the_others() {
 #[test]
 fn a_thousand_idle_connections_make_room_for_a_client_that_speaks() {
     unless_held_up(|| {
-        let server = Running::start(false, 8);
+        let server = start(false, 8);
         let idle: Vec<_> = (0..1000).map(|_| server.connect()).collect();
         assert!(foreign_download(server.address).0 > 0);
         drop(idle);
@@ -353,7 +353,7 @@ fn a_server_that_is_not_there_or_refuses_is_one_clear_error() {
             error.contains(&unused.to_string()) && error.contains("refused"),
             "{error}"
         );
-        let server = Running::start(false, 8);
+        let server = start(false, 8);
         let error = our_client(&format!("wss://{}", server.address), "--insecure --tests upload")
             .0
             .unwrap_err();

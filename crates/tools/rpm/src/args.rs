@@ -135,10 +135,7 @@ fn coalesce_ns(options: &mut Options) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn words(text: &str) -> Vec<String> {
-        text.split_whitespace().map(str::to_owned).collect()
-    }
+    use narrows_wire::testing::words;
 
     #[test]
     fn a_client_follows_draft_09_both_ways_one_after_the_other_unless_told_otherwise() {

@@ -5,71 +5,52 @@
 use crate::args::{parse_client, ServerArgs};
 use crate::{client, server::Server};
 use narrows_wire::lines::Lines;
-use narrows_wire::testing::{unless_held_up, Shared};
+use narrows_wire::testing::{unless_held_up, words, Running, Shared};
 use narrows_wire::tls;
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// The connection preface of HTTP/2 and an empty SETTINGS frame.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
-struct Running {
-    address: SocketAddr,
-    log: Shared,
-    stop: UnixStream,
-    thread: Option<JoinHandle<Result<(), String>>>,
+fn start(tls: bool, max_connections: usize) -> Running {
+    let log = Shared::default();
+    let (stop, stopped) = UnixStream::pair().unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    let lines = Lines::to(log.clone());
+    let thread = std::thread::spawn(move || {
+        let args = ServerArgs {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            tls,
+            cert_and_key: None,
+            cca: None,
+            notsent_bytes: Some(16 << 10),
+            coalesce_ns: 0,
+            log: None,
+        };
+        let server = Server::start(&args, lines, max_connections)?;
+        tell.send(server.address()).unwrap();
+        server.serve(&stopped)
+    });
+    let address = told.recv().unwrap();
+    Running {
+        address,
+        log,
+        stop,
+        thread,
+    }
 }
 
-impl Running {
-    fn start(tls: bool, max_connections: usize) -> Running {
-        let log = Shared::default();
-        let (stop, stopped) = UnixStream::pair().unwrap();
-        let (tell, told) = std::sync::mpsc::channel();
-        let lines = Lines::to(log.clone());
-        let thread = std::thread::spawn(move || {
-            let args = ServerArgs {
-                listen: "127.0.0.1:0".parse().unwrap(),
-                tls,
-                cert_and_key: None,
-                cca: None,
-                notsent_bytes: Some(16 << 10),
-                coalesce_ns: 0,
-                log: None,
-            };
-            let server = Server::start(&args, lines, max_connections)?;
-            tell.send(server.address()).unwrap();
-            server.serve(&stopped)
-        });
-        Running {
-            address: told.recv().unwrap(),
-            log,
-            stop,
-            thread: Some(thread),
-        }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let socket = TcpStream::connect(self.address).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        socket
-    }
-
-    /// Ends the server; gives what it counted. It must not have ended before.
-    fn end(mut self) -> Value {
-        self.stop.write_all(b"x").unwrap();
-        self.thread.take().unwrap().join().unwrap().unwrap();
-        self.log.values("stopped").remove(0)
-    }
+/// Ends the server; gives what it counted.
+fn counted(server: Running) -> Value {
+    server.end().values("stopped").remove(0)
 }
 
 fn our_client(server: &str, more: &str) -> (Result<(), String>, Shared) {
     let line = format!("--server {server} --variant draft-08 --interval-ms 50 {more}");
-    let args = parse_client(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap();
+    let args = parse_client(&words(&line)).unwrap();
     let out = Shared::default();
     let (_never, stop) = UnixStream::pair().unwrap();
     (client::run_until(args, Lines::to(out.clone()), &stop), out)
@@ -91,7 +72,7 @@ fn is_served(running: &Running, tls: bool) {
 fn our_client_measures_our_server_both_ways_with_and_without_tls() {
     unless_held_up(|| {
         for tls in [true, false] {
-            let server = Running::start(tls, 256);
+            let server = start(tls, 256);
             let scheme = if tls { "https" } else { "http" };
             let (result, out) = our_client(&format!("{scheme}://{}", server.address), "--insecure");
             result.unwrap();
@@ -131,7 +112,7 @@ fn our_client_measures_our_server_both_ways_with_and_without_tls() {
             assert!(intervals
                 .windows(2)
                 .all(|w| { w[0]["test"] != w[1]["test"] || w[0]["end_ns"] == w[1]["start_ns"] }));
-            assert!(server.end()["uploaded_bytes"].as_u64().unwrap() > 0);
+            assert!(counted(server)["uploaded_bytes"].as_u64().unwrap() > 0);
         }
     });
 }
@@ -139,7 +120,7 @@ fn our_client_measures_our_server_both_ways_with_and_without_tls() {
 #[test]
 fn a_client_that_speaks_http_1_1_gets_the_short_objects_and_no_load() {
     unless_held_up(|| {
-        let server = Running::start(true, 16);
+        let server = start(true, 16);
         let mut config = (*tls::client_config(true, None).unwrap()).clone();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         let name = "127.0.0.1".try_into().unwrap();
@@ -170,7 +151,7 @@ fn a_client_that_speaks_http_1_1_gets_the_short_objects_and_no_load() {
 #[test]
 fn both_ways_at_once_is_one_test_of_both_bytes() {
     unless_held_up(|| {
-        let server = Running::start(true, 256);
+        let server = start(true, 256);
         let url = format!("https://{}", server.address);
         let (result, out) = our_client(&url, "--insecure --parallel --stage-intervals 8 --idle-probes 0");
         result.unwrap();
@@ -184,7 +165,7 @@ fn both_ways_at_once_is_one_test_of_both_bytes() {
 #[test]
 fn a_strange_certificate_needs_insecure_and_a_server_that_is_not_there_is_one_clear_error() {
     unless_held_up(|| {
-        let server = Running::start(true, 16);
+        let server = start(true, 16);
         let error = our_client(&format!("https://{}", server.address), "")
             .0
             .unwrap_err();
@@ -205,7 +186,7 @@ fn a_strange_certificate_needs_insecure_and_a_server_that_is_not_there_is_one_cl
 fn garbage_before_and_after_the_preface_ends_its_own_connection_only() {
     unless_held_up(|| {
         for tls in [true, false] {
-            let server = Running::start(tls, 64);
+            let server = start(tls, 64);
             let oversized = [PREFACE, b"\xff\xff\xff\0\0\0\0\0\x01"].concat();
             let to_stream_zero = [PREFACE, b"\0\0\x01\0\0\0\0\0\0x"].concat();
             let bad_headers = [PREFACE, b"\0\0\x04\x01\x05\0\0\0\x01\xff\xff\xff\xff"].concat();
@@ -235,7 +216,7 @@ fn garbage_before_and_after_the_preface_ends_its_own_connection_only() {
                 let _ = socket.read_to_end(&mut answer);
             }
             is_served(&server, tls);
-            let stopped = server.end();
+            let stopped = counted(server);
             assert!(stopped["broken"].as_u64().unwrap() >= 7, "{stopped}");
         }
     });
@@ -244,7 +225,7 @@ fn garbage_before_and_after_the_preface_ends_its_own_connection_only() {
 #[test]
 fn a_flood_of_requests_that_are_reset_at_once_does_not_stop_the_others() {
     unless_held_up(|| {
-        let server = Running::start(false, 64);
+        let server = start(false, 64);
         let mut socket = server.connect();
         let mut flood = PREFACE.to_vec();
         for stream in 0..20_000u32 {
@@ -266,7 +247,7 @@ fn a_flood_of_requests_that_are_reset_at_once_does_not_stop_the_others() {
 fn vanished_half_open_and_slow_clients_do_not_stop_the_others() {
     unless_held_up(|| {
         for tls in [true, false] {
-            let server = Running::start(tls, 64);
+            let server = start(tls, 64);
             drop(server.connect());
             let _silent = server.connect();
             let mut half = server.connect(); // sends its handshake byte by byte, and stops
@@ -298,11 +279,11 @@ fn vanished_half_open_and_slow_clients_do_not_stop_the_others() {
 #[test]
 fn a_thousand_idle_connections_make_room_for_clients_that_speak() {
     unless_held_up(|| {
-        let server = Running::start(true, 64);
+        let server = start(true, 64);
         let idle: Vec<_> = (0..1000).map(|_| server.connect()).collect();
         is_served(&server, true);
         drop(idle);
         is_served(&server, true);
-        assert!(server.end()["connections"].as_u64().unwrap() >= 1000);
+        assert!(counted(server)["connections"].as_u64().unwrap() >= 1000);
     });
 }

@@ -39,27 +39,23 @@ fn ask(stream: &mut TcpStream, text: &str, bytes: usize) -> (String, usize) {
 fn one_connection_serves_downloads_and_uploads_in_turn() {
     unless_held_up(|| {
         let mut stream = TcpStream::connect(start()).unwrap();
-        let (head, bytes) = ask(
-            &mut stream,
-            "GET /__down?bytes=1000000 HTTP/1.1\r\nHost: x\r\n\r\n",
-            1_000_000,
-        );
+        let download = "GET /__down?bytes=1000000 HTTP/1.1\r\nHost: x\r\n\r\n";
+        let (head, bytes) = ask(&mut stream, download, 1_000_000);
         assert_eq!(bytes, 1_000_000);
         assert!(
             head.contains("200 OK") && head.contains("cfRequestDuration;dur="),
             "{head}"
         );
-        let up = format!(
-            "POST /__up HTTP/1.1\r\nContent-Length: 200000\r\n\r\n{}",
-            "0".repeat(200_000)
-        );
-        assert!(ask(&mut stream, &up, 0).0.contains("200 OK"));
-        assert!(ask(&mut stream, "GET /__down?bytes=0 HTTP/1.1\r\n\r\n", 0)
-            .0
-            .contains("Content-Length: 0"));
-        assert!(ask(&mut stream, "GET /nothing HTTP/1.1\r\n\r\n", 0)
-            .0
-            .contains("404"));
+        let body = "0".repeat(200_000);
+        let up = format!("POST /__up HTTP/1.1\r\nContent-Length: 200000\r\n\r\n{body}");
+        for (request, part) in [
+            (up.as_str(), "200 OK"),
+            ("GET /__down?bytes=0 HTTP/1.1\r\n\r\n", "Content-Length: 0"),
+            ("GET /nothing HTTP/1.1\r\n\r\n", "404"),
+        ] {
+            let (head, _) = ask(&mut stream, request, 0);
+            assert!(head.contains(part), "{head}");
+        }
     });
 }
 
@@ -182,21 +178,16 @@ fn a_thousand_idle_and_many_broken_clients_leave_the_next_one_served() {
 fn garbage_and_clients_that_vanish_do_not_stop_the_next_one() {
     unless_held_up(|| {
         let address = start();
-        let mut garbage = TcpStream::connect(address).unwrap();
-        assert!(ask(&mut garbage, "\u{1}\u{2}\u{3} nonsense\r\n\r\n", 0)
-            .0
-            .contains("400"));
-        let mut silent = TcpStream::connect(address).unwrap();
-        silent
-            .write_all(b"GET /__down?bytes=100000000 HTTP/1.1\r\n\r\n")
-            .unwrap();
-        let mut half = TcpStream::connect(address).unwrap();
-        half.write_all(b"POST /__up HTTP/1.1\r\nContent-Length: 1000\r\n\r\nabc")
-            .unwrap();
+        let [mut garbage, mut silent, mut half] = [0; 3].map(|_| TcpStream::connect(address).unwrap());
+        let nonsense = "\u{1}\u{2}\u{3} nonsense\r\n\r\n";
+        assert!(ask(&mut garbage, nonsense, 0).0.contains("400"));
+        let download = b"GET /__down?bytes=100000000 HTTP/1.1\r\n\r\n";
+        silent.write_all(download).unwrap();
+        let upload = b"POST /__up HTTP/1.1\r\nContent-Length: 1000\r\n\r\nabc";
+        half.write_all(upload).unwrap();
         drop(half);
         let mut next = TcpStream::connect(address).unwrap();
-        assert!(ask(&mut next, "GET /latency HTTP/1.1\r\n\r\n", 0)
-            .0
-            .contains("200"));
+        let request = "GET /latency HTTP/1.1\r\n\r\n";
+        assert!(ask(&mut next, request, 0).0.contains("200"));
     });
 }

@@ -4,8 +4,6 @@ The person's own configuration, jump hosts and agents work. Nothing is ever aske
 taken.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """Whether real hosts could carry a run: one connection to each, one script there that changes nothing."""
 
-from __future__ import annotations
-
 import importlib.resources
 import platform
 import subprocess

@@ -5,8 +5,6 @@ plans need and a host has not. Nothing of a host is touched but the interfaces t
 are given back whatever happens.
 """
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import subprocess

@@ -13,8 +13,6 @@ host = "server"
 interfaces = ["eth1"]
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import dataclass

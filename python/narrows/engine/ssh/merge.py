@@ -2,8 +2,6 @@
 measurement but where two hosts each saw one end of the same flow or probe.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

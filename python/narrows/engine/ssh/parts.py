@@ -6,8 +6,6 @@ netem on the router would cost the router's processor). A cable between two host
 interfaces; all others are made as in a guest.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -7,8 +7,6 @@ its connection, unless all hosts are one machine (then they are the same instant
 was measured.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import queue

@@ -4,8 +4,6 @@ They come from the source that the kernel was built of. Each file of them become
 cannot carry out are left out, with the reason. In the guest `in_guest.py` calls their runner, tdc.py.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

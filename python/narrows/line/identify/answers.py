@@ -1,7 +1,5 @@
 """The answers as rows and as JSON: what a terminal, a program and the page show."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

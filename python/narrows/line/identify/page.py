@@ -1,7 +1,5 @@
 """One self-contained HTML page: answers, each with how sure and from what, and the evidence as pictures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from narrows.line.identify import answers

@@ -1,7 +1,5 @@
 """The evidence as pictures: what each packet waited, and which were lost or marked."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.axes import Axes
 

@@ -1,7 +1,5 @@
 """Runs the agent's identify client on this host, without root, and hands back what it wrote."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import socket

@@ -3,8 +3,6 @@
 The journal is written before anything is changed. `begun` in it means that the change was not finished.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -4,8 +4,6 @@ The load is TCP by iperf3, or UDP by narrows' own UDP capacity. Only TCP can tel
 on the way down: UDP fills the ISP's queue whatever stands behind it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Before and after on one page: an HTML file that needs nothing beside it."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

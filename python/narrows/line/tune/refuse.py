@@ -1,7 +1,5 @@
 """What is refused before anything is touched, each with its remedy."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """What is set, as the lines that a person would type, and what takes it away again. Pure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

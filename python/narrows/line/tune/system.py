@@ -1,7 +1,5 @@
 """Runs `ip`, `tc` and their like on this host, and reads what they say. Decides nothing."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

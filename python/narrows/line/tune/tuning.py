@@ -1,7 +1,5 @@
 """The course of a tune: refuse, measure, keep, set, measure again; and its way back. Prints nothing."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A systemd unit that sets the same again at boot, and takes it away when it is stopped."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -9,8 +9,6 @@ name the window. A CCA's share of a window is what its flows delivered in it ove
 Unit: none (share of 1) per window.
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 

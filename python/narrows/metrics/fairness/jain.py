@@ -6,8 +6,6 @@ None of no allocations, or when all are zero (nothing was shared).
 Unit: none (share of 1). Source: R. Jain, D.-M. Chiu, W. Hawe, DEC-TR-301 (1984).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Values, clean

@@ -11,8 +11,6 @@ retransmission timeout set the window to one segment and are not halvings: count
 Unit: packets per halving.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

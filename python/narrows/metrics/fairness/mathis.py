@@ -15,8 +15,6 @@ Macroscopic Behavior of the TCP Congestion Avoidance Algorithm" (1997), equation
 deriving C empirically.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

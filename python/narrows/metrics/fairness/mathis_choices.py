@@ -22,8 +22,6 @@ Unit: none. Source: the thesis behind CoreScale gives equation, MSS (1448 bytes)
 error", and does not say how the RTT of a flow was taken.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,8 +8,6 @@ Unit: that of the rates. Source: D. Bertsekas and R. Gallager, Data Networks, se
 6.5.2; the study of services under contention takes the most that a service takes alone as its demand.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

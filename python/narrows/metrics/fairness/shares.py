@@ -7,8 +7,6 @@ average. A flow whose amount is missing is an error: leaving it out would move a
 Unit: none (share of 1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -18,8 +18,6 @@ up to d / w of them.
 Unit: none (share of 1); times in ns.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

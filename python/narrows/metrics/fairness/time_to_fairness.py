@@ -7,8 +7,6 @@ many forms; the threshold, the hold and the window of the index belong with ever
 Unit: ns from `start_ns` (the start of the last flow, as a rule).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Values

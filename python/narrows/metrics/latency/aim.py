@@ -14,8 +14,6 @@ incomplete has no score.
 Unit: points. Inputs: latencies and jitter in ms, packet loss as share of 1, rates in bit/s.
 """
 
-from __future__ import annotations
-
 import bisect
 import math
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ does not say of which quantile: here the increase is from the median at rest to 
 Unit: steps from 0 (F) to 5 (A+), so that grades can be ranked. Inputs in ms.
 """
 
-from __future__ import annotations
-
 import bisect
 
 import numpy as np

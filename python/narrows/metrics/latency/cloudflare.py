@@ -13,8 +13,6 @@ Scores: `narrows.metrics.latency.aim`.
 Unit: ms.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Values

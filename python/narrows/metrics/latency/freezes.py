@@ -15,8 +15,6 @@ freeze.
 Unit: ms in, counts and ms out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

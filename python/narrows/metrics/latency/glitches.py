@@ -17,8 +17,6 @@ Unit: 1/min. Source: the idea is Dave Taht's "glitches per minute" (blog.cerowrt
 formula; 20 ms is one common audio packet time.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -18,8 +18,6 @@ keeps that percentage, the LOWEST twentieth. Its own output shows it (issue 57: 
 Unit: round trips per minute (1/min); times in ms.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -7,8 +7,6 @@ Unit: none (share of 1). Source: the ITU's bar of 190 ms of round-trip time for 
 the study of services under contention applies it to video calls; the limit is an argument.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Values

@@ -8,8 +8,6 @@ it. One late packet counts twice, once up and once down.
 Unit: that of the delays.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Floats, Values

@@ -11,8 +11,6 @@ Here it is one path, and what was not measured makes the score None.
 Unit: share of 1. Rates in bit/s, latency in ms, loss as a share of 1.
 """
 
-from __future__ import annotations
-
 import math
 
 VERSION = "m-lab/iqb, October 2025"

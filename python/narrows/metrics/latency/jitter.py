@@ -7,8 +7,6 @@ Unit: that of the samples. Source: as in @cloudflare/speedtest ("jitter"); it is
 interarrival jitter, and not RFC 3393's distribution of delay variation.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Values, clean

@@ -8,8 +8,6 @@ place of one-way delays it is the same formula and another metric: name the prob
 Unit: that of the delays. Source: RFC 5481; ITU-T Y.1540 (there "two-point", against the minimum).
 """
 
-from __future__ import annotations
-
 from narrows.metrics.statistics.arrays import Values, quantiles
 from narrows.metrics.statistics.columns import sample
 

@@ -12,8 +12,6 @@ Unit: percent. Latencies in ms, round trips or one way as the requirement says; 
 bit/s. What was not measured and is required makes the score None.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -20,8 +20,6 @@ goresponsiveness computes averages times before it inverts and reads very differ
 Unit: round trips per minute (1/min); times in ms.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -21,8 +21,6 @@ ended, so the MAD intervals before that one count and a constant goodput is stab
 Unit: intervals counted from 0.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

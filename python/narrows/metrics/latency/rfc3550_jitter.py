@@ -12,8 +12,6 @@ from `narrows.metrics.latency.jitter` (mean over all pairs in order of sending, 
 Unit: that of the times (ns).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Floats, Values, ascends

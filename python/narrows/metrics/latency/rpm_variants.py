@@ -10,8 +10,6 @@ pace and the test's end are those of the variant that the client followed, so a 
 Unit: round trips per minute (1/min). Sources: see the modules named.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

@@ -13,8 +13,6 @@ Flent's UDP probe is isochronous with irtt and closed-loop without it: name whic
 Unit: that of the values (bit/s for TCP, ms for probes).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import polars as pl

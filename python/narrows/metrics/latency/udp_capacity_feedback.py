@@ -15,8 +15,6 @@ Not modelled: the table of rates, how many steps a decision moves, and the confi
 Unit: times in ns, delays in ms.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

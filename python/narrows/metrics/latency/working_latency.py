@@ -9,8 +9,6 @@ Ookla and of draft-ietf-ippm-responsiveness; the exact definition is ours and th
 every value.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Values, quantiles

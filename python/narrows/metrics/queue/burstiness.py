@@ -20,8 +20,6 @@ Unit: none, -1 to 1. Source: K.-I. Goh and A.-L. Barabási, EPL 81, 48002 (2008)
 Phys. Rev. E 94, 032311 (2016).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

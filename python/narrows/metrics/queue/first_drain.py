@@ -8,8 +8,6 @@ the lowest RTT it knows for the base RTT (BBR) takes the full queue's for it.
 Unit: ns, at the interval's start.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -10,8 +10,6 @@ noise lies above the mean.
 Unit: bit/s; times in ns.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -7,8 +7,6 @@ still have before it, had it been given the same packets (Lindley's recursion), 
 Unit: bytes, as the shaper counts them. Source: net/sched/sch_tbf.c, sch_htb.c.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -7,8 +7,6 @@ is a rate of 0 and counts as what it is.
 Unit: bit/s at the layer of the rate. Source: the definition of a mean.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

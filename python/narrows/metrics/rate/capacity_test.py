@@ -11,8 +11,6 @@ Unit: bit/s of TCP payload (what iperf3 reports); times in s. Source: iperf3 --o
 Between CCAs and Speed Tests" (IETF 123, ICCRG).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -9,8 +9,6 @@ Unit: bit/s. Source: as used for the paper's Figures 7 to 9 (Ray et al., arXiv 2
 which do not state their bin; 10 ms is our choice and is written with each figure.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Floats, Values

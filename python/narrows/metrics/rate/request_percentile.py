@@ -9,8 +9,6 @@ Unit: bit/s, at the layer of the rates given (Cloudflare: response body plus hea
 them). Source: @cloudflare/speedtest 1.14.1, bandwidthPercentile, bandwidthMinRequestDuration, getBandwidth.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Values

@@ -10,8 +10,6 @@ Unit: none (share of 1). Source: linux/net/core/dev.c qdisc_pkt_len_init; RFC 79
 sizes.
 """
 
-from __future__ import annotations
-
 import math
 
 from narrows.headers import ETHERNET_HEADER_BYTES, ETHERNET_MTU, TCP_IPV4_HEADERS_BYTES

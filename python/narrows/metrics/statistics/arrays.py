@@ -4,8 +4,6 @@ Missing values (None, NaN) are dropped here and nowhere else; they never become 
 refused, because no stored measurement can be one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

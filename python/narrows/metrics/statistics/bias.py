@@ -13,8 +13,6 @@ Unit: that of the values; relative ones share of 1. Source: ISO 5725-1 (trueness
 medians.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,8 +8,6 @@ always give the same interval. Used where order statistics do not apply (standar
 Unit: that of the statistic. Source: B. Efron and R. Tibshirani, An Introduction to the Bootstrap, chapter 13.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

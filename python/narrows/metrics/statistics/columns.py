@@ -5,8 +5,6 @@ of its columns is missing, and columns that must ascend are refused when they do
 would hide a caller that paired the wrong values. Values are never invented.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray

@@ -8,8 +8,6 @@ Unit: that of the samples. Source: R. J. Hyndman and Y. Fan, "Sample quantiles i
 (1996).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -7,8 +7,6 @@ Unit: x in the samples' unit, F a share of 1. Source: A. W. van der Vaart, Asymp
 19.1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Floats, Values, clean

@@ -12,8 +12,6 @@ Unit: that of the samples. Source: the textbook statistic; for the use, Ookla's 
 latency.
 """
 
-from __future__ import annotations
-
 from narrows.metrics.statistics.arrays import Values, partitioned
 from narrows.metrics.statistics.columns import sample
 

@@ -9,8 +9,6 @@ Unit: that of the samples. Source: H. A. David and H. N. Nagaraja, Order Statist
 J.-Y. Le Boudec, Performance Evaluation of Computer and Communication Systems, theorem 2.1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

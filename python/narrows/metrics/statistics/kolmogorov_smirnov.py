@@ -1,7 +1,5 @@
 """The largest distance of two samples' empirical distributions (Kolmogorov and Smirnov)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Values, clean

@@ -11,8 +11,6 @@ Give the half width of the confidence intervals as resolution, else noise is cou
 Unit: pairs. Source: M. G. Kendall, "A new measure of rank correlation" (1938), for discordant pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

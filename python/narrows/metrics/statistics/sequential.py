@@ -18,8 +18,6 @@ of the median is within 0.5 or 1.5 Mbit/s); J.-Y. Le Boudec, Performance Evaluat
 interval.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

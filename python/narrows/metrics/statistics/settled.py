@@ -8,8 +8,6 @@ Unit: that of the times. Source: the stopping condition of the thesis behind Cor
 moves less than 1 % in 20 minutes").
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

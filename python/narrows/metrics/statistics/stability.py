@@ -8,8 +8,6 @@ Unit: none (share of 1). Source: textbook; Ray et al. speak of "stable" throughp
 marks that claims use are in the claims' own files.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.metrics.statistics.arrays import Values, clean

@@ -8,8 +8,6 @@ otherwise there is none. `pooled_quantile` is numpy's (Hyndman and Fan type 7), 
 Unit: that of the samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

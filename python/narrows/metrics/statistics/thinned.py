@@ -4,8 +4,6 @@ A series with no more values than two per stretch stays as it is. A stretch with
 lost value (NaN) counts only where its stretch has no other.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

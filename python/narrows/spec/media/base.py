@@ -4,8 +4,6 @@ A medium takes the place of the shaper; the queue in front of it is a real one. 
 turn is worked out in `narrows.media`, pure.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from narrows.media.schedule import MOST_BYTES, MOST_HOLD_NS, MOST_TURNS, Schedule

@@ -4,8 +4,6 @@ A request goes with the next MAP, alone where the modem was idle and on top of i
 (piggy-backed); what it asked for it may send `grant_maps` later. Collisions of requests are not drawn.
 """
 
-from __future__ import annotations
-
 from narrows.media.schedule import Schedule, Turn
 from narrows.spec import parsers as p
 from narrows.spec.base import option

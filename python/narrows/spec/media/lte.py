@@ -5,8 +5,6 @@ as RLC hands packets on in order. Nothing is sent in the `gap_ns` that end each 
 bytes are of the rate at its time: what retransmissions take, the rate does not have.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

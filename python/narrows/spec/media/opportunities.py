@@ -1,7 +1,5 @@
 """The medium `opportunities`: a measured link, from a file. Those of one instant are one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -6,8 +6,6 @@ shorter than before: by a draw between 0 and `spread_ns`, one way. Packets stay 
 is the first one of the next round, so that beginning again is no change.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

@@ -5,8 +5,6 @@ Mahimahi: one whole number of milliseconds a line, never falling; at each, one p
 The last line is the period after which the trace begins again.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Collection
 from dataclasses import dataclass

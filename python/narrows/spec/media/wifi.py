@@ -7,8 +7,6 @@ aggregate that fails is sent again in the next; what came after it waits for it.
 to send, are alike and do not collide; the PHY's rate is that of its time in a saturated link.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

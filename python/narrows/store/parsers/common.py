@@ -1,7 +1,5 @@
 """What every parser returns, and how a CSV of the agent is read strictly."""
 
-from __future__ import annotations
-
 import io
 import json
 import math
@@ -111,7 +109,7 @@ class Parsed:
             raise StoreError(f"{name} is infinite, which is not a measurement", remedy="see raw/")
         self.metrics.append(Metric(name, float(value), unit, direction, part, flow))
 
-    def of(self, whose: Whose) -> Parsed:
+    def of(self, whose: Whose) -> "Parsed":
         """This, as of an item, of a part of it in the plan, or of a sampler, where it does not say whose."""
 
         def own(metric: Metric) -> Metric:
@@ -126,7 +124,7 @@ class Parsed:
         self.samples = [named(frame) for frame in self.samples]
         return self
 
-    def merge(self, other: Parsed) -> None:
+    def merge(self, other: "Parsed") -> None:
         """Append all of another."""
         self.samples += other.samples
         self.metrics += other.metrics

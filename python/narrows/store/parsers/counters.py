@@ -1,7 +1,5 @@
 """`<qdisc sampler>.csv` and `<link sampler>.csv`: counters of qdiscs, classes and interfaces over time."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from narrows.store.parsers.common import Parsed, read_csv

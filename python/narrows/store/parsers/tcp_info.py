@@ -4,8 +4,6 @@ Also maps the field names that NDT7's JSON uses to the kernel's. Units are the k
 converted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,43 +1,55 @@
 """The equivalents of Figures 1 to 9 of Ray et al. (arXiv 2511.19213), where the runs hold their conditions.
 
-Each selects runs by the labels that the study's experiments use: burst "off", "text" or "listing"; cross
-"no" or the direction of the cross flow. Other axes that differ (timer latency, burst variant, direction of
-the cross flow) become panels, so nothing is pooled in silence.
+Each is of runs with the paper's base RTT, by the labels of the study's experiments: burst "off", "text" or
+"listing"; cross "no" or the direction of the cross flow. What else differs is named, so that nothing is
+pooled in silence. Where the paper draws throughput over time, a figure says how much that varies.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from narrows.figures.drawing import Drawing, Missing, Result
-from narrows.figures.instantaneous import instantaneous_throughput_figure
-from narrows.figures.latency_by_rate import latency_by_rate
-from narrows.figures.throughput import throughput_by_rate
-from narrows.runs.observed import Observed, label, select
+from narrows.comparing.conditions import rank
+from narrows.figures.drawing import Result
+from narrows.figures.style import DIRECTION, colour, queue_name
+from narrows.judging.parts import Item, Read, Where, fits, spelt
+from narrows.runs.observed import Observed
+from narrows.studies.aqm.claims.evidence import LAN, PAPER_QUEUES, RTT, SHAPED, USE, VARIATION, value, ways
+from narrows.studies.drawing import Chart, draw, of_items
 
-Draw = Callable[[Sequence[Observed], str, str, str], Result]
+OFF, NO, CROSS = ("off",), ("no",), ("up", "down", "both")
+ELSE = ("burst", "cross", "timers")
+"""What may differ within a figure beside its rates and queues."""
 
 
-def over_time(runs: Sequence[Observed], name: str, title: str, _: str) -> Result:
-    """Upload throughput over time."""
-    return instantaneous_throughput_figure(runs, name, title, "up")
+@dataclass(frozen=True)
+class Told:
+    """What is drawn of each run: the label of the axis, how it is read, and in so many of its unit."""
+
+    label: str
+    reads: Mapping[str, Read]
+    """By the words that panels begin with, where there are several."""
+    per: float = 1.0
+    line: float | None = None
 
 
-OFF, BURST = ("off",), ("text", "listing")
-NO, CROSS = ("no",), ("up", "down", "both")
-FIGURES: tuple[tuple[int, str, Draw, tuple[str, ...], tuple[str, ...], int], ...] = (
-    (1, "Throughput without burst shaping, without cross traffic", throughput_by_rate, OFF, NO, 0),
-    (2, "Latency without burst shaping, without cross traffic", latency_by_rate, OFF, NO, 0),
-    (3, "Throughput with burst shaping, without cross traffic", throughput_by_rate, BURST, NO, 0),
-    (4, "Latency with burst shaping, without cross traffic", latency_by_rate, BURST, NO, 0),
-    (5, "Throughput with burst shaping and cross traffic", throughput_by_rate, BURST, CROSS, 0),
-    (6, "Latency with burst shaping and cross traffic", latency_by_rate, BURST, CROSS, 0),
-    (7, "Upload throughput over time at 100 Mbit/s, no load", over_time, OFF, NO, 100),
-    (8, "Upload throughput over time at 100 Mbit/s, burst shaping and cross traffic", over_time, BURST, CROSS,
-     100),
-    (9, "Upload throughput over time at 900 Mbit/s, burst shaping and cross traffic", over_time, BURST, CROSS,
-     900),
+THROUGHPUT = Told("% of what the shaper lets through", {"": USE.read}, 0.01, line=100)
+LATENCY = Told("RTT of the test [ms]", {"median": RTT.read, "p99": value("test_rtt_p99_ms")})
+VARIES = Told("variation of 10 ms bins [%]", {"": VARIATION.read}, 0.01)
+FIGURES: tuple[tuple[int, str, Told, tuple[str, ...], tuple[str, ...], str], ...] = (
+    (1, "Throughput without burst shaping, without cross traffic", THROUGHPUT, OFF, NO, ""),
+    (2, "Latency without burst shaping, without cross traffic", LATENCY, OFF, NO, ""),
+    (3, "Throughput with burst shaping, without cross traffic", THROUGHPUT, SHAPED, NO, ""),
+    (4, "Latency with burst shaping, without cross traffic", LATENCY, SHAPED, NO, ""),
+    (5, "Throughput with burst shaping and cross traffic", THROUGHPUT, SHAPED, CROSS, ""),
+    (6, "Latency with burst shaping and cross traffic", LATENCY, SHAPED, CROSS, ""),
+    (7, "How much an upload varies at 100 Mbit/s, no load", VARIES, OFF, NO, "100Mbit"),
+    (8, "How much an upload varies at 100 Mbit/s, burst shaping and cross traffic", VARIES, SHAPED, CROSS,
+     "100Mbit"),
+    (9, "How much an upload varies at 900 Mbit/s, burst shaping and cross traffic", VARIES, SHAPED, CROSS,
+     "900Mbit"),
 )  # fmt: skip
-"""Number, title, how it is drawn, bursts, cross traffic, and the rate in Mbit/s; 0: all rates."""
+"""Number, title, what is drawn, bursts, cross traffic, and the rate of uploads; empty: all, and both ways."""
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
@@ -54,23 +66,39 @@ def paper_figure(
     runs: Sequence[Observed],
     number: int,
     title: str,
-    draw: Draw,
+    told: Told,
     bursts: tuple[str, ...],
     crosses: tuple[str, ...],
-    rate_mbps: int,
+    rate: str,
 ) -> Result:
     """A figure of the runs under its conditions; `Missing` where there are none."""
-    name, heading = f"paper_fig{number}", f"Figure {number} of the paper: {title}"
+    where: Where = {
+        "burst": bursts, "cross": crosses, "path": LAN, "rate": rate, "direction": "up" if rate else "",
+    }  # fmt: skip
+    items = [item for item in ways(runs) if fits(item.key, where)]
+    differ = [axis for axis in ELSE if len({item.key[axis] for item in items}) > 1]
+
+    def panel(words: str, item: Item) -> Item:
+        key = item.key
+        here = (words, DIRECTION[key["direction"]], *(f"{axis} {key[axis]}" for axis in differ))
+        return Item(item.of, {**key, "panel": ", ".join(filter(None, here))}, item.run_ids)
+
+    points = [
+        point
+        for words, read in told.reads.items()
+        for point in of_items(
+            [panel(words, item) for item in items], read, ("panel", "rate", "queue"), told.per
+        )
+    ]
+    rates = sorted({item.key["rate"] for item in items}, key=lambda label: rank("rate", label))
     burst = "without burst shaping" if bursts == OFF else "with burst shaping"
     words = f"{burst}, {'without cross traffic' if crosses == NO else 'with one CUBIC cross flow'}"
-    chosen = select(runs, burst=bursts, cross=crosses)
-    if rate_mbps:
-        chosen = [run for run in chosen if run.rate_bps("up") == rate_mbps * 1e6]
-        # The paper's bursts are its text's; the listing's are drawn only where there are none of the text's.
-        by_burst = ([run for run in chosen if label(run, "burst") == burst] for burst in bursts)
-        chosen = next((some for some in by_burst if some), chosen)
-    if not chosen:
-        at = f" at {rate_mbps} Mbit/s" if rate_mbps else ""
-        return Missing(name, heading, f"no run here is {words}{at}")
-    result = draw(chosen, name, heading, words)
-    return result if isinstance(result, Drawing) else Missing(name, heading, result.reason)
+    chart = Chart(
+        f"paper_fig{number}", f"Figure {number} of the paper: {title}", ("rate",), told.label, "queue",
+        "panel", {"rate": rates, "queue": PAPER_QUEUES},
+        {queue: queue_name(queue) for queue in PAPER_QUEUES},
+        {queue: colour(queue) for queue in PAPER_QUEUES}, columns=2, line=told.line,
+        told=f"Bars are medians of runs, dots the runs; {words}.",
+        missing=f"no run here is {words}{f' at {spelt(rate)}' if rate else ''}",
+    )  # fmt: skip
+    return draw(chart, points, [run_id for item in items for run_id in item.run_ids])

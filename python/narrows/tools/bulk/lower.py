@@ -5,8 +5,6 @@ one item of the plan per node, called `<id>`, `<id>.2`, `<id>.3`, …; the first
 left over. Each node sends to one receiver, the n-th to the n-th, over and over.
 """
 
-from __future__ import annotations
-
 from itertools import cycle
 
 from narrows.errors import did_you_mean

@@ -6,8 +6,6 @@ on its way (the receiver counts these too, later); what is known to have arrived
 acknowledged.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What the figures of our own bulk flows mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import LESS, THROUGHPUT, Figure, Figures, Load, Reading
 
 FIGURES: Figures = {

@@ -1,7 +1,5 @@
 """Long TCP flows of our own sender and receiver."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What an end of a call counted, once a second, as series and figures of a direction."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 from typing import Any

@@ -4,8 +4,6 @@ The number in the picture counts 240 frames and begins again: a frame that is sh
 number that was taken before.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from itertools import pairwise
 from typing import Any

@@ -4,8 +4,6 @@ Of two browsers the one at the server also keeps the mailbox that both signal th
 server too: what it sends to the caller passes the bottleneck, what the callee sends to it does not.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from narrows.plan.capacity import BROWSER_BYTES, MIB

@@ -7,8 +7,6 @@ that received. How long a frame took is read back from the number in the picture
 it to when it was shown. What a program does not say is not there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

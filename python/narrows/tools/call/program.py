@@ -5,8 +5,6 @@ kind "ends" is both ends of a call, each started with its role; one of kind "sfu
 browsers join by its `join.mjs`. In the words narrows fills in what `FILLED` says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache

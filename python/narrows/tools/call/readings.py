@@ -1,7 +1,5 @@
 """What the figures of the call mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import CHECK, LESS, MORE, Figure, Figures, Series
 
 FIGURES: Figures = {

@@ -1,7 +1,5 @@
 """A video call: two headless Chromiums, directly or through an SFU, or another program's two ends."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from narrows.spec import parsers as p

@@ -1,8 +1,6 @@
 """The capacity test: one iperf3 test per direction, one after the other, each with its own server and
 port."""
 
-from __future__ import annotations
-
 from narrows.plan.items import AfterItem, Composite, TrafficItem
 from narrows.plan.lowering import Lowering, background, foreground, receives
 from narrows.plan.strict import Direction

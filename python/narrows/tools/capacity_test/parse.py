@@ -5,8 +5,6 @@ The result is what the receiver's application got after the omitted time over th
 reads them. The series are iperf3's, the ramp included.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from narrows.errors import StoreError

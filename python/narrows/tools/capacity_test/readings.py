@@ -1,7 +1,5 @@
 """What the figures of an operator's capacity test mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import LESS, MORE, THROUGHPUT, Figure, Figures, Load, Reading
 
 FIGURES: Figures = {

@@ -1,7 +1,5 @@
 """An operator's capacity test: parallel TCP connections, the ramp omitted, each direction in turn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Cloudflare's own client from npm, and our server of its endpoints."""
 
-from __future__ import annotations
-
 from narrows.plan.capacity import BROWSER_BYTES
 from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, foreground

@@ -6,8 +6,6 @@ others compute the same of any samples. Its stamps are the guest's wall clock in
 request was over.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from narrows.errors import StoreError

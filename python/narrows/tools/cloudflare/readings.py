@@ -1,7 +1,5 @@
 """What the figures of Cloudflare's client mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import LATENCY, LESS, MORE, THROUGHPUT, Figure, Figures, Reading, Series
 
 FIGURES: Figures = {

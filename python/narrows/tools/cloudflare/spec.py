@@ -1,8 +1,6 @@
 """Cloudflare's speed test: its own client from npm, under Node or in Chromium, against our server of its
 endpoints."""
 
-from __future__ import annotations
-
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic

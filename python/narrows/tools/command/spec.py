@@ -1,7 +1,5 @@
 """Any other program, in any node."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """nginx with a sparse file, and a client that fetches it."""
 
-from __future__ import annotations
-
 from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, receives
 from narrows.spec.traffic import Traffic

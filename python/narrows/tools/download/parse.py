@@ -1,7 +1,5 @@
 """What the download's client wrote (`client/run.mjs`): once a second the bytes that it has received."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from narrows.errors import StoreError

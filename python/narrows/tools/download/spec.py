@@ -1,7 +1,5 @@
 """A download of a large file."""
 
-from __future__ import annotations
-
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.tools.services.spec import HttpService

@@ -15,8 +15,6 @@
 | low latency | ECT(1) waits less than what is not ECT: a coupled queue of its own (RFC 9332) |
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The figures of identify: rate, base RTT and the longest wait of each way. The verdict is in `verdict`."""
 
-from __future__ import annotations
-
 from narrows.errors import StoreError
 from narrows.store.command_run import CommandRun
 from narrows.store.parsers.common import Parsed

@@ -1,7 +1,5 @@
 """What the figures of identify mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import IP_OF_1250, THROUGHPUT, Figure, Figures, Reading
 
 FIGURES: Figures = {

@@ -4,8 +4,6 @@ Pure: it takes the text and gives arrays. Delays are above the smallest of their
 need not agree, and what they drift within a phase is far below what is judged.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Losses and marks of a phase: at which delay, beside how many packets, and whether by CoDel's law. Pure."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

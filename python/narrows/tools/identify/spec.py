@@ -1,7 +1,5 @@
 """What the queue is that cannot be seen: the agent's identify client against its server."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from narrows.spec import parsers as p

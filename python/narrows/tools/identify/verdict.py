@@ -4,8 +4,6 @@ The thresholds were set on one half of a sampled grid and judged on the other (d
 answer that is less sure than `SURE` is "cannot tell", with the reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """iperf3: its server and its client."""
 
-from __future__ import annotations
-
 from narrows.plan.items import TrafficItem, Uses
 from narrows.plan.lowering import Lowering, background, foreground, receives
 from narrows.spec.traffic import Traffic

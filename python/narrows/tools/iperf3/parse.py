@@ -5,8 +5,6 @@ start (`-O`) iperf3's sums and retransmissions leave it out; its intervals are a
 iperf3 itself counts the time of the measured intervals from zero again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

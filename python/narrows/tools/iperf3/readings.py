@@ -1,7 +1,5 @@
 """What the figures of iperf3 mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import LESS, THROUGHPUT, Figure, Figures, Load, Reading, Series
 
 FIGURES: Figures = {

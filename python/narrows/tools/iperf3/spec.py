@@ -1,7 +1,5 @@
 """iperf3, over TCP or UDP."""
 
-from __future__ import annotations
-
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic

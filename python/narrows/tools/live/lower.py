@@ -1,7 +1,5 @@
 """A browser at the client, and that the path needs a way to the Internet."""
 
-from __future__ import annotations
-
 import json
 
 from narrows.plan.items import Endpoint, TrafficItem

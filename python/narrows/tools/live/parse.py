@@ -4,8 +4,6 @@ Bytes are the browser's: bodies as they came over the network, without what TLS,
 those. Figures of the video are NULL on a page that has none.
 """
 
-from __future__ import annotations
-
 import statistics
 
 from narrows.errors import StoreError

@@ -1,7 +1,5 @@
 """A page of the Internet, used in headless Chromium as a recipe says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """NDT7: our server and client, or the official ones."""
 
-from __future__ import annotations
-
 from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, background, foreground, receives, started
 from narrows.spec.traffic import Traffic

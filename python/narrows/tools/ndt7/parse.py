@@ -6,8 +6,6 @@ messages of the protocol (spec v0.11: AppInfo, TCPInfo, BBRInfo, Origin, Test), 
 closing summary) are not measurements. Rates are computed here from the messages, not taken from a summary.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What the figures of NDT7 mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import LATENCY, LESS, THROUGHPUT, Figure, Figures, Load, Reading
 
 FIGURES: Figures = {

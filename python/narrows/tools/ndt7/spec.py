@@ -1,7 +1,5 @@
 """M-Lab's NDT7 speed test."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from narrows.spec import parsers as p

@@ -1,7 +1,5 @@
 """nginx with generated pages under many host names, and a client that starts a browser for each load."""
 
-from __future__ import annotations
-
 from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, receives
 from narrows.spec.traffic import Traffic

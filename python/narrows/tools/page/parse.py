@@ -4,8 +4,6 @@ A load that was not over before the next was due has no times: medians over the 
 too low, so a failed one counts as endless, and where that is the median there is none.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from narrows.errors import StoreError

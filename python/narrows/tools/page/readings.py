@@ -1,7 +1,5 @@
 """What the figures of the page mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import CHECK, LESS, Figure, Figures, Series
 
 FIGURES: Figures = {

@@ -1,7 +1,5 @@
 """A web page, loaded in headless Chromium."""
 
-from __future__ import annotations
-
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import Time

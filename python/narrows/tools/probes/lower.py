@@ -1,6 +1,6 @@
 """Probes: inside the agent."""
 
-from __future__ import annotations
+from typing import Any
 
 from narrows.plan.items import IcmpEcho, TrafficItem, UdpProbe
 from narrows.plan.lowering import Lowering
@@ -12,41 +12,19 @@ PROBE_PORT = 5301
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """One isochronous stream."""
-    return (_icmp if isinstance(item, icmp_echo) else _udp)(item, item_id, state)
-
-
-def _udp(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     timing = state.times.of(item_id)
-    return [
-        UdpProbe(
-            id=item_id,
-            item=item_id,
-            client=state.client,
-            server=state.server,
-            server_address=state.server_address,
-            port=state.port(item, item_id, state.server, PROBE_PORT),
-            interval_ns=item["interval"].ns,
-            payload_bytes=item["payload"].bytes,
-            dscp=item["dscp"],
-            start=timing.start,
-            stop=timing.stop,
-        )
-    ]
-
-
-def _icmp(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    timing = state.times.of(item_id)
-    return [
-        IcmpEcho(
-            id=item_id,
-            item=item_id,
-            client=state.client,
-            server=state.server,
-            server_address=state.server_address,
-            interval_ns=item["interval"].ns,
-            payload_bytes=item["payload"].bytes,
-            dscp=item["dscp"],
-            start=timing.start,
-            stop=timing.stop,
-        )
-    ]
+    told: dict[str, Any] = {
+        "id": item_id,
+        "item": item_id,
+        "client": state.client,
+        "server": state.server,
+        "server_address": state.server_address,
+        "interval_ns": item["interval"].ns,
+        "payload_bytes": item["payload"].bytes,
+        "dscp": item["dscp"],
+        "start": timing.start,
+        "stop": timing.stop,
+    }
+    if isinstance(item, icmp_echo):
+        return [IcmpEcho(**told)]
+    return [UdpProbe(port=state.port(item, item_id, state.server, PROBE_PORT), **told)]

@@ -5,8 +5,6 @@ its way when the run ended is not lost: then the loss is not known, and has no f
 the two ends' clocks agree: in virtual time and on one host they are one clock.
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from narrows.store.parsers.common import Parsed, read_csv

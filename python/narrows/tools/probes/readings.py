@@ -1,7 +1,5 @@
 """What the figures of a probe mean (`narrows.tools.reading`): nothing of a load, which it does not make."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import LESS, Figure, Figures
 
 FIGURES: Figures = {

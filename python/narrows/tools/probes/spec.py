@@ -1,7 +1,5 @@
 """Isochronous probes: UDP and ICMP echo."""
 
-from __future__ import annotations
-
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import Time, Traffic, duration_needs_time

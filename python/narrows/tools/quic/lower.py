@@ -1,7 +1,5 @@
 """The two ends of a stack, with its words filled in."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

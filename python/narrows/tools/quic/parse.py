@@ -6,8 +6,6 @@ receiver says anything, the rate of the item's IP packets that passed the tap st
 another name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -5,8 +5,6 @@ Times are the run's. What a file has no clock for is set by its first packet at 
 10 ms, the last, as of the taps' own series. What cannot be read is said, and is no other file's affair.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What the figures of a QUIC stack mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import (
     IP,
     LATENCY,

@@ -1,7 +1,5 @@
 """A QUIC stack that transfers, one that comes with narrows or a person's own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ A stack is a file `stack.toml`: of those that come with narrows `stacks/NAME.tom
 in what `FILLED` says; a word that is not there is a switch that the stack has not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Responsiveness: our server and our client, both part of the agent."""
 
-from __future__ import annotations
-
 from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, background, foreground, receives
 from narrows.spec.traffic import Traffic

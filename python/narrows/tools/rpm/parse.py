@@ -5,8 +5,6 @@ computed later (`narrows.metrics.latency.rpm_variants`). The figures are the cli
 over the last MAD intervals of its own length, at the interval where its test ended.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

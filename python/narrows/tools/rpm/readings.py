@@ -1,7 +1,5 @@
 """What the figures of the responsiveness test mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import LESS, MORE, RPM, THROUGHPUT, Figure, Figures, Reading, Series
 
 FIGURES: Figures = {

@@ -1,7 +1,5 @@
 """Responsiveness under working conditions (draft-ietf-ippm-responsiveness)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from narrows.spec import parsers as p

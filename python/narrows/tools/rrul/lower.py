@@ -1,7 +1,5 @@
 """RRUL: our bulk flows and probes, at the times and in the classes of Flent's definition."""
 
-from __future__ import annotations
-
 from narrows.plan.items import AtTime, Composite, IcmpEcho, TcpBulk, TrafficItem, UdpProbe
 from narrows.plan.lowering import Lowering
 from narrows.spec.parsers import DSCP_NAMES

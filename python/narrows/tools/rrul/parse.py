@@ -7,8 +7,6 @@ downloads, and averages over the steps of a grid.) "avg" of the probes is the me
 Flent's average over its grid is where no probe is missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What the figures of RRUL mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import LATENCY, LESS, MORE, THROUGHPUT, Figure, Figures, Reading
 
 FIGURES: Figures = {

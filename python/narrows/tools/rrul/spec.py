@@ -1,7 +1,5 @@
 """Realtime Response Under Load, with classes of service and best effort only, as Flent 2.3 defines them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

@@ -4,8 +4,6 @@ a browser.
 The server has no switch for its CCA: nginx takes that of its namespace, which is the node's sysctl.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What clients of services write: lines of JSON, the last of which says how it ended."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What every service has: a time that it is used for, and the CCA of its server."""
 
-from __future__ import annotations
-
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import DEFAULT_JITTER, Time, Traffic, duration_needs_time

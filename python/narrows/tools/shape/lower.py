@@ -1,7 +1,5 @@
 """The shaper as a program of the home router, up before t = 0."""
 
-from __future__ import annotations
-
 from narrows.plan import home
 from narrows.plan.items import Command, TrafficItem
 from narrows.plan.lowering import SERVER_START, Lowering

@@ -1,7 +1,5 @@
 """What the shaper says of itself in JSON lines: the rate set, the ISP's as it was met, what waits beyond."""
 
-from __future__ import annotations
-
 import json
 
 from narrows.errors import StoreError

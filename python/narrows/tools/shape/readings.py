@@ -1,7 +1,5 @@
 """What the series of a shaper are (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import Figures, Series
 
 FIGURES: Figures = {}

@@ -1,7 +1,5 @@
 """The adaptive shaper on a Home's router."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """HAProxy and the rule of nftables that hands it what comes by."""
 
-from __future__ import annotations
-
 from narrows.plan.items import Command, Ready, TrafficItem
 from narrows.plan.lowering import SERVER_START, Lowering
 from narrows.spec.dumbbell import Dumbbell

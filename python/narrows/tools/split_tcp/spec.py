@@ -1,7 +1,5 @@
 """A transparent proxy that splits TCP connections."""
 
-from __future__ import annotations
-
 from narrows.spec import parsers as p
 from narrows.spec.base import option
 from narrows.spec.traffic import Traffic

@@ -1,7 +1,5 @@
 """UDP capacity: the agent's own server and client."""
 
-from __future__ import annotations
-
 from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, background, foreground, receives
 from narrows.spec.traffic import Traffic

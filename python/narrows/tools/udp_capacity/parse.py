@@ -5,8 +5,6 @@ The result is the best sub-interval's rate (RFC 9097 section 5.3), at the IP lay
 are of that same sub-interval: it was chosen for its rate alone.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from narrows.errors import StoreError

@@ -1,7 +1,5 @@
 """What the figures of the UDP capacity test mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import ADDED, IP_OF_1250, LESS, THROUGHPUT, Figure, Figures, Reading, Series
 
 FIGURES: Figures = {

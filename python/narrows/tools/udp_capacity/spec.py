@@ -1,7 +1,5 @@
 """UDP capacity after RFC 9097 and TR-471."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from narrows.spec import parsers as p

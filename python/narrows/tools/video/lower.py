@@ -1,7 +1,5 @@
 """nginx with a ladder that ffmpeg makes, and a browser with the player's page."""
 
-from __future__ import annotations
-
 from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, receives
 from narrows.spec.traffic import Traffic

@@ -6,8 +6,6 @@ calls `waiting` after it has played once, until it plays again. A picture that s
 more to show is no stall of the network's: the browser hangs.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A video, watched in a real player in headless Chromium."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from narrows.spec import parsers as p

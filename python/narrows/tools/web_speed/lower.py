@@ -1,7 +1,5 @@
 """Modelled web speed tests: our server of their endpoints, and the modelled clients."""
 
-from __future__ import annotations
-
 from narrows.plan.items import Endpoint, TrafficItem
 from narrows.plan.lowering import Lowering, background, foreground, receives
 from narrows.spec.traffic import Traffic

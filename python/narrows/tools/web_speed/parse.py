@@ -3,8 +3,6 @@
 Names begin with the model's, because each computes its result in its own way.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from narrows.errors import StoreError

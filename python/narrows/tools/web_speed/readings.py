@@ -1,7 +1,5 @@
 """What the figures of the modelled web speed tests mean (`narrows.tools.reading`)."""
 
-from __future__ import annotations
-
 from narrows.tools.reading import LATENCY, LESS, THROUGHPUT, Figure, Figures, Reading
 
 FIGURES: Figures = {

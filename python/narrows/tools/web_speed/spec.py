@@ -1,7 +1,5 @@
 """Models of web speed tests whose own clients cannot run here: real HTTP, their documented arithmetic."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from narrows.spec import parsers as p

@@ -5,84 +5,61 @@ use crate::server::Server;
 use crate::{client, handshake};
 use narrows_wire::args::Way;
 use narrows_wire::lines::Lines;
-use narrows_wire::testing::Shared;
+use narrows_wire::testing::{words, Running, Shared};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::thread::JoinHandle;
-use std::time::Duration;
 use tungstenite::client::IntoClientRequest;
 use tungstenite::Message;
 
 pub const DURATION_MS: u64 = 300;
 
-pub struct Running {
-    pub address: SocketAddr,
-    pub log: Shared,
-    pub stop: UnixStream,
-    pub thread: Option<JoinHandle<Result<(), String>>>,
+pub fn start(tls: bool, max_connections: usize) -> Running {
+    let log = Shared::default();
+    let args = ServerArgs {
+        listen: "127.0.0.1:0".parse().unwrap(),
+        tls,
+        cert_and_key: None,
+        cca: "no_such_cca".into(), // a failure that is only logged
+        duration_ns: DURATION_MS * 1_000_000,
+        log: None,
+    };
+    let (stop, stopped) = UnixStream::pair().unwrap();
+    let mut server = Server::start(args, Lines::to(log.clone()), &stopped).unwrap();
+    server.max_connections = server.max_connections.min(max_connections);
+    server.head_timeout_ns = 600_000_000_000; // a busy machine may hold a test up for seconds
+    let address = server.listener.local_addr().unwrap();
+    let thread = std::thread::spawn(move || {
+        let _stopped = stopped;
+        server.serve()
+    });
+    Running {
+        address,
+        log,
+        stop,
+        thread,
+    }
 }
 
-impl Running {
-    pub fn start(tls: bool, max_connections: usize) -> Running {
-        let log = Shared::default();
-        let args = ServerArgs {
-            listen: "127.0.0.1:0".parse().unwrap(),
-            tls,
-            cert_and_key: None,
-            cca: "no_such_cca".into(), // a failure that is only logged
-            duration_ns: DURATION_MS * 1_000_000,
-            log: None,
-        };
-        let (stop, stopped) = UnixStream::pair().unwrap();
-        let mut server = Server::start(args, Lines::to(log.clone()), &stopped).unwrap();
-        server.max_connections = server.max_connections.min(max_connections);
-        server.head_timeout_ns = 600_000_000_000; // a busy machine may hold a test up for seconds
-        let address = server.listener.local_addr().unwrap();
-        let thread = std::thread::spawn(move || {
-            let _stopped = stopped;
-            server.serve()
-        });
-        Running {
-            address,
-            log,
-            stop,
-            thread: Some(thread),
-        }
+/// A raw connection after its upgrade.
+pub fn upgraded(server: &Running, test: Way) -> TcpStream {
+    let mut socket = server.connect();
+    let (head, key) = handshake::upgrade_request("x", test, &[], "test", [1; 16]);
+    socket.write_all(&head).unwrap();
+    let mut response = vec![];
+    while handshake::parse_response(&response, &key).unwrap().is_none() {
+        let mut byte = [0];
+        socket.read_exact(&mut byte).unwrap();
+        response.push(byte[0]);
     }
-
-    pub fn end(mut self) -> Shared {
-        self.stop.write_all(b"x").unwrap();
-        self.thread.take().unwrap().join().unwrap().unwrap();
-        self.log.clone()
-    }
-
-    pub fn connect(&self) -> TcpStream {
-        let socket = TcpStream::connect(self.address).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        socket
-    }
-
-    /// A raw connection after its upgrade.
-    pub fn upgraded(&self, test: Way) -> TcpStream {
-        let mut socket = self.connect();
-        let (head, key) = handshake::upgrade_request("x", test, &[], "test", [1; 16]);
-        socket.write_all(&head).unwrap();
-        let mut response = vec![];
-        while handshake::parse_response(&response, &key).unwrap().is_none() {
-            let mut byte = [0];
-            socket.read_exact(&mut byte).unwrap();
-            response.push(byte[0]);
-        }
-        socket
-    }
+    socket
 }
 
 pub fn our_client(url: &str, more: &str) -> (Result<(), String>, Shared) {
     let line = format!("--server {url} --duration-ms {DURATION_MS} {more}");
-    let args = parse_client(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap();
+    let args = parse_client(&words(&line)).unwrap();
     let out = Shared::default();
     let (_never, stop) = UnixStream::pair().unwrap();
     (

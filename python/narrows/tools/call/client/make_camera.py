@@ -10,8 +10,6 @@ Along the top stands each frame's number in the loop as twelve cells, black or w
 taken.
 """
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

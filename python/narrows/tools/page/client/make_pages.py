@@ -6,8 +6,6 @@ asks to be timed (Element Timing), and a script in the page keeps what is needed
 was there.
 """
 
-from __future__ import annotations
-
 import random
 import struct
 import sys
