@@ -70,7 +70,7 @@ def test_where_a_queue_stands_the_rate_is_that_of_frames() -> None:
     assert found.rate_bps.value == pytest.approx(20e6, rel=1e-6)
     assert found.rate_bps.low < 20e6 < found.rate_bps.high
     assert found.base_rtt_s.value == 0.040
-    assert found.steps == ()
+    assert found.turns is None
 
 
 def test_without_a_queue_no_capacity_is_known_and_the_reason_is_said() -> None:

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.whatif.capacity import HEADERS_BYTES, Others, Value, about, known_of
+from narrows.whatif.capacity import HEADERS_BYTES, Capacity, Others, Value, known_of
+from narrows.whatif.policer import Policer, policer_of
 from narrows.whatif.tables import Pair
+from narrows.whatif.turns import Turns
 
 IDLE_S = 0.3
 """A pause of the application is at least this long, and longer than the base RTT."""
@@ -42,8 +44,8 @@ class FittedPath:
     receiver: str
     base_rtt_s: Value
     rate_bps: Value | None
-    steps: tuple[tuple[float, float], ...]
-    """Of a rate that moves: seconds, bit/s; empty where it stands still."""
+    turns: Turns | None
+    """Of a rate that moves, or of a link below IP; None where one rate stands still."""
     others: Others | None
     """Flows that are not in the capture and share the queue; None where none show."""
     buffer_bytes: Value | None
@@ -51,7 +53,7 @@ class FittedPath:
     losses: int
     random_loss: Value | None
     """Share of packets that are lost where no queue stood."""
-    policer_burst: int | None
+    policer: Policer | None
     transfers: tuple[Transfer, ...]
     length_s: float
     limits: dict[str, float]
@@ -61,7 +63,7 @@ class FittedPath:
 
     def kinds(self) -> tuple[Kind, ...]:
         """What the bottleneck could be, the likeliest first."""
-        if self.policer_burst is not None:
+        if self.policer is not None:
             return (Kind("policer"),)
         certain = self.drops_at_end or self.losses == 0
         queues = ("bfifo",) if certain else ("bfifo", *AQMS)
@@ -73,7 +75,8 @@ class FittedPath:
         many, fewer = self.others.flows, max(self.others.flows - 1, 1)
         beside = [Kind(queue, others="cubic", flows=many) for queue in queues]
         beside += [Kind("bfifo", others=cca, flows=n) for cca in ("cubic", "bbr") for n in (fewer, many)]
-        return (*dict.fromkeys(beside), Kind("bfifo"), Kind("fq_codel()"), *lossy)
+        alone = (Kind("bfifo"), Kind("fq_codel()")) if self.turns is None else plain
+        return (*dict.fromkeys(beside), *alone, *lossy)
 
 
 @dataclass(frozen=True)
@@ -99,19 +102,18 @@ def fit(pair: Pair) -> FittedPath:
     largest = max(rows, key=lambda row: row["payload_bytes"])
     base_s = min(row["base_rtt_ns"] for row in rows if row["base_rtt_ns"]) / 1e9
     base = Value(base_s, base_s * 0.995, base_s * 1.005, "the least RTT sample")
-    frame = (pair.mss + HEADERS_BYTES) / pair.mss
-    policed = largest["policed"] == 1 and largest["policed_rate_bps"]
+    policer = policer_of(pair)
     capacity = known_of(pair, base_s)
+    if policer is not None:
+        capacity = Capacity(policer.rate_bps)
     rate = capacity.rate_bps
-    if policed:
-        rate = about(largest["policed_rate_bps"] * frame, 0.02, "losses above one rate only")
     transfers, left_out = _transfers(pair, base_s)
-    full_s, drops_at_end = _fullest(pair, base_s)
+    full_s, full_bytes, drops_at_end = _fullest(pair, base_s, capacity.turns)
     packet = pair.mss + HEADERS_BYTES
     losses = sum(max(row["loss_events"] or 0, 0) for row in rows)
     buffer = None
-    if rate is not None and full_s:
-        held = full_s * rate.value / 8 + packet
+    if rate is not None and full_s and policer is None:
+        held = (full_bytes or full_s * rate.value / 8) + packet
         why = (
             "the delay when packets were lost"
             if losses
@@ -121,7 +123,7 @@ def fit(pair: Pair) -> FittedPath:
     segments = sum(row["data_segments"] or 0 for row in rows)
     low = sum(row["loss_events_low_rtt"] or 0 for row in rows)
     random_loss = None
-    if low >= 3 and not policed:
+    if low >= 3 and policer is None:
         # What is lost within a recovery is not counted: up to twice as many.
         share, reach = low / segments, 1.64 * low**0.5 / segments
         why = "recoveries while no queue stood"
@@ -143,13 +145,13 @@ def fit(pair: Pair) -> FittedPath:
         receiver=pair.receiver,
         base_rtt_s=base,
         rate_bps=rate,
-        steps=() if policed else capacity.steps,
-        others=None if policed else capacity.others,
+        turns=capacity.turns,
+        others=capacity.others,
         buffer_bytes=buffer,
         drops_at_end=drops_at_end,
         losses=losses,
         random_loss=random_loss,
-        policer_burst=int(largest["burst_bytes"] or 50_000) if policed else None,
+        policer=policer,
         transfers=transfers,
         length_s=float(pair.t[-1]),
         limits=limits,
@@ -158,21 +160,23 @@ def fit(pair: Pair) -> FittedPath:
     )
 
 
-def _fullest(pair: Pair, base_s: float) -> tuple[float, bool | None]:
-    """The queueing delay at which the queue was full, in seconds, and whether it only ever dropped then."""
+def _fullest(pair: Pair, base_s: float, turns: Turns | None) -> tuple[float, float | None, bool | None]:
+    """The queueing delay at which the queue was full, in seconds, where the rate moves also the bytes that it
+    held; and whether it only ever dropped then."""
     known = np.flatnonzero(~np.isnan(pair.rtt))
     if len(known) < ALONE:
-        return 0.0, None
+        return 0.0, None, None
     # A queue is as long for the packets before and after; an ACK that was itself delayed stands alone.
     near = np.lib.stride_tricks.sliding_window_view(pair.rtt[known], ALONE)
     rtt, t = np.median(near, axis=1), pair.t[known[ALONE - 1 :]]
     longest = float(rtt.max()) - base_s
+    held = None if turns is None else float(turns.held(t - base_s / 2, rtt - base_s).max())
     levels = []
     for start in pair.t[pair.sacked & ~np.concatenate([[False], pair.sacked[:-1]])]:
         recent = rtt[(t > start - 1.5 * (base_s + longest)) & (t <= start)]
         if len(recent):
             levels.append((float(recent.max()) - base_s) / max(longest, 1e-9))
-    return longest, (min(levels) >= TAIL if len(levels) >= 3 else None)
+    return longest, held, (min(levels) >= TAIL if len(levels) >= 3 else None)
 
 
 def _transfers(pair: Pair, base_s: float) -> tuple[tuple[Transfer, ...], str]:

@@ -89,7 +89,7 @@ class Session:
 
     def write_fit(self) -> Path:
         """The path as an experiment that a person can edit: OUT/fit.py."""
-        written.write_rates(self.path, self.out, None)
+        written.write_turns(self.path, self.out, None)
         file = self.out / "fit.py"
         file.write_text(written.readable(self.path, Case("was-0", self.path.kinds()[0], self.ccas[0])))
         return file
@@ -177,7 +177,7 @@ class Session:
         """What the runs of some cases measured, by label, and why others failed."""
         folder = self.out / name
         folder.mkdir(exist_ok=True)
-        written.write_rates(self.path, folder, change)
+        written.write_turns(self.path, folder, change)
         file = folder / f"{name}.py"
         file.write_text(written.cases(self.path, several))
 
