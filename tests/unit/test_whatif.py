@@ -134,8 +134,8 @@ def test_losses_while_no_queue_stood_are_random_ones() -> None:
 def measured(**more: Any) -> Measured:
     """What a steady transfer of ten seconds at 10 Mbit/s measures."""
     plain = Measured(
-        goodput_bps=10e6, completion_s=10.0, first_megabyte_s=0.9, rtt_p50_s=0.06, rtt_p95_s=0.08, loss=0.0,
-        segments=8600, seconds=np.full(10, 10e6), delays=np.full(10, 0.06), levels=np.linspace(0.05, 0.08, 6),
+        goodput_bps=10e6, completions_s=(10.0,), first_megabyte_s=0.9, rtt_p50_s=0.06, rtt_p95_s=0.08,
+        loss=0.0, segments=8600, seconds=np.full(10, 10e6), delays=np.full(10, 0.06), levels=np.linspace(0.05, 0.08, 6),
     )  # fmt: skip
     return replace(plain, **more)
 
@@ -230,11 +230,14 @@ def test_a_capture_without_a_flow_that_is_long_enough_is_refused() -> None:
         ({"rtt": "0 ms"}, "--rtt '0 ms'"),
         ({"buffer": "20"}, "--buffer: "),
         ({"sysctl": ["tcp_wmem"]}, "--sysctl 'tcp_wmem'"),
+        ({"stack": "quin"}, "--stack: .*quin"),
+        ({"stack": "quinn", "cca": "vegas"}, "--stack: .*quinn has no vegas"),
         ({"queue": "cake", "buffer": "20 ms"}, "--queue and --buffer are both of the queue"),
     ],
 )
 def test_a_change_that_cannot_be_is_one_line_with_its_option(wrong: dict[str, Any], message: str) -> None:
-    plain: dict[str, Any] = dict.fromkeys(("cca", "queue", "buffer", "rate", "rtt", "host_qdisc", "kernel"))
+    names = ("cca", "queue", "buffer", "rate", "rtt", "host_qdisc", "kernel", "stack")
+    plain: dict[str, Any] = dict.fromkeys(names)
     with pytest.raises(UsageError, match=message):
         change.checked(**{**plain, "ecn": False, "sysctl": [], **wrong})
 

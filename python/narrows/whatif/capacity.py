@@ -62,7 +62,7 @@ def known_of(pair: Pair, base_s: float) -> Capacity:
     frame = (pair.mss + HEADERS_BYTES) / pair.mss
     least_s = waiting(pair, base_s)
     times, rates, stood = standing(pair, least_s)
-    at, gaps = spaced(pair, base_s)
+    gaps = spaced(pair, base_s)
     turns = turns_of(pair, base_s, least_s, stood)
     rates, gaps = rates * frame, gaps * frame
     link = agreed(gaps)
@@ -104,11 +104,10 @@ def agreed(rates: Floats) -> float | None:
     return float(np.median(near))
 
 
-def spaced(pair: Pair, base_s: float) -> tuple[Floats, Floats]:
-    """Of each ACK of a packet that waited: when it came, and the payload that it acknowledges over the time
-    since the ACK before it, in bit/s. Nothing where ACKs come in aggregates: their gaps are of what is
-    below."""
-    times, rates = [], []
+def spaced(pair: Pair, base_s: float) -> Floats:
+    """Of each ACK of a packet that waited the payload that it acknowledges over the time since the ACK before
+    it, in bit/s. Nothing where ACKs come in aggregates: their gaps are of what is below."""
+    rates = [np.array([])]
     for n, row in enumerate(pair.connections):
         mine = np.flatnonzero(pair.of == n)
         if row["aggregate_bytes"] is not None or len(mine) < 3:
@@ -118,12 +117,8 @@ def spaced(pair: Pair, base_s: float) -> tuple[Floats, Floats]:
         waited = pair.rtt[last] - base_s > max(0.001, 0.02 * base_s)
         fits = waited & (gap > 0) & (acked > 0.5 * pair.mss) & (acked < 4.5 * pair.mss)
         fits &= ~pair.sacked[last] & ~pair.sacked[mine[:-1]]
-        times.append(pair.t[last][fits])
         rates.append(acked[fits] * 8 / gap[fits])
-    if not times:
-        return np.array([]), np.array([])
-    order = np.argsort(np.concatenate(times), kind="stable")
-    return np.concatenate(times)[order], np.concatenate(rates)[order]
+    return np.concatenate(rates)
 
 
 def waiting(pair: Pair, base_s: float) -> float:

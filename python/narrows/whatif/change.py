@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from narrows.errors import NarrowsError, UsageError
 from narrows.spec import parsers as p
+from narrows.tools.quic.spec import quic
+from narrows.tools.quic.stack import find
 from narrows.units import Duration, Rate, Size
 from narrows.whatif.written import Change, called
 
@@ -22,6 +25,7 @@ def checked(
     sysctl: Sequence[str],
     host_qdisc: str | None,
     kernel: str | None,
+    stack: str | None,
 ) -> Change:
     """The change of the command line's words. Raises UsageError for what cannot be, with the option's
     name."""
@@ -48,7 +52,10 @@ def checked(
         from narrows import kernel as built
 
         built.named(kernel)
-    return Change(cca, queue, buffer, rate, rtt, ecn, tuple(settings), host_qdisc, kernel)
+    if stack:
+        _tried("--stack", lambda name: find(name, Path(), "--stack").name, stack)
+        _tried("--stack", lambda name: quic(stack=name, cca=cca, bytes="1 MB", ecn=ecn or None), stack)
+    return Change(cca, queue, buffer, rate, rtt, ecn, tuple(settings), host_qdisc, kernel, stack)
 
 
 def was_cca(text: str | None) -> str | None:

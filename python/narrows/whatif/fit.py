@@ -29,10 +29,12 @@ AQMS = ("fq_codel()", "codel()", "pie()", "cake()")
 
 @dataclass(frozen=True)
 class Transfer:
-    """What the application gave at one time: when, in seconds, and how many bytes."""
+    """What the application gave at one time: when, in seconds, and how many bytes; and when the last of them
+    was acknowledged."""
 
     start_s: float
     bytes: int
+    end_s: float
 
 
 @dataclass(frozen=True)
@@ -195,10 +197,10 @@ def _transfers(pair: Pair, base_s: float) -> tuple[tuple[Transfer, ...], str]:
             rtt = pair.rtt[following]
             begun = pair.t[following] - (base_s if np.isnan(rtt) else rtt)
             if pair.outstanding[here] == 0 and begun - pair.t[here] > max(IDLE_S, base_s):
-                pieces.append(Transfer(start_s, int(taken)))
+                pieces.append(Transfer(start_s, int(taken), float(pair.t[here])))
                 # A piece is run as a connection of its own, whose handshake takes a round trip.
                 start_s, taken = max(begun - base_s, 0.0), 0.0
-        pieces.append(Transfer(start_s, int(taken)))
+        pieces.append(Transfer(start_s, int(taken), float(pair.t[mine[-1]])))
     long = [piece for piece in pieces if piece.bytes >= LEAST_TRANSFER]
     kept = sorted(sorted(long, key=lambda piece: -piece.bytes)[:MOST_TRANSFERS], key=lambda p: p.start_s)
     whole = sum(piece.bytes for piece in pieces)

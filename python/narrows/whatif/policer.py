@@ -1,9 +1,9 @@
 """A policer's rate and bucket, by what had passed when it dropped. Pure.
 
-A policer drops when its bucket is empty. So at each loss the same is missing from it, if it is refilled at its
-own rate: with too low a rate more seems to be missing each time, with too high a one less. The rate at which
-the losses agree best is its rate, and what is missing then is its bucket. Within a recovery what passed is not
-known to the byte: it is left out."""
+A policer drops when its bucket is empty. So at each loss the same is missing from it, if it is refilled at
+its own rate: with too low a rate more seems to be missing each time, with too high a one less. The rate at
+which the losses agree best is its rate, and what is missing then is its bucket. Within a recovery what passed
+is not known to the byte: it is left out."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def policer_of(pair: Pair) -> Policer | None:
     why = f"{len(before)} losses find the same missing from a bucket, to {spreads[best]:.1%}"
     held = buckets + ACK_PACKETS * packet
     return Policer(
-        *(Value(float(of[best]), float(of[near].min()), float(of[near].max()), why) for of in (8 * rates, held))
+        *(
+            Value(float(of[best]), float(of[near].min()), float(of[near].max()), why)
+            for of in (8 * rates, held)
+        )
     )
 
 

@@ -1,7 +1,7 @@
 """What a path carried when, where a queue stood: of a rate that moves, and of links below IP. Pure.
 
-Between two packets that both waited the link had something to send all along, so what was acknowledged is what
-it could carry. Where none waited, what comes after goes in its place. Links below IP hand packets over
+Between two packets that both waited the link had something to send all along, so what was acknowledged is
+what it could carry. Where none waited, what comes after goes in its place. Links below IP hand packets over
 together, at turns: then their times are kept; of a rate that moves only how much it is."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Mask = NDArray[np.bool_]
 LEAST_KNOWN = 0.25
 """Of the capture's time: a rate that moves and is known of less may be anything meanwhile."""
 MOVES = 0.10
-"""Rates of quarters of a second that spread by more than this share of their median are of a rate that moves."""
+"""A rate moves whose quarters of a second spread by more than this share of their median."""
 BIN_S, LEVEL_S = 0.05, 0.25
 TOGETHER = 0.25
 """Of the bytes: so many within half of their fair time after those before are of a link that has turns."""
@@ -29,7 +29,7 @@ AROUND = 64
 
 @dataclass(frozen=True)
 class Turns:
-    """When, in seconds, the link carried how many bytes of frames. `together`: at turns of a link below IP."""
+    """When, in seconds, the link carried how many bytes. `together`: at turns of a link below IP."""
 
     at_s: Floats
     bytes: Floats
@@ -48,7 +48,9 @@ class Turns:
     def scaled(self, share: float) -> str:
         """The file that an experiment reads: turns for `opportunities`, rates for `trace`."""
         if self.together:
-            rows = [f"{at:.6f},{max(size * share, 1):.0f}" for at, size in zip(self.at_s, self.bytes, strict=True)]
+            rows = [
+                f"{at:.6f},{max(size * share, 1):.0f}" for at, size in zip(self.at_s, self.bytes, strict=True)
+            ]
             return "\n".join(["time_s,bytes", *rows, ""])
         edges = np.arange(0.0, self.at_s[-1] + BIN_S, BIN_S)
         bins = np.diff(np.interp(edges, self.at_s, np.cumsum(self.bytes))) * 8 / BIN_S

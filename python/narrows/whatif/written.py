@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from narrows.tools.quic.stack import find
 from narrows.units import Duration
 from narrows.whatif.capacity import Value
-from narrows.whatif.fit import FittedPath, Kind
+from narrows.whatif.fit import FittedPath, Kind, Transfer
 
 WAS, CHANGED = "was", "changed"
 UNSEEN_RATE_BPS = 1e9
@@ -31,6 +32,8 @@ class Change:
     sysctls: tuple[tuple[str, str], ...] = ()
     host_qdisc: str | None = None
     kernel: str | None = None
+    stack: str | None = None
+    """A QUIC stack in the place of TCP."""
 
     def words(self) -> str:
         """What is changed, as it was asked for: `cca bbr, host-qdisc fq`."""
@@ -65,7 +68,10 @@ class Case:
 
     @property
     def cca_now(self) -> str:
-        """The CCA of its flows, changed or not."""
+        """The CCA of its flows, changed or not; of a stack that has not what there was, its own."""
+        if self.change and self.change.stack and not self.change.cca:
+            known = find(self.change.stack, Path(), "--stack").ccas
+            return self.cca if self.cca in known or not known else known[0]
         return (self.change and self.change.cca) or self.cca
 
 
@@ -159,9 +165,10 @@ def cases(path: FittedPath, several: Sequence[Case]) -> str:
         'link = axis("case", {',
         *(f'    "{case.label}": {link(path, case)},' for case in several),
         "})",
-        "_cca = " + by({case.label: f'"{case.cca_now}"' for case in several}),
-        "_ecn = " + by({case.label: str(bool(case.change and case.change.ecn)) for case in several}),
-        *_traffic(path, "_cca", ", ecn=_ecn"),
+        *(
+            f"flow_{n} = " + by({case.label: _flow(piece, case) for case in several})
+            for n, piece in enumerate(path.transfers)
+        ),
     ]
     if path.others is not None and any(case.kind.others for case in several):
         beside = by({case.label: _beside(path, case) for case in several})
@@ -179,11 +186,11 @@ def seed_of(label: str) -> int:
     return int(label.rpartition("-")[2])
 
 
-def _traffic(path: FittedPath, cca: str, more: str = "") -> list[str]:
-    return [
-        f'flow_{n} = bulk(cca={cca}, bytes="{piece.bytes} B", start="{piece.start_s:.3f} s"{more})'
-        for n, piece in enumerate(path.transfers)
-    ]
+def _flow(piece: Transfer, case: Case) -> str:
+    change = case.change or Change()
+    kind = f'quic(stack="{change.stack}", ' if change.stack else "bulk("
+    more = ", ecn=True" if change.ecn else ""
+    return f'{kind}cca="{case.cca_now}", bytes="{piece.bytes} B", start="{piece.start_s:.3f} s"{more})'
 
 
 def _beside(path: FittedPath, case: Case) -> str:
@@ -218,7 +225,7 @@ def readable(path: FittedPath, case: Case) -> str:
         "from narrows.spec import *",
         "",
         f"link = {link(path, case)}",
-        *_traffic(path, f'"{case.cca}"'),
+        *(f"flow_{n} = {_flow(piece, case)}" for n, piece in enumerate(path.transfers)),
         *([f"others = {_beside(path, case)}"] if case.kind.others else []),
         *_recorded(),
         "repeat(1)",
