@@ -135,7 +135,8 @@ def measured(**more: Any) -> Measured:
     """What a steady transfer of ten seconds at 10 Mbit/s measures."""
     plain = Measured(
         goodput_bps=10e6, completions_s=(10.0,), first_megabyte_s=0.9, rtt_p50_s=0.06, rtt_p95_s=0.08,
-        loss=0.0, segments=8600, seconds=np.full(10, 10e6), delays=np.full(10, 0.06), levels=np.linspace(0.05, 0.08, 6),
+        loss=0.0, segments=8600, seconds=np.full(10, 10e6),
+        delays=np.full(10, 0.06), levels=np.linspace(0.05, 0.08, 6),
     )  # fmt: skip
     return replace(plain, **more)
 
