@@ -11,38 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from narrows.spec import (
-    Home,
-    Link,
-    bfifo,
-    bulk,
-    cake,
-    codel,
-    docsis_pie,
-    fq_codel,
-    fq_pie,
-    home_router,
-    htb,
-    leo,
-    lte,
-    lte_drive,
-    nr,
-    pfifo,
-    pie,
-    policer,
-    satellite,
-    sfq,
-    square,
-    wifi,
-)
+from narrows import spec
 from narrows.whatif.written import Change
 
 NAMES = tuple(f"w{n:03}" for n in range(40))
 RATES_MBIT, RTTS_MS, BUFFERS_BDP = (2.0, 300.0), (8.0, 250.0), (0.3, 4.0)
 LENGTH_S, MOST_BYTES, LEAST_BYTES = 8.0, 50e6, 2e6
 KINDS = ("tail", "aqm", "loss", "policer", "moving", "medium", "cross", "short", "home", "several")
-AQMS = (fq_codel, codel, pie, cake, fq_pie, sfq, docsis_pie)
-MEDIA = (wifi, lte, satellite, nr)
+AQMS = (spec.fq_codel, spec.codel, spec.pie, spec.cake, spec.fq_pie, spec.sfq, spec.docsis_pie)
+MEDIA = (spec.wifi, spec.lte, spec.satellite, spec.nr)
 WAS = "as_it_was"
 ARMS = (WAS, "cca", "queue", "rate", "rtt", "sysctl")
 LESS = 0.7
@@ -94,13 +71,13 @@ class World:
 
     @property
     def _drops_at_end(self) -> bool:
-        return self.queue is None or isinstance(self.queue, bfifo)
+        return self.queue is None or isinstance(self.queue, spec.bfifo)
 
     @property
     def _wmem(self) -> str:
         return f"4096 16384 {self.wmem}"
 
-    def link(self, arm: str) -> Link | Home:
+    def link(self, arm: str) -> spec.Link | spec.Home:
         """The path under a change."""
         rtt_ms = self.rtt_ms + (self.farther_ms if arm == "rtt" else 0.0)
         more = {**self.more, **self._capacity(LESS if arm == "rate" else 1.0), "base_rtt": f"{rtt_ms:.3f} ms"}
@@ -108,15 +85,15 @@ class World:
             more["sysctls"] = {self.side: {"net.ipv4.tcp_wmem": self._wmem}}
         queue = self.queue
         if arm == "queue":
-            queue = fq_codel() if self._drops_at_end else pfifo(limit=200)
+            queue = spec.fq_codel() if self._drops_at_end else spec.pfifo(limit=200)
         if self.kind == "policer" and arm != "queue":
-            more |= {"shaper_up": htb()}
+            more |= {"shaper_up": spec.htb()}
         elif self.at_home:
-            more |= {"router": home_router(**{"egress" if self.up else "ingress": queue})}
+            more |= {"router": spec.home_router(**{"egress" if self.up else "ingress": queue})}
         else:
             more.pop("shaper", None)
-            more |= {"queue": queue, "queue_up": queue if self.up else pfifo()}
-        return Home(**more) if self.kind == "home" else Link(**more)
+            more |= {"queue": queue, "queue_up": queue if self.up else spec.pfifo()}
+        return spec.Home(**more) if self.kind == "home" else spec.Link(**more)
 
     def _capacity(self, share: float) -> dict[str, Any]:
         rate = f"{self.rate_mbit * share:.3f} Mbit/s"
@@ -126,9 +103,9 @@ class World:
             return {"rate": rate}
         seed, half = self.turn + 1, f"{self.rate_mbit * share / 2:.3f} Mbit/s"
         moving = (
-            lambda: lte_drive(rate, seed=seed),
-            lambda: square(half, rate, "6 s"),
-            lambda: leo(rate, seed=seed),
+            lambda: spec.lte_drive(rate, seed=seed),
+            lambda: spec.square(half, rate, "6 s"),
+            lambda: spec.leo(rate, seed=seed),
         )[self.turn % 3]()
         return {"rate": moving, "rate_up": "100 Mbit/s"}
 
@@ -138,7 +115,9 @@ class World:
             return None
         at, size = self.transfers[n]
         cca = ("bbr" if self.cca != "bbr" else "cubic") if arm == "cca" else self.cca
-        return bulk(cca=cca, bytes=f"{size} B", start=f"{at:.2f} s", direction="up" if self.up else "down")
+        return spec.bulk(
+            cca=cca, bytes=f"{size} B", start=f"{at:.2f} s", direction="up" if self.up else "down"
+        )
 
 
 def drawn(n: int) -> World:
@@ -152,7 +131,7 @@ def drawn(n: int) -> World:
     rate, rtt = log(*RATES_MBIT), log(*RTTS_MS)
     if kind in ("medium", "moving"):
         rate = min(max(rate, 8.0), 100.0)
-    tail = bfifo(limit=f"{max(log(*BUFFERS_BDP) * rate * rtt * 125, 15e3):.0f} B")
+    tail = spec.bfifo(limit=f"{max(log(*BUFFERS_BDP) * rate * rtt * 125, 15e3):.0f} B")
     aqm = draw.choice(AQMS)()
     queue = {"tail": tail, "aqm": aqm, "policer": None}.get(kind, tail if draw.random() < 0.6 else aqm)
     size = min(max(rate * 125e3 * LENGTH_S, LEAST_BYTES), MOST_BYTES)
@@ -165,19 +144,19 @@ def drawn(n: int) -> World:
     if kind == "loss":
         more = {"loss": f"{log(0.02, 1.0):.3f} %", "loss_up": "0 %"}
     elif kind == "policer":
-        more = {"shaper": policer(burst=f"{max(log(0.3, 3) * rate * rtt * 125, 20e3):.0f} B")}
+        more = {"shaper": spec.policer(burst=f"{max(log(0.3, 3) * rate * rtt * 125, 20e3):.0f} B")}
     elif kind == "cross":
         flows, theirs = draw.choice([1, 1, 2, 4]), draw.choice(["cubic", "bbr"])
-        others = (bulk(cca=theirs, flows=flows, duration=f"{2 * LENGTH_S} s", host=2),)
+        others = (spec.bulk(cca=theirs, flows=flows, duration=f"{2 * LENGTH_S} s", host=2),)
     elif kind == "short":
         each = rate * 125e3 * draw.uniform(0.1, 0.5)
         others = tuple(
-            bulk(bytes=f"{each:.0f} B", start=f"{k + draw.random():.2f} s", host=2)
+            spec.bulk(bytes=f"{each:.0f} B", start=f"{k + draw.random():.2f} s", host=2)
             for k in range(MOST_OTHERS)
         )
     elif kind == "home":
         up, at_home = draw.random() < 0.6, draw.random() < 0.5
-        more = {"queue": tail, "queue_up": tail} if at_home else {"router": home_router()}
+        more = {"queue": tail, "queue_up": tail} if at_home else {"router": spec.home_router()}
     elif kind == "several":
         transfers = tuple(
             (draw.uniform(0, 4) if k else 0.0, int(size / 4 * draw.uniform(0.5, 1.5)))

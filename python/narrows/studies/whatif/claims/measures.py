@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from narrows.judging.parts import Item, Judge, plain_of
+from narrows.judging.parts import Item, Judge, Mark, Share, percent, plain_of
 from narrows.runs.observed import Observed
 
 METRICS = ("goodput_bps", "rtt_p95_s")
@@ -31,7 +31,7 @@ def rows(runs: Sequence[Observed]) -> Iterator[Item]:
         for row in run.path_logs or ():
             if "true_goodput_bps" in row:
                 answered = "no" if row["cannot"] else "yes"
-                key = {"kind": row["kind"], "change": row["change"], "answered": answered, "all": "all"}
+                key = {"kind": row["kind"], "change": row["change"], "answered": answered}
                 yield Item(row, key, (run.run_id,))
 
 
@@ -86,13 +86,34 @@ def sure_and_wrong(metric: str) -> Of:
     return of
 
 
+def cannot(row: Row) -> float:
+    """Whether it says that the capture cannot answer."""
+    return float(row["cannot"] is not None)
+
+
 mean = plain_of("mean")
 WhatIf = partial(
     Judge,
-    by=("all",),
+    by=(),
     items=rows,
     where={"answered": "yes"},
     under="links of 2 to 300 Mbit/s, 8 to 250 ms, of ten kinds; changes of CCA, queue, rate, base RTT and a "
     "sysctl; fitted from a capture of 96 bytes a packet at the sender; 8 draws",
     missing="no world was predicted: make whatif",
 )
+OURS = ("our own bar", "w1_worlds.py")
+
+
+def near(name: str, text: str, metric: str, most: float) -> Judge:
+    """What is said of a metric is near what the change does, in the median, beside what the baselines say."""
+    measures = tuple(Share(f"error of {CALLED[metric]}, {who}", read=error(metric, who)) for who in BASELINES)
+    mark = Mark(f"median error at most {percent(most)}", most=most)
+    return WhatIf(name, text, *OURS, measures=measures, marks=(mark,))
+
+
+def often(name: str, text: str, words: str, of: Callable[[str], Of], **bounds: Any) -> Judge:
+    """A share of predictions of each metric."""
+    measures = tuple(Share(f"{words}, {CALLED[metric]}", read=of(metric), take=mean) for metric in METRICS)
+    bound, value = next(iter(bounds.items()))
+    marks = tuple(Mark(f"at {bound} {percent(value)}", each.name, **bounds) for each in measures)
+    return WhatIf(name, text, *OURS, measures=measures, marks=marks)
