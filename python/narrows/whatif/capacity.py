@@ -65,7 +65,7 @@ def known_of(pair: Pair, base_s: float) -> Capacity:
     gaps = spaced(pair, base_s)
     turns = turns_of(pair, base_s, least_s, stood)
     rates, gaps = rates * frame, gaps * frame
-    link = agreed(gaps)
+    link = None if turns is not None and turns.together else agreed(gaps)
     if link is None and len(rates) < 3:
         mean = None if turns is None else about(turns.mean_bps, 0.02, "what was carried while a queue stood")
         return Capacity(mean, turns)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from narrows.errors import NarrowsError, UsageError
 from narrows.spec import parsers as p
 from narrows.tools.quic.spec import quic
-from narrows.tools.quic.stack import find
 from narrows.units import Duration, Rate, Size
 from narrows.whatif.written import Change, called
 
@@ -53,7 +51,6 @@ def checked(
 
         built.named(kernel)
     if stack:
-        _tried("--stack", lambda name: find(name, Path(), "--stack").name, stack)
         _tried("--stack", lambda name: quic(stack=name, cca=cca, bytes="1 MB", ecn=ecn or None), stack)
     return Change(cca, queue, buffer, rate, rtt, ecn, tuple(settings), host_qdisc, kernel, stack)
 
