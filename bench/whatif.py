@@ -7,7 +7,7 @@ The worlds are those of the study (`narrows.studies.whatif.testbed`). Each is ru
 its sender; from that file alone the path is fitted and each change is predicted; then stand beside it the
 world's own run with the change and the same seed, and three baselines: "as before" (nothing changes), the
 capture's own throughput, as a rate that moves by tenths of a second before a deep queue, and what the change
-does on paths drawn from the profile `speed-tests`. What there is already is not made again; with
+does on paths drawn from the profile `video-wifi`. What there is already is not made again; with
 --engine netns the worlds are this host's kernel in real time. --keep writes what the study's claims are
 judged from."""
 
@@ -50,7 +50,7 @@ from narrows.whatif.tables import pair_of
 from narrows.whatif.written import Change, called
 
 EXPERIMENT = "w1_worlds"
-PROFILE, PROFILED, PROFILED_S, MOST_PROFILED = "speed-tests", 6, 8.0, 20e6
+PROFILE, PROFILED, PROFILED_S, MOST_PROFILED = "video-wifi", 6, 8.0, 20e6
 
 
 def of_plans(plans: list[Plan], out: Path, jobs: int, engine: str, side: str) -> dict[str, Path]:

@@ -70,7 +70,10 @@ class FittedPath:
         certain = self.drops_at_end or self.losses == 0
         queues = ("bfifo",) if certain else ("bfifo", *AQMS)
         plain = tuple(Kind(queue) for queue in queues)
-        lossy = (Kind("bfifo", lossy=True),) if self.random_loss is not None else ()
+        lossy: tuple[Kind, ...] = ()
+        if self.random_loss is not None:
+            deeper = () if self.drops_at_end else (Kind("bfifo", lossy=True, deep=True),)
+            lossy = (Kind("bfifo", lossy=True), *deeper)
         if self.others is None:
             return (*plain, *lossy)
         # One that was there first takes more than its share.
@@ -91,11 +94,14 @@ class Kind:
     others: str | None = None
     flows: int = 0
     """How many others there are."""
+    deep: bool = False
+    """The queue was never full: all losses are the path's."""
 
     def words(self) -> str:
         """`bfifo`, `fq_codel with other flows (2 cubic)`."""
         more = f" with other flows ({self.flows} {self.others})" if self.others else ""
-        return self.queue.removesuffix("()") + (" and losses" if self.lossy else "") + more
+        deep = ", never full," if self.deep else ""
+        return self.queue.removesuffix("()") + deep + (" and losses" if self.lossy else "") + more
 
 
 def fit(pair: Pair) -> FittedPath:
@@ -125,10 +131,11 @@ def fit(pair: Pair) -> FittedPath:
     segments = sum(row["data_segments"] or 0 for row in rows)
     low = sum(row["loss_events_low_rtt"] or 0 for row in rows)
     random_loss = None
-    if low >= 3 and policer is None:
+    if policer is None and (low >= 3 or (losses and not drops_at_end)):
+        why = "recoveries while no queue stood" if low >= 3 else "recoveries, if none is the queue's"
+        events = low if low >= 3 else losses
         # What is lost within a recovery is not counted: up to twice as many.
-        share, reach = low / segments, 1.64 * low**0.5 / segments
-        why = "recoveries while no queue stood"
+        share, reach = events / segments, 1.64 * events**0.5 / segments
         random_loss = Value(share, max(share - reach, 0.2 * share), 2 * share + reach, why)
     names = ("application", "receiver", "buffer", "queue", "policer", "loss", "window", "unknown")
     limits = {name: float(largest[f"{name}_limited_share"] or 0.0) for name in names}

@@ -169,7 +169,7 @@ class Session:
             (kind, cca, part)
             for cca in self.ccas
             for kind in self.path.kinds()
-            for part in (LOSSY if kind.lossy else (0.5,))
+            for part in (() if not kind.lossy else LOSSY[1::2] if kind.deep else LOSSY) or (0.5,)
         ]
         return [Case(f"{WAS}-{n}", kind, cca, loss=part) for n, (kind, cca, part) in enumerate(several)]
 

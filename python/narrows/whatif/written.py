@@ -15,6 +15,8 @@ from narrows.whatif.fit import FittedPath, Kind, Transfer
 WAS, CHANGED = "was", "changed"
 UNSEEN_RATE_BPS = 1e9
 DEEP_S = 0.2
+DEEPER = 3.0
+"""A queue that was never full holds up to so much more than it was seen to hold."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ def link(path: FittedPath, case: Case) -> str:
         called_by = "opportunities" if path.turns.together else "trace"
         rate = f'{called_by}("{turns_file(share)}")'
     was_bytes = _at(path.buffer_bytes, case.buffer) or DEEP_S * bps / 8
+    if case.kind.deep:
+        was_bytes *= 1 + DEEPER * case.buffer
     queue, policer = _queue(case, change, was_bytes, bps), ""
     if path.policer is not None and not queue:
         policer = f', shaper=policer(burst="{path.policer.burst_bytes.at(case.buffer):.0f} B")'
