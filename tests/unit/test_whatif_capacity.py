@@ -114,9 +114,12 @@ def test_another_stack_takes_the_place_of_tcp_and_its_ends_say_how_it_fared(tmp_
     said = {"quic_goodput_bps": 8e6, "quic_sent_packets": 100.0, "quic_lost_packets": 2.0}
     rows = [{"item": "flow_0", "quantity": name, "value": value} for name, value in said.items()]
     pl.DataFrame(rows).write_parquet(tmp_path / "metrics.parquet")
-    # 1 MB at 8 Mbit/s.
+    rtts = {"quantity": ["tcp_info.rtt"] * 101, "value": np.arange(50_000.0, 60_100.0, 100.0)}
+    pl.DataFrame(rtts).write_parquet(tmp_path / "samples.parquet")
+    # 1 MB at 8 Mbit/s; RTTs in µs.
     found = measure_quic(tmp_path, [Transfer(0.5, 1_000_000, 2.0)])
     assert found.completions_s == (1.0,)
     assert found.get("goodput_bps") == 8e6
     assert found.get("loss") == 0.02
-    assert found.get("rtt_p95_s") is None
+    assert found.get("rtt_p95_s") == pytest.approx(0.0595)
+    assert found.get("first_megabyte_s") is None

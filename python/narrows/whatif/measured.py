@@ -101,8 +101,8 @@ def measure(pair: Pair, spans: Spans | None = None) -> Measured:
 
 
 def measure_quic(run: Path, transfers: Sequence[Transfer]) -> Measured:
-    """How the transfers of a run fared that were made by a QUIC stack, by what its ends say: no RTT, as its
-    packets are closed."""
+    """How the transfers of a run fared that were made by a QUIC stack, by what its ends say; its RTTs, each
+    10 ms, are of its qlog."""
     rows = pl.read_parquet(run / "metrics.parquet")
 
     def of(name: str) -> dict[str, float]:
@@ -112,18 +112,20 @@ def measure_quic(run: Path, transfers: Sequence[Transfer]) -> Measured:
     rates, sent, lost = of("quic_goodput_bps"), of("quic_sent_packets"), of("quic_lost_packets")
     taken = [8 * piece.bytes / rates[f"flow_{n}"] for n, piece in enumerate(transfers)]
     spans = [(piece.start_s, piece.start_s + each) for piece, each in zip(transfers, taken, strict=True)]
-    none = np.array([])
+    samples = pl.read_parquet(run / "samples.parquet")
+    rtt = samples.filter(pl.col("quantity").cast(pl.String) == "tcp_info.rtt")["value"].to_numpy() / 1e6
+    levels = np.percentile(rtt, LEVELS) if len(rtt) else np.full(len(LEVELS), np.nan)
     return Measured(
         goodput_bps=sum(piece.bytes for piece in transfers) * 8 / _covered(spans),
         completions_s=tuple(taken),
         first_megabyte_s=None,
-        rtt_p50_s=float("nan"),
-        rtt_p95_s=float("nan"),
+        rtt_p50_s=float(levels[LEVELS.index(50)]),
+        rtt_p95_s=float(levels[LEVELS.index(95)]),
         loss=sum(lost.values()) / max(sum(sent.values()), 1) if lost else float("nan"),
         segments=int(sum(sent.values())),
-        seconds=none,
-        delays=none,
-        levels=none,
+        seconds=np.array([]),
+        delays=np.array([]),
+        levels=levels,
     )
 
 

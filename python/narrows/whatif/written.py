@@ -194,6 +194,7 @@ def _flow(piece: Transfer, case: Case) -> str:
     change = case.change or Change()
     kind = f'quic(stack="{change.stack}", ' if change.stack else "bulk("
     more = ", ecn=True" if change.ecn else ""
+    more += ", qlog=True" if change.stack and find(change.stack, Path(), "--stack").qlog else ""
     return f'{kind}cca="{case.cca_now}", bytes="{piece.bytes} B", start="{piece.start_s:.3f} s"{more})'
 
 
