@@ -228,7 +228,7 @@ def test_a_capture_without_a_flow_that_is_long_enough_is_refused() -> None:
         ({"rate": "90"}, "--rate: "),
         ({"rate": "0 %"}, "--rate '0 %' is no share"),
         ({"rate": "0 Mbit/s"}, "--rate '0 Mbit/s'"),
-        ({"rtt": "0 ms"}, "--rtt '0 ms'"),
+        ({"base_rtt": "0 ms"}, "--rtt '0 ms'"),
         ({"buffer": "20"}, "--buffer: "),
         ({"sysctl": ["tcp_wmem"]}, "--sysctl 'tcp_wmem'"),
         ({"stack": "quin"}, "--stack: .*quin"),
@@ -237,10 +237,9 @@ def test_a_capture_without_a_flow_that_is_long_enough_is_refused() -> None:
     ],
 )
 def test_a_change_that_cannot_be_is_one_line_with_its_option(wrong: dict[str, Any], message: str) -> None:
-    names = ("cca", "queue", "buffer", "rate", "rtt", "host_qdisc", "kernel", "stack")
-    plain: dict[str, Any] = dict.fromkeys(names)
+    sysctls = wrong.pop("sysctl", ())
     with pytest.raises(UsageError, match=message):
-        change.checked(**{**plain, "ecn": False, "sysctl": [], **wrong})
+        change.checked(Change(**wrong), sysctls)
 
 
 def test_of_many_captures_shares_are_said_and_the_worst_comes_first() -> None:

@@ -84,8 +84,10 @@ def register(app: typer.Typer) -> None:
         """
         from narrows.whatif.change import checked, was_cca
         from narrows.whatif.session import Session
+        from narrows.whatif.written import Change
 
-        change = checked(cca, queue, buffer, rate, rtt, ecn, sysctl or [], host_qdisc, kernel, stack)
+        asked = Change(cca, queue, buffer, rate, rtt, ecn, (), host_qdisc, kernel, stack)
+        change = checked(asked, sysctl or [])
         if fit == bool(change.words()):
             raise UsageError(
                 "--fit changes nothing" if fit else "nothing is changed",
