@@ -16,7 +16,7 @@ from narrows.whatif.capacity import HEADERS_BYTES, Value
 from narrows.whatif.tables import Floats, Pair
 
 RATES = np.geomspace(0.9, 1.6, 577)
-"""Rates that are tried, as parts of what was acknowledged over the whole time."""
+"""Rates that are tried, as parts of what was acknowledged."""
 AGREE = 0.08
 """Losses at which what is missing differs by more than this (median) are of no policer."""
 SURELY = 0.04
@@ -43,7 +43,9 @@ def policer_of(pair: Pair) -> Policer | None:
         return None
     packet = pair.mss + HEADERS_BYTES
     passed = np.cumsum(pair.acked) * packet / pair.mss
-    rates = RATES * passed[-1] / (pair.t[-1] - pair.t[0])
+    # Bytes a second, of the time in which there was something to send.
+    active = largest["throughput_bps"] / 8 * packet / pair.mss
+    rates = RATES * max(active, passed[-1] / (pair.t[-1] - pair.t[0]))
     buckets, spreads = np.array([_bucket(pair, passed, rate, before) for rate in rates]).T
     best = int(spreads.argmin())
     if spreads[best] > (AGREE if largest["policed"] == 1 else SURELY) or buckets[best] < 2 * packet:

@@ -40,8 +40,8 @@ class World:
     transfers: tuple[tuple[float, int], ...]
     turn: int
     """Which of the kind's own sorts it is: of moving rates, of media."""
-    wmem: int
-    """The send buffer to which a sysctl bounds it, in bytes."""
+    wmem: str
+    """The sysctl that bounds its send buffer."""
     up: bool = False
     at_home: bool = False
     """Of a home: the queue is the home router's."""
@@ -55,14 +55,18 @@ class World:
 
     def asked(self, base_s: float) -> dict[str, Change]:
         """The changes as `narrows whatif` is asked for them; the base RTT is that which the capture shows."""
-        longer = f"{base_s * 1e3 + self.farther_ms:.3f} ms"
         return {
-            "cca": Change(cca="bbr" if self.cca != "bbr" else "cubic"),
+            "cca": Change(cca=self.other_cca),
             "queue": Change(queue="fq_codel" if self._drops_at_end else "pfifo(limit=200)"),
             "rate": Change(rate=f"{LESS:.0%}".replace("%", " %")),
-            "rtt": Change(base_rtt=longer),
-            "sysctl": Change(sysctls=(("net.ipv4.tcp_wmem", self._wmem),)),
+            "rtt": Change(base_rtt=f"{base_s * 1e3 + self.farther_ms:.3f} ms"),
+            "sysctl": Change(sysctls=(("net.ipv4.tcp_wmem", self.wmem),)),
         }
+
+    @property
+    def other_cca(self) -> str:
+        """That to which it is changed."""
+        return "bbr" if self.cca != "bbr" else "cubic"
 
     @property
     def farther_ms(self) -> float:
@@ -73,16 +77,12 @@ class World:
     def _drops_at_end(self) -> bool:
         return self.queue is None or isinstance(self.queue, spec.bfifo)
 
-    @property
-    def _wmem(self) -> str:
-        return f"4096 16384 {self.wmem}"
-
     def link(self, arm: str) -> spec.Link | spec.Home:
         """The path under a change."""
         rtt_ms = self.rtt_ms + (self.farther_ms if arm == "rtt" else 0.0)
         more = {**self.more, **self._capacity(LESS if arm == "rate" else 1.0), "base_rtt": f"{rtt_ms:.3f} ms"}
         if arm == "sysctl":
-            more["sysctls"] = {self.side: {"net.ipv4.tcp_wmem": self._wmem}}
+            more["sysctls"] = {self.side: {"net.ipv4.tcp_wmem": self.wmem}}
         queue = self.queue
         if arm == "queue":
             queue = spec.fq_codel() if self._drops_at_end else spec.pfifo(limit=200)
@@ -101,12 +101,10 @@ class World:
             return {"medium": MEDIA[self.turn % len(MEDIA)](rate=rate), "rate_up": "100 Mbit/s"}
         if self.kind != "moving":
             return {"rate": rate}
-        seed, half = self.turn + 1, f"{self.rate_mbit * share / 2:.3f} Mbit/s"
-        moving = (
-            lambda: spec.lte_drive(rate, seed=seed),
-            lambda: spec.square(half, rate, "6 s"),
-            lambda: spec.leo(rate, seed=seed),
-        )[self.turn % 3]()
+        if self.turn % 3 == 1:
+            moving = spec.square(f"{self.rate_mbit * share / 2:.3f} Mbit/s", rate, "6 s")
+        else:
+            moving = (spec.leo if self.turn % 3 else spec.lte_drive)(rate, seed=self.turn + 1)
         return {"rate": moving, "rate_up": "100 Mbit/s"}
 
     def flow(self, n: int, arm: str) -> Any:
@@ -114,7 +112,7 @@ class World:
         if n >= len(self.transfers):
             return None
         at, size = self.transfers[n]
-        cca = ("bbr" if self.cca != "bbr" else "cubic") if arm == "cca" else self.cca
+        cca = self.other_cca if arm == "cca" else self.cca
         return spec.bulk(
             cca=cca, bytes=f"{size} B", start=f"{at:.2f} s", direction="up" if self.up else "down"
         )
@@ -136,7 +134,7 @@ def drawn(n: int) -> World:
     queue = {"tail": tail, "aqm": aqm, "policer": None}.get(kind, tail if draw.random() < 0.6 else aqm)
     size = min(max(rate * 125e3 * LENGTH_S, LEAST_BYTES), MOST_BYTES)
     cca = draw.choice(["cubic", "cubic", "bbr", "reno"])
-    wmem = draw.choice([131072, 262144, 524288])
+    wmem = f"4096 16384 {draw.choice([131072, 262144, 524288])}"
     transfers: tuple[tuple[float, int], ...] = ((0.0, int(size)),)
     others: tuple[Any, ...] = ()
     more: dict[str, Any] = {}
