@@ -279,8 +279,8 @@ def main() -> int:
             world = drawn(n)
             try:
                 found = judge(world, plans, args.out, args.draws, args.jobs, args.engine)
-            except NarrowsError as error:
-                found = [{"world": world.name, "kind": world.kind, "failed": str(error)[:300]}]
+            except NarrowsError as fault:
+                found = [{"world": world.name, "kind": world.kind, "failed": str(fault)[:300]}]
             file.write_text(json.dumps(found, indent=1))
     every = [row for file in sorted(args.out.glob("w[0-9]*.json")) for row in json.loads(file.read_text())]
     rows = [row for row in every if "failed" not in row]
