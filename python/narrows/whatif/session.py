@@ -32,7 +32,7 @@ DRAWS = 12
 LEAST_DRAWS = 3
 BATCHES, NEARLY = 3, 1.3
 """While fewer draws meet the marks, and the nearest does nearly, as many are drawn again, so often in all."""
-HYPOTHESES = 4
+HYPOTHESES = 8
 NEAR = 2.5
 """A hypothesis further from the capture than this many marks is given up after its first run."""
 LOSSY = (0.1, 0.3, 0.5, 0.7, 0.9)
