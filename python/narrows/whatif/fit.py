@@ -22,6 +22,8 @@ LEAST_TRANSFER = 15_000
 MOST_TRANSFERS = 40
 ALONE = 5
 """RTT samples whose median is taken: no more than two of them are of ACKs that were delayed."""
+HELD_BACK_S = 0.035
+"""Linux holds an ACK back for 40 ms."""
 TAIL = 0.85
 """A queue that drops only when at least this full, each time, drops at its end."""
 AQMS = ("fq_codel()", "codel()", "pie()", "cake()")
@@ -76,10 +78,11 @@ class FittedPath:
             lossy = (Kind("bfifo", lossy=True), *deeper)
         if self.others is None:
             return (*plain, *lossy)
-        # One that was there first takes more than its share.
-        many, fewer = self.others.flows, max(self.others.flows - 1, 1)
+        # One that was there first takes more than its share, and BBR wherever a queue is short.
+        many, fewer, half = self.others.flows, max(self.others.flows - 1, 1), (self.others.flows + 1) // 2
         beside = [Kind(queue, others="cubic", flows=many) for queue in queues]
-        beside += [Kind("bfifo", others=cca, flows=n) for cca in ("cubic", "bbr") for n in (fewer, many)]
+        several = (("cubic", fewer), ("cubic", many), ("bbr", half), ("bbr", fewer), ("bbr", many))
+        beside += [Kind("bfifo", others=cca, flows=n) for cca, n in several]
         alone = (Kind("bfifo"), Kind("fq_codel()")) if self.turns is None else plain
         return (*dict.fromkeys(beside), *alone, *lossy)
 
@@ -173,6 +176,9 @@ def _fullest(pair: Pair, base_s: float, turns: Turns | None) -> tuple[float, flo
     """The queueing delay at which the queue was full, in seconds, where the rate moves also the bytes that it
     held; and whether it only ever dropped then."""
     known = np.flatnonzero(~np.isnan(pair.rtt))
+    # An ACK of a single segment that comes long after the one before was held back by the receiver.
+    late = np.diff(pair.t, prepend=pair.t[0])[known] > HELD_BACK_S
+    known = known[~late | (pair.acked[known] > 1.5 * pair.mss)]
     if len(known) < ALONE:
         return 0.0, None, None
     # A queue is as long for the packets before and after; an ACK that was itself delayed stands alone.
