@@ -41,7 +41,7 @@ identify: kernel ## how often is narrows identify right? SIZE=40 CONDITIONS=clea
 whatif: kernel ## how often is narrows whatif right? SIZE=20: worlds, in each of which both arms are run; it goes on where it was
 	$(PYTHON) bench/whatif.py --size $(or $(SIZE),20) $(ARGS)
 
-study: setup ## a study: runs, figures, verdicts; STUDY=aqm|corescale|kernels|last_hop|local_bottleneck|media|operator|path_properties|prudentia|quic, SEEDS=0,1,2 chooses the repetitions
+study: setup ## a study: runs, figures, verdicts; STUDY=aqm|corescale|kernels|last_hop|local_bottleneck|media|operator|path_properties|prudentia|quic|whatif, SEEDS=0,1,2 chooses the repetitions
 	@./narrows study $(STUDY) --seeds '$(SEEDS)' --plan  # programs that are missing are named before a build
 	./narrows kernel build
 	./narrows study $(STUDY) --seeds '$(SEEDS)'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,27 @@ def test_another_cca_is_predicted_within_the_interval_and_the_worlds_own_run_is_
     assert float(delay["after"]) == pytest.approx(truth.rtt_p95_s * 1e3, rel=0.2)
     assert float(goodput["low (90 %)"]) <= truth.goodput_bps / 1e6 <= float(goodput["high (90 %)"])
     assert (cwd / "asked/page.html").read_text().count("<figure id=") == 1
+
+
+def test_a_policers_rate_and_bucket_come_back_and_another_stack_behind_it_can_be_asked_for(cwd: Path) -> None:
+    link = 'Link(rate="10 Mbit/s", base_rtt="30 ms", shaper=policer(burst="60 KB"), shaper_up=htb())'
+    world = WORLD.replace(WORLD.splitlines()[1], f"link = {link}").replace('["cubic", "bbr"]', '["cubic"]')
+    lab.experiment(cwd, world, "policed")
+    lab.narrows("run", "policed.py", cwd=cwd).ok()
+    (log,) = (cwd / "results/policed").glob("*/raw/sender.pcapng")
+    lab.narrows("whatif", log, "--fit", "--out", "policed-fit", cwd=cwd).ok()
+    text = (cwd / "policed-fit/fit.py").read_text()
+    rate, bucket = (
+        float(re.search(rf"^{name}: ([\d.]+) ", text, re.MULTILINE)[1])  # type: ignore[index]
+        for name in ("rate", "policer, bucket")
+    )
+    assert rate == pytest.approx(10, rel=0.01)
+    assert bucket == pytest.approx(60, rel=0.08)
+    words = ("--stack", "quinn", "--was", "cca=cubic", "--draws", "8", "--format", "csv", "--out", "stack")
+    said = lab.narrows("whatif", log, *words, cwd=cwd).ok().out
+    rows = {row["what"]: row for row in csv.DictReader(io.StringIO(said))}
+    assert {"goodput", "RTT, 95th percentile"} <= rows.keys()
+    assert float(rows["goodput"]["after"]) <= 10
 
 
 def test_a_capture_of_the_receiver_is_one_line(cwd: Path) -> None:

@@ -50,6 +50,7 @@ def test_every_claim_without_runs_is_not_measured_and_names_an_experiment_that_e
         *(f"N{n}" for n in range(1, 12)),
         *(f"T{n}" for n in range(9, 24) if n != 21),
         *(f"Q{n}" for n in range(1, 7)),
+        *(f"W{n}" for n in range(1, 7)),
     ]
     assert {v.verdict for v in verdicts} == {"not measured"}
     assert all(v.claim.name in named() for v in verdicts)

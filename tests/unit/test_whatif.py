@@ -37,8 +37,8 @@ def row(**more: Any) -> dict[str, Any]:
         "server": "10.0.2.1", "receiver": "10.0.0.1", "start_ns": 0,
         "payload_bytes": 20_000_000, "vantage": "sender",
         "rtt_samples": 5000, "mss_bytes": MSS, "base_rtt_ns": 40_000_000,
-        "policed": None, "policed_rate_bps": None,
-        "burst_bytes": None, "loss_events": 0, "data_segments": 10_000, "loss_events_low_rtt": 0,
+        "policed": None, "throughput_bps": 1e6,
+        "loss_events": 0, "data_segments": 10_000, "loss_events_low_rtt": 0,
         "aggregate_bytes": None,
         "retransmitted_segments": 0, "needless_retransmissions": 0,
         **{f"{name}_limited_share": float(name == "queue") for name in shares},
@@ -70,7 +70,7 @@ def test_where_a_queue_stands_the_rate_is_that_of_frames() -> None:
     assert found.rate_bps.value == pytest.approx(20e6, rel=1e-6)
     assert found.rate_bps.low < 20e6 < found.rate_bps.high
     assert found.base_rtt_s.value == 0.040
-    assert found.steps == ()
+    assert found.turns is None
 
 
 def test_without_a_queue_no_capacity_is_known_and_the_reason_is_said() -> None:
@@ -134,8 +134,9 @@ def test_losses_while_no_queue_stood_are_random_ones() -> None:
 def measured(**more: Any) -> Measured:
     """What a steady transfer of ten seconds at 10 Mbit/s measures."""
     plain = Measured(
-        goodput_bps=10e6, completion_s=10.0, first_megabyte_s=0.9, rtt_p50_s=0.06, rtt_p95_s=0.08, loss=0.0,
-        segments=8600, seconds=np.full(10, 10e6), delays=np.full(10, 0.06), levels=np.linspace(0.05, 0.08, 6),
+        goodput_bps=10e6, completions_s=(10.0,), first_megabyte_s=0.9, rtt_p50_s=0.06, rtt_p95_s=0.08,
+        loss=0.0, segments=8600, seconds=np.full(10, 10e6),
+        delays=np.full(10, 0.06), levels=np.linspace(0.05, 0.08, 6),
     )  # fmt: skip
     return replace(plain, **more)
 
@@ -227,16 +228,18 @@ def test_a_capture_without_a_flow_that_is_long_enough_is_refused() -> None:
         ({"rate": "90"}, "--rate: "),
         ({"rate": "0 %"}, "--rate '0 %' is no share"),
         ({"rate": "0 Mbit/s"}, "--rate '0 Mbit/s'"),
-        ({"rtt": "0 ms"}, "--rtt '0 ms'"),
+        ({"base_rtt": "0 ms"}, "--rtt '0 ms'"),
         ({"buffer": "20"}, "--buffer: "),
         ({"sysctl": ["tcp_wmem"]}, "--sysctl 'tcp_wmem'"),
+        ({"stack": "quin"}, "--stack: .*quin"),
+        ({"stack": "quinn", "cca": "vegas"}, "--stack: .*quinn has no vegas"),
         ({"queue": "cake", "buffer": "20 ms"}, "--queue and --buffer are both of the queue"),
     ],
 )
 def test_a_change_that_cannot_be_is_one_line_with_its_option(wrong: dict[str, Any], message: str) -> None:
-    plain: dict[str, Any] = dict.fromkeys(("cca", "queue", "buffer", "rate", "rtt", "host_qdisc", "kernel"))
+    sysctls = wrong.pop("sysctl", ())
     with pytest.raises(UsageError, match=message):
-        change.checked(**{**plain, "ecn": False, "sysctl": [], **wrong})
+        change.checked(Change(**wrong), sysctls)
 
 
 def test_of_many_captures_shares_are_said_and_the_worst_comes_first() -> None:

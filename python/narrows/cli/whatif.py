@@ -49,6 +49,9 @@ def register(app: typer.Typer) -> None:
         ] = None,
         host_qdisc: Annotated[str | None, typer.Option(help="On the sender's interface: fq.")] = None,
         kernel: Annotated[str | None, typer.Option(help="Another Linux, as built: 6.12.")] = None,
+        stack: Annotated[
+            str | None, typer.Option(help="A QUIC stack in the place of TCP: quinn, …; narrows quic list.")
+        ] = None,
         was: Annotated[str | None, typer.Option(help="What is known of it: cca=cubic.")] = None,
         fit: Annotated[
             bool, typer.Option("--fit", help="Write the path as an experiment to read and edit, and stop.")
@@ -81,8 +84,10 @@ def register(app: typer.Typer) -> None:
         """
         from narrows.whatif.change import checked, was_cca
         from narrows.whatif.session import Session
+        from narrows.whatif.written import Change
 
-        change = checked(cca, queue, buffer, rate, rtt, ecn, sysctl or [], host_qdisc, kernel)
+        asked = Change(cca, queue, buffer, rate, rtt, ecn, (), host_qdisc, kernel, stack)
+        change = checked(asked, sysctl or [])
         if fit == bool(change.words()):
             raise UsageError(
                 "--fit changes nothing" if fit else "nothing is changed",

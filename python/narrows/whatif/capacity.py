@@ -12,17 +12,16 @@ import numpy as np
 
 from narrows.headers import ETHERNET_HEADER_BYTES, TCP_IPV4_HEADERS_BYTES
 from narrows.whatif.tables import Floats, Pair
+from narrows.whatif.turns import Mask, Turns, turns_of
 
 HEADERS_BYTES = ETHERNET_HEADER_BYTES + TCP_IPV4_HEADERS_BYTES
-MOVES = 0.10
-"""Rates that spread by more than this share of their median are of a rate that moves."""
 SAME = 0.03
 """Gaps that differ by less than this are of one rate."""
 LEAST_SHARE = 0.05
 """Of gaps: fewer that agree are chance."""
 OTHERS = 0.85
 """A share below this part of the link's rate leaves room for other flows."""
-STEP_S = 0.25
+WINDOW_S = 0.1
 MOST_OTHERS = 8
 
 
@@ -51,37 +50,40 @@ class Others:
 
 @dataclass(frozen=True)
 class Capacity:
-    """What is known of the rate, in frames; `steps` (seconds, bit/s) where it moves."""
+    """What is known of the rate, in frames; `turns` where it moves or a link below IP has its own times."""
 
     rate_bps: Value | None
-    steps: tuple[tuple[float, float], ...] = ()
+    turns: Turns | None = None
     others: Others | None = None
 
 
 def known_of(pair: Pair, base_s: float) -> Capacity:
     """The capacity of one pair's path; its rate is None where no queue stood."""
     frame = (pair.mss + HEADERS_BYTES) / pair.mss
-    times, rates = standing(pair, base_s)
-    at, gaps = spaced(pair, base_s)
+    least_s = waiting(pair, base_s)
+    times, rates, stood = standing(pair, least_s)
+    gaps = spaced(pair, base_s)
+    turns = turns_of(pair, base_s, least_s, stood)
     rates, gaps = rates * frame, gaps * frame
-    link = agreed(gaps)
+    link = None if turns is not None and turns.together else agreed(gaps)
     if link is None and len(rates) < 3:
-        return Capacity(None)
+        mean = None if turns is None else about(turns.mean_bps, 0.02, "what was carried while a queue stood")
+        return Capacity(mean, turns)
     share = float(np.median(rates)) if len(rates) >= 3 else None
     if link is not None and (share is None or link > share / (1 + SAME)):
         why = f"{len(gaps)} gaps between ACKs of packets that waited"
         rate = about(link, 0.005, why)
         if share is None or share > OTHERS * link:
-            return Capacity(rate, () if share is None else _steps(times, rates, at, gaps, base_s))
+            return Capacity(rate, turns)
         flows = min(max(round(link / share - 1), 1), MOST_OTHERS)
         low = times[rates < OTHERS * link]
-        return Capacity(rate, _steps(times, rates, at, gaps, base_s), Others(flows, float(low[-1]) + STEP_S))
+        return Capacity(rate, turns, Others(flows, float(low[-1]) + WINDOW_S))
     if share is None:
         return Capacity(None)
     spread = float(np.subtract(*np.percentile(rates, [90, 10]))) / share
     error = max(spread / 2 / len(rates) ** 0.5, 0.005)
     rate = about(share, error, f"{len(rates)} windows in which a queue stood")
-    return Capacity(rate, _steps(times, rates, at, gaps, base_s))
+    return Capacity(rate, turns)
 
 
 def about(value: float, share: float, why: str) -> Value:
@@ -102,11 +104,10 @@ def agreed(rates: Floats) -> float | None:
     return float(np.median(near))
 
 
-def spaced(pair: Pair, base_s: float) -> tuple[Floats, Floats]:
-    """Of each ACK of a packet that waited: when it came, and the payload that it acknowledges over the time
-    since the ACK before it, in bit/s. Nothing where ACKs come in aggregates: their gaps are of what is
-    below."""
-    times, rates = [], []
+def spaced(pair: Pair, base_s: float) -> Floats:
+    """Of each ACK of a packet that waited the payload that it acknowledges over the time since the ACK before
+    it, in bit/s. Nothing where ACKs come in aggregates: their gaps are of what is below."""
+    rates = [np.array([])]
     for n, row in enumerate(pair.connections):
         mine = np.flatnonzero(pair.of == n)
         if row["aggregate_bytes"] is not None or len(mine) < 3:
@@ -116,63 +117,41 @@ def spaced(pair: Pair, base_s: float) -> tuple[Floats, Floats]:
         waited = pair.rtt[last] - base_s > max(0.001, 0.02 * base_s)
         fits = waited & (gap > 0) & (acked > 0.5 * pair.mss) & (acked < 4.5 * pair.mss)
         fits &= ~pair.sacked[last] & ~pair.sacked[mine[:-1]]
-        times.append(pair.t[last][fits])
         rates.append(acked[fits] * 8 / gap[fits])
-    if not times:
-        return np.array([]), np.array([])
-    order = np.argsort(np.concatenate(times), kind="stable")
-    return np.concatenate(times)[order], np.concatenate(rates)[order]
+    return np.concatenate(rates)
 
 
-def _steps(
-    times: Floats, rates: Floats, at: Floats, gaps: Floats, base_s: float
-) -> tuple[tuple[float, float], ...]:
-    """The rate over time where it moves: of windows, and between them of gaps; empty where it stands
-    still."""
-    if len(rates) >= 10 and np.subtract(*np.percentile(rates, [90, 10])) <= MOVES * np.median(rates):
-        return ()
-    end = max(times[-1] if len(times) else 0.0, at[-1] if len(at) else 0.0)
-    steps: list[tuple[float, float]] = []
-    for start in np.arange(0.0, end, STEP_S):
-        windows = rates[(times >= start) & (times < start + STEP_S)]
-        near = gaps[(at >= start) & (at < start + STEP_S)]
-        if len(windows) or len(near) >= 5:
-            # What an ACK acknowledges left the queue about half a base RTT before.
-            found = np.median(windows) if len(windows) else np.median(near)
-            steps.append((max(float(start) - base_s / 2, 0.0), float(found)))
-    values = np.array([bps for _, bps in steps])
-    if len(steps) < 4 or np.subtract(*np.percentile(values, [90, 10])) <= MOVES * np.median(values):
-        return ()
-    if len(steps) * STEP_S < 0.3 * end:
-        return ()
-    # A slower arm goes on after the capture's end: with the mean.
-    return ((0.0, steps[0][1]), *steps[1:], (float(end) + STEP_S, float(values.mean())))
+def waiting(pair: Pair, base_s: float) -> float:
+    """The RTT from which on a packet stood behind another, in seconds: not only for the turn of a link below
+    IP."""
+    together = max(row["aggregate_bytes"] or 0 for row in pair.connections)
+    turn_s = together * _packet_s(pair) / pair.mss
+    return base_s + max(0.001, 2.0 * _packet_s(pair), 0.02 * base_s, 2.0 * turn_s)
 
 
-def standing(pair: Pair, base_s: float) -> tuple[Floats, Floats]:
-    """Windows in which a queue stood all along and nothing was lost: their middles in seconds, and the
-    payload that was acknowledged, in bit/s."""
-    width = max(0.1, min(base_s, 0.25))
-    packet_s = _packet_s(pair)
-    edges = np.arange(0.0, pair.t[-1], width)
+def standing(pair: Pair, least_s: float) -> tuple[Floats, Floats, Mask]:
+    """Windows in which a queue stood all along and nothing was lost: their middles in seconds, the payload
+    that was acknowledged, in bit/s, and which ACKs are in them."""
+    edges = np.arange(0.0, pair.t[-1], WINDOW_S)
     number = np.searchsorted(edges, pair.t, side="right") - 1
     middles, rates = [], []
-    least = base_s + max(0.001, 2.0 * packet_s, 0.02 * base_s)
+    stood = np.zeros(len(pair.t), dtype=bool)
     for n in range(1, len(edges) - 1):
         inside = slice(*np.searchsorted(number, [n, n + 1]))
         rtt = pair.rtt[inside]
         if inside.stop - inside.start < 5 or pair.sacked[inside].any() or np.isnan(rtt).mean() > 0.5:
             continue
-        if np.nanmin(rtt) < least:
+        if np.nanmin(rtt) < least_s:
             continue
         # From the last ACK before the window to its last one: whole gaps, so no part of an ACK is lost.
         first, last = inside.start - 1, inside.stop - 1
         span = pair.t[last] - pair.t[first]
         if span <= 0 or pair.sacked[first]:
             continue
+        stood[first : inside.stop] = True
         middles.append((pair.t[first] + pair.t[last]) / 2)
         rates.append(pair.acked[inside].sum() * 8 / span)
-    return np.array(middles), np.array(rates)
+    return np.array(middles), np.array(rates), stood
 
 
 def _packet_s(pair: Pair) -> float:

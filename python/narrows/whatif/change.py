@@ -4,51 +4,48 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from narrows.errors import NarrowsError, UsageError
 from narrows.spec import parsers as p
+from narrows.tools.quic.spec import quic
 from narrows.units import Duration, Rate, Size
 from narrows.whatif.written import Change, called
 
 
-def checked(
-    cca: str | None,
-    queue: str | None,
-    buffer: str | None,
-    rate: str | None,
-    rtt: str | None,
-    ecn: bool,
-    sysctl: Sequence[str],
-    host_qdisc: str | None,
-    kernel: str | None,
-) -> Change:
-    """The change of the command line's words. Raises UsageError for what cannot be, with the option's
+def checked(asked: Change, sysctls: Sequence[str] = ()) -> Change:
+    """The change with its sysctls (`NAME=VALUE`). Raises UsageError for what cannot be, with the option's
     name."""
-    if queue and buffer:
+    cca, queue, stack = asked.cca, asked.queue, asked.stack
+    if queue and asked.buffer:
         raise UsageError("--queue and --buffer are both of the queue", remedy="--queue 'codel(limit=100)'")
-    if cca:
+    if cca and not stack:
         _tried("--cca", p.cca, cca)
-    for option, word in (("--queue", queue), ("--host-qdisc", host_qdisc)):
+    for option, word in (("--queue", queue), ("--host-qdisc", asked.host_qdisc)):
         if word:
             _qdisc(option, word)
-    if rate and not _is_share("--rate", rate):
-        _above_zero("--rate", Rate.parse, rate)
-    if buffer and not _is_share("--buffer", buffer):
-        _above_zero("--buffer", Size.parse if buffer.strip().endswith("B") else Duration.parse, buffer)
-    if rtt:
-        _above_zero("--rtt", Duration.parse, rtt)
+    if asked.rate and not _is_share("--rate", asked.rate):
+        _above_zero("--rate", Rate.parse, asked.rate)
+    if asked.buffer and not _is_share("--buffer", asked.buffer):
+        _above_zero(
+            "--buffer", Size.parse if asked.buffer.strip().endswith("B") else Duration.parse, asked.buffer
+        )
+    if asked.base_rtt:
+        _above_zero("--rtt", Duration.parse, asked.base_rtt)
     settings = []
-    for word in sysctl:
+    for word in sysctls:
         name, equals, value = word.partition("=")
         if not equals or not value or not re.fullmatch(r"net\.[\w.\-]+", name):
             raise UsageError(f"--sysctl {word!r}", remedy="such as net.ipv4.tcp_notsent_lowat=16384")
         settings.append((name, value))
-    if kernel:
+    if asked.kernel:
         from narrows import kernel as built
 
-        built.named(kernel)
-    return Change(cca, queue, buffer, rate, rtt, ecn, tuple(settings), host_qdisc, kernel)
+        built.named(asked.kernel)
+    if stack:
+        _tried("--stack", lambda name: quic(stack=name, cca=cca, bytes="1 MB", ecn=asked.ecn or None), stack)
+    return replace(asked, sysctls=tuple(settings))
 
 
 def was_cca(text: str | None) -> str | None:

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.whatif.capacity import HEADERS_BYTES, Others, Value, about, known_of
+from narrows.whatif.capacity import HEADERS_BYTES, Capacity, Others, Value, known_of
+from narrows.whatif.policer import Policer, policer_of
 from narrows.whatif.tables import Pair
+from narrows.whatif.turns import Turns
 
 IDLE_S = 0.3
 """A pause of the application is at least this long, and longer than the base RTT."""
@@ -20,6 +22,8 @@ LEAST_TRANSFER = 15_000
 MOST_TRANSFERS = 40
 ALONE = 5
 """RTT samples whose median is taken: no more than two of them are of ACKs that were delayed."""
+HELD_BACK_S = 0.035
+"""Linux holds an ACK back for 40 ms."""
 TAIL = 0.85
 """A queue that drops only when at least this full, each time, drops at its end."""
 AQMS = ("fq_codel()", "codel()", "pie()", "cake()")
@@ -27,10 +31,12 @@ AQMS = ("fq_codel()", "codel()", "pie()", "cake()")
 
 @dataclass(frozen=True)
 class Transfer:
-    """What the application gave at one time: when, in seconds, and how many bytes."""
+    """What the application gave at one time: when, in seconds, and how many bytes; and when the last of them
+    was acknowledged."""
 
     start_s: float
     bytes: int
+    end_s: float
 
 
 @dataclass(frozen=True)
@@ -42,8 +48,8 @@ class FittedPath:
     receiver: str
     base_rtt_s: Value
     rate_bps: Value | None
-    steps: tuple[tuple[float, float], ...]
-    """Of a rate that moves: seconds, bit/s; empty where it stands still."""
+    turns: Turns | None
+    """Of a rate that moves, or of a link below IP; None where one rate stands still."""
     others: Others | None
     """Flows that are not in the capture and share the queue; None where none show."""
     buffer_bytes: Value | None
@@ -51,7 +57,7 @@ class FittedPath:
     losses: int
     random_loss: Value | None
     """Share of packets that are lost where no queue stood."""
-    policer_burst: int | None
+    policer: Policer | None
     transfers: tuple[Transfer, ...]
     length_s: float
     limits: dict[str, float]
@@ -61,19 +67,24 @@ class FittedPath:
 
     def kinds(self) -> tuple[Kind, ...]:
         """What the bottleneck could be, the likeliest first."""
-        if self.policer_burst is not None:
+        if self.policer is not None:
             return (Kind("policer"),)
         certain = self.drops_at_end or self.losses == 0
         queues = ("bfifo",) if certain else ("bfifo", *AQMS)
         plain = tuple(Kind(queue) for queue in queues)
-        lossy = (Kind("bfifo", lossy=True),) if self.random_loss is not None else ()
+        lossy: tuple[Kind, ...] = ()
+        if self.random_loss is not None:
+            deeper = () if self.drops_at_end else (Kind("bfifo", lossy=True, deep=True),)
+            lossy = (Kind("bfifo", lossy=True), *deeper)
         if self.others is None:
             return (*plain, *lossy)
-        # One that was there first takes more than its share.
-        many, fewer = self.others.flows, max(self.others.flows - 1, 1)
+        # One that was there first takes more than its share, and BBR wherever a queue is short.
+        many, fewer, half = self.others.flows, max(self.others.flows - 1, 1), (self.others.flows + 1) // 2
         beside = [Kind(queue, others="cubic", flows=many) for queue in queues]
-        beside += [Kind("bfifo", others=cca, flows=n) for cca in ("cubic", "bbr") for n in (fewer, many)]
-        return (*dict.fromkeys(beside), Kind("bfifo"), Kind("fq_codel()"), *lossy)
+        several = (("cubic", fewer), ("cubic", many), ("bbr", half), ("bbr", fewer), ("bbr", many))
+        beside += [Kind("bfifo", others=cca, flows=n) for cca, n in several]
+        alone = (Kind("bfifo"), Kind("fq_codel()")) if self.turns is None else plain
+        return (*dict.fromkeys(beside), *alone, *lossy)
 
 
 @dataclass(frozen=True)
@@ -86,11 +97,14 @@ class Kind:
     others: str | None = None
     flows: int = 0
     """How many others there are."""
+    deep: bool = False
+    """The queue was never full: all losses are the path's."""
 
     def words(self) -> str:
         """`bfifo`, `fq_codel with other flows (2 cubic)`."""
         more = f" with other flows ({self.flows} {self.others})" if self.others else ""
-        return self.queue.removesuffix("()") + (" and losses" if self.lossy else "") + more
+        deep = ", never full," if self.deep else ""
+        return self.queue.removesuffix("()") + deep + (" and losses" if self.lossy else "") + more
 
 
 def fit(pair: Pair) -> FittedPath:
@@ -99,19 +113,18 @@ def fit(pair: Pair) -> FittedPath:
     largest = max(rows, key=lambda row: row["payload_bytes"])
     base_s = min(row["base_rtt_ns"] for row in rows if row["base_rtt_ns"]) / 1e9
     base = Value(base_s, base_s * 0.995, base_s * 1.005, "the least RTT sample")
-    frame = (pair.mss + HEADERS_BYTES) / pair.mss
-    policed = largest["policed"] == 1 and largest["policed_rate_bps"]
+    policer = policer_of(pair)
     capacity = known_of(pair, base_s)
+    if policer is not None:
+        capacity = Capacity(policer.rate_bps)
     rate = capacity.rate_bps
-    if policed:
-        rate = about(largest["policed_rate_bps"] * frame, 0.02, "losses above one rate only")
     transfers, left_out = _transfers(pair, base_s)
-    full_s, drops_at_end = _fullest(pair, base_s)
+    full_s, full_bytes, drops_at_end = _fullest(pair, base_s, capacity.turns)
     packet = pair.mss + HEADERS_BYTES
     losses = sum(max(row["loss_events"] or 0, 0) for row in rows)
     buffer = None
-    if rate is not None and full_s:
-        held = full_s * rate.value / 8 + packet
+    if rate is not None and full_s and policer is None:
+        held = (full_bytes or full_s * rate.value / 8) + packet
         why = (
             "the delay when packets were lost"
             if losses
@@ -121,10 +134,11 @@ def fit(pair: Pair) -> FittedPath:
     segments = sum(row["data_segments"] or 0 for row in rows)
     low = sum(row["loss_events_low_rtt"] or 0 for row in rows)
     random_loss = None
-    if low >= 3 and not policed:
+    if policer is None and (low >= 3 or (losses and not drops_at_end)):
+        why = "recoveries while no queue stood" if low >= 3 else "recoveries, if none is the queue's"
+        events = low if low >= 3 else losses
         # What is lost within a recovery is not counted: up to twice as many.
-        share, reach = low / segments, 1.64 * low**0.5 / segments
-        why = "recoveries while no queue stood"
+        share, reach = events / segments, 1.64 * events**0.5 / segments
         random_loss = Value(share, max(share - reach, 0.2 * share), 2 * share + reach, why)
     names = ("application", "receiver", "buffer", "queue", "policer", "loss", "window", "unknown")
     limits = {name: float(largest[f"{name}_limited_share"] or 0.0) for name in names}
@@ -143,13 +157,13 @@ def fit(pair: Pair) -> FittedPath:
         receiver=pair.receiver,
         base_rtt_s=base,
         rate_bps=rate,
-        steps=() if policed else capacity.steps,
-        others=None if policed else capacity.others,
+        turns=capacity.turns,
+        others=capacity.others,
         buffer_bytes=buffer,
         drops_at_end=drops_at_end,
         losses=losses,
         random_loss=random_loss,
-        policer_burst=int(largest["burst_bytes"] or 50_000) if policed else None,
+        policer=policer,
         transfers=transfers,
         length_s=float(pair.t[-1]),
         limits=limits,
@@ -158,21 +172,26 @@ def fit(pair: Pair) -> FittedPath:
     )
 
 
-def _fullest(pair: Pair, base_s: float) -> tuple[float, bool | None]:
-    """The queueing delay at which the queue was full, in seconds, and whether it only ever dropped then."""
+def _fullest(pair: Pair, base_s: float, turns: Turns | None) -> tuple[float, float | None, bool | None]:
+    """The queueing delay at which the queue was full, in seconds, where the rate moves also the bytes that it
+    held; and whether it only ever dropped then."""
     known = np.flatnonzero(~np.isnan(pair.rtt))
+    # An ACK of a single segment that comes long after the one before was held back by the receiver.
+    late = np.diff(pair.t, prepend=pair.t[0])[known] > HELD_BACK_S
+    known = known[~late | (pair.acked[known] > 1.5 * pair.mss)]
     if len(known) < ALONE:
-        return 0.0, None
+        return 0.0, None, None
     # A queue is as long for the packets before and after; an ACK that was itself delayed stands alone.
     near = np.lib.stride_tricks.sliding_window_view(pair.rtt[known], ALONE)
     rtt, t = np.median(near, axis=1), pair.t[known[ALONE - 1 :]]
     longest = float(rtt.max()) - base_s
+    held = None if turns is None else float(turns.held(t - base_s / 2, rtt - base_s).max())
     levels = []
     for start in pair.t[pair.sacked & ~np.concatenate([[False], pair.sacked[:-1]])]:
         recent = rtt[(t > start - 1.5 * (base_s + longest)) & (t <= start)]
         if len(recent):
             levels.append((float(recent.max()) - base_s) / max(longest, 1e-9))
-    return longest, (min(levels) >= TAIL if len(levels) >= 3 else None)
+    return longest, held, (min(levels) >= TAIL if len(levels) >= 3 else None)
 
 
 def _transfers(pair: Pair, base_s: float) -> tuple[tuple[Transfer, ...], str]:
@@ -191,10 +210,10 @@ def _transfers(pair: Pair, base_s: float) -> tuple[tuple[Transfer, ...], str]:
             rtt = pair.rtt[following]
             begun = pair.t[following] - (base_s if np.isnan(rtt) else rtt)
             if pair.outstanding[here] == 0 and begun - pair.t[here] > max(IDLE_S, base_s):
-                pieces.append(Transfer(start_s, int(taken)))
+                pieces.append(Transfer(start_s, int(taken), float(pair.t[here])))
                 # A piece is run as a connection of its own, whose handshake takes a round trip.
                 start_s, taken = max(begun - base_s, 0.0), 0.0
-        pieces.append(Transfer(start_s, int(taken)))
+        pieces.append(Transfer(start_s, int(taken), float(pair.t[mine[-1]])))
     long = [piece for piece in pieces if piece.bytes >= LEAST_TRANSFER]
     kept = sorted(sorted(long, key=lambda piece: -piece.bytes)[:MOST_TRANSFERS], key=lambda p: p.start_s)
     whole = sum(piece.bytes for piece in pieces)

@@ -24,6 +24,12 @@ def unit(metric: str, value: float) -> tuple[str, float]:
     return SECONDS if metric.startswith("rtt") or value < 1 else ("s", 1.0)
 
 
+def named(metric: str) -> str:
+    """What a metric is called; of one transfer by its number."""
+    name, _, number = metric.partition(" ")
+    return f"completion time of transfer {number}" if number else METRICS[name]
+
+
 def rows(answer: Answer) -> list[list[str | float]]:
     """One line for each metric: before, after and the 90 % interval of after."""
     return [_row(answer, each) for each in answer.differences]
@@ -33,7 +39,7 @@ def _row(answer: Answer, of: Difference) -> list[str | float]:
     name, scale = unit(of.metric, of.before)
     numbers = [float(f"{x * scale:.4g}") for x in (of.before, of.after, of.low, of.high)]
     mark = "not carried by this capture: " if answer.cannot else ""
-    return [Path(answer.log).name, METRICS[of.metric], name, *numbers, mark + in_words(of)]
+    return [Path(answer.log).name, named(of.metric), name, *numbers, mark + in_words(of)]
 
 
 def in_words(of: Difference) -> str:
@@ -53,8 +59,10 @@ def of_one(answer: Answer, change: Change) -> str:
     if answer.cannot and not answer.differences:
         return f"{name}: this capture cannot answer: {answer.cannot}"
     first = sorted(answer.differences, key=lambda each: each.metric not in ASKED)
-    said = [f"{METRICS[each.metric]} {in_words(each)}" for each in first if each.shown]
-    same = [METRICS[each.metric] for each in answer.differences if each.metric in ASKED and not each.shown]
+    said = [
+        f"{named(each.metric)} {in_words(each)}" for each in first if each.shown and each.metric in METRICS
+    ]
+    same = [named(each.metric) for each in answer.differences if each.metric in ASKED and not each.shown]
     said += [f"{' and '.join(same)}: {NO_DIFFERENCE}"] if same else []
     queues = ", ".join(dict.fromkeys(case.kind.words() for case, _, _ in answer.kept))
     ccas = ", ".join(dict.fromkeys(case.cca for case, _, _ in answer.kept))

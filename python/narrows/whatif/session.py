@@ -20,7 +20,7 @@ from narrows.spec.load import load
 from narrows.whatif import written
 from narrows.whatif.check import Distance, distance, why_not
 from narrows.whatif.fit import FittedPath, fit
-from narrows.whatif.measured import METRICS, Measured, measure
+from narrows.whatif.measured import METRICS, Measured, measure, measure_quic
 from narrows.whatif.tables import Pair, Read, pair_of
 from narrows.whatif.written import CHANGED, WAS, Case, Change
 
@@ -32,7 +32,7 @@ DRAWS = 12
 LEAST_DRAWS = 3
 BATCHES, NEARLY = 3, 1.3
 """While fewer draws meet the marks, and the nearest does nearly, as many are drawn again, so often in all."""
-HYPOTHESES = 4
+HYPOTHESES = 8
 NEAR = 2.5
 """A hypothesis further from the capture than this many marks is given up after its first run."""
 LOSSY = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -82,14 +82,14 @@ class Session:
         out.mkdir(parents=True, exist_ok=True)
         self.pair: Pair = pair_of(log, *read([log], out / "capture"))
         self.path = fit(self.pair)
-        self.capture = measure(self.pair)
+        self.capture = measure(self.pair, [(piece.start_s, piece.end_s) for piece in self.path.transfers])
         self.ccas = (was_cca,) if was_cca else CCAS
         self._measured: dict[Path, Measured] = {}
         self._first: dict[Case, Distance] = {}
 
     def write_fit(self) -> Path:
         """The path as an experiment that a person can edit: OUT/fit.py."""
-        written.write_rates(self.path, self.out, None)
+        written.write_turns(self.path, self.out, None)
         file = self.out / "fit.py"
         file.write_text(written.readable(self.path, Case("was-0", self.path.kinds()[0], self.ccas[0])))
         return file
@@ -122,7 +122,9 @@ class Session:
                 break
         cannot = None if met >= LEAST_DRAWS else why_not(self.path, nearest)
         said = kept if not cannot or anyway else ()
-        made = tuple(d for name in METRICS if (d := difference(name, self.capture, said)) is not None)
+        each = [f"completion_s {n + 1}" for n in range(len(self.path.transfers))]
+        names = [*METRICS, *(each if len(each) > 1 else ())]
+        made = tuple(d for name in names if (d := difference(name, self.capture, said)) is not None)
         return Answer(self.pair.log, self.path, self.capture, kept, nearest, made, cannot, len(pairs))
 
     def _near(self, change: Change, limit: float) -> tuple[list[Case], Distance]:
@@ -167,7 +169,7 @@ class Session:
             (kind, cca, part)
             for cca in self.ccas
             for kind in self.path.kinds()
-            for part in (LOSSY if kind.lossy else (0.5,))
+            for part in (() if not kind.lossy else LOSSY[1::2] if kind.deep else LOSSY) or (0.5,)
         ]
         return [Case(f"{WAS}-{n}", kind, cca, loss=part) for n, (kind, cca, part) in enumerate(several)]
 
@@ -177,7 +179,7 @@ class Session:
         """What the runs of some cases measured, by label, and why others failed."""
         folder = self.out / name
         folder.mkdir(exist_ok=True)
-        written.write_rates(self.path, folder, change)
+        written.write_turns(self.path, folder, change)
         file = folder / f"{name}.py"
         file.write_text(written.cases(self.path, several))
 
@@ -192,6 +194,10 @@ class Session:
             for run, plan in made.items()
             if run not in faults
         }
+        for case in several:
+            if case.change is not None and case.change.stack and case.label in logs:
+                log = logs[case.label]
+                self._measured[log] = measure_quic(log.parent.parent, self.path.transfers)
         new = [log for log in logs.values() if log not in self._measured]
         if new:
             connections, acks = self.read(new, folder / "paths")
@@ -239,8 +245,8 @@ def difference(
     """The paired difference of one metric. The capture's own value times the median ratio of changed to as it
     was; the interval has the spread of that ratio over the draws and half of how far the runs as they were
     are off. Of losses, which may be none, it is the difference and not the ratio."""
-    before = getattr(capture, metric)
-    values = [(getattr(was, metric), getattr(changed, metric)) for _, was, changed in pairs]
+    before = capture.get(metric)
+    values = [(was.get(metric), changed.get(metric)) for _, was, changed in pairs]
     known = [(a, b) for a, b in values if a is not None and b is not None]
     if len(known) < 2 or (before is None and metric != "others_bps"):
         return None

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from narrows.tools.quic.stack import find
 from narrows.units import Duration
 from narrows.whatif.capacity import Value
-from narrows.whatif.fit import FittedPath, Kind
+from narrows.whatif.fit import FittedPath, Kind, Transfer
 
 WAS, CHANGED = "was", "changed"
 UNSEEN_RATE_BPS = 1e9
 DEEP_S = 0.2
+DEEPER = 3.0
+"""A queue that was never full holds up to so much more than it was seen to hold."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Change:
     sysctls: tuple[tuple[str, str], ...] = ()
     host_qdisc: str | None = None
     kernel: str | None = None
+    stack: str | None = None
+    """A QUIC stack in the place of TCP."""
 
     def words(self) -> str:
         """What is changed, as it was asked for: `cca bbr, host-qdisc fq`."""
@@ -65,7 +70,10 @@ class Case:
 
     @property
     def cca_now(self) -> str:
-        """The CCA of its flows, changed or not."""
+        """The CCA of its flows, changed or not; of a stack that has not what there was, its own."""
+        if self.change and self.change.stack and not self.change.cca:
+            known = find(self.change.stack, Path(), "--stack").ccas
+            return self.cca if self.cca in known or not known else known[0]
         return (self.change and self.change.cca) or self.cca
 
 
@@ -85,14 +93,18 @@ def link(path: FittedPath, case: Case) -> str:
     rate = f'"{bps / 1e6:.4f} Mbit/s"'
     if change.rate and share is None:
         rate = repr(change.rate)
-    elif path.steps and not case.kind.others:
-        rate = f'trace("{rates_file(share)}")'
+    elif path.turns and not case.kind.others:
+        called_by = "opportunities" if path.turns.together else "trace"
+        rate = f'{called_by}("{turns_file(share)}")'
     was_bytes = _at(path.buffer_bytes, case.buffer) or DEEP_S * bps / 8
+    if case.kind.deep:
+        was_bytes *= 1 + DEEPER * case.buffer
     queue, policer = _queue(case, change, was_bytes, bps), ""
-    if case.kind.queue == "policer":
-        policer = f', shaper=policer(burst="{path.policer_burst} B")'
+    if path.policer is not None and not queue:
+        policer = f', shaper=policer(burst="{path.policer.burst_bytes.at(case.buffer):.0f} B")'
     base = change.base_rtt or f"{path.base_rtt_s.at(case.base_rtt) * 1e3:.3f} ms"
-    words = f'rate={rate}, rate_up="1 Gbit/s", base_rtt="{base}"{policer}'
+    medium = rate.startswith("opportunities")
+    words = f'{"medium" if medium else "rate"}={rate}, rate_up="1 Gbit/s", base_rtt="{base}"{policer}'
     words += f", queue={queue}, queue_up=pfifo()" if queue else ""
     words += ", shaper_up=htb()" if policer else ""
     if path.random_loss is not None and case.kind.lossy:
@@ -131,17 +143,16 @@ def called(word: str) -> str:
     return word if word.endswith(")") else f"{word}()"
 
 
-def rates_file(share: float | None) -> str:
-    """What the file of the rate's steps is called."""
-    return "rates.csv" if share is None else f"rates-{share:g}.csv"
+def turns_file(share: float | None) -> str:
+    """What the file of the link's turns, or of its rate over time, is called."""
+    return "turns.csv" if share is None else f"turns-{share:g}.csv"
 
 
-def write_rates(path: FittedPath, folder: Path, change: Change | None) -> None:
-    """The steps of a rate that moves, beside the experiment."""
-    shares = {None, _share(change.rate) if change and change.rate else None}
-    for share in shares if path.steps else ():
-        rows = [f"{at:.3f},{bps * (share or 1.0):.0f}" for at, bps in path.steps]
-        (folder / rates_file(share)).write_text("time_s,rate_bps\n" + "\n".join(rows) + "\n")
+def write_turns(path: FittedPath, folder: Path, change: Change | None) -> None:
+    """What the link carries when, beside the experiment."""
+    if path.turns is not None:
+        for share in {None, _share(change.rate) if change and change.rate else None}:
+            (folder / turns_file(share)).write_text(path.turns.scaled(share or 1.0))
 
 
 def cases(path: FittedPath, several: Sequence[Case]) -> str:
@@ -158,9 +169,10 @@ def cases(path: FittedPath, several: Sequence[Case]) -> str:
         'link = axis("case", {',
         *(f'    "{case.label}": {link(path, case)},' for case in several),
         "})",
-        "_cca = " + by({case.label: f'"{case.cca_now}"' for case in several}),
-        "_ecn = " + by({case.label: str(bool(case.change and case.change.ecn)) for case in several}),
-        *_traffic(path, "_cca", ", ecn=_ecn"),
+        *(
+            f"flow_{n} = " + by({case.label: _flow(piece, case) for case in several})
+            for n, piece in enumerate(path.transfers)
+        ),
     ]
     if path.others is not None and any(case.kind.others for case in several):
         beside = by({case.label: _beside(path, case) for case in several})
@@ -178,11 +190,12 @@ def seed_of(label: str) -> int:
     return int(label.rpartition("-")[2])
 
 
-def _traffic(path: FittedPath, cca: str, more: str = "") -> list[str]:
-    return [
-        f'flow_{n} = bulk(cca={cca}, bytes="{piece.bytes} B", start="{piece.start_s:.3f} s"{more})'
-        for n, piece in enumerate(path.transfers)
-    ]
+def _flow(piece: Transfer, case: Case) -> str:
+    change = case.change or Change()
+    kind = f'quic(stack="{change.stack}", ' if change.stack else "bulk("
+    more = ", ecn=True" if change.ecn else ""
+    more += ", qlog=True" if change.stack and find(change.stack, Path(), "--stack").qlog else ""
+    return f'{kind}cca="{case.cca_now}", bytes="{piece.bytes} B", start="{piece.start_s:.3f} s"{more})'
 
 
 def _beside(path: FittedPath, case: Case) -> str:
@@ -217,7 +230,7 @@ def readable(path: FittedPath, case: Case) -> str:
         "from narrows.spec import *",
         "",
         f"link = {link(path, case)}",
-        *_traffic(path, f'"{case.cca}"'),
+        *(f"flow_{n} = {_flow(piece, case)}" for n, piece in enumerate(path.transfers)),
         *([f"others = {_beside(path, case)}"] if case.kind.others else []),
         *_recorded(),
         "repeat(1)",
@@ -231,13 +244,16 @@ def known(path: FittedPath) -> list[str]:
         ("base RTT", path.base_rtt_s, 1e3, "ms"),
         ("rate", path.rate_bps, 1e-6, "Mbit/s"),
         ("buffer", path.buffer_bytes, 1e-3, "KB"),
+        *([("policer, bucket", path.policer.burst_bytes, 1e-3, "KB")] if path.policer else []),
         ("random loss", path.random_loss, 100.0, "%"),
     ]
     others = "none show"
     if path.others is not None:
         others = f"about as many as {path.others.flows} long ones, until {path.others.until_s:.0f} s"
-    moves = [f"the rate moves: {len(path.steps)} steps"] if path.steps else []
-    return [*(_said(*value) for value in values), *moves, f"other flows in the queue: {others}"]
+    more = [f"other flows in the queue: {others}"]
+    if path.turns is not None:
+        more.append("packets leave at turns, as below IP" if path.turns.together else "the rate moves")
+    return [*(_said(*value) for value in values), *more]
 
 
 def _said(name: str, value: Value | None, scale: float, unit: str) -> str:

@@ -1,0 +1,1 @@
+"""How often is `narrows whatif` right?"""

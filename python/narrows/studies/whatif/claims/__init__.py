@@ -1,0 +1,1 @@
+"""What a prediction must hold, one bar a file."""
