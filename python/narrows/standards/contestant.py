@@ -1,0 +1,103 @@
+"""Who is tried: a kernel's CCA, a module that brings one (built of its source where that is named), or the
+CCA of a QUIC stack. Bad names are refused before anything runs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from narrows.errors import UsageError, did_you_mean
+from narrows.spec.parsers import CCAS, own_cca
+from narrows.tools.bulk.spec import bulk
+from narrows.tools.quic.spec import quic
+
+SAMPLED = "10 ms"
+_NAME = re.compile(r'\.name\s*=\s*"([A-Za-z0-9_]+)"')
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One congestion control, as traffic that it carries."""
+
+    name: str
+    cca: str
+    stack: str = ""
+    module: str = ""
+    """File and parameters, as `machine(modules=…)` takes them."""
+
+    @property
+    def kernel_cca(self) -> str:
+        """Its name in the kernel under test; empty of a module or a stack."""
+        return "" if self.stack or self.module else self.cca
+
+    def item(self, **options: Any) -> Any:
+        """A transfer. TCP's senders are sampled, QUIC's write qlog."""
+        if self.stack:
+            return quic(self.stack, cca=self.cca, qlog=True, **options)
+        return bulk(cca=own_cca(self.cca) if self.module else self.cca, sample=SAMPLED, **options)
+
+
+def named(cca: str, stack: str, stack_cca: str) -> Contestant:
+    """The contestant of a command's words."""
+    if stack:
+        if cca or not stack_cca:
+            raise UsageError("a stack's congestion control is --stack-cca", remedy="--stack quinn --stack-cca bbr")
+        from narrows.tools.quic.stack import find
+
+        place = str(Path(stack).resolve()) if Path(stack).is_dir() else stack
+        found = find(place, Path.cwd(), "--stack")
+        if found.ccas and stack_cca not in found.ccas:
+            raise UsageError(f"{stack} has no {stack_cca}", remedy=f"one of {', '.join(found.ccas)}")
+        return Contestant(f"{Path(stack).name} {stack_cca}", stack_cca, stack=place)
+    if stack_cca:
+        raise UsageError("--stack-cca is of a stack, and none is named", remedy="--stack quinn")
+    file, _, parameters = cca.partition(" ")
+    if file.endswith((".ko", ".c")):
+        return _of_module(Path(file).expanduser(), parameters)
+    if cca not in CCAS:
+        raise UsageError(
+            f"the kernel knows no congestion control {cca!r}",
+            remedy=f"{did_you_mean(cca, CCAS)}; a module: mine.ko, or mine.c to be built",
+        )
+    return Contestant(cca, cca)
+
+
+def _of_module(file: Path, parameters: str) -> Contestant:
+    if not file.is_file():
+        raise UsageError(f"{file} is no file", remedy="kernel/README.md tells how a module is built")
+    source = file.with_suffix(".c")
+    written = _NAME.search(source.read_text(errors="replace")) if source.is_file() else None
+    name = written[1] if written else file.stem.removeprefix("tcp_")
+    built = file if file.suffix == ".ko" else build(file)
+    return Contestant(name, name, module=f"{built.resolve()} {parameters}".strip())
+
+
+def build(source: Path) -> Path:
+    """The module of one source file, against the kernel under test, kept in the cache by its content."""
+    from narrows import kernel
+
+    image = kernel.find()
+    digest = hashlib.sha256(f"{image.id}\0{source.stem}\0".encode() + source.read_bytes()).hexdigest()[:16]
+    folder = kernel.cache_dir() / "modules" / digest
+    made = folder / f"{source.stem}.ko"
+    if made.is_file():
+        return made
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / source.name).write_bytes(source.read_bytes())
+    (folder / "Makefile").write_text(f"obj-m := {source.stem}.o\n")
+    words = ["make", "-C", str(image.tree), "ARCH=um", f"M={folder}", "modules"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise UsageError(f"{source} cannot be built: {error}", remedy="make and a C compiler") from None
+    if done.returncode or not made.is_file():
+        said = (done.stderr + done.stdout).splitlines()
+        first = next((line for line in said if "error:" in line), said[-1] if said else "make said nothing")
+        raise UsageError(
+            f"{source} cannot be built: {first.strip().replace(f'{folder}/', '')}", remedy=" ".join(words)
+        )
+    return made
