@@ -6,14 +6,16 @@ Times are in s of the run's clock. Nothing is averaged over runs here.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from narrows.judging.items import Read
 from narrows.metrics.statistics.arrays import Floats
-from narrows.runs.observed import EMPTY, Observed, Series
+from narrows.runs.observed import EMPTY, Observed, Series, is_background
 from narrows.store import parquet
 from narrows.units import NS_PER_S
 
@@ -152,14 +154,15 @@ def packets_a_round(item: str, since: float, until: float, rtt_s: float) -> Read
 
 
 def completion_s(items: Sequence[str]) -> Read:
-    """The median of how long items took that end by themselves; one that never ended counts to the end."""
+    """The median of how long items took that end by themselves; one that did not counts to the run's end."""
 
     def read(run: Observed) -> float | None:
         known = run.manifest.get("items") or {}
         took = []
         for part in run.plan.traffic:
             facts = known.get(part.id) or {}
-            if part.item in items and facts.get("end_ns") is not None and facts.get("start_ns") is not None:
+            is_meant = part.item in items and not is_background(part)
+            if is_meant and facts.get("end_ns") is not None and facts.get("start_ns") is not None:
                 took.append((facts["end_ns"] - facts["start_ns"]) / NS_PER_S)
         return float(np.median(took)) if took else None
 
@@ -214,3 +217,35 @@ def marked(item: str) -> Read:
         return None if marks is None or not left else marks / left
 
     return read
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What a window does from one reduction to the next."""
+
+    t_s: Floats
+    """Since the reduction."""
+    cwnd: Floats
+    before: float
+    """The greatest window in the round trip before the reduction."""
+    after: float
+    """The slow start threshold that it was reduced to."""
+    rtt_s: float
+
+
+def epochs(run: Observed, since: float = 0.0, item: str = FLOW) -> list[Epoch]:
+    """Those that begin after a time and end in the run, in order."""
+    limit, window, rtt = (sender(run, name, item) for name in ("ssthresh", "cwnd", "rtt"))
+    at = [limit.t_ns[n + 1] for n in np.flatnonzero(np.diff(limit.value))]
+    found = []
+    for begin, end in itertools.pairwise(at):
+        if begin < since * NS_PER_S:
+            continue
+        round_s = float(np.median(rtt.within((int(begin - NS_PER_S), int(begin) + 1)).value))
+        before = window.within((int(begin - 2 * round_s * NS_PER_S), int(begin) + 1)).value
+        own = window.within((int(begin), int(end)))
+        after = limit.within((int(begin), int(begin) + 1)).value
+        if before.size and own.value.size and after.size:
+            t = (own.t_ns - begin) / NS_PER_S
+            found.append(Epoch(t, own.value, float(before.max()), float(after[0]), round_s))
+    return found

@@ -70,6 +70,8 @@ def plans_of(scenes: Sequence[Scene], tried: Contestant, full: bool, seeds: int)
     """The runs of some scenes, in their order."""
     plans: list[Plan] = []
     for scene in scenes:
+        if scene.tcp and tried.stack:
+            continue
         experiment = made(scene.name, scene.question, partial(scene.of, tried, full))
         plans += plan_experiment(replace(experiment, repeat=repeat(n=seeds))).plans
     return plans

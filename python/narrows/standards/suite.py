@@ -56,6 +56,10 @@ class Who:
         """An item of each."""
         return axis(AXIS, {label: one.item(**options) for label, one in self.all.items()})
 
+    def only(self, item: Any) -> Any:
+        """An item that is the contestant's alone, in a scene that is."""
+        return axis(AXIS, {TRIED: item})
+
     def flows(self, count: int, every: float = 0.0, **options: Any) -> list[Any]:
         """Several, one `every` so many seconds."""
         return [self.flow(start=f"{n * every:g} s", **options) for n in range(count)]
@@ -77,6 +81,8 @@ class Scene:
     question: str
     parts: Callable[[Who], Mapping[str, Any]]
     alone: bool = False
+    tcp: bool = False
+    """Whether only a TCP sender can be asked."""
 
     def of(self, tried: Contestant, full: bool) -> Mapping[str, Any]:
         """What an experiment file would hold; a module is loaded for the contestant's own runs only."""
