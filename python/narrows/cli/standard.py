@@ -101,7 +101,7 @@ def register(app: typer.Typer) -> None:
             return
         from narrows.standards import page, written
 
-        outcome = carried_out(of, tried, out, _maker(jobs, cluster), full=not quick, seeds=seeds)
+        outcome = carried_out(of, tried, out, maker(jobs, cluster), full=not quick, seeds=seeds)
         command = shlex.join(["narrows", *sys.argv[1:]])
         if format is Form.table:
             console.print(table(written.HEADINGS, written.rows(outcome)))
@@ -120,7 +120,7 @@ def register(app: typer.Typer) -> None:
             raise typer.Exit(FAILED)
 
 
-def _maker(jobs: int | None, cluster: str | None) -> Make:
+def maker(jobs: int | None, cluster: str | None) -> Make:
     """Makes runs as narrows run does, and says how it goes on stderr."""
 
     def make(plans: Sequence[Plan], directory: Path) -> tuple[Mapping[str, Plan], Mapping[str, str]]:

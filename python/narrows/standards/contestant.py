@@ -78,11 +78,11 @@ def _of_module(file: Path, parameters: str) -> Contestant:
 
 def build(source: Path) -> Path:
     """The module of one source file, against the kernel under test, kept in the cache by its content."""
-    from narrows import kernel
+    from narrows.kernel.image import cache_dir, find
 
-    image = kernel.find()
+    image = find()
     digest = hashlib.sha256(f"{image.id}\0{source.stem}\0".encode() + source.read_bytes()).hexdigest()[:16]
-    folder = kernel.cache_dir() / "modules" / digest
+    folder = cache_dir() / "modules" / digest
     made = folder / f"{source.stem}.ko"
     if made.is_file():
         return made

@@ -23,6 +23,8 @@ FRAME_BYTES, MSS_BYTES = 1514, 1448
 """A full packet as the shaper counts it, and its payload."""
 BIN_S = 0.01
 FLOW = "flow"
+DISORDER = 1
+"""TCP_CA_Disorder: the states above it have reduced the window."""
 _SENDER: dict[str, Sequence[tuple[str, float]]] = {
     "cwnd": (("tcp_info.snd_cwnd", 1.0), ("tcp_info.snd_cwnd_bytes", 1 / MSS_BYTES)),
     "ssthresh": (("tcp_info.snd_ssthresh", 1.0), ("tcp_info.snd_ssthresh_bytes", 1 / MSS_BYTES)),
@@ -32,6 +34,7 @@ _SENDER: dict[str, Sequence[tuple[str, float]]] = {
     "lost": (("tcp_info.lost", 1.0),),
     "retrans": (("tcp_info.retrans", 1.0),),
     "rtt": (("tcp_info.rtt", 1e-6),),
+    "state": (("tcp_info.ca_state", 1.0),),
 }
 """By name what senders say, TCP's first, each with its factor: packets, bit/s, s."""
 
@@ -234,9 +237,11 @@ class Epoch:
 
 
 def epochs(run: Observed, since: float = 0.0, item: str = FLOW) -> list[Epoch]:
-    """Those that begin after a time and end in the run, in order."""
-    limit, window, rtt = (sender(run, name, item) for name in ("ssthresh", "cwnd", "rtt"))
-    at = [limit.t_ns[n + 1] for n in np.flatnonzero(np.diff(limit.value))]
+    """Those that begin after a time and end in the run, in order. One begins where the kernel enters Recovery,
+    Loss or CWR; a sender that does not say so has none."""
+    limit, window, rtt, state = (sender(run, name, item) for name in ("ssthresh", "cwnd", "rtt", "state"))
+    begins = np.flatnonzero(np.diff((state.value > DISORDER).astype(int)) > 0)
+    at = state.t_ns[begins + 1]
     found = []
     for begin, end in itertools.pairwise(at):
         if begin < since * NS_PER_S:
