@@ -72,12 +72,12 @@ def found(unchanged: Mapping[Mark, bool], now: Mapping[Mark, bool]) -> dict[str,
 
 def table(mutations: Sequence[Mapping[str, str]], out: Path) -> list[str]:
     """A line for each mutation, and how many were found."""
-    base = {of: passed(tried(named(str(copy(of, f"{of}_copy", out)), "", ""), of, out)) for of in SUITES}
+    base = {of: passed(tried(named(str(copy(of, f"{of}_copy", out))), of, out)) for of in SUITES}
     rows, count = [], 0
     for number, each in enumerate(mutations):
         name = f"{each['of']}_m{number}"  # the kernel takes 15 characters
         file = copy(each["of"], name, out, each["old"], each["new"])
-        outcome = tried(named(str(file), "", ""), each["of"], out)
+        outcome = tried(named(str(file)), each["of"], out)
         if outcome.failed:  # a run that fails shows no fault of the congestion control
             raise SystemExit(f"{each['name']}: {next(iter(outcome.failed.values()))}")
         by = found(base[each["of"]], passed(outcome))
@@ -95,7 +95,7 @@ def replays(out: Path, seeds: int) -> list[str]:
     """The unchanged copies under other seeds, each seed judged by itself: which marks of the first fail."""
     total, fails = 0, Counter[Mark]()
     for of in SUITES:
-        outcome = tried(named(str(copy(of, f"{of}_copy", out)), "", ""), of, out, seeds)
+        outcome = tried(named(str(copy(of, f"{of}_copy", out))), of, out, seeds)
         total += len(outcome.runs)
         by: dict[str, list[object]] = {}
         for run in outcome.runs:

@@ -14,6 +14,7 @@ import typer
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, table
 from narrows.cli.run import ClusterOption
+from narrows.errors import UsageError
 
 if TYPE_CHECKING:
     from narrows.plan.model import Plan
@@ -46,6 +47,9 @@ def register(app: typer.Typer) -> None:
         ] = "",
         stack: Annotated[str, typer.Option(help="A QUIC stack instead: narrows quic list, or a folder.")] = "",
         stack_cca: Annotated[str, typer.Option(help="The stack's congestion control.")] = "",
+        queue: Annotated[
+            str, typer.Option(help="Of l4s: another dual queue than DualPI2, as a module: sch_mine.ko.")
+        ] = "",
         quick: Annotated[
             bool, typer.Option("--quick", help="Fewer conditions, and one run of each: five minutes at most.")
         ] = False,
@@ -94,7 +98,9 @@ def register(app: typer.Typer) -> None:
             )
             return
         of = suite(name)
-        tried = named(cca or ("" if stack else of.cca), stack, stack_cca)
+        if queue and of.name != "l4s":
+            raise UsageError(f"{of.name} tries no queue", remedy="--queue is of l4s alone")
+        tried = named(cca or ("" if stack else of.cca), stack, stack_cca, queue)
         if plan:
             plans = plans_of(of.scenes, tried, not quick, seeds or (1 if quick else SEEDS))
             typer.echo(f"{of.name}, {tried.name}: {counted(len(of.scenes), 'scene')}, {counted(len(plans), 'run')}")

@@ -6,17 +6,19 @@ from __future__ import annotations
 import hashlib
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from narrows.errors import UsageError, did_you_mean
+from narrows.qdiscs.dualpi2 import dualpi2
 from narrows.spec.parsers import CCAS, own_cca
+from narrows.tc.qdisc import own_qdisc
 from narrows.tools.bulk.spec import bulk
 from narrows.tools.quic.spec import quic
 
 SAMPLED = "10 ms"
-_NAME = re.compile(r'\.name\s*=\s*"([A-Za-z0-9_]+)"')
+_NAME = re.compile(r'\.(?:name|id)\s*=\s*"([A-Za-z0-9_]+)"')
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,13 @@ class Contestant:
     stack: str = ""
     module: str = ""
     """File and parameters, as `machine(modules=…)` takes them."""
+    queue: str = ""
+    """A qdisc of one's own at the bottlenecks of L4S, in place of DualPI2, and its module."""
+    queue_module: str = ""
+
+    def bottleneck(self) -> Any:
+        """The dual queue under test."""
+        return own_qdisc(self.queue) if self.queue else dualpi2()
 
     @property
     def kernel_cca(self) -> str:
@@ -41,8 +50,16 @@ class Contestant:
         return bulk(cca=own_cca(self.cca) if self.module else self.cca, sample=SAMPLED, **options)
 
 
-def named(cca: str, stack: str, stack_cca: str) -> Contestant:
+def named(cca: str, stack: str = "", stack_cca: str = "", queue: str = "") -> Contestant:
     """The contestant of a command's words."""
+    one = _named(cca, stack, stack_cca)
+    if not queue:
+        return one
+    kind, module = _module(queue, "sch_")
+    return replace(one, name=f"{one.name} {kind}", queue=kind, queue_module=module)
+
+
+def _named(cca: str, stack: str, stack_cca: str) -> Contestant:
     if stack:
         if cca or not stack_cca:
             raise UsageError("a stack's congestion control is --stack-cca", remedy="--stack quinn --stack-cca bbr")
@@ -55,9 +72,9 @@ def named(cca: str, stack: str, stack_cca: str) -> Contestant:
         return Contestant(f"{Path(stack).name} {stack_cca}", stack_cca, stack=place)
     if stack_cca:
         raise UsageError("--stack-cca is of a stack, and none is named", remedy="--stack quinn")
-    file, _, parameters = cca.partition(" ")
-    if file.endswith((".ko", ".c")):
-        return _of_module(Path(file).expanduser(), parameters)
+    if cca.partition(" ")[0].endswith((".ko", ".c")):
+        name, module = _module(cca, "tcp_")
+        return Contestant(name, name, module=module)
     if cca not in CCAS:
         raise UsageError(
             f"the kernel knows no congestion control {cca!r}",
@@ -66,14 +83,16 @@ def named(cca: str, stack: str, stack_cca: str) -> Contestant:
     return Contestant(cca, cca)
 
 
-def _of_module(file: Path, parameters: str) -> Contestant:
-    if not file.is_file():
-        raise UsageError(f"{file} is no file", remedy="kernel/README.md tells how a module is built")
+def _module(words: str, prefix: str) -> tuple[str, str]:
+    """What a module brings, by its source or by its file's name, and the module with its parameters."""
+    text, _, parameters = words.partition(" ")
+    file = Path(text).expanduser()
+    if not file.is_file() or file.suffix not in (".ko", ".c"):
+        raise UsageError(f"{text} is no module", remedy="mine.ko, or mine.c to be built (kernel/README.md)")
     source = file.with_suffix(".c")
     written = _NAME.search(source.read_text(errors="replace")) if source.is_file() else None
-    name = written[1] if written else file.stem.removeprefix("tcp_")
     built = file if file.suffix == ".ko" else build(file)
-    return Contestant(name, name, module=f"{built.resolve()} {parameters}".strip())
+    return written[1] if written else file.stem.removeprefix(prefix), f"{built.resolve()} {parameters}".strip()
 
 
 def build(source: Path) -> Path:

@@ -211,13 +211,16 @@ def quantile(share: float) -> Callable[[Floats], float]:
     return lambda x: float(np.quantile(x, share))
 
 
-def marked(item: str) -> Read:
-    """Packets of an item that left with a mark over those that left, the whole run."""
+def of_tap(name: str, item: str, over: str = "") -> Read:
+    """What the tap says of an item's packets where they wait, the whole run; over another of its figures."""
 
     def read(run: Observed) -> float | None:
         own = run.whose(item, run.bottleneck("down"))
-        marks, left = (run.figure(name, "down", own) for name in ("tap_marked", "tap_departed"))
-        return None if marks is None or not left else marks / left
+        value = run.figure(name, "down", own)
+        if not over or value is None:
+            return value
+        whole = run.figure(over, "down", own)
+        return value / whole if whole else None
 
     return read
 

@@ -52,9 +52,12 @@ class Who:
         known = {each: Contestant(each, each) for each in others if each != self.tried.kernel_cca}
         return {TRIED: self.tried} | known
 
-    def flow(self, **options: Any) -> Any:
-        """An item of each."""
-        return axis(AXIS, {label: one.item(**options) for label, one in self.all.items()})
+    def flow(
+        self, tried: Mapping[str, Any] | None = None, others: Mapping[str, Any] | None = None, **options: Any
+    ) -> Any:
+        """An item of each; `tried` and `others` are options of the contestant and of the baselines alone."""
+        own = {label: (tried if label == TRIED else others) or {} for label in self.all}
+        return axis(AXIS, {label: one.item(**options, **own[label]) for label, one in self.all.items()})
 
     def only(self, item: Any) -> Any:
         """An item that is the contestant's alone, in a scene that is."""
@@ -89,10 +92,10 @@ class Scene:
         who = Who(tried, self.alone, full)
         made = dict(self.parts(who))
         made["recorded"] = tap("summary")
-        if tried.module:
-            made["loaded"] = machine(
-                modules=axis(AXIS, {label: [one.module] if one.module else [] for label, one in who.all.items()})
-            )
+        both = [tried.queue_module] if tried.queue_module else []
+        if tried.module or both:
+            own = {label: [*both, *([one.module] if one.module else [])] for label, one in who.all.items()}
+            made["loaded"] = machine(modules=axis(AXIS, own))
         return made
 
 

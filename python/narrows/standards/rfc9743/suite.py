@@ -165,7 +165,7 @@ TWO = Share("part of the link", read=lambda run: reads.share("", 5, 20)(run), ta
 _.add(
     "C18", "Works behind AQMs", "7.1", "aqm", (TWO, DELAY, LOSS), (uses(TWO), waits(DELAY), loses(LOSS)), ("queue",)
 )
-MARKED = Share("packets that were marked", read=reads.marked("flow"), take=median)
+MARKED = Share("packets that were marked", read=reads.of_tap("tap_marked", "flow", over="tap_departed"), take=median)
 _.add(
     "C19", "Answers congestion marks (ECT(0), RFC 3168)", "7.1", "ecn", (MARKED, DELAY),
     (
