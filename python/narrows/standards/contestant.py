@@ -75,6 +75,8 @@ def _named(cca: str, stack: str, stack_cca: str) -> Contestant:
     if cca.partition(" ")[0].endswith((".ko", ".c")):
         name, module = _module(cca, "tcp_")
         return Contestant(name, name, module=module)
+    if not cca:
+        raise UsageError("nobody is tried", remedy="--cca bbr, --cca mine.ko, or --stack quinn --stack-cca bbr")
     if cca not in CCAS:
         raise UsageError(
             f"the kernel knows no congestion control {cca!r}",
