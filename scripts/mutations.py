@@ -17,10 +17,10 @@ from pathlib import Path
 
 from narrows import kernel
 from narrows.cli.standard import maker
+from narrows.spec.axis import SEED
 from narrows.standards import written
 from narrows.standards.contestant import Contestant, named
 from narrows.standards.session import Outcome, judge, load, plans_of, suite
-from narrows.spec.axis import SEED
 
 HERE = Path(__file__).resolve().parents[1]
 EDITS = HERE / "tests/modules/mutations/mutations.toml"
@@ -104,7 +104,10 @@ def replays(out: Path, seeds: int) -> list[str]:
         for now in every.values():
             fails.update(mark for mark, passes in every["0"].items() if passes and not now.get(mark, False))
     told = [f"{' '.join(mark[:2])}: {n}" for mark, n in fails.items()]
-    return [f"{total} replays of the unchanged copies ({seeds} seeds): {len(fails)} marks that ever fail", *told]
+    return [
+        f"{total} replays of the unchanged copies ({seeds} seeds): {len(fails)} marks that ever fail",
+        *told,
+    ]
 
 
 def main() -> None:

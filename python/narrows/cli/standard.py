@@ -13,7 +13,7 @@ import typer
 
 from narrows.cli.format import console as make_console
 from narrows.cli.format import counted, table
-from narrows.cli.run import ClusterOption
+from narrows.cli.run import FAILED, ClusterOption
 from narrows.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ class Form(StrEnum):
     appendix = "appendix"
 
 
-FAILED = 1
-
-
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
@@ -43,13 +40,14 @@ def register(app: typer.Typer) -> None:
             str | None, typer.Argument(metavar="[STANDARD]", help="Which; without one, their list.")
         ] = None,
         cca: Annotated[
-            str, typer.Option(help="Who is tried: bbr, cubic, …, a module mine.ko, or mine.c, which is built.")
+            str,
+            typer.Option(help="Who is tried: bbr, cubic, …, a module mine.ko, or mine.c, which is built."),
         ] = "",
-        stack: Annotated[str, typer.Option(help="A QUIC stack instead: narrows quic list, or a folder.")] = "",
+        stack: Annotated[
+            str, typer.Option(help="A QUIC stack instead: narrows quic list, or a folder.")
+        ] = "",
         stack_cca: Annotated[str, typer.Option(help="The stack's congestion control.")] = "",
-        queue: Annotated[
-            str, typer.Option(help="Of l4s: another dual queue than DualPI2, as a module: sch_mine.ko.")
-        ] = "",
+        queue: Annotated[str, typer.Option(help="Of l4s: a module in place of DualPI2: sch_mine.ko.")] = "",
         quick: Annotated[
             bool, typer.Option("--quick", help="Fewer conditions, and one run of each: five minutes at most.")
         ] = False,
@@ -69,9 +67,8 @@ def register(app: typer.Typer) -> None:
         """Try a congestion control by what a document asks of it: a verdict, a number and a bound each.
 
         Each criterion is a small set of experiments. Limits are those of the text or of a document that it
-        cites; where there is none, CUBIC and Reno in the same scene are the measure. What the text leaves to
-        judgement is shown. A contestant that cannot carry a flow, or whose window never moves, is refused
-        after one run of 5 s.
+        cites; where there is none, CUBIC and Reno in the same scene are the measure. A contestant that carries
+        no flow, or whose window never grows, is refused after one run of 5 s.
 
         \b
           narrows standard                                     # the standards
@@ -83,27 +80,22 @@ def register(app: typer.Typer) -> None:
         The last line on standard error is the page that it wrote.
         """
         from narrows.standards.contestant import named
-        from narrows.standards.session import SEEDS, carried_out, plans_of, suite, suites
+        from narrows.standards.session import carried_out, planned, suite, suites
 
         console = make_console()
         if name is None:
-            console.print(
-                table(
-                    ["standard", "about", "criteria", "scenes", "document"],
-                    [
-                        [one.name, one.title, len(one.criteria), len(one.scenes), one.document]
-                        for one in suites().values()
-                    ],
-                )
-            )
+            known = [[one.name, len(one.criteria), one.title, one.document] for one in suites().values()]
+            console.print(table(["standard", "criteria", "about", "document"], known))
             return
         of = suite(name)
         if queue and of.name != "l4s":
             raise UsageError(f"{of.name} tries no queue", remedy="--queue is of l4s alone")
         tried = named(cca or ("" if stack else of.cca), stack, stack_cca, queue)
         if plan:
-            plans = plans_of(of.scenes, tried, not quick, seeds or (1 if quick else SEEDS))
-            typer.echo(f"{of.name}, {tried.name}: {counted(len(of.scenes), 'scene')}, {counted(len(plans), 'run')}")
+            runs = planned(of, tried, full=not quick, seeds=seeds)
+            typer.echo(
+                f"{of.name}, {tried.name}: {counted(len(of.scenes), 'scene')}, {counted(len(runs), 'run')}"
+            )
             return
         from narrows.standards import page, written
 
@@ -112,16 +104,11 @@ def register(app: typer.Typer) -> None:
         if format is Form.table:
             console.print(table(written.HEADINGS, written.rows(outcome)))
             typer.echo(written.counts(outcome))
-        elif format is Form.appendix:
-            typer.echo(written.as_appendix(outcome, command), nl=False)
         else:
-            forms = {Form.json: written.as_json, Form.junit: written.as_junit, Form.markdown: written.as_markdown}
-            typer.echo(forms[format](outcome), nl=False)
+            typer.echo(getattr(written, f"as_{format}")(outcome, command), nl=False)
         for run, why in outcome.failed.items():
             typer.echo(f"run {run} failed: {why}", err=True)
-        place = out / of.name / tried.name.replace(" ", "_")
-        html = page.write(outcome, place / "report", command)
-        typer.echo(f"page: {html}", err=True)
+        typer.echo(f"page: {page.write(outcome, out / of.name / tried.folder / 'report', command)}", err=True)
         if outcome.failed:
             raise typer.Exit(FAILED)
 
@@ -134,6 +121,6 @@ def maker(jobs: int | None, cluster: str | None) -> Make:
 
         console = make_console()
         console.stderr = True
-        return simulate(console, plans, directory, "the same call of narrows standard", jobs=jobs, cluster=cluster)
+        return simulate(console, plans, directory, "the same call", jobs=jobs, cluster=cluster)
 
     return make

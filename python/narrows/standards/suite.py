@@ -1,9 +1,9 @@
 """A standard as data: the scenes that are run, and the criteria that are judged of them.
 
 A criterion is a claim (`narrows.judging`): which runs, what is measured, its marks. What is new is who is
-tried: every scene is made of a contestant and, unless it is `alone`, of CUBIC and Reno beside it, along the
-axis `cca` with the labels `tried`, `cubic` and `reno`. A mark is of the contestant alone. It is held against
-a limit of the text, or against the worse of both baselines (`against_baselines`).
+tried: every scene is made of a contestant and, unless it is `alone`, of CUBIC and Reno, along the axis `cca`
+with the labels `tried`, `cubic` and `reno`. Marks are of the contestant, and held against a limit of the text
+(`limit`), or against the worse of both baselines in the same scene (`beside`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, NamedTuple
 
-from narrows.judging.items import Item, grouped
+from narrows.judging import words
+from narrows.judging.items import Item, Read, grouped
 from narrows.judging.judge import Group, Judge, Measure, Numbers
-from narrows.judging.marks import Condition, Mark
-from narrows.judging.verdict import Claim, Number, Verdict, fits, plain_of
+from narrows.judging.marks import Mark
+from narrows.judging.verdict import Claim, Number, Verdict, Where, fits, plain_of
 from narrows.runs.observed import Observed
-from narrows.standards.contestant import Contestant
 from narrows.spec.axis import axis
+from narrows.spec.link import Link
 from narrows.spec.observe import machine, tap
+from narrows.standards.contestant import Contestant
 
 AXIS, TRIED = "cca", "tried"
 BASELINES = ("cubic", "reno")
@@ -38,19 +40,19 @@ median = plain_of("median", interval=lambda x: _Range(float(x.min()), float(x.ma
 
 @dataclass(frozen=True)
 class Who:
-    """Whom a scene is made of."""
+    """Whom a scene is made of; `full`: all conditions are asked for, and not a quick part."""
 
     tried: Contestant
     alone: bool = False
     full: bool = False
-    """Whether all conditions are asked for, and not a quick part."""
 
     @property
     def all(self) -> Mapping[str, Contestant]:
-        """By label. The contestant itself stands for a baseline that it is (`session.with_baselines`)."""
+        """By label. A contestant stands for a baseline that it is (`session.with_baselines`)."""
         others = () if self.alone else BASELINES
-        known = {each: Contestant(each, each) for each in others if each != self.tried.kernel_cca}
-        return {TRIED: self.tried} | known
+        return {TRIED: self.tried} | {
+            each: Contestant(each, each) for each in others if each != self.tried.kernel_cca
+        }
 
     def flow(
         self, tried: Mapping[str, Any] | None = None, others: Mapping[str, Any] | None = None, **options: Any
@@ -59,39 +61,29 @@ class Who:
         own = {label: (tried if label == TRIED else others) or {} for label in self.all}
         return axis(AXIS, {label: one.item(**options, **own[label]) for label, one in self.all.items()})
 
-    def only(self, item: Any) -> Any:
-        """An item that is the contestant's alone, in a scene that is."""
-        return axis(AXIS, {TRIED: item})
-
     def flows(self, count: int, every: float = 0.0, **options: Any) -> list[Any]:
         """Several, one `every` so many seconds."""
         return [self.flow(start=f"{n * every:g} s", **options) for n in range(count)]
 
-    def pick(self, quick: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any]:
-        """By label: more of them where all conditions are asked for."""
-        return {**quick, **more} if self.full else quick
-
     def labels(self, name: str, quick: Mapping[str, Any], more: Mapping[str, Any]) -> Any:
-        """The same as an axis."""
-        return axis(name, self.pick(quick, more))
+        """An axis with more labels where all conditions are asked for."""
+        return axis(name, {**quick, **more} if self.full else quick)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A small experiment, made of whom it is asked of."""
+    """A small experiment, made of whom it is asked of; `tcp`: only a TCP sender can be asked."""
 
     name: str
     question: str
     parts: Callable[[Who], Mapping[str, Any]]
     alone: bool = False
     tcp: bool = False
-    """Whether only a TCP sender can be asked."""
 
     def of(self, tried: Contestant, full: bool) -> Mapping[str, Any]:
-        """What an experiment file would hold; a module is loaded for the contestant's own runs only."""
+        """What an experiment file would hold; a contestant's module is loaded in its own runs only."""
         who = Who(tried, self.alone, full)
-        made = dict(self.parts(who))
-        made["recorded"] = tap("summary")
+        made: dict[str, Any] = {**self.parts(who), "recorded": tap(detail="summary")}
         both = [tried.queue_module] if tried.queue_module else []
         if tried.module or both:
             own = {label: [*both, *([one.module] if one.module else [])] for label, one in who.all.items()}
@@ -99,30 +91,46 @@ class Scene:
         return made
 
 
+Made = Mapping[str, Any]
+"""Options; one that is a function is made of whom the scene is made of."""
+
+
+def made_of(who: Who, options: Made) -> dict[str, Any]:
+    """The options themselves."""
+    return {name: value(who) if callable(value) else value for name, value in options.items()}
+
+
+def one(
+    name: str, question: str, seconds: int, at: Mapping[str, Made] | None = None, *, flow: Made | None = None,
+    alone: bool = True, **link: Any,
+) -> Scene:  # fmt: skip
+    """The scene of one flow on a link that may change."""
+
+    def parts(who: Who) -> Mapping[str, Any]:
+        path = Link(**made_of(who, link))
+        for time, changes in (at or {}).items():
+            path.at(time, **made_of(who, changes))
+        return {"link": path, "flow": who.flow(duration=f"{seconds} s", **(flow or {}))}
+
+    return Scene(name, question, parts, alone)
+
+
 @dataclass(frozen=True)
 class Criterion(Judge):
     """What a document asks for, and how it is measured; `source` is its section."""
 
-    judged: bool = True
-    """Otherwise the text leaves it to judgement: its numbers are shown."""
-
     def groups(self, runs: Iterable[Observed]) -> Sequence[Group]:
         """The good runs of the scene, by condition; a run may stand for the contestant and a baseline."""
-        items = [
-            Item(run, run.key, (run.run_id,), run.run_id)
-            for run in runs
-            if run.ok and run.experiment == self.experiment and fits(run.key, self.where)
-        ]
-        return grouped(items, self.by)
-
-    def finished(self, verdict: Verdict, groups: Sequence[Group]) -> Verdict:
-        """Not judged what the text leaves to judgement; numbers that only a mark is held against are kept."""
-        return verdict if self.judged else replace(verdict, verdict="not judged")
+        own = (run for run in runs if run.ok and run.experiment == self.experiment)
+        return grouped(
+            [Item(run, run.key, (run.run_id,), run.run_id) for run in own if fits(run.key, self.where)],
+            self.by,
+        )
 
 
 @dataclass(frozen=True)
 class Said:
-    """A criterion without runs: one that cannot be measured here, or is no matter of measuring."""
+    """A criterion that no run decides, and why."""
 
     id: str
     text: str
@@ -151,45 +159,56 @@ class Suite:
     """The contestant where none is named; empty: one must be."""
 
 
-def of_baselines(*names: str, less_is_better: bool = True) -> Callable[[Numbers], Iterator[Number]]:
+def of_baselines(name: str, less_is_better: bool) -> Callable[[Numbers], Iterator[Number]]:
     """Derives, at each condition of the contestant, the worse of what both baselines show there, with the
     range of all that they show."""
 
     def made(found: Numbers) -> Iterator[Number]:
-        for each in found:
-            if each.name not in names or each.conditions.get(AXIS) != TRIED:
+        own = [each for each in found if each.name == name]
+        for each in own:
+            if each.conditions.get(AXIS) != TRIED:
                 continue
-            others = [
-                one
-                for one in found
-                if one.name == each.name
-                and one.conditions.get(AXIS) in BASELINES
-                and {**one.conditions, AXIS: TRIED} == each.conditions
-            ]
+            there = ({**each.conditions, AXIS: label} for label in BASELINES)
+            others = [other for at in there for other in own if other.conditions == at]
             if others:
                 worst = (max if less_is_better else min)(others, key=lambda one: one.value)
                 low = min(one.value if one.low is None else one.low for one in others)
                 high = max(one.value if one.high is None else one.high for one in others)
-                yield replace(
-                    worst, name=each.name + OF_BASELINES, conditions=each.conditions, low=low, high=high
-                )
+                yield replace(worst, name=name + OF_BASELINES, conditions=each.conditions, low=low, high=high)
 
     return made
 
 
-def against_baselines(
-    measure: Measure, words: str, *, least: float | None = None, most: float | None = None,
-    floor: float | None = None, where: Condition | None = None,
-) -> Mark:  # fmt: skip
-    """A mark held against the worse of the baselines; bounds are parts of what that shows."""
-    bounds = {"least": least, "most": most, "floor": floor}
-    given = {name: value for name, value in bounds.items() if value is not None}
-    return Mark(words, measure.name, than=measure.name + OF_BASELINES, where=tried(where), **given)
+class Limit(NamedTuple):
+    """What is measured, and its mark."""
+
+    measure: Measure
+    mark: Mark
 
 
-def tried(where: Condition | None = None) -> Mapping[str, Any]:
-    """Of the contestant alone."""
-    return {AXIS: TRIED, **(where or {})}
+def measured(name: str, unit: str, read: Read, where: Where | None = None) -> Measure:
+    """A quantity of every condition; of the unit `%` a part of one."""
+    percent = unit == "%"
+    return Measure(name, "1" if percent else unit, read, where or {}, median, percent)
+
+
+def limit(of: Measure, least: float = -inf, most: float = inf, of_name: str = "", **more: Any) -> Limit:
+    """Between bounds of the text; `of_name`: of a number that is derived of it."""
+    ends = (("at least", least), ("at most", most))
+    told = " and ".join(
+        f"{word} {words.value(end, of.unit, percent=of.percent)}" for word, end in ends if abs(end) != inf
+    )
+    return Limit(of, Mark(f"{of_name or of.name} {told}", of_name or of.name, least, most, **more))
+
+
+def beside(
+    of: Measure, least: float = -inf, most: float = inf, where: Where | None = None, floor: float = -inf
+) -> Limit:
+    """At least, or at most, so much of what the worse of CUBIC and Reno shows; `floor`: that is fine anyway."""
+    word, part = ("at least", least) if most == inf else ("at most", most)
+    told = f"{of.name} {word} {part:g} times that of the worse of CUBIC and Reno"
+    told += f", or {words.value(floor, of.unit, percent=of.percent)}" if floor != -inf else ""
+    return Limit(of, Mark(told, of.name, least, most, where or {}, than=of.name + OF_BASELINES, floor=floor))
 
 
 @dataclass(frozen=True)
@@ -198,26 +217,23 @@ class Criteria:
 
     made: list[Criterion | Said] = field(default_factory=list)
 
-    def add(
-        self, id: str, text: str, source: str, scene: str, measures: Sequence[Measure],
-        marks: Sequence[Mark], by: Sequence[str] = (), **more: Any,
-    ) -> None:  # fmt: skip
-        """One that is measured; its marks are of the contestant, and those against baselines find them."""
-        own = more.pop("derive", None)
+    def add(self, id: str, text: str, source: str, scene: str, *limits: Limit, by: tuple[str, ...] = (),
+            derive: Callable[[Numbers], Iterable[Number]] | None = None, where: Where | None = None) -> None:  # fmt: skip
+        """One that is measured: its marks are of the contestant."""
+        marks = tuple(replace(each.mark, where={AXIS: TRIED, **each.mark.where}) for each in limits)
 
-        def derive(found: Numbers) -> list[Number]:
-            made = list(own(found)) if own else []
-            for mark in marks:
-                if mark.than.endswith(OF_BASELINES):
-                    worse = of_baselines(mark.of, less_is_better=mark.least == -inf)
-                    made += [one for one in worse([*found, *made]) if one not in made]
-            return made
+        def all_derived(found: Numbers) -> Iterator[Number]:
+            yield from derive(found) if derive else ()
+            for mark in {mark.of: mark for mark in marks if mark.than.endswith(OF_BASELINES)}.values():
+                yield from of_baselines(mark.of, mark.least == -inf)(found)
 
-        of_tried = tuple(replace(mark, where=tried(mark.where)) for mark in marks)
+        measures = tuple({each.measure.name: each.measure for each in limits}.values())
         self.made.append(
-            Criterion(id, text, source, scene, (AXIS, *by), tuple(measures), of_tried, derive=derive, **more)
+            Criterion(
+                id, text, source, scene, (AXIS, *by), measures, marks, derive=all_derived, where=where or {}
+            )
         )
 
     def cannot(self, id: str, text: str, source: str, why: str) -> None:
-        """One that is not measured here, and why."""
+        """One that is not measured here."""
         self.made.append(Said(id, text, source, why))
