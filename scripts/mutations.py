@@ -20,7 +20,7 @@ from narrows.cli.standard import maker
 from narrows.spec.axis import SEED
 from narrows.standards import written
 from narrows.standards.contestant import Contestant, named
-from narrows.standards.session import Outcome, judge, load, plans_of, suite
+from narrows.standards.session import Outcome, judge, load, planned, suite
 
 HERE = Path(__file__).resolve().parents[1]
 EDITS = HERE / "tests/modules/mutations/mutations.toml"
@@ -48,7 +48,7 @@ def tried(who: Contestant, of: str, out: Path, seeds: int = 1) -> Outcome:
     """All runs of its standard, judged."""
     standard = suite(SUITES[of])
     directory = out / standard.name / who.name
-    runs, failed = maker(None, None)(plans_of(standard.scenes, who, False, seeds), directory)
+    runs, failed = maker(None, None)(planned(standard, who, full=False, seeds=seeds), directory)
     return judge(standard, who, load(runs, directory), failed)
 
 
@@ -56,7 +56,7 @@ def passed(outcome: Outcome) -> Mapping[Mark, bool]:
     """Whether each mark passes."""
     return {
         (verdict.claim.id, one.mark.words, written.shown(one.number).partition(":")[0]): one.passes
-        for criterion, verdict in zip(outcome.suite.criteria, outcome.verdicts, strict=True)
+        for criterion, verdict in outcome.judged
         for one in written.decided(criterion, verdict)
     }
 

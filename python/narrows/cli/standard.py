@@ -1,4 +1,4 @@
-"""`narrows standard rfc9743 --cca bbr`: what a document asks of a congestion control, criterion by criterion."""
+"""`narrows standard rfc9743 --cca bbr`: what a document asks, criterion by criterion."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def register(app: typer.Typer) -> None:
         """Try a congestion control by what a document asks of it: a verdict, a number and a bound each.
 
         Each criterion is a small set of experiments. Limits are those of the text or of a document that it
-        cites; where there is none, CUBIC and Reno in the same scene are the measure. A contestant that carries
-        no flow, or whose window never grows, is refused after one run of 5 s.
+        cites; where there is none, CUBIC and Reno in the same scene are the measure. A contestant that
+        carries no flow, or whose window never grows, is refused after one run of 5 s.
 
         \b
           narrows standard                                     # the standards

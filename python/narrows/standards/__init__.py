@@ -1,1 +1,1 @@
-"""Standards that run: what a document asks of a congestion control or a queue, as suites of small experiments."""
+"""Standards that run: what a document asks of a congestion control or a queue, as small experiments."""

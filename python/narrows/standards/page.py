@@ -1,5 +1,5 @@
-"""The page of a standard: the table, and each criterion with its numbers and a picture of the run that strains
-its bound most."""
+"""The page of a standard: the table, and each criterion with its numbers and a picture of the run that
+strains its bound most."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def _picture(criterion: Criterion | Said, verdict: Verdict, outcome: Outcome) ->
         for run in outcome.runs
         if run.experiment == criterion.claim.experiment and under <= run.key.items()
     )
-    run = next(own, None)
-    drawn = run and timeline(run, f"picture_{verdict.claim.id}", run.question, PANELS)
-    if drawn is None or isinstance(drawn, Missing):
+    run = next(own)
+    drawn = timeline(run, f"picture_{verdict.claim.id}", run.question, PANELS)
+    if isinstance(drawn, Missing):
         return None
     made = PageFigure("", drawn.name, drawn.title, drawn.caption, drawn.run_ids, drawn.vector())
     drawn.close()

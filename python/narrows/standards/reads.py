@@ -203,8 +203,8 @@ def of_tap(name: str, item: str, over: str = "") -> Read:
 
 @dataclass(frozen=True)
 class Epoch:
-    """What a window does from one reduction to the next: `t_s` since the reduction, the greatest window in the
-    two round trips `before`, the slow start threshold that it was reduced to (`after`)."""
+    """What a window does from one reduction to the next: `t_s` since the reduction, the greatest window in
+    the two round trips `before`, the slow start threshold that it was reduced to (`after`)."""
 
     t_s: Floats
     cwnd: Floats
@@ -214,8 +214,8 @@ class Epoch:
 
 
 def epochs(run: Observed, since: float = 0.0, item: str = FLOW) -> list[Epoch]:
-    """Those that begin after a time and end in the run, in order. One begins where the kernel enters Recovery,
-    Loss or CWR; a sender that does not say so has none."""
+    """Those that begin after a time and end in the run, in order. One begins where the kernel enters
+    Recovery, Loss or CWR; a sender that does not say so has none."""
     limit, window, rtt, state = (sender(run, name, item) for name in ("ssthresh", "cwnd", "rtt", "state"))
     at = state.t_ns[np.flatnonzero(np.diff((state.value > DISORDER).astype(int)) > 0) + 1]
     found = []

@@ -105,7 +105,7 @@ def load(plans: Mapping[str, Plan], directory: Path) -> list[Observed]:
 
 
 def judge(of: Suite, tried: Contestant, runs: Sequence[Observed], failed: Mapping[str, str]) -> Outcome:
-    """The verdict on each criterion. Where the contestant is itself a baseline, its runs stand for that too."""
+    """The verdict on each criterion. A contestant that is itself a baseline stands for that too."""
     own = (run for run in runs if run.key[AXIS] == TRIED and tried.kernel_cca in BASELINES)
     every = [*runs, *(replace(run, key={**run.key, AXIS: tried.cca}) for run in own)]
     return Outcome(of, tried, [(criterion, criterion(every)) for criterion in of.criteria], runs, failed)

@@ -204,7 +204,7 @@ def limit(of: Measure, least: float = -inf, most: float = inf, of_name: str = ""
 def beside(
     of: Measure, least: float = -inf, most: float = inf, where: Where | None = None, floor: float = -inf
 ) -> Limit:
-    """At least, or at most, so much of what the worse of CUBIC and Reno shows; `floor`: that is fine anyway."""
+    """At least, or at most, so much of what the worse of CUBIC and Reno shows; `floor`: is fine anyway."""
     word, part = ("at least", least) if most == inf else ("at most", most)
     told = f"{of.name} {word} {part:g} times that of the worse of CUBIC and Reno"
     told += f", or {words.value(floor, of.unit, percent=of.percent)}" if floor != -inf else ""
@@ -217,8 +217,10 @@ class Criteria:
 
     made: list[Criterion | Said] = field(default_factory=list)
 
-    def add(self, id: str, text: str, source: str, scene: str, *limits: Limit, by: tuple[str, ...] = (),
-            derive: Callable[[Numbers], Iterable[Number]] | None = None, where: Where | None = None) -> None:  # fmt: skip
+    def add(
+        self, id: str, text: str, source: str, scene: str, *limits: Limit, by: tuple[str, ...] = (),
+        derive: Callable[[Numbers], Iterable[Number]] | None = None, where: Where | None = None,
+    ) -> None:  # fmt: skip
         """One that is measured: its marks are of the contestant."""
         marks = tuple(replace(each.mark, where={AXIS: TRIED, **each.mark.where}) for each in limits)
 

@@ -96,7 +96,8 @@ def counts(outcome: Outcome) -> str:
     every = [said(verdict) for _, verdict in outcome.judged]
     parts = [f"{every.count(word)} {word}" for word in ("holds", *FALLS_SHORT, CANNOT) if word in every]
     failed = f"; {len(outcome.failed)} runs failed" if outcome.failed else ""
-    return f"{outcome.tried.name} and {outcome.suite.document}: of {len(every)} criteria {', '.join(parts)}{failed}."
+    head = f"{outcome.tried.name} and {outcome.suite.document}: of {len(every)} criteria"
+    return f"{head} {', '.join(parts)}{failed}."
 
 
 def facts(outcome: Outcome) -> dict[str, str]:
@@ -168,8 +169,7 @@ def as_appendix(outcome: Outcome, command: str) -> str:
     """For an Internet-Draft's appendix (kramdown): what is needed to make it again, and every run's id."""
     lines = [
         f"# Evaluation by {outcome.suite.document}", "", counts(outcome), "",
-        "The runs are of the Linux network stack in virtual time. The same command with the same versions gives them "
-        "again to the bit.", "", *(f"{name}:\n: {text}\n" for name, text in facts(outcome).items()),
+        "The runs are of the Linux network stack in virtual time: the same versions give them again to the bit.", "", *(f"{name}:\n: {text}\n" for name, text in facts(outcome).items()),
         "~~~", command, "~~~", "", *table(HEADINGS, rows(outcome)), "", "## Scenes", "",
     ]  # fmt: skip
     for scene in outcome.suite.scenes:

@@ -60,7 +60,7 @@ def estimate(rate_bps: float, since: float, until: float) -> Read:
 
 
 def startup(of: Callable[[Observed, float, float, float], float | None]) -> Read:
-    """Of the times (s) when the link was full and when STARTUP's gain ended, and of what is paced in cruise."""
+    """Of the times (s) when the link was full and when STARTUP's gain ended, and of the cruise rate."""
 
     def read(run: Observed) -> float | None:
         full = reads.reached_s("flow", 0.95, 0, 5, over=0.04)(run)
@@ -159,12 +159,14 @@ _ = Criteria()
 # fmt: off
 _.add("D1", "Exits STARTUP on a plateau of the bandwidth, after it has doubled each round trip", "1", "fast",
       limit(measured("estimate over the bottleneck's rate", "", estimate(100e6, 2, 5)), 0.98, 1.02),
-      limit(measured("round trips until the link is full", "", startup(lambda run, full, end, usual: full / RTT_S - 1)),
+      limit(measured("round trips until the link is full", "", startup(lambda run, full, end,
+             usual: full / RTT_S - 1)),
             most=log2(FAST_BDP / IW) + 3),  # one is the handshake's
       limit(measured("round trips of STARTUP on a full link", "", startup(full_rounds)), most=4.5))
 _.add("D2", "Exits STARTUP on losses though the application is the limit", "2", "limited_loss",
       limit(measured("pacing rate over the application's, after losses", "", gain(12, 16, 0.5)), most=1.5))
-_.add("D3", "Exits DRAIN when no more than a BDP is in flight, and what segmentation and 10 ms add", "3", "fast",
+_.add("D3", "Exits DRAIN when no more than a BDP is in flight, and what segmentation and 10 ms add", "3",
+      "fast",
       limit(measured("least pacing gain in DRAIN", "", drained(True)), most=0.75),
       limit(measured("BDPs in flight after DRAIN", "", drained(False)), most=1.2))
 _.cannot("D4", "Exits DRAIN after three round trips", "4", PHASE)
@@ -178,7 +180,8 @@ _.add("D8", "Exits PROBE_DOWN when what is in flight fits the path: the queue is
       limit(measured("stretches of slower pacing in 25 s", "", probes(False, len)), least=5),
       limit(measured("queueing delay, p10", "ms", reads.queueing_ms(0.1, 5, 30)), most=100 * RTT_S))
 _.cannot("D9", "Exits PROBE_DOWN after the longest time", "9", PHASE)
-between, takes = measured("time between PROBE_RTTs", "s", dips(apart)), measured("a PROBE_RTT takes", "s", dips(longest))
+between = measured("time between PROBE_RTTs", "s", dips(apart))
+takes = measured("a PROBE_RTT takes", "s", dips(longest))
 _.add("D10", "Enters PROBE_RTT every 5 s, for 200 ms and a round trip, and exits", "10", "steady",
       limit(between, 4, 7), limit(between, most=27), limit(takes, 0.15, 0.4), used(5, 30, 0.9))
 _.cannot("D11", "Skips PROBE_RTT after idle time", "11", "no flow here falls idle and begins again")
@@ -189,12 +192,14 @@ _.add("D12", "Finds the bandwidth of a link with aggregation", "12", "turns", be
 _.add("D13", "Cruises at the bandwidth of a link with aggregation", "13", "turns", beside(later, least=0.9))
 _.add("D14", "Manages a BDP below a packet", "14", "tiny",
       limit(measured("least window", "packets", reads.of_sender("cwnd", reads.quantile(0), 5, 20)), least=4),
-      limit(measured("estimate over the bottleneck's rate", "", estimate(200e3, 5, 20)), 0.9, 1.1), used(5, 20, 0.95))
+      limit(measured("estimate over the bottleneck's rate", "", estimate(200e3, 5, 20)), 0.9, 1.1), used(5,
+             20, 0.95))
 rounds = measured("round trips until 90 % of ten times the rate", "", found_rounds)
 _.add("D15", "Finds ten times the bandwidth, in O(log(BDP)) round trips", "15", "up",
       limit(rounds, most=4 * log2(FAST_BDP)), limit(rounds, most=250))
 _.add("D16", "Gives a bandwidth up that has gone to a tenth", "16", "down",
-      limit(measured("estimate over the rate, from 5 s after the step on", "", estimate(10e6, 15, 30)), most=1.05),
+      limit(measured("estimate over the rate, from 5 s after the step on", "", estimate(10e6, 15, 30)),
+             most=1.05),
       limit(measured("queueing delay, median", "ms", reads.queueing_ms(0.5, 20, 30)), most=1e3 * RTT_S))
 _.add("D17", "Comes to rest behind a policer, with losses below LossThresh", "17", "policed",
       limit(measured("losses", "%", reads.lost(15, 30)), most=0.02), used(15, 30, 0.8))
@@ -216,13 +221,15 @@ SUITE = Suite(
              queue=fifo("1 MB"), alone=False),
         one("tiny", "What does it do with a BDP below a packet?", 20, rate="200 kbit/s", base_rtt="10 ms",
             queue=fifo("15 KB")),
-        path("up", "What does it do when the rate is ten times as high?", 30, {"10 s": {"rate": "100 Mbit/s"}},
+        path("up", "What does it do when the rate is ten times as high?", 30,
+             {"10 s": {"rate": "100 Mbit/s"}},
              rate="10 Mbit/s", queue=fifo("500 KB")),
         path("down", "And when it is a tenth?", 30, {"10 s": {"rate": "10 Mbit/s"}}, rate="100 Mbit/s",
              queue=fifo("500 KB")),
         path("policed", "What does it do behind a policer?", 30, rate="10 Mbit/s",
              shaper=lambda _: policer(burst="100 KB")),
-        path("reordered", "What does it do when packets overtake others?", 20, rate="20 Mbit/s", reorder="0.1 %",
+        path("reordered", "What does it do when packets overtake others?", 20, rate="20 Mbit/s",
+             reorder="0.1 %",
              queue=fifo("10 BDP")),
         path("late", "What does it do after a timeout that was none?", 25,
              {"10 s": {"base_rtt": "2 s"}, "10.5 s": {"base_rtt": "40 ms"}}, rate="20 Mbit/s",

@@ -77,7 +77,8 @@ _.add("U2", "The window follows W(t) = 0.4 (t - K)³ + W_max", "4.2", "long",
       limit(measured("distance from the curve", "%", curve(False)), most=OFF))
 _.add("U3", "Where the window was smaller than the last time, W_max is 0.85 of it", "4.7", "long",
       limit(measured("distance from the curve of the smaller W_max", "%", curve(True)), most=OFF))
-_.add("U4", "Where Reno would be quicker, it grows as Reno: by 0.53 packets, and by 1 at most", "4.3", "small",
+_.add("U4", "Where Reno would be quicker, it grows as Reno: by 0.53 packets, and by 1 at most", "4.3",
+      "small",
       limit(measured("packets that a window grows by in a round trip", "", grows), 0.9 * ALPHA, 1.25))
 _.add("U5", "After a timeout slow start regains the link, once the timer has come", "4.8", "gone",
       limit(measured("time to 90 % of the link", "s", reads.reached_s("flow", 0.9, 22, 40)), most=8))
@@ -96,7 +97,8 @@ SUITE = Suite(
         far("long", "Does the window follow the curve?", 60, queue=fifo("1 BDP")),
         one("small", "Does it grow as Reno where that is quicker?", 30, rate="10 Mbit/s", base_rtt="20 ms",
             queue=fifo("2 BDP")),
-        far("marks", "Does it answer marks as losses?", 40, queue=lambda _: codel(ecn=True), flow={"ecn": True}),
+        far("marks", "Does it answer marks as losses?", 40, queue=lambda _: codel(ecn=True),
+            flow={"ecn": True}),
         far("gone", "Does it come back after a timeout?", 40, queue=fifo("1 BDP"),
             at={"20 s": {"loss": "100 %"}, "22 s": {"loss": "0 %"}}),
         Scene("two", "Do two flows share?", two, alone=True),

@@ -87,34 +87,44 @@ SENDER, QUEUE, FOLD = "RFC 9331, 4.3", "RFC 9332, 4.2", "most over least marks a
 _ = Criteria()
 # fmt: off
 _.cannot("L1", "Sends ECT(1)", "RFC 9331, 4.1", "the rig makes packets ECT(1), whoever sends them")
-_.cannot("L2", "Has accurate feedback of marks", "RFC 9331, 4.2", "the transport's, and not the congestion control's")
+_.cannot("L2", "Has accurate feedback of marks", "RFC 9331, 4.2",
+      "the transport's, and not the congestion control's")
 a_round = measured("marks a round trip", "", marks_a_round)
 _.add("L3", "Its marks a round trip are about the same from 5 to 80 Mbit/s (scalable)", SENDER, "alone",
-      limit(a_round, most=2.5, of_name=FOLD), by=("rate",), derive=fold(FOLD, a_round.name, ("cca",), least=3))
+      limit(a_round, most=2.5, of_name=FOLD), by=("rate",), derive=fold(FOLD, a_round.name, ("cca",),
+             least=3))
 left = measured("what is left to the other flow", "%", reads.share("other", 10, 40))
-_.add("L4", "Falls back to Reno's behaviour where packets are lost", SENDER, "tail_drop", beside(left, least=0.75))
-_.add("L5", "Coexists with classic flows in a queue that marks them alike", SENDER, "classic_aqm", beside(left, least=0.75))
+_.add("L4", "Falls back to Reno's behaviour where packets are lost", SENDER, "tail_drop", beside(left,
+      least=0.75))
+_.add("L5", "Coexists with classic flows in a queue that marks them alike", SENDER, "classic_aqm",
+      beside(left, least=0.75))
 _.cannot("L6", "Depends little on the RTT", SENDER, "ECT(1) flows of two RTTs share no bottleneck here")
 _.add("L7", "Goes below two packets a round trip: four flows at 2 Mbit/s queue four packets", SENDER, "slow",
       limit(measured("queueing delay, median", "ms", reads.queueing_ms(0.5, 5, 20)), most=24))
 used = partial(reads.share, since=5, until=20)
 _.add("L8", "Detects losses by time, so that reordering costs little", SENDER, "reordered",
       beside(measured("part of the link", "%", used("flow")), least=0.9))
-_.add("L9", "L4S packets wait little beside a classic flow: 2 ms, and two full packets", "RFC 9332, 2.5", "coupled",
-      limit(measured("queueing delay of the L4S flow, p99", "ms", reads.of_tap("sojourn_p99_ms", "flow")), most=4.4),
+_.add("L9", "L4S packets wait little beside a classic flow: 2 ms, and two full packets", "RFC 9332, 2.5",
+      "coupled",
+      limit(measured("queueing delay of the L4S flow, p99", "ms", reads.of_tap("sojourn_p99_ms", "flow")),
+             most=4.4),
       by=("rate",))
-_.add("L10", "Classic packets wait as long as the target of 15 ms says, give or take a half", "RFC 9332, A.1", "coupled",
-      limit(measured("queueing delay of the classic flow, median", "ms", reads.of_tap("sojourn_p50_ms", "other")), most=22.5),
+_.add("L10", "Classic packets wait as long as the target of 15 ms says, give or take a half",
+      "RFC 9332, A.1", "coupled",
+      limit(measured("queueing delay of the classic flow, median", "ms", reads.of_tap("sojourn_p50_ms",
+             "other")), most=22.5),
       by=("rate",))
 _.add("L11", "The coupling gives both about the same rate", "RFC 9332, 2.1", "coupled",
       limit(measured("rate of the L4S flow over the classic one's", "", of_both), 0.5, 2), by=("rate",))
 _.add("L12", "Four L4S flows leave a classic one half of its fifth", QUEUE, "many",
       limit(measured("what is left to the classic flow", "%", reads.share("other", 10, 30)), least=0.1))
-_.add("L13", "The link is used", "RFC 9332, 1", "alone", limit(measured("part of the link", "%", used("")), least=0.9),
+_.add("L13", "The link is used", "RFC 9332, 1", "alone", limit(measured("part of the link", "%", used("")),
+      least=0.9),
       by=("rate",))
 _.add("L14", "Unresponsive classic traffic does not lock L4S out", QUEUE, "flooded",
       limit(measured("part of the link", "%", reads.share("flow", 8, 20)), least=0.05))
-_.cannot("L15", "Unresponsive L4S traffic is dropped, not queued", QUEUE, "no unresponsive ECT(1) load is built here")
+_.cannot("L15", "Unresponsive L4S traffic is dropped, not queued", QUEUE,
+      "no unresponsive ECT(1) load is built here")
 
 SUITE = Suite(
     "l4s", "Low Latency, Low Loss, and Scalable Throughput", "RFC 9331, section 4, and RFC 9332",
