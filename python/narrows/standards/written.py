@@ -169,7 +169,8 @@ def as_appendix(outcome: Outcome, command: str) -> str:
     """For an Internet-Draft's appendix (kramdown): what is needed to make it again, and every run's id."""
     lines = [
         f"# Evaluation by {outcome.suite.document}", "", counts(outcome), "",
-        "The runs are of the Linux network stack in virtual time: the same versions give them again to the bit.", "", *(f"{name}:\n: {text}\n" for name, text in facts(outcome).items()),
+        "The runs are of the Linux network stack in virtual time: the same versions give them again.", "",
+        *(f"{name}:\n: {text}\n" for name, text in facts(outcome).items()),
         "~~~", command, "~~~", "", *table(HEADINGS, rows(outcome)), "", "## Scenes", "",
     ]  # fmt: skip
     for scene in outcome.suite.scenes:
