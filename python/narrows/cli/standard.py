@@ -75,7 +75,7 @@ def register(app: typer.Typer) -> None:
           narrows standard rfc9743 --cca bbr --quick
           narrows standard rfc9743 --cca mine.c                # built against the kernel under test
           narrows standard bbr-draft --stack quinn --stack-cca bbr
-          narrows standard cubic --cca 'mine.ko beta=717' --format markdown >> comment.md
+          narrows standard cubic --cca 'mine.ko beta=717' --format markdown
 
         The last line on standard error is the page that it wrote.
         """
