@@ -15,7 +15,7 @@ DEMO_RATES ?= 100Mbit,200Mbit
 DEMO_SEEDS ?= 0,1,2
 C ?= r12 c1 c2 c3 c4 c5
 
-.PHONY: help identify whatif corescale demo bench shapers wheel fuzz setup agent kernel profiled study claims lint test-fast test requirements clean
+.PHONY: help identify whatif mutations corescale demo bench shapers wheel fuzz setup agent kernel profiled study claims lint test-fast test requirements clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,7 +41,10 @@ identify: kernel ## how often is narrows identify right? SIZE=40 CONDITIONS=clea
 whatif: kernel ## how often is narrows whatif right? SIZE=20: worlds, in each of which both arms are run; it goes on where it was
 	$(PYTHON) bench/whatif.py --size $(or $(SIZE),20) $(ARGS)
 
-study: setup ## a study: runs, figures, verdicts; STUDY=aqm|corescale|kernels|last_hop|local_bottleneck|media|operator|path_properties|prudentia|quic|whatif, SEEDS=0,1,2 chooses the repetitions
+mutations: kernel ## do the standards find planted faults in CUBIC and BBR? The table goes into docs/standards.md
+	$(PYTHON) scripts/mutations.py $(ARGS)
+
+study: setup ## a study: runs, figures, verdicts; STUDY=aqm|corescale|kernels|last_hop|local_bottleneck|media|operator|outcomes|path_properties|prudentia|quic|whatif, SEEDS=0,1,2 chooses the repetitions
 	@./narrows study $(STUDY) --seeds '$(SEEDS)' --plan  # programs that are missing are named before a build
 	./narrows kernel build
 	./narrows study $(STUDY) --seeds '$(SEEDS)'

@@ -58,6 +58,7 @@ CALLS: Sequence[tuple[str, int, str]] = (
     ("claims", 0, "runs of corescale"),
     ("claims T5 --format md", 0, "T5: "),
     ("study path_properties --kept", 0, "report.html"),
+    ("standard cubic --quick --plan", 0, "6 scenes, 6 runs"),
     ("paths LOG --out seen", 0, "seen"),
     ("profile", 0, "video-wifi"),
     ("identify results/small", 1, "no run with identify() in it"),

@@ -335,14 +335,16 @@ def simulate(
     jobs: int | None = None,
     reuse: bool = True,
     engine: str = "uml",
+    cluster: str | None = None,
 ) -> tuple[dict[str, Plan], dict[str, str]]:
     """Make runs (in guests, unless an engine is named); the plans by their runs' ids, and why some failed."""
-    from narrows.engine.choose import make_engine
+    from narrows.engine.choose import choose_engine
     from narrows.engine.runner import Runner
     from narrows.store.finish import FinishPool
 
     with FinishPool(jobs or 1) as finish:
-        runner = Runner(make_engine(engine, plans=plans), plans, directory, finish, jobs=jobs, reuse=reuse)
+        made = choose_engine(engine, cluster, jobs, TWICE_EVERY, plans=plans)
+        runner = Runner(made, plans, directory, finish, jobs=jobs, reuse=reuse)
         state = carry_out(console, runner, directory, again)
     faults = {one.run_id: one.fault.message if one.fault else "no reason is known" for one in state.failed}
     return runner.plans, faults

@@ -2,6 +2,7 @@
 paper and for browsers without scripts."""
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ OTHERS = ("#4d5a66", "#8a5a00", "#b00020", "#2b6f4f")
 """Colours of lines that are of no item."""
 
 
-def timeline(run: Observed, name: str, title: str) -> Result:
-    """All panels that say something."""
+def timeline(run: Observed, name: str, title: str, only: Sequence[str] = ()) -> Result:
+    """All panels that say something, or those of these keys."""
     known = over_time(run)
-    panels = [] if known is None else [panel for panel in known.panels if not panel.folded][:MOST_PANELS]
+    told = [] if known is None else [panel for panel in known.panels if not panel.folded]
+    panels = [panel for panel in told if not only or panel.key in only][:MOST_PANELS]
     if known is None or not panels:
         return Missing(name, title, "the run has no series over time")
     figure, grid = canvas(len(panels), 1, row_in=1.25, sharex=True)

@@ -233,8 +233,9 @@ SCALABLE_CCAS = ("dctcp",)
 
 
 def check_l4s(item: Any) -> None:
-    """An item that asks for ECT(1) needs a CCA that may have it: a classic one would starve the others."""
-    if item["l4s"] and item["cca"] not in SCALABLE_CCAS:
+    """An item that asks for ECT(1) needs a CCA that may have it: a classic one would starve the others. Of a
+    module's only its author knows."""
+    if item["l4s"] and item["cca"] not in SCALABLE_CCAS and not isinstance(item["cca"], own_cca):
         item.fail(
             f"l4s=True sends ECT(1), which {item['cca'] or 'the default CCA'} may not",
             f"a scalable CCA: cca={SCALABLE_CCAS[0]!r}",

@@ -1,0 +1,1 @@
+"""RFC 9438: CUBIC, from what its window does."""
