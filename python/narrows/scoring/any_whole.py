@@ -5,10 +5,10 @@ the link:
 
 - AIM (`narrows.metrics.latency.aim`) of a probe's round trips before the load and under both loads, and of
   the download; with the loss that the probe saw, and as Cloudflare scores where loss was not measured;
-- QoO, IQB and the bufferbloat grade (`narrows.metrics.latency.qoo` and its neighbours) of the same round trips
-  and of what the tool's own packets carried on average. Each takes the latency that its text means: QoO and
-  grade under load, IQB at rest, where M-Lab's data has the least of a test. QoO is by the draft's example of
-  a requirement: it has none for an application;
+- QoO, IQB and the bufferbloat grade (`narrows.metrics.latency.qoo` and its neighbours) of the same round
+  trips and of what the tool's own packets carried on average. Each takes the latency that its text means: QoO
+  and grade under load, IQB at rest, where M-Lab's data has the least of a test. QoO is by the draft's example
+  of a requirement: it has none for an application;
 - RRUL (`narrows.metrics.latency.rrul`) of flows and probes while both directions were loaded at once; a tool
   that loads one way after the other has none;
 - stability and confidence (`narrows.metrics.latency.responsiveness_stability`) of the goodput of the tool's
