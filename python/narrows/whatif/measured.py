@@ -103,7 +103,7 @@ def measure(pair: Pair, spans: Spans | None = None) -> Measured:
 def measure_quic(run: Path, transfers: Sequence[Transfer]) -> Measured:
     """How the transfers of a run fared that were made by a QUIC stack, by what its ends say; its RTTs, each
     10 ms, are of its qlog."""
-    rows = pl.read_parquet(run / "metrics.parquet")
+    rows = pl.read_parquet(run / "metrics.parquet", glob=False)
 
     def of(name: str) -> dict[str, float]:
         mine = rows.filter(pl.col("quantity").cast(pl.String) == name)
@@ -112,7 +112,7 @@ def measure_quic(run: Path, transfers: Sequence[Transfer]) -> Measured:
     rates, sent, lost = of("quic_goodput_bps"), of("quic_sent_packets"), of("quic_lost_packets")
     taken = [8 * piece.bytes / rates[f"flow_{n}"] for n, piece in enumerate(transfers)]
     spans = [(piece.start_s, piece.start_s + each) for piece, each in zip(transfers, taken, strict=True)]
-    samples = pl.read_parquet(run / "samples.parquet")
+    samples = pl.read_parquet(run / "samples.parquet", glob=False)
     rtt = samples.filter(pl.col("quantity").cast(pl.String) == "tcp_info.rtt")["value"].to_numpy() / 1e6
     levels = np.percentile(rtt, LEVELS) if len(rtt) else np.full(len(LEVELS), np.nan)
     return Measured(
