@@ -227,3 +227,10 @@ def test_a_verdict_rests_on_a_number() -> None:
     found = outcome(made_up(limit(DELAY, most=10)), [run(TRIED, 5.0)]).judged[0][1]
     assert isinstance(found, Verdict)
     assert found.numbers == (Number("delay", "ms", 5.0, 1, {"cca": TRIED}),)
+
+
+def test_a_value_of_qlog_holds_until_the_next_and_nothing_is_no_value() -> None:
+    told = Series(np.array([0.0, 10e6, 40e6]), np.array([0.0, 5.0, 7.0]))
+    held = reads._held(told, 60e6)
+    assert held.t_ns.tolist() == [10e6, 20e6, 30e6, 40e6, 50e6]
+    assert held.value.tolist() == [5.0, 5.0, 5.0, 7.0, 7.0]
