@@ -49,7 +49,7 @@ def tried(who: Contestant, of: str, out: Path, seeds: int = 1) -> Outcome:
     standard = suite(SUITES[of])
     directory = out / standard.name / who.name
     runs, failed = maker(None, None)(planned(standard, who, full=False, seeds=seeds), directory)
-    return judge(standard, who, load(runs, directory), failed)
+    return judge(standard, who, load(runs, directory), failed, runs)
 
 
 def passed(outcome: Outcome) -> Mapping[Mark, bool]:
@@ -100,7 +100,7 @@ def replays(out: Path, seeds: int) -> list[str]:
         by: dict[str, list[object]] = {}
         for run in outcome.runs:
             by.setdefault(run.key[SEED], []).append(run)
-        every = {seed: passed(judge(outcome.suite, outcome.tried, runs, {})) for seed, runs in by.items()}
+        every = {seed: passed(judge(outcome.suite, outcome.tried, runs, {}, {})) for seed, runs in by.items()}
         for now in every.values():
             fails.update(mark for mark, passes in every["0"].items() if passes and not now.get(mark, False))
     told = [f"{' '.join(mark[:2])}: {n}" for mark, n in fails.items()]

@@ -1,5 +1,5 @@
-"""Standards are data: criteria that name scenes, scenes that any contestant can be put into, and words of what
-came. No run is made."""
+"""Standards are data: criteria that name scenes, scenes that any contestant can be put into, and words of
+what came. No run is made."""
 
 from __future__ import annotations
 
@@ -110,6 +110,7 @@ def run(cca: str, value: float, **labels: str) -> Observed:
 
 
 PLAN = planned(suite("cubic"), Contestant("cubic", "cubic"), full=False)[0]
+SCENE = PLAN.model_copy(update={"experiment": "scene"})
 DELAY = measured("delay", "ms", lambda one: float(one.run_id.partition("-")[2]))
 
 
@@ -121,7 +122,7 @@ def made_up(*limits: Any, by: tuple[str, ...] = ()) -> Suite:
 
 
 def outcome(of: Suite, runs: Iterable[Observed], tried: Contestant = BBR) -> Outcome:
-    return replace(judge(of, tried, list(runs), {}), runs=())
+    return replace(judge(of, tried, list(runs), {}, {}), runs=())
 
 
 def test_the_worse_of_both_baselines_is_the_measure() -> None:
@@ -154,13 +155,19 @@ def test_what_nothing_shows_is_not_measured_and_never_holds() -> None:
     assert [row[2] for row in written.rows(found)] == ["cannot be measured here"] * 2
 
 
+def test_nothing_holds_by_some_of_its_runs_where_others_failed() -> None:
+    found = judge(made_up(limit(DELAY, most=10)), BBR, [run(TRIED, 5.0)], {"abc": "it broke"}, {"abc": SCENE})
+    assert found.judged[0][1].verdict == "holds in part"
+    assert found.judged[0][1].reason.endswith("; 1 of its runs failed")
+
+
 def test_every_format_says_the_same() -> None:
     found = replace(outcome(made_up(limit(DELAY, most=10)), [run(TRIED, 12.0)]), failed={"abc": "it broke"})
     document = json.loads(written.as_json(found, "narrows standard made_up"))
     assert [one["verdict"] for one in document["criteria"]] == ["does not hold", "cannot be measured here"]
     assert document["criteria"][0]["marks"][0] | {"conditions": None} == {
-        "words": "delay at most 10 ms", "bound": "at most 10 ms", "passes": False, "name": "delay", "unit": "ms",
-        "value": 12.0, "n": 1, "conditions": None, "low": None, "high": None, "percent": False,
+        "words": "delay at most 10 ms", "bound": "at most 10 ms", "passes": False, "name": "delay",
+        "unit": "ms", "value": 12.0, "n": 1, "conditions": None, "low": None, "high": None, "percent": False,
     }  # fmt: skip
     junit = ElementTree.fromstring(written.as_junit(found, "narrows"))
     counts = {name: junit.attrib[name] for name in ("tests", "failures", "skipped", "errors")}
@@ -220,3 +227,10 @@ def test_a_verdict_rests_on_a_number() -> None:
     found = outcome(made_up(limit(DELAY, most=10)), [run(TRIED, 5.0)]).judged[0][1]
     assert isinstance(found, Verdict)
     assert found.numbers == (Number("delay", "ms", 5.0, 1, {"cca": TRIED}),)
+
+
+def test_a_value_of_qlog_holds_until_the_next_and_nothing_is_no_value() -> None:
+    told = Series(np.array([0.0, 10e6, 40e6]), np.array([0.0, 5.0, 7.0]))
+    held = reads._held(told, 60e6)
+    assert held.t_ns.tolist() == [10e6, 20e6, 30e6, 40e6, 50e6]
+    assert held.value.tolist() == [5.0, 5.0, 5.0, 7.0, 7.0]

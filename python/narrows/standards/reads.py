@@ -59,8 +59,18 @@ def _sender(run: Observed, name: str, item: str) -> Series:
             one = own.filter(pl.col("hop").eq_missing(hop), pl.col("part").eq_missing(part)).sort("t_ns")
             if one.height:
                 one = one.filter(pl.col("flow").eq_missing(one["flow"][0]))
-                return Series(one["t_ns"].to_numpy().astype(float), one["value"].to_numpy() * factor)
+                made = Series(one["t_ns"].to_numpy().astype(float), one["value"].to_numpy() * factor)
+                return made if part is None else _held(made, run.manifest["items"][item]["end_ns"])
     return EMPTY
+
+
+def _held(series: Series, until_ns: float) -> Series:
+    """A value of qlog, which is told when it changes, at every 10 ms until the item's end; what was 0 was not
+    known yet."""
+    known = series.value > 0
+    t, value = series.t_ns[known], series.value[known]
+    grid = np.arange(t[0], until_ns, BIN_S * NS_PER_S) if t.size else np.empty(0)
+    return Series(grid, value[np.searchsorted(t, grid, side="right") - 1]) if t.size else EMPTY
 
 
 def inflight(run: Observed, item: str = FLOW) -> Series:

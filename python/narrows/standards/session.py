@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -15,7 +16,7 @@ from pathlib import Path
 import narrows.standards
 import narrows.store.results as store
 from narrows.errors import EngineError, UsageError, did_you_mean
-from narrows.judging.verdict import Verdict
+from narrows.judging.verdict import Verdict, Word
 from narrows.plan.build import plan_experiment
 from narrows.plan.model import Plan
 from narrows.qdiscs.bfifo import bfifo
@@ -104,11 +105,27 @@ def load(plans: Mapping[str, Plan], directory: Path) -> list[Observed]:
     return [run for run in found if run is not None and run.ok]
 
 
-def judge(of: Suite, tried: Contestant, runs: Sequence[Observed], failed: Mapping[str, str]) -> Outcome:
-    """The verdict on each criterion. A contestant that is itself a baseline stands for that too."""
+def judge(
+    of: Suite,
+    tried: Contestant,
+    runs: Sequence[Observed],
+    failed: Mapping[str, str],
+    plans: Mapping[str, Plan],
+) -> Outcome:
+    """The verdict on each criterion, which none holds of whose scene runs failed. A contestant that is itself
+    a baseline stands for that too."""
     own = (run for run in runs if run.key[AXIS] == TRIED and tried.kernel_cca in BASELINES)
     every = [*runs, *(replace(run, key={**run.key, AXIS: tried.cca}) for run in own)]
-    return Outcome(of, tried, [(criterion, criterion(every)) for criterion in of.criteria], runs, failed)
+    lost = Counter(plans[run].experiment for run in failed)
+    judged = [(criterion, _weaker(criterion(every), lost)) for criterion in of.criteria]
+    return Outcome(of, tried, judged, runs, failed)
+
+
+def _weaker(verdict: Verdict, lost: Mapping[str, int]) -> Verdict:
+    number = lost.get(verdict.claim.experiment, 0)
+    word: Word = "holds in part" if number and verdict.verdict == "holds" else verdict.verdict
+    reason = f"{verdict.reason}; {number} of its runs failed" if number else verdict.reason
+    return replace(verdict, verdict=word, reason=reason)
 
 
 def carried_out(
@@ -119,4 +136,4 @@ def carried_out(
     check(tried, out / FIRST.name / tried.folder, make)
     directory = out / of.name / tried.folder
     runs, failed = make(plans, directory)
-    return judge(of, tried, load(runs, directory), failed)
+    return judge(of, tried, load(runs, directory), failed, runs)

@@ -232,7 +232,16 @@ class Criteria:
         measures = tuple({each.measure.name: each.measure for each in limits}.values())
         self.made.append(
             Criterion(
-                id, text, source, scene, (AXIS, *by), measures, marks, derive=all_derived, where=where or {}
+                id,
+                text,
+                source,
+                scene,
+                (AXIS, *by),
+                measures,
+                marks,
+                derive=all_derived,
+                where=where or {},
+                missing="no good run of its scene, or its sender does not tell what is read",
             )
         )
 

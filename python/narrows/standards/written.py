@@ -85,6 +85,7 @@ def rows(outcome: Outcome) -> list[Sequence[str]]:
     for criterion, verdict in outcome.judged:
         worst = deciding(criterion, verdict)
         number = shown(worst.number) if worst else verdict.reason.partition(": narrows run")[0]
+        number = number.removesuffix(f" (not {TRIED})")
         claim = verdict.claim
         name = f"{claim.id} {claim.text}"
         made.append((name, claim.source, said(verdict), number, worst.bound if worst else ""))
