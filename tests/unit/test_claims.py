@@ -47,6 +47,7 @@ def test_every_claim_without_runs_is_not_measured_and_names_an_experiment_that_e
         *(f"L{n}" for n in (*range(1, 15), 16, 17, 18)),
         *(f"M{n}" for n in range(1, 8)),
         *(f"C{n}" for n in range(1, 6)),
+        *(f"O{n}" for n in range(1, 9)),
         *(f"N{n}" for n in range(1, 12)),
         *(f"T{n}" for n in range(9, 24) if n != 21),
         *(f"Q{n}" for n in range(1, 7)),

@@ -23,6 +23,7 @@ from narrows.metrics.fairness.shares import shares
 from narrows.metrics.fairness.synchronisation import synchronisation
 from narrows.metrics.fairness.time_to_fairness import time_to_fairness_ns
 from narrows.metrics.latency.aim import aim_scores, points
+from narrows.metrics.latency.bufferbloat_grade import grade
 from narrows.metrics.latency.cloudflare import last_median
 from narrows.metrics.latency.freezes import freezes
 from narrows.metrics.latency.glitches import glitches
@@ -31,6 +32,7 @@ from narrows.metrics.latency.high_delay_share import high_delay_share
 from narrows.metrics.latency.ipdv import ipdv, ipdv_range
 from narrows.metrics.latency.jitter import jitter
 from narrows.metrics.latency.pdv import pdv_quantile
+from narrows.metrics.latency.qoo import EXAMPLE, qoo
 from narrows.metrics.latency.responsiveness import responsiveness, trimmed_mean
 from narrows.metrics.latency.responsiveness_stability import first_stable, is_stable_go
 from narrows.metrics.latency.rfc3550_jitter import rfc3550_jitter
@@ -53,6 +55,7 @@ from narrows.metrics.statistics.ecdf import ecdf, weighted_ecdf
 from narrows.metrics.statistics.interquartile_mean import interquartile_mean
 from narrows.metrics.statistics.interval import quantile_interval
 from narrows.metrics.statistics.kolmogorov_smirnov import kolmogorov_smirnov
+from narrows.metrics.statistics.rank_correlation import area, spearman
 from narrows.metrics.statistics.rank_inversions import rank_inversions
 from narrows.metrics.statistics.sequential import Rule, decide
 from narrows.metrics.statistics.settled import settled_at
@@ -100,6 +103,7 @@ METRICS: dict[str, Callable[[list[Any]], object]] = {
     "best_sub_interval": lambda x: best_sub_interval(x, x, 0, 1),
     "bias": lambda x: (found := bias(x, x)) and found.iqr,  # one run has an error, but no spread
     "bootstrap": std_interval,
+    "bufferbloat_grade": lambda x: grade(x, x, x) if len(x) > 1 else None,  # one round trip has an increase
     "burstiness": burstiness,
     "burstiness.burstiness_of_flows": lambda x: burstiness_of_flows(x, [1.0] * len(x), 1),
     "capacity_test": lambda x: capacity_test(x, x, [None if v is None else v + 1 for v in x], x, 0.0),
@@ -120,6 +124,9 @@ METRICS: dict[str, Callable[[list[Any]], object]] = {
     "mathis": lambda x: mathis(x, x, x, x, 1448),
     "pdv": pdv_quantile,
     "rank_inversions": lambda x: rank_inversions(x, x),
+    "qoo": lambda x: qoo(x, 0.0, 1e9, EXAMPLE),
+    "rank_correlation": lambda x: spearman(x, x),
+    "rank_correlation.area": lambda x: area(x, x) if len(x) > 1 else None,  # of one pair it is a half
     "request_percentile": lambda x: request_percentile_bps(x, x),
     "responsiveness": lambda x: responsiveness(x, x, x, x).rpm,
     "responsiveness.trimmed_mean": trimmed_mean,
@@ -150,6 +157,7 @@ ELSEWHERE = {
     "flows_sampled": "test_metric_flows_sampled",
     "gather": "reads tables",
     "instantaneous_throughput": "a bin in which nothing left has 0, which is a measurement: below",
+    "iqb": "of single figures: tests/unit/metrics/test_metric_path_scores",
     "jain": "of one allocation it is 1 by its definition: below",
     "loaded": "reads items: test_metric_loaders",
     "many_flows": "test_metric_many_flow_runs",

@@ -19,7 +19,7 @@ def test_rho_is_of_the_ranks_and_not_of_the_values() -> None:
     assert spearman(one, np.array([20.0, 10.0, 40.0, 30.0])) == pytest.approx(0.6)
     assert spearman(one, np.ones(4)) is None
     assert spearman(one[:2], one[:2]) is None
-    with pytest.raises(ValueError, match="4 values against 2"):
+    with pytest.raises(ValueError, match="4 one, 2 other"):
         spearman(one, one[:2])
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from narrows.metrics.statistics.arrays import Values, clean
 
+LEAST_SAMPLES = 2
 VERSION = "draft-ietf-ippm-qoo-10"
 
 
@@ -59,9 +60,9 @@ def qoo_of(
 def qoo(
     latencies_ms: Values, loss: float | None, throughput_bps: float | None, needed: Requirement
 ) -> float | None:
-    """The score of samples of latency; None where there are none."""
+    """The score of samples of latency; None with fewer than two, which have no distribution."""
     known = clean(latencies_ms)
-    if not known.size:
+    if known.size < LEAST_SAMPLES:
         return None
     measured = {p: float(np.percentile(known, p)) for p in needed.latency_ms}
     return qoo_of(measured, loss, throughput_bps, needed)

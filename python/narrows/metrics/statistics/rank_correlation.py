@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from narrows.metrics.statistics.arrays import Floats
+from narrows.metrics.statistics.arrays import Floats, Values, clean
+from narrows.metrics.statistics.columns import aligned
 
 LEAST_PAIRS = 3
 
@@ -26,17 +27,17 @@ def ranks(values: Floats) -> Floats:
     return mean
 
 
-def spearman(one: Floats, other: Floats) -> float | None:
+def spearman(one: Values, other: Values) -> float | None:
     """Rho of two columns of the same rows."""
-    if one.size != other.size:
-        raise ValueError(f"{one.size} values against {other.size}: they must be pairs")
+    one, other = aligned(one=one, other=other)
     if one.size < LEAST_PAIRS or np.ptp(one) == 0 or np.ptp(other) == 0:
         return None
     return float(np.corrcoef(ranks(one), ranks(other))[0, 1])
 
 
-def area(higher: Floats, lower: Floats) -> float | None:
+def area(higher: Values, lower: Values) -> float | None:
     """The probability that a value of `higher` is above one of `lower`."""
+    higher, lower = clean(higher), clean(lower)
     if not higher.size or not lower.size:
         return None
     together = ranks(np.concatenate([higher, lower]))
