@@ -2,8 +2,9 @@
 
 Definition: `resamples` samples of size n are drawn with replacement, the statistic of each is computed, and
 the interval is its (alpha/2, 1-alpha/2) quantiles. The generator's seed is fixed, so the same samples
-always give the same interval. Used where order statistics do not apply (standard deviation, ratios); with n
-< 5 it is None, because the bootstrap of so few samples is far too narrow.
+always give the same interval. Resamples in which there is no such statistic (NaN) are left out; where that is
+more than a tenth of them, there is no interval. Used where order statistics do not apply (standard deviation,
+ratios); with n < 5 it is None, because the bootstrap of so few samples is far too narrow.
 
 Unit: that of the statistic. Source: B. Efron and R. Tibshirani, An Introduction to the Bootstrap, chapter 13.
 """
@@ -17,6 +18,8 @@ from narrows.metrics.statistics.interval import Interval
 
 MIN_SAMPLES = 5
 SEED = 7
+LEAST_KNOWN = 0.9
+"""The part of the resamples in which the statistic must exist."""
 
 
 def bootstrap_interval(
@@ -31,7 +34,9 @@ def bootstrap_interval(
         return None
     generator = np.random.Generator(np.random.PCG64(SEED))
     drawn = x[generator.integers(0, x.size, size=(resamples, x.size))]
-    results = np.array([statistic(row) for row in drawn], dtype=np.float64)
+    results = clean(np.array([statistic(row) for row in drawn], dtype=np.float64))
+    if results.size < LEAST_KNOWN * resamples:
+        return None
     tail = (1.0 - confidence) / 2.0
     low, high = np.quantile(results, [tail, 1.0 - tail])
     return Interval(float(low), float(high), confidence)
