@@ -17,6 +17,7 @@ import argparse
 import json
 import sys
 import traceback
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -156,7 +157,7 @@ def _drawn_paths(cca: str) -> dict[str, list[str]]:
 
 
 def judge(
-    world: World, plans: list[Plan], out: Path, draws: int, jobs: int, engine: str
+    world: World, plans: Sequence[Plan], out: Path, draws: int, jobs: int, engine: str
 ) -> list[dict[str, Any]]:
     """All changes of one world: truth, prediction and baselines."""
     mine = [plan for plan in plans if plan.key["case"].startswith(f"{world.name}-")]
