@@ -76,6 +76,7 @@ def test_a_wrong_experiment_gives_one_error_with_its_line(tmp_path: Path, case: 
     [
         (("run", "no.py"), ("no.py", "cannot read")),
         (("run", "."), ("cannot",)),
+        (("standard", "--cca", "bbr"), ("no standard is named", "rfc9743")),
         (("run", "tiny.py", "--only", "queu=fq_codel"), ("queu", "queue")),
         (("run", "tiny.py", "--only", "queue=fq_codle"), ("fq_codle", "fq_codel")),
         (("run", "tiny.py", "--engine", "uml2"), ("uml2", "uml")),

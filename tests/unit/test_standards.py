@@ -86,6 +86,7 @@ def test_a_module_is_loaded_in_the_contestants_runs_alone(tmp_path: Path) -> Non
         (("bbr", "quinn", "bbr"), "a stack is tried with its congestion control"),
         (("", "quinn", "vegas"), "quinn has no vegas"),
         (("", "quin", "bbr"), "there is no stack quin"),
+        (("", "quinn", "bbr", "sch_nope.ko"), "sch_nope.ko is no module"),
     ],
 )
 def test_whoever_is_not_there_is_refused_by_one_line(words: tuple[str, ...], said: str) -> None:

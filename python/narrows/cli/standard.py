@@ -84,6 +84,8 @@ def register(app: typer.Typer) -> None:
 
         console = make_console()
         if name is None:
+            if cca or stack or stack_cca or queue or plan:
+                raise UsageError("no standard is named", remedy=f"one of {', '.join(suites())}, first of all")
             known = [[one.name, len(one.criteria), one.title, one.document] for one in suites().values()]
             console.print(table(["standard", "criteria", "about", "document"], known))
             return

@@ -62,12 +62,12 @@ def named(cca: str, stack: str = "", stack_cca: str = "", queue: str = "") -> Co
             raise UsageError(
                 "a stack is tried with its congestion control", remedy="--stack quinn --stack-cca bbr"
             )
-        return _of_stack(stack, stack_cca)
-    if not cca:
+        one = _of_stack(stack, stack_cca)
+    elif not cca:
         raise UsageError(
             "nobody is tried", remedy="--cca bbr, --cca mine.ko, or --stack quinn --stack-cca bbr"
         )
-    if cca.partition(" ")[0].endswith((".ko", ".c")):
+    elif cca.partition(" ")[0].endswith((".ko", ".c")):
         name, module = _module(cca, "tcp_")
         one = Contestant(name, name, module=module)
     elif cca in CCAS:
