@@ -15,18 +15,23 @@ from polars.testing import assert_frame_equal
 from test_claims_many_flows import S, many, newreno, plan, run, share
 from typer.testing import CliRunner
 
+from lab import plan as planned
 from narrows import data
 from narrows.cli.main import build_app
 from narrows.errors import StoreError
+from narrows.media.schedule import NOT_KEPT
 from narrows.metrics.queue.first_drain import Drain
 from narrows.runs import archive
+from narrows.runs.capacity import medium_bps
 from narrows.runs.find import once, runs_below
 from narrows.runs.load import load
 from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
 from narrows.runs.quantities import NUMBERS, numbers, tails
 from narrows.store import damaged
+from narrows.studies.asked import only_asked
 from narrows.studies.corescale.claims import t01, t03, t04, t08
+from narrows.studies.find import claims
 from narrows.studies.ledger import judge_all
 
 SERIES = pl.DataFrame({"t_ns": [0, 10 * S], "jain": [None, 0.75]})
@@ -84,6 +89,32 @@ def test_verdicts_on_speed_tests_are_the_same_without_packets(tmp_path: Path) ->
     # A shard of a shard is the same again.
     archive.write(again, tmp_path / "b.runs.parquet")
     assert_frame_equal(*(pl.read_parquet(tmp_path / f"{name}.runs.parquet") for name in "ab"))
+
+
+def test_a_shard_for_a_study_has_what_its_claims_read_and_no_more(tmp_path: Path) -> None:
+    runs = [stored(one) for one in grid()]
+    file, asked = tmp_path / "a.runs.parquet", only_asked(runs, "aqm")
+    archive.write(asked, file, turns=False)
+    again = load(file)
+    mine = [module.judge.claim.id for module in claims("aqm")]
+    assert judge_all(again, mine) == judge_all(runs, mine)
+    assert 0 < sum(len(list(numbers(one))) for one in again) < sum(len(list(numbers(one))) for one in runs)
+
+
+def test_a_schedule_that_is_not_kept_leaves_its_rate_unknown(tmp_path: Path) -> None:
+    (one, *_) = [stored(one) for one in grid(seeds=1, rates_mbps=(100,))]
+    media = planned(
+        tmp_path,
+        "from narrows.spec import Link, bulk, lte\n"
+        'link = Link(medium=lte(rate="20 Mbit/s"), base_rtt="20 ms")\n'
+        'down = bulk(stop="1 s")\n',
+    ).media
+    plan = one.plan.model_copy(update={"media": media})
+    archive.write([dataclasses.replace(one, plan=plan)], tmp_path / "a.runs.parquet", turns=False)
+    (again,) = load(tmp_path / "a.runs.parquet")
+    assert {medium.turns for medium in again.plan.media} == {NOT_KEPT}
+    assert medium_bps(plan, "down") == pytest.approx(20e6, rel=0.15)  # it fades
+    assert medium_bps(again.plan, "down") is None
 
 
 def test_tails_come_back_to_the_last_digit(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from narrows.judging.items import Item
 from narrows.judging.judge import Judge, Mark, Measure
-from narrows.judging.verdict import Verdict
+from narrows.judging.verdict import Number, Verdict
 
 Values = Mapping[str, float | None]
 RATE = Measure("rate", "Mbit/s", lambda of: of.get("rate"))
@@ -91,3 +91,10 @@ def test_every_run_may_be_marked_and_not_their_median() -> None:
     assert verdict.verdict == "holds in part"
     assert verdict.reason == "fast in every run: 2 of 3 (not: fifo, near, seed 2)"
     assert [number.value for number in verdict.numbers] == [20]
+
+
+def test_a_mark_of_the_whole_interval_leaves_open_what_the_interval_does() -> None:
+    mark = Mark("3 and more", "x", 3.0, sure=True)
+    for low, high, passes in ((3.5, 5.0, True), (1.0, 2.0, False), (2.0, 5.0, None), (None, None, None)):
+        number = Number("x", "1", 4.0 if passes is not False else 1.5, 9, {}, low, high)
+        assert mark.known(number, number) is passes

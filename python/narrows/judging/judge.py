@@ -92,6 +92,8 @@ class Judge:
     missing: str = "no run that decides it"
     decided_by: Where = field(default_factory=dict)
     """Those numbers that the ledger's row shows, by `quantity` and axis; empty: all may be."""
+    besides: tuple[str, ...] = ()
+    """Other experiments of the study that it needs runs of, by name."""
 
     @property
     def claim(self) -> Claim:

@@ -48,10 +48,24 @@ class Mark:
     """Whether a bound itself does not pass."""
     each: bool = False
     """Mark every run and not what is taken of them."""
+    sure: bool = False
+    """Mark the whole interval: where only a part of it is between the bounds, nothing is known."""
 
     def passes(self, number: Number, other: Number) -> bool:
-        """`other` is what it is held against."""
-        value = abs(number.value) if self.size else number.value
+        """Whether the value does; `other` is what it is held against."""
+        return self._passes(number.value, other)
+
+    def known(self, number: Number, other: Number) -> bool | None:
+        """The same of a mark of the whole interval too; None where the interval leaves it open."""
+        if not self.sure:
+            return self.passes(number, other)
+        if number.low is None or number.high is None:
+            return None
+        ends = {self._passes(end, other) for end in (number.low, number.high, number.value)}
+        return None if len(ends) > 1 else ends.pop()
+
+    def _passes(self, value: float, other: Number) -> bool:
+        value = abs(value) if self.size else value
         least, most = self.least, self.most
         if self.apart:
             value -= other.value
@@ -116,9 +130,10 @@ class Marking:
         for number in filter(mark.wants, numbers):
             other = mark.other(number)
             beside = place(number.name, {**number.conditions, **(mark.beside or {})})
-            if other in known and beside in known:
-                found.setdefault(self._key(number.conditions), []).append(mark.passes(number, known[other]))
-            elif {other, beside} & absent:
+            passes = mark.known(number, known[other]) if other in known and beside in known else None
+            if passes is not None:
+                found.setdefault(self._key(number.conditions), []).append(passes)
+            elif mark.sure or {other, beside} & absent:
                 lost.add(self._key(number.conditions))
         return {key: all(some) for key, some in found.items()}, lost
 

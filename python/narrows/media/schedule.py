@@ -17,6 +17,8 @@ MOST_BYTES = 2**31
 """The most bytes of one turn: more than a guest's link passes in a second."""
 MOST_TURNS = 2_000_000
 MOST_HOLD_NS = 2**32 - 1
+NOT_KEPT = "not kept"
+"""In the place of a schedule's text, in a plan that is kept without it."""
 SCHEDULES_KEPT = 16
 """Schedules are kept: the conditions of an experiment share a few, which take half a second each to draw."""
 

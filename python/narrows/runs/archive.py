@@ -14,6 +14,7 @@ commit (`scripts/convert_evidence.py`).
 import dataclasses
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -25,6 +26,7 @@ import polars.selectors as cs
 from pydantic import TypeAdapter
 
 from narrows.errors import StoreError
+from narrows.media.schedule import NOT_KEPT
 from narrows.metrics.statistics.tail import Tail
 from narrows.plan.identity import canonical_json
 from narrows.plan.model import Plan
@@ -40,6 +42,7 @@ from narrows.units import NS_PER_MS
 
 SUFFIX = ".runs.parquet"
 PAGE_BYTES = 2**28
+COPY = re.compile(r'"path":"/[^"]*/narrows/(?=tools/)')
 FORMAT = 3
 SERIES = ("jain_series", "share_series")
 ReadSeries = Callable[[str], pl.DataFrame]
@@ -80,10 +83,10 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def write(runs: Iterable[Observed], path: Path) -> int:
-    """Keep the good runs that have numbers or a flow tap, in a new file; how many these are. StoreError if
-    there is none, or if the file is there already."""
-    rows = [row for run in runs if run.ok and (row := _row(run)) is not None]
+def write(runs: Iterable[Observed], path: Path, turns: bool = True) -> int:
+    """Keep the good runs that have numbers or a flow tap, in a new file; how many these are. Without `turns`
+    what a medium carried when is left out. StoreError if there is none, or if the file is there already."""
+    rows = [row for run in runs if run.ok and (row := _row(run, turns)) is not None]
     if not rows:
         raise StoreError(
             "no good run with a speed test, a probe, a flow tap or a capture, so nothing to keep",
@@ -139,7 +142,7 @@ def read(path: Path) -> list[Observed]:
 # ---- writing -----------------------------------------------------------------------------------------------
 
 
-def _row(run: Observed) -> dict[str, Any] | None:
+def _row(run: Observed, turns: bool) -> dict[str, Any] | None:
     case = None if run.read_many is None else flow_case(run)
     many = None if case is None else run.many
     figures = [
@@ -159,7 +162,7 @@ def _row(run: Observed) -> dict[str, Any] | None:
         "experiment": run.experiment,
         "question": run.question,
         "key": json.dumps(dict(run.key)),
-        "plan": canonical_json(run.plan.to_dict()),
+        "plan": _plan(run.plan, turns),
         "manifest": json.dumps(_kept(run.manifest)),
         "figures": figures,
         "quantities": found,
@@ -171,6 +174,14 @@ def _row(run: Observed) -> dict[str, Any] | None:
         if many is None
         else many.share_series.with_columns(cs.float().round(4)).to_dicts(),
     }
+
+
+def _plan(plan: Plan, turns: bool) -> str:
+    """The plan, with the paths of what comes with narrows as they are in any copy of it."""
+    if plan.media and not turns:
+        media = tuple(medium.model_copy(update={"turns": NOT_KEPT}) for medium in plan.media)
+        plan = plan.model_copy(update={"media": media, "moving": None})
+    return COPY.sub(r'"path":"narrows/', canonical_json(plan.to_dict()))
 
 
 def _plain(many: ManyFlows) -> str:

@@ -18,7 +18,7 @@ from narrows.headers import (
     TCP_IPV4_HEADERS_BYTES,
     UDP_IPV4_HEADERS_BYTES,
 )
-from narrows.media.schedule import Schedule, decoded
+from narrows.media.schedule import NOT_KEPT, Schedule, decoded
 from narrows.metrics.rate.bucket import bucket_levels
 from narrows.metrics.rate.capacity import mean_capacity_bps
 from narrows.metrics.rate.utilisation import largest_goodput_bps
@@ -73,9 +73,9 @@ def rate_steps(plan: Plan, direction: str) -> Steps:
 
 def medium_bps(plan: Plan, direction: str) -> int | None:
     """What the medium of a direction could carry on average over its whole schedule; None where there is
-    none."""
+    none, or its turns are not kept."""
     for medium in plan.media:
-        if medium.direction == direction:
+        if medium.direction == direction and medium.turns != NOT_KEPT:
             if medium.by_demand:
                 return rate_steps(plan, direction)[0][1]
             return _fixed_bps(medium.unit_ns, medium.turns, medium.repeat_ns)

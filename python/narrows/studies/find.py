@@ -88,12 +88,12 @@ def experiments(name: str) -> dict[str, Path]:
 
 
 def experiments_of(name: str, module: ModuleType) -> dict[str, Path]:
-    """Those that decide a claim: the one it names, and with it all whose names begin with that of the claim's
-    file, if that one's does."""
+    """Those that decide a claim: the one it names and those besides, and with it all whose names begin with
+    that of the claim's file, if that one's does."""
     begin = module.__name__.rpartition(".")[2] + "_"
-    own = module.judge.claim.name
+    own, besides = module.judge.claim.name, module.judge.besides
     return {
         stem: file
         for stem, file in experiments(name).items()
-        if stem == own or (own.startswith(begin) and stem.startswith(begin))
+        if stem == own or stem in besides or (own.startswith(begin) and stem.startswith(begin))
     }

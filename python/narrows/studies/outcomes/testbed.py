@@ -28,10 +28,12 @@ from narrows.spec import (
     docsis,
     fq_codel,
     lte,
+    page,
     pie,
     repeat,
     satellite,
     tap,
+    udp_probe,
     video,
     wifi,
     with_,
@@ -115,6 +117,40 @@ def _carrier(draw: random.Random, kind: str, mbps: float, up_mbps: float) -> dic
     if draw.random() < 0.5:
         return {"medium": satellite(rate=line["rate"], seed=seed)}
     return {"rate": line["rate"], "medium_up": docsis(rate=line["rate_up"])}
+
+
+LEVELS = {
+    "rate": (0.5, 1, 2, 4, 8, 16, 32),
+    "rtt": (50, 100, 200, 300, 500, 800),
+    "loss": (0.1, 0.3, 1, 3, 10, 20),
+}
+"""Of an easy path one thing is changed at a time: Mbit/s each way, ms, per cent each way at random."""
+EASY: Mapping[str, Any] = {"rate": "100 Mbit/s", "base_rtt": "20 ms", "queue": fq_codel()}
+
+
+def paths() -> Any:
+    """The easy path and those of each level: the axis `path`."""
+    changed: Mapping[str, Callable[[float], Mapping[str, str]]] = {
+        "rate": lambda level: {"rate": f"{level} Mbit/s"},
+        "rtt": lambda level: {"base_rtt": f"{level} ms"},
+        "loss": lambda level: {"loss": f"{level} %"},
+    }
+    made = {f"{of}-{level}": changed[of](level) for of, levels in LEVELS.items() for level in levels}
+    return axis("path", {name: Link(**{**EASY, **change}) for name, change in made.items()})
+
+
+def services(**more: Any) -> Any:
+    """What people use: the axis `service`."""
+    return axis(
+        "service",
+        {
+            "video": video(start=START, duration="20 s", **more),
+            "page": page(start=START, loads=1, every="15 s", **more),
+            "call": call(start=START, duration="12 s", **more),
+            "game": udp_probe(start=START, duration="20 s", interval="20 ms", payload="120 B", **more),
+            "download": bulk(start=START, bytes="10 MB", cca="cubic", **more),
+        },
+    )
 
 
 def condition() -> Any:

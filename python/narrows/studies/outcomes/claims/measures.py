@@ -4,12 +4,13 @@ A score is oriented so that more is better, and an outcome so that less is bette
 that 1 is a score that ranks homes exactly as a service fares in them.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
-from narrows.judging.parts import Item, Judge, Measure, Number, Numbers, good
+from narrows.judging.parts import Item, Judge, Measure, Number, Numbers, all_of, good
 from narrows.metrics.latency import bufferbloat_grade, iqb, qoo
 from narrows.metrics.latency.aim import aim_scores
 from narrows.metrics.statistics.arrays import Floats
@@ -17,9 +18,11 @@ from narrows.metrics.statistics.bootstrap import bootstrap_interval
 from narrows.metrics.statistics.rank_correlation import area, spearman
 from narrows.metrics.statistics.tail import pooled_quantile
 from narrows.runs.observed import Observed
-from narrows.studies.outcomes.testbed import halves
+from narrows.spec.axis import SEED
+from narrows.studies.outcomes.testbed import LEVELS, halves
 
-SERVICES, TESTS = "o1_services", "o2_tests"
+SERVICES, TESTS, BREAKS = "o1_services", "o2_tests", "o3_breaks"
+FARED = "how it fares"
 Known = Mapping[str, float | None]
 MARKS: Mapping[str, tuple[str, float, float]] = {
     "video": ("time without a picture", 2_000, 10_000),
@@ -44,6 +47,8 @@ SCORES = (
     "IQB",
     "AIM",
 )
+MADE = {"0": "at first", "1": "again"}
+"""Repetitions that are compared with each other."""
 LESS_IS_BETTER = ("idle latency", "working latency", "loss")
 
 
@@ -102,22 +107,25 @@ def scores(ndt7: Observed, rpm: Observed | None) -> Known:
 
 
 def homes(runs: Sequence[Observed]) -> Iterator[Item]:
-    """A home for each condition that has been measured: scores and outcomes by name."""
-    found: dict[str, dict[str, Observed]] = {}
+    """A home for each condition and repetition that has been measured: scores and outcomes by name, and those
+    of the first two repetitions by a name of their own."""
+    found: dict[tuple[str, str], dict[str, Observed]] = {}
     for name, axis in ((SERVICES, "service"), (TESTS, "test")):
         for run in good(runs, name):
-            found.setdefault(run.key["home"], {})[run.key[axis]] = run
-    for home, of in sorted(found.items()):
+            found.setdefault((run.key["home"], run.key.get(SEED, "0")), {})[run.key[axis]] = run
+    for (home, seed), of in sorted(found.items()):
         known = dict(scores(of["ndt7"], of.get("rpm"))) if "ndt7" in of else {}
-        known |= {service: outcome(of[service]) for service in MARKS if service in of}
-        yield Item(known, {"home": home}, tuple(sorted(run.run_id for run in of.values())))
+        fared = {service: outcome(of[service]) for service in MARKS if service in of}
+        again = {f"{service} {MADE[seed]}": value for service, value in fared.items() if seed in MADE}
+        yield Item(known | fared | again, {"home": home}, tuple(sorted(run.run_id for run in of.values())))
 
 
 def _read(name: str, known: Known) -> float | None:
     return known.get(name)
 
 
-MEASURES = tuple(Measure(name, UNITS.get(name, "1"), partial(_read, name)) for name in (*SCORES, *MARKS))
+NAMES = (*SCORES, *MARKS, *(f"{service} {time}" for service in MARKS for time in MADE.values()))
+MEASURES = tuple(Measure(name, UNITS.get(name.split()[0], "1"), partial(_read, name)) for name in NAMES)
 Pairs = tuple[Floats, Floats]
 
 
@@ -163,6 +171,15 @@ def ranked(numbers: Numbers, names: Sequence[str] = SCORES) -> Iterator[Number]:
             )
 
 
+def again(numbers: Numbers) -> Iterator[Number]:
+    """How a service ranks homes in one repetition as in another: no score can be nearer to it than it is to
+    itself. Where a run comes out the same each time there is nothing to show."""
+    for service in MARKS:
+        columns = pairs(numbers, *(f"{service} {time}" for time in MADE.values()))
+        if columns[0].size and not np.array_equal(columns[0], columns[1]):
+            yield from over_homes("rank correlation with itself", columns, spearman, service=service)
+
+
 def told(numbers: Numbers, names: Sequence[str] = SCORES) -> Iterator[Number]:
     """How well each score tells homes in which a service is good, or usable, from the others."""
     for score in names:
@@ -179,6 +196,7 @@ def told(numbers: Numbers, names: Sequence[str] = SCORES) -> Iterator[Number]:
 Outcomes = partial(
     Judge,
     experiment="o1_services.py",
+    besides=("o2_tests",),
     by=("home",),
     items=homes,
     measures=MEASURES,
@@ -227,25 +245,43 @@ def added(numbers: Numbers, by: str) -> Iterator[Number]:
 
 
 USE_OF = {"video": "video", "page": "web", "call": "conferencing", "game": "gaming", "download": "backup"}
-OF_IQB = ("capacity", None, "idle latency", "loss")
 
 
-def thresholds(numbers: Numbers) -> Iterator[Number]:
-    """IQB's threshold of each measurement over the one that tells homes best, by service. Its upload is left
-    out: no service here but the call sends."""
+def asked(service: str, of: str) -> Mapping[str, float]:
+    """What scores ask of a path for a service: the threshold of each, in the unit of the path's levels."""
+    place = ("rate", "", "rtt", "loss").index(of)
+    scale = (1e6, 1.0, 1.0, 0.01)[place]
+    example = (qoo.EXAMPLE.throughput_bps, 0.0, qoo.EXAMPLE.latency_ms[99.0][1], qoo.EXAMPLE.loss[1])[place]
+    return {"IQB": iqb.USES[USE_OF[service]][place][1] / scale, "QoO": example / scale}
+
+
+def levels(runs: Sequence[Observed]) -> Iterator[Item]:
+    """How each service fares on a path of which one thing is changed, by its level."""
+    for run in good(runs, BREAKS):
+        of, _, level = run.key["path"].rpartition("-")
+        key = {"service": run.key["service"], "of": of, "level": level}
+        yield Item(outcome(run), key, (run.run_id,))
+
+
+def breaks(numbers: Numbers) -> Iterator[Number]:
+    """What scores ask for over where a service ceases to be good, which lies between two levels: the last at
+    which it is, from the best one on, and the next. Nothing where it is good at every level or at none."""
     for service, (_, limit, _) in MARKS.items():
-        for name, (_, threshold) in zip(OF_IQB, iqb.USES[USE_OF[service]], strict=True):
-            columns = pairs(numbers, name, service) if name else []
-
-            def ratio(
-                one: Floats, other: Floats, threshold: float = threshold, limit: float = limit
-            ) -> float | None:
-                well = other <= limit
-                at = abs(_best(one, well)) if well.any() and not well.all() else 0.0
-                return threshold / at if at else None
-
-            if name and columns[0].size:
-                yield from over_homes("threshold over break", columns, ratio, service=service, of=name)
+        for of in LEVELS:
+            by = {
+                float(number.conditions["level"]): number.value <= limit
+                for number in all_of(numbers, FARED, service=service, of=of)
+            }
+            tried = sorted(by, reverse=of == "rate")
+            bad = next((place for place, level in enumerate(tried) if not by[level]), 0)
+            if not bad:
+                continue
+            low, high = sorted((tried[bad - 1], tried[bad]))
+            for score, at in asked(service, of).items():
+                yield Number(
+                    "threshold over break", "1", at / math.sqrt(low * high), len(tried),
+                    {"service": service, "of": of, "score": score}, at / high, at / low,
+                )  # fmt: skip
 
 
 NEAR = {"QoO": 5.0, "IQB": 0.05, "AIM": 5.0, "bufferbloat grade": 0.5}

@@ -9,6 +9,6 @@ judge = Outcomes(
     "Capacity alone tells where services work",
     "What a tariff takes for granted",
     derive=partial(told, names=("capacity",)),
-    marks=(Mark(f"area of {TELLS:g} and more", "area", TELLS),),
+    marks=(Mark(f"area of {TELLS:g} and more", "area", TELLS, sure=True),),
     count_by="service",
 )

@@ -9,6 +9,6 @@ judge = Outcomes(
     "Loss says of a service what capacity does not",
     "IQB: loss weighs as much as capacity",
     derive=partial(added, by="loss"),
-    marks=(Mark(f"homes told rightly: {ADDS:.0%} more and above", "added", ADDS),),
+    marks=(Mark(f"homes told rightly: {ADDS:.0%} more and above", "added", ADDS, sure=True),),
     count_by="service",
 )

@@ -9,6 +9,6 @@ judge = Outcomes(
     "A threshold of QoO, set on one half of the homes, tells the other half good from bad",
     "draft-ietf-ippm-qoo-10, section 4.9: requirements might be found by trying the application",
     derive=partial(fitted, score="QoO"),
-    marks=(Mark(f"homes told rightly: {RIGHT:.0%} and more", "told rightly", RIGHT),),
+    marks=(Mark(f"homes told rightly: {RIGHT:.0%} and more", "told rightly", RIGHT, sure=True),),
     count_by="service",
 )

@@ -1,0 +1,74 @@
+"""Runs with only the numbers that a study's claims ask for: hundreds of them are kept in little room."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from narrows.runs.observed import Observed, Quantities
+from narrows.runs.quantities import Kept
+from narrows.store.whose import Name
+from narrows.studies.find import claims
+from narrows.studies.ledger import judge_all
+
+
+@dataclass
+class _Figures(Mapping[Name, float]):
+    """The figures of a run, and which of them were read."""
+
+    of: Mapping[Name, float]
+    read: dict[Name, float] = field(default_factory=dict)
+
+    def __getitem__(self, name: Name) -> float:
+        return self.read.setdefault(name, self.of[name])
+
+    def __iter__(self) -> Iterator[Name]:
+        return iter(self.of)
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+
+@dataclass
+class _Quantities:
+    """The single numbers and distributions of a run, and which of them were read."""
+
+    of: Quantities
+    read: Kept = field(default_factory=lambda: Kept({}, {}))
+
+    def value(self, name: str, of: str) -> float | None:
+        value = self.of.value(name, of)
+        if value is not None:
+            self.read.numbers[name, of] = value
+        return value
+
+    def tail(self, name: str, of: str) -> Any:
+        tail = self.of.tail(name, of)
+        if tail is not None:
+            self.read.tails[name, of] = tail
+        return tail
+
+
+def only_asked(runs: Sequence[Observed], name: str) -> list[Observed]:
+    """The runs of which a claim of the study reads a number, each with what is read. What no claim of today
+    reads is not there for one of tomorrow."""
+    watched = [
+        dataclasses.replace(
+            run,
+            figures=_Figures(run.figures),
+            read_quantities=lambda run=run: _Quantities(run.quantities),  # type: ignore[misc]
+        )
+        for run in runs
+    ]
+    judge_all(watched, [module.judge.claim.id for module in claims(name)])
+    found = []
+    for run, seen in zip(runs, watched, strict=True):
+        figures, numbers = seen.figures, seen.quantities
+        assert isinstance(figures, _Figures)
+        assert isinstance(numbers, _Quantities)
+        if figures.read or numbers.read.numbers or numbers.read.tails:
+            read = numbers.read
+            found.append(
+                dataclasses.replace(run, figures=figures.read, read_quantities=lambda read=read: read)  # type: ignore[misc]
+            )
+    return found
