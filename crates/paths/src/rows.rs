@@ -152,6 +152,7 @@ macro_rules! columns {
             "rtt_samples", Int, "RTT samples of the sender's data", |r| int(r.p.rtt_samples);
             "rtt_median_ns", Int, "median of the RTT samples of the sender's data", |r| Value::Int(r.p.rtt_median_ns);
             "rtt_p99_ns", Int, "99th percentile of the RTT samples (nearest rank)", |r| Value::Int(r.p.queueing.p99_rtt_ns);
+            "rtt_p999_ns", Int, "99.9th percentile of the RTT samples (nearest rank)", |r| Value::Int(r.p.rtt_p999_ns);
             "percentile_error", Float, "largest relative error of the percentiles of RTT samples: 0 up to 1024 of them", |r| Value::Float(Some(r.p.percentile_error));
             "peak_queueing_delay_ns", Int, "peak queueing delay (N2): 99th percentile less least RTT sample; a lower bound of what the path can queue", |r| Value::Int(r.p.queueing.peak_ns);
             "peak_queueing_delay_sack_ns", Int, "the same with the samples of data that SACK blocks acknowledge first, which N2 does not have: also of recoveries", |r| Value::Int(r.p.peak_with_sacked_ns);

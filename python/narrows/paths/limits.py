@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from narrows.paths import scores
 from narrows.units import NS_PER_S
 
 WORDS = {
@@ -54,6 +55,11 @@ def _address(text: str) -> str:
     return f"[{text}]" if ":" in text else text
 
 
+def _scored(row: Mapping[str, Any]) -> str:
+    score = scores.qoo_of(row)
+    return "" if score is None else f"; Quality of Outcome {score:.0f} % by the draft's example"
+
+
 def together(connections: pl.DataFrame) -> str:
     """What limited all connections, by active time; empty when none had any."""
     known = connections.filter(pl.col("limited_by").is_not_null() & (pl.col("active_ns") > 0)).to_dicts()
@@ -73,7 +79,7 @@ def sentences(connections: pl.DataFrame, most: int) -> Sequence[str]:
     sent = connections.filter(pl.col("payload_bytes") > 0).sort("payload_bytes", descending=True)
     several = sent["log"].n_unique() > 1
     said = [
-        (f"{Path(row['log']).name}, " if several else "") + f"{whom(row)}: {in_words(row)}"
+        (f"{Path(row['log']).name}, " if several else "") + f"{whom(row)}: {in_words(row)}{_scored(row)}"
         for row in sent.head(most).to_dicts()
     ]
     return [*([together(sent)] if sent.height > 1 else []), *said]
