@@ -6,6 +6,7 @@ import pytest
 
 from narrows.judging.parts import Number
 from narrows.studies.outcomes import testbed
+from narrows.studies.outcomes.alike import alike, sentences
 from narrows.studies.outcomes.claims.measures import (
     FARED,
     added,
@@ -109,3 +110,19 @@ def test_pairs_of_equal_score_and_opposite_outcome_are_counted() -> None:
         list(opposite(numbers(QoO=[50.0] * 4, game=[0.0, 0.0, 0.9, 0.03]))), score="QoO", service="game"
     )
     assert found.value == pytest.approx(2 / 6)
+
+
+def test_what_a_reading_meant_is_said_of_homes_that_are_alike_and_of_five_at_least() -> None:
+    # A rate of 20 Mbit/s is within a factor of two of 10 to 40; waits below 10 ms are alike.
+    rows = (
+        (10, 5, 0.0, 300), (16, 9, 0.0, 900), (20, 1, 0.02, 2000), (25, 18, 0.5, None),
+        (40, 20, 0.0, None), (41, 5, 0.0, 300), (20, 40, 0.0, 300),
+    )  # fmt: skip
+    homes = [
+        {"capacity": rate * 1e6, "working latency": wait, "game": late, "call": call}
+        for rate, wait, late, call in rows
+    ]
+    assert alike(homes, 20e6, 3.0) == {"game": (3, 4, 5)}  # of calls there are three
+    (said,) = sentences(homes, 20e6, 3.0)
+    assert said.endswith("were good: game 3 of 5 (usable 4).")
+    assert not list(sentences(homes[:3], 20e6, 3.0))

@@ -64,6 +64,20 @@ def in_short(calibration: Calibration) -> list[tuple[str, str]]:
     return [*said, ("How sure", _sure(calibration))]
 
 
+def loaded(calibration: Calibration) -> tuple[float, float] | None:
+    """The download in bit/s, and by how many ms a third party's round trips grew in the way where they did
+    more: medians of all runs, where the scenario has one condition and they were measured."""
+    if calibration.table["condition"].n_unique() != 1:
+        return None
+    said = calibration.scores
+    rates = said.filter(
+        (pl.col("source") == "bottleneck/own") & (pl.col("metric") == "throughput_mean"), direction="down"
+    )
+    waits = said.filter(metric="working_latency_p50", series="rtt").group_by("run_id").agg(pl.max("value"))
+    rate, wait = rates["value"].median(), waits["value"].median()
+    return (rate, wait) if isinstance(rate, float) and isinstance(wait, float) else None
+
+
 def _throughput(rates: Sequence[Summary]) -> str:
     return (
         f"{_count(rates, CLOSE_SHARE)} within {100 * CLOSE_SHARE:.0f} % of the capacity that was left"

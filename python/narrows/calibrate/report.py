@@ -1,7 +1,7 @@
 """Writes a calibration's report: one page that holds everything; figures as PNG and PDF when asked for."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +38,21 @@ def build(
     progress: Callable[[str], None] | None = None,
     *,
     files: bool = False,
+    more: Sequence[tuple[str, str]] = (),
 ) -> Built:
-    """Write OUT/calibration.html; `files`: OUT/figures/* too."""
+    """Write OUT/calibration.html; `files`: OUT/figures/* too; `more`: headings and sentences of others."""
     drawn = draw(figures(calibration), out / "figures", progress, files=files)
     html = out / "calibration.html"
-    html.write_text(_page(calibration, drawn.figures, drawn.missing), encoding="utf-8")
+    html.write_text(_page(calibration, drawn.figures, drawn.missing, more), encoding="utf-8")
     return Built(html, drawn.files, drawn.missing)
 
 
-def _page(calibration: Calibration, drawn: tuple[PageFigure, ...], missing: tuple[Missing, ...]) -> str:
+def _page(
+    calibration: Calibration,
+    drawn: tuple[PageFigure, ...],
+    missing: tuple[Missing, ...],
+    more: Sequence[tuple[str, str]],
+) -> str:
     sections = list(dict.fromkeys(f.section for f in drawn))
     every = as_frame(in_order(calibration.summaries))
     return (
@@ -62,7 +68,7 @@ def _page(calibration: Calibration, drawn: tuple[PageFigure, ...], missing: tupl
             note=by_test.note(calibration),
             lines=by_test.lines(calibration),
             link=link(calibration),
-            short=in_short(calibration),
+            short=[*in_short(calibration), *more],
             several=calibration.table["condition"].n_unique() > 1,
             sections=[(s, [f for f in drawn if f.section == s]) for s in sections],
             missing=missing,

@@ -217,14 +217,24 @@ def one(
         with console.status("comparing"):
             found = calibration(directory, workers=cores)
             write_tables(found, directory / "calibration")
-            built = build(found, directory / "calibration", files=figures)
-        show(console, found)
+            more = _such_homes(found)
+            built = build(found, directory / "calibration", files=figures, more=more)
+        show(console, found, more)
         console.print(f"report: {built.html}")
     say_left_out(console, chosen)
     report_on(console, states, directory)
 
 
-def show(console: Console, calibration: Calibration) -> None:
+def _such_homes(calibration: Calibration) -> list[tuple[str, str]]:
+    """What the study of scores saw where tests read much the same."""
+    from narrows.calibrate.plain import loaded
+    from narrows.studies.outcomes import alike
+
+    read = loaded(calibration)
+    return [] if read is None else [("In such homes", each) for each in alike.sentences(alike.kept(), *read)]
+
+
+def show(console: Console, calibration: Calibration, more: Sequence[tuple[str, str]] = ()) -> None:
     """A line a test, best first; each tool's own answers, what they cost, and what that is in plain words."""
     from narrows.calibrate import by_test
     from narrows.calibrate.plain import in_short, link
@@ -244,5 +254,5 @@ def show(console: Console, calibration: Calibration) -> None:
     console.print(table(columns, rows))
     console.print()
     console.print(", ".join(f"{name} {text}" for name, text in link(calibration)))
-    for heading, sentence in in_short(calibration):
+    for heading, sentence in (*in_short(calibration), *more):
         console.print(f"{heading}: {sentence}")

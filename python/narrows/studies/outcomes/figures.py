@@ -7,10 +7,12 @@ from narrows.figures.drawing import Result
 from narrows.judging.parts import Judge
 from narrows.runs.observed import Observed
 from narrows.studies.drawing import COLOURS, Chart, draw, of_numbers
-from narrows.studies.outcomes.claims import o1, o2, o8
+from narrows.studies.outcomes.claims import measures, o1, o2, o6, o8
 from narrows.studies.outcomes.claims.measures import MARKS, SCORES
+from narrows.studies.outcomes.testbed import LEVEL_UNITS
 
-SECTION = "Scores and services"
+SECTION, LEAST = "Scores and services", "What is enough"
+WORDS = {"rate": "rate", "rtt": "round trip", "loss": "random loss"}
 FIGURES: tuple[tuple[str, str, Judge, str, str], ...] = (
     ("o1_ranks", "How scores rank homes", o1.judge, "rank correlation", "rank correlation with how it fares"),
     ("o2_apart", "How scores tell good homes from others", o2.judge, "area", "area under the ROC curve"),
@@ -20,7 +22,23 @@ FIGURES: tuple[tuple[str, str, Judge, str, str], ...] = (
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
     """Each with its section."""
-    return [(SECTION, partial(dots, runs, *each)) for each in FIGURES]
+    return [
+        *((SECTION, partial(dots, runs, *each)) for each in FIGURES),
+        *((LEAST, partial(enough, runs, of)) for of in LEVEL_UNITS),
+    ]
+
+
+def enough(runs: Sequence[Observed], of: str) -> Result:
+    """Up to where services are good on a path of which one thing is changed: a row for each."""
+    verdict = o6.judge(runs)
+    chart = Chart(
+        f"o6_{of}", f"How much {WORDS[of]} is enough", ("service",),
+        f"{WORDS[of]} [{LEVEL_UNITS[of]}]", "mark", "",
+        {"service": tuple(MARKS), "mark": ("good", "usable")}, {}, {}, look="rows", log=True,
+        told=f"{verdict.conditions}.", missing="no run of it: narrows run o3_breaks",
+    )  # fmt: skip
+    found = (number for number in verdict.numbers if number.conditions.get("of") == of)
+    return draw(chart, of_numbers(found, measures.ENOUGH), verdict.run_ids)
 
 
 def dots(runs: Sequence[Observed], name: str, title: str, judge: Judge, quantity: str, label: str) -> Result:

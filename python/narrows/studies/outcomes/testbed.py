@@ -124,6 +124,7 @@ LEVELS = {
     "rtt": (50, 100, 200, 300, 500, 800),
     "loss": (0.1, 0.3, 1, 3, 10, 20),
 }
+LEVEL_UNITS = {"rate": "Mbit/s", "rtt": "ms", "loss": "%"}
 """Of an easy path one thing is changed at a time: Mbit/s each way, ms, per cent each way at random."""
 EASY: Mapping[str, Any] = {"rate": "100 Mbit/s", "base_rtt": "20 ms", "queue": fq_codel()}
 

@@ -19,10 +19,10 @@ from narrows.metrics.statistics.rank_correlation import area, spearman
 from narrows.metrics.statistics.tail import pooled_quantile
 from narrows.runs.observed import Observed
 from narrows.spec.axis import SEED
-from narrows.studies.outcomes.testbed import LEVELS, halves
+from narrows.studies.outcomes.testbed import LEVEL_UNITS, LEVELS, halves
 
 SERVICES, TESTS, BREAKS = "o1_services", "o2_tests", "o3_breaks"
-FARED = "how it fares"
+FARED, ENOUGH = "how it fares", "enough"
 Known = Mapping[str, float | None]
 MARKS: Mapping[str, tuple[str, float, float]] = {
     "video": ("time without a picture", 2_000, 10_000),
@@ -264,24 +264,28 @@ def levels(runs: Sequence[Observed]) -> Iterator[Item]:
 
 
 def breaks(numbers: Numbers) -> Iterator[Number]:
-    """What scores ask for over where a service ceases to be good, which lies between two levels: the last at
-    which it is, from the best one on, and the next. Nothing where it is good at every level or at none."""
-    for service, (_, limit, _) in MARKS.items():
+    """Where a service ceases to be good, and usable, which lies between two levels: the last at which it is,
+    from the best one on, and the next; and what scores ask for over where it ceases to be good. Nothing where
+    it is so at every level or at none."""
+    for service, (_, *limits) in MARKS.items():
         for of in LEVELS:
-            by = {
-                float(number.conditions["level"]): number.value <= limit
-                for number in all_of(numbers, FARED, service=service, of=of)
-            }
-            tried = sorted(by, reverse=of == "rate")
-            bad = next((place for place, level in enumerate(tried) if not by[level]), 0)
-            if not bad:
-                continue
-            low, high = sorted((tried[bad - 1], tried[bad]))
-            for score, at in asked(service, of).items():
-                yield Number(
-                    "threshold over break", "1", at / math.sqrt(low * high), len(tried),
-                    {"service": service, "of": of, "score": score}, at / high, at / low,
-                )  # fmt: skip
+            for mark, limit in zip(("good", "usable"), limits, strict=True):
+                by = {
+                    float(number.conditions["level"]): number.value <= limit
+                    for number in all_of(numbers, FARED, service=service, of=of)
+                }
+                tried = sorted(by, reverse=of == "rate")
+                bad = next((place for place, level in enumerate(tried) if not by[level]), 0)
+                if not bad:
+                    continue
+                low, high = sorted((tried[bad - 1], tried[bad]))
+                middle, under = math.sqrt(low * high), {"service": service, "of": of}
+                yield Number(ENOUGH, LEVEL_UNITS[of], middle, len(tried), {**under, "mark": mark}, low, high)
+                for score, at in asked(service, of).items() if mark == "good" else ():
+                    yield Number(
+                        "threshold over break", "1", at / middle, len(tried),
+                        {**under, "score": score}, at / high, at / low,
+                    )  # fmt: skip
 
 
 NEAR = {"QoO": 5.0, "IQB": 0.05, "AIM": 5.0, "bufferbloat grade": 0.5}
