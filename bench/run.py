@@ -23,6 +23,7 @@ from typing import Any
 
 import calls
 import clock_page
+import cost
 import drops
 import media
 import packet_logs
@@ -46,7 +47,7 @@ RESULTS = HERE / "results.json"
 NS3_SECONDS = (4, 10)
 FLOWS = tuple(scale.cases())
 CORESCALE = ("steady", "linear", "full")
-ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, *CORESCALE, "study", "metrics", "drops", "reading",
+ROWS = ("ns3", "ndt7", "boot", "memory", *FLOWS, *CORESCALE, "study", "metrics", "drops", "reading", "cost",
         "packet-logs", "calibration", "services", "calls", "quic",
         "clock-page", "media")  # fmt: skip
 GROUPS = {"flows": FLOWS, "all": ROWS}
@@ -134,6 +135,7 @@ def measure(bench: rows.Bench, chosen: argparse.Namespace) -> Iterator[tuple[str
         ("metrics", lambda: calibration.metrics(bench)),
         ("drops", lambda: drops.reading(bench)),
         ("reading", lambda: reading.reading(bench)),
+        ("cost", lambda: cost.cost(bench)),
         ("packet-logs", lambda: packet_logs.packet_logs(bench)),
         ("calibration", lambda: [calibration.cost(bench)]),
         ("services", lambda: services.services(bench)),
