@@ -40,6 +40,9 @@ LOSSY = (0.1, 0.3, 0.5, 0.7, 0.9)
 Z90 = 1.645
 FLOOR = 0.02
 """What the ratio of two runs cannot be surer than: seeds, phases."""
+UNSEEN = 0.12
+"""By how much other people's flows, and losses that no queue explains, come out otherwise: what they are is
+fitted from few of them. Chosen on twelve worlds (docs/whatif.md), to be judged on others."""
 
 
 @dataclass(frozen=True)
@@ -243,8 +246,9 @@ def difference(
     metric: str, capture: Measured, pairs: Sequence[tuple[Case, Measured, Measured]]
 ) -> Difference | None:
     """The paired difference of one metric. The capture's own value times the median ratio of changed to as it
-    was; the interval has the spread of that ratio over the draws and half of how far the runs as they were
-    are off. Of losses, which may be none, it is the difference and not the ratio."""
+    was; the interval has the spread of that ratio over the draws, half of how far the runs as they were are
+    off, and what is not seen of others and of losses. Of losses, which may be none, it is the difference and
+    not the ratio."""
     before = capture.get(metric)
     values = [(was.get(metric), changed.get(metric)) for _, was, changed in pairs]
     known = [(a, b) for a, b in values if a is not None and b is not None]
@@ -259,6 +263,7 @@ def difference(
         return Difference(metric, before, after, max(after - reach, 0.0), after + reach)
     steps = np.log(changed / was)
     off = abs(float(np.median(np.log(was / before))))
-    reach = Z90 * float(np.sqrt(steps.std(ddof=1) ** 2 + (off / 2) ** 2 + FLOOR**2))
+    unseen = UNSEEN if any(case.kind.lossy or case.kind.others for case, _, _ in pairs) else FLOOR
+    reach = Z90 * float(np.sqrt(steps.std(ddof=1) ** 2 + (off / 2) ** 2 + unseen**2))
     after = before * float(np.exp(np.median(steps)))
     return Difference(metric, before, after, after * float(np.exp(-reach)), after * float(np.exp(reach)))
