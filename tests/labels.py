@@ -31,11 +31,15 @@ def said(figures: Mapping[tuple[str, str | None, str], float]) -> dict[Name, flo
 
 def rows(table: str, every: Iterable[tuple[Any, ...]], columns: tuple[str, ...]) -> pl.DataFrame:
     """A table of the store; `label` among the columns says whose a row is."""
-    made: dict[str, list[Any]] = {name: [] for name in (*columns, *Whose._fields) if name != "label"}
-    for row in every:
-        named = dict(zip(columns, row, strict=True))
-        own = whose(named.pop("label"))._asdict() | {k: v for k, v in named.items() if v is not None}
-        for name, values in made.items():
-            values.append(own.get(name, named.get(name)))
     types = schema.TABLES[table]
-    return pl.DataFrame(made, schema={name: types[name] for name in made})
+    given = {name: types.get(name, pl.String) for name in columns}
+    frame = pl.DataFrame(list(every), schema=given, orient="row")
+    known = [(label, *whose(label)) for label in frame["label"].unique()]
+    own = pl.DataFrame(known, schema=("label", *(f"of {name}" for name in Whose._fields)), orient="row")
+    names = dict.fromkeys(name for name in (*columns, *Whose._fields) if name != "label")
+    return frame.join(own.cast(pl.String), on="label", how="left", maintain_order="left").select(
+        pl.coalesce(name, pl.col(f"of {name}").cast(types[name])).alias(name)
+        if name in columns and name in Whose._fields
+        else pl.col(f"of {name}" if name in Whose._fields else name).cast(types[name]).alias(name)
+        for name in names
+    )
