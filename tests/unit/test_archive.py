@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
@@ -21,6 +23,7 @@ from narrows.cli.main import build_app
 from narrows.errors import StoreError
 from narrows.media.schedule import NOT_KEPT
 from narrows.metrics.queue.first_drain import Drain
+from narrows.report.build import Built
 from narrows.runs import archive
 from narrows.runs.capacity import medium_bps
 from narrows.runs.find import once, runs_below
@@ -29,6 +32,7 @@ from narrows.runs.many_flows import ManyFlows, Settled
 from narrows.runs.observed import Observed
 from narrows.runs.quantities import NUMBERS, numbers, tails
 from narrows.store import damaged
+from narrows.studies import page
 from narrows.studies.asked import only_asked
 from narrows.studies.corescale.claims import t01, t03, t04, t08
 from narrows.studies.find import claims
@@ -242,8 +246,45 @@ def test_claims_are_judged_from_kept_and_from_own_runs_where_both_are_here(
     def judged(*more: str) -> list[str]:
         done = CliRunner().invoke(build_app(), ["claims", "T8", "--format", "json", *more])
         assert done.exit_code == 0, done.output
-        found: list[str] = json.loads(done.output)[0]["run_ids"]
+        found: list[str] = json.loads(done.output)["verdicts"][0]["run_ids"]
         return found
 
     assert judged() == sorted([first.run_id, second.run_id])
     assert judged("--results", "results") == [second.run_id]
+    appendix = CliRunner().invoke(build_app(), ["claims", "T8", "--format", "appendix"]).output
+    digest = hashlib.sha256((tmp_path / "evidence/study/a.runs.parquet").read_bytes()).hexdigest()
+    assert f"shard evidence/study/a.runs.parquet:\n: SHA-256 {digest}" in appendix
+    assert f"### {second.experiment}\n" in appendix
+    assert f"{second.run_id} (" in appendix
+
+
+def test_a_study_writes_its_verdicts_alone_for_other_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = stored(share(1, 10e9, {"cubic": 500, "reno": 500}, "cubic", 0.75))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(data, "HERE", tmp_path)
+    monkeypatch.setattr(page, "build", lambda *_a, **_k: Built(tmp_path / "report.html", (), ()))
+    (tmp_path / "evidence/corescale").mkdir(parents=True)
+    archive.write([one], tmp_path / "evidence/corescale/a.runs.parquet")
+    words = ["study", "corescale", "--kept", "--claims", "T7,T8", "--format"]
+
+    def wrote(form: str) -> str:
+        done = CliRunner().invoke(build_app(), [*words, form])
+        assert done.exit_code == 0, done.output
+        assert done.stderr == f"{tmp_path / 'report.html'}\n"
+        return done.stdout
+
+    found = {each["id"]: each for each in json.loads(wrote("json"))["verdicts"]}
+    assert found["T7"]["verdict"] == "not measured"
+    assert found["T8"]["run_ids"] == [one.run_id]
+    cases = ElementTree.fromstring(wrote("junit"))
+    # 0.75 is within the claim's marks of 70 to 80 %; what nothing decides is skipped, with why.
+    assert (cases.attrib["tests"], cases.attrib["skipped"]) == ("2", "1")
+    why = cases.find("testcase/skipped")
+    assert why is not None
+    assert why.attrib["message"].startswith("not measured: ")
+    assert f"| {found['T8']['verdict']} |" in wrote("markdown")
+    for more in (["--plan"], []):
+        refused = CliRunner().invoke(build_app(), ["study", *more, "--format", "json"])
+        assert "this call has no verdict" in str(refused.exception)

@@ -12,13 +12,15 @@ import pytest
 from made_up_runs import grid, run
 
 from narrows.judging.verdict import Claim, Number, Verdict
+from narrows.judging.written import as_json, as_md
 from narrows.runs.observed import Observed
 from narrows.spec.named import named
 from narrows.studies.aqm.claims import r01, r03, r05, r06, r07, r08, r09, r10, r11
 from narrows.studies.aqm.claims.evidence import usable
 from narrows.studies.aqm.claims.htb_model import late_timer_rate_bps
 from narrows.studies.find import all_claims, experiments_of, studies
-from narrows.studies.ledger import deciding, judge_all, measured, to_json, to_ledger, to_markdown
+from narrows.studies.ledger import deciding, judge_all, measured, to_ledger
+from narrows.studies.told import told
 
 QUEUES = ("pfifo", "codel", "fq_codel", "sfq")
 
@@ -263,9 +265,10 @@ def three_rates() -> tuple[Sequence[Observed], Sequence[Verdict]]:
 
 
 def test_verdicts_are_written_whole_as_json_and_markdown() -> None:
-    _, verdicts = three_rates()
-    assert to_json(verdicts).count('"verdict"') == len(all_claims())
-    text = to_markdown(verdicts)
+    runs, verdicts = three_rates()
+    whole = told(verdicts, runs, measured(verdicts, runs), (), "narrows claims")
+    assert as_json(whole).count('"verdict"') == len(all_claims())
+    text = as_md(whole)
     assert all(f"## R{n}: " in text for n in range(1, 13))
     assert "| variation of throughput, 10 ms bins |" in text
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from narrows.cli.main import build_app
 from narrows.errors import NarrowsError, UsageError
 from narrows.judging.verdict import Number, Verdict
+from narrows.judging.written import as_appendix, as_json, as_junit, as_markdown
 from narrows.runs.observed import Observed, Series
 from narrows.standards import reads, written
 from narrows.standards.contestant import Contestant, named
@@ -164,19 +165,21 @@ def test_nothing_holds_by_some_of_its_runs_where_others_failed() -> None:
 
 def test_every_format_says_the_same() -> None:
     found = replace(outcome(made_up(limit(DELAY, most=10)), [run(TRIED, 12.0)]), failed={"abc": "it broke"})
-    document = json.loads(written.as_json(found, "narrows standard made_up"))
-    assert [one["verdict"] for one in document["criteria"]] == ["does not hold", "cannot be measured here"]
-    assert document["criteria"][0]["marks"][0] | {"conditions": None} == {
+    told = written.told(found, "narrows standard made_up")
+    document = json.loads(as_json(told))
+    assert (document["standard"], document["command"]) == ("made_up", "narrows standard made_up")
+    assert [one["verdict"] for one in document["verdicts"]] == ["does not hold", "cannot be measured here"]
+    assert document["verdicts"][0]["marks"][0] | {"conditions": None} == {
         "words": "delay at most 10 ms", "bound": "at most 10 ms", "passes": False, "name": "delay",
         "unit": "ms", "value": 12.0, "n": 1, "conditions": None, "low": None, "high": None, "percent": False,
     }  # fmt: skip
-    junit = ElementTree.fromstring(written.as_junit(found, "narrows"))
+    junit = ElementTree.fromstring(as_junit(told))
     counts = {name: junit.attrib[name] for name in ("tests", "failures", "skipped", "errors")}
     assert counts == {"tests": "3", "failures": "1", "skipped": "1", "errors": "1"}
-    markdown = written.as_markdown(found, "narrows")
+    markdown = as_markdown(told)
     assert "| X1 Waits little | 1 | does not hold | delay: 12 ms | at most 10 ms |" in markdown
     assert "1 runs failed" in markdown
-    appendix = written.as_appendix(found, "narrows standard made_up")
+    appendix = as_appendix(told)
     assert "narrows standard made_up" in appendix
     assert "narrows:\n: " in appendix
 

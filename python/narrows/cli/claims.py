@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,19 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from narrows import data
-from narrows.cli.format import counted
+from narrows.cli.format import Form, FormOption, called, counted
+from narrows.cli.format import write as write_out
 from narrows.errors import UsageError
 
 if TYPE_CHECKING:
     from narrows.judging.verdict import Verdict
-
-
-class Format(StrEnum):
-    """How verdicts are printed."""
-
-    table = "table"
-    json = "json"
-    md = "md"
 
 
 COLOURS = {
@@ -51,7 +43,7 @@ def claims(
             "than once. Default: evidence and results, as far as they are here."
         ),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.table,
+    form: FormOption = Form.table,
     write: Annotated[
         Path | None,
         typer.Option(help="Also write the ledger to this file; rows of claims without runs stay."),
@@ -74,18 +66,22 @@ def claims(
     for root in roots:
         if not root.exists():
             raise UsageError("no such directory of results", where=str(root), remedy=remedy)
-    found = judged(roots, only or ())
+    runs = None
+    if form is Form.appendix:  # it names runs, of which verdicts that are kept know ids alone
+        from narrows.runs.find import runs_below
+
+        runs = runs_below(roots)
+    found = judged(roots, only or (), runs)
     if write is not None:
         from narrows.studies.ledger import to_ledger
 
         old = write.read_text(encoding="utf-8") if write.exists() else ""
         ledger = to_ledger(found.verdicts, found.measured, ", ".join(map(str, roots)), old)
         write.write_text(ledger, encoding="utf-8")
-    if form is not Format.table:
-        from narrows.studies.ledger import to_json, to_markdown
+    if form is not Form.table:
+        from narrows.studies.told import told
 
-        write_out = to_json if form is Format.json else to_markdown
-        typer.echo(write_out(found.verdicts), nl=False)
+        write_out(form, told(found.verdicts, runs or (), found.measured, roots, called()))
         return
     console = Console(highlight=False)
     print_verdicts(console, found.verdicts)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
 
 from narrows.cli.format import counted, key, table
+from narrows.judging import written
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,11 +48,9 @@ def show(console: Console, verdicts: Sequence[Verdict]) -> bool:
 
 def markdown(name: str, question: str, verdicts: Sequence[Verdict]) -> str:
     """The same for a pull request."""
-    cells = [HEAD, ("---",) * len(HEAD), *rows(verdicts)]
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells]
     bad = sum(not one.holds for one in verdicts)
     head = f"## {name}: {'all pass marks hold' if not bad else counted(bad, 'pass mark') + ' fails'}"
-    return "\n".join([head, "", question, "", *lines, ""])
+    return "\n".join([head, "", question, "", *written.table(HEAD, rows(verdicts)), ""])
 
 
 def append(path: Path, text: str) -> None:
@@ -67,20 +65,25 @@ def _message(failed: Done) -> str:
 
 def junit(name: str, verdicts: Sequence[Verdict], failed: Sequence[Done]) -> str:
     """A test case for each mark at each condition, and an error for each run that failed."""
-    bad = sum(not one.holds for one in verdicts)
-    counts = {"tests": len(verdicts) + len(failed), "failures": bad, "errors": len(failed)}
-    suite = ElementTree.Element("testsuite", {"name": name, **{k: str(v) for k, v in counts.items()}})
-    for one in verdicts:
-        where = {"classname": ".".join([name, key(dict(one.condition)) or "all"]), "name": one.mark}
-        case = ElementTree.SubElement(suite, "testcase", where)
-        if not one.holds:
-            ElementTree.SubElement(case, "failure", {"message": one.reason}).text = " ".join(one.runs)
-    for run in failed:
-        where = {"classname": ".".join([name, key(run.plan.key) or "all"]), "name": f"run {run.run_id}"}
-        case = ElementTree.SubElement(suite, "testcase", where)
-        ElementTree.SubElement(case, "error", {"message": _message(run)})
-    ElementTree.indent(suite)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+    cases = [
+        written.Case(
+            _group(name, one.condition),
+            one.mark,
+            "" if one.holds else "failure",
+            one.reason,
+            " ".join(one.runs),
+        )
+        for one in verdicts
+    ]
+    lost = [
+        written.Case(_group(name, run.plan.key), f"run {run.run_id}", "error", _message(run))
+        for run in failed
+    ]
+    return written.junit(name, [*cases, *lost])
+
+
+def _group(name: str, condition: Mapping[str, str]) -> str:
+    return ".".join([name, key(dict(condition)) or "all"])
 
 
 def as_json(name: str, question: str, verdicts: Sequence[Verdict], failed: Sequence[Done]) -> str:

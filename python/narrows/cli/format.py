@@ -1,18 +1,27 @@
 """Small formats that several commands print: times, keys, tables."""
 
+from __future__ import annotations
+
 import csv
 import io
 import json
 import math
+import shlex
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from narrows.errors import UsageError
+
+if TYPE_CHECKING:
+    from narrows.judging.written import Told
 
 MISSING = "–"
 
@@ -25,6 +34,25 @@ class Format(StrEnum):
     csv = "csv"
 
 
+class Form(StrEnum):
+    """How verdicts are printed."""
+
+    table = "table"
+    json = "json"
+    junit = "junit"
+    markdown = "markdown"
+    md = "md"
+    appendix = "appendix"
+
+
+FormOption = Annotated[
+    Form,
+    typer.Option(
+        "--format",
+        help="Verdicts, alone on stdout: json, junit for CI, markdown for a pull request, md with all "
+        "numbers, appendix for an Internet-Draft.",
+    ),
+]
 WIDE = 10_000
 
 
@@ -32,6 +60,26 @@ def console() -> Console:
     """Where commands print. Into a file or a pipe nothing is folded: a program may read it."""
     made = Console(soft_wrap=True, highlight=False)
     return made if made.is_terminal else Console(soft_wrap=True, highlight=False, width=WIDE)
+
+
+def called() -> str:
+    """The command as it was called."""
+    return shlex.join(["narrows", *sys.argv[1:]])
+
+
+def write(form: Form, told: Told) -> None:
+    """Verdicts for others, and nothing else, on stdout."""
+    from narrows.judging import written
+
+    typer.echo(getattr(written, f"as_{form}")(told), nl=False)
+
+
+def refuse_form(form: Form) -> None:
+    """Where a call judges nothing."""
+    if form is not Form.table:
+        raise UsageError(
+            f"--format {form}: this call has no verdict", remedy="name one, and leave out --plan"
+        )
 
 
 def duration(seconds: float | None) -> str:

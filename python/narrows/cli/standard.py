@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from narrows.cli.format import Form, FormOption, called, counted, refuse_form, table, write
 from narrows.cli.format import console as make_console
-from narrows.cli.format import counted, table
 from narrows.cli.run import FAILED, ClusterOption
 from narrows.errors import UsageError
 
 if TYPE_CHECKING:
     from narrows.plan.model import Plan
     from narrows.standards.session import Make
-
-
-class Form(StrEnum):
-    """How the criteria are printed."""
-
-    table = "table"
-    json = "json"
-    junit = "junit"
-    markdown = "markdown"
-    appendix = "appendix"
 
 
 def register(app: typer.Typer) -> None:
@@ -62,7 +49,7 @@ def register(app: typer.Typer) -> None:
         out: Annotated[Path, typer.Option(metavar="DIR", help="Where runs and page go.")] = Path(
             "results/standard"
         ),
-        format: Annotated[Form, typer.Option(help="How to print the criteria.")] = Form.table,
+        form: FormOption = Form.table,
     ) -> None:
         """Try a congestion control by what a document asks of it: a verdict, a number and a bound each.
 
@@ -83,6 +70,8 @@ def register(app: typer.Typer) -> None:
         from narrows.standards.session import carried_out, planned, suite, suites
 
         console = make_console()
+        if name is None or plan:
+            refuse_form(form)
         if name is None:
             if cca or stack or stack_cca or queue or plan:
                 raise UsageError("no standard is named", remedy=f"one of {', '.join(suites())}, first of all")
@@ -102,12 +91,12 @@ def register(app: typer.Typer) -> None:
         from narrows.standards import page, written
 
         outcome = carried_out(of, tried, out, maker(jobs, cluster), full=not quick, seeds=seeds)
-        command = shlex.join(["narrows", *sys.argv[1:]])
-        if format is Form.table:
+        command = called()
+        if form is Form.table:
             console.print(table(written.HEADINGS, written.rows(outcome)))
             typer.echo(written.counts(outcome))
         else:
-            typer.echo(getattr(written, f"as_{format}")(outcome, command), nl=False)
+            write(form, written.told(outcome, command))
         for run, why in outcome.failed.items():
             typer.echo(f"run {run} failed: {why}", err=True)
         typer.echo(f"page: {page.write(outcome, out / of.name / tried.folder / 'report', command)}", err=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from rich.console import Console
 
 from narrows import data
 from narrows.cli.claims import print_verdicts
-from narrows.cli.format import about, counted, table
+from narrows.cli.format import Form, FormOption, about, called, counted, refuse_form, table, write
 from narrows.cli.format import console as make_console
 from narrows.cli.run import (
     FAILED,
@@ -32,10 +33,23 @@ if TYPE_CHECKING:
     from narrows.engine.pace import Pace
     from narrows.engine.types import Engine
     from narrows.judging.verdict import Verdict
+    from narrows.judging.written import Told
     from narrows.plan.model import Plan
+    from narrows.runs.observed import Observed
     from narrows.studies.chosen import Part
 
 AGAIN = "the same call of narrows study"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A study's page, and what it was made of."""
+
+    page: Path
+    verdicts: Sequence[Verdict]
+    runs: Sequence[Observed]
+    measured: Mapping[str, str]
+    roots: Sequence[Path]
 
 
 def study(
@@ -68,6 +82,7 @@ def study(
     figures: Annotated[
         bool, typer.Option("--figures", help="Write every figure as PNG and PDF too, for a paper.")
     ] = False,
+    form: FormOption = Form.table,
 ) -> None:
     """Make a study's runs that are missing, draw its figures, judge its claims.
 
@@ -80,23 +95,42 @@ def study(
       narrows study --claims "r8 c2"               # of whichever study they are
       narrows study aqm --cluster tcp://head:8786  # guests on a Dask cluster's workers
       narrows study corescale --kept               # its page from the runs that are kept; makes none
+      narrows study aqm --kept --format junit      # verdicts for other programs
 
     It ends with what came out in plain words; the last line on standard output is the page that it wrote.
+    With --format standard output has the verdicts alone, and standard error the rest.
     """
     from narrows.engine.choose import choose_engine
     from narrows.studies.chosen import Asked, chosen
     from narrows.studies.find import by_study
 
     console = make_console()
+    console.stderr = form is not Form.table
+    if plan or (name is None and not claims):
+        refuse_form(form)
     if name is None and not claims:
         _list(console)
         return
     seeded = tuple(seed.strip() for seed in seeds.split(",") if seed.strip())
     named = {name: tuple(claims or ())} if name is not None else by_study(claims or ())
+    shown: list[Shown] = []
+
+    def show(one: str, of_it: Sequence[str]) -> None:
+        place = out or results / one / "report"
+        found = _show(console, one, of_it, results, place, kept=kept, quick=quick, figures=figures)
+        shown.append(found)
+        if form is Form.table:
+            _say_verdicts(console, one, found, every=bool(of_it))
+        typer.echo(str(found.page), err=form is not Form.table)
+
+    def write_out() -> None:
+        if form is not Form.table:
+            write(form, _told(shown))
+
     if kept:
         for one, of_it in named.items():
-            place = out or results / one / "report"
-            typer.echo(str(_show(console, one, of_it, results, place, kept=True, figures=figures)))
+            show(one, of_it)
+        write_out()
         return
     asked = {one: Asked(of, size, seeded, only, quick) for one, of in named.items()}
     parts = {one: chosen(one, of) for one, of in asked.items()}
@@ -114,9 +148,8 @@ def study(
         return
     for one, some in parts.items():
         failed += _make(console, some, engine, results, jobs, paces[one])
-        place = out or results / one / "report"
-        page = _show(console, one, asked[one].claims, results, place, quick=quick, figures=figures)
-        typer.echo(str(page))
+        show(one, asked[one].claims)
+    write_out()
     say_left_out(console, engine)
     if failed:
         console.print(f"{counted(failed, 'run')} failed → {AGAIN} tries them again")
@@ -250,17 +283,15 @@ def _show(
     kept: bool = False,
     quick: bool = False,
     figures: bool = False,
-) -> Path:
+) -> Shown:
     """The study's page and verdicts, of all runs of its experiments that are there; `kept`: also of those
     that come with narrows; `quick`: what rests on one trial is not judged."""
-    from narrows.cli.answer_view import say
     from narrows.engine import layout
     from narrows.runs.find import runs_below
     from narrows.studies.find import claims as claims_of
     from narrows.studies.find import experiments
     from narrows.studies.judged import judged
-    from narrows.studies.opening import opening
-    from narrows.studies.page import answer, build
+    from narrows.studies.page import build
     from narrows.studies.quick import without_single_trials
 
     places = [results / stem for stem in experiments(name)]
@@ -271,7 +302,8 @@ def _show(
     if not runs:
         raise UsageError(f"no run of the study {name} is here", remedy=f"narrows study {name} makes them")
     wanted = claims or [module.judge.claim.id for module in claims_of(name)]
-    verdicts: Sequence[Verdict] = judged(roots, wanted, runs).verdicts
+    found = judged(roots, wanted, runs)
+    verdicts: Sequence[Verdict] = found.verdicts
     if quick:
         verdicts = without_single_trials(verdicts, runs)
     progress = Console(stderr=True, highlight=False)
@@ -281,12 +313,33 @@ def _show(
             status.update(f"drawing {figure}")
 
         built = build(name, runs, verdicts, out, tell, files=figures)
-    known = [v for v in verdicts if v.verdict != "not measured" or claims]
-    unknown = [v.claim.id for v in verdicts if v not in known]
+    return Shown(built.html, verdicts, runs, found.measured, roots)
+
+
+def _say_verdicts(console: Console, name: str, of: Shown, *, every: bool) -> None:
+    """A table of them, and what came out in plain words; `every`: also those that no run decides."""
+    from narrows.cli.answer_view import say
+    from narrows.studies.opening import opening
+    from narrows.studies.page import answer
+
+    known = [v for v in of.verdicts if v.verdict != "not measured" or every]
+    unknown = [v.claim.id for v in of.verdicts if v not in known]
     if known:
         print_verdicts(Console(highlight=False), known)
     if unknown:
         console.print(f"not measured: {', '.join(unknown)}")
-    said = answer(verdicts, runs, name)
-    say(console, opening(name, verdicts, runs), said[0])
-    return built.html
+    said = answer(of.verdicts, of.runs, name)
+    say(console, opening(name, of.verdicts, of.runs), said[0])
+
+
+def _told(shown: Sequence[Shown]) -> Told:
+    """The verdicts of all studies that a call judged, as one."""
+    from narrows.studies.told import told
+
+    return told(
+        [verdict for each in shown for verdict in each.verdicts],
+        [run for each in shown for run in each.runs],
+        {name: text for each in shown for name, text in each.measured.items()},
+        [root for each in shown for root in each.roots],
+        called(),
+    )

@@ -1,16 +1,13 @@
-"""What came of a standard in words: rows, JSON, JUnit, Markdown, and an appendix to repeat it from."""
+"""What came of a standard in words: a row of each criterion, and what the formats of verdicts are made of."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import inf
-from typing import Any
-from xml.etree import ElementTree
 
-import narrows
 from narrows.judging import words
+from narrows.judging import written as judging
 from narrows.judging.marks import Mark, place
 from narrows.judging.verdict import Number, Verdict
 from narrows.standards.session import Outcome
@@ -103,91 +100,38 @@ def counts(outcome: Outcome) -> str:
 
 def facts(outcome: Outcome) -> dict[str, str]:
     """Versions and hashes of what was tried and with what."""
-    known: dict[str, Any] = dict(outcome.runs[0].manifest) if outcome.runs else {}
-    kernel, agent = known.get("kernel") or {}, known.get("agent") or {}
-    modules = {one for run in outcome.runs for one in run.plan.machine.modules}
     return {
         "document": f"{outcome.suite.title} ({outcome.suite.document})",
         "tried": outcome.tried.name,
-        **{f"module {one.name}.ko": f"SHA-256 {one.sha256} {one.parameters}".strip() for one in modules},
-        "narrows": narrows.__version__,
-        "kernel": f"{kernel.get('release')}, build {kernel.get('id')}",
-        "agent": str(agent.get("id", agent) if isinstance(agent, dict) else agent),
+        **judging.facts(outcome.runs),
         "runs": f"{len(outcome.runs)} good, {len(outcome.failed)} failed",
     }
 
 
-def as_json(outcome: Outcome, command: str) -> str:
-    """Every criterion, mark and number."""
-    criteria = []
-    for (criterion, verdict), row in zip(outcome.judged, rows(outcome), strict=True):
-        marks = [
-            {"words": one.mark.words, "bound": one.bound, "passes": one.passes, **asdict(one.number)}
-            for one in decided(criterion, verdict)
-        ]
-        told = {"id": verdict.claim.id, **dict(zip(HEADINGS, row, strict=True)), "reason": verdict.reason}
-        numbers = [asdict(one) for one in verdict.numbers]
-        criteria.append({**told, "marks": marks, "numbers": numbers, "runs": verdict.run_ids})
-    document = {"standard": outcome.suite.name, "command": command, **facts(outcome), "criteria": criteria}
-    return json.dumps(document | {"failed": dict(outcome.failed)}, indent=1, ensure_ascii=False) + "\n"
-
-
-def as_junit(outcome: Outcome, command: str) -> str:
-    """A test case for each criterion: one that holds in part fails, one that is not measured is skipped."""
-    suite = ElementTree.Element("testsuite", {"name": command})
-    kinds = []
-    cases = [(row[0], row[2], f"{row[3]}; bound: {row[4]}") for row in rows(outcome)]
-    for name, word, message in (
-        *cases,
-        *((f"run {run}", "error", why) for run, why in outcome.failed.items()),
-    ):
-        case = ElementTree.SubElement(suite, "testcase", {"classname": outcome.suite.name, "name": name})
-        kinds.append("failure" if word in FALLS_SHORT else "skipped" if word == CANNOT else word)
-        if word != "holds":
-            ElementTree.SubElement(case, kinds[-1], {"message": f"{word}: {message}"})
-    named = {"failures": "failure", "skipped": "skipped", "errors": "error"}
-    suite.attrib |= {
-        "tests": str(len(kinds)),
-        **{name: str(kinds.count(kind)) for name, kind in named.items()},
-    }
-    ElementTree.indent(suite)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def table(headings: Sequence[str], body: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table in Markdown."""
-    for row in (headings, ["---"] * len(headings), *body):
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
-
-
-def as_markdown(outcome: Outcome, command: str) -> str:
-    """For a pull request."""
-    head = (f"## {outcome.suite.name}: {outcome.tried.name}", "", counts(outcome), f"`{command}`", "")
-    return "\n".join([*head, *table(HEADINGS, rows(outcome)), ""])
-
-
-def as_appendix(outcome: Outcome, command: str) -> str:
-    """For an Internet-Draft's appendix (kramdown): what is needed to make it again, and every run's id."""
-    lines = [
-        f"# Evaluation by {outcome.suite.document}", "", counts(outcome), "",
-        "The runs are of the Linux network stack in virtual time: the same versions give them again.", "",
-        *(f"{name}:\n: {text}\n" for name, text in facts(outcome).items()),
-        "~~~", command, "~~~", "", *table(HEADINGS, rows(outcome)), "", "## Scenes", "",
+def told(outcome: Outcome, command: str) -> judging.Told:
+    """What the formats of verdicts are made of."""
+    body = rows(outcome)
+    more = [
+        {
+            "verdict": word, "number": number, "bound": bound,
+            "marks": [
+                {"words": one.mark.words, "bound": one.bound, "passes": one.passes, **asdict(one.number)}
+                for one in decided(criterion, verdict)
+            ],
+        }
+        for (criterion, verdict), (_, _, word, number, bound) in zip(outcome.judged, body, strict=True)
     ]  # fmt: skip
-    for scene in outcome.suite.scenes:
-        own = [run for run in outcome.runs if run.experiment == scene.name]
-        tc = sorted({step.command() for run in own[:1] for step in run.plan.setup if step.tool == "tc"})
-        ids = [f"{run.run_id} ({words.conditions(run.key)})" for run in own if run.key.get(AXIS) == TRIED]
-        lines += [
-            f"### {scene.name}",
-            "",
-            scene.question,
-            "",
-            "~~~",
-            *tc,
-            "~~~",
-            "",
-            "; ".join(ids) or "no run",
-            "",
-        ]
-    return "\n".join(lines)
+    return judging.Told(
+        "standard",
+        outcome.suite.name,
+        f"{outcome.suite.name}: {outcome.tried.name}",
+        counts(outcome),
+        HEADINGS,
+        body,
+        [verdict for _, verdict in outcome.judged],
+        facts(outcome),
+        command,
+        [run for run in outcome.runs if run.key.get(AXIS) == TRIED],
+        outcome.failed,
+        more,
+    )

@@ -1,8 +1,5 @@
-"""The verdicts on all claims from stored runs, and how they are written: as a ledger of a row each, whole as
-Markdown, or for machines."""
+"""The verdicts on all claims from stored runs, and the ledger, which has a row of each."""
 
-import dataclasses
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -25,16 +22,6 @@ def judge_all(runs: Sequence[Observed], only: Iterable[str] = ()) -> list[Verdic
         for claim, (name, module) in all_claims().items()
         if claim in wanted
     ]
-
-
-def to_json(verdicts: Sequence[Verdict]) -> str:
-    """For machines: everything, the ids of all runs included."""
-    return json.dumps([dataclasses.asdict(v) for v in verdicts], indent=1, ensure_ascii=False) + "\n"
-
-
-def to_markdown(verdicts: Sequence[Verdict]) -> str:
-    """Every verdict with its reason and all of its numbers."""
-    return "\n\n".join(section(v) for v in verdicts) + "\n"
 
 
 def measured(verdicts: Sequence[Verdict], runs: Sequence[Observed]) -> dict[str, str]:
@@ -141,36 +128,3 @@ def _row(v: Verdict) -> str:
     numbers = "; ".join(str(n) for n in deciding(v)) or v.reason
     claim = f"{v.claim.id}: {v.claim.text} ({v.claim.source})"
     return f"| {claim} | **{v.verdict}** | {len(v.run_ids)} | {numbers} |"
-
-
-def section(v: Verdict) -> str:
-    """A verdict as Markdown: reason, all numbers, cause, experiment, runs."""
-    lines = [
-        f"## {v.claim.id}: {v.verdict}",
-        "",
-        f"{v.claim.text} ({v.claim.source}).",
-        "",
-        sentence(v.reason),
-    ]
-    if v.numbers:
-        lines += [
-            "",
-            "| quantity | value [95 % interval] | n | conditions |",
-            "|---|---|---|---|",
-            *(f"| {n.name} | {n.said} | {n.n} | {words.conditions(n.conditions)} |" for n in v.numbers),
-        ]
-    if v.conditions:
-        lines += ["", f"Measured: {v.conditions}."]
-    if v.cause:
-        lines += ["", v.cause]
-    lines += ["", f"Experiment: `{v.claim.name}`."]
-    if v.run_ids:
-        shown = " ".join(v.run_ids[:4])
-        more = f" and {len(v.run_ids) - 4} more" if len(v.run_ids) > 4 else ""
-        lines += [f"Runs: {shown}{more}."]
-    return "\n".join(lines)
-
-
-def sentence(text: str) -> str:
-    """With a capital letter and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

@@ -15,7 +15,8 @@ from jinja2 import PrefixLoader as Prefixes
 from narrows.figures.drawing import Missing, Result
 from narrows.figures.side_by_side import draw as side_by_side
 from narrows.judging import words
-from narrows.judging.verdict import Verdict, Word
+from narrows.judging.verdict import Verdict
+from narrows.judging.written import sentence
 from narrows.report.build import Built, draw
 from narrows.report.deviations import deviations
 from narrows.report.environment import environment
@@ -23,9 +24,10 @@ from narrows.report.page import ANSWER, number
 from narrows.runs.observed import Observed
 from narrows.studies.covering import kept
 from narrows.studies.find import claims, experiments, study
-from narrows.studies.ledger import deciding, measured, sentence
+from narrows.studies.ledger import deciding, measured
 from narrows.studies.opening import opening
 from narrows.studies.study import labels
+from narrows.studies.told import SAID, counts
 
 Makers = Sequence[tuple[str, Callable[[], Result]]]
 
@@ -48,7 +50,7 @@ def answer(verdicts: Sequence[Verdict], runs: Sequence[Observed], name: str) -> 
     decided = [v for v in verdicts if v.verdict != "not measured"]
     found = measured(verdicts, runs)
     sentences = [
-        _counts(verdicts),
+        counts(verdicts),
         *(_headline(v) for v in decided if v.claim.id == study(name).headline),
         f"The verdicts rest on {found[name].replace(', made', ' runs, made', 1)}."
         if name in found
@@ -57,44 +59,11 @@ def answer(verdicts: Sequence[Verdict], runs: Sequence[Observed], name: str) -> 
     return [each for each in sentences if each]
 
 
-_SAID: dict[Word, tuple[str, str]] = {
-    "holds": ("holds", "hold"),
-    "holds in part": ("holds in part", "hold in part"),
-    "does not hold here": ("does not hold here", "do not hold here"),
-    "not testable here": ("cannot be tested here", "cannot be tested here"),
-    "not judged": ("was not judged", "were not judged"),
-    "not measured": ("was not measured", "were not measured"),
-}
-_WORDS = (
-    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-)  # fmt: skip
-
-
-def _counts(verdicts: Sequence[Verdict]) -> str:
-    """`Of twelve claims, four hold (R2, R3, …), seven hold in part (…) and one was not measured (R12).`"""
-    by_word = {word: [v.claim.id for v in verdicts if v.verdict == word] for word in _SAID}
-    parts = [
-        f"{_count(len(ids))} {_SAID[word][len(ids) > 1]} ({', '.join(ids)})"
-        for word, ids in by_word.items()
-        if ids
-    ]
-    if len(parts) == 1 and len(verdicts) > 1:
-        every = "Both" if len(verdicts) == 2 else f"All {_count(len(verdicts))}"
-        return f"{every} claims {_SAID[verdicts[0].verdict][1]}."
-    counts = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    claims = "claim" if len(verdicts) == 1 else "claims"
-    return f"Of {_count(len(verdicts))} {claims}, {counts}."
-
-
-def _count(number: int) -> str:
-    return _WORDS[number] if number < len(_WORDS) else str(number)
-
-
 def _headline(v: Verdict) -> str:
     """The claim as it was made, the verdict, and the number or two that decide it."""
     text = v.claim.text[:1].upper() + v.claim.text[1:]
     numbers = "; ".join(str(n) for n in deciding(v)[:2])
-    return f"The headline claim {v.claim.id}, “{text}”, {_SAID[v.verdict][0]}: {numbers or v.reason}."
+    return f"The headline claim {v.claim.id}, “{text}”, {SAID[v.verdict][0]}: {numbers or v.reason}."
 
 
 def _first(
@@ -153,7 +122,7 @@ def build(
         "deciding": deciding,
     }
     known = experiments(name)
-    counts = Counter(run.experiment for run in runs if run.ok)
+    made = Counter(run.experiment for run in runs if run.ok)
     sections = list(dict.fromkeys(figure.section for figure in others))
     html = out / "report.html"
     out.mkdir(parents=True, exist_ok=True)
@@ -169,7 +138,7 @@ def build(
             sections=[(s, [f for f in others if f.section == s]) for s in sections],
             missing=drawn.missing,
             deviations=deviations(runs),
-            experiments=[(stem, counts[stem]) for stem in known if counts[stem]],
+            experiments=[(stem, made[stem]) for stem in known if made[stem]],
             failed=[run for run in runs if not run.ok],
         ),
         encoding="utf-8",
