@@ -143,6 +143,17 @@ LEAVES = dict(leaves(GROUP))
 
 
 @pytest.mark.parametrize("name", LEAVES)
+def test_an_option_of_one_value_that_is_given_twice_is_refused_by_every_command(name: str) -> None:
+    for one in LEAVES[name].params:
+        word, again = one.opts[0], (one.secondary_opts or one.opts)[0]
+        if word.startswith("-") and not one.is_eager:  # --help stops before all else
+            values = [] if one.is_flag else ["1"]
+            said = fault([*name.split(), word, *values, again, *values]) or ""
+            once = not one.multiple and (not one.is_flag or one.secondary_opts)
+            assert (f"{word} is given more than once" in said) == bool(once), (word, said)
+
+
+@pytest.mark.parametrize("name", LEAVES)
 def test_every_commands_help_shows_calls_of_it(name: str) -> None:
     of = name.split()
     shown = [words for words in calls(LEAVES[name].help or "") if words[: len(of)] == of]

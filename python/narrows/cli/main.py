@@ -10,11 +10,12 @@ import os
 import pkgutil
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer.core import TyperCommand, TyperOption
 
 import narrows
 import narrows.cli
@@ -35,6 +36,30 @@ Each command's --help has examples. README.md says where to read on.
 """
 
 INTERRUPTED = 130  # what a shell reports for SIGINT
+
+
+class Command(TyperCommand):
+    """A command that refuses an option of one value that is given twice, of which the last alone would
+    count."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The words as parameters; `UsageError` for an option that stands among them twice."""
+        _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+        for one in given:
+            if not isinstance(one, TyperOption) or given.count(one) == 1:
+                continue
+            if not (one.multiple or one.count or (one.is_flag and not one.secondary_opts)):
+                raise UsageError(f"{one.opts[0]} is given more than once", remedy=f"give it once: {one.help}")
+        return super().parse_args(ctx, args)
+
+
+def _refuse_repeated(app: typer.Typer) -> None:
+    """Each command of an application and of its groups is a `Command`."""
+    for one in app.registered_commands:
+        one.cls = Command
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _refuse_repeated(group.typer_instance)
 
 
 def build_app(only: str | None = None) -> typer.Typer:
@@ -68,6 +93,7 @@ def build_app(only: str | None = None) -> typer.Typer:
                 app.command(name)(command)
         if app.registered_commands or app.registered_groups:
             break
+    _refuse_repeated(app)
     return app
 
 
