@@ -15,7 +15,7 @@ from test_outcome import two
 from narrows.comparing.expectations import Verdict
 from narrows.figures.drawing import Drawing
 from narrows.figures.style import ITEMS, canvas, item_colours, styled
-from narrows.figures.vector import LEAST_PX, themed
+from narrows.figures.vector import LEAST_PX, LONG, short, themed
 from narrows.report.answer import answer, of_each
 from narrows.report.marks import FILE, marks
 from narrows.serve.answers import KEPT, Said
@@ -60,6 +60,23 @@ def test_a_figure_of_a_page_has_its_ink_its_text_as_text_and_a_part_for_each_pan
 )
 def test_black_is_the_pages_ink_and_greys_are_turned_over(colour: str, css: str) -> None:
     assert themed(colour) == css
+
+
+def test_a_path_tells_each_point_from_the_one_before_and_errs_by_half_a_step_at_most() -> None:
+    # (28.27, -121.08), then + 0.79 and + 121.03; the curve's points are all told from its beginning.
+    told = short(
+        "M 28.274685 -121.081803 \nL 29.064055 -0.05 \nL 12 -0.5 \nz\nM 1 2 \nC 1.5 2.25 3 3 3.5 4 \n"
+    )
+    assert told == "M28.27-121.08l.79 121.03-17.06-.45zM1 2c.5.25 2 1 2.5 2"
+    points = [(0.7351 * n, 50 * (n % 7) ** 0.5) for n in range(300)]
+    long = " \n".join(f"{'L' if n else 'M'} {x:.6f} {y:.6f}" for n, (x, y) in enumerate(points))
+    assert len(long) > LONG
+    steps = [float(word) for word in re.findall(r"-?(?:\d+\.?\d*|\.\d+)", short(long))]
+    assert len(short(long)) < 0.5 * len(long)
+    x = y = 0.0
+    for n, (right_x, right_y) in enumerate(points):
+        x, y = x + steps[2 * n], y + steps[2 * n + 1]
+        assert (x, y) == pytest.approx((right_x, right_y), abs=0.0501)
 
 
 def test_an_item_has_one_colour_whatever_else_is_there(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from narrows.figures.drawing import Drawing, Missing, Result, name_runs
-from narrows.figures.over_time import Line, over_time
+from narrows.figures.over_time import STRETCHES, Line, over_time
 from narrows.figures.style import ITEMS, canvas, styled
 from narrows.runs.observed import Observed
 
@@ -19,7 +19,7 @@ OTHERS = ("#4d5a66", "#8a5a00", "#b00020", "#2b6f4f")
 
 def timeline(run: Observed, name: str, title: str, only: Sequence[str] = ()) -> Result:
     """All panels that say something, or those of these keys."""
-    known = over_time(run)
+    known = over_time(run, stretches=STRETCHES // 2)
     told = [] if known is None else [panel for panel in known.panels if not panel.folded]
     panels = [panel for panel in told if not only or panel.key in only][:MOST_PANELS]
     if known is None or not panels:

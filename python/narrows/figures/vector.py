@@ -28,8 +28,10 @@ INK, PAPER = "#000000", "#ffffff"
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _HEAD = re.compile(r"<svg\b[^>]*>", re.DOTALL)
 _IDLE_ID = re.compile(r' id="[a-zA-Z]+[a-zA-Z0-9.]*_\d+"')
-_PATH = re.compile(r' d="[^"]*"')
-"""Whose numbers are cut to hundredths of a point: half of a page's bytes are such."""
+_PATH = re.compile(r'(?<= d=")[^"]*(?=")')
+_STEP = re.compile(r"([MLQCz])([^MLQCz]*)")
+LONG = 2_000
+"""Characters of a path that is a series and no glyph."""
 DARK_AT_LEAST = 0.62
 DARK_AT_MOST = 0.72
 """Lightness and saturation of a colour on a dark page."""
@@ -79,7 +81,7 @@ def vector(figure: Figure, name: str, *, is_paper: bool = False) -> Vector:
         r"<metadata>.*?</metadata>\s*", "", text[head.end() : text.rindex("</svg>")], flags=re.DOTALL
     )
     body = re.sub(r"\s*<!--.*?-->\s*|\n\s*", "\n", body)
-    body = _PATH.sub(lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), body)
+    body = _PATH.sub(lambda path: short(path[0]), body)
     for pattern in (r'\bid="(?!\w+_\d+")', r"url\(#", r'xlink:href="#'):  # one name space for all of a page
         body = re.sub(pattern, lambda found: f"{found[0]}{name}-", body)
     body = _IDLE_ID.sub("", body)
@@ -89,6 +91,23 @@ def vector(figure: Figure, name: str, *, is_paper: bool = False) -> Vector:
     return Vector(
         name, body, (0.0, 0.0, float(width), float(height)), boxes, min(sizes, default=LEAST_PX), is_paper
     )
+
+
+def short(path: str) -> str:
+    """A path of Matplotlib's in hundredths of a point, a long one in tenths, each point told from the one
+    before: most of a page's bytes are paths, and so they are a third."""
+    per_point = 10 if len(path) > LONG else 100
+    words: list[str] = []
+    x = y = 0
+    last = ""
+    for letter, numbers in _STEP.findall(path):
+        at = [round(per_point * float(number)) for number in numbers.split()]
+        step = letter if letter == "M" else letter.lower()
+        told = at if letter == "M" else [value - (y if n % 2 else x) for n, value in enumerate(at)]
+        words += [*([step] if step != last or letter == "M" else []), *(f"{n / per_point:g}" for n in told)]
+        last, (x, y) = step, at[-2:] or (x, y)
+    text = re.sub(r"(?<![\d.])0(?=\.)", "", " ".join(words))
+    return re.sub(r" (?=[-A-Za-z])|(?<=[A-Za-z]) |(?<=\.\d) (?=\.)|(?<=\.\d\d) (?=\.)", "", text)
 
 
 def themed(colour: str) -> str:

@@ -4,12 +4,14 @@ strains its bound most."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from narrows.figures.drawing import Missing
 from narrows.figures.timeline import timeline
 from narrows.judging.verdict import Verdict
 from narrows.report.environment import environment
 from narrows.report.page import PageFigure
+from narrows.runs.observed import Observed
 from narrows.standards import written
 from narrows.standards.session import Outcome
 from narrows.standards.suite import Criterion, Said
@@ -19,13 +21,19 @@ PANELS = ("rate_down", "delay_down", "tcp_cwnd")
 
 def write(outcome: Outcome, out: Path, command: str) -> Path:
     """Write OUT/report.html."""
-    parts = [
-        {
-            "id": verdict.claim.id, "row": row, "reason": verdict.reason, "numbers": verdict.numbers,
-            "marks": written.decided(criterion, verdict), "picture": _picture(criterion, verdict, outcome),
-        }
-        for (criterion, verdict), row in zip(outcome.judged, written.rows(outcome), strict=True)
-    ]  # fmt: skip
+    parts: list[dict[str, Any]] = []
+    drawn: dict[str, str] = {}
+    for (criterion, verdict), row in zip(outcome.judged, written.rows(outcome), strict=True):
+        marks = written.decided(criterion, verdict)
+        run = _deciding(criterion, verdict, outcome)
+        first = drawn.setdefault(run.run_id, verdict.claim.id) if run else ""
+        parts.append(
+            {
+                "id": verdict.claim.id, "row": row, "reason": verdict.reason, "numbers": verdict.numbers,
+                "marks": marks, "first": first,
+                "picture": _picture(run, first) if run and first == verdict.claim.id else None,
+            }
+        )  # fmt: skip
     out.mkdir(parents=True, exist_ok=True)
     html = out / "report.html"
     page = environment().get_template("standard.html.j2")
@@ -34,7 +42,8 @@ def write(outcome: Outcome, out: Path, command: str) -> Path:
     return html
 
 
-def _picture(criterion: Criterion | Said, verdict: Verdict, outcome: Outcome) -> PageFigure | None:
+def _deciding(criterion: Criterion | Said, verdict: Verdict, outcome: Outcome) -> Observed | None:
+    """The run that strains a bound most."""
     worst = written.deciding(criterion, verdict)
     if worst is None:
         return None
@@ -44,8 +53,11 @@ def _picture(criterion: Criterion | Said, verdict: Verdict, outcome: Outcome) ->
         for run in outcome.runs
         if run.experiment == criterion.claim.experiment and under <= run.key.items()
     )
-    run = next(own)
-    drawn = timeline(run, f"picture_{verdict.claim.id}", run.question, PANELS)
+    return next(own)
+
+
+def _picture(run: Observed, name: str) -> PageFigure | None:
+    drawn = timeline(run, f"picture_{name}", run.question, PANELS)
     if isinstance(drawn, Missing):
         return None
     made = PageFigure("", drawn.name, drawn.title, drawn.caption, drawn.run_ids, drawn.vector())
