@@ -285,6 +285,10 @@ def test_a_study_writes_its_verdicts_alone_for_other_programs(
     assert why is not None
     assert why.attrib["message"].startswith("not measured: ")
     assert f"| {found['T8']['verdict']} |" in wrote("markdown")
-    for more in (["--plan"], []):
+    for more, said in (
+        (["corescale", "--plan"], "this call has no verdict"),
+        ([], "this call has no verdict"),
+        (["--claims", "R8 C2"], "these claims are of aqm, operator"),
+    ):
         refused = CliRunner().invoke(build_app(), ["study", *more, "--format", "json"])
-        assert "this call has no verdict" in str(refused.exception)
+        assert said in str(refused.exception)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,23 +32,10 @@ if TYPE_CHECKING:
     from narrows.engine.pace import Pace
     from narrows.engine.types import Engine
     from narrows.judging.verdict import Verdict
-    from narrows.judging.written import Told
     from narrows.plan.model import Plan
-    from narrows.runs.observed import Observed
     from narrows.studies.chosen import Part
 
 AGAIN = "the same call of narrows study"
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A study's page, and what it was made of."""
-
-    page: Path
-    verdicts: Sequence[Verdict]
-    runs: Sequence[Observed]
-    measured: Mapping[str, str]
-    roots: Sequence[Path]
 
 
 def study(
@@ -113,24 +99,14 @@ def study(
         return
     seeded = tuple(seed.strip() for seed in seeds.split(",") if seed.strip())
     named = {name: tuple(claims or ())} if name is not None else by_study(claims or ())
-    shown: list[Shown] = []
-
-    def show(one: str, of_it: Sequence[str]) -> None:
-        place = out or results / one / "report"
-        found = _show(console, one, of_it, results, place, kept=kept, quick=quick, figures=figures)
-        shown.append(found)
-        if form is Form.table:
-            _say_verdicts(console, one, found, every=bool(of_it))
-        typer.echo(str(found.page), err=form is not Form.table)
-
-    def write_out() -> None:
-        if form is not Form.table:
-            write(form, _told(shown))
-
+    if len(named) > 1 and form is not Form.table:
+        remedy = f"narrows claims {' '.join(claims or ())} --format {form}"
+        raise UsageError(f"--format {form}: these claims are of {', '.join(named)}", remedy=remedy)
     if kept:
         for one, of_it in named.items():
-            show(one, of_it)
-        write_out()
+            place = out or results / one / "report"
+            page = _show(console, one, of_it, results, place, form, kept=True, figures=figures)
+            typer.echo(str(page), err=console.stderr)
         return
     asked = {one: Asked(of, size, seeded, only, quick) for one, of in named.items()}
     parts = {one: chosen(one, of) for one, of in asked.items()}
@@ -148,8 +124,9 @@ def study(
         return
     for one, some in parts.items():
         failed += _make(console, some, engine, results, jobs, paces[one])
-        show(one, asked[one].claims)
-    write_out()
+        place = out or results / one / "report"
+        page = _show(console, one, asked[one].claims, results, place, form, quick=quick, figures=figures)
+        typer.echo(str(page), err=console.stderr)
     say_left_out(console, engine)
     if failed:
         console.print(f"{counted(failed, 'run')} failed → {AGAIN} tries them again")
@@ -279,20 +256,24 @@ def _show(
     claims: Sequence[str],
     results: Path,
     out: Path,
+    form: Form,
     *,
     kept: bool = False,
     quick: bool = False,
     figures: bool = False,
-) -> Shown:
+) -> Path:
     """The study's page and verdicts, of all runs of its experiments that are there; `kept`: also of those
     that come with narrows; `quick`: what rests on one trial is not judged."""
+    from narrows.cli.answer_view import say
     from narrows.engine import layout
     from narrows.runs.find import runs_below
     from narrows.studies.find import claims as claims_of
     from narrows.studies.find import experiments
     from narrows.studies.judged import judged
-    from narrows.studies.page import build
+    from narrows.studies.opening import opening
+    from narrows.studies.page import answer, build
     from narrows.studies.quick import without_single_trials
+    from narrows.studies.told import told
 
     places = [results / stem for stem in experiments(name)]
     held = [place for place in places if any(layout.read_manifest(run) for run in place.glob("[!.]*"))]
@@ -313,33 +294,15 @@ def _show(
             status.update(f"drawing {figure}")
 
         built = build(name, runs, verdicts, out, tell, files=figures)
-    return Shown(built.html, verdicts, runs, found.measured, roots)
-
-
-def _say_verdicts(console: Console, name: str, of: Shown, *, every: bool) -> None:
-    """A table of them, and what came out in plain words; `every`: also those that no run decides."""
-    from narrows.cli.answer_view import say
-    from narrows.studies.opening import opening
-    from narrows.studies.page import answer
-
-    known = [v for v in of.verdicts if v.verdict != "not measured" or every]
-    unknown = [v.claim.id for v in of.verdicts if v not in known]
+    if form is not Form.table:
+        write(form, told(verdicts, runs, found.measured, roots, called()))
+        return built.html
+    known = [v for v in verdicts if v.verdict != "not measured" or claims]
+    unknown = [v.claim.id for v in verdicts if v not in known]
     if known:
         print_verdicts(Console(highlight=False), known)
     if unknown:
         console.print(f"not measured: {', '.join(unknown)}")
-    said = answer(of.verdicts, of.runs, name)
-    say(console, opening(name, of.verdicts, of.runs), said[0])
-
-
-def _told(shown: Sequence[Shown]) -> Told:
-    """The verdicts of all studies that a call judged, as one."""
-    from narrows.studies.told import told
-
-    return told(
-        [verdict for each in shown for verdict in each.verdicts],
-        [run for each in shown for run in each.runs],
-        {name: text for each in shown for name, text in each.measured.items()},
-        [root for each in shown for root in each.roots],
-        called(),
-    )
+    said = answer(verdicts, runs, name)
+    say(console, opening(name, verdicts, runs), said[0])
+    return built.html

@@ -78,8 +78,8 @@ def as_json(told: Told) -> str:
         {"id": one.claim.id, **asdict(one), **beside} for one, beside in zip(told.verdicts, more, strict=True)
     ]
     named = {told.kind: told.name, "command": told.command, **told.facts, "counts": told.counts}
-    document = {**named, "verdicts": verdicts, "failed": dict(told.failed)}
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    failed = {"failed": dict(told.failed)} if told.runs or told.failed else {}
+    return json.dumps({**named, "verdicts": verdicts, **failed}, indent=1, ensure_ascii=False) + "\n"
 
 
 class Case(NamedTuple):

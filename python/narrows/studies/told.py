@@ -87,6 +87,7 @@ def told(
         },
         command,
         own,
+        {run.run_id: run.error or "no error message was stored" for run in runs if not run.ok},
     )
 
 
