@@ -346,7 +346,7 @@ def simulate(
         made = choose_engine(engine, cluster, jobs, TWICE_EVERY, plans=plans)
         runner = Runner(made, plans, directory, finish, jobs=jobs, reuse=reuse)
         state = carry_out(console, runner, directory, again)
-    faults = {one.run_id: one.fault.message if one.fault else "no reason is known" for one in state.failed}
+    faults = {one.run_id: one.fault.why() if one.fault else "no reason is known" for one in state.failed}
     return runner.plans, faults
 
 

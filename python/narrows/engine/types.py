@@ -94,7 +94,11 @@ class RunFault:
     def line(self) -> str:
         """One line for a person."""
         where = "/".join(part for part in (self.node, self.item) if part)
-        text = f"{self.stage}: {where}: {self.message}" if where else f"{self.stage}: {self.message}"
+        return f"{self.stage}: {where}: {self.why()}" if where else f"{self.stage}: {self.why()}"
+
+    def why(self) -> str:
+        """The same without the place: what failed, the command, and what that said."""
+        text = self.message
         if self.command and self.command not in text:
             text += f" ({self.command})"
         # A console's last lines are in the message already where they say something.

@@ -33,7 +33,7 @@ Make = Callable[[Sequence[Plan], Path], tuple[Mapping[str, Plan], Mapping[str, s
 SEEDS, QUICK_SEEDS = 3, 1
 FIRST = one(
     "grows", "Does it carry a flow, and does its window grow?", 5, rate="20 Mbit/s", base_rtt="40 ms",
-    queue=lambda _: bfifo(limit="1 BDP"),
+    queue=lambda who: who.tried.bottleneck() if who.tried.queue else bfifo(limit="1 BDP"),
 )  # fmt: skip
 FULL = 0.9 * 20e6
 """A window that stands still and fills the link of that scene may be one that found it."""
