@@ -404,7 +404,8 @@ def test_a_reader_that_dies_costs_its_own_run_only_and_the_message_names_the_fil
 def test_the_line_of_a_failed_tc_has_its_reason_and_that_of_a_program_its_last_word() -> None:
     usage = 'Illegal "overhead"\nUsage: ... htb\nCommand failed -:2'
     fault = RunFault("setup", "tc failed", node="router", command="tc class add dev eth0", stderr=usage)
-    assert fault.line().endswith('(tc class add dev eth0): Illegal "overhead"')
+    assert fault.why() == 'tc failed (tc class add dev eth0): Illegal "overhead"'
+    assert fault.line() == f"setup: router: {fault.why()}"
     traced = RunFault("run", "exit status 1", command="python3 x.py", stderr="Traceback\nValueError: 3")
     assert traced.line().endswith("ValueError: 3")
     python = 'Traceback\n  File "/a/x.py", line 7, in <module>\n    f()\nValueError: 3'

@@ -19,10 +19,10 @@ from narrows.errors import NarrowsError, UsageError
 from narrows.judging.verdict import Number, Verdict
 from narrows.judging.written import as_appendix, as_json, as_junit, as_markdown
 from narrows.runs.observed import Observed, Series
-from narrows.standards import reads, written
+from narrows.standards import reads, session, written
 from narrows.standards.contestant import Contestant, named
 from narrows.standards.cubic.suite import curve, reduced
-from narrows.standards.session import Outcome, judge, planned, suite, suites
+from narrows.standards.session import FIRST, Outcome, judge, planned, suite, suites
 from narrows.standards.suite import TRIED, Criteria, Criterion, Said, Suite, beside, limit, measured
 
 BBR = Contestant("bbr", "bbr")
@@ -75,6 +75,16 @@ def test_a_module_is_loaded_in_the_contestants_runs_alone(tmp_path: Path) -> Non
     plans = [plan for plan in planned(suite("rfc9743"), who, full=False) if plan.experiment == "aqm"]
     loaded = {plan.key["cca"]: [one.name for one in plan.machine.modules] for plan in plans}
     assert loaded == {TRIED: ["tcp_mine"], "cubic": [], "reno": []}
+
+
+def test_a_queue_of_ones_own_is_in_every_scene_of_l4s_and_carries_the_first_flow(tmp_path: Path) -> None:
+    (tmp_path / "sch_mine.ko").write_bytes(b"made up")
+    who = named("dctcp", queue=str(tmp_path / "sch_mine.ko"))
+    assert (who.name, who.queue) == ("dctcp mine", "mine")
+    plans = [*session._plans(FIRST, who, False, 1), *planned(suite("l4s"), who, full=False)]
+    others = {plan.experiment for plan in plans if not any(" mine" in step.command() for step in plan.setup)}
+    assert others == {"tail_drop", "classic_aqm"}  # which ask for a queue of their own
+    assert all([one.name for one in plan.machine.modules] == ["sch_mine"] for plan in plans)
 
 
 @pytest.mark.parametrize(
