@@ -64,20 +64,27 @@ def told(
     own = [run for run in runs if run.run_id in ids]
     of = {name: study(name) for name in dict.fromkeys(all_claims()[v.claim.id][0] for v in verdicts)}
     shards = {
-        str(file.relative_to(root.parent)): _digest(file)
+        str(file.relative_to(root.parent)): hashlib.sha256(file.read_bytes()).hexdigest()
         for root in roots
         for file in sorted([root] if root.is_file() else root.rglob(f"*{SHARD}"))
     }
+    rows = [
+        (
+            f"{v.claim.id} {v.claim.text}",
+            v.claim.source,
+            v.verdict,
+            "; ".join(map(str, deciding(v))),
+            v.reason,
+        )
+        for v in verdicts
+    ]
     return Told(
         "study",
         ", ".join(of),
         "; ".join(f"{name}: {one.title}" for name, one in of.items()),
         counts(verdicts),
         HEADINGS,
-        [
-            (f"{v.claim.id} {v.claim.text}", v.claim.source, v.verdict, _numbers(v), v.reason)
-            for v in verdicts
-        ],
+        rows,
         verdicts,
         {
             **{f"paper of {name}": one.paper for name, one in of.items()},
@@ -89,11 +96,3 @@ def told(
         own,
         {run.run_id: run.error or "no error message was stored" for run in runs if not run.ok},
     )
-
-
-def _numbers(verdict: Verdict) -> str:
-    return "; ".join(map(str, deciding(verdict)))
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
