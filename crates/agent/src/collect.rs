@@ -129,7 +129,7 @@ pub fn tc(nodes: &Nodes) -> Result<Object> {
         if out.exit_code != Some(0) {
             return Err(broken("tc could not show qdiscs".into()));
         }
-        let text = String::from_utf8_lossy(&out.stdout);
+        let text = with_unknown_options(&String::from_utf8_lossy(&out.stdout));
         let answers = tc_answers(&text, ifaces.len()).map_err(broken)?;
         let mut shown = Map::new();
         for (iface, (qdiscs, classes)) in ifaces.iter().zip(answers) {
@@ -138,6 +138,18 @@ pub fn tc(nodes: &Nodes) -> Result<Object> {
         all.insert(node.to_string(), Value::Object(shown));
     }
     Ok(all)
+}
+
+/// Of a module's qdisc tc knows no options, and says so in the midst of its JSON
+/// (`{[Unknown qdisc, optlen=84] }`): their bytes become a member.
+fn with_unknown_options(text: &str) -> String {
+    let mut parts = text.split("[Unknown qdisc, optlen=");
+    let mut made = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let (bytes, rest) = part.split_once(']').unwrap_or((part, ""));
+        made += &format!("\"optlen\":{bytes}{rest}");
+    }
+    made
 }
 
 /// Splits the answers to `qdisc show` and `class show`, asked in turn for each interface. iproute2 6.1
@@ -382,6 +394,14 @@ mod tests {
         let a = tc_answers("[{\"kind\":\"htb\"}]\n[{\"class\":\"htb\"}][]\n[]\n", 2).unwrap();
         assert_eq!(a[0].1[0]["class"], "htb");
         assert_eq!(a[1], (json!([]), json!([])));
+    }
+
+    #[test]
+    fn options_that_tc_does_not_know_are_told_by_their_bytes() {
+        let text = "[{\"kind\":\"mine\",\"options\":{[Unknown qdisc, optlen=84] },\"bytes\":7}]\n[]\n";
+        let a = tc_answers(&with_unknown_options(text), 1).unwrap();
+        assert_eq!(a[0].0[0]["options"]["optlen"], 84);
+        assert_eq!(a[0].0[0]["bytes"], 7);
     }
 
     #[test]
