@@ -34,11 +34,7 @@ pub struct Cx<'a> {
 
 impl Cx<'_> {
     pub fn token(&self, kind: u16, index: usize) -> Token {
-        Token {
-            owner: self.owner,
-            kind,
-            index: index as u32,
-        }
+        Token { owner: self.owner, kind, index: index as u32 }
     }
 
     pub fn csv(&self, id: &str, header: &str) -> Result<Csv> {
@@ -102,9 +98,7 @@ impl EventLog {
     pub fn create(raw: &Path) -> Result<EventLog> {
         let path = raw.join("agent.jsonl");
         let file = File::create(&path).during(|| format!("creating {}", path.display()))?;
-        Ok(EventLog {
-            file: BufWriter::with_capacity(1 << 16, file),
-        })
+        Ok(EventLog { file: BufWriter::with_capacity(1 << 16, file) })
     }
 
     pub fn event(&mut self, t_ns: i64, event: &str, item: Option<&str>, more: Value) {
@@ -133,10 +127,7 @@ pub struct Csv {
 impl Csv {
     pub fn create(path: &Path, header: &str) -> Result<Csv> {
         let file = File::create(path).during(|| format!("creating {}", path.display()))?;
-        let mut csv = Csv {
-            file: BufWriter::with_capacity(1 << 17, file),
-            path: path.to_path_buf(),
-        };
+        let mut csv = Csv { file: BufWriter::with_capacity(1 << 17, file), path: path.to_path_buf() };
         csv.line(header)?;
         Ok(csv)
     }
@@ -149,9 +140,7 @@ impl Csv {
     }
 
     pub fn flush(&mut self) -> Result<()> {
-        self.file
-            .flush()
-            .during(|| format!("writing {}", self.path.display()))
+        self.file.flush().during(|| format!("writing {}", self.path.display()))
     }
 }
 

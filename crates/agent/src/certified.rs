@@ -21,10 +21,7 @@ struct Args {
 }
 
 fn parse(args: &[String]) -> Result<Args, String> {
-    let split = args
-        .iter()
-        .position(|arg| arg == "--")
-        .ok_or("-- and a program behind it are missing")?;
+    let split = args.iter().position(|arg| arg == "--").ok_or("-- and a program behind it are missing")?;
     let mut options = Options::read(&args[..split], &["name", "cert", "key"], &[])?;
     let mut needed = |name: &str| options.take(name).ok_or(format!("--{name} is missing"));
     let parsed = Args {
@@ -80,18 +77,12 @@ mod tests {
         let place = std::env::temp_dir().join(format!("narrows-certified-{}", std::process::id()));
         std::fs::create_dir_all(&place).unwrap();
         let at = |name: &str| place.join(name).to_string_lossy().into_owned();
-        let line = format!(
-            "--name 10.0.2.1 --cert {} --key {} -- server -a --b",
-            at("c"),
-            at("k")
-        );
+        let line = format!("--name 10.0.2.1 --cert {} --key {} -- server -a --b", at("c"), at("k"));
         let args = parse(&words(&line)).unwrap();
         assert_eq!(args.program, ["server", "-a", "--b"]);
         write_identity(&args).unwrap();
         let (cert, key) = (at("c"), at("k"));
-        Identity::new(Some((&cert, &key)), vec![])
-            .and_then(Identity::into_config)
-            .unwrap();
+        Identity::new(Some((&cert, &key)), vec![]).and_then(Identity::into_config).unwrap();
         tls::client_config(false, Some(&cert)).unwrap();
         std::fs::remove_dir_all(place).unwrap();
     }

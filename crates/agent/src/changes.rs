@@ -20,10 +20,7 @@ pub struct Changes {
 
 impl Changes {
     pub fn new(plan: &[Change]) -> Changes {
-        Changes {
-            plan: plan.to_vec(),
-            running: plan.iter().map(|_| None).collect(),
-        }
+        Changes { plan: plan.to_vec(), running: plan.iter().map(|_| None).collect() }
     }
 
     pub fn busy(&self) -> bool {
@@ -47,16 +44,10 @@ impl Changes {
                 let more =
                     json!({"node": change.node, "command": setup::command_text(&change.tool, &change.args)});
                 log.event(reactor.now, "change", None, more);
-                let token = Token {
-                    owner,
-                    kind: 1,
-                    index: t.index,
-                };
+                let token = Token { owner, kind: 1, index: t.index };
                 self.running[i] = begin(change, nodes, children)?;
                 if let Some((child, _)) = &self.running[i] {
-                    reactor
-                        .watch(child.watch_fd(), IN, token)
-                        .during(|| "watching a change".into())?;
+                    reactor.watch(child.watch_fd(), IN, token).during(|| "watching a change".into())?;
                 }
                 Ok(())
             }
@@ -93,22 +84,15 @@ fn failed(change: &Change, message: String) -> RunError {
 /// Starts a tool; what the agent does by itself is done at once and leaves nothing running.
 fn begin(change: &Change, nodes: &Nodes, children: &mut Children) -> Result<Option<(Child, OwnedFd)>> {
     if matches!(change.tool.as_str(), "sysctl" | "ethtool") {
-        let step = Step {
-            node: change.node.clone(),
-            tool: change.tool.clone(),
-            args: change.args.clone(),
-        };
-        return setup::run_steps(nodes, &[step])
-            .map(|()| None)
-            .map_err(|e| e.stage(Stage::Traffic));
+        let step = Step { node: change.node.clone(), tool: change.tool.clone(), args: change.args.clone() };
+        return setup::run_steps(nodes, &[step]).map(|()| None).map_err(|e| e.stage(Stage::Traffic));
     }
     nodes.enter(&change.node)?;
     let stderr = sys::memfd("stderr").during(|| "creating a memory file".into())?;
     let mut argv = vec![change.tool.clone()];
     argv.extend(nodes.rewrite(&change.args));
     let copy = stderr.try_clone().during(|| "duplicating a descriptor".into())?;
-    let child = children
-        .spawn(&argv, &[], Stdio::null(), copy.into())
-        .map_err(|e| failed(change, e.message))?;
+    let child =
+        children.spawn(&argv, &[], Stdio::null(), copy.into()).map_err(|e| failed(change, e.message))?;
     Ok(Some((child, stderr)))
 }

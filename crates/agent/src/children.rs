@@ -45,11 +45,7 @@ impl Children {
     ) -> Result<Child> {
         let mut command = Command::new(&argv[0]);
         command.args(&argv[1..]).envs(env.iter().map(|(k, v)| (k, v)));
-        command
-            .stdin(Stdio::null())
-            .stdout(stdout)
-            .stderr(stderr)
-            .process_group(0);
+        command.stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
         let child = command.spawn().map_err(|e| {
             let why = match e.kind() {
                 std::io::ErrorKind::NotFound => "it is not installed where PATH looks".to_string(),
@@ -99,9 +95,7 @@ fn wait_for(pid: i32) -> Option<(i32, ExitStatus)> {
 
 /// What result.json calls an exit: the code, or 128 + the signal as a shell would say.
 pub fn exit_number(status: ExitStatus) -> i32 {
-    status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 pub fn signal_number(name: &str) -> Option<i32> {

@@ -13,10 +13,7 @@ pub struct Clock {
 
 impl Clock {
     pub fn new(epoch_mono_ns: i64) -> Clock {
-        let mut clock = Clock {
-            epoch_mono_ns,
-            real_minus_mono_ns: 0,
-        };
+        let mut clock = Clock { epoch_mono_ns, real_minus_mono_ns: 0 };
         clock.refresh_wall_offset();
         clock
     }

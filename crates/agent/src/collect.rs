@@ -60,10 +60,7 @@ pub fn sysctls(nodes: &Nodes, setup: &[Step]) -> Result<Object> {
     let mut all = Object::new();
     for node in nodes.names() {
         nodes.enter(node)?;
-        let set = setup
-            .iter()
-            .filter(|s| s.tool == "sysctl" && s.node == node)
-            .flat_map(|s| &s.args);
+        let set = setup.iter().filter(|s| s.tool == "sysctl" && s.node == node).flat_map(|s| &s.args);
         let set = set.filter_map(|a| a.split_once('=')).map(|(k, _)| k);
         let mut values = Map::new();
         for key in SYSCTLS.iter().copied().chain(set) {
@@ -86,11 +83,7 @@ pub fn kept(nodes: &Nodes) -> Result<Object> {
         let kept = qdisc::kept().during(|| format!("reading back the qdiscs of {node}"))?;
         let mut shown = Map::new();
         for each in names {
-            let own: Vec<_> = kept
-                .iter()
-                .filter(|(i, _)| *i == each.index)
-                .map(|(_, k)| k)
-                .collect();
+            let own: Vec<_> = kept.iter().filter(|(i, _)| *i == each.index).map(|(_, k)| k).collect();
             if !own.is_empty() {
                 shown.insert(each.name, json!({"mtu": each.mtu, "tc": own}));
             }
@@ -107,18 +100,13 @@ pub fn tc(nodes: &Nodes) -> Result<Object> {
         nodes.enter(node)?;
         let names = link::interfaces().during(|| format!("listing interfaces of {node}"))?;
         let with = qdisc::interfaces_with_qdiscs().during(|| format!("listing qdiscs of {node}"))?;
-        let ifaces: Vec<&str> = names
-            .iter()
-            .filter(|i| with.contains(&i.index))
-            .map(|i| i.name.as_str())
-            .collect();
+        let ifaces: Vec<&str> =
+            names.iter().filter(|i| with.contains(&i.index)).map(|i| i.name.as_str()).collect();
         if ifaces.is_empty() {
             continue;
         }
-        let lines: String = ifaces
-            .iter()
-            .map(|i| format!("qdisc show dev {i}\nclass show dev {i}\n"))
-            .collect();
+        let lines: String =
+            ifaces.iter().map(|i| format!("qdisc show dev {i}\nclass show dev {i}\n")).collect();
         let out = setup::run_tool("tc", &["-s", "-j", "-batch", "-"], lines.as_bytes())?;
         let broken = |why: String| {
             let mut e = RunError::internal(why).node(node).command("tc -s -j -batch -");
@@ -174,30 +162,16 @@ fn tc_answers(text: &str, interfaces: usize) -> std::result::Result<Vec<(Value, 
         rest = rest[plain..].trim_start();
     }
     if parts.len() == 2 * interfaces {
-        return Ok(parts
-            .chunks(2)
-            .map(|p| (p[0].0.clone(), p[1].0.clone()))
-            .collect());
+        return Ok(parts.chunks(2).map(|p| (p[0].0.clone(), p[1].0.clone())).collect());
     }
     if parts.len() != interfaces {
-        return Err(format!(
-            "tc gave {} answers for {interfaces} interfaces",
-            parts.len()
-        ));
+        return Err(format!("tc gave {} answers for {interfaces} interfaces", parts.len()));
     }
     let classes = |plain: &str| -> Value {
-        let blocks = plain
-            .split("\nclass ")
-            .map(|b| b.trim().trim_start_matches("class "));
-        blocks
-            .filter(|b| !b.is_empty())
-            .map(|b| json!({"text": format!("class {b}")}))
-            .collect()
+        let blocks = plain.split("\nclass ").map(|b| b.trim().trim_start_matches("class "));
+        blocks.filter(|b| !b.is_empty()).map(|b| json!({"text": format!("class {b}")})).collect()
     };
-    Ok(parts
-        .into_iter()
-        .map(|(qdiscs, plain)| (qdiscs, classes(plain)))
-        .collect())
+    Ok(parts.into_iter().map(|(qdiscs, plain)| (qdiscs, classes(plain))).collect())
 }
 
 /// How often it is looked whether queues are empty, and for how long, before totals are taken.
@@ -224,11 +198,8 @@ pub fn links(nodes: &Nodes) -> Result<Object> {
             let Some(counters) = i.counters.filter(|_| i.name != "lo") else {
                 continue;
             };
-            let named: Map<String, Value> = link::NAMES
-                .iter()
-                .zip(counters)
-                .map(|(n, v)| (n.to_string(), json!(v)))
-                .collect();
+            let named: Map<String, Value> =
+                link::NAMES.iter().zip(counters).map(|(n, v)| (n.to_string(), json!(v))).collect();
             shown.insert(i.name, Value::Object(named));
         }
         all.insert(node.to_string(), Value::Object(shown));
@@ -254,9 +225,7 @@ fn ip_counters(text: &str) -> Option<BTreeMap<String, i64>> {
     let mut lines = text.lines().filter_map(|l| l.strip_prefix("Ip: "));
     let (names, values) = (lines.next()?, lines.next()?);
     let pairs = names.split_whitespace().zip(values.split_whitespace());
-    pairs
-        .map(|(name, value)| Some((name.to_string(), value.parse().ok()?)))
-        .collect()
+    pairs.map(|(name, value)| Some((name.to_string(), value.parse().ok()?))).collect()
 }
 
 /// Starts the tap of those hops whose qdisc the coming steps will make, so that it counts from where
@@ -277,11 +246,7 @@ pub fn start_taps(nodes: &Nodes, hops: &[Hop], coming: &[Step], guest: bool) -> 
 
 /// Starts every tap that no step started: a hop whose interface keeps its default qdisc.
 pub fn start_other_taps(nodes: &Nodes, hops: &[Hop], guest: bool) -> Result<()> {
-    for (number, hop) in hops
-        .iter()
-        .enumerate()
-        .filter(|(_, h)| guest && h.tap != TapMode::Off)
-    {
+    for (number, hop) in hops.iter().enumerate().filter(|(_, h)| guest && h.tap != TapMode::Off) {
         if !tap_started(nodes, number)? {
             start_tap(nodes, hop, number)?;
         }
@@ -295,11 +260,8 @@ fn start_tap(nodes: &Nodes, hop: &Hop, number: usize) -> Result<()> {
         TapMode::Drops => format!("add {} {number} {}", hop.iface, hop.tap_interval_ns),
         _ => format!("add {} {number}", hop.iface),
     };
-    fs::write(TAP, &command).map_err(|e| {
-        RunError::internal(format!("{TAP}: {e}"))
-            .node(&hop.node)
-            .command(command)
-    })
+    fs::write(TAP, &command)
+        .map_err(|e| RunError::internal(format!("{TAP}: {e}")).node(&hop.node).command(command))
 }
 
 fn tap_started(_: &Nodes, number: usize) -> Result<bool> {
@@ -309,10 +271,7 @@ fn tap_started(_: &Nodes, number: usize) -> Result<bool> {
 
 fn tap_line(text: &str, number: usize) -> Option<Vec<u64>> {
     text.lines().find_map(|l| {
-        let words: Vec<u64> = l
-            .split_whitespace()
-            .map(|w| w.parse().ok())
-            .collect::<Option<_>>()?;
+        let words: Vec<u64> = l.split_whitespace().map(|w| w.parse().ok()).collect::<Option<_>>()?;
         (words.first() == Some(&(number as u64)) && words.len() >= 10).then_some(words)
     })
 }
@@ -332,10 +291,7 @@ pub fn hops(hops: &[Hop]) -> Result<Vec<HopResult>> {
         let line = tap_line(&text, number);
         if let Some(error) = line.as_ref().and_then(|l| l.get(10)).filter(|e| **e != 0) {
             let e = std::io::Error::from_raw_os_error(*error as i32);
-            return Err(RunError::internal(format!(
-                "writing tap.bin of hop '{}' failed: {e}",
-                hop.hop
-            )));
+            return Err(RunError::internal(format!("writing tap.bin of hop '{}' failed: {e}", hop.hop)));
         }
         let totals = line.map(|l| TapTotals {
             arrived_packets: l[1],

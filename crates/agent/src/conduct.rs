@@ -82,27 +82,13 @@ impl<'a> Conductor<'a> {
             slots.push(Slot::new(item.id(), actor));
         }
         slots.extend(plan.samplers.iter().map(|s| Slot::new(s.id(), sample::build(s))));
-        slots.extend(
-            plan.captures
-                .iter()
-                .map(|c| Slot::new(&c.id, Box::new(Recorder::new(c.clone())))),
-        );
+        slots.extend(plan.captures.iter().map(|c| Slot::new(&c.id, Box::new(Recorder::new(c.clone())))));
         reactor
-            .watch(
-                interrupt.fd(),
-                IN,
-                Token {
-                    owner: SIGNAL,
-                    kind: 0,
-                    index: 0,
-                },
-            )
+            .watch(interrupt.fd(), IN, Token { owner: SIGNAL, kind: 0, index: 0 })
             .during(|| "watching for signals".into())?;
         if let Some(controller) = &controller {
             let token = Self::special(PEERS, 0);
-            reactor
-                .watch(controller.fd(), IN, token)
-                .during(|| "watching the controlling machine".into())?;
+            reactor.watch(controller.fd(), IN, token).during(|| "watching the controlling machine".into())?;
         }
         Ok(Conductor {
             controller,
@@ -116,10 +102,7 @@ impl<'a> Conductor<'a> {
             slots,
             changes: Changes::new(&plan.changes),
             moving: MovingShapers::default(),
-            settling: plan
-                .until_settled
-                .as_ref()
-                .map(|rule| Settling::new(rule, &plan.traffic)),
+            settling: plan.until_settled.as_ref().map(|rule| Settling::new(rule, &plan.traffic)),
             failure: None,
             woken_for: None,
         })
@@ -136,19 +119,14 @@ impl<'a> Conductor<'a> {
             *start_ns -= moved_ns;
         }
         if moved_ns != 0 {
-            self.log
-                .event(clock.t(), "epoch moved", None, json!({"by_ns": moved_ns}));
+            self.log.event(clock.t(), "epoch moved", None, json!({"by_ns": moved_ns}));
         }
         self.reactor.clock = clock;
         self.reactor.now = clock.t();
     }
 
     fn special(owner: u16, index: usize) -> Token {
-        Token {
-            owner,
-            kind: 0,
-            index: index as u32,
-        }
+        Token { owner, kind: 0, index: index as u32 }
     }
 
     /// Runs `f` on an actor; its error becomes the run's, with the item's name.
@@ -177,12 +155,7 @@ impl<'a> Conductor<'a> {
     }
 
     fn fail(&mut self, e: RunError) {
-        self.log.event(
-            self.reactor.now,
-            "failed",
-            e.item.as_deref(),
-            json!({"message": e.line()}),
-        );
+        self.log.event(self.reactor.now, "failed", e.item.as_deref(), json!({"message": e.line()}));
         self.failure.get_or_insert(e);
     }
 
@@ -245,8 +218,7 @@ impl<'a> Conductor<'a> {
 
     fn start(&mut self, i: usize) {
         self.slots[i].start_ns = Some(self.reactor.now);
-        self.log
-            .event(self.reactor.now, "start", Some(&self.slots[i].id), json!({}));
+        self.log.event(self.reactor.now, "start", Some(&self.slots[i].id), json!({}));
         // Said before it has the processor: a program that never gives it back is the last that was named.
         if i < self.plan.traffic.len() {
             status::line(self.reactor.now, "traffic", &self.note());
@@ -256,8 +228,7 @@ impl<'a> Conductor<'a> {
 
     fn stop(&mut self, i: usize) {
         self.slots[i].stopped = true;
-        self.log
-            .event(self.reactor.now, "stop", Some(&self.slots[i].id), json!({}));
+        self.log.event(self.reactor.now, "stop", Some(&self.slots[i].id), json!({}));
         if matches!(self.plan.traffic.get(i), Some(Item::TcpBulk(_))) {
             if let Some(settling) = &mut self.settling {
                 settling.end(Reason::Limit, self.reactor.now);
@@ -313,8 +284,7 @@ impl<'a> Conductor<'a> {
                 Progress::Ended { t_ns } => {
                     slot.end_ns = Some(t_ns);
                     let exit = slot.actor.exit_code();
-                    self.log
-                        .event(t_ns, "end", Some(&slot.id), json!({"exit_code": exit}));
+                    self.log.event(t_ns, "end", Some(&slot.id), json!({"exit_code": exit}));
                     self.schedule.ended(i, t_ns);
                     // Its own host has ended it: what is here of it has no stop of its own to wait for.
                     if self.controller.is_some() && !self.nodes.has(remote::owner(&self.plan.traffic[i])) {
@@ -353,8 +323,7 @@ impl<'a> Conductor<'a> {
             TICK => {
                 self.children.sweep();
                 self.reactor.clock.refresh_wall_offset();
-                self.reactor
-                    .at(self.reactor.now / TICK_NS * TICK_NS + TICK_NS, token);
+                self.reactor.at(self.reactor.now / TICK_NS * TICK_NS + TICK_NS, token);
                 status::line(self.reactor.now, "traffic", &self.note());
                 self.hear();
             }
@@ -378,11 +347,7 @@ impl<'a> Conductor<'a> {
             }
             i => {
                 let is_part = self.controller.is_some();
-                if self
-                    .slots
-                    .get(i as usize)
-                    .is_some_and(|s| is_part || s.start_ns.is_some())
-                {
+                if self.slots.get(i as usize).is_some_and(|s| is_part || s.start_ns.is_some()) {
                     self.with(i as usize, |a, cx| a.event(cx, event));
                 }
             }

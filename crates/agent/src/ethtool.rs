@@ -61,8 +61,7 @@ pub fn run(args: &[String]) -> Result<(), String> {
     let (iface, pairs) = parse(args)?;
     let dev = Device::open(iface)?;
     for (name, on) in pairs {
-        dev.set(name, on)
-            .map_err(|e| format!("{iface}: setting {name} {}: {e}", on_off(on)))?;
+        dev.set(name, on).map_err(|e| format!("{iface}: setting {name} {}: {e}", on_off(on)))?;
     }
     Ok(())
 }
@@ -72,9 +71,7 @@ pub fn check(args: &[String]) -> Result<(), String> {
     let (iface, pairs) = parse(args)?;
     let dev = Device::open(iface)?;
     for (name, on) in pairs {
-        let kept = dev
-            .get(name)
-            .map_err(|e| format!("{iface}: reading {name}: {e}"))?;
+        let kept = dev.get(name).map_err(|e| format!("{iface}: reading {name}: {e}"))?;
         if kept != on {
             return Err(format!(
                 "{iface}: {name}: asked {}, the kernel kept {}: another offload that it needs is off",
@@ -100,9 +97,7 @@ pub fn restore(iface: &str, saved: &[u32]) -> Result<(), String> {
     }
     let mut set = vec![ETHTOOL_SFEATURES, (saved.len() / 2) as u32];
     set.extend_from_slice(saved);
-    Device::open(iface)?
-        .ioctl(&mut set)
-        .map_err(|e| format!("{iface}: setting its offloads again: {e}"))
+    Device::open(iface)?.ioctl(&mut set).map_err(|e| format!("{iface}: setting its offloads again: {e}"))
 }
 
 fn is_lro(name: &str) -> bool {
@@ -125,10 +120,7 @@ struct Device {
 impl Device {
     fn open(iface: &str) -> Result<Device, String> {
         let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, 0).map_err(|e| e.to_string())?;
-        Ok(Device {
-            fd,
-            iface: iface.to_string(),
-        })
+        Ok(Device { fd, iface: iface.to_string() })
     }
 
     /// `words` is the command's struct as u32s; the kernel reads and writes it in place.
@@ -224,10 +216,7 @@ mod tests {
     #[test]
     fn features_come_in_pairs_of_on_and_off() {
         let args = words("-K eth0 tso off gro on");
-        assert_eq!(
-            parse(&args).unwrap(),
-            ("eth0", vec![("tso", false), ("gro", true)])
-        );
+        assert_eq!(parse(&args).unwrap(), ("eth0", vec![("tso", false), ("gro", true)]));
         assert!(parse(&words("-K eth0 tso")).is_err());
         assert!(parse(&words("-K eth0 tso maybe")).is_err());
         assert!(parse(&words("-S eth0")).is_err());

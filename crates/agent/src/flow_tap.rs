@@ -22,10 +22,7 @@ fn lines(plan: &FlowTap, epoch_mono_ns: i64) -> Vec<(Option<&str>, String)> {
         lines.push((Some(&watch.node), format!("watch {number} {port}")));
     }
     if let Some(window) = &plan.window {
-        let edges = [
-            (WINDOW_STARTS, Some(window.start_ns)),
-            (WINDOW_STOPS, window.stop_ns),
-        ];
+        let edges = [(WINDOW_STARTS, Some(window.start_ns)), (WINDOW_STOPS, window.stop_ns)];
         for (number, at_ns) in edges {
             if let Some(at_ns) = at_ns {
                 lines.push((None, format!("mark {number} {}", epoch_mono_ns + at_ns)));
@@ -92,16 +89,10 @@ mod tests {
 
     #[test]
     fn watches_come_before_marks_and_times_are_counted_from_the_epoch() {
-        let watch = |node: &str, port| FlowWatch {
-            node: node.into(),
-            port,
-        };
+        let watch = |node: &str, port| FlowWatch { node: node.into(), port };
         let plan = FlowTap {
             watch: vec![watch("a", Some(5201)), watch("b", None)],
-            window: Some(FlowWindow {
-                start_ns: 5,
-                stop_ns: None,
-            }),
+            window: Some(FlowWindow { start_ns: 5, stop_ns: None }),
             sample_interval_ns: Some(7),
         };
         let expected: Vec<(Option<&str>, String)> = vec![

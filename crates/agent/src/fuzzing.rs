@@ -65,10 +65,7 @@ pub fn ndt7_handshake(data: &[u8]) {
     match handshake::parse_request(data) {
         Ok(Some((request, used))) => {
             assert!(used <= data.len());
-            assert!(request
-                .metadata
-                .iter()
-                .all(|(name, _)| !name.starts_with("server_")));
+            assert!(request.metadata.iter().all(|(name, _)| !name.starts_with("server_")));
         }
         Ok(None) => assert!(data.len() < handshake::MAX_HEAD_BYTES),
         Err(refusal) => assert!((400..600).contains(&refusal.status)),
@@ -78,11 +75,7 @@ pub fn ndt7_handshake(data: &[u8]) {
     }
     if let Ok(pairs) = std::str::from_utf8(data).map(handshake::parse_query) {
         for (name, value) in pairs.unwrap_or_default() {
-            let pair = format!(
-                "{}={}",
-                handshake::percent_encode(&name),
-                handshake::percent_encode(&value)
-            );
+            let pair = format!("{}={}", handshake::percent_encode(&name), handshake::percent_encode(&value));
             // A name may be empty only where the value is not: a part without both is left out.
             if pair != "=" && pair.len() <= 4096 {
                 assert_eq!(handshake::parse_query(&pair), Ok(vec![(name, value)]));
@@ -182,10 +175,7 @@ mod tests {
                 assert!(tar.status().unwrap().success(), "{file}");
             }
         }
-        let mut files: Vec<_> = std::fs::read_dir(to)
-            .unwrap()
-            .map(|f| f.unwrap().path())
-            .collect();
+        let mut files: Vec<_> = std::fs::read_dir(to).unwrap().map(|f| f.unwrap().path()).collect();
         files.sort();
         files
     }

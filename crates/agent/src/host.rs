@@ -56,13 +56,9 @@ pub fn main(dir: &Path) -> ExitCode {
 fn carry_out(dir: &Path) -> Result<Option<RunError>> {
     // SAFETY: plain system call.
     if unsafe { libc::geteuid() } != 0 {
-        return Err(RunError::internal(
-            "host mode makes network namespaces and needs root",
-        ));
+        return Err(RunError::internal("host mode makes network namespaces and needs root"));
     }
-    let dir = dir
-        .canonicalize()
-        .during(|| format!("finding {}", dir.display()))?;
+    let dir = dir.canonicalize().during(|| format!("finding {}", dir.display()))?;
     let raw = run::make_raw(&dir)?;
     let failed = |e: RunError| {
         write_failure(&raw, &e);

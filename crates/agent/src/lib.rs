@@ -89,10 +89,7 @@ pub fn main() -> ExitCode {
         ("rpm-client", rest) => narrows_rpm::client_main(rest),
         ("rpm-server", rest) => narrows_rpm::server_main(rest),
         _ => {
-            eprintln!(
-                "narrows-agent: cannot make sense of '{}'; {USAGE}",
-                args.join(" ")
-            );
+            eprintln!("narrows-agent: cannot make sense of '{}'; {USAGE}", args.join(" "));
             ExitCode::from(2)
         }
     }

@@ -20,15 +20,8 @@ const OWN_PROGRAMS: &str = "/run/narrows-path";
 const HOME: &str = "/tmp/home";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Programs keep scratch files in these; those that do not exist on this host are not missed.
-const SCRATCH: [&str; 7] = [
-    "/tmp",
-    "/var/tmp",
-    "/var/log",
-    "/var/lock",
-    "/var/run",
-    "/var/lib/nginx",
-    "/var/cache",
-];
+const SCRATCH: [&str; 7] =
+    ["/tmp", "/var/tmp", "/var/log", "/var/lock", "/var/run", "/var/lib/nginx", "/var/cache"];
 /// Before its first tick the kernel runs on coarse timers, and tc computes bursts for those.
 const EXACT_FROM_NS: i64 = 1_000_000_000;
 
@@ -52,12 +45,8 @@ pub fn prepare(dir: &Path) -> Result<PathBuf> {
         let fstype = if path == "/dev/pts" { "devpts" } else { "tmpfs" };
         mount(fstype, path, fstype, 0, options)?;
     }
-    for (link, target) in [
-        ("fd", "/proc/self/fd"),
-        ("stdin", "fd/0"),
-        ("stdout", "fd/1"),
-        ("stderr", "fd/2"),
-    ] {
+    for (link, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")]
+    {
         let _ = std::os::unix::fs::symlink(target, format!("/dev/{link}"));
     }
     mount("tmpfs", "/run", "tmpfs", 0, "mode=755")?;
@@ -66,17 +55,7 @@ pub fn prepare(dir: &Path) -> Result<PathBuf> {
     for path in SCRATCH {
         let real = fs::symlink_metadata(path).is_ok_and(|m| m.is_dir());
         if real {
-            mount(
-                "tmpfs",
-                path,
-                "tmpfs",
-                0,
-                if path.ends_with("tmp") {
-                    "mode=1777"
-                } else {
-                    "mode=755"
-                },
-            )?;
+            mount("tmpfs", path, "tmpfs", 0, if path.ends_with("tmp") { "mode=1777" } else { "mode=755" })?;
         }
     }
     fs::create_dir(RUN_DIR).during(|| format!("creating {RUN_DIR}"))?;
@@ -116,10 +95,9 @@ const CONNECTIONS: u32 = 131_072;
 pub fn connection_limits(nodes: &Nodes) -> Result<()> {
     for node in nodes.names() {
         nodes.enter(node)?;
-        for (name, value) in [
-            ("tcp_max_tw_buckets", CONNECTIONS / 2),
-            ("tcp_max_syn_backlog", CONNECTIONS / 128),
-        ] {
+        for (name, value) in
+            [("tcp_max_tw_buckets", CONNECTIONS / 2), ("tcp_max_syn_backlog", CONNECTIONS / 128)]
+        {
             fs::write(format!("/proc/sys/net/ipv4/{name}"), value.to_string()).during(|| name.into())?;
         }
     }
@@ -131,11 +109,7 @@ fn keep_in_sight() -> Result<PathBuf> {
     fs::write(AGENT, "").during(|| format!("creating {AGENT}"))?;
     let exe = fs::read_link("/proc/self/exe").during(|| "finding the agent's own binary".into())?;
     mount(&exe.to_string_lossy(), AGENT, "none", libc::MS_BIND, "")?;
-    let kept = [
-        ("narrows_tools", TOOLS),
-        ("narrows_checkout", CHECKOUT),
-        ("narrows_content", CONTENT),
-    ];
+    let kept = [("narrows_tools", TOOLS), ("narrows_checkout", CHECKOUT), ("narrows_content", CONTENT)];
     for (variable, place) in kept {
         if let Some(path) = std::env::var_os(variable) {
             fs::create_dir(place).during(|| format!("creating {place}"))?;
@@ -156,9 +130,7 @@ fn programs_in_sight() -> Result<String> {
     places.push(PATH.to_string());
     let own = std::env::var("narrows_programs").unwrap_or_default();
     for (number, place) in own.split(':').filter(|place| place.starts_with('/')).enumerate() {
-        let hidden = SCRATCH
-            .iter()
-            .any(|scratch| Path::new(place).starts_with(scratch));
+        let hidden = SCRATCH.iter().any(|scratch| Path::new(place).starts_with(scratch));
         if hidden && Path::new(place).is_dir() {
             let shown = format!("{OWN_PROGRAMS}/{number}");
             fs::create_dir_all(&shown).during(|| format!("creating {shown}"))?;

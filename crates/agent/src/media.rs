@@ -56,12 +56,9 @@ pub fn set_up(plan: &[Medium], nodes: &Nodes, guest: bool) -> Result<()> {
 
 fn write(bytes: &[u8], line: &str, medium: &Medium) -> Result<()> {
     fs::write(FILE, bytes).map_err(|e| {
-        RunError::new(
-            Stage::Setup,
-            format!("{FILE} (does this kernel have media?): {e}"),
-        )
-        .node(&medium.node)
-        .command(line.trim_end())
+        RunError::new(Stage::Setup, format!("{FILE} (does this kernel have media?): {e}"))
+            .node(&medium.node)
+            .command(line.trim_end())
     })
 }
 
@@ -80,10 +77,7 @@ pub fn finish(plan: &[Medium]) -> Result<Vec<MediumTotals>> {
     }
     fs::write(FILE, "flush").during(|| format!("flushing {FILE}"))?;
     let text = fs::read_to_string(FILE).during(|| format!("reading {FILE}"))?;
-    text.lines()
-        .zip(plan)
-        .map(|(line, medium)| totals(line, medium))
-        .collect()
+    text.lines().zip(plan).map(|(line, medium)| totals(line, medium)).collect()
 }
 
 fn totals(line: &str, medium: &Medium) -> Result<MediumTotals> {

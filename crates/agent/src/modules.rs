@@ -40,11 +40,8 @@ pub fn load(run_dir: &Path, machine: &Value) -> Result<()> {
                 Some(libc::ENOENT) => "it needs a symbol that this kernel does not have".into(),
                 _ => e.to_string(),
             };
-            RunError::new(
-                Stage::Setup,
-                format!("loading the module {} failed: {why}", module.name),
-            )
-            .command(format!("insmod {}.ko {}", module.name, module.parameters))
+            RunError::new(Stage::Setup, format!("loading the module {} failed: {why}", module.name))
+                .command(format!("insmod {}.ko {}", module.name, module.parameters))
         })?;
     }
     Ok(())

@@ -49,12 +49,7 @@ impl MovingShapers {
             let index = netlink::interface_index(&shaper.iface)
                 .during(|| format!("finding {} of {}", shaper.iface, shaper.node))?;
             let socket = Netlink::open(NETLINK_ROUTE).during(|| "opening a netlink socket".into())?;
-            all.push(Moving {
-                shaper: shaper.clone(),
-                index,
-                socket,
-                next: 0,
-            });
+            all.push(Moving { shaper: shaper.clone(), index, socket, next: 0 });
         }
         let moving = MovingShapers(all);
         for n in 0..moving.0.len() {
@@ -66,14 +61,7 @@ impl MovingShapers {
     fn arm(&self, n: usize, reactor: &mut Reactor, owner: u16) {
         if let Some(step) = self.0[n].shaper.steps.get(self.0[n].next) {
             let index = n as u32;
-            reactor.at(
-                step.at_ns,
-                Token {
-                    owner,
-                    kind: 0,
-                    index,
-                },
-            );
+            reactor.at(step.at_ns, Token { owner, kind: 0, index });
         }
     }
 
@@ -91,11 +79,7 @@ impl MovingShapers {
         // A refusal is looked for at the first change, the last, and some in between: each look is a system call.
         let looks =
             moving.next == 1 || moving.next % LOOK_EVERY == 0 || moving.next == moving.shaper.steps.len();
-        let done = if looks {
-            asked.and_then(|()| moving.socket.refused())
-        } else {
-            asked
-        };
+        let done = if looks { asked.and_then(|()| moving.socket.refused()) } else { asked };
         done.map_err(|e| {
             let what = format!("setting {} to {} bit/s: {e}", moving.shaper.iface, step.rate_bps);
             RunError::new(Stage::Traffic, what).node(&moving.shaper.node)
@@ -111,11 +95,7 @@ fn message(shaper: &MovingShaper, index: u32, step: &RateStep) -> (u16, Vec<u8>)
     match shaper.shaper {
         ShaperKind::Htb => {
             let mut options = Vec::new();
-            attribute(
-                &mut options,
-                TCA_HTB_PARMS,
-                &htb(bytes_per_s, step.burst_bytes, shaper.quantum_bytes),
-            );
+            attribute(&mut options, TCA_HTB_PARMS, &htb(bytes_per_s, step.burst_bytes, shaper.quantum_bytes));
             (RTM_NEWTCLASS, request(index, CLASS, HANDLE, b"htb\0", &options))
         }
         ShaperKind::Cake => {
@@ -159,10 +139,7 @@ mod tests {
     use super::*;
 
     fn words(bytes: &[u8]) -> Vec<u32> {
-        bytes
-            .chunks_exact(4)
-            .map(|w| u32::from_ne_bytes([w[0], w[1], w[2], w[3]]))
-            .collect()
+        bytes.chunks_exact(4).map(|w| u32::from_ne_bytes([w[0], w[1], w[2], w[3]])).collect()
     }
 
     #[test]
@@ -184,9 +161,8 @@ mod tests {
     fn a_request_is_padded_and_its_lengths_are_right() {
         let body = request(7, CLASS, HANDLE, b"htb\0", &[1, 2, 3, 4]);
         assert_eq!(body.len(), 20 + 8 + 8);
-        let got: Vec<(u16, Vec<u8>)> = netlink::attributes(&body[20..])
-            .map(|(k, p)| (k, p.to_vec()))
-            .collect();
+        let got: Vec<(u16, Vec<u8>)> =
+            netlink::attributes(&body[20..]).map(|(k, p)| (k, p.to_vec())).collect();
         assert_eq!(got, [(1, b"htb\0".to_vec()), (2, vec![1, 2, 3, 4])]);
     }
 }

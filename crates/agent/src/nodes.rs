@@ -63,11 +63,7 @@ impl Nodes {
                 return Err(RunError::internal(format!("{}: {e}", what("creating"))));
             }
         };
-        self.list.push(Namespace {
-            node: node.to_string(),
-            path,
-            ns,
-        });
+        self.list.push(Namespace { node: node.to_string(), path, ns });
         self.current.set(Some(self.list.len() - 1));
         netlink::interface_up("lo").during(|| what("bringing up lo in"))
     }
@@ -114,10 +110,8 @@ impl Nodes {
 
     /// Puts `index N` before `type`, and after `peer` where it makes two.
     fn numbered(&self, args: &mut Vec<String>) {
-        let (Some(index), true) = (
-            self.next_index.get(),
-            args.starts_with(&["link".into(), "add".into()]),
-        ) else {
+        let (Some(index), true) = (self.next_index.get(), args.starts_with(&["link".into(), "add".into()]))
+        else {
             return;
         };
         let is_told = args.iter().any(|a| a == "index");
@@ -189,11 +183,7 @@ pub fn remove_stale() {
 
 /// Ends programs of a run that detached themselves: those still in its namespaces.
 pub fn end_processes(namespaces: &[PathBuf]) {
-    let inodes: Vec<u64> = namespaces
-        .iter()
-        .filter_map(|p| p.metadata().ok())
-        .map(|m| m.ino())
-        .collect();
+    let inodes: Vec<u64> = namespaces.iter().filter_map(|p| p.metadata().ok()).map(|m| m.ino()).collect();
     let Ok(processes) = std::fs::read_dir("/proc") else {
         return;
     };
@@ -202,11 +192,7 @@ pub fn end_processes(namespaces: &[PathBuf]) {
         let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else {
             continue;
         };
-        let inside = entry
-            .path()
-            .join("ns/net")
-            .metadata()
-            .is_ok_and(|m| inodes.contains(&m.ino()));
+        let inside = entry.path().join("ns/net").metadata().is_ok_and(|m| inodes.contains(&m.ino()));
         if inside && pid != own {
             let _ = sys::kill(pid, libc::SIGKILL);
         }
@@ -252,10 +238,7 @@ mod tests {
             rewritten(&nodes, "link add a mtu 9 type veth peer name b netns router"),
             "link add a mtu 9 index 500 type veth peer index 501 name b netns nrw7-router"
         );
-        assert_eq!(
-            rewritten(&nodes, "link add c type ifb"),
-            "link add c index 502 type ifb"
-        );
+        assert_eq!(rewritten(&nodes, "link add c type ifb"), "link add c index 502 type ifb");
         assert_eq!(rewritten(&nodes, "link set c up"), "link set c up");
     }
 }

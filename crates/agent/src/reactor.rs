@@ -25,11 +25,7 @@ impl Token {
     }
 
     fn unpack(v: u64) -> Token {
-        Token {
-            owner: (v >> 48) as u16,
-            kind: (v >> 32) as u16,
-            index: v as u32,
-        }
+        Token { owner: (v >> 48) as u16, kind: (v >> 32) as u16, index: v as u32 }
     }
 }
 
@@ -168,10 +164,7 @@ impl Reactor {
     fn arm(&mut self, next: Option<i64>) -> io::Result<()> {
         // A time of 0 disarms, so an instant that is already past is set to 1 ns.
         let value = next.map_or(0, |t| (t + self.clock.epoch_mono_ns).max(1));
-        let spec = libc::itimerspec {
-            it_interval: sys::timespec(0),
-            it_value: sys::timespec(value),
-        };
+        let spec = libc::itimerspec { it_interval: sys::timespec(0), it_value: sys::timespec(value) };
         // SAFETY: spec lives through the call.
         sys::cvt(unsafe {
             libc::timerfd_settime(
@@ -193,11 +186,7 @@ mod tests {
     #[test]
     fn timers_come_in_order_of_their_times_then_of_their_making() {
         let mut r = Reactor::new(Clock::new(sys::mono_ns())).unwrap();
-        let token = |index| Token {
-            owner: 1,
-            kind: 2,
-            index,
-        };
+        let token = |index| Token { owner: 1, kind: 2, index };
         r.at(2_000_000, token(3));
         r.at(1_000_000, token(1));
         r.at(1_000_000, token(2));
@@ -214,11 +203,7 @@ mod tests {
 
     #[test]
     fn a_token_survives_the_kernel() {
-        let t = Token {
-            owner: 65000,
-            kind: 513,
-            index: u32::MAX - 1,
-        };
+        let t = Token { owner: 65000, kind: 513, index: u32::MAX - 1 };
         assert_eq!(Token::unpack(t.pack()), t);
     }
 }

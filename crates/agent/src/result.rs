@@ -178,11 +178,7 @@ impl RunResult {
     }
 
     pub fn ended(&mut self, error: Option<&RunError>) {
-        self.status = if error.is_some() {
-            Status::Failed
-        } else {
-            Status::Ok
-        };
+        self.status = if error.is_some() { Status::Failed } else { Status::Ok };
         self.error = error.cloned();
     }
 
@@ -192,9 +188,7 @@ impl RunResult {
         let what = || format!("writing {}", path.display());
         let mut file = fs::File::create(&part).during(what)?;
         let text = serde_json::to_vec_pretty(self).map_err(|e| RunError::internal(e.to_string()))?;
-        file.write_all(&text)
-            .and_then(|()| file.sync_all())
-            .during(what)?;
+        file.write_all(&text).and_then(|()| file.sync_all()).during(what)?;
         fs::rename(&part, &path).during(what)
     }
 }
@@ -220,18 +214,14 @@ mod tests {
         let types = schema["$defs"].as_object().unwrap();
         let rows =
             std::iter::once((root, &own)).chain(types.iter().map(|(name, each)| (name.as_str(), each)));
-        rows.map(|(name, each)| format!("{}: {each}", json!(name)))
-            .collect()
+        rows.map(|(name, each)| format!("{}: {each}", json!(name))).collect()
     }
 
     #[test]
     fn the_schema_beside_the_crates_is_that_of_their_types() {
         let plan = schemars::schema_for!(narrows_plan::Plan).to_value();
         let writes = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
-        let result = writes
-            .into_generator()
-            .into_root_schema_for::<RunResult>()
-            .to_value();
+        let result = writes.into_generator().into_root_schema_for::<RunResult>().to_value();
         let rows = [rows("Plan", &plan), rows("RunResult", &result)].concat();
         let schema = format!("{{\n{}\n}}\n", rows.join(",\n"));
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../schema.json");

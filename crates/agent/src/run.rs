@@ -49,9 +49,7 @@ pub fn make_raw(dir: &Path) -> Result<PathBuf> {
 
 /// Creates the topology and carries out the setup steps.
 pub fn set_up(plan: &Plan, nodes: &Nodes, tap: bool) -> Result<()> {
-    setup::run(nodes, &plan.setup, |coming| {
-        collect::start_taps(nodes, &plan.hops, coming, tap)
-    })?;
+    setup::run(nodes, &plan.setup, |coming| collect::start_taps(nodes, &plan.hops, coming, tap))?;
     collect::start_other_taps(nodes, &plan.hops, tap)
 }
 
@@ -112,15 +110,8 @@ impl Run {
         }
         let reactor = Reactor::new(clock).during(|| "creating the event loop".into())?;
         let is_part = controller.is_some();
-        let mut conductor = Conductor::new(
-            &self.plan,
-            nodes,
-            &self.places,
-            &mut log,
-            reactor,
-            interrupt,
-            controller,
-        )?;
+        let mut conductor =
+            Conductor::new(&self.plan, nodes, &self.places, &mut log, reactor, interrupt, controller)?;
         let snapshot_t = match self.guest {
             true => -SNAPSHOT_BEFORE_NS,
             false => conductor.now() + HOST_PATIENCE_NS,

@@ -22,9 +22,7 @@ const PER_RTT: i64 = 40;
 /// the bottleneck sends may wake a program that the kernel cannot foresee.
 fn bottleneck(plan: &Plan) -> Option<(&Hop, i64)> {
     let pairs = plan.link.get("pairs")?.as_array()?;
-    let shortest_ns = (pairs.iter().map(|pair| pair.get("base_rtt_ns")?.as_i64()))
-        .min()
-        .flatten()?;
+    let shortest_ns = (pairs.iter().map(|pair| pair.get("base_rtt_ns")?.as_i64())).min().flatten()?;
     let length_ns = LONGEST_NS.min(shortest_ns / PER_RTT);
     let steady = plan.link.get("up")?.get("jitter_ns")?.as_i64() == Some(0)
         && plan.changes.is_empty()
@@ -63,11 +61,8 @@ pub fn start(plan: &Plan, nodes: &Nodes) -> Result<()> {
     }
     nodes.enter(&hop.node)?;
     let line = format!("{} {length_ns}", hop.iface);
-    fs::write(FILE, &line).map_err(|e| {
-        RunError::internal(format!("{FILE}: {e}"))
-            .node(&hop.node)
-            .command(line)
-    })
+    fs::write(FILE, &line)
+        .map_err(|e| RunError::internal(format!("{FILE}: {e}")).node(&hop.node).command(line))
 }
 
 #[cfg(test)]
@@ -77,9 +72,8 @@ mod tests {
     use super::*;
 
     fn plan(rtts_ms: &[i64], jitter_ns: i64, offload: &str, captures: Value) -> Plan {
-        let pairs: Vec<Value> = (rtts_ms.iter())
-            .map(|r| json!({"base_rtt_ns": r * 1_000_000, "senders": ["a"]}))
-            .collect();
+        let pairs: Vec<Value> =
+            (rtts_ms.iter()).map(|r| json!({"base_rtt_ns": r * 1_000_000, "senders": ["a"]})).collect();
         let minimal = include_str!("../../plan/minimal.json");
         let mut plan: Value = serde_json::from_str(minimal).unwrap();
         plan["link"] = json!({"pairs": pairs, "down": {"queue": "cake"}, "up": {"jitter_ns": jitter_ns}});

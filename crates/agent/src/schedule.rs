@@ -73,14 +73,7 @@ impl Schedule {
             };
             let background = item.background();
             let fresh = State::Waiting;
-            entries.push(Entry {
-                start,
-                stop,
-                background,
-                state: fresh,
-                stop_asked: false,
-                ended_ns: None,
-            });
+            entries.push(Entry { start, stop, background, state: fresh, stop_asked: false, ended_ns: None });
         }
         let schedule = Schedule { entries };
         schedule.check_cycles(items)?;
@@ -93,10 +86,7 @@ impl Schedule {
             for _ in 0..=self.entries.len() {
                 match self.entries[at].start {
                     When::After(i, _) if i == first => {
-                        return Err(format!(
-                            "item '{}' waits, over its 'after', for itself",
-                            item.id()
-                        ))
+                        return Err(format!("item '{}' waits, over its 'after', for itself", item.id()))
                     }
                     When::After(i, _) => at = i,
                     When::At(_) => break,
@@ -197,9 +187,7 @@ impl Schedule {
 
     /// Everything that keeps the run alive has ended.
     pub fn all_done(&self) -> bool {
-        self.entries
-            .iter()
-            .all(|e| e.background || e.state == State::Done)
+        self.entries.iter().all(|e| e.background || e.state == State::Done)
     }
 
     /// Background items that are due before the epoch are all up.

@@ -92,10 +92,9 @@ impl Settling {
         let mut series = BTreeMap::new();
         for metric in plan.metrics.iter().copied() {
             match metric {
-                SettleMetric::Shares => series.extend(
-                    ccas.iter()
-                        .map(|c| ((metric, Some(c.clone())), Series::default())),
-                ),
+                SettleMetric::Shares => {
+                    series.extend(ccas.iter().map(|c| ((metric, Some(c.clone())), Series::default())))
+                }
                 _ => drop(series.insert((metric, None), Series::default())),
             }
         }
@@ -144,10 +143,7 @@ impl Settling {
                 }
                 SettleMetric::Shares => {
                     let own = self.ccas.iter().zip(&delivered);
-                    let own: f64 = own
-                        .filter(|(cca, _)| Some(*cca) == of.as_ref())
-                        .map(|(_, d)| d)
-                        .sum();
+                    let own: f64 = own.filter(|(cca, _)| Some(*cca) == of.as_ref()).map(|(_, d)| d).sum();
                     (total > 0.0).then_some(own / total)
                 }
             };
@@ -315,15 +311,9 @@ mod tests {
         rule.end(Reason::Settled, 14 * S);
         rule.end(Reason::Limit, 15 * S);
         let report = json!(rule.report());
-        assert_eq!(
-            (&report["reason"], &report["at_ns"]),
-            (&json!("settled"), &json!(14 * S))
-        );
+        assert_eq!((&report["reason"], &report["at_ns"]), (&json!("settled"), &json!(14 * S)));
         assert_eq!(report["samples"], 5);
-        assert_eq!(
-            report["metrics"],
-            json!([{"metric": "jain", "of": null, "value": 1.0, "moved": 0.0}])
-        );
+        assert_eq!(report["metrics"], json!([{"metric": "jain", "of": null, "value": 1.0, "moved": 0.0}]));
     }
 
     #[test]
@@ -352,10 +342,7 @@ mod tests {
         assert_eq!(settles_at(&mut rule, &rows), None);
         let metrics = json!(rule.report())["metrics"].clone();
         let moved: Vec<f64> = (0..2).map(|i| metrics[i]["moved"].as_f64().unwrap()).collect();
-        assert_eq!(
-            (&metrics[0]["of"], &metrics[1]["of"]),
-            (&json!("bbr"), &json!("reno"))
-        );
+        assert_eq!((&metrics[0]["of"], &metrics[1]["of"]), (&json!("bbr"), &json!("reno")));
         assert!((moved[0] - 0.015 / 0.105).abs() < 1e-12 && (moved[1] - 0.015 / 0.895).abs() < 1e-12);
         assert_eq!(rule.note().unwrap(), "share of bbr moved 14.3 %");
         let mut loose = settling(&[SettleMetric::Shares], 0.15, 1, &items);

@@ -52,10 +52,7 @@ pub fn command_text(tool: &str, args: &[String]) -> String {
 /// The batch line that iproute2 says failed ("Command failed -:3"), counted from 0.
 fn failed_line(stderr: &str) -> Option<usize> {
     let at = stderr.rfind("Command failed -:")?;
-    let digits: String = stderr[at + 17..]
-        .chars()
-        .take_while(|c| c.is_ascii_digit())
-        .collect();
+    let digits: String = stderr[at + 17..].chars().take_while(|c| c.is_ascii_digit()).collect();
     digits.parse::<usize>().ok()?.checked_sub(1)
 }
 
@@ -66,9 +63,7 @@ pub struct Output {
 }
 
 fn as_stdio(fd: &OwnedFd) -> Result<Stdio> {
-    Ok(Stdio::from(
-        fd.try_clone().during(|| "duplicating a descriptor".into())?,
-    ))
+    Ok(Stdio::from(fd.try_clone().during(|| "duplicating a descriptor".into())?))
 }
 
 /// Runs a tool in the namespace the thread is in and waits for it. Memory files instead of pipes: fewer
@@ -78,12 +73,7 @@ pub fn run_tool(program: &str, args: &[&str], stdin: &[u8]) -> Result<Output> {
     let (input, out, err) = (memory("in")?, memory("out")?, memory("err")?);
     // SAFETY: stdin is readable for its length. A positional write leaves the offset at 0 for the child.
     sys::cvt_len(unsafe {
-        libc::pwrite(
-            input.as_raw_fd(),
-            stdin.as_ptr() as *const libc::c_void,
-            stdin.len(),
-            0,
-        )
+        libc::pwrite(input.as_raw_fd(), stdin.as_ptr() as *const libc::c_void, stdin.len(), 0)
     })
     .during(|| "writing to a memory file".into())?;
     let status = Command::new(program)
@@ -123,16 +113,12 @@ pub fn run_steps(nodes: &Nodes, steps: &[Step]) -> Result<()> {
     let head = &steps[0];
     nodes.enter(&head.node)?;
     let failed = |args: &[String], message: String| {
-        RunError::new(Stage::Setup, message)
-            .node(&head.node)
-            .command(command_text(&head.tool, args))
+        RunError::new(Stage::Setup, message).node(&head.node).command(command_text(&head.tool, args))
     };
     match head.tool.as_str() {
         "ip" | "tc" => {
-            let lines: String = steps
-                .iter()
-                .map(|s| batch_line(&nodes.rewrite(&s.args)) + "\n")
-                .collect::<String>();
+            let lines: String =
+                steps.iter().map(|s| batch_line(&nodes.rewrite(&s.args)) + "\n").collect::<String>();
             let out = run_tool(&head.tool, &["-batch", "-"], lines.as_bytes())
                 .map_err(|e| failed(&head.args, e.message))?;
             if out.exit_code == Some(0) {
@@ -144,12 +130,8 @@ pub fn run_steps(nodes: &Nodes, steps: &[Step]) -> Result<()> {
             e.exit_code = out.exit_code;
             Err(e)
         }
-        "sysctl" => steps
-            .iter()
-            .try_for_each(|s| sysctl(&s.args).map_err(|m| failed(&s.args, m))),
-        "ethtool" => steps
-            .iter()
-            .try_for_each(|s| ethtool::run(&s.args).map_err(|m| failed(&s.args, m))),
+        "sysctl" => steps.iter().try_for_each(|s| sysctl(&s.args).map_err(|m| failed(&s.args, m))),
+        "ethtool" => steps.iter().try_for_each(|s| ethtool::run(&s.args).map_err(|m| failed(&s.args, m))),
         program => steps.iter().try_for_each(|s| {
             let args = nodes.rewrite(&s.args);
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -172,9 +154,7 @@ fn sysctl(args: &[String]) -> std::result::Result<(), String> {
         return Err("only 'sysctl -w KEY=VALUE' is known".into());
     }
     for pair in pairs {
-        let (key, value) = pair
-            .split_once('=')
-            .ok_or_else(|| format!("'{pair}' is not KEY=VALUE"))?;
+        let (key, value) = pair.split_once('=').ok_or_else(|| format!("'{pair}' is not KEY=VALUE"))?;
         std::fs::write(sysctl_path(key), value).map_err(|e| format!("writing {key} = {value}: {e}"))?;
     }
     Ok(())
@@ -190,12 +170,9 @@ pub fn read_back<'a>(steps: impl Iterator<Item = &'a Step>, values: &Object) -> 
     let mut last = BTreeMap::new();
     for s in steps {
         match s.tool.as_str() {
-            "sysctl" => last.extend(
-                s.args
-                    .iter()
-                    .filter_map(|a| a.split_once('='))
-                    .map(|(k, v)| (k, (v, s))),
-            ),
+            "sysctl" => {
+                last.extend(s.args.iter().filter_map(|a| a.split_once('=')).map(|(k, v)| (k, (v, s))))
+            }
             "ethtool" => ethtool::check(&s.args).map_err(|m| other(s, m))?,
             _ => {}
         }
@@ -222,11 +199,7 @@ mod tests {
     use super::*;
 
     fn step(node: &str, tool: &str, args: &str) -> Step {
-        Step {
-            node: node.into(),
-            tool: tool.into(),
-            args: args.split(' ').map(String::from).collect(),
-        }
+        Step { node: node.into(), tool: tool.into(), args: args.split(' ').map(String::from).collect() }
     }
 
     #[test]
@@ -245,10 +218,7 @@ mod tests {
 
     #[test]
     fn the_failing_line_of_a_batch_is_found() {
-        assert_eq!(
-            failed_line("Cannot find device \"e\"\nCommand failed -:12\n"),
-            Some(11)
-        );
+        assert_eq!(failed_line("Cannot find device \"e\"\nCommand failed -:12\n"), Some(11));
         assert_eq!(failed_line("Segmentation fault"), None);
     }
 
@@ -260,23 +230,13 @@ mod tests {
 
     #[test]
     fn a_sysctl_key_with_slashes_keeps_its_dots() {
-        assert_eq!(
-            sysctl_path("net.ipv4.ip_forward"),
-            "/proc/sys/net/ipv4/ip_forward"
-        );
-        assert_eq!(
-            sysctl_path("net/ipv4/conf/eth0.5/rp_filter"),
-            "/proc/sys/net/ipv4/conf/eth0.5/rp_filter"
-        );
+        assert_eq!(sysctl_path("net.ipv4.ip_forward"), "/proc/sys/net/ipv4/ip_forward");
+        assert_eq!(sysctl_path("net/ipv4/conf/eth0.5/rp_filter"), "/proc/sys/net/ipv4/conf/eth0.5/rp_filter");
     }
 
     #[test]
     fn a_tool_that_is_not_installed_is_named() {
         let e = run_tool("no-such-tool-here", &[], b"").err().unwrap();
-        assert!(
-            e.message.contains("no-such-tool-here is not installed"),
-            "{}",
-            e.message
-        );
+        assert!(e.message.contains("no-such-tool-here is not installed"), "{}", e.message);
     }
 }

@@ -29,11 +29,7 @@ fn carry_out(dir: &Path) -> Result<()> {
     let nodes = Nodes::create(plan.nodes.iter().map(|n| n.name.as_str()), "")?;
     // Nothing is recorded here: no tap.
     run::set_up(&plan, &nodes, false)?;
-    let here = plan
-        .nodes
-        .iter()
-        .find(|n| n.role == "client")
-        .or(plan.nodes.first());
+    let here = plan.nodes.iter().find(|n| n.role == "client").or(plan.nodes.first());
     let Some(here) = here.map(|n| n.name.clone()) else {
         return Ok(());
     };
@@ -48,10 +44,7 @@ fn bashrc(here: &str, nodes: &[String]) -> String {
     let others: Vec<&str> = nodes.iter().map(String::as_str).filter(|n| *n != here).collect();
     let mut text =
         format!("PS1='[{here}] \\w # '\ncd \"$HOME\"\nnode() {{ ip netns exec \"$@\"; }}\ncat <<'END'\n");
-    text += &format!(
-        "You are in node {here}, in real time. Other nodes: {}.\n",
-        others.join(", ")
-    );
+    text += &format!("You are in node {here}, in real time. Other nodes: {}.\n", others.join(", "));
     if let Some(other) = others.first() {
         text += &format!("  node {other} tc -s qdisc      one command in another node\n");
         text += &format!("  node {other} bash             a shell there\n");
@@ -76,9 +69,7 @@ fn shell() -> Result<()> {
         }
     }
     let mut command = Command::new("bash");
-    command
-        .args(["--rcfile", "/run/narrows.bashrc", "-i"])
-        .env("TERM", "xterm");
+    command.args(["--rcfile", "/run/narrows.bashrc", "-i"]).env("TERM", "xterm");
     command.stdin(fd()?).stdout(fd()?).stderr(fd()?);
     // SAFETY: between fork and exec only setsid and an ioctl are called.
     unsafe {
@@ -99,10 +90,7 @@ mod tests {
     #[test]
     fn the_greeting_names_the_node_and_the_others() {
         let text = bashrc("client", &["client".into(), "router".into()]);
-        assert!(
-            text.contains("[client]") && text.contains("node router bash"),
-            "{text}"
-        );
+        assert!(text.contains("[client]") && text.contains("node router bash"), "{text}");
         assert!(!text.contains("node client bash"));
     }
 }

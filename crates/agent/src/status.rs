@@ -11,10 +11,7 @@ use crate::sys;
 
 /// `@narrows {…}` on standard output. A reader that has gone away does not stop the run.
 pub fn line(t_ns: i64, phase: &str, note: &str) {
-    let text = format!(
-        "@narrows {}\n",
-        json!({"t_ns": t_ns, "phase": phase, "note": note})
-    );
+    let text = format!("@narrows {}\n", json!({"t_ns": t_ns, "phase": phase, "note": note}));
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
@@ -25,13 +22,7 @@ extern "C" fn on_signal(_: libc::c_int) {
     INTERRUPTED.store(true, Ordering::SeqCst);
     let one = 1u64;
     // SAFETY: write(2) may be called in a signal handler; a bad descriptor only fails.
-    unsafe {
-        libc::write(
-            EVENTFD.load(Ordering::SeqCst),
-            &one as *const u64 as *const libc::c_void,
-            8,
-        )
-    };
+    unsafe { libc::write(EVENTFD.load(Ordering::SeqCst), &one as *const u64 as *const libc::c_void, 8) };
 }
 
 /// SIGINT, SIGTERM and SIGHUP as an event. Handlers, not a signal mask: children would inherit a mask.
@@ -51,9 +42,7 @@ impl Interrupt {
             for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
                 libc::sigaction(signal, &action, std::ptr::null_mut());
             }
-            Ok(Interrupt {
-                eventfd: OwnedFd::from_raw_fd(fd),
-            })
+            Ok(Interrupt { eventfd: OwnedFd::from_raw_fd(fd) })
         }
     }
 

@@ -53,16 +53,8 @@ pub fn setns_net(fd: RawFd) -> io::Result<()> {
 /// A socket filter that keeps `bytes` of each packet. 0 keeps none at all: TCP then drops it before it sees it
 /// (tcp_filter), without an answer, and a packet socket never hears of it.
 pub fn keep_bytes(fd: RawFd, bytes: u32) -> std::io::Result<()> {
-    let mut keep = libc::sock_filter {
-        code: (libc::BPF_RET | libc::BPF_K) as u16,
-        jt: 0,
-        jf: 0,
-        k: bytes,
-    };
-    let program = libc::sock_fprog {
-        len: 1,
-        filter: &mut keep,
-    };
+    let mut keep = libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: bytes };
+    let program = libc::sock_fprog { len: 1, filter: &mut keep };
     setsockopt(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
@@ -90,11 +82,7 @@ pub fn kill(pid: i32, signal: i32) -> io::Result<()> {
 /// (nodename, "release version") as uname(2) tells.
 pub fn kernel_version() -> String {
     let read = |p: &str| std::fs::read_to_string(p).unwrap_or_default().trim().to_string();
-    format!(
-        "{} {}",
-        read("/proc/sys/kernel/osrelease"),
-        read("/proc/sys/kernel/version")
-    )
+    format!("{} {}", read("/proc/sys/kernel/osrelease"), read("/proc/sys/kernel/version"))
 }
 
 /// Allows this many more open files: items of one run add up, and those of earlier ones may not be open yet.

@@ -85,10 +85,7 @@ impl Aggregate {
         let both = |f: fn(&crate::half::Half) -> u64| f(far) + f(near);
         let long_segments = far.long_segments
             + u64::from(
-                far.largest.bytes > 0
-                    && mss_of(connection, sender)
-                        .0
-                        .is_some_and(|m| far.largest.bytes > m),
+                far.largest.bytes > 0 && mss_of(connection, sender).0.is_some_and(|m| far.largest.bytes > m),
             );
         let mut far_with_sacked = far.rtt.clone();
         far_with_sacked.merge(&far.sacked_rtt);
@@ -105,10 +102,7 @@ impl Aggregate {
             policing: far.policing.settled(far.rtt.min(), &far.burst),
             burst: far.burst.clone(),
             together: together(connection),
-            reallocated: far
-                .reallocations
-                .found()
-                .filter(|_| connection.vantage() != Vantage::Receiver),
+            reallocated: far.reallocations.found().filter(|_| connection.vantage() != Vantage::Receiver),
             reordered_before: far.reordering.before,
             reordered_behind: far.reordering.behind,
             mss: mss_of(connection, sender),
@@ -154,10 +148,8 @@ impl Aggregate {
         self.policing.merge(&other.policing);
         self.burst.merge(&other.burst);
         self.together.merge(&other.together);
-        self.reallocated = [self.reallocated, other.reallocated]
-            .into_iter()
-            .flatten()
-            .max_by_key(|found| found.steps);
+        self.reallocated =
+            [self.reallocated, other.reallocated].into_iter().flatten().max_by_key(|found| found.steps);
         self.reordered_before += other.reordered_before;
         self.reordered_behind += other.reordered_behind;
         if other.mss.0.is_some() && (self.mss.0.is_none() || other.mss_bytes_of > self.mss_bytes_of) {
@@ -201,13 +193,8 @@ impl Aggregate {
             let ns = self.active.active_ns().unwrap_or(0);
             1.01 * bps * ns as f64 / 8e9 + self.burst.bytes(Some(bps)).unwrap_or(0) as f64
         };
-        policed.rate_bps = policed
-            .rate_bps
-            .filter(|bps| let_pass(*bps) >= self.acked_bytes as f64);
-        let rate = policed
-            .rate_bps
-            .or(self.capacity.bps())
-            .filter(|_| vantage != Vantage::Receiver);
+        policed.rate_bps = policed.rate_bps.filter(|bps| let_pass(*bps) >= self.acked_bytes as f64);
+        let rate = policed.rate_bps.or(self.capacity.bps()).filter(|_| vantage != Vantage::Receiver);
         Properties {
             vantage,
             base,
@@ -243,10 +230,7 @@ impl Aggregate {
             limited: self.limited,
             policed: policed.policed,
             policed_rate_bps: policed.rate_bps,
-            burst_bytes: self
-                .burst
-                .bytes(rate)
-                .filter(|burst| *burst > self.at_once_bytes()),
+            burst_bytes: self.burst.bytes(rate).filter(|burst| *burst > self.at_once_bytes()),
             aggregates: self.together.bursts(),
             aggregate_bytes: self.together.bytes(),
             aggregate_segments: self.together.in_mss(self.mss.0),
@@ -285,9 +269,7 @@ impl Aggregate {
 
 /// Whether N2 misses more than 1 ms and a tenth of what SACKed data shows.
 fn is_hidden_peak(peak_ns: Option<i64>, with_sacked_ns: Option<i64>) -> bool {
-    peak_ns
-        .zip(with_sacked_ns)
-        .is_some_and(|(peak, all)| all - peak > (all / 10).max(1_000_000))
+    peak_ns.zip(with_sacked_ns).is_some_and(|(peak, all)| all - peak > (all / 10).max(1_000_000))
 }
 
 /// What limited the sender of a connection, by intervals; None: the log was not taken there.
@@ -304,12 +286,7 @@ fn limited(connection: &Connection) -> Limited {
     let mut sum = Limited::default();
     match limits(connection) {
         Some(intervals) => intervals.iter().for_each(|each| sum.add(each)),
-        None => {
-            sum.ns[UNKNOWN] = connection.halves[connection.sender()]
-                .active
-                .active_ns()
-                .unwrap_or(0)
-        }
+        None => sum.ns[UNKNOWN] = connection.halves[connection.sender()].active.active_ns().unwrap_or(0),
     }
     sum
 }

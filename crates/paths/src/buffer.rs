@@ -14,13 +14,7 @@ pub struct Buffer<R> {
 
 impl<R: Read> Buffer<R> {
     pub fn new(input: R) -> Self {
-        Buffer {
-            input,
-            data: vec![0; 1 << 18],
-            start: 0,
-            end: 0,
-            at: 0,
-        }
+        Buffer { input, data: vec![0; 1 << 18], start: 0, end: 0, at: 0 }
     }
 
     /// The next bytes: `n` of them or, at the end of the stream, fewer.

@@ -30,11 +30,7 @@ impl Key {
     #[inline]
     pub fn of_ends(source: (u128, u16), target: (u128, u16), v6: bool, outer: u32) -> (Key, usize) {
         let side = usize::from(source > target);
-        let (low, high) = if side == 0 {
-            (source, target)
-        } else {
-            (target, source)
-        };
+        let (low, high) = if side == 0 { (source, target) } else { (target, source) };
         (Key { low, high, v6, outer }, side)
     }
 

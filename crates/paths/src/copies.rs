@@ -41,10 +41,7 @@ impl Evidence {
 
     pub fn words(self) -> Option<String> {
         let names = ["identification", "ttl", "timestamp", "time"];
-        let said: Vec<&str> = (0..4)
-            .filter(|i| self.0 >> i & 1 == 1)
-            .map(|i| names[i])
-            .collect();
+        let said: Vec<&str> = (0..4).filter(|i| self.0 >> i & 1 == 1).map(|i| names[i]).collect();
         (!said.is_empty()).then(|| said.join(","))
     }
 }
@@ -104,15 +101,9 @@ impl Copies {
     #[inline]
     pub fn see(&mut self, t_ns: i64, segment: &Segment, known: Known) -> Option<By> {
         let print = print(segment);
-        let now = Seen {
-            t_ns,
-            id: segment.ip_id,
-            ttl: segment.ttl,
-        };
+        let now = Seen { t_ns, id: segment.ip_id, ttl: segment.ttl };
         if !known.advances {
-            let by = self
-                .find(print)
-                .and_then(|seen| self.judge(seen, now, segment, known));
+            let by = self.find(print).and_then(|seen| self.judge(seen, now, segment, known));
             if by.is_some() {
                 self.keep_all();
                 return by;
@@ -205,14 +196,7 @@ fn print(segment: &Segment) -> u64 {
     let (from, to) = segment.options.sack[0];
     let rest =
         u64::from(segment.payload_len) << 24 | u64::from(segment.window) << 8 | u64::from(segment.flags);
-    [
-        pair(segment.seq, segment.ack),
-        pair(tsval, tsecr),
-        pair(from, to),
-        rest,
-    ]
-    .iter()
-    .fold(0u64, |hash, word| {
-        (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    })
+    [pair(segment.seq, segment.ack), pair(tsval, tsecr), pair(from, to), rest]
+        .iter()
+        .fold(0u64, |hash, word| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }

@@ -110,11 +110,7 @@ impl Durations {
         if self.octaves.is_empty() {
             self.spread();
         }
-        self.min = if self.count == 0 {
-            other.min
-        } else {
-            self.min.min(other.min)
-        };
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
         self.max = self.max.max(other.max);
         self.count += other.count;
         if self.octaves.len() < other.octaves.len() {
@@ -268,29 +264,14 @@ mod tests {
         for share in [0.01, 0.25, 0.5, 0.99] {
             let truth = share * 1e6 * 97.0;
             let got = d.percentile(share).unwrap() as f64;
-            assert!(
-                (got - truth).abs() / truth <= ERROR + 1e-6,
-                "{share}: {got} against {truth}"
-            );
+            assert!((got - truth).abs() / truth <= ERROR + 1e-6, "{share}: {got} against {truth}");
         }
         assert_eq!(d.min(), Some(97));
     }
 
     #[test]
     fn every_value_lies_in_the_step_that_it_is_put_into() {
-        for v in [
-            0,
-            1,
-            511,
-            512,
-            513,
-            1023,
-            1024,
-            4095,
-            1 << 40,
-            (1 << 40) + 12345,
-            i64::MAX / 4,
-        ] {
+        for v in [0, 1, 511, 512, 513, 1023, 1024, 4095, 1 << 40, (1 << 40) + 12345, i64::MAX / 4] {
             let (octave, step) = place(v);
             let m = middle(octave, step);
             assert!((m - v).abs() as f64 <= v as f64 * ERROR, "{v} → {m}");

@@ -78,26 +78,10 @@ struct Way {
 }
 
 const WAYS: [Way; 4] = [
-    Way {
-        ports: true,
-        id: true,
-        words: "ports, identification",
-    },
-    Way {
-        ports: false,
-        id: true,
-        words: "identification",
-    },
-    Way {
-        ports: true,
-        id: false,
-        words: "ports",
-    },
-    Way {
-        ports: false,
-        id: false,
-        words: "nothing more",
-    },
+    Way { ports: true, id: true, words: "ports, identification" },
+    Way { ports: false, id: true, words: "identification" },
+    Way { ports: true, id: false, words: "ports" },
+    Way { ports: false, id: false, words: "nothing more" },
 ];
 /// A way that finds so many of the segments that can be found need not be bettered.
 const FOUND: f64 = 0.5;
@@ -132,10 +116,7 @@ impl Way {
 pub fn compare(sender: impl AsRef<OsStr>, receiver: impl AsRef<OsStr>) -> Result<Between> {
     let (sender_file, receiver_file) = (sender.as_ref(), receiver.as_ref());
     let (sender, receiver): (&str, &str) = (&sender_file.to_string_lossy(), &receiver_file.to_string_lossy());
-    let (here, there) = (
-        Log::read(sender_file)?.of_its_busiest(sender)?,
-        Log::read(receiver_file)?,
-    );
+    let (here, there) = (Log::read(sender_file)?.of_its_busiest(sender)?, Log::read(receiver_file)?);
     let (sent, received) = (&here.segments, &there.segments);
     let enough = (FOUND * sent.len().min(received.len()) as f64) as usize;
     let (mut pairs, mut way) = (WAYS[0].pairs(sent, received), WAYS[0]);
@@ -147,10 +128,8 @@ pub fn compare(sender: impl AsRef<OsStr>, receiver: impl AsRef<OsStr>) -> Result
             }
         }
     }
-    let mut delays: Vec<i64> = pairs
-        .iter()
-        .map(|(i, j)| received[*j as usize].0 - sent[*i as usize].0)
-        .collect();
+    let mut delays: Vec<i64> =
+        pairs.iter().map(|(i, j)| received[*j as usize].0 - sent[*i as usize].0).collect();
     let (Some(least), Some(most)) = (delays.iter().min().copied(), delays.iter().max().copied()) else {
         return Err(Error::new(
             receiver,
@@ -211,11 +190,7 @@ impl Log {
         let (reader, _) = input::open(file)?;
         let log: &str = &file.to_string_lossy();
         let mut counts = Counts::default();
-        let mut found = Log {
-            first_ns: i64::MAX,
-            last_ns: i64::MIN,
-            segments: Vec::new(),
-        };
+        let mut found = Log { first_ns: i64::MAX, last_ns: i64::MIN, segments: Vec::new() };
         let mut too_many = false;
         let about = container::read(reader, log, &mut counts, &mut |packet, counts| {
             found.first_ns = found.first_ns.min(packet.t_ns);
@@ -223,9 +198,7 @@ impl Log {
             if let Some(segment) = headers::parse(&packet, counts).filter(|s| s.payload_len > 0) {
                 too_many |= found.segments.len() >= MOST;
                 if !too_many {
-                    found
-                        .segments
-                        .push((packet.t_ns, segment.source, Name::of(&segment)));
+                    found.segments.push((packet.t_ns, segment.source, Name::of(&segment)));
                 }
             }
         })?;
@@ -238,11 +211,7 @@ impl Log {
         }
         match about.damage {
             // What is missing at the end of one log would count as lost.
-            Some(damage) => Err(Error::new(
-                log,
-                format!("it is damaged: {damage}"),
-                "a whole file",
-            )),
+            Some(damage) => Err(Error::new(log, format!("it is damaged: {damage}"), "a whole file")),
             None => Ok(found),
         }
     }
@@ -254,11 +223,7 @@ impl Log {
             *bytes.entry(*source).or_default() += u64::from(name.bytes);
         }
         let Some((busiest, _)) = bytes.into_iter().max_by_key(|(source, sum)| (*sum, *source)) else {
-            return Err(Error::new(
-                log,
-                "there is no TCP data in it",
-                "a log of a download or an upload",
-            ));
+            return Err(Error::new(log, "there is no TCP data in it", "a log of a download or an upload"));
         };
         self.segments.retain(|(_, source, _)| *source == busiest);
         Ok(self)

@@ -14,11 +14,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     pub fn new(place: impl Into<String>, message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Error {
-            place: place.into(),
-            message: message.into(),
-            remedy: remedy.into(),
-        }
+        Error { place: place.into(), message: message.into(), remedy: remedy.into() }
     }
 
     /// The message about a file that could not be written or moved.

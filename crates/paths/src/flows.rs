@@ -93,9 +93,8 @@ impl Flows {
         let slot = slot.unwrap_or_else(|| self.begin(key, t_ns, side, segment, sink));
         self.last = Some((key, slot));
         if let Some(connection) = self.slots[slot as usize].as_deref_mut() {
-            if let Some(acked) = connection
-                .on_segment(t_ns, side, segment)
-                .filter(|a| a.bytes > 0 || a.rtt_ns.is_some())
+            if let Some(acked) =
+                connection.on_segment(t_ns, side, segment).filter(|a| a.bytes > 0 || a.rtt_ns.is_some())
             {
                 sink.ack(connection, 1 - side, t_ns, acked, segment.options.sack_blocks > 0);
             }

@@ -25,14 +25,8 @@ impl Check {
         let queue = p.queueing.peak_ns;
         assert!(p.base.min_ns.is_none_or(|rtt| rtt >= 0), "a negative base RTT");
         assert!(queue.is_none_or(|wait| wait >= 0), "a negative queueing delay");
-        assert!(
-            queue.is_none() || p.rtt_samples >= 100,
-            "a 99th percentile of fewer than 100 samples"
-        );
-        assert!(
-            p.limited.ns.iter().all(|ns| *ns >= 0),
-            "a negative time of a cause"
-        );
+        assert!(queue.is_none() || p.rtt_samples >= 100, "a 99th percentile of fewer than 100 samples");
+        assert!(p.limited.ns.iter().all(|ns| *ns >= 0), "a negative time of a cause");
         assert!(p.ack_aggregation.is_none_or(|x| x.is_finite() && x > 0.0));
     }
 }
@@ -69,24 +63,14 @@ impl udp::Sink for Check {
 
 /// Reads `log` as `narrows paths` reads a file, with room for four connections only.
 pub fn packet_log(log: &[u8]) {
-    let limits = Limits {
-        connections: 4,
-        idle_ns: 10_000_000_000,
-    };
-    let rules = Rules {
-        gap_ns: 1_000_000_000,
-        min_ns: 0,
-        service: Service::Port,
-    };
+    let limits = Limits { connections: 4, idle_ns: 10_000_000_000 };
+    let rules = Rules { gap_ns: 1_000_000_000, min_ns: 0, service: Service::Port };
     let mut flows = Flows::new(limits, rules);
     let mut counts = Counts::default();
     if log.first() == Some(&b'{') {
         for series in snapshots::read(log, "log", &mut counts).map_or(Vec::new(), |found| found.series) {
             let p = series.properties();
-            assert!(
-                p.smoothed_queueing_delay_ns.is_none_or(|ns| ns >= 0),
-                "a negative queueing delay"
-            );
+            assert!(p.smoothed_queueing_delay_ns.is_none_or(|ns| ns >= 0), "a negative queueing delay");
             assert!(p.throughput_bps.is_none_or(|bps| bps.is_finite() && bps > 0.0));
         }
         return;
@@ -99,20 +83,15 @@ pub fn packet_log(log: &[u8]) {
         Unit::Secrets(text) => conversations.add_keys(text),
     };
     // A log that is refused is as good as one that is read.
-    let _ = container::read(
-        log,
-        "log",
-        &mut counts,
-        &mut |packet: Packet<'_>, counts: &mut Counts| {
-            let unit = headers::unwrap(&packet, counts);
-            for text in counts.secrets.drain(..) {
-                follow(packet.t_ns, &Unit::Secrets(text));
-            }
-            if let Some(unit) = unit {
-                sorter.push(packet.t_ns, unit, &mut follow);
-            }
-        },
-    );
+    let _ = container::read(log, "log", &mut counts, &mut |packet: Packet<'_>, counts: &mut Counts| {
+        let unit = headers::unwrap(&packet, counts);
+        for text in counts.secrets.drain(..) {
+            follow(packet.t_ns, &Unit::Secrets(text));
+        }
+        if let Some(unit) = unit {
+            sorter.push(packet.t_ns, unit, &mut follow);
+        }
+    });
     sorter.finish(&mut follow);
     flows.close(&mut Check);
     conversations.close(&mut Check);

@@ -269,13 +269,7 @@ impl Half {
     /// A segment with payload or FIN. Whether it holds payload that is new.
     #[inline]
     pub fn on_data(&mut self, data: Data) -> bool {
-        let Data {
-            t_ns,
-            seq,
-            bytes,
-            fin,
-            ..
-        } = data;
+        let Data { t_ns, seq, bytes, fin, .. } = data;
         let end = seq.wrapping_add(bytes + u32::from(fin));
         let Some(sent_end) = self.sent_end else {
             // The log begins within the connection.
@@ -351,10 +345,7 @@ impl Half {
         if fin {
             self.fin_end = Some(end);
         }
-        if data
-            .tsval
-            .is_some_and(|mine| self.newest_tsval.is_none_or(|newest| diff(mine, newest) > 0))
-        {
+        if data.tsval.is_some_and(|mine| self.newest_tsval.is_none_or(|newest| diff(mine, newest) > 0)) {
             self.newest_tsval = data.tsval;
         }
         self.active.bytes > before
@@ -363,9 +354,8 @@ impl Half {
     /// The payload of a full segment.
     #[inline]
     fn full_bytes(&self) -> u32 {
-        let syn = self
-            .syn
-            .and_then(|syn| Some(u32::from(syn.mss?).saturating_sub(12 * u32::from(syn.timestamps))));
+        let syn =
+            self.syn.and_then(|syn| Some(u32::from(syn.mss?).saturating_sub(12 * u32::from(syn.timestamps))));
         self.largest.bytes.min(syn.unwrap_or(1460))
     }
 
@@ -374,10 +364,7 @@ impl Half {
         Now {
             t_ns,
             outstanding: self.outstanding(),
-            room: self
-                .offered_end
-                .zip(self.sent_end)
-                .map(|(offered, sent)| i64::from(diff(offered, sent))),
+            room: self.offered_end.zip(self.sent_end).map(|(offered, sent)| i64::from(diff(offered, sent))),
             recovery: self.losses.recovery(self.acked_end),
             base_rtt_ns: self.rtt.min(),
             mss: self.full_bytes(),
@@ -433,9 +420,7 @@ impl Half {
             let unseen = diff(ack, sent_end);
             if unseen > 0 {
                 // The log misses what this acknowledges. No sample, and the estimators go on from here.
-                fetched = self
-                    .active
-                    .goes_on(t_ns, self.outstanding() == 0, self.last_rtt_ns);
+                fetched = self.active.goes_on(t_ns, self.outstanding() == 0, self.last_rtt_ns);
                 self.miss(unseen as u32, fetched);
                 self.sent_end = Some(ack);
                 ambiguous = true;
@@ -466,8 +451,7 @@ impl Half {
         told.outstanding = self.outstanding();
         // ACKs of nothing but SYN or FIN are none of data.
         if newly <= 0 || told.bytes > 0 {
-            self.ack_aggregation
-                .ack(told.bytes, options.sack_blocks > 0, options.cut);
+            self.ack_aggregation.ack(told.bytes, options.sack_blocks > 0, options.cut);
         }
         self.ack_arrivals.ack(t_ns, told.bytes, options.sack_blocks > 0);
         if let Some(rtt) = told.rtt_ns {
@@ -484,13 +468,7 @@ impl Half {
             if told.bytes > 0 {
                 self.burst.ack(t_ns, told.bytes);
             }
-            self.capacity.ack(
-                t_ns,
-                told.bytes,
-                told.rtt_ns,
-                self.rtt.min(),
-                told.outstanding > 0,
-            );
+            self.capacity.ack(t_ns, told.bytes, told.rtt_ns, self.rtt.min(), told.outstanding > 0);
         }
         self.limits.ack(self.now(t_ns), told.bytes, told.rtt_ns);
         told

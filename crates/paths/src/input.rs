@@ -15,19 +15,12 @@ pub const STDIN: &str = "-";
 pub fn open(file: impl AsRef<OsStr>) -> Result<(Box<dyn Read + Send>, &'static str)> {
     let file = file.as_ref();
     let name: &str = &file.to_string_lossy();
-    let raw: Box<dyn Read + Send> = if name == STDIN {
-        Box::new(io::stdin())
-    } else {
-        Box::new(open_file(Path::new(file), name)?)
-    };
+    let raw: Box<dyn Read + Send> =
+        if name == STDIN { Box::new(io::stdin()) } else { Box::new(open_file(Path::new(file), name)?) };
     let raw = Peeked::new(raw, name)?;
     let head = raw.head();
     if head.is_empty() {
-        return Err(Error::new(
-            name,
-            "the file is empty",
-            "a capture that has packets",
-        ));
+        return Err(Error::new(name, "the file is empty", "a capture that has packets"));
     }
     let kind = match head {
         [0x1f, 0x8b, ..] => "gzip",
@@ -87,12 +80,7 @@ impl Peeked {
                 Err(error) => return Err(unreadable(name, &error)),
             }
         }
-        Ok(Peeked {
-            head,
-            len,
-            at: 0,
-            rest,
-        })
+        Ok(Peeked { head, len, at: 0, rest })
     }
 
     fn head(&self) -> &[u8] {

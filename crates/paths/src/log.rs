@@ -73,16 +73,8 @@ pub struct Summary {
 }
 
 /// Every table that a log may have, by its directory.
-const TABLES: [&str; 8] = [
-    "connections",
-    "sessions",
-    "limits",
-    "acks",
-    "udp",
-    "udp_seconds",
-    "rtp",
-    "snapshots",
-];
+const TABLES: [&str; 8] =
+    ["connections", "sessions", "limits", "acks", "udp", "udp_seconds", "rtp", "snapshots"];
 
 /// Reads a log, or pieces of one, into tables under `out`. None: this was done before, and nothing was read.
 pub fn read(files: &[OsString], out: &Path, settings: &Settings) -> Result<Option<Summary>> {
@@ -94,9 +86,8 @@ pub fn read(files: &[OsString], out: &Path, settings: &Settings) -> Result<Optio
     }
     let (reader, compression) = input::open(&files[0])?;
     let mut reader = BufReader::new(reader);
-    let begins = reader
-        .fill_buf()
-        .map_err(|e| Error::new(name, format!("cannot be read: {e}"), "check the file"))?;
+    let begins =
+        reader.fill_buf().map_err(|e| Error::new(name, format!("cannot be read: {e}"), "check the file"))?;
     let is_json = begins.first() == Some(&b'{') && files.len() == 1;
     for directory in TABLES.into_iter().chain(["logs", "qlog"]) {
         let wanted = match directory {
@@ -152,12 +143,7 @@ pub fn read(files: &[OsString], out: &Path, settings: &Settings) -> Result<Optio
     let conversations = all.conversations.close(&mut sink);
     let sessions = sink.sessions_written;
     sink.finish()?;
-    let Read {
-        about: container,
-        first,
-        last,
-        sorter,
-    } = read;
+    let Read { about: container, first, last, sorter } = read;
     let any = last != i64::MIN;
     let summary = Summary {
         log,
@@ -276,12 +262,7 @@ fn follow(
         }
     };
     sorter.finish(&mut hand_on);
-    Ok(Some(Read {
-        about,
-        first,
-        last,
-        sorter,
-    }))
+    Ok(Some(Read { about, first, last, sorter }))
 }
 
 /// Writes the summary, which says that the tables are whole.
@@ -308,11 +289,7 @@ fn of_snapshots(
     let connections = found.series.len() as u64;
     for series in found.series {
         let p = series.properties();
-        let added = table.push(SnapshotRow {
-            log: log.clone(),
-            series,
-            p,
-        });
+        let added = table.push(SnapshotRow { log: log.clone(), series, p });
         if let Err(error) = added {
             table.discard();
             return Err(error);
@@ -325,11 +302,7 @@ fn of_snapshots(
         id,
         state,
         compression: compression.to_owned(),
-        container: About {
-            format: found.format,
-            damage: found.damage,
-            ..About::default()
-        },
+        container: About { format: found.format, damage: found.damage, ..About::default() },
         counts,
         first_ns: None,
         last_ns: None,
@@ -369,34 +342,20 @@ fn identity(files: &[OsString], settings: &Settings) -> Identity {
     let (mut full, mut size, mut modified_ns) = (Vec::new(), 0, 0);
     for file in files {
         let path = Path::new(file);
-        full.push(
-            fs::canonicalize(path)
-                .unwrap_or_else(|_| path.to_owned())
-                .into_os_string(),
-        );
+        full.push(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()).into_os_string());
         if let Ok(metadata) = fs::metadata(path) {
             size += metadata.len();
-            let modified = metadata
-                .modified()
-                .ok()
-                .and_then(|t| t.duration_since(UNIX_EPOCH).ok());
+            let modified = metadata.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
             modified_ns = modified_ns.max(modified.map_or(0, |d| d.as_nanos()));
         }
     }
     let name = Path::new(&files[0]).file_name().unwrap_or_default();
     let stem = plain(&name.to_string_lossy());
     let bytes: Vec<u8> = full.join("\0".as_ref()).into_encoded_bytes();
-    let pieces = if files.len() > 1 {
-        format!(" in {} pieces", files.len())
-    } else {
-        String::new()
-    };
+    let pieces = if files.len() > 1 { format!(" in {} pieces", files.len()) } else { String::new() };
     Identity {
         id: format!("{stem}-{:08x}", fnv(&bytes) as u32),
-        state: format!(
-            "{size} bytes{pieces}, changed at {modified_ns} ns; {}",
-            signature(settings)
-        ),
+        state: format!("{size} bytes{pieces}, changed at {modified_ns} ns; {}", signature(settings)),
         log: full[0].to_string_lossy().into_owned(),
     }
 }
@@ -404,25 +363,20 @@ fn identity(files: &[OsString], settings: &Settings) -> Identity {
 /// A name as files have it.
 fn plain(name: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    name.chars()
-        .map(|c| if allowed(c) { c } else { '_' })
-        .take(80)
-        .collect()
+    name.chars().map(|c| if allowed(c) { c } else { '_' }).take(80).collect()
 }
 
 /// Whether a log's summary is there and of the same state.
 fn is_done(file: &Path, state: &str) -> bool {
-    let said = fs::read(file)
-        .ok()
-        .and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
+    let said = fs::read(file).ok().and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
     said.is_some_and(|said| said["state"] == state)
 }
 
 /// FNV-1a: the same number on every machine and with every compiler.
 fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 fn signature(s: &Settings) -> String {
@@ -468,10 +422,7 @@ impl Tables {
             connections: Table::create(&table("connections"), CONNECTIONS)?,
             sessions: Table::create(&table("sessions"), SESSIONS)?,
             limits: Table::create(&table("limits"), LIMITS)?,
-            acks: settings
-                .acks
-                .then(|| Table::create(&table("acks"), ACKS))
-                .transpose()?,
+            acks: settings.acks.then(|| Table::create(&table("acks"), ACKS)).transpose()?,
             udp: Table::create(&table("udp"), UDP)?,
             seconds: Table::create(&table("udp_seconds"), UDP_SECONDS)?,
             rtp: Table::create(&table("rtp"), RTP)?,
@@ -580,12 +531,8 @@ impl udp::Sink for Tables {
     }
 
     fn second(&mut self, conversation: u64, is_client: bool, second: &Second) {
-        let result = self.seconds.push(SecondRow {
-            log: self.log.clone(),
-            conversation,
-            is_client,
-            second: *second,
-        });
+        let result =
+            self.seconds.push(SecondRow { log: self.log.clone(), conversation, is_client, second: *second });
         self.note(result);
     }
 }

@@ -61,10 +61,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Some((Some("version"), [])) => {
-            println!(
-                "{}",
-                json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")})
-            );
+            println!("{}", json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")}));
             ExitCode::SUCCESS
         }
         _ => {
@@ -84,10 +81,7 @@ fn columns<R>(columns: &[Column<R>]) -> serde_json::Value {
         Kind::Float => "float",
         Kind::Text => "text",
     };
-    columns
-        .iter()
-        .map(|c| json!({"name": c.name, "type": kind(c.kind), "about": c.about}))
-        .collect()
+    columns.iter().map(|c| json!({"name": c.name, "type": kind(c.kind), "about": c.about})).collect()
 }
 
 fn call(args: &[OsString]) -> Result<Call, String> {
@@ -97,15 +91,8 @@ fn call(args: &[OsString]) -> Result<Call, String> {
         out: PathBuf::new(),
         jobs: 1,
         settings: Settings {
-            limits: Limits {
-                connections: 1_000_000,
-                idle_ns: 600_000_000_000,
-            },
-            rules: Rules {
-                gap_ns: 30_000_000_000,
-                min_ns: 120_000_000_000,
-                service: Service::Port,
-            },
+            limits: Limits { connections: 1_000_000, idle_ns: 600_000_000_000 },
+            rules: Rules { gap_ns: 30_000_000_000, min_ns: 120_000_000_000, service: Service::Port },
             acks: false,
             again: false,
             stdin_name: None,
@@ -130,18 +117,13 @@ fn call(args: &[OsString]) -> Result<Call, String> {
             let text = std::fs::read(&file).map_err(|e| format!("--keys {}: {e}", file.display()))?;
             call.settings.keys.add(&String::from_utf8_lossy(&text));
             if call.settings.keys.is_empty() {
-                return Err(format!(
-                    "--keys {}: it holds no secret of TLS 1.3",
-                    file.display()
-                ));
+                return Err(format!("--keys {}: it holds no secret of TLS 1.3", file.display()));
             }
             continue;
         }
         let mut value = || path().map(|value| value.to_string_lossy().into_owned());
-        let number = |text: String| {
-            text.parse::<i64>()
-                .map_err(|_| format!("{option}: {text} is no whole number"))
-        };
+        let number =
+            |text: String| text.parse::<i64>().map_err(|_| format!("{option}: {text} is no whole number"));
         let settings = &mut call.settings;
         match option {
             "--joined" => call.joined = true,

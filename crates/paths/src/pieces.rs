@@ -34,12 +34,8 @@ struct Piece {
 impl Pieces {
     /// Looks at the first packet of each. Pieces without packets, as the last one of a capture may be, are left out.
     pub fn open(names: &[OsString]) -> Result<Self> {
-        let mut pieces = Pieces {
-            waiting: VecDeque::new(),
-            open: Vec::new(),
-            about: None,
-            compression: "none",
-        };
+        let mut pieces =
+            Pieces { waiting: VecDeque::new(), open: Vec::new(), about: None, compression: "none" };
         let mut found = Vec::new();
         for name in names {
             if name == input::STDIN {
@@ -153,11 +149,7 @@ pub fn groups(files: &[OsString], joined: bool) -> Vec<Vec<usize>> {
     }
     let mut groups: Vec<Vec<usize>> = of.into_values().collect();
     let grouped: Vec<usize> = groups.iter().flatten().copied().collect();
-    groups.extend(
-        (0..files.len())
-            .filter(|at| !grouped.contains(at))
-            .map(|at| vec![at]),
-    );
+    groups.extend((0..files.len()).filter(|at| !grouped.contains(at)).map(|at| vec![at]));
     for group in &mut groups {
         group.sort_unstable();
     }
@@ -179,15 +171,10 @@ fn stem(file: &str) -> Option<String> {
         }
     }
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let is_log = [".pcap", ".cap", ".dmp", ".pcapng"]
-        .iter()
-        .any(|e| base.ends_with(e));
+    let is_log = [".pcap", ".cap", ".dmp", ".pcapng"].iter().any(|e| base.ends_with(e));
     (is_log && base.len() < name.len()).then(|| base.to_owned())
 }
 
 fn without_compression(file: &str) -> &str {
-    [".gz", ".zst", ".xz"]
-        .iter()
-        .find_map(|end| file.strip_suffix(end))
-        .unwrap_or(file)
+    [".gz", ".zst", ".xz"].iter().find_map(|end| file.strip_suffix(end)).unwrap_or(file)
 }

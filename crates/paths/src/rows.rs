@@ -281,12 +281,7 @@ pub static ACKS: &[Column<AckRow>] = &[
         about: "number of the connection within the log",
         get: |r| int(r.connection),
     },
-    Column {
-        name: "sender",
-        kind: Kind::Text,
-        about: "whose data it acknowledges",
-        get: |r| text(r.sender),
-    },
+    Column { name: "sender", kind: Kind::Text, about: "whose data it acknowledges", get: |r| text(r.sender) },
     Column {
         name: "t_ns",
         kind: Kind::Int,

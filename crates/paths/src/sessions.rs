@@ -74,32 +74,16 @@ pub struct Sessions {
 
 impl Sessions {
     pub fn new(rules: Rules) -> Self {
-        Sessions {
-            rules,
-            open: FxHashMap::default(),
-            short: 0,
-        }
+        Sessions { rules, open: FxHashMap::default(), short: 0 }
     }
 
     fn who(&self, connection: &Connection) -> Who {
         let (client, _) = connection.key.end(connection.client);
         let (server, port) = connection.key.end(1 - connection.client);
         match self.rules.service {
-            Service::Port => Who {
-                client,
-                server: None,
-                port: Some(port),
-            },
-            Service::Server => Who {
-                client,
-                server: Some(server),
-                port: Some(port),
-            },
-            Service::All => Who {
-                client,
-                server: None,
-                port: None,
-            },
+            Service::Port => Who { client, server: None, port: Some(port) },
+            Service::Server => Who { client, server: Some(server), port: Some(port) },
+            Service::All => Who { client, server: None, port: None },
         }
     }
 
@@ -165,10 +149,8 @@ impl Sessions {
         }
         let servers = open.servers.len() as u64;
         let total: u64 = open.servers.values().map(|(_, a)| a.active.bytes).sum();
-        let (server, (count, aggregate)) = open
-            .servers
-            .into_iter()
-            .max_by_key(|(_, (_, a))| a.active.bytes)?;
+        let (server, (count, aggregate)) =
+            open.servers.into_iter().max_by_key(|(_, (_, a))| a.active.bytes)?;
         Some(Session {
             client: who.client,
             server,

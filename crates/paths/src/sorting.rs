@@ -21,13 +21,7 @@ pub struct Sorter<T> {
 
 impl<T> Default for Sorter<T> {
     fn default() -> Self {
-        Sorter {
-            held: VecDeque::new(),
-            newest_ns: i64::MIN,
-            passed_ns: i64::MIN,
-            sorted: 0,
-            late: 0,
-        }
+        Sorter { held: VecDeque::new(), newest_ns: i64::MIN, passed_ns: i64::MIN, sorted: 0, late: 0 }
     }
 }
 

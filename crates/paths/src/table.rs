@@ -65,13 +65,7 @@ impl<R> Table<R> {
         let writer = schema
             .and_then(|schema| SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)))
             .map_err(|e| Error::write(&unfinished, e))?;
-        Ok(Table {
-            columns,
-            path: path.to_owned(),
-            unfinished,
-            writer,
-            rows: Vec::new(),
-        })
+        Ok(Table { columns, path: path.to_owned(), unfinished, writer, rows: Vec::new() })
     }
 
     pub fn push(&mut self, row: R) -> Result<()> {
@@ -99,31 +93,27 @@ impl<R> Table<R> {
                     w.write_batch(&values, Some(&levels), None)?;
                 }
                 ColumnWriter::DoubleColumnWriter(w) => {
-                    let values = values.map(|v| {
-                        if let Value::Float(v) = v {
-                            v.filter(|f| f.is_finite())
-                        } else {
-                            None
-                        }
-                    });
+                    let values =
+                        values.map(
+                            |v| {
+                                if let Value::Float(v) = v {
+                                    v.filter(|f| f.is_finite())
+                                } else {
+                                    None
+                                }
+                            },
+                        );
                     let (values, levels) = split(values);
                     w.write_batch(&values, Some(&levels), None)?;
                 }
                 ColumnWriter::ByteArrayColumnWriter(w) => {
                     let values = values.map(|v| if let Value::Text(v) = v { v } else { None });
                     let (values, levels) = split(values);
-                    let values: Vec<ByteArray> = values
-                        .into_iter()
-                        .map(|v: String| v.into_bytes().into())
-                        .collect();
+                    let values: Vec<ByteArray> =
+                        values.into_iter().map(|v: String| v.into_bytes().into()).collect();
                     w.write_batch(&values, Some(&levels), None)?;
                 }
-                _ => {
-                    return Err(ParquetError::General(format!(
-                        "column {} has no such type",
-                        column.name
-                    )))
-                }
+                _ => return Err(ParquetError::General(format!("column {} has no such type", column.name))),
             }
             writer.close()?;
         }

@@ -5,14 +5,7 @@ mod common;
 use common::*;
 
 fn sample() -> Vec<(i64, Vec<u8>)> {
-    (0..5)
-        .map(|i| {
-            (
-                1_700_000_000 * S + i * 123_456_000,
-                vec![i as u8; 40 + i as usize],
-            )
-        })
-        .collect()
+    (0..5).map(|i| (1_700_000_000 * S + i * 123_456_000, vec![i as u8; 40 + i as usize])).collect()
 }
 
 #[test]
@@ -103,10 +96,7 @@ fn a_captured_length_above_the_length_on_the_wire_is_counted_and_used() {
 
 #[test]
 fn what_is_no_packet_log_is_refused_with_a_remedy() {
-    for (log, message) in [
-        (&b""[..], "nothing in it"),
-        (b"hello, world", "neither pcap nor pcapng"),
-    ] {
+    for (log, message) in [(&b""[..], "nothing in it"), (b"hello, world", "neither pcap nor pcapng")] {
         let error = packets(log).unwrap_err();
         assert!(error.message.contains(message), "{error}");
         assert!(!error.remedy.is_empty());
@@ -125,9 +115,7 @@ fn damaged_logs_never_panic() {
     for round in 0..1000 {
         let mut log = good[round % 2].clone();
         for _ in 0..4 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let at = (state >> 33) as usize % log.len();
             log[at] = (state >> 20) as u8;
         }
@@ -185,12 +173,7 @@ fn a_long_block_without_packets_is_passed_over() {
     assert_eq!((about.damage, found.len()), (None, 1));
     assert_eq!(counts.blocks["decryption secrets"], 1);
     let short = &log[..log.len() - 9];
-    assert!(packets(short)
-        .unwrap()
-        .0
-        .damage
-        .unwrap()
-        .contains("ends within a block"));
+    assert!(packets(short).unwrap().0.damage.unwrap().contains("ends within a block"));
     log.pop();
     log.push(7);
     let damage = packets(&[log, packet].concat()).unwrap().0.damage.unwrap();

@@ -30,10 +30,7 @@ fn base_rtt_counts_from_the_latest_data_that_an_ack_covers() {
     // Sent at 1000 ms and 1001 ms, acknowledged at 1041 ms: 40 ms, not 41.
     steady(&mut d, 1000 * MS, 1, |_| 40 * MS);
     let p = properties(&d);
-    assert_eq!(
-        (p.base.min_ns, p.base.method, p.vantage),
-        (Some(40 * MS), Some("sender"), Vantage::Sender)
-    );
+    assert_eq!((p.base.min_ns, p.base.method, p.vantage), (Some(40 * MS), Some("sender"), Vantage::Sender));
     assert_eq!(p.rtt_samples, 2, "one of the handshake, one of data");
 }
 
@@ -44,10 +41,7 @@ fn peak_queueing_delay_is_the_99th_percentile_less_the_least() {
     let p = properties(&d);
     // 200 samples: the handshake's 20 ms and 20, 21, … 218 ms. The 198th of them is 216 ms.
     assert_eq!(p.queueing.p99_rtt_ns, Some(216 * MS));
-    assert_eq!(
-        (p.queueing.peak_ns, p.queueing.ratio),
-        (Some(196 * MS), Some(9.8))
-    );
+    assert_eq!((p.queueing.peak_ns, p.queueing.ratio), (Some(196 * MS), Some(9.8)));
 }
 
 #[test]
@@ -81,10 +75,7 @@ fn under_100_samples_there_is_no_99th_percentile() {
     let mut d = Download::open(0, 20 * MS, 0);
     steady(&mut d, 1000 * MS, 50, |_| 20 * MS);
     let p = properties(&d);
-    assert_eq!(
-        (p.queueing.peak_ns, p.queueing.ratio, p.queueing.p99_rtt_ns),
-        (None, None, None)
-    );
+    assert_eq!((p.queueing.peak_ns, p.queueing.ratio, p.queueing.p99_rtt_ns), (None, None, None));
 }
 
 #[test]
@@ -92,10 +83,7 @@ fn ack_aggregation_is_in_units_of_the_negotiated_mss() {
     let mut d = Download::open(0, 20 * MS, 0);
     steady(&mut d, 1000 * MS, 5, |_| 20 * MS);
     let p = properties(&d);
-    assert_eq!(
-        (p.mss, p.ack_aggregation, p.acks),
-        ((Some(MSS as u32), Some("syn")), Some(2.0), 5)
-    );
+    assert_eq!((p.mss, p.ack_aggregation, p.acks), ((Some(MSS as u32), Some("syn")), Some(2.0), 5));
 }
 
 #[test]
@@ -157,11 +145,7 @@ fn data_that_was_overtaken_before_the_capture_is_reordered_and_what_comes_a_roun
         d.again(1000 * MS + lag, late, MSS);
         d.ack(1100 * MS, d.next, &[]);
         let p = properties(&d);
-        assert_eq!(
-            (p.reordered_before, p.retransmitted),
-            (reordered, retransmitted),
-            "{lag} ns late"
-        );
+        assert_eq!((p.reordered_before, p.retransmitted), (reordered, retransmitted), "{lag} ns late");
         assert_eq!(p.payload_bytes, 2 * MSS as u64);
     }
 }
@@ -171,14 +155,8 @@ fn in_the_middle_of_the_path_both_halves_add_up() {
     let mut d = Download::open(0, 30 * MS, 10 * MS);
     steady(&mut d, 1000 * MS, 3, |_| 30 * MS);
     let p = properties(&d);
-    assert_eq!(
-        (p.base.min_ns, p.base.method),
-        (Some(40 * MS), Some("two halves"))
-    );
-    assert_eq!(
-        (p.vantage, p.far_min_ns, p.near_min_ns),
-        (Vantage::Middle, Some(30 * MS), Some(10 * MS))
-    );
+    assert_eq!((p.base.min_ns, p.base.method), (Some(40 * MS), Some("two halves")));
+    assert_eq!((p.vantage, p.far_min_ns, p.near_min_ns), (Vantage::Middle, Some(30 * MS), Some(10 * MS)));
 }
 
 #[test]
@@ -187,21 +165,14 @@ fn at_the_receiver_there_is_no_queueing_delay_and_the_handshake_gives_base_rtt()
     steady(&mut d, 1000 * MS, 300, |_| MS / 10);
     let p = properties(&d);
     assert_eq!((p.vantage, p.base.min_ns), (Vantage::Receiver, Some(40 * MS)));
-    assert_eq!(
-        (p.queueing.peak_ns, p.jitter_ns, p.outstanding_share),
-        (None, None, None)
-    );
+    assert_eq!((p.queueing.peak_ns, p.jitter_ns, p.outstanding_share), (None, None, None));
 }
 
 #[test]
 fn the_initial_window_is_the_first_after_the_handshake_scaled() {
     let d = Download::open(0, 50 * MS, 0);
     let seen = follow(&d.packets);
-    assert_eq!(
-        seen.connections[0].1.initial_rwnd_bytes,
-        Some(1000 << 7),
-        "the SYN's own window is 64,000"
-    );
+    assert_eq!(seen.connections[0].1.initial_rwnd_bytes, Some(1000 << 7), "the SYN's own window is 64,000");
     // Without the SYN-ACK nobody knows whether windows are scaled.
     let seen = follow(&[d.packets[0].clone(), d.packets[2].clone()]);
     assert_eq!(seen.connections[0].1.initial_rwnd_bytes, None);
@@ -222,12 +193,7 @@ fn without_a_syn_the_mss_is_the_largest_payload_and_the_row_says_so() {
 fn one_direction_alone_has_no_rtt_and_says_so() {
     let mut d = Download::open(0, 50 * MS, 0);
     steady(&mut d, 1000 * MS, 1000, |_| 50 * MS);
-    let one: Vec<_> = d
-        .packets
-        .iter()
-        .filter(|(_, p)| p[12..16] == SERVER.0)
-        .cloned()
-        .collect();
+    let one: Vec<_> = d.packets.iter().filter(|(_, p)| p[12..16] == SERVER.0).cloned().collect();
     let seen = follow(&one);
     let p = seen.connections[0].1.properties();
     assert_eq!((p.base.min_ns, p.rtt_samples, p.ack_aggregation), (None, 0, None));
@@ -273,17 +239,11 @@ fn a_packet_that_comes_twice_in_the_log_counts_once() {
     let mut d = Download::open(0, 50 * MS, 0);
     steady(&mut d, 1000 * MS, 20, |_| 50 * MS);
     let once = properties(&d);
-    let twice: Vec<_> = d
-        .packets
-        .iter()
-        .flat_map(|(t, p)| [(*t, p.clone()), (*t + 1000, p.clone())])
-        .collect();
+    let twice: Vec<_> =
+        d.packets.iter().flat_map(|(t, p)| [(*t, p.clone()), (*t + 1000, p.clone())]).collect();
     let seen = follow(&twice);
     let p = seen.connections[0].1.properties();
-    assert_eq!(
-        (p.retransmitted, p.rtt_samples, p.base.min_ns),
-        (0, once.rtt_samples, once.base.min_ns)
-    );
+    assert_eq!((p.retransmitted, p.rtt_samples, p.base.min_ns), (0, once.rtt_samples, once.base.min_ns));
     assert_eq!(seen.connections[0].0.copies, d.packets.len() as u64);
 }
 
@@ -301,11 +261,7 @@ fn keep_alives_and_probes_of_a_closed_window_are_no_losses() {
     d.put(95_000 * MS, closed); // acknowledged after 14 s, since the window was closed
     let p = properties(&d);
     assert_eq!((p.retransmitted, p.rtt_samples), (0, 3));
-    assert_eq!(
-        p.payload_bytes,
-        4 * MSS as u64 + 1,
-        "the probe's byte was accepted"
-    );
+    assert_eq!(p.payload_bytes, 4 * MSS as u64 + 1, "the probe's byte was accepted");
     let a = &follow(&d.packets).connections[0].1;
     assert_eq!(
         (a.keep_alives, a.window_probes, a.unseen_bytes),
@@ -412,19 +368,10 @@ fn only_the_busiest_server_of_a_session_counts_and_short_sessions_do_not() {
     assert_eq!((seen.connections.len(), seen.sessions.len()), (2, 1));
     let s = &seen.sessions[0];
     assert_eq!(
-        (
-            s.server.to_string(),
-            s.servers,
-            s.connections,
-            s.connections_counted
-        ),
+        (s.server.to_string(), s.servers, s.connections, s.connections_counted),
         ("10.0.2.1".into(), 2, 2, 1)
     );
-    assert_eq!(
-        s.aggregate.properties().base.min_ns,
-        Some(20 * MS),
-        "not the 5 ms of the other server"
-    );
+    assert_eq!(s.aggregate.properties().base.min_ns, Some(20 * MS), "not the 5 ms of the other server");
     assert_eq!(s.share_of_bytes, Some(100.0 / 110.0));
     let service = Service::Server;
     let apart = follow_with(&packets, 9999, LIMITS, Rules { service, ..RULES });
@@ -442,20 +389,14 @@ fn connections_far_apart_are_two_sessions_and_a_full_table_ends_the_idlest() {
         syn.options = syn_options(1000, 7);
         packets.push((i * MS, syn.v4()));
     }
-    let limits = Limits {
-        connections: 16,
-        idle_ns: 600 * S,
-    };
+    let limits = Limits { connections: 16, idle_ns: 600 * S };
     let seen = follow_with(&packets, 9999, limits, RULES);
     assert_eq!(seen.connections.len(), 100);
     assert!(seen.evicted >= 84, "{}", seen.evicted);
     let mut first = Download::open(0, 20 * MS, 0);
     first.put(1000 * MS, Tcp::new(CLIENT, SERVER, ISN.0 + 1, first.next, RST, 0));
-    let second: Vec<_> = Download::open(0, 20 * MS, 0)
-        .packets
-        .iter()
-        .map(|(t, p)| (t + 100 * S, p.clone()))
-        .collect();
+    let second: Vec<_> =
+        Download::open(0, 20 * MS, 0).packets.iter().map(|(t, p)| (t + 100 * S, p.clone())).collect();
     let mut syn = second[0].1.clone();
     syn[24..28].copy_from_slice(&99u32.to_be_bytes());
     first.packets.push((second[0].0, syn));
@@ -473,9 +414,7 @@ fn damaged_packets_and_times_never_panic() {
     good.ack(9101 * MS, good.next, &[]);
     let mut state = 3u64;
     let mut random = move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 24
     };
     let mut rows = 0;
@@ -524,10 +463,7 @@ fn ipv6_reads_as_ipv4_does() {
     put(140 * MS, Tcp::new(CLIENT, SERVER, 2, 1541, ACK, 0));
     let seen = follow(&packets);
     let (connection, aggregate) = &seen.connections[0];
-    assert_eq!(
-        connection.key.end(connection.client).0.to_string(),
-        "2001:db8::a00:1"
-    );
+    assert_eq!(connection.key.end(connection.client).0.to_string(), "2001:db8::a00:1");
     let p = aggregate.properties();
     assert_eq!((p.base.min_ns, p.ack_aggregation), (Some(40 * MS), Some(1.0)));
 }
@@ -544,14 +480,8 @@ fn syn_sent_again(echoed: u32) -> Properties {
     d.packets.clear();
     d.put(0, with(CLIENT, SERVER, ISN.0, 0, SYN, 100, 0));
     d.put(1000 * MS, with(CLIENT, SERVER, ISN.0, 0, SYN, 1100, 0));
-    d.put(
-        1020 * MS,
-        with(SERVER, CLIENT, ISN.1, ISN.0 + 1, SYN | ACK, 7, echoed),
-    );
-    d.put(
-        1020 * MS,
-        Tcp::new(CLIENT, SERVER, ISN.0 + 1, ISN.1.wrapping_add(1), ACK, 0),
-    );
+    d.put(1020 * MS, with(SERVER, CLIENT, ISN.1, ISN.0 + 1, SYN | ACK, 7, echoed));
+    d.put(1020 * MS, Tcp::new(CLIENT, SERVER, ISN.0 + 1, ISN.1.wrapping_add(1), ACK, 0));
     steady(&mut d, 2000 * MS, 3, |_| 0);
     properties(&d)
 }

@@ -17,11 +17,7 @@ fn check(what: &str, link: u16, data: &[u8]) {
     let v6 = data.windows(4).any(|bytes| bytes == [0x20, 1, 0xd, 0xb8]);
     let (found, counts) = parse(link, data);
     let found = found.unwrap_or_else(|| panic!("{what}: {counts:?}"));
-    assert_eq!(
-        (found.source_port, found.target_port, found.seq, found.ack),
-        (40_000, 443, 7, 9),
-        "{what}"
-    );
+    assert_eq!((found.source_port, found.target_port, found.seq, found.ack), (40_000, 443, 7, 9), "{what}");
     assert_eq!((found.payload_len, found.v6), (100, v6), "{what}");
     assert_eq!(found.options.timestamps, Some((11, 12)), "{what}");
     assert_eq!((counts.tcp, counts.not_tcp.len()), (1, 0), "{what}");
@@ -161,9 +157,7 @@ fn tunnels_and_tags_of_every_day_are_unwrapped() {
     in_ethernet("PBB", 0x88e7, &[0, 0, 0, 5], &inner);
     in_ethernet("MACsec", 0x88e5, &[0, 0, 0, 0, 0, 1, 8, 0], &v4);
     in_ethernet("NSH", 0x894f, &[0x0f, 0xc2, 1, 1, 0, 0, 0, 0], &v4);
-    let erspan = [
-        0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 10, 0, 1, 0, 0, 0, 0, 0, 0, 0,
-    ];
+    let erspan = [0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 10, 0, 1, 0, 0, 0, 0, 0, 0, 0];
     in_ipv4("ERSPAN III", 47, &be(&[&erspan, &[0]]), &inner);
     let subheader = be(&[&erspan, &[1], &[0; 8]]);
     in_ipv4("ERSPAN III with a subheader", 47, &subheader, &inner);
@@ -219,20 +213,14 @@ fn a_datagram_is_read_through_tunnels_as_a_segment_is() {
         (101, inner.clone()),
         (1, ethernet(0x0800, &inner)),
         (101, ipv4(47, &be(&[&[0, 0, 8, 0], &inner]))),
-        (
-            101,
-            udp(4789, &be(&[&[8, 0, 0, 0, 0, 0, 7, 0], &ethernet(0x0800, &inner)])),
-        ),
+        (101, udp(4789, &be(&[&[8, 0, 0, 0, 0, 0, 7, 0], &ethernet(0x0800, &inner)]))),
     ] {
         let packet = packet(0, link, &data, data.len());
         let mut counts = narrows_paths::counts::Counts::default();
         let Some(Unit::Datagram(found)) = unwrap(&packet, &mut counts) else {
             panic!("{counts:?}");
         };
-        assert_eq!(
-            (found.target_port, found.len, &found.payload[..]),
-            (53, 20, &[5; 20][..])
-        );
+        assert_eq!((found.target_port, found.len, &found.payload[..]), (53, 20, &[5; 20][..]));
         assert_eq!((counts.udp, counts.not_tcp.len()), (1, 0));
     }
 }
@@ -279,9 +267,7 @@ fn oracle(data: &[u8]) -> Option<(u16, u16, u32, u32, u16, usize, bool)> {
 fn random_packets_read_as_another_parser_reads_them() {
     let mut state = 7u64;
     let mut random = move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 32) as u32
     };
     let mut compared = 0;
@@ -295,11 +281,7 @@ fn random_packets_read_as_another_parser_reads_them() {
             _ => sack(&[(random(), random())]),
         };
         let v6 = random() % 2 == 0;
-        let (kind, inner) = if v6 {
-            (0x86dd, tcp.v6())
-        } else {
-            (0x0800, tcp.v4())
-        };
+        let (kind, inner) = if v6 { (0x86dd, tcp.v6()) } else { (0x0800, tcp.v4()) };
         let mut data = match random() % 2 {
             0 => ethernet(kind, &inner),
             _ => ethernet(0x8100, &be(&[&[0, 1], &u16::to_be_bytes(kind), &inner])),
@@ -309,15 +291,7 @@ fn random_packets_read_as_another_parser_reads_them() {
             data[at] ^= random() as u8;
         }
         let ours = parse(1, &data).0.map(|s: Segment| {
-            (
-                s.source_port,
-                s.target_port,
-                s.seq,
-                s.ack,
-                s.window,
-                s.payload_len as usize,
-                s.v6,
-            )
+            (s.source_port, s.target_port, s.seq, s.ack, s.window, s.payload_len as usize, s.v6)
         });
         // What the other refuses (wrong lengths, versions) ours may still read: logs are full of it.
         if let Some(theirs) = oracle(&data) {

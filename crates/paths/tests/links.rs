@@ -142,9 +142,8 @@ fn windows_of_a_sender_are_no_aggregates() {
     let fast: Vec<_> = (0..400).map(|n| (n * RTT, 20)).collect();
     assert_eq!(named(&at_receiver(&fast, 10 * US)), (None, None));
     for window in [5, 10, 20, 40] {
-        let slow: Vec<_> = (0..4000)
-            .map(|n| (n / window * (RTT + 123 * US) + n % window * 700 * US, 1))
-            .collect();
+        let slow: Vec<_> =
+            (0..4000).map(|n| (n / window * (RTT + 123 * US) + n % window * 700 * US, 1)).collect();
         assert_eq!(named(&at_receiver(&slow, 10 * US)), (None, None), "{window}");
     }
 }

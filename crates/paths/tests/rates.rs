@@ -99,9 +99,7 @@ fn the_same_losses_behind_a_queue_are_no_policers() {
 fn losses_that_come_below_the_rate_are_no_policers() {
     let mut sent = 0;
     let p = rounds(
-        &[
-            20, 100, 20, 100, 20, 100, 20, 100, 20, 100, 20, 100, 20, 100, 20, 100,
-        ],
+        &[20, 100, 20, 100, 20, 100, 20, 100, 20, 100, 20, 100, 20, 100, 20, 100],
         &mut |_| {
             sent += 1;
             sent % 37 != 0
@@ -196,11 +194,7 @@ fn a_burst_is_what_passes_at_once_beyond_the_rate() {
     let p = follow(&d.packets).connections[0].1.properties();
     let capacity = p.capacity_bps.unwrap();
     assert!((capacity / 8e6 - 1.0).abs() < 0.01, "{capacity}");
-    assert!(
-        (29_000..=31_000).contains(&p.burst_bytes.unwrap()),
-        "{:?}",
-        p.burst_bytes
-    );
+    assert!((29_000..=31_000).contains(&p.burst_bytes.unwrap()), "{:?}", p.burst_bytes);
 }
 
 #[test]
@@ -229,20 +223,14 @@ fn both_ends_together_tell_what_was_lost_and_reordered_between_them() {
     std::fs::write(&b, pcap(101, 1, false, &received[..3], 96)).unwrap();
     let other = ends::compare(&a, &b).unwrap_err();
     std::fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(
-        (both.sent, both.arrived, both.lost, both.unmatched),
-        (10, 9, 1, 0)
-    );
+    assert_eq!((both.sent, both.arrived, both.lost, both.unmatched), (10, 9, 1, 0));
     assert_eq!(both.reordered, 1);
     assert_eq!(both.least_delay_ns, Some(7 * S + 25 * MS));
     assert_eq!(both.delay_variation_p99_ns, Some(3 * MS + MS / 2));
     // Eight steps, of which one to the late one and one from it.
     assert_eq!(both.jitter_ns, Some(2 * (3 * MS + MS / 2) / 8));
     assert_eq!((swapped.lost, swapped.unmatched), (0, 1));
-    assert!(
-        other.message.starts_with("none of the 10 data segments"),
-        "{other}"
-    );
+    assert!(other.message.starts_with("none of the 10 data segments"), "{other}");
 }
 
 /// Packets of a log: when, and their bytes.
@@ -281,10 +269,7 @@ fn what_lies_outside_the_receivers_log_is_not_lost() {
     let both = ends_of("short", &|received| {
         received.retain(|(t, _)| (1050 * MS..1100 * MS).contains(t));
     });
-    assert_eq!(
-        (both.sent, both.lost, both.outside, both.unmatched),
-        (49, 4, 51, 0)
-    );
+    assert_eq!((both.sent, both.lost, both.outside, both.unmatched), (49, 4, 51, 0));
     let both = ends_of("whole", &|_| ());
     assert_eq!((both.sent, both.lost, both.outside), (100, 10, 0));
     assert_eq!(both.same_by, "ports, identification");

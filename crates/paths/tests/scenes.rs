@@ -29,10 +29,7 @@ fn fetch(d: &mut Download, t: i64, asked: &mut u32) {
 
 /// The client says something of so many bytes.
 fn say(d: &mut Download, t: i64, asked: &mut u32, bytes: usize) {
-    d.put(
-        t,
-        Tcp::new(CLIENT, SERVER, ISN.0 + 1 + *asked, d.next, ACK, bytes),
-    );
+    d.put(t, Tcp::new(CLIENT, SERVER, ISN.0 + 1 + *asked, d.next, ACK, bytes));
     *asked += bytes as u32;
 }
 
@@ -50,21 +47,11 @@ fn a_fin_much_later_is_no_active_time() {
     for later in [0, 1, 5, 75, 500] {
         let (mut d, asked) = download();
         let t = 1250 * MS + later * S;
-        d.put(
-            t,
-            Tcp::new(SERVER, CLIENT, d.next, ISN.0 + 1 + asked, FIN | ACK, 0),
-        );
-        d.put(
-            t + 400 * MS,
-            Tcp::new(SERVER, CLIENT, d.next, ISN.0 + 1 + asked, FIN | ACK, 0),
-        );
+        d.put(t, Tcp::new(SERVER, CLIENT, d.next, ISN.0 + 1 + asked, FIN | ACK, 0));
+        d.put(t + 400 * MS, Tcp::new(SERVER, CLIENT, d.next, ISN.0 + 1 + asked, FIN | ACK, 0));
         d.ack(t + 450 * MS, d.next.wrapping_add(1), &[]);
         let (_, p) = only(&d);
-        assert_eq!(
-            (p.active_ns, p.retransmitted),
-            (Some(FETCH), 0),
-            "{later} s later"
-        );
+        assert_eq!((p.active_ns, p.retransmitted), (Some(FETCH), 0), "{later} s later");
     }
 }
 
@@ -77,10 +64,7 @@ fn a_clients_last_word_and_keep_alives_are_no_active_time() {
         d.ack(t_idle(i) + RTT, d.next, &[]);
     }
     say(&mut d, 200 * S, &mut asked, 31);
-    d.put(
-        201 * S,
-        Tcp::new(SERVER, CLIENT, d.next, ISN.0 + 1 + asked, FIN | ACK, 0),
-    );
+    d.put(201 * S, Tcp::new(SERVER, CLIENT, d.next, ISN.0 + 1 + asked, FIN | ACK, 0));
     d.ack(201 * S + RTT, d.next.wrapping_add(1), &[]);
     let (a, p) = only(&d);
     assert_eq!((p.active_ns, p.active_periods), (Some(FETCH), 1));
@@ -133,10 +117,7 @@ fn probes_of_a_closed_window_are_neither_losses_nor_active_time() {
         fetch(&mut d, 62 * S + MS, &mut asked);
         let (a, p) = only(&d);
         assert_eq!((a.window_probes, p.retransmitted, p.loss_events), (12, 0, 0));
-        assert_eq!(
-            (p.active_ns, p.payload_bytes),
-            (Some(2 * FETCH), 400 * MSS as u64)
-        );
+        assert_eq!((p.active_ns, p.payload_bytes), (Some(2 * FETCH), 400 * MSS as u64));
     }
 }
 
@@ -144,13 +125,8 @@ fn probes_of_a_closed_window_are_neither_losses_nor_active_time() {
 fn what_the_capture_dropped_is_unseen_and_its_bytes_were_delivered_all_the_same() {
     let (d, _) = download();
     let first = 5; // three of the handshake, the request, the first segment
-    let single: Vec<usize> = (0..200)
-        .filter(|i| i % 10 == 9)
-        .map(|i| first + 2 * i - 1)
-        .collect();
-    let burst: Vec<usize> = (100..130)
-        .flat_map(|i| [first + 2 * i - 1, first + 2 * i])
-        .collect();
+    let single: Vec<usize> = (0..200).filter(|i| i % 10 == 9).map(|i| first + 2 * i - 1).collect();
+    let burst: Vec<usize> = (100..130).flat_map(|i| [first + 2 * i - 1, first + 2 * i]).collect();
     for (dropped, missing) in [(single, 20), (burst, 30)] {
         let mut log = Download::open(0, RTT, 0);
         log.packets = d
@@ -162,10 +138,7 @@ fn what_the_capture_dropped_is_unseen_and_its_bytes_were_delivered_all_the_same(
             .collect();
         let (a, p) = only(&log);
         assert_eq!(a.unseen_bytes, missing * MSS as u64);
-        assert_eq!(
-            (p.payload_bytes, a.acked_bytes),
-            ((200 - missing) * MSS as u64, 200 * MSS as u64)
-        );
+        assert_eq!((p.payload_bytes, a.acked_bytes), ((200 - missing) * MSS as u64, 200 * MSS as u64));
         assert_eq!(p.throughput_bps, Some(200.0 * MSS as f64 * 8e9 / FETCH as f64));
         assert_eq!(p.notes.as_deref(), Some("packets_missing"));
         assert_eq!((p.retransmitted, p.base.min_ns), (0, Some(RTT)));
@@ -242,10 +215,7 @@ fn a_syn_or_an_answer_in_vain_with_another_number_costs_nothing() {
                 d.put(i as i64 * 1000, tcp);
             }
             let (a, p) = only(&d);
-            assert_eq!(
-                (p.payload_bytes, a.acked_bytes, a.unseen_bytes),
-                (200_000, 200_000, 0)
-            );
+            assert_eq!((p.payload_bytes, a.acked_bytes, a.unseen_bytes), (200_000, 200_000, 0));
             assert_eq!((p.base.min_ns, p.notes), (Some(RTT), None));
         }
         // The second answer is in vain: the client goes on with the first.
@@ -253,10 +223,7 @@ fn a_syn_or_an_answer_in_vain_with_another_number_costs_nothing() {
         d.packets = rest.clone();
         d.put(10 * MS, answer(first, ISN.0 + 1));
         let (a, p) = only(&d);
-        assert_eq!(
-            (p.payload_bytes, a.acked_bytes, a.unseen_bytes),
-            (200_000, 200_000, 0)
-        );
+        assert_eq!((p.payload_bytes, a.acked_bytes, a.unseen_bytes), (200_000, 200_000, 0));
     }
 }
 
@@ -270,10 +237,7 @@ fn a_syn_whose_record_comes_last_is_of_its_connection() {
     let seen = follow(&packets);
     assert_eq!(seen.connections.len(), 1);
     let p = seen.connections[0].1.properties();
-    assert_eq!(
-        (p.mss.1, p.notes.as_deref()),
-        (Some("syn"), Some("time_went_back"))
-    );
+    assert_eq!((p.mss.1, p.notes.as_deref()), (Some("syn"), Some("time_went_back")));
 }
 
 #[test]
@@ -300,11 +264,7 @@ fn a_segment_larger_than_the_hole_fills_it_and_repeats_the_rest() {
         }
         d.ack(1600 * MS, first.wrapping_add(20_000), &[]);
         let (a, p) = only(&d);
-        assert_eq!(
-            (p.payload_bytes, a.acked_bytes, a.unseen_bytes),
-            (20_000, 20_000, 0),
-            "{lost:?}"
-        );
+        assert_eq!((p.payload_bytes, a.acked_bytes, a.unseen_bytes), (20_000, 20_000, 0), "{lost:?}");
         assert_eq!((p.retransmitted, p.reordered_before), (again.len() as u64, 0));
     }
 }
@@ -336,11 +296,7 @@ fn copies_are_known_by_identification_ttl_timestamp_or_time() {
     let no_id = |_: usize, p: &mut Vec<u8>| p[4..6].fill(0);
     for lag in [5000, 3 * MS, 10 * MS, 60 * MS] {
         let (a, p) = only(&twice(lag, &|_, _| (), &next_router));
-        assert_eq!(
-            (a.copies, p.retransmitted, p.base.min_ns),
-            (404, 0, Some(RTT)),
-            "{lag}"
-        );
+        assert_eq!((a.copies, p.retransmitted, p.base.min_ns), (404, 0, Some(RTT)), "{lag}");
         // A router's two interfaces, of hosts that write no identification.
         is_read_once(&twice(lag, &no_id, &next_router), "ttl");
     }
@@ -348,10 +304,7 @@ fn copies_are_known_by_identification_ttl_timestamp_or_time() {
     is_read_once(&twice(5000, &no_id, &|_| ()), "time");
     is_read_once(&twice(2 * MS, &no_id, &|_| ()), "time");
     // One identification for all packets tells nothing.
-    is_read_once(
-        &twice(5000, &|_, p| p[4..6].copy_from_slice(&[0, 1]), &|_| ()),
-        "time",
-    );
+    is_read_once(&twice(5000, &|_, p| p[4..6].copy_from_slice(&[0, 1]), &|_| ()), "time");
 }
 
 #[test]
@@ -361,10 +314,7 @@ fn what_is_sent_again_with_a_constant_identification_is_no_copy() {
     for later in [1, 3, 7] {
         d.again(2 * S + later * S, seq, MSS);
     }
-    d.put(
-        9050 * MS,
-        Tcp::new(CLIENT, SERVER, ISN.0 + 1 + asked, d.next, ACK, 0),
-    );
+    d.put(9050 * MS, Tcp::new(CLIENT, SERVER, ISN.0 + 1 + asked, d.next, ACK, 0));
     for (_, packet) in &mut d.packets {
         packet[4..6].copy_from_slice(&[0, 1]);
     }
@@ -430,11 +380,7 @@ fn equal_addresses_and_ports_in_two_networks_are_two_connections() {
         assert_eq!(seen.connections.len(), 2, "{name}");
         for (_, aggregate) in &seen.connections {
             let p = aggregate.properties();
-            assert_eq!(
-                (p.payload_bytes, p.base.min_ns, p.notes),
-                (200_000, Some(RTT), None),
-                "{name}"
-            );
+            assert_eq!((p.payload_bytes, p.base.min_ns, p.notes), (200_000, Some(RTT), None), "{name}");
         }
     }
 }

@@ -76,12 +76,7 @@ fn datagram(ports: (u16, u16), is_back: bool, ecn: u8, inner: &[u8]) -> Vec<u8> 
 fn a_conversation_has_what_both_ends_sent_and_ends_with_a_pause() {
     let ports = (40_000, 5000);
     let mut packets = vec![(0, datagram(ports, false, 0, &[1; 10]))];
-    packets.extend((1..=10).map(|n| {
-        (
-            n * 300 * MS,
-            datagram(ports, true, u8::from(n > 8) * 3, &[0; 100]),
-        )
-    }));
+    packets.extend((1..=10).map(|n| (n * 300 * MS, datagram(ports, true, u8::from(n > 8) * 3, &[0; 100]))));
     packets.push((70_000 * MS, datagram(ports, false, 0, &[1; 10])));
     let rows = follow(&packets);
     assert_eq!(rows.udp.len(), 2);
@@ -99,12 +94,7 @@ fn a_conversation_has_what_both_ends_sent_and_ends_with_a_pause() {
     assert_eq!(get(UDP, row, "throughput_bps"), Value::Float(Some(8e12 / 2.7e9)));
     assert_eq!(get(UDP, row, "protocol"), Value::Text(None));
     assert_eq!(get(UDP, row, "handshake_rtt_ns"), Value::Int(None));
-    let server: u64 = rows
-        .seconds
-        .iter()
-        .filter(|(client, _)| !client)
-        .map(|(_, s)| s.bytes)
-        .sum();
+    let server: u64 = rows.seconds.iter().filter(|(client, _)| !client).map(|(_, s)| s.bytes).sum();
     assert_eq!(server, 1000);
 }
 
@@ -115,10 +105,7 @@ fn a_mirror_that_tags_one_direction_shows_one_conversation_and_two_networks_show
     let back = datagram((9, 53), true, 0, &[1; 10]);
     let rows = follow_link(1, &[(0, there(5)), (MS, ethernet(0x0800, &back))]);
     assert_eq!(rows.udp.len(), 1);
-    let rows = follow_link(
-        1,
-        &[(0, there(5)), (MS, there(6)), (2 * MS, tagged(5, back.clone()))],
-    );
+    let rows = follow_link(1, &[(0, there(5)), (MS, there(6)), (2 * MS, tagged(5, back.clone()))]);
     assert_eq!(rows.udp.len(), 2);
 }
 
@@ -209,11 +196,7 @@ fn a_single_packet_far_from_the_others_starts_nothing() {
     packets.insert(650, (packets[650].0, late.1, late.2));
     packets.insert(700, (packets[700].0, 60_000, 7));
     let row = rtp_row(packets);
-    for (name, value) in [
-        ("expected_packets", 1201),
-        ("lost_packets", 0),
-        ("reordered_packets", 1),
-    ] {
+    for (name, value) in [("expected_packets", 1201), ("lost_packets", 0), ("reordered_packets", 1)] {
         assert_eq!(get(RTP, &row, name), int(value), "{name}");
     }
 }
@@ -224,11 +207,7 @@ fn a_first_packet_that_comes_late_is_expected() {
     let first = packets.remove(0);
     packets.insert(2, (packets[2].0, first.1, first.2));
     let row = rtp_row(packets);
-    for (name, value) in [
-        ("expected_packets", 1200),
-        ("lost_packets", 0),
-        ("reordered_packets", 1),
-    ] {
+    for (name, value) in [("expected_packets", 1200), ("lost_packets", 0), ("reordered_packets", 1)] {
         assert_eq!(get(RTP, &row, name), int(value), "{name}");
     }
 }
@@ -254,16 +233,10 @@ fn a_stream_of_rtp_has_its_losses_jitter_and_frames() {
             let at = 40 * MS * i64::from(frame) + i64::from(part) * MS / 10 + late;
             let seq = 65_500u16.wrapping_add(number as u16);
             if number != 30 {
-                packets.push((
-                    at,
-                    datagram((6000, 6002), false, 0, &packet(seq, frame, part == 2)),
-                ));
+                packets.push((at, datagram((6000, 6002), false, 0, &packet(seq, frame, part == 2))));
             }
             if number == 50 {
-                packets.push((
-                    at + 1,
-                    datagram((6000, 6002), false, 0, &packet(seq, frame, part == 2)),
-                ));
+                packets.push((at + 1, datagram((6000, 6002), false, 0, &packet(seq, frame, part == 2))));
             }
         }
     }
@@ -271,9 +244,7 @@ fn a_stream_of_rtp_has_its_losses_jitter_and_frames() {
     packets.swap(39, 40);
     (packets[39].0, packets[40].0) = (a, b);
     let rows = follow(&packets);
-    let [row] = &rows.rtp[..] else {
-        panic!("{} streams", rows.rtp.len())
-    };
+    let [row] = &rows.rtp[..] else { panic!("{} streams", rows.rtp.len()) };
     for (name, value) in [
         ("expected_packets", 150),
         ("lost_packets", 1),
@@ -285,8 +256,5 @@ fn a_stream_of_rtp_has_its_losses_jitter_and_frames() {
     ] {
         assert_eq!(get(RTP, row, name), int(value), "{name}");
     }
-    assert_eq!(
-        get(UDP, &rows.udp[0], "protocol"),
-        Value::Text(Some("rtp".into()))
-    );
+    assert_eq!(get(UDP, &rows.udp[0], "protocol"), Value::Text(Some("rtp".into())));
 }

@@ -27,9 +27,7 @@ impl Plan {
         }
         let known = |node: &str, what: &str| match nodes.contains(node) {
             true => Ok(()),
-            false => Err(format!(
-                "{what} names node '{node}', which is not among the nodes"
-            )),
+            false => Err(format!("{what} names node '{node}', which is not among the nodes")),
         };
         for (i, s) in self.setup.iter().enumerate().filter(|(_, s)| s.node != HOST) {
             known(&s.node, &format!("setup step {i}"))?;
@@ -53,10 +51,7 @@ impl Plan {
             rule.check(&self.traffic)?;
         }
         let c = &self.calibration;
-        for node in [&c.client, &c.server]
-            .into_iter()
-            .chain(c.others.iter().map(|o| &o.server))
-        {
+        for node in [&c.client, &c.server].into_iter().chain(c.others.iter().map(|o| &o.server)) {
             known(node, "calibration")?;
         }
         for (name, rate) in [("rate_down_bps", c.rate_down_bps), ("rate_up_bps", c.rate_up_bps)] {
@@ -80,18 +75,12 @@ impl Plan {
                 Item::Command(_) => false,
             };
             if endless && item.stop().is_none() {
-                return Err(format!(
-                    "item '{}' never ends by itself and needs a stop",
-                    item.id()
-                ));
+                return Err(format!("item '{}' never ends by itself and needs a stop", item.id()));
             }
             match item {
                 Item::TcpBulk(b) if b.flows == 0 => return Err(format!("item '{}': no flows", b.id)),
                 Item::TcpBulk(b) if b.sample_interval_ns.is_some_and(|i| i < 1000) => {
-                    return Err(format!(
-                        "item '{}': sample_interval_ns must be at least 1000",
-                        b.id
-                    ))
+                    return Err(format!("item '{}': sample_interval_ns must be at least 1000", b.id))
                 }
                 Item::UdpProbe(UdpProbe { id, interval_ns, .. })
                 | Item::IcmpEcho(IcmpEcho { id, interval_ns, .. })
@@ -143,9 +132,7 @@ impl UntilSettled {
 fn file_safe(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'+' | b'@'))
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'+' | b'@'))
 }
 
 #[cfg(test)]
@@ -170,9 +157,7 @@ mod tests {
     #[test]
     fn a_whole_bulk_item_is_read() {
         let plan = with_traffic(BULK).unwrap();
-        let Item::TcpBulk(b) = &plan.traffic[0] else {
-            panic!("not a bulk item")
-        };
+        let Item::TcpBulk(b) = &plan.traffic[0] else { panic!("not a bulk item") };
         assert_eq!((b.flows, b.port), (2, 5201));
         assert!(matches!(b.stop, Some(Stop::At { at_ns: 5 })));
     }

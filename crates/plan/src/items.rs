@@ -8,11 +8,7 @@ use serde_json::Value;
 
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-#[serde(
-    untagged,
-    deny_unknown_fields,
-    expecting = "a start is either at_ns, or after and delay_ns"
-)]
+#[serde(untagged, deny_unknown_fields, expecting = "a start is either at_ns, or after and delay_ns")]
 pub enum Start {
     At { at_ns: i64 },
     After { after: String, delay_ns: i64 },

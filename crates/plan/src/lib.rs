@@ -245,23 +245,9 @@ pub struct CalibrationPath {
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Sampler {
-    TcpInfo {
-        id: String,
-        node: String,
-        interval_ns: i64,
-    },
-    Qdisc {
-        id: String,
-        node: String,
-        iface: String,
-        interval_ns: i64,
-    },
-    Link {
-        id: String,
-        node: String,
-        iface: String,
-        interval_ns: i64,
-    },
+    TcpInfo { id: String, node: String, interval_ns: i64 },
+    Qdisc { id: String, node: String, iface: String, interval_ns: i64 },
+    Link { id: String, node: String, iface: String, interval_ns: i64 },
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -285,15 +271,9 @@ impl Sampler {
 
     pub fn node_and_interval(&self) -> (&str, i64) {
         match self {
-            Sampler::TcpInfo {
-                node, interval_ns, ..
-            }
-            | Sampler::Qdisc {
-                node, interval_ns, ..
-            }
-            | Sampler::Link {
-                node, interval_ns, ..
-            } => (node, *interval_ns),
+            Sampler::TcpInfo { node, interval_ns, .. }
+            | Sampler::Qdisc { node, interval_ns, .. }
+            | Sampler::Link { node, interval_ns, .. } => (node, *interval_ns),
         }
     }
 }

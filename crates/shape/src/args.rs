@@ -29,13 +29,9 @@ pub struct Run {
 }
 
 pub fn run(args: &[String]) -> Result<Run, String> {
-    let names = [
-        "wan", "ifb", "only", "share", "probe", "on-stop", "log", "every-ms",
-    ];
+    let names = ["wan", "ifb", "only", "share", "probe", "on-stop", "log", "every-ms"];
     let mut options = Options::read(args, &names, &[])?;
-    let wan = options
-        .take("wan")
-        .ok_or("--wan IFACE is missing: the interface towards the ISP")?;
+    let wan = options.take("wan").ok_or("--wan IFACE is missing: the interface towards the ISP")?;
     let only = options.take("only");
     if let Some(way) = only.as_deref().filter(|way| !["down", "up"].contains(way)) {
         return Err(format!("--only {way}: neither down nor up"));
@@ -52,11 +48,7 @@ pub fn run(args: &[String]) -> Result<Run, String> {
         down: only.as_deref() != Some("up"),
         up: only.as_deref() != Some("down"),
         share: options.number("share", 50..=100)?.unwrap_or(95) as f64 / 100.0,
-        probes: probes
-            .split(',')
-            .filter(|p| !p.is_empty())
-            .map(probe::place)
-            .collect::<Result<_, _>>()?,
+        probes: probes.split(',').filter(|p| !p.is_empty()).map(probe::place).collect::<Result<_, _>>()?,
         on_stop,
         log: options.file("log"),
         every_ns: options.number("every-ms", 10..=3_600_000)?.unwrap_or(1000) as i64 * 1_000_000,
@@ -65,9 +57,7 @@ pub fn run(args: &[String]) -> Result<Run, String> {
 
 pub fn status(args: &[String]) -> Result<String, String> {
     let mut options = Options::read(args, &["wan"], &[])?;
-    options
-        .take("wan")
-        .ok_or_else(|| "--wan IFACE is missing: the interface towards the ISP".into())
+    options.take("wan").ok_or_else(|| "--wan IFACE is missing: the interface towards the ISP".into())
 }
 
 #[cfg(test)]

@@ -47,22 +47,13 @@ impl Cake {
             format!("there is no interface {iface} ({way}); see `ip link`, or narrows tune --wan IFACE")
         })?;
         let netlink = Netlink::open(NETLINK_ROUTE).map_err(|e| format!("cannot open netlink: {e}"))?;
-        let mut cake = Cake {
-            iface: iface.into(),
-            index,
-            netlink,
-            earlier: Look::default(),
-        };
+        let mut cake = Cake { iface: iface.into(), index, netlink, earlier: Look::default() };
         let look = looks(&mut cake.netlink)
             .map_err(|e| format!("cannot read the qdisc of {iface}: {e}"))?
             .remove(&index)
             .unwrap_or_default();
         if look.kind != "cake" {
-            let has = if look.kind.is_empty() {
-                "no qdisc"
-            } else {
-                look.kind.as_str()
-            };
+            let has = if look.kind.is_empty() { "no qdisc" } else { look.kind.as_str() };
             return Err(format!(
                 "{iface} ({way}) has {has} at its root, not cake; narrows tune --wan IFACE sets it up"
             ));
@@ -106,11 +97,7 @@ fn tcmsg(index: u32, handle: u32, parent: u32) -> Vec<u8> {
 }
 
 fn read(payload: &[u8]) -> Look {
-    let mut look = Look {
-        handle: u32_at(payload, 8),
-        overhead: ETHERNET_HEADER,
-        ..Look::default()
-    };
+    let mut look = Look { handle: u32_at(payload, 8), overhead: ETHERNET_HEADER, ..Look::default() };
     for (kind, value) in attributes(payload.get(20..).unwrap_or_default()) {
         match kind {
             TCA_KIND => look.kind = text(value),
@@ -154,10 +141,7 @@ mod tests {
         attribute(&mut body, TCA_KIND, b"cake\0");
         attribute(&mut body, TCA_OPTIONS, options);
         let mut stats = Vec::new();
-        let queue: Vec<u8> = [2u32, 3028, 7, 0, 0]
-            .iter()
-            .flat_map(|v| v.to_ne_bytes())
-            .collect();
+        let queue: Vec<u8> = [2u32, 3028, 7, 0, 0].iter().flat_map(|v| v.to_ne_bytes()).collect();
         attribute(&mut stats, STATS_QUEUE, &queue);
         attribute(&mut body, TCA_STATS2, &stats);
         body
@@ -169,10 +153,7 @@ mod tests {
         attribute(&mut given, CAKE_BASE_RATE64, &1_250_000u64.to_ne_bytes());
         attribute(&mut given, CAKE_OVERHEAD, &44i32.to_ne_bytes());
         let look = read(&answer(&given));
-        assert_eq!(
-            (look.rate_bps, look.overhead, look.handle),
-            (Some(10_000_000), 44, 0x0001_0000)
-        );
+        assert_eq!((look.rate_bps, look.overhead, look.handle), (Some(10_000_000), 44, 0x0001_0000));
         assert_eq!(look.backlog_packets, 2);
     }
 
@@ -189,14 +170,8 @@ mod tests {
     #[test]
     fn an_interface_that_is_not_there_and_one_without_cake_are_refused_with_the_remedy() {
         let error = Cake::open("nothere0", "egress").err().unwrap();
-        assert!(
-            error.contains("no interface nothere0") && error.contains("narrows tune"),
-            "{error}"
-        );
+        assert!(error.contains("no interface nothere0") && error.contains("narrows tune"), "{error}");
         let error = Cake::open("lo", "ingress").err().unwrap();
-        assert!(
-            error.contains("lo (ingress)") && error.contains("not cake"),
-            "{error}"
-        );
+        assert!(error.contains("lo (ingress)") && error.contains("not cake"), "{error}");
     }
 }

@@ -152,11 +152,7 @@ impl Direction {
     pub fn step(&mut self, tick: Tick) -> Why {
         let dt_ns = self.history.back().map_or(0, |last| tick.t_ns - last.t_ns);
         self.history.push_back(tick);
-        while self
-            .history
-            .front()
-            .is_some_and(|first| tick.t_ns - first.t_ns > HISTORY_NS)
-        {
+        while self.history.front().is_some_and(|first| tick.t_ns - first.t_ns > HISTORY_NS) {
             self.history.pop_front();
         }
         let weight = (dt_ns as f64 / (50 * MS) as f64).min(1.0);
@@ -248,11 +244,7 @@ impl Direction {
             let excess_ns = (queue_ns - self.target_ns()) as f64;
             let in_vain = tick.t_ns - over.since_ns > DRAINS_NS + 2 * rtt_ns
                 && queue_ns as f64 > over.most_ns as f64 * HELPED;
-            let drained = if in_vain {
-                0.0
-            } else {
-                excess_ns / (rtt_ns as f64 + DRAIN_NS)
-            };
+            let drained = if in_vain { 0.0 } else { excess_ns / (rtt_ns as f64 + DRAIN_NS) };
             let least = LEAST_SHARE * (LONG_QUEUE_NS / excess_ns).min(1.0);
             let share = (self.share - drained).max(least.max(LEAST_OF_ALL));
             self.rate_bps = Some((bps * share).max(LEAST_BPS));
@@ -290,10 +282,7 @@ impl Direction {
 
     /// What passed of late, in bit/s.
     fn passing(&self, t_ns: i64) -> Option<f64> {
-        let mut late = self
-            .history
-            .iter()
-            .filter(|tick| t_ns - tick.t_ns <= MOST_WINDOW_NS);
+        let mut late = self.history.iter().filter(|tick| t_ns - tick.t_ns <= MOST_WINDOW_NS);
         let begin_ns = late.next()?.t_ns;
         let bytes: u64 = late.map(|tick| tick.bytes).sum();
         (t_ns - begin_ns >= LEAST_WINDOW_NS).then(|| bytes as f64 * 8.0 * S as f64 / (t_ns - begin_ns) as f64)

@@ -16,13 +16,7 @@ struct Line {
 impl Line {
     fn new(rate_bps: f64, capacity_bps: f64) -> Line {
         let law = Direction::new(false, 0.98, Some(rate_bps));
-        Line {
-            law,
-            capacity_bps,
-            queue_bits: 0.0,
-            own_packets: 0,
-            t_ns: 0,
-        }
+        Line { law, capacity_bps, queue_bits: 0.0, own_packets: 0, t_ns: 0 }
     }
 
     /// So long with as much load as is let through; the senders hear of a change at once.
@@ -35,16 +29,8 @@ impl Line {
         let rate = self.law.rate_bps.unwrap();
         let come = wanted_bps.min(rate) * 0.01;
         self.queue_bits = (self.queue_bits + come - self.capacity_bps * 0.01).max(0.0);
-        let passed = if self.queue_bits > 0.0 {
-            self.capacity_bps * 0.01
-        } else {
-            come
-        };
-        self.own_packets = if wanted_bps > rate && self.queue_bits == 0.0 {
-            20
-        } else {
-            0
-        };
+        let passed = if self.queue_bits > 0.0 { self.capacity_bps * 0.01 } else { come };
+        self.own_packets = if wanted_bps > rate && self.queue_bits == 0.0 { 20 } else { 0 };
         let queue_ns = (self.queue_bits / self.capacity_bps * S as f64) as i64;
         self.law.step(Tick {
             t_ns: self.t_ns,
@@ -130,11 +116,7 @@ fn a_longer_path_is_no_queue() {
     for k in 0..300 {
         let (t_ns, rate) = (k * 10 * MS, law.rate_bps.unwrap());
         // 25 ms more from half a second on; what arrives is what is let through, and my queue holds the rest.
-        let queue_ns = if k < 50 || whys.contains(&Why::Rebase) {
-            0
-        } else {
-            25 * MS
-        };
+        let queue_ns = if k < 50 || whys.contains(&Why::Rebase) { 0 } else { 25 * MS };
         let bytes = (rate * 0.01 / 8.0) as u64;
         whys.push(law.step(Tick {
             t_ns,

@@ -178,13 +178,9 @@ impl Daemon {
         let text = |e: std::io::Error| e.to_string();
         let signals = sys::stop_signals().map_err(text)?;
         let (timer, epoll) = (Timer::new().map_err(text)?, Epoll::new().map_err(text)?);
-        let read = Interest {
-            read: true,
-            write: false,
-        };
-        for (token, fd) in [signals.as_raw_fd(), listener.as_raw_fd(), timer.as_raw_fd()]
-            .into_iter()
-            .enumerate()
+        let read = Interest { read: true, write: false };
+        for (token, fd) in
+            [signals.as_raw_fd(), listener.as_raw_fd(), timer.as_raw_fd()].into_iter().enumerate()
         {
             epoll.add(fd, token as u64, read).map_err(text)?;
         }
@@ -216,13 +212,7 @@ impl Daemon {
     }
 
     fn tick(&mut self, now: i64) -> Result<(), String> {
-        let Daemon {
-            sides,
-            watch,
-            stamps,
-            passed_ns,
-            ..
-        } = self;
+        let Daemon { sides, watch, stamps, passed_ns, .. } = self;
         watch
             .drain(|packet| {
                 *passed_ns = packet.t_ns;
@@ -243,26 +233,15 @@ impl Daemon {
         let dt = (now - self.ticked_ns).max(1) as f64 / 1e9;
         self.ticked_ns = now;
         for n in 0..self.sides.len() {
-            let alone = self
-                .sides
-                .iter()
-                .enumerate()
-                .all(|(m, s)| m == n || !s.loaded() || s.law.owned());
+            let alone = self.sides.iter().enumerate().all(|(m, s)| m == n || !s.loaded() || s.law.owned());
             let side = &mut self.sides[n];
             let look = looks.get(&side.cake.index).cloned().unwrap_or_default();
 
             if look.kind != "cake" {
-                return Err(format!(
-                    "the cake on {} has been taken away by somebody else",
-                    side.cake.iface
-                ));
+                return Err(format!("the cake on {} has been taken away by somebody else", side.cake.iface));
             }
             side.passing += (side.bytes as f64 / dt - side.passing) * (dt / 0.2).min(1.0);
-            let told = if side.name == "up" {
-                reading.up_ns
-            } else {
-                reading.down_ns
-            };
+            let told = if side.name == "up" { reading.up_ns } else { reading.down_ns };
             (side.queue_ns, side.source) = match (told, probed) {
                 (Some(ns), _) => (Some(ns), "timestamps"),
                 (None, Some(ns)) if side.loaded() && (alone || ns < side.law.target_ns()) => {
@@ -295,19 +274,12 @@ impl Daemon {
 
     /// What waits some way beyond, asked for only while something passes that does not tell.
     fn probe(&mut self, now: i64, reading: &Reading) -> Option<i64> {
-        let untold = self
-            .sides
-            .iter()
-            .any(|side| side.loaded() && now - side.told_ns > UNTOLD_NS);
+        let untold = self.sides.iter().any(|side| side.loaded() && now - side.told_ns > UNTOLD_NS);
         // ICMP last: some links carry it past their queues.
         let mut waited = None;
         let mut tcp_answers = false;
         for icmp in [false, true] {
-            for probe in self
-                .probes
-                .iter_mut()
-                .filter(|p| matches!(p.place, Place::Icmp(_)) == icmp)
-            {
+            for probe in self.probes.iter_mut().filter(|p| matches!(p.place, Place::Icmp(_)) == icmp) {
                 if untold && !(icmp && tcp_answers) {
                     probe.send(now);
                 }
@@ -346,14 +318,10 @@ impl Side {
         let Some(wanted) = self.law.rate_bps else {
             return Ok(());
         };
-        let worth = self
-            .set_bps
-            .is_none_or(|set| (wanted / set as f64 - 1.0).abs() >= WORTH);
+        let worth = self.set_bps.is_none_or(|set| (wanted / set as f64 - 1.0).abs() >= WORTH);
         if worth {
             let bps = wanted as u64;
-            self.cake
-                .set(Some(bps))
-                .map_err(|e| refused(&self.cake.iface, &e))?;
+            self.cake.set(Some(bps)).map_err(|e| refused(&self.cake.iface, &e))?;
             self.set_bps = Some(bps);
         }
         Ok(())

@@ -39,8 +39,7 @@ fn status(wan: String) -> Result<(), String> {
     let mut peer = UnixStream::connect_addr(&name)
         .map_err(|_| format!("no shaper runs on {wan} (narrows shape run --wan {wan})"))?;
     let mut text = String::new();
-    peer.read_to_string(&mut text)
-        .map_err(|e| format!("the shaper on {wan} does not answer: {e}"))?;
+    peer.read_to_string(&mut text).map_err(|e| format!("the shaper on {wan} does not answer: {e}"))?;
     print!("{text}");
     Ok(())
 }

@@ -31,25 +31,14 @@ pub fn place(text: &str) -> Result<Place, String> {
         Some((host, port)) => !port.is_empty() && (!host.contains(':') || host.ends_with(']')),
         None => false,
     };
-    let bare = if has_port {
-        text
-    } else {
-        text.trim_matches(['[', ']'])
-    };
+    let bare = if has_port { text } else { text.trim_matches(['[', ']']) };
     if has_port {
         let (host, port) = net::host_and_port(bare, 443).map_err(|e| format!("--probe {text}: {e}"))?;
-        return net::resolve(&host, port)
-            .map(Place::Tcp)
-            .map_err(|e| format!("--probe {text}: {e}"));
+        return net::resolve(&host, port).map(Place::Tcp).map_err(|e| format!("--probe {text}: {e}"));
     }
-    match net::resolve(bare, 0)
-        .map_err(|e| format!("--probe {text}: {e}"))?
-        .ip()
-    {
+    match net::resolve(bare, 0).map_err(|e| format!("--probe {text}: {e}"))?.ip() {
         ip @ IpAddr::V4(_) => Ok(Place::Icmp(ip)),
-        IpAddr::V6(_) => Err(format!(
-            "--probe {text}: ICMP is for IPv4 only; give a port: [{bare}]:443"
-        )),
+        IpAddr::V6(_) => Err(format!("--probe {text}: ICMP is for IPv4 only; give a port: [{bare}]:443")),
     }
 }
 
@@ -148,11 +137,7 @@ impl Probe {
 
 /// Whether a connection has been answered (also refused), or an echo has come.
 fn readable(fd: RawFd) -> bool {
-    let mut poll = libc::pollfd {
-        fd,
-        events: libc::POLLOUT | libc::POLLIN,
-        revents: 0,
-    };
+    let mut poll = libc::pollfd { fd, events: libc::POLLOUT | libc::POLLIN, revents: 0 };
     let kind = sys::getsockopt_i32(fd, libc::SOL_SOCKET, libc::SO_TYPE).unwrap_or(0);
     if kind != libc::SOCK_STREAM {
         poll.events = libc::POLLIN;
@@ -166,10 +151,7 @@ fn connect(to: &SocketAddr) -> io::Result<OwnedFd> {
     let (storage, len, family) = address(to);
     let fd = sys::socket(family, libc::SOCK_STREAM, 0)?;
     // Closed by a reset: nothing of it lingers here or there.
-    let linger = libc::linger {
-        l_onoff: 1,
-        l_linger: 0,
-    };
+    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
     sys::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &linger)?;
     // SAFETY: storage holds an address of that length.
     let asked = sys::cvt(unsafe { libc::connect(fd.as_raw_fd(), (&raw const storage).cast(), len) });
@@ -189,22 +171,14 @@ fn address(to: &SocketAddr) -> (libc::sockaddr_storage, u32, i32) {
                 a.sin_family = libc::AF_INET as u16;
                 a.sin_port = v4.port().to_be();
                 a.sin_addr.s_addr = u32::from_ne_bytes(v4.ip().octets());
-                (
-                    storage,
-                    std::mem::size_of::<libc::sockaddr_in>() as u32,
-                    libc::AF_INET,
-                )
+                (storage, std::mem::size_of::<libc::sockaddr_in>() as u32, libc::AF_INET)
             }
             SocketAddr::V6(v6) => {
                 let a = &mut *(&raw mut storage).cast::<libc::sockaddr_in6>();
                 a.sin6_family = libc::AF_INET6 as u16;
                 a.sin6_port = v6.port().to_be();
                 a.sin6_addr.s6_addr = v6.ip().octets();
-                (
-                    storage,
-                    std::mem::size_of::<libc::sockaddr_in6>() as u32,
-                    libc::AF_INET6,
-                )
+                (storage, std::mem::size_of::<libc::sockaddr_in6>() as u32, libc::AF_INET6)
             }
         }
     }
@@ -219,22 +193,14 @@ fn echo(to: [u8; 4], sequence: u16) -> io::Result<OwnedFd> {
     packet[0] = 8;
     packet[4..6].copy_from_slice(&(std::process::id() as u16).to_be_bytes());
     packet[6..8].copy_from_slice(&sequence.to_be_bytes());
-    let sum = packet
-        .chunks(2)
-        .map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])))
-        .sum::<u32>();
+    let sum = packet.chunks(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]]))).sum::<u32>();
     let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
     packet[2..4].copy_from_slice(&sum.to_be_bytes());
     let (storage, len, _) = address(&SocketAddr::from((to, 0)));
     // SAFETY: storage holds an address of that length, and packet is readable for its own.
     unsafe {
         sys::cvt(libc::connect(fd.as_raw_fd(), (&raw const storage).cast(), len))?;
-        sys::cvt_len(libc::send(
-            fd.as_raw_fd(),
-            packet.as_ptr().cast(),
-            packet.len(),
-            0,
-        ))?;
+        sys::cvt_len(libc::send(fd.as_raw_fd(), packet.as_ptr().cast(), packet.len(), 0))?;
     }
     Ok(fd)
 }
@@ -245,10 +211,7 @@ mod tests {
 
     #[test]
     fn a_port_makes_it_tcp_and_none_icmp() {
-        assert_eq!(
-            place("10.0.2.1:443"),
-            Ok(Place::Tcp("10.0.2.1:443".parse().unwrap()))
-        );
+        assert_eq!(place("10.0.2.1:443"), Ok(Place::Tcp("10.0.2.1:443".parse().unwrap())));
         assert_eq!(place("[::1]:80"), Ok(Place::Tcp("[::1]:80".parse().unwrap())));
         assert_eq!(place("10.0.2.1"), Ok(Place::Icmp("10.0.2.1".parse().unwrap())));
         for text in ["::1", "[::1]", "10.0.2.1:0", "10.0.2.1:http"] {
@@ -271,10 +234,7 @@ mod tests {
 
     #[test]
     fn a_refused_connection_is_an_answer() {
-        let free = std::net::TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap();
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let mut probe = Probe::new(Place::Tcp(free));
         probe.send(0);
         for _ in 0..100 {

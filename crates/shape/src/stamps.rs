@@ -40,11 +40,7 @@ struct Least {
 }
 
 impl Least {
-    const NONE: Least = Least {
-        now: i64::MAX,
-        before: i64::MAX,
-        since: i64::MIN,
-    };
+    const NONE: Least = Least { now: i64::MAX, before: i64::MAX, since: i64::MIN };
 
     fn add(&mut self, t: i64, value: i64) -> i64 {
         if self.since == i64::MIN {
@@ -70,10 +66,7 @@ struct Way {
 
 impl Way {
     fn new() -> Way {
-        Way {
-            least: Least::NONE,
-            recent: VecDeque::new(),
-        }
+        Way { least: Least::NONE, recent: VecDeque::new() }
     }
 
     fn add(&mut self, t: i64, value: i64) {
@@ -153,11 +146,7 @@ impl Stamps {
             flow.left(t_ns, value);
             flow.sent_data(t_ns, tcp);
         } else {
-            let whole = if tcp.ack {
-                flow.acknowledged(tcp.acked)
-            } else {
-                None
-            };
+            let whole = if tcp.ack { flow.acknowledged(tcp.acked) } else { None };
             flow.arrived(t_ns, value, if tcp.ack { Some(echo) } else { None }, whole);
         }
     }
@@ -176,21 +165,13 @@ impl Stamps {
                 continue;
             }
             let old = flow.first.is_some_and(|(_, t)| flow.last_ns - t > ESTABLISHED_NS);
-            let found = [
-                down.add(flow.down.waited(now), old),
-                up.add(flow.up.waited(now), old),
-            ];
+            let found = [down.add(flow.down.waited(now), old), up.add(flow.up.waited(now), old)];
             seen += usize::from(found.contains(&true));
             if flow.rtt.get() < i64::MAX {
                 rtts.push(flow.rtt.get());
             }
         }
-        Reading {
-            down_ns: down.median(),
-            up_ns: up.median(),
-            rtt_ns: median(&mut rtts),
-            flows: seen,
-        }
+        Reading { down_ns: down.median(), up_ns: up.median(), rtt_ns: median(&mut rtts), flows: seen }
     }
 
     /// A way's delay of now is taken as that of an empty queue: the path has become longer.
@@ -215,11 +196,7 @@ impl Seen {
     }
 
     fn median(mut self) -> Option<i64> {
-        let list = if self.old.is_empty() {
-            &mut self.young
-        } else {
-            &mut self.old
-        };
+        let list = if self.old.is_empty() { &mut self.young } else { &mut self.old };
         median(list)
     }
 }
@@ -249,11 +226,7 @@ impl Flow {
     }
 
     fn left(&mut self, t: i64, value: u32) {
-        if self
-            .sent
-            .back()
-            .is_some_and(|(newest, _)| value.wrapping_sub(*newest) as i32 <= 0)
-        {
+        if self.sent.back().is_some_and(|(newest, _)| value.wrapping_sub(*newest) as i32 <= 0) {
             return;
         }
         if self.sent.len() == MOST_SENT {
@@ -268,10 +241,7 @@ impl Flow {
         }
         self.data_ns = t;
         let end = tcp.seq.wrapping_add(tcp.payload);
-        if self
-            .furthest
-            .is_some_and(|furthest| end.wrapping_sub(furthest) as i32 <= 0)
-        {
+        if self.furthest.is_some_and(|furthest| end.wrapping_sub(furthest) as i32 <= 0) {
             // Sent again: which of the two is acknowledged cannot be told.
             self.data.clear();
             return;
@@ -320,11 +290,7 @@ impl Flow {
             }
         }
         let echoed = self.echoed(t, echo);
-        let sent = if t - self.data_ns < SENDS_NS {
-            whole
-        } else {
-            echoed
-        };
+        let sent = if t - self.data_ns < SENDS_NS { whole } else { echoed };
         if let (Some(sent), Some(tick), 0..) = (sent, self.tick_ns, advanced) {
             self.up.add(t, self.ticks * tick - (sent - first_ns));
         }
@@ -353,9 +319,7 @@ impl Flow {
             return;
         }
         let measured = elapsed_ns / self.ticks.max(1);
-        self.tick_ns = TICKS_NS
-            .into_iter()
-            .find(|tick| (measured - tick).abs() * 4 < *tick);
+        self.tick_ns = TICKS_NS.into_iter().find(|tick| (measured - tick).abs() * 4 < *tick);
     }
 }
 

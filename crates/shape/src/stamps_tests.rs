@@ -2,25 +2,15 @@
 
 use super::*;
 
-const KEY: FlowKey = FlowKey {
-    local: [1; 16],
-    remote: [2; 16],
-    ports: (1, 2),
-};
+const KEY: FlowKey = FlowKey { local: [1; 16], remote: [2; 16], ports: (1, 2) };
 
 /// A flow with a packet each way every 2 ms, 20 ms each way and more as `extra` (down, up) says.
 fn run(stamps: &mut Stamps, key: FlowKey, ms: std::ops::Range<i64>, tick_us: i64, extra: (i64, i64)) {
     for k in ms.step_by(2) {
         let t = k * MS;
         let clock = |t: i64| (t / (tick_us * 1000)) as u32;
-        let tcp = |value, echo| Tcp {
-            key,
-            stamps: Some((value, echo)),
-            ack: true,
-            seq: 0,
-            acked: 0,
-            payload: 0,
-        };
+        let tcp =
+            |value, echo| Tcp { key, stamps: Some((value, echo)), ack: true, seq: 0, acked: 0, payload: 0 };
         stamps.packet(t, true, &tcp(k as u32, 0));
         // What arrives now left 20 ms (and what it waited) ago, and echoes what had arrived by then.
         let left = t - 20 * MS - extra.0;
@@ -37,28 +27,16 @@ fn each_way_is_told_by_itself() {
         let mut stamps = Stamps::default();
         run(&mut stamps, KEY, 0..2000, tick_us, (0, 0));
         let quiet = stamps.read(2000 * MS);
-        assert!(
-            quiet.down_ns.unwrap() <= 4 * MS && quiet.up_ns.unwrap() <= 6 * MS,
-            "{tick_us} {quiet:?}"
-        );
+        assert!(quiet.down_ns.unwrap() <= 4 * MS && quiet.up_ns.unwrap() <= 6 * MS, "{tick_us} {quiet:?}");
         run(&mut stamps, KEY, 2000..2300, tick_us, (30 * MS, 0));
         let down = stamps.read(2300 * MS);
-        assert!(
-            (26 * MS..36 * MS).contains(&down.down_ns.unwrap()),
-            "{tick_us} {down:?}"
-        );
+        assert!((26 * MS..36 * MS).contains(&down.down_ns.unwrap()), "{tick_us} {down:?}");
         assert!(down.up_ns.unwrap() <= 6 * MS, "{tick_us} {down:?}");
         run(&mut stamps, KEY, 2300..2700, tick_us, (0, 30 * MS));
         let up = stamps.read(2700 * MS);
-        assert!(
-            (24 * MS..36 * MS).contains(&up.up_ns.unwrap()),
-            "{tick_us} {up:?}"
-        );
+        assert!((24 * MS..36 * MS).contains(&up.up_ns.unwrap()), "{tick_us} {up:?}");
         assert!(up.down_ns.unwrap() <= 4 * MS, "{tick_us} {up:?}");
-        assert!(
-            (38 * MS..46 * MS).contains(&up.rtt_ns.unwrap()),
-            "{tick_us} {up:?}"
-        );
+        assert!((38 * MS..46 * MS).contains(&up.rtt_ns.unwrap()), "{tick_us} {up:?}");
     }
 }
 
@@ -86,13 +64,7 @@ fn silence_says_nothing_and_one_odd_flow_of_four_moves_little() {
     for n in 0..4 {
         let key = FlowKey { ports: (n, 2), ..KEY };
         run(&mut stamps, key, 0..1500, 1000, (0, 0));
-        run(
-            &mut stamps,
-            key,
-            1500..1600,
-            1000,
-            (if n == 0 { 50 * MS } else { 0 }, 0),
-        );
+        run(&mut stamps, key, 1500..1600, 1000, (if n == 0 { 50 * MS } else { 0 }, 0));
     }
     let reading = stamps.read(1600 * MS);
     assert!(reading.down_ns.unwrap() < 3 * MS, "{reading:?}");

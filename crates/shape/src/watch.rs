@@ -71,10 +71,7 @@ impl Watch {
         let size = std::mem::size_of_val(&address) as u32;
         // SAFETY: as above.
         sys::cvt(unsafe { libc::bind(raw, (&raw const address).cast(), size) })?;
-        Ok(Watch {
-            fd,
-            receiver: Receiver::with(SNAP, none),
-        })
+        Ok(Watch { fd, receiver: Receiver::with(SNAP, none) })
     }
 
     /// Hands over all that has passed since the last call.
@@ -139,12 +136,7 @@ fn tcp(protocol: u16, b: &[u8], up: bool) -> Option<Tcp> {
                 return None;
             }
             let length = usize::from(u16_be(b, 2)?).saturating_sub(header);
-            (
-                mapped(b.get(12..16)?),
-                mapped(b.get(16..20)?),
-                b.get(header..)?,
-                length,
-            )
+            (mapped(b.get(12..16)?), mapped(b.get(16..20)?), b.get(header..)?, length)
         }
         ETH_P_IPV6 if *b.get(6)? == TCP => (
             b.get(8..24)?.try_into().ok()?,
@@ -159,17 +151,9 @@ fn tcp(protocol: u16, b: &[u8], up: bool) -> Option<Tcp> {
     let flags = *segment.get(13)?;
     let options = segment.get(20..header.min(segment.len())).unwrap_or_default();
     let key = if up {
-        FlowKey {
-            local: from,
-            remote: to,
-            ports: (source, destination),
-        }
+        FlowKey { local: from, remote: to, ports: (source, destination) }
     } else {
-        FlowKey {
-            local: to,
-            remote: from,
-            ports: (destination, source),
-        }
+        FlowKey { local: to, remote: from, ports: (destination, source) }
     };
     Some(Tcp {
         key,
@@ -202,9 +186,7 @@ mod tests {
     use super::*;
 
     fn segment(options: &[u8]) -> Vec<u8> {
-        let mut b = vec![
-            0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 2, 1, 192, 168, 1, 2,
-        ];
+        let mut b = vec![0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 2, 1, 192, 168, 1, 2];
         b.extend([0x01, 0xbb, 0xc3, 0x50, 0, 0, 0, 1, 0, 0, 0, 2]);
         b.extend([(((20 + options.len()) / 4) as u8) << 4, 0x10, 0, 0, 0, 0, 0, 0]);
         b.extend(options);

@@ -9,10 +9,7 @@ pub struct Put {
 
 impl Put {
     pub fn new(kind: u8, hop: u8) -> Put {
-        let mut put = Put {
-            bytes: [0; RECORD_BYTES],
-            at: 0,
-        };
+        let mut put = Put { bytes: [0; RECORD_BYTES], at: 0 };
         put.u8(kind).u8(hop);
         put
     }
@@ -54,12 +51,7 @@ pub struct Get<'a> {
 
 impl Get<'_> {
     pub fn new(bytes: &Bytes) -> Get<'_> {
-        Get {
-            kind: bytes[0],
-            hop: bytes[1],
-            bytes,
-            at: 2,
-        }
+        Get { kind: bytes[0], hop: bytes[1], bytes, at: 2 }
     }
 
     pub fn all<const N: usize>(&mut self) -> [u8; N] {
@@ -85,16 +77,10 @@ impl Get<'_> {
     }
 
     pub fn backlog(&mut self) -> Backlog {
-        Backlog {
-            bytes: self.u32(),
-            packets: self.u32(),
-        }
+        Backlog { bytes: self.u32(), packets: self.u32() }
     }
 
     pub fn count(&mut self) -> Count {
-        Count {
-            packets: self.u32(),
-            bytes: self.u32(),
-        }
+        Count { packets: self.u32(), bytes: self.u32() }
     }
 }

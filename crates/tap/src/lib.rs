@@ -206,9 +206,7 @@ impl Levels {
         let mut put = Put::new(LEVELS, self.hop);
         put.u16(0).u32(0).u64(self.start_ns);
         put.u32(self.bytes_min).u32(self.bytes_mean).u32(self.bytes_max);
-        put.u32(self.packets_min)
-            .u32(self.packets_mean_x1000)
-            .u32(self.packets_max);
+        put.u32(self.packets_min).u32(self.packets_mean_x1000).u32(self.packets_max);
         put.u64(self.sojourn_max_ns);
         put.done()
     }
@@ -269,12 +267,7 @@ mod tests {
     fn every_record_is_written_as_it_was_read() {
         let mut packet = bytes(PACKET, 45..48);
         packet[42] = Outcome::Dropped as u8;
-        for raw in [
-            bytes(FLOW, 44..48),
-            packet,
-            bytes(TRAFFIC, 2..4),
-            bytes(LEVELS, 2..8),
-        ] {
+        for raw in [bytes(FLOW, 44..48), packet, bytes(TRAFFIC, 2..4), bytes(LEVELS, 2..8)] {
             let record = Record::parse(&raw).unwrap();
             assert_eq!(record.to_bytes(), raw, "{record:?}");
         }
@@ -284,13 +277,8 @@ mod tests {
     fn fields_lie_where_the_kernel_puts_them() {
         let mut raw = bytes(PACKET, 45..48);
         raw[42] = 1;
-        let Some(Record::Packet(packet)) = Record::parse(&raw) else {
-            panic!("no packet")
-        };
-        assert_eq!(
-            (packet.hop, packet.outcome, packet.tos_out),
-            (101, Outcome::Departed, 144)
-        );
+        let Some(Record::Packet(packet)) = Record::parse(&raw) else { panic!("no packet") };
+        assert_eq!((packet.hop, packet.outcome, packet.tos_out), (101, Outcome::Departed, 144));
         assert_eq!(packet.arrival_ns.to_le_bytes(), raw[8..16]);
         assert_eq!(packet.left.packets.to_le_bytes(), raw[36..40]);
         assert_eq!(packet.reason.to_le_bytes(), raw[40..42]);

@@ -28,9 +28,7 @@ impl Options {
         let mut found = Options(vec![]);
         let mut args = args.iter();
         while let Some(arg) = args.next() {
-            let name = arg
-                .strip_prefix("--")
-                .ok_or_else(|| format!("'{arg}' is not an option"))?;
+            let name = arg.strip_prefix("--").ok_or_else(|| format!("'{arg}' is not an option"))?;
             let (name, given) = match name.split_once('=') {
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (name, None),
@@ -41,9 +39,7 @@ impl Options {
                     None => String::new(),
                 }
             } else if values.contains(&name) {
-                given
-                    .or_else(|| args.next().cloned())
-                    .ok_or_else(|| format!("--{name} needs a value"))?
+                given.or_else(|| args.next().cloned()).ok_or_else(|| format!("--{name} needs a value"))?
             } else {
                 return Err(format!("unknown option --{name}"));
             };
@@ -71,17 +67,13 @@ impl Options {
     /// `--listen ADDR:PORT`, which a server needs; `like` is an example.
     pub fn listen(&mut self, like: &str) -> Result<SocketAddr, String> {
         let listen = self.take("listen").ok_or("--listen ADDR:PORT is missing")?;
-        listen
-            .parse()
-            .map_err(|_| format!("--listen {listen}: not an address and port, like {like}"))
+        listen.parse().map_err(|_| format!("--listen {listen}: not an address and port, like {like}"))
     }
 
     /// `--server ADDR:PORT`, which a client needs.
     pub fn server(&mut self) -> Result<SocketAddr, String> {
         let server = self.take("server").ok_or("--server ADDR:PORT is missing")?;
-        server
-            .parse()
-            .map_err(|_| format!("--server {server}: not an address and port"))
+        server.parse().map_err(|_| format!("--server {server}: not an address and port"))
     }
 
     /// `--cert FILE` and `--key FILE`, both or neither.

@@ -60,20 +60,13 @@ mod tests {
     fn a_head_is_waited_for_as_long_as_it_may_be_and_no_longer() {
         let whole = b"GET /a HTTP/1.1\r\nHost:  b \r\n\r\nbody";
         let read = |bytes: &[u8], most| {
-            request(bytes, most, |head, used| {
-                (header(head.headers, "hOST").map(str::to_owned), used)
-            })
+            request(bytes, most, |head, used| (header(head.headers, "hOST").map(str::to_owned), used))
         };
         assert_eq!(read(whole, 100), Ok(Some((Some("b".into()), 30))));
         assert_eq!(read(&whole[..29], 30), Ok(None));
         assert_eq!(read(&whole[..29], 29), Err(Broken::Endless));
-        assert!(matches!(
-            read(b"\x16\x03\x01\r\n\r\n", 100),
-            Err(Broken::NotHttp(_))
-        ));
-        let answered = response(b"HTTP/1.1 204 No Content\r\n\r\n", 100, |head, used| {
-            (head.code, used)
-        });
+        assert!(matches!(read(b"\x16\x03\x01\r\n\r\n", 100), Err(Broken::NotHttp(_))));
+        let answered = response(b"HTTP/1.1 204 No Content\r\n\r\n", 100, |head, used| (head.code, used));
         assert_eq!(answered, Ok(Some((Some(204), 27))));
     }
 }

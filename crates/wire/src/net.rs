@@ -12,11 +12,9 @@ pub fn host_and_port(authority: &str, default_port: u16) -> Result<(String, u16)
     };
     let port = match port {
         None => default_port,
-        Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => digits
-            .parse()
-            .ok()
-            .filter(|port| *port > 0)
-            .ok_or("has no port from 1 to 65535")?,
+        Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => {
+            digits.parse().ok().filter(|port| *port > 0).ok_or("has no port from 1 to 65535")?
+        }
         Some(_) => return Err("has no port from 1 to 65535"),
     };
     let bare = match host.strip_prefix('[') {
@@ -35,9 +33,7 @@ pub fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
     if let Ok(ip) = host.parse::<IpAddr>() {
         return Ok(SocketAddr::new(ip, port));
     }
-    let mut found = (host, port)
-        .to_socket_addrs()
-        .map_err(|e| format!("cannot be resolved: {e}"))?;
+    let mut found = (host, port).to_socket_addrs().map_err(|e| format!("cannot be resolved: {e}"))?;
     found.next().ok_or_else(|| "has no address".into())
 }
 

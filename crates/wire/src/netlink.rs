@@ -30,11 +30,7 @@ impl Netlink {
         })?;
         // SAFETY: fresh descriptor.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Netlink {
-            fd,
-            buf: vec![0; 65536],
-            seq: 0,
-        })
+        Ok(Netlink { fd, buf: vec![0; 65536], seq: 0 })
     }
 
     /// Sends one dump request and hands every answer to `each` as (message type, payload).
@@ -91,12 +87,7 @@ impl Netlink {
         msg.extend_from_slice(body);
         // SAFETY: msg is readable for its length.
         sys::cvt_len(unsafe {
-            libc::send(
-                self.fd.as_raw_fd(),
-                msg.as_ptr() as *const libc::c_void,
-                msg.len(),
-                0,
-            )
+            libc::send(self.fd.as_raw_fd(), msg.as_ptr() as *const libc::c_void, msg.len(), 0)
         })?;
         Ok(())
     }
@@ -113,12 +104,7 @@ impl Netlink {
         loop {
             // SAFETY: buf is writable for its length.
             let n = sys::cvt_len(unsafe {
-                libc::recv(
-                    self.fd.as_raw_fd(),
-                    self.buf.as_mut_ptr() as *mut libc::c_void,
-                    self.buf.len(),
-                    0,
-                )
+                libc::recv(self.fd.as_raw_fd(), self.buf.as_mut_ptr() as *mut libc::c_void, self.buf.len(), 0)
             })?;
             let mut rest = &self.buf[..n];
             while rest.len() >= HEADER {
@@ -132,11 +118,7 @@ impl Netlink {
                     NLMSG_DONE => return Ok(()),
                     NLMSG_ERROR => {
                         let errno = -(u32_at(payload, 0) as i32);
-                        return if errno == 0 {
-                            Ok(())
-                        } else {
-                            Err(io::Error::from_raw_os_error(errno))
-                        };
+                        return if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) };
                     }
                     _ if u32_at(rest, 8) == self.seq => each(kind, payload),
                     _ => {}
@@ -155,14 +137,11 @@ fn align4(n: usize) -> usize {
 }
 
 pub fn u32_at(b: &[u8], at: usize) -> u32 {
-    b.get(at..at + 4)
-        .map_or(0, |s| u32::from_ne_bytes([s[0], s[1], s[2], s[3]]))
+    b.get(at..at + 4).map_or(0, |s| u32::from_ne_bytes([s[0], s[1], s[2], s[3]]))
 }
 
 pub fn u64_at(b: &[u8], at: usize) -> u64 {
-    b.get(at..at + 8).map_or(0, |s| {
-        u64::from_ne_bytes([s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7]])
-    })
+    b.get(at..at + 8).map_or(0, |s| u64::from_ne_bytes([s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7]]))
 }
 
 /// Iterates over (type, payload) of a run of attributes; the nested flag is masked off.
@@ -251,11 +230,7 @@ mod tests {
         let mut nl = Netlink::open(NETLINK_ROUTE).unwrap();
         let mut names = vec![];
         nl.dump(18, &[0; 16], |_, p| {
-            names.extend(
-                attributes(&p[16..])
-                    .filter(|(k, _)| *k == 3)
-                    .map(|(_, v)| text(v)),
-            );
+            names.extend(attributes(&p[16..]).filter(|(k, _)| *k == 3).map(|(_, v)| text(v)));
         })
         .unwrap();
         assert!(names.contains(&"lo".to_string()), "{names:?}");

@@ -37,11 +37,8 @@ pub fn enable(fd: RawFd) -> io::Result<()> {
 
 /// The TOS byte, or IPv6's traffic class, with each datagram.
 pub fn enable_tos(fd: RawFd, ipv6: bool) -> io::Result<()> {
-    let (level, name) = if ipv6 {
-        (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS)
-    } else {
-        (libc::IPPROTO_IP, libc::IP_RECVTOS)
-    };
+    let (level, name) =
+        if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS) } else { (libc::IPPROTO_IP, libc::IP_RECVTOS) };
     sys::setsockopt(fd, level, name, &1i32)
 }
 
@@ -106,13 +103,7 @@ impl<A: Copy> Receiver<A> {
             let arrived_wall_ns =
                 stamp.ok_or_else(|| io::Error::other("the kernel gave no arrival stamp"))?;
             let data = &self.data[i * self.snap..i * self.snap + len.min(self.snap)];
-            each(Datagram {
-                from: self.names[i],
-                data,
-                len,
-                arrived_wall_ns,
-                tos,
-            });
+            each(Datagram { from: self.names[i], data, len, arrived_wall_ns, tos });
         }
         Ok(got)
     }
@@ -145,22 +136,12 @@ fn control(header: &libc::msghdr) -> (Option<i64>, Option<u8>) {
 /// Sends one datagram on a connected socket, or to `to`.
 pub fn send(fd: RawFd, data: &[u8], to: Option<&libc::sockaddr_in>) -> io::Result<()> {
     let (name, len) = match to {
-        Some(a) => (
-            a as *const _ as *const libc::sockaddr,
-            std::mem::size_of::<libc::sockaddr_in>(),
-        ),
+        Some(a) => (a as *const _ as *const libc::sockaddr, std::mem::size_of::<libc::sockaddr_in>()),
         None => (std::ptr::null(), 0),
     };
     // SAFETY: data and name are readable for their lengths.
     sys::cvt_len(unsafe {
-        libc::sendto(
-            fd,
-            data.as_ptr() as *const libc::c_void,
-            data.len(),
-            0,
-            name,
-            len as u32,
-        )
+        libc::sendto(fd, data.as_ptr() as *const libc::c_void, data.len(), 0, name, len as u32)
     })
     .map(drop)
 }
@@ -177,14 +158,11 @@ mod tests {
         let b = UdpSocket::bind("127.0.0.1:0").unwrap();
         enable(b.as_raw_fd()).unwrap();
         for n in 1..=3usize {
-            a.send_to(&vec![n as u8; n * 100], b.local_addr().unwrap())
-                .unwrap();
+            a.send_to(&vec![n as u8; n * 100], b.local_addr().unwrap()).unwrap();
         }
         let mut got = vec![];
         let n = Receiver::new(16)
-            .receive(b.as_raw_fd(), |d| {
-                got.push((d.len, d.data.len(), d.data[0], d.arrived_wall_ns > 0))
-            })
+            .receive(b.as_raw_fd(), |d| got.push((d.len, d.data.len(), d.data[0], d.arrived_wall_ns > 0)))
             .unwrap();
         assert_eq!(n, 3);
         assert_eq!(got, [(100, 16, 1, true), (200, 16, 2, true), (300, 16, 3, true)]);

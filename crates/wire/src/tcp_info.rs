@@ -101,9 +101,7 @@ pub struct TcpInfo {
 
 impl TcpInfo {
     pub fn from_bytes(bytes: &[u8]) -> TcpInfo {
-        TcpInfo {
-            bytes: bytes.to_vec(),
-        }
+        TcpInfo { bytes: bytes.to_vec() }
     }
 
     pub fn of_socket(fd: RawFd) -> std::io::Result<TcpInfo> {
@@ -151,11 +149,7 @@ pub struct Bbr {
 impl Bbr {
     /// None: the bytes are not BBR's.
     pub fn from_bytes(cc_info: &[u8]) -> Option<Bbr> {
-        let word = |i: usize| {
-            Some(u32::from_le_bytes(
-                cc_info.get(4 * i..4 * i + 4)?.try_into().ok()?,
-            ))
-        };
+        let word = |i: usize| Some(u32::from_le_bytes(cc_info.get(4 * i..4 * i + 4)?.try_into().ok()?));
         Some(Bbr {
             bw: u64::from(word(0)?) | u64::from(word(1)?) << 32,
             min_rtt: word(2)?,

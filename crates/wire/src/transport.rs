@@ -42,17 +42,9 @@ impl Transport {
     pub fn new(socket: TcpStream, tls: Option<Connection>) -> Transport {
         let tls = tls.map(|mut connection| {
             connection.set_buffer_limit(Some(TLS_CHUNK_BYTES));
-            Tls {
-                connection,
-                out: Vec::new(),
-                out_at: 0,
-            }
+            Tls { connection, out: Vec::new(), out_at: 0 }
         });
-        Transport {
-            socket,
-            tls,
-            plain_read_bytes: PLAIN_READ_BYTES,
-        }
+        Transport { socket, tls, plain_read_bytes: PLAIN_READ_BYTES }
     }
 
     pub fn fd(&self) -> RawFd {
@@ -94,23 +86,14 @@ impl Transport {
 
     /// Appends what was received to `plain`; `scratch` is working space.
     pub fn read(&mut self, scratch: &mut [u8], plain: &mut Vec<u8>) -> io::Result<Received> {
-        let most = if self.tls.is_some() {
-            TLS_READ_BYTES
-        } else {
-            self.plain_read_bytes
-        }
-        .min(scratch.len());
+        let most = if self.tls.is_some() { TLS_READ_BYTES } else { self.plain_read_bytes }.min(scratch.len());
         let n = match sys::receive(self.fd(), &mut scratch[..most]) {
             Ok(0) => return Ok(Received::Eof),
             Ok(n) => n,
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(Received::Blocked),
             Err(e) => return Err(e),
         };
-        let received = if n == most {
-            Received::More
-        } else {
-            Received::Drained
-        };
+        let received = if n == most { Received::More } else { Received::Drained };
         let Some(tls) = &mut self.tls else {
             plain.extend_from_slice(&scratch[..n]);
             return Ok(received);
@@ -146,14 +129,7 @@ impl Transport {
         let most = (most.min(scratch.len() as u64)) as usize;
         match sys::discard(self.fd(), &mut scratch[..most]) {
             Ok(0) => Ok((Received::Eof, 0)),
-            Ok(n) => Ok((
-                if n == most {
-                    Received::More
-                } else {
-                    Received::Drained
-                },
-                n as u64,
-            )),
+            Ok(n) => Ok((if n == most { Received::More } else { Received::Drained }, n as u64)),
             Err(e) if e.kind() == ErrorKind::WouldBlock => Ok((Received::Blocked, 0)),
             Err(e) => Err(e),
         }
@@ -211,9 +187,7 @@ impl Transport {
     }
 
     pub fn is_handshaking(&self) -> bool {
-        self.tls
-            .as_ref()
-            .is_some_and(|tls| tls.connection.is_handshaking())
+        self.tls.as_ref().is_some_and(|tls| tls.connection.is_handshaking())
     }
 
     /// Tells the peer that nothing more will be sent.

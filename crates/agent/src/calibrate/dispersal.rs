@@ -17,11 +17,7 @@ pub struct Dispersal {
 
 impl Dispersal {
     pub fn new(standing_above_ns: i64, needed: usize) -> Dispersal {
-        Dispersal {
-            standing_above_ns,
-            needed,
-            ..Dispersal::default()
-        }
+        Dispersal { standing_above_ns, needed, ..Dispersal::default() }
     }
 
     pub fn arrival(&mut self, sent_ns: i64, arrived_ns: i64, bytes: usize) {

@@ -65,11 +65,8 @@ fn check_other(
         ..plan.clone()
     };
     let base = rtt::measure(&path, nodes, clock).map_err(|e| e.stage(Stage::Calibration))?;
-    let mut found = Report {
-        rtt_min_ns: Some(base.min_ns),
-        rtt_median_ns: Some(base.median_ns),
-        ..Report::default()
-    };
+    let mut found =
+        Report { rtt_min_ns: Some(base.min_ns), rtt_median_ns: Some(base.median_ns), ..Report::default() };
     check_rtt(&path, &mut found);
     let of = |problem| format!("to {}: {problem}", other.server);
     report.problems.extend(found.problems.into_iter().map(of));
@@ -132,11 +129,7 @@ pub fn run(
     // Where no queue stands in one direction, the other's is not waited for: there is time for one attempt only.
     let mut paced = false;
     for down in [true, false] {
-        let expected = if down {
-            plan.rate_down_bps
-        } else {
-            plan.rate_up_bps
-        };
+        let expected = if down { plan.rate_down_bps } else { plan.rate_up_bps };
         let Some(expected_bps) = expected.map(|bps| bps as f64) else {
             continue;
         };
@@ -153,11 +146,7 @@ pub fn run(
             too_fast_bps: expected_bps * (1.0 + plan.rate_tolerance),
             one_way_ns,
             // the first direction leaves half of the time to the second
-            deadline_t: if down {
-                (clock.t() + deadline_t) / 2
-            } else {
-                deadline_t
-            },
+            deadline_t: if down { (clock.t() + deadline_t) / 2 } else { deadline_t },
             end_t: deadline_t,
             is_last: !down,
         };
@@ -171,19 +160,14 @@ pub fn run(
             }
             false => (report.rate_up_bps, report.burst_up_bytes) = (Some(found.bps), Some(found.burst_bytes)),
         }
-        report
-            .problems
-            .extend(rate_problem(direction, &found, expected_bps, plan));
+        report.problems.extend(rate_problem(direction, &found, expected_bps, plan));
         let refill_ns = (found.burst_bytes as f64 * 8e9 / found.bps) as i64;
         quiet_ns = quiet_ns.max(clock.t() + refill_ns + 2 * base.median_ns);
     }
     report.quiet_ns = quiet_ns;
     report.ok = report.problems.is_empty();
     if !report.ok {
-        return Err(failed(format!(
-            "the rig is not what the plan says: {}",
-            report.problems.join("; ")
-        )));
+        return Err(failed(format!("the rig is not what the plan says: {}", report.problems.join("; "))));
     }
     if quiet_ns > deadline_t {
         return Err(failed(format!(
@@ -209,11 +193,7 @@ mod tests {
     }
 
     fn found(bps: f64) -> train::Found {
-        train::Found {
-            bps,
-            at_least: false,
-            burst_bytes: 0,
-        }
+        train::Found { bps, at_least: false, burst_bytes: 0 }
     }
 
     #[test]
@@ -231,11 +211,7 @@ mod tests {
 
     #[test]
     fn an_rtt_outside_its_tolerance_is_a_problem() {
-        let mut report = Report {
-            rtt_min_ns: Some(0),
-            rtt_median_ns: Some(1_050_000),
-            ..Report::default()
-        };
+        let mut report = Report { rtt_min_ns: Some(0), rtt_median_ns: Some(1_050_000), ..Report::default() };
         check_rtt(&plan(false), &mut report);
         assert_eq!(report.problems.len(), 1, "{:?}", report.problems);
     }

@@ -39,11 +39,7 @@ pub fn wait_readable(fds: [RawFd; 2], until_mono_ns: i64) {
     if left <= 0 {
         return;
     }
-    let mut polls = fds.map(|fd| libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    });
+    let mut polls = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
     // SAFETY: polls and the timeout live through the call; an interruption is a short wait.
     unsafe { libc::ppoll(polls.as_mut_ptr(), 2, &sys::timespec(left), std::ptr::null()) };
 }
@@ -57,21 +53,11 @@ impl Pair {
         stamped::enable(client.as_raw_fd()).during(what)?;
         let s = socket2::SockRef::from(&server);
         s.bind(&sockaddr(plan.server_address, 0)).during(what)?;
-        let port = s
-            .local_addr()
-            .during(what)?
-            .as_socket_ipv4()
-            .map_or(0, |a| a.port());
+        let port = s.local_addr().during(what)?.as_socket_ipv4().map_or(0, |a| a.port());
         let c = socket2::SockRef::from(&client);
         c.bind(&sockaddr(plan.client_address, 0)).during(what)?;
         c.connect(&sockaddr(plan.server_address, port)).during(what)?;
-        Ok(Pair {
-            client,
-            server,
-            clock,
-            receiver: Receiver::new(PAYLOAD_BYTES),
-            times: Vec::new(),
-        })
+        Ok(Pair { client, server, clock, receiver: Receiver::new(PAYLOAD_BYTES), times: Vec::new() })
     }
 
     fn send(&mut self) {
@@ -89,10 +75,7 @@ impl Pair {
             for (fd, column) in [(self.server.as_raw_fd(), 1), (self.client.as_raw_fd(), 2)] {
                 let (times, clock) = (&mut self.times, self.clock);
                 let _ = self.receiver.receive(fd, |d| {
-                    let Some(seq) = d
-                        .data
-                        .get(..4)
-                        .map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
+                    let Some(seq) = d.data.get(..4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
                     else {
                         return;
                     };
@@ -148,13 +131,9 @@ pub fn measure(plan: &Calibration, nodes: &Nodes, clock: Clock) -> Result<Base> 
         }
         pair.send();
     }
-    pair.exchange_until(clock.t() + patience_ns, |p| {
-        p.times.iter().skip(warm_ups).all(|r| r[2].is_some())
-    });
-    let whole: Vec<[i64; 3]> = pair.times[warm_ups..]
-        .iter()
-        .filter_map(|r| Some([r[0]?, r[1]?, r[2]?]))
-        .collect();
+    pair.exchange_until(clock.t() + patience_ns, |p| p.times.iter().skip(warm_ups).all(|r| r[2].is_some()));
+    let whole: Vec<[i64; 3]> =
+        pair.times[warm_ups..].iter().filter_map(|r| Some([r[0]?, r[1]?, r[2]?])).collect();
     if whole.len() < ENOUGH {
         return Err(RunError::new(
             Stage::Calibration,

@@ -115,24 +115,12 @@ fn open(path: &Path, nodes: &Nodes) -> Result<(OwnedFd, OwnedFd, usize)> {
     let sender = nodes.socket(path.from, libc::AF_INET, libc::SOCK_DGRAM, 0)?;
     stamped::enable(receiver.as_raw_fd()).during(what)?;
     let room: i32 = 64 << 20;
-    sys::setsockopt(
-        receiver.as_raw_fd(),
-        libc::SOL_SOCKET,
-        libc::SO_RCVBUFFORCE,
-        &room,
-    )
-    .during(what)?;
+    sys::setsockopt(receiver.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &room).during(what)?;
     sys::setsockopt(sender.as_raw_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &room).during(what)?;
     let r = socket2::SockRef::from(&receiver);
     r.bind(&sockaddr(path.address, 0)).during(what)?;
-    let port = r
-        .local_addr()
-        .during(what)?
-        .as_socket_ipv4()
-        .map_or(0, |a| a.port());
-    socket2::SockRef::from(&sender)
-        .connect(&sockaddr(path.address, port))
-        .during(what)?;
+    let port = r.local_addr().during(what)?.as_socket_ipv4().map_or(0, |a| a.port());
+    socket2::SockRef::from(&sender).connect(&sockaddr(path.address, port)).during(what)?;
     let mtu = sys::getsockopt_i32(sender.as_raw_fd(), libc::IPPROTO_IP, libc::IP_MTU).during(what)?;
     Ok((sender, receiver, mtu as usize))
 }
@@ -154,14 +142,9 @@ fn send_run(fd: RawFd, first: usize, count: usize, payload: &[u8]) -> Result<()>
             h
         })
         .collect();
-    let part = |b: &[u8]| libc::iovec {
-        iov_base: b.as_ptr() as *mut libc::c_void,
-        iov_len: b.len(),
-    };
-    let mut iovecs: Vec<[libc::iovec; 2]> = heads
-        .iter()
-        .map(|h| [part(h), part(&payload[HEAD_BYTES..])])
-        .collect();
+    let part = |b: &[u8]| libc::iovec { iov_base: b.as_ptr() as *mut libc::c_void, iov_len: b.len() };
+    let mut iovecs: Vec<[libc::iovec; 2]> =
+        heads.iter().map(|h| [part(h), part(&payload[HEAD_BYTES..])]).collect();
     let mut messages: Vec<libc::mmsghdr> = iovecs
         .iter_mut()
         .map(|pair| {
@@ -180,12 +163,7 @@ fn send_run(fd: RawFd, first: usize, count: usize, payload: &[u8]) -> Result<()>
             Ok(n) => done += n as usize,
             // A full device queue drops the rest; to the receiver that is loss.
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN)) => return Ok(()),
-            Err(e) => {
-                return Err(RunError::new(
-                    Stage::Calibration,
-                    format!("sending a packet train: {e}"),
-                ))
-            }
+            Err(e) => return Err(RunError::new(Stage::Calibration, format!("sending a packet train: {e}"))),
         }
     }
     Ok(())
@@ -271,22 +249,14 @@ pub fn measure(path: &Path, nodes: &Nodes, clock: Clock) -> Result<Option<Found>
         }
         // Nothing arrives before the oldest packet under way can have: a look at an empty socket costs time, a
         // microsecond of the bottleneck's own, which is three packets at 40 Gbit/s.
-        let earliest = sent
-            .get(accounted)
-            .map_or(now, |sent_ns| sent_ns + path.one_way_ns);
-        next_tick = (next_tick + window.tick_ns())
-            .max(earliest.min(path.deadline_t))
-            .max(now);
+        let earliest = sent.get(accounted).map_or(now, |sent_ns| sent_ns + path.one_way_ns);
+        next_tick = (next_tick + window.tick_ns()).max(earliest.min(path.deadline_t)).max(now);
         sys::sleep_until(next_tick + clock.epoch_mono_ns);
     };
     // What is still on the way goes first; whoever measures next finds an idle path. A queue that shares among
     // flows would share a paced train's rate with the rest of this one.
     sys::sleep_until(clock.t() + drain_ns + clock.epoch_mono_ns);
-    Ok(found.map(|bps| Found {
-        bps,
-        at_least: false,
-        burst_bytes: dispersal.burst_bytes(bps),
-    }))
+    Ok(found.map(|bps| Found { bps, at_least: false, burst_bytes: dispersal.burst_bytes(bps) }))
 }
 
 /// Where a paced train has holes and no queue stands: arrivals, counted from the first one after a hole to the first one
@@ -302,14 +272,7 @@ struct Holes {
 
 impl Holes {
     fn new(longer_ns: f64) -> Holes {
-        Holes {
-            longer_ns,
-            seen: 0,
-            arrived: 0,
-            last_ns: i64::MAX,
-            first: (0, 0),
-            latest: (0, 0),
-        }
+        Holes { longer_ns, seen: 0, arrived: 0, last_ns: i64::MAX, first: (0, 0), latest: (0, 0) }
     }
 
     fn arrival(&mut self, at_ns: i64) {
@@ -333,10 +296,7 @@ impl Holes {
 /// The gap between the packets of a paced train, and how many of them are measured.
 fn pace(rate_bps: f64, mtu: usize) -> (f64, usize) {
     let packet_ns = mtu as f64 * 8e9 / rate_bps;
-    (
-        packet_ns / OVERDRIVE,
-        (100e6 / packet_ns).clamp(PACED_LEAST as f64, 100.0) as usize,
-    )
+    (packet_ns / OVERDRIVE, (100e6 / packet_ns).clamp(PACED_LEAST as f64, 100.0) as usize)
 }
 
 /// What a paced train takes, until what it has queued is gone.

@@ -53,12 +53,7 @@ fn open_ring(cx: &Cx, spec: &Capture) -> std::io::Result<Ring> {
     let index = interface_index(&spec.iface)?;
     let fd = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0)?;
     let raw = fd.as_raw_fd();
-    sys::setsockopt(
-        raw,
-        libc::SOL_PACKET,
-        libc::PACKET_VERSION,
-        &libc::tpacket_versions::TPACKET_V3,
-    )?;
+    sys::setsockopt(raw, libc::SOL_PACKET, libc::PACKET_VERSION, &libc::tpacket_versions::TPACKET_V3)?;
     let request = libc::tpacket_req3 {
         tp_block_size: BLOCK_BYTES as u32,
         tp_block_nr: BLOCKS as u32,
@@ -83,11 +78,7 @@ fn open_ring(cx: &Cx, spec: &Capture) -> std::io::Result<Ring> {
     if map == libc::MAP_FAILED {
         return Err(std::io::Error::last_os_error());
     }
-    let ring = Ring {
-        fd,
-        map: map as *mut u8,
-        next_block: 0,
-    };
+    let ring = Ring { fd, map: map as *mut u8, next_block: 0 };
     if spec.snap_bytes > 0 {
         sys::keep_bytes(raw, spec.snap_bytes)?;
     }
@@ -98,11 +89,7 @@ fn open_ring(cx: &Cx, spec: &Capture) -> std::io::Result<Ring> {
         address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
         address.sll_ifindex = index as i32;
         let len = std::mem::size_of_val(&address) as u32;
-        sys::cvt(libc::bind(
-            raw,
-            &address as *const _ as *const libc::sockaddr,
-            len,
-        ))?;
+        sys::cvt(libc::bind(raw, &address as *const _ as *const libc::sockaddr, len))?;
     }
     cx.reactor.watch(raw, IN, cx.token(READY, 0))?;
     Ok(ring)
@@ -144,25 +131,14 @@ impl Ring {
     /// Packets the ring had no room for.
     fn dropped(&self) -> std::io::Result<u64> {
         let mut stats = [0u8; 12];
-        sys::getsockopt_bytes(
-            self.fd.as_raw_fd(),
-            libc::SOL_PACKET,
-            libc::PACKET_STATISTICS,
-            &mut stats,
-        )?;
+        sys::getsockopt_bytes(self.fd.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut stats)?;
         Ok(crate::netlink::u32_at(&stats, 4) as u64)
     }
 }
 
 impl Recorder {
     pub fn new(spec: Capture) -> Recorder {
-        Recorder {
-            spec,
-            ring: None,
-            file: None,
-            packets: 0,
-            ended: None,
-        }
+        Recorder { spec, ring: None, file: None, packets: 0, ended: None }
     }
 
     fn begin(&mut self, cx: &mut Cx) -> Result<()> {
@@ -224,8 +200,7 @@ impl Actor for Recorder {
     }
 
     fn progress(&self) -> Progress {
-        self.ended
-            .map_or(Progress::Running, |t_ns| Progress::Ended { t_ns })
+        self.ended.map_or(Progress::Running, |t_ns| Progress::Ended { t_ns })
     }
 
     fn finish(&mut self, cx: &mut Cx) -> Result<Option<Value>> {
@@ -233,11 +208,8 @@ impl Actor for Recorder {
             sys::sleep_until(sys::mono_ns() + 2 * RETIRE_MS as i64 * 1_000_000);
         }
         self.drain()?;
-        let dropped = self
-            .ring
-            .as_ref()
-            .map_or(Ok(0), Ring::dropped)
-            .during(|| "reading ring counters".into())?;
+        let dropped =
+            self.ring.as_ref().map_or(Ok(0), Ring::dropped).during(|| "reading ring counters".into())?;
         self.ring = None;
         if let Some(file) = self.file.take() {
             file.into_inner()
@@ -245,8 +217,7 @@ impl Actor for Recorder {
                 .during(|| format!("writing {}.pcapng", self.spec.id))?;
         }
         let counts = json!({"packets": self.packets, "dropped": dropped});
-        cx.log
-            .event(cx.reactor.now, "captured", Some(&self.spec.id), counts.clone());
+        cx.log.event(cx.reactor.now, "captured", Some(&self.spec.id), counts.clone());
         if dropped > 0 {
             return Err(RunError::new(
                 Stage::Traffic,

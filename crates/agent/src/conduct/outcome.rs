@@ -35,19 +35,13 @@ impl Conductor<'_> {
             let start_s = self.slots[*i].start_ns.unwrap_or(0) as f64 / 1e9;
             let waits = self.with(*i, |a, cx| Ok(a.waits_for(cx))).flatten();
             let waits = waits.map_or(String::new(), |w| format!(": {w}"));
-            words.push(format!(
-                "{} (started at {start_s:.3} s{waits})",
-                self.slots[*i].id
-            ));
+            words.push(format!("{} (started at {start_s:.3} s{waits})", self.slots[*i].id));
         }
         if words.is_empty() {
             words.push(self.note()); // items that wait for one that never comes
         }
         let limit_s = self.plan.limit_ns as f64 / 1e9;
-        let message = format!(
-            "still running at the run's limit of {limit_s} s: {}",
-            words.join(", ")
-        );
+        let message = format!("still running at the run's limit of {limit_s} s: {}", words.join(", "));
         let error = RunError::new(Stage::Limit, message);
         self.fail(match open[..] {
             [only] => error.item(&self.slots[only].id),
@@ -63,15 +57,8 @@ impl Conductor<'_> {
         };
         let never = slots.iter().find(|s| s.start_ns.is_none() && s.end_ns.is_none());
         if let (None, Some(server), Some(item)) = (&self.failure, slots.iter().find(unready), never) {
-            let lacks = server
-                .actor
-                .lacks()
-                .map(|why| format!(": it {why}"))
-                .unwrap_or_default();
-            let message = format!(
-                "was not ready when {} was to end, which never started{lacks}",
-                item.id
-            );
+            let lacks = server.actor.lacks().map(|why| format!(": it {why}")).unwrap_or_default();
+            let message = format!("was not ready when {} was to end, which never started{lacks}", item.id);
             let error = RunError::new(Stage::Traffic, message).item(&server.id);
             self.fail(error);
         }

@@ -50,9 +50,7 @@ impl Conductor<'_> {
         };
         say(&json!({"ready": true}));
         let message = controller.wait_for(&["epoch_mono_ns"], interrupt)?;
-        message["epoch_mono_ns"]
-            .as_i64()
-            .ok_or_else(|| RunError::internal("epoch_mono_ns is not a number"))
+        message["epoch_mono_ns"].as_i64().ok_or_else(|| RunError::internal("epoch_mono_ns is not a number"))
     }
 
     /// Says that this host's traffic has ended, and waits until that of all has: only then do totals stand still.

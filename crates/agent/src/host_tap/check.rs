@@ -17,8 +17,7 @@ pub fn root<'a>(tc: &'a Object, hop: &Hop) -> Option<&'a Value> {
 pub fn refusers(queues: &[Queue], hops: &[Hop], names: usize, tc: &Object) -> Vec<Option<usize>> {
     let dropped = |q: &Queue| {
         let root = root(tc, &hops[usize::from(q.number)]);
-        root.and_then(|r| r["drops"].as_u64())
-            .is_none_or(|drops| drops > 0)
+        root.and_then(|r| r["drops"].as_u64()).is_none_or(|drops| drops > 0)
     };
     let of = |name: usize| {
         let mut found = (0..queues.len()).filter(|i| queues[*i].iface == name && dropped(&queues[*i]));
@@ -41,10 +40,9 @@ pub fn check(totals: &Totals, root: Option<&Value>) -> Result<Totals, String> {
     for (name, seen) in mine {
         match root[name].as_u64() {
             Some(said) if said == seen => {}
-            said => differing.push(format!(
-                "{name} {seen}, by tc {}",
-                said.map_or("-".into(), |s| s.to_string())
-            )),
+            said => {
+                differing.push(format!("{name} {seen}, by tc {}", said.map_or("-".into(), |s| s.to_string())))
+            }
         }
     }
     if !differing.is_empty() {
@@ -63,12 +61,7 @@ pub fn check(totals: &Totals, root: Option<&Value>) -> Result<Totals, String> {
 }
 
 pub fn shown(totals: &Totals) -> TapTotals {
-    let Totals {
-        arrived,
-        departed,
-        dropped,
-        queued,
-    } = totals;
+    let Totals { arrived, departed, dropped, queued } = totals;
     let [a, d, x, q] = [arrived, departed, dropped, queued].map(|c: &Count| (c.packets, c.bytes));
     TapTotals {
         arrived_packets: a.0,
@@ -110,10 +103,7 @@ mod tests {
     }
 
     fn totals(packets: u64, drops: u64) -> Totals {
-        let count = |packets| Count {
-            packets,
-            bytes: packets * 100,
-        };
+        let count = |packets| Count { packets, bytes: packets * 100 };
         Totals {
             arrived: count(packets + drops),
             departed: count(packets),
@@ -128,28 +118,16 @@ mod tests {
         let root = root(&tc, &hop("down", "router", "eth0"));
         assert_eq!(check(&totals(7, 2), root), Ok(totals(7, 2)));
         let why = check(&totals(6, 2), root).unwrap_err();
-        assert!(
-            why.contains("(htb)") && why.contains("packets 6, by tc 7; bytes 600, by tc 700"),
-            "{why}"
-        );
+        assert!(why.contains("(htb)") && why.contains("packets 6, by tc 7; bytes 600, by tc 700"), "{why}");
         assert!(check(&totals(7, 2), None).is_err());
         assert!(check(&totals(0, 0), Some(&qdisc(0, 0)["qdisc"][1])).is_err());
     }
 
     #[test]
     fn refused_packets_belong_to_the_only_queue_of_the_name_that_dropped() {
-        let hops = [
-            hop("down", "router", "eth0"),
-            hop("up", "router", "eth1"),
-            hop("up", "gate", "eth1"),
-        ];
+        let hops = [hop("down", "router", "eth0"), hop("up", "router", "eth1"), hop("up", "gate", "eth1")];
         let queues = [(0, 0), (1, 1), (2, 1)];
-        let queues = queues.map(|(number, iface)| Queue {
-            number,
-            ifindex: 0,
-            iface,
-            interval_ns: None,
-        });
+        let queues = queues.map(|(number, iface)| Queue { number, ifindex: 0, iface, interval_ns: None });
         let tc = |up, gate| {
             object(
                 json!({"router": {"eth0": qdisc(1, 3), "eth1": qdisc(1, up)}, "gate": {"eth1": qdisc(1, gate)}}),

@@ -99,16 +99,10 @@ impl Decoder {
                 let bytes = self.bytes.number(record).ok_or(())? as u32;
                 What::Arrive { iface, bytes }
             }
-            1 => What::Enqueue {
-                ifindex: extra()? as u32,
-            },
-            2 => What::Dequeue {
-                ifindex: extra()? as u32,
-            },
+            1 => What::Enqueue { ifindex: extra()? as u32 },
+            2 => What::Dequeue { ifindex: extra()? as u32 },
             3 => What::Transmit,
-            _ => What::Free {
-                reason: extra()? as u32,
-            },
+            _ => What::Free { reason: extra()? as u32 },
         };
         let skb = self.skb[i].number(record).ok_or(())?;
         Ok(Some(Event { t_ns, skb, what }))
@@ -140,12 +134,11 @@ impl Core<'_> {
             read.map_err(|e| format!("reading {}: {e}", self.path.display()))?;
             let mut is_whole = true;
             let (decoder, waiting) = (self.decoder, &mut self.waiting);
-            let parsed = pages::records(&page, self.format, |t_ns, record| {
-                match decoder.event(t_ns, record) {
+            let parsed =
+                pages::records(&page, self.format, |t_ns, record| match decoder.event(t_ns, record) {
                     Ok(event) => waiting.extend(event),
                     Err(()) => is_whole = false,
-                }
-            });
+                });
             if parsed.is_none() || !is_whole {
                 return Err("a page of the trace does not fit the format that the kernel gives".into());
             }
@@ -176,10 +169,7 @@ pub fn each(
     }
     let mut events = 0;
     loop {
-        let times = cores
-            .iter()
-            .enumerate()
-            .filter_map(|(i, c)| Some((c.waiting.front()?.t_ns, i)));
+        let times = cores.iter().enumerate().filter_map(|(i, c)| Some((c.waiting.front()?.t_ns, i)));
         let Some((_, first)) = times.min() else {
             return Ok(events);
         };

@@ -22,18 +22,12 @@ impl Count {
     }
 
     pub fn backlog(self) -> Backlog {
-        Backlog {
-            bytes: self.bytes as u32,
-            packets: self.packets as u32,
-        }
+        Backlog { bytes: self.bytes as u32, packets: self.packets as u32 }
     }
 
     /// As an interval's record has it.
     pub fn in_record(self) -> narrows_tap::Count {
-        narrows_tap::Count {
-            packets: self.packets as u32,
-            bytes: self.bytes as u32,
-        }
+        narrows_tap::Count { packets: self.packets as u32, bytes: self.bytes as u32 }
     }
 }
 
@@ -77,13 +71,7 @@ impl Intervals {
 
     fn clear(&mut self, start_ns: u64, queued: Count) {
         let fresh = Intervals::new(self.hop, self.length_ns, start_ns);
-        *self = Intervals {
-            start_ns,
-            last_ns: start_ns,
-            min: queued,
-            max: queued,
-            ..fresh
-        };
+        *self = Intervals { start_ns, last_ns: start_ns, min: queued, max: queued, ..fresh };
     }
 
     /// Adds the time since the last change, during which nothing changed.
@@ -175,13 +163,7 @@ mod tests {
     #[test]
     fn what_happens_is_added_up_per_interval_from_the_epoch() {
         let (mut intervals, mut out) = (Intervals::new(3, 100, 1030), Vec::new());
-        let (empty, one) = (
-            Count::default(),
-            Count {
-                packets: 1,
-                bytes: 50,
-            },
-        );
+        let (empty, one) = (Count::default(), Count { packets: 1, bytes: 50 });
         // One packet from 1040 to 1180: the intervals 1030 and 1130 saw it.
         intervals.at(1040, empty, &mut out);
         intervals.arrived(50, empty);

@@ -78,10 +78,7 @@ impl HostTap {
             true => start(hops, nodes, raw),
             false => Err("no hop of the plan asks for it".into()),
         };
-        HostTap {
-            raw: raw.to_path_buf(),
-            state,
-        }
+        HostTap { raw: raw.to_path_buf(), state }
     }
 
     /// Gives `hops` of result.json and the number of events; `tc` is `tc -s` of the idle queues. Removes the instance.
@@ -117,11 +114,7 @@ fn start(hops: &[Hop], nodes: &Nodes, raw: &Path) -> Result<Running, String> {
         return Err("the trace is read on little-endian machines only".into());
     }
     let instance = Owned(Instance::create()?);
-    let mut ifaces: Vec<String> = hops
-        .iter()
-        .filter(|h| is_wanted(h))
-        .map(|h| h.iface.clone())
-        .collect();
+    let mut ifaces: Vec<String> = hops.iter().filter(|h| is_wanted(h)).map(|h| h.iface.clone()).collect();
     ifaces.sort();
     ifaces.dedup();
     let trace = &instance.0;
@@ -133,10 +126,7 @@ fn start(hops: &[Hop], nodes: &Nodes, raw: &Path) -> Result<Running, String> {
             .ok_or_else(|| format!("the format of the trace event {name} makes no sense"))
     };
     let [a, b, c, d, e] = events::NAMES;
-    let decoder = Decoder::new(
-        [format(a)?, format(b)?, format(c)?, format(d)?, format(e)?],
-        ifaces.clone(),
-    )?;
+    let decoder = Decoder::new([format(a)?, format(b)?, format(c)?, format(d)?, format(e)?], ifaces.clone())?;
     let page = trace.read("events/header_page")?;
     let page = PageFormat::parse(&page).ok_or("events/header_page makes no sense")?;
 
@@ -148,25 +138,13 @@ fn start(hops: &[Hop], nodes: &Nodes, raw: &Path) -> Result<Running, String> {
     let names: Vec<String> = ifaces.iter().map(|i| format!("name == \"{i}\"")).collect();
     let names = names.join(" || ");
     let indices = format!("ifindex >= {first} && ifindex < {}", first + INDICES);
-    let filters = [
-        &names,
-        &indices,
-        &format!("{indices} && skbaddr != 0"),
-        &names,
-        "",
-    ];
+    let filters = [&names, &indices, &format!("{indices} && skbaddr != 0"), &names, ""];
     let spool = Spool::start(trace, page, raw)?;
     for (event, filter) in events::NAMES.iter().zip(filters) {
         trace.enable(event, filter)?;
     }
     nodes.number_interfaces(first);
-    Ok(Running {
-        spool,
-        instance,
-        decoder,
-        page,
-        ifaces,
-    })
+    Ok(Running { spool, instance, decoder, page, ifaces })
 }
 
 impl Running {
@@ -209,11 +187,7 @@ impl Running {
             .zip(&pairing.totals)
             .map(|(n, totals)| (*n, check(totals, root(tc, &hops[usize::from(*n)]))))
             .collect();
-        let good: Vec<u8> = checked
-            .iter()
-            .filter(|(_, t)| t.is_ok())
-            .map(|(n, _)| *n)
-            .collect();
+        let good: Vec<u8> = checked.iter().filter(|(_, t)| t.is_ok()).map(|(n, _)| *n).collect();
         let kept = written.and_then(|events| {
             keep(&part, &raw.join("tap.bin"), &good, numbers.len())
                 .map_err(|e| format!("writing tap.bin: {e}"))?;
@@ -270,9 +244,7 @@ fn index_of(nodes: &Nodes, hop: &Hop) -> Result<u32, String> {
     nodes.enter(&hop.node).map_err(|e| e.message)?;
     let all = link::interfaces().map_err(|e| format!("looking for {place}: {e}"))?;
     let found = all.into_iter().find(|i| i.name == hop.iface);
-    found
-        .map(|i| i.index)
-        .ok_or_else(|| format!("there is no {place}"))
+    found.map(|i| i.index).ok_or_else(|| format!("there is no {place}"))
 }
 
 #[cfg(test)]

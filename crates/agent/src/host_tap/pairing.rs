@@ -26,9 +26,7 @@ const QDISC_REASONS: [(&str, u16); 9] = [
 
 pub fn reason_number(reason: u32, names: &HashMap<u64, String>) -> u16 {
     let name = names.get(&u64::from(reason));
-    let known = QDISC_REASONS
-        .iter()
-        .find(|(n, _)| Some(*n) == name.map(String::as_str));
+    let known = QDISC_REASONS.iter().find(|(n, _)| Some(*n) == name.map(String::as_str));
     match known {
         Some((_, number)) => *number,
         None if reason == 0 => 0,
@@ -99,13 +97,7 @@ impl Pairing {
         match what {
             What::Arrive { iface, bytes } => {
                 let found = self.refusers[iface].map_or(Count::default(), |q| self.totals[q].queued);
-                let packet = Packet {
-                    arrival_ns: t_ns,
-                    bytes,
-                    iface,
-                    found,
-                    queue: None,
-                };
+                let packet = Packet { arrival_ns: t_ns, bytes, iface, found, queue: None };
                 if let Some(Packet { queue: Some(_), .. }) = self.packets.insert(skb, packet) {
                     return Err(format!(
                         "the packet at {skb:#x} came again at {t_ns} ns without having left its queue"
@@ -172,12 +164,7 @@ impl Pairing {
         if let Some(intervals) = &mut self.intervals[q] {
             let sojourn_ns = self.last_ns.saturating_sub(packet.arrival_ns);
             intervals.at(self.last_ns, before, &mut self.records);
-            intervals.left(
-                packet.bytes,
-                sojourn_ns,
-                outcome == Outcome::Departed,
-                totals.queued,
-            );
+            intervals.left(packet.bytes, sojourn_ns, outcome == Outcome::Departed, totals.queued);
             if outcome == Outcome::Departed {
                 return;
             }
@@ -207,10 +194,7 @@ impl Pairing {
     pub fn finish(&mut self) {
         let mut left: Vec<&Packet> = self.packets.values().filter(|p| p.queue.is_some()).collect();
         left.sort_by_key(|p| p.arrival_ns);
-        let left: Vec<_> = left
-            .into_iter()
-            .map(|p| self.record(p, Outcome::Queued, 0))
-            .collect();
+        let left: Vec<_> = left.into_iter().map(|p| self.record(p, Outcome::Queued, 0)).collect();
         self.records.extend(left);
         for (intervals, totals) in self.intervals.iter_mut().zip(&self.totals) {
             if let Some(intervals) = intervals {

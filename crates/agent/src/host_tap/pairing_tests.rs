@@ -26,12 +26,7 @@ fn paired(events: &[(u64, u64, What)], refuser: Option<usize>) -> Paired {
 }
 
 fn paired_in(events: &[(u64, u64, What)], refuser: Option<usize>, interval_ns: Option<u64>) -> Paired {
-    let queue = Queue {
-        number: 3,
-        ifindex: IFINDEX,
-        iface: 0,
-        interval_ns,
-    };
+    let queue = Queue { number: 3, ifindex: IFINDEX, iface: 0, interval_ns };
     let mut pairing = Pairing::new(vec![queue], vec![refuser], 0);
     for (t_ns, skb, what) in events.iter().copied() {
         pairing.take(Event { t_ns, skb, what }, 2).unwrap();
@@ -64,18 +59,11 @@ fn a_packet_that_passes_has_its_sojourn_and_what_it_found() {
         (70, 2, dequeue(IFINDEX)),
     ];
     let (pairing, records) = paired(&events, None);
-    let expected = Totals {
-        arrived: count(2, 1580),
-        departed: count(2, 1580),
-        ..Totals::default()
-    };
+    let expected = Totals { arrived: count(2, 1580), departed: count(2, 1580), ..Totals::default() };
     assert_eq!(pairing.totals[0], expected);
     assert_eq!(records.len(), 2);
     let second = &records[1];
-    assert_eq!(
-        (second[0], second[1], second[42]),
-        (2, 3, Outcome::Departed as u8)
-    );
+    assert_eq!((second[0], second[1], second[42]), (2, 3, Outcome::Departed as u8));
     assert_eq!((u64_at(second, 8), u64_at(second, 16)), (20, 50));
     assert_eq!((u32_at(second, 24), u32_at(second, 28)), (1514, 1)); // found the first
     assert_eq!((u32_at(&records[0], 32), u32_at(&records[0], 36)), (66, 1)); // which left it behind
@@ -86,11 +74,7 @@ fn a_packet_that_passes_has_its_sojourn_and_what_it_found() {
 fn a_refused_packet_belongs_to_the_one_queue_that_drops_and_to_none_without_one() {
     let events = [(10, 1, arrive(1514)), (12, 1, FREE)];
     let (pairing, records) = paired(&events, Some(0));
-    let expected = Totals {
-        arrived: count(1, 1514),
-        dropped: count(1, 1514),
-        ..Totals::default()
-    };
+    let expected = Totals { arrived: count(1, 1514), dropped: count(1, 1514), ..Totals::default() };
     assert_eq!(pairing.totals[0], expected);
     assert_eq!((records[0][42], records[0][40]), (Outcome::Dropped as u8, 2));
     let (pairing, records) = paired(&events, None);
@@ -172,12 +156,7 @@ fn in_the_mode_drops_only_dropped_packets_have_records_and_intervals_count_all()
 
 #[test]
 fn a_packet_cannot_come_twice_without_leaving() {
-    let queue = Queue {
-        number: 0,
-        ifindex: IFINDEX,
-        iface: 0,
-        interval_ns: None,
-    };
+    let queue = Queue { number: 0, ifindex: IFINDEX, iface: 0, interval_ns: None };
     let mut pairing = Pairing::new(vec![queue], vec![None], 0);
     let mut take = |t_ns, what| pairing.take(Event { t_ns, skb: 1, what }, 0);
     take(1, arrive(100)).unwrap();
@@ -187,10 +166,7 @@ fn a_packet_cannot_come_twice_without_leaving() {
 
 #[test]
 fn a_reason_keeps_its_name_over_kernels_and_else_its_number() {
-    let names = HashMap::from([
-        (65, "QDISC_OVERLIMIT".to_string()),
-        (2, "NOT_SPECIFIED".to_string()),
-    ]);
+    let names = HashMap::from([(65, "QDISC_OVERLIMIT".to_string()), (2, "NOT_SPECIFIED".to_string())]);
     assert_eq!(reason_number(65, &names), 2);
     assert_eq!(reason_number(2, &names), 0x8002);
     assert_eq!(reason_number(0, &names), 0);

@@ -57,17 +57,11 @@ pub struct Spool {
 
 impl Spool {
     pub fn start(instance: &Instance, format: PageFormat, raw: &Path) -> Result<Spool, String> {
-        let mut spool = Spool {
-            files: Vec::new(),
-            thread: None,
-        };
+        let mut spool = Spool { files: Vec::new(), thread: None };
         let mut cores = Vec::new();
         for (number, core) in instance.cores()?.into_iter().enumerate() {
             let (from, to) = (core.join("trace_pipe_raw"), raw.join(format!(".trace-{number}")));
-            let trace = OpenOptions::new()
-                .read(true)
-                .custom_flags(libc::O_NONBLOCK)
-                .open(&from);
+            let trace = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&from);
             let trace = trace.map_err(|e| format!("opening {}: {e}", from.display()))?;
             let file = File::create(&to).map_err(|e| format!("creating {}: {e}", to.display()))?;
             spool.files.push(to);
@@ -123,11 +117,7 @@ fn carry(mut cores: Vec<Core>) -> std::io::Result<bool> {
         }
         let mut wait: Vec<libc::pollfd> = cores
             .iter()
-            .map(|c| libc::pollfd {
-                fd: c.trace.as_raw_fd(),
-                events: libc::POLLIN,
-                revents: 0,
-            })
+            .map(|c| libc::pollfd { fd: c.trace.as_raw_fd(), events: libc::POLLIN, revents: 0 })
             .collect();
         // SAFETY: `wait` is valid for its length. An error (a signal) only means an earlier look.
         unsafe { libc::poll(wait.as_mut_ptr(), wait.len() as libc::nfds_t, LOOK_EVERY_MS) };

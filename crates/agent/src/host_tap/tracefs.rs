@@ -25,9 +25,7 @@ fn root() -> Result<&'static Path, String> {
 
 impl Instance {
     pub fn create() -> Result<Instance, String> {
-        let dir = root()?
-            .join("instances")
-            .join(format!("{PREFIX}{}", std::process::id()));
+        let dir = root()?.join("instances").join(format!("{PREFIX}{}", std::process::id()));
         fs::create_dir(&dir).map_err(|e| format!("creating {}: {e}", dir.display()))?;
         Ok(Instance { dir })
     }

@@ -73,11 +73,7 @@ impl Controller {
 
     /// Takes in what is there, waiting at most `wait_ms` for the first byte.
     fn take(&mut self, wait_ms: i32) {
-        let mut poll = libc::pollfd {
-            fd: STDIN,
-            events: libc::POLLIN,
-            revents: 0,
-        };
+        let mut poll = libc::pollfd { fd: STDIN, events: libc::POLLIN, revents: 0 };
         let mut buf = [0u8; 65536];
         let mut wait_ms = wait_ms;
         // SAFETY: poll lives through the call.
@@ -131,9 +127,7 @@ impl Controller {
             return Err(RunError::internal(format!("stopped: {why}")));
         }
         if self.closed {
-            return Err(RunError::internal(
-                "the connection to the controlling machine has ended",
-            ));
+            return Err(RunError::internal("the connection to the controlling machine has ended"));
         }
         if sys::mono_ns() - self.heard_ns > SILENT_AFTER_NS {
             return Err(RunError::internal(format!(
@@ -202,9 +196,7 @@ impl Controller {
                 let most = left.min(buf.len() as u64) as usize;
                 let n = file.read(&mut buf[..most]).during(what)?;
                 if n == 0 {
-                    return Err(RunError::internal(format!(
-                        "{name} became shorter while it was sent"
-                    )));
+                    return Err(RunError::internal(format!("{name} became shorter while it was sent")));
                 }
                 out.write_all(&buf[..n]).during(what)?;
                 left -= n as u64;

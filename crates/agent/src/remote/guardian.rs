@@ -35,14 +35,7 @@ pub struct Borrowed {
 
 impl Borrowed {
     pub fn new(lent: Vec<Lent>, namespaces: Vec<PathBuf>, directory: PathBuf) -> Borrowed {
-        Borrowed {
-            agent: std::process::id() as i32,
-            guardian: 0,
-            home: home(),
-            lent,
-            namespaces,
-            directory,
-        }
+        Borrowed { agent: std::process::id() as i32, guardian: 0, home: home(), lent, namespaces, directory }
     }
 
     pub fn guardian(&self) -> i32 {
@@ -149,11 +142,7 @@ fn watch(read: &OwnedFd, borrowed: &Borrowed) -> ! {
     }
     let mut buf = [0u8; 256];
     loop {
-        let mut poll = libc::pollfd {
-            fd: read.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
+        let mut poll = libc::pollfd { fd: read.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: poll and buf live through the calls.
         let ready = unsafe { libc::poll(&mut poll, 1, DEAD_AFTER_MS) };
         if ready == 0 {

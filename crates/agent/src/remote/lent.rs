@@ -50,12 +50,7 @@ fn tool(namespace: Option<&Path>, words: &[&str], input: &[u8]) -> Result<Vec<u8
     let stdin = sys::memfd("in").map_err(said)?;
     // SAFETY: input is readable for its length; a positional write leaves the offset at 0 for the child.
     sys::cvt_len(unsafe {
-        libc::pwrite(
-            stdin.as_raw_fd(),
-            input.as_ptr() as *const libc::c_void,
-            input.len(),
-            0,
-        )
+        libc::pwrite(stdin.as_raw_fd(), input.as_ptr() as *const libc::c_void, input.len(), 0)
     })
     .map_err(said)?;
     let mut command = Command::new(words[0]);
@@ -77,9 +72,7 @@ fn tool(namespace: Option<&Path>, words: &[&str], input: &[u8]) -> Result<Vec<u8
 }
 
 fn read(path: &str) -> Result<String, String> {
-    fs::read_to_string(path)
-        .map(|text| text.trim().to_string())
-        .map_err(|e| format!("{path}: {e}"))
+    fs::read_to_string(path).map(|text| text.trim().to_string()).map_err(|e| format!("{path}: {e}"))
 }
 
 /// All of an interface's own sysctls that can be read.
@@ -106,11 +99,7 @@ impl Lent {
         let dev = wanted.interface.as_str();
         let sys_class = format!("/sys/class/net/{dev}");
         let flags = read(&format!("{sys_class}/flags"))?;
-        let neighbours = tool(
-            None,
-            &["ip", "neigh", "show", "dev", dev, "nud", "permanent"],
-            b"",
-        )?;
+        let neighbours = tool(None, &["ip", "neigh", "show", "dev", dev, "nud", "permanent"], b"")?;
         Ok(Lent {
             index: read(&format!("{sys_class}/ifindex"))?
                 .parse()
@@ -122,21 +111,10 @@ impl Lent {
             sysctls: sysctls(dev),
             addresses: tool(None, &["ip", "addr", "save", "dev", dev], b"")?,
             routes: [
-                tool(
-                    None,
-                    &["ip", "-4", "route", "save", "table", "all", "dev", dev],
-                    b"",
-                )?,
-                tool(
-                    None,
-                    &["ip", "-6", "route", "save", "table", "all", "dev", dev],
-                    b"",
-                )?,
+                tool(None, &["ip", "-4", "route", "save", "table", "all", "dev", dev], b"")?,
+                tool(None, &["ip", "-6", "route", "save", "table", "all", "dev", dev], b"")?,
             ],
-            neighbours: String::from_utf8_lossy(&neighbours)
-                .lines()
-                .map(String::from)
-                .collect(),
+            neighbours: String::from_utf8_lossy(&neighbours).lines().map(String::from).collect(),
             wanted: wanted.clone(),
             namespace,
         })
@@ -146,18 +124,9 @@ impl Lent {
     pub fn lend(&self) -> Result<(), String> {
         let (dev, name) = (self.wanted.interface.as_str(), self.wanted.name.as_str());
         let namespace = self.namespace.file_name().unwrap_or_default().to_string_lossy();
-        tool(
-            None,
-            &["ip", "link", "set", "dev", dev, "netns", &namespace, "name", name],
-            b"",
-        )?;
+        tool(None, &["ip", "link", "set", "dev", dev, "netns", &namespace, "name", name], b"")?;
         let mtu = self.wanted.mtu.to_string();
-        tool(
-            Some(&self.namespace),
-            &["ip", "link", "set", "dev", name, "mtu", &mtu],
-            b"",
-        )
-        .map(drop)
+        tool(Some(&self.namespace), &["ip", "link", "set", "dev", name, "mtu", &mtu], b"").map(drop)
     }
 
     /// Brings it back and makes it what it was; says what could not be put back.
@@ -169,11 +138,7 @@ impl Lent {
             return problems; // it never left
         }
         let own = std::process::id().to_string();
-        if let Err(e) = tool(
-            there,
-            &["ip", "link", "set", "dev", name, "netns", &own, "name", dev],
-            b"",
-        ) {
+        if let Err(e) = tool(there, &["ip", "link", "set", "dev", name, "netns", &own, "name", dev], b"") {
             return vec![format!("{dev} is still in {}: {e}", self.namespace.display())];
         }
         let mut tried = |done: Result<Vec<u8>, String>| problems.extend(done.err());
@@ -185,11 +150,7 @@ impl Lent {
             }
         }
         tried(ethtool::restore(dev, &self.features).map(|()| Vec::new()));
-        tried(tool(
-            None,
-            &["ip", "link", "set", "dev", dev, "mtu", &self.mtu],
-            b"",
-        ));
+        tried(tool(None, &["ip", "link", "set", "dev", dev, "mtu", &self.mtu], b""));
         if self.up {
             tried(tool(None, &["ip", "link", "set", "dev", dev, "up"], b""));
         }
@@ -199,26 +160,12 @@ impl Lent {
         tried(tool(None, &["ip", "-6", "route", "restore"], &self.routes[1]));
         for line in &self.neighbours {
             let words: Vec<&str> = line.split_whitespace().collect();
-            let all = [
-                &["ip", "neigh", "replace"],
-                &words[..1],
-                &["dev", dev],
-                &words[1..],
-            ]
-            .concat();
-            let known: Vec<&str> = all
-                .into_iter()
-                .map(|w| if w == "PERMANENT" { "permanent" } else { w })
-                .collect();
+            let all = [&["ip", "neigh", "replace"], &words[..1], &["dev", dev], &words[1..]].concat();
+            let known: Vec<&str> =
+                all.into_iter().map(|w| if w == "PERMANENT" { "permanent" } else { w }).collect();
             let known: Vec<&str> = known
                 .iter()
-                .flat_map(|w| {
-                    if *w == "permanent" {
-                        vec!["nud", w]
-                    } else {
-                        vec![*w]
-                    }
-                })
+                .flat_map(|w| if *w == "permanent" { vec!["nud", w] } else { vec![*w] })
                 .collect();
             tried(tool(None, &known, b""));
         }

@@ -62,9 +62,7 @@ struct Begin {
 fn carry_out(controller: &mut Controller) -> Result<()> {
     // SAFETY: plain system call.
     if unsafe { libc::geteuid() } != 0 {
-        return Err(RunError::internal(
-            "the agent is not root: sudo did not make it so",
-        ));
+        return Err(RunError::internal("the agent is not root: sudo did not make it so"));
     }
     find_tools();
     let interrupt = Interrupt::install()?;
@@ -81,11 +79,8 @@ fn carry_out(controller: &mut Controller) -> Result<()> {
     let namespace = |node: &str| PathBuf::from(format!("{NETNS_DIR}/{prefix}{node}"));
     let directory = std::env::temp_dir().join(format!("narrows-run-{}", std::process::id()));
     let failed = |why: String| RunError::new(Stage::Setup, why);
-    let looked: std::result::Result<Vec<Lent>, String> = begin
-        .lend
-        .iter()
-        .map(|w| Lent::look(w, namespace(&w.node)))
-        .collect();
+    let looked: std::result::Result<Vec<Lent>, String> =
+        begin.lend.iter().map(|w| Lent::look(w, namespace(&w.node))).collect();
     let mut borrowed = Borrowed::new(
         looked.map_err(failed)?,
         begin.nodes.iter().map(|n| namespace(n)).collect(),

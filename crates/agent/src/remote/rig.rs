@@ -63,12 +63,7 @@ pub fn calibrate(
 fn serve(request: &Value, plan: &Calibration, nodes: &Nodes, clock: Clock) -> Result<Value> {
     let down = request["direction"] == "down";
     let (from, to, address, bps) = match down {
-        true => (
-            &plan.server,
-            &plan.client,
-            plan.client_address,
-            plan.rate_down_bps,
-        ),
+        true => (&plan.server, &plan.client, plan.client_address, plan.rate_down_bps),
         false => (&plan.client, &plan.server, plan.server_address, plan.rate_up_bps),
     };
     let bps = bps.map(|bps| bps as f64);
@@ -95,9 +90,7 @@ fn udp(nodes: &Nodes, node: &str, bind: Option<std::net::Ipv4Addr>) -> Result<Ow
     if let Some(address) = bind {
         let socket = socket2::SockRef::from(&fd);
         let _ = socket.set_recv_buffer_size(32 << 20);
-        socket
-            .bind(&sockaddr(address, PORT))
-            .during(|| format!("binding to {address}:{PORT}"))?;
+        socket.bind(&sockaddr(address, PORT)).during(|| format!("binding to {address}:{PORT}"))?;
     }
     Ok(fd)
 }

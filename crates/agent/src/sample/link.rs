@@ -14,14 +14,7 @@ const IFLA_MTU: u16 = 4;
 const IFLA_STATS64: u16 = 23;
 
 /// The counters that narrows keeps, in the order of `NAMES`.
-pub const NAMES: [&str; 6] = [
-    "rx_packets",
-    "tx_packets",
-    "rx_bytes",
-    "tx_bytes",
-    "rx_dropped",
-    "tx_dropped",
-];
+pub const NAMES: [&str; 6] = ["rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "rx_dropped", "tx_dropped"];
 
 pub struct Interface {
     pub index: u32,
@@ -32,12 +25,7 @@ pub struct Interface {
 
 fn parse(b: &[u8]) -> Option<Interface> {
     let rest = b.get(16..)?;
-    let mut out = Interface {
-        index: u32_at(b, 4),
-        name: String::new(),
-        mtu: 0,
-        counters: None,
-    };
+    let mut out = Interface { index: u32_at(b, 4), name: String::new(), mtu: 0, counters: None };
     for (kind, value) in attributes(rest) {
         match kind {
             IFLA_IFNAME => out.name = text(value),
@@ -71,10 +59,7 @@ pub struct Link {
 
 impl Link {
     pub fn open(iface: &str) -> io::Result<Link> {
-        Ok(Link {
-            netlink: Netlink::open(NETLINK_ROUTE)?,
-            index: interface_index(iface)?,
-        })
+        Ok(Link { netlink: Netlink::open(NETLINK_ROUTE)?, index: interface_index(iface)? })
     }
 }
 

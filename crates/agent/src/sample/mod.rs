@@ -66,9 +66,7 @@ impl<S: Source> Actor for Ticker<S> {
         };
         // The true instant, not the grid's: on a host the two differ.
         let now = cx.reactor.now;
-        source
-            .sample(now, csv)
-            .during(|| format!("sampling in node {}", self.node))??;
+        source.sample(now, csv).during(|| format!("sampling in node {}", self.node))??;
         self.next_ns =
             (self.next_ns + self.interval_ns).max((now + 1).next_multiple_of_i64(self.interval_ns));
         cx.reactor.at(self.next_ns, cx.token(0, 0));
@@ -81,8 +79,7 @@ impl<S: Source> Actor for Ticker<S> {
     }
 
     fn progress(&self) -> Progress {
-        self.ended
-            .map_or(Progress::Running, |t_ns| Progress::Ended { t_ns })
+        self.ended.map_or(Progress::Running, |t_ns| Progress::Ended { t_ns })
     }
 
     fn finish(&mut self, _: &mut Cx) -> Result<Option<Value>> {
@@ -105,34 +102,16 @@ impl NextMultiple for i64 {
 
 pub fn build(s: &Sampler) -> Box<dyn Actor> {
     match s {
-        Sampler::TcpInfo {
-            id,
-            node,
-            interval_ns,
-        } => Box::new(Ticker::new(id, node, *interval_ns, || {
-            tcp_diag::TcpDiag::open(None)
-        })),
-        Sampler::Qdisc {
-            id,
-            node,
-            iface,
-            interval_ns,
-        } => {
-            let iface = iface.clone();
-            Box::new(Ticker::new(id, node, *interval_ns, move || {
-                qdisc::Qdiscs::open(&iface)
-            }))
+        Sampler::TcpInfo { id, node, interval_ns } => {
+            Box::new(Ticker::new(id, node, *interval_ns, || tcp_diag::TcpDiag::open(None)))
         }
-        Sampler::Link {
-            id,
-            node,
-            iface,
-            interval_ns,
-        } => {
+        Sampler::Qdisc { id, node, iface, interval_ns } => {
             let iface = iface.clone();
-            Box::new(Ticker::new(id, node, *interval_ns, move || {
-                link::Link::open(&iface)
-            }))
+            Box::new(Ticker::new(id, node, *interval_ns, move || qdisc::Qdiscs::open(&iface)))
+        }
+        Sampler::Link { id, node, iface, interval_ns } => {
+            let iface = iface.clone();
+            Box::new(Ticker::new(id, node, *interval_ns, move || link::Link::open(&iface)))
         }
     }
 }

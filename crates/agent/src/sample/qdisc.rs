@@ -48,11 +48,7 @@ fn tcmsg(index: u32) -> [u8; 20] {
 
 fn parse(b: &[u8]) -> Option<(u32, Row)> {
     let rest = b.get(20..)?;
-    let mut row = Row {
-        handle: u32_at(b, 8),
-        parent: u32_at(b, 12),
-        ..Row::default()
-    };
+    let mut row = Row { handle: u32_at(b, 8), parent: u32_at(b, 12), ..Row::default() };
     for (kind, value) in attributes(rest) {
         match kind {
             TCA_KIND => row.kind = text(value),
@@ -121,22 +117,11 @@ pub fn kept() -> io::Result<Vec<(u32, Kept)>> {
             // A chain of filters is listed too, before what is in it.
             if what != "filter" || !options.is_empty() {
                 let (handle, parent) = (handle_text(u32_at(b, 8)), handle_text(u32_at(b, 12)));
-                let each = Kept {
-                    what,
-                    kind,
-                    handle,
-                    parent,
-                    options,
-                };
+                let each = Kept { what, kind, handle, parent, options };
                 all.push((u32_at(b, 4), u32_at(b, 8), each));
             }
         })?;
-        Ok::<_, io::Error>(
-            all[from..]
-                .iter()
-                .map(|(i, h, k)| (*i, *h, k.kind.clone()))
-                .collect::<Vec<_>>(),
-        )
+        Ok::<_, io::Error>(all[from..].iter().map(|(i, h, k)| (*i, *h, k.kind.clone())).collect::<Vec<_>>())
     };
     for (index, handle, kind) in shown(&mut netlink, "qdisc", RTM_GETQDISC, &tcmsg(0))? {
         let mut body = tcmsg(index);
@@ -148,19 +133,12 @@ pub fn kept() -> io::Result<Vec<(u32, Kept)>> {
         }
     }
     let is_real = |kept: &Kept| !matches!(kept.kind.as_str(), "noqueue" | "noop");
-    Ok(all
-        .into_iter()
-        .map(|(i, _, k)| (i, k))
-        .filter(|(_, k)| is_real(k))
-        .collect())
+    Ok(all.into_iter().map(|(i, _, k)| (i, k)).filter(|(_, k)| is_real(k)).collect())
 }
 
 impl Qdiscs {
     pub fn open(iface: &str) -> io::Result<Qdiscs> {
-        Ok(Qdiscs {
-            netlink: Netlink::open(NETLINK_ROUTE)?,
-            index: interface_index(iface)?,
-        })
+        Ok(Qdiscs { netlink: Netlink::open(NETLINK_ROUTE)?, index: interface_index(iface)? })
     }
 
     fn rows(&mut self) -> io::Result<Vec<Row>> {
@@ -208,9 +186,8 @@ impl Source for Qdiscs {
             line.clear();
             let (handle, parent) = (handle_text(row.handle), handle_text(row.parent));
             let _ = write!(line, "{t_ns},{},{handle},{parent}", row.kind);
-            for v in [row.bytes, row.packets]
-                .into_iter()
-                .chain((0..5).map(|i| row.queue.map(|q| q[i] as u64)))
+            for v in
+                [row.bytes, row.packets].into_iter().chain((0..5).map(|i| row.queue.map(|q| q[i] as u64)))
             {
                 line.push(',');
                 if let Some(v) = v {

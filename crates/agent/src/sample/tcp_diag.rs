@@ -30,11 +30,7 @@ pub struct TcpDiag {
 impl TcpDiag {
     /// In the thread's namespace.
     pub fn open(dport: Option<u16>) -> io::Result<TcpDiag> {
-        Ok(TcpDiag {
-            netlink: Netlink::open(NETLINK_SOCK_DIAG)?,
-            dport,
-            line: String::new(),
-        })
+        Ok(TcpDiag { netlink: Netlink::open(NETLINK_SOCK_DIAG)?, dport, line: String::new() })
     }
 }
 
@@ -120,40 +116,30 @@ impl Source for TcpDiag {
             1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1) | 1 << (INET_DIAG_VEGASINFO - 1);
         let (line, wanted) = (&mut self.line, self.dport);
         let mut written = Ok(());
-        self.netlink.dump(
-            TCPDIAG_GETSOCK,
-            &request(CONNECTION_STATES, extensions),
-            |_, payload| {
-                let Some(s) = parse(payload) else { return };
-                let Socket {
-                    src,
-                    sport,
-                    dst,
-                    dport,
-                    ..
-                } = s;
-                if wanted.is_some_and(|w| w != dport) || written.is_err() {
-                    return;
+        self.netlink.dump(TCPDIAG_GETSOCK, &request(CONNECTION_STATES, extensions), |_, payload| {
+            let Some(s) = parse(payload) else { return };
+            let Socket { src, sport, dst, dport, .. } = s;
+            if wanted.is_some_and(|w| w != dport) || written.is_err() {
+                return;
+            }
+            let (mut info, mut cca, mut bbr) = (&[][..], String::new(), None);
+            for (kind, value) in attributes(s.attributes) {
+                match kind {
+                    INET_DIAG_INFO => info = value,
+                    INET_DIAG_CONG => cca = text(value),
+                    INET_DIAG_BBRINFO => bbr = Some(value),
+                    _ => {}
                 }
-                let (mut info, mut cca, mut bbr) = (&[][..], String::new(), None);
-                for (kind, value) in attributes(s.attributes) {
-                    match kind {
-                        INET_DIAG_INFO => info = value,
-                        INET_DIAG_CONG => cca = text(value),
-                        INET_DIAG_BBRINFO => bbr = Some(value),
-                        _ => {}
-                    }
-                }
-                if info.is_empty() {
-                    return;
-                }
-                line.clear();
-                let state = tcp_info::state_name(s.state);
-                let _ = write!(line, "{t_ns},{src},{sport},{dst},{dport},{cca},{state}");
-                tcp_info::append_cells(line, info, bbr);
-                written = csv.line(line);
-            },
-        )?;
+            }
+            if info.is_empty() {
+                return;
+            }
+            line.clear();
+            let state = tcp_info::state_name(s.state);
+            let _ = write!(line, "{t_ns},{src},{sport},{dst},{dport},{cca},{state}");
+            tcp_info::append_cells(line, info, bbr);
+            written = csv.line(line);
+        })?;
         Ok(written)
     }
 }

@@ -11,10 +11,7 @@ pub fn is_bound(at: SocketAddr) -> io::Result<bool> {
 
 /// The ports to which sockets of the thread's namespace are bound.
 pub fn ports() -> io::Result<Vec<u16>> {
-    let mut ports: Vec<u16> = sockets()?
-        .iter()
-        .filter_map(|line| Some(local(line)?.1))
-        .collect();
+    let mut ports: Vec<u16> = sockets()?.iter().filter_map(|line| Some(local(line)?.1)).collect();
     ports.sort_unstable();
     ports.dedup();
     Ok(ports)

@@ -10,15 +10,8 @@ use crate::netlink::{u32_at, u64_at};
 
 /// The columns: marks for whatever reason of its own; its drop or mark probability, 0 to 1; the delay of the packet
 /// dequeued last, or its estimate; of two queues, the packets that entered each, and of the second its own marks and delay.
-pub const COLUMNS: [&str; 7] = [
-    "marks",
-    "probability",
-    "delay_us",
-    "packets_c",
-    "packets_l",
-    "step_marks",
-    "delay_l_us",
-];
+pub const COLUMNS: [&str; 7] =
+    ["marks", "probability", "delay_us", "packets_c", "packets_l", "step_marks", "delay_l_us"];
 
 /// What the agent needs to know of a kind.
 #[derive(Deserialize)]
@@ -88,10 +81,7 @@ mod tests {
     #[test]
     fn dualpi2_tells_its_two_queues_apart() {
         // prob, delay_c, delay_l, packets_in_c, packets_in_l, maxq, ecn_mark, step_marks, credit, memory: used, max, limit
-        let x = parse(
-            "dualpi2",
-            &words(&[1 << 31, 15_000, 300, 100, 200, 40, 9, 4, 0, 0, 0, 0]),
-        );
+        let x = parse("dualpi2", &words(&[1 << 31, 15_000, 300, 100, 200, 40, 9, 4, 0, 0, 0, 0]));
         assert_eq!(x, ["9", "0.5", "15000", "100", "200", "4", "300"]);
     }
 

@@ -123,16 +123,9 @@ impl Bulk {
 
     fn listen(&mut self, cx: &mut Cx) -> Result<()> {
         let s = &self.spec;
-        let fd = cx
-            .nodes
-            .socket(&s.receiver, libc::AF_INET, libc::SOCK_STREAM, 0)?;
+        let fd = cx.nodes.socket(&s.receiver, libc::AF_INET, libc::SOCK_STREAM, 0)?;
         let socket = socket2::SockRef::from(&fd);
-        let at = || {
-            format!(
-                "listening on {}:{} in node {}",
-                s.receiver_address, s.port, s.receiver
-            )
-        };
+        let at = || format!("listening on {}:{} in node {}", s.receiver_address, s.port, s.receiver);
         socket.set_reuse_address(true).during(at)?;
         // DCTCP's receiver has a part of its own: it echoes each mark, and takes ECN on an ECT SYN. Other CCAs
         // are the sender's alone.
@@ -142,9 +135,7 @@ impl Bulk {
         socket.bind(&sockaddr(s.receiver_address, s.port)).during(at)?;
         set_dscp(fd.as_raw_fd(), s.dscp)?;
         socket.listen(BACKLOG).during(at)?;
-        cx.reactor
-            .watch(fd.as_raw_fd(), IN, cx.token(LISTENER, 0))
-            .during(at)?;
+        cx.reactor.watch(fd.as_raw_fd(), IN, cx.token(LISTENER, 0)).during(at)?;
         self.listener = Some(fd);
         Ok(())
     }
@@ -216,8 +207,7 @@ impl Bulk {
             };
             let Some(i) = self.flow_of(&from) else { continue };
             if let Some(sink) = &mut self.kernel_sink {
-                sink.add(fd.as_raw_fd())
-                    .during(|| "handing a socket to the kernel's sink".into())?;
+                sink.add(fd.as_raw_fd()).during(|| "handing a socket to the kernel's sink".into())?;
                 self.flows[i].kernel_reads = true;
             }
             // Data may wait for the sink's next look; an end is stamped when it comes.
@@ -229,8 +219,7 @@ impl Bulk {
                 .watch(fd.as_raw_fd(), events, cx.token(RECEIVER, i))
                 .during(|| "watching a socket".into())?;
             if let Some(sink) = &mut self.sink {
-                sink.add(fd.as_raw_fd(), i)
-                    .during(|| "watching a socket".into())?;
+                sink.add(fd.as_raw_fd(), i).during(|| "watching a socket".into())?;
             }
             self.flows[i].receiver = Some(fd);
         }
@@ -272,13 +261,8 @@ impl Bulk {
         }
         if let Some(kernel_source) = &mut self.kernel_source {
             flow.kernel_writes = true;
-            kernel_source
-                .add(fd)
-                .during(|| "handing a socket to the kernel's source".into())?;
-            return cx
-                .reactor
-                .rewatch(fd, RDHUP, cx.token(SENDER, i))
-                .during(|| "watching a socket".into());
+            kernel_source.add(fd).during(|| "handing a socket to the kernel's source".into())?;
+            return cx.reactor.rewatch(fd, RDHUP, cx.token(SENDER, i)).during(|| "watching a socket".into());
         }
         let Some(source) = &self.source else {
             return Ok(());
@@ -288,9 +272,7 @@ impl Bulk {
             Ok(Sent::All) => {
                 // SAFETY: plain system call on an open socket.
                 unsafe { libc::shutdown(fd, libc::SHUT_WR) };
-                cx.reactor
-                    .rewatch(fd, RDHUP, cx.token(SENDER, i))
-                    .during(|| "watching a socket".into())
+                cx.reactor.rewatch(fd, RDHUP, cx.token(SENDER, i)).during(|| "watching a socket".into())
             }
             Err(e) => Err(self.flow_failed(i, cx.reactor.now, format!("sending: {e}"))),
         }
@@ -312,9 +294,7 @@ impl Bulk {
     }
 
     fn abort_all(&mut self) -> Result<()> {
-        self.flows
-            .iter_mut()
-            .try_for_each(|f| f.abort().during(|| "resetting a flow".into()))
+        self.flows.iter_mut().try_for_each(|f| f.abort().during(|| "resetting a flow".into()))
     }
 
     fn sample(&mut self, cx: &mut Cx) -> Result<()> {
@@ -324,8 +304,7 @@ impl Bulk {
         let now = cx.reactor.now;
         source.sample(now, csv).during(|| "sampling TCP_INFO".into())??;
         if let Some(interval_ns) = self.spec.sample_interval_ns {
-            cx.reactor
-                .at((now / interval_ns + 1) * interval_ns, cx.token(SAMPLE, 0));
+            cx.reactor.at((now / interval_ns + 1) * interval_ns, cx.token(SAMPLE, 0));
         }
         Ok(())
     }

@@ -61,10 +61,7 @@ pub enum Sent {
 
 impl Flow {
     pub fn new(bytes: Option<u64>) -> Flow {
-        Flow {
-            left: bytes,
-            ..Flow::default()
-        }
+        Flow { left: bytes, ..Flow::default() }
     }
 
     pub fn send(&mut self, source: &Source) -> io::Result<Sent> {
@@ -72,9 +69,7 @@ impl Flow {
             return Ok(Sent::All);
         };
         loop {
-            let wanted = self
-                .left
-                .map_or(AT_ONCE_BYTES, |l| l.min(AT_ONCE_BYTES as u64) as usize);
+            let wanted = self.left.map_or(AT_ONCE_BYTES, |l| l.min(AT_ONCE_BYTES as u64) as usize);
             if wanted == 0 {
                 return Ok(Sent::All);
             }
@@ -120,10 +115,7 @@ impl Flow {
 
     /// Resets the connection, dropping what is not sent yet.
     pub fn abort(&mut self) -> io::Result<()> {
-        let linger = libc::linger {
-            l_onoff: 1,
-            l_linger: 0,
-        };
+        let linger = libc::linger { l_onoff: 1, l_linger: 0 };
         for fd in [self.sender.take(), self.receiver.take()].into_iter().flatten() {
             sys::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &linger)?;
         }

@@ -61,10 +61,7 @@ fn awaited(ready: &Ready) -> Result<Awaited> {
         (Some(at), None, None) => Ok(Awaited::Tcp(address(at)?)),
         (None, Some(at), None) => Ok(Awaited::Udp(address(at)?)),
         (None, None, Some(text)) => Ok(Awaited::Line(text.clone())),
-        _ => Err(RunError::new(
-            Stage::Traffic,
-            "ready has not one of tcp, udp and line".to_string(),
-        )),
+        _ => Err(RunError::new(Stage::Traffic, "ready has not one of tcp, udp and line".to_string())),
     }
 }
 
@@ -86,9 +83,7 @@ impl Program {
 
     fn output(&self, cx: &Cx, stream: &str) -> Result<Stdio> {
         let path = cx.places.raw.join(format!("{}.{stream}", self.spec.id));
-        Ok(File::create(&path)
-            .during(|| format!("creating {}", path.display()))?
-            .into())
+        Ok(File::create(&path).during(|| format!("creating {}", path.display()))?.into())
     }
 
     fn failed(&self, cx: &Cx, message: String) -> RunError {
@@ -182,13 +177,7 @@ impl Program {
             return Err(self.failed(cx, format!("exited with {number} before it was ready")));
         }
         if !self.spec.ok_exits.contains(&number) {
-            let expected = self
-                .spec
-                .ok_exits
-                .iter()
-                .map(i32::to_string)
-                .collect::<Vec<_>>()
-                .join(", ");
+            let expected = self.spec.ok_exits.iter().map(i32::to_string).collect::<Vec<_>>().join(", ");
             let wanted = match expected.as_str() {
                 "" => "but is to run until it is stopped".to_string(),
                 numbers => format!("expected {numbers}"),
@@ -201,28 +190,14 @@ impl Program {
 
 impl Actor for Program {
     fn start(&mut self, cx: &mut Cx) -> Result<()> {
-        let argv: Vec<String> = self
-            .spec
-            .argv
-            .iter()
-            .map(|a| substitute(a, &self.spec.id, cx.places))
-            .collect();
-        let env: Vec<(String, String)> = self
-            .spec
-            .env
-            .iter()
-            .map(|(k, v)| (k.clone(), substitute(v, &self.spec.id, cx.places)))
-            .collect();
+        let argv: Vec<String> =
+            self.spec.argv.iter().map(|a| substitute(a, &self.spec.id, cx.places)).collect();
+        let env: Vec<(String, String)> =
+            self.spec.env.iter().map(|(k, v)| (k.clone(), substitute(v, &self.spec.id, cx.places))).collect();
         if let Some(ready) = &self.spec.ready {
             self.awaited = Some(awaited(ready)?);
         }
-        if self
-            .spec
-            .argv
-            .iter()
-            .chain(self.spec.env.values())
-            .any(|text| text.contains("@own"))
-        {
+        if self.spec.argv.iter().chain(self.spec.env.values()).any(|text| text.contains("@own")) {
             let own = cx.places.raw.join(&self.spec.id);
             std::fs::create_dir_all(&own).during(|| format!("making {}", own.display()))?;
         }
@@ -232,9 +207,7 @@ impl Actor for Program {
             .children
             .spawn(&argv, &env, stdout, stderr)
             .map_err(|e| e.stage(Stage::Traffic).node(&self.spec.node))?;
-        cx.reactor
-            .watch(child.watch_fd(), IN, cx.token(EXITED, 0))
-            .during(|| "watching a program".into())?;
+        cx.reactor.watch(child.watch_fd(), IN, cx.token(EXITED, 0)).during(|| "watching a program".into())?;
         self.started_ns = cx.reactor.now;
         let more = json!({"node": self.spec.node, "argv": argv, "pid": child.pid});
         cx.log.event(cx.reactor.now, "spawned", Some(&self.spec.id), more);
@@ -263,8 +236,7 @@ impl Actor for Program {
             Event::Timer(t) if t.kind == LOOK => self.look(cx),
             Event::Timer(t) if t.kind == KILL => {
                 if let Some(child) = &self.child {
-                    cx.log
-                        .event(cx.reactor.now, "killed", Some(&self.spec.id), json!({}));
+                    cx.log.event(cx.reactor.now, "killed", Some(&self.spec.id), json!({}));
                     child.signal(libc::SIGKILL);
                 }
                 Ok(())
@@ -279,10 +251,7 @@ impl Actor for Program {
             Some(child) => {
                 let name = &self.spec.stop_signal;
                 let signal = signal_number(name).ok_or_else(|| {
-                    RunError::new(
-                        Stage::Traffic,
-                        format!("stop_signal '{name}' is not a known signal"),
-                    )
+                    RunError::new(Stage::Traffic, format!("stop_signal '{name}' is not a known signal"))
                 })?;
                 child.signal(signal);
                 if let Some(polling) = self.polling.take() {
@@ -340,14 +309,8 @@ mod tests {
         assert_eq!(substitute("@checkout/x", "mine", &places), "/run/checkout/x");
         assert_eq!(substitute("@content/a/b", "mine", &places), "/run/content/a/b");
         assert_eq!(substitute("@agent", "mine", &places), "/run/agent");
-        assert_eq!(
-            substitute("@own/qlog", "mine", &places),
-            "/run/narrows/raw/mine/qlog"
-        );
-        assert_eq!(
-            substitute("--json=@out/x.json", "mine", &places),
-            "--json=/run/narrows/raw/x.json"
-        );
+        assert_eq!(substitute("@own/qlog", "mine", &places), "/run/narrows/raw/mine/qlog");
+        assert_eq!(substitute("--json=@out/x.json", "mine", &places), "--json=/run/narrows/raw/x.json");
     }
 
     #[test]

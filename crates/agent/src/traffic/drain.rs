@@ -60,7 +60,6 @@ impl Drain {
     }
 
     pub fn progress(&self) -> Progress {
-        self.stopped_ns
-            .map_or(Progress::Running, |t_ns| Progress::Ended { t_ns })
+        self.stopped_ns.map_or(Progress::Running, |t_ns| Progress::Ended { t_ns })
     }
 }

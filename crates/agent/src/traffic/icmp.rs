@@ -47,10 +47,7 @@ pub fn request(identifier: u16, seq: u16, payload_bytes: usize) -> Vec<u8> {
 
 /// RFC 1071.
 fn checksum(b: &[u8]) -> u16 {
-    let mut sum: u32 = b
-        .chunks(2)
-        .map(|c| (c[0] as u32) << 8 | *c.get(1).unwrap_or(&0) as u32)
-        .sum();
+    let mut sum: u32 = b.chunks(2).map(|c| (c[0] as u32) << 8 | *c.get(1).unwrap_or(&0) as u32).sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
@@ -61,12 +58,8 @@ fn checksum(b: &[u8]) -> u16 {
 pub fn reply(packet: &[u8]) -> Option<(u16, u16)> {
     let header = (packet.first()? & 0xf) as usize * 4;
     let icmp = packet.get(header..header + 8)?;
-    (icmp[0] == ECHO_REPLY).then(|| {
-        (
-            u16::from_be_bytes([icmp[4], icmp[5]]),
-            u16::from_be_bytes([icmp[6], icmp[7]]),
-        )
-    })
+    (icmp[0] == ECHO_REPLY)
+        .then(|| (u16::from_be_bytes([icmp[4], icmp[5]]), u16::from_be_bytes([icmp[6], icmp[7]])))
 }
 
 /// The newest of `sent` probes whose number ends in `seq`: 16 bits wrap at long runs.
@@ -91,11 +84,7 @@ impl Echo {
 
     fn send_next(&mut self, cx: &mut Cx) {
         let Some(fd) = &self.socket else { return };
-        let packet = request(
-            self.identifier,
-            self.samples.len() as u16,
-            self.spec.payload_bytes,
-        );
+        let packet = request(self.identifier, self.samples.len() as u16, self.spec.payload_bytes);
         self.samples.push((cx.reactor.clock.t(), None));
         // A failure to send is, for the probe, a loss.
         let _ = stamped::send(fd.as_raw_fd(), &packet, None);
@@ -113,11 +102,7 @@ impl Echo {
                 let Some(at) = unwrap_sequence(seq, samples.len()).filter(|_| id == identifier) else {
                     return;
                 };
-                if samples[at]
-                    .1
-                    .replace(clock.t_of_wall(d.arrived_wall_ns))
-                    .is_none()
-                {
+                if samples[at].1.replace(clock.t_of_wall(d.arrived_wall_ns)).is_none() {
                     *received += 1;
                 }
             })
@@ -129,9 +114,7 @@ impl Echo {
 impl Actor for Echo {
     fn start(&mut self, cx: &mut Cx) -> Result<()> {
         let p = &self.spec;
-        let fd = cx
-            .nodes
-            .socket(&p.client, libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_ICMP)?;
+        let fd = cx.nodes.socket(&p.client, libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_ICMP)?;
         let filter: u32 = !(1 << ECHO_REPLY);
         sys::setsockopt(fd.as_raw_fd(), SOL_RAW, ICMP_FILTER, &filter).during(|| "filtering ICMP".into())?;
         stamped::enable(fd.as_raw_fd()).during(|| "asking for kernel stamps".into())?;
@@ -139,9 +122,7 @@ impl Actor for Echo {
         socket2::SockRef::from(&fd)
             .connect(&sockaddr(p.server_address, 0))
             .during(|| format!("connecting to {}", p.server_address))?;
-        cx.reactor
-            .watch(fd.as_raw_fd(), IN, cx.token(REPLY, 0))
-            .during(|| "watching a socket".into())?;
+        cx.reactor.watch(fd.as_raw_fd(), IN, cx.token(REPLY, 0)).during(|| "watching a socket".into())?;
         self.socket = Some(fd);
         self.first_ns = cx.reactor.now;
         self.send_next(cx);

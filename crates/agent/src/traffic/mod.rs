@@ -24,11 +24,9 @@ pub const DRAIN_NS: i64 = 3_000_000_000;
 pub fn build(item: &Item, plan: &Plan, index: usize) -> Box<dyn Actor> {
     let base_rtt_ns = plan.calibration.rtt_ns;
     match item {
-        Item::TcpBulk(i) => Box::new(bulk::Bulk::new(
-            i.clone(),
-            base_rtt_ns,
-            plan.seed ^ (index as u64).rotate_left(32),
-        )),
+        Item::TcpBulk(i) => {
+            Box::new(bulk::Bulk::new(i.clone(), base_rtt_ns, plan.seed ^ (index as u64).rotate_left(32)))
+        }
         Item::UdpProbe(i) => Box::new(probe::Probe::new(i.clone())),
         Item::IcmpEcho(i) => Box::new(icmp::Echo::new(i.clone(), index)),
         Item::Command(i) => Box::new(command::Program::new(i.clone())),

@@ -123,10 +123,7 @@ fn busy_timer(clock: libc::clockid_t, eventfd: &OwnedFd) -> io::Result<libc::tim
         event.sigev_value.sival_ptr = eventfd.as_raw_fd() as usize as *mut libc::c_void;
         let mut timer: libc::timer_t = std::mem::zeroed();
         sys::cvt(libc::timer_create(clock, &mut event, &mut timer))?;
-        let spec = libc::itimerspec {
-            it_interval: sys::timespec(BUSY_NS),
-            it_value: sys::timespec(BUSY_NS),
-        };
+        let spec = libc::itimerspec { it_interval: sys::timespec(BUSY_NS), it_value: sys::timespec(BUSY_NS) };
         sys::cvt(libc::timer_settime(timer, 0, &spec, std::ptr::null_mut()))?;
         Ok(timer)
     }
@@ -144,9 +141,7 @@ impl Polling {
             OwnedFd::from_raw_fd(fd)
         };
         let timer = busy_timer(clock, &eventfd).during(what)?;
-        cx.reactor
-            .watch(eventfd.as_raw_fd(), IN, cx.token(BUSY, 0))
-            .during(what)?;
+        cx.reactor.watch(eventfd.as_raw_fd(), IN, cx.token(BUSY, 0)).during(what)?;
         Ok(Polling {
             item: item.to_string(),
             pid,
@@ -167,8 +162,7 @@ impl Polling {
     /// Whether its first thread would go on if it could, instead of sleeping.
     fn is_runnable(&self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
-        stat.rsplit_once(") ")
-            .is_some_and(|(_, rest)| rest.starts_with('R'))
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
     }
 
     /// How often its first thread has gone to sleep. To be stopped counts too.
@@ -225,14 +219,12 @@ impl Polling {
             let more = json!({"pid": self.pid});
             cx.log.event(cx.reactor.now, "polls", Some(&self.item), more);
         }
-        self.listen(cx)
-            .during(|| format!("waiting for packets of node {}", self.node))?;
+        self.listen(cx).during(|| format!("waiting for packets of node {}", self.node))?;
         self.schedule_as(libc::SCHED_IDLE);
         let _ = sys::kill(self.pid, libc::SIGSTOP);
         self.state = State::Held;
         self.generation += 1;
-        cx.reactor
-            .at(cx.reactor.now + self.hold_ns, cx.token(RESUME, self.generation));
+        cx.reactor.at(cx.reactor.now + self.hold_ns, cx.token(RESUME, self.generation));
         self.hold_ns = HOLD_NS.min(2 * self.hold_ns);
         Ok(())
     }
@@ -257,9 +249,7 @@ impl Polling {
         let packets = match self.packets.take() {
             Some(packets) => packets,
             None => {
-                cx.nodes
-                    .enter(&self.node)
-                    .map_err(|e| io::Error::other(e.line()))?;
+                cx.nodes.enter(&self.node).map_err(|e| io::Error::other(e.line()))?;
                 let protocol = (libc::ETH_P_ALL as u16).to_be() as i32;
                 let made = sys::socket(libc::AF_PACKET, libc::SOCK_DGRAM, protocol)?;
                 cx.reactor.watch(made.as_raw_fd(), IN, cx.token(PACKET, 0))?;
@@ -275,15 +265,9 @@ impl Polling {
     fn forget_packets(&self, packets: &OwnedFd) {
         let mut byte = [0u8; 1];
         // SAFETY: byte is writable for its length.
-        while unsafe {
-            libc::recv(
-                packets.as_raw_fd(),
-                byte.as_mut_ptr().cast(),
-                1,
-                libc::MSG_DONTWAIT,
-            )
-        } >= 0
-        {}
+        while unsafe { libc::recv(packets.as_raw_fd(), byte.as_mut_ptr().cast(), 1, libc::MSG_DONTWAIT) } >= 0
+        {
+        }
     }
 
     fn release(&mut self) {
@@ -307,8 +291,7 @@ impl Polling {
 
     fn look(&mut self, cx: &mut Cx, looks: u32) {
         self.state = State::Looking { looks };
-        cx.reactor
-            .at(cx.reactor.now + LOOK_NS, cx.token(LOOKED, self.generation));
+        cx.reactor.at(cx.reactor.now + LOOK_NS, cx.token(LOOKED, self.generation));
     }
 
     /// It had its look around: does it still poll?
@@ -358,16 +341,9 @@ mod tests {
     use super::Counters;
 
     fn after(rx_packets: u64, tx_packets: u64, tx_bytes: u64, more: u64) -> bool {
-        let had = Counters {
-            rx_packets: 10,
-            tx_packets: 20,
-            tx_bytes: 3000,
-        };
-        let now = Counters {
-            rx_packets: 10 + rx_packets,
-            tx_packets: 20 + tx_packets,
-            tx_bytes: 3000 + tx_bytes,
-        };
+        let had = Counters { rx_packets: 10, tx_packets: 20, tx_bytes: 3000 };
+        let now =
+            Counters { rx_packets: 10 + rx_packets, tx_packets: 20 + tx_packets, tx_bytes: 3000 + tx_bytes };
         had.only_answered(&now, more)
     }
 

@@ -94,10 +94,7 @@ impl Probe {
         payload[4..8].copy_from_slice(&(self.samples.len() as u32).to_be_bytes());
         // The stamp is read here and not taken from the loop's `now`: other work may have come between.
         let sent_ns = cx.reactor.clock.t();
-        self.samples.push(Sample {
-            sent_ns,
-            ..Sample::default()
-        });
+        self.samples.push(Sample { sent_ns, ..Sample::default() });
         if stamped::send(client.as_raw_fd(), &payload, None).is_err() {
             // A full device queue or an unreachable peer: for the probe, a loss.
             self.send_errors += 1;
@@ -211,9 +208,7 @@ fn prepare(fd: &OwnedFd, dscp: u8) -> Result<()> {
 }
 
 fn watch(cx: &mut Cx, fd: &OwnedFd, kind: u16) -> Result<()> {
-    cx.reactor
-        .watch(fd.as_raw_fd(), IN, cx.token(kind, 0))
-        .during(|| "watching a socket".into())
+    cx.reactor.watch(fd.as_raw_fd(), IN, cx.token(kind, 0)).during(|| "watching a socket".into())
 }
 
 /// Number of one of our probes; none of any other datagram.

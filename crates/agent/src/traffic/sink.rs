@@ -84,11 +84,7 @@ impl Sink {
     pub fn new() -> io::Result<Sink> {
         // SAFETY: plain system call; the result is owned here.
         let epoll = unsafe { OwnedFd::from_raw_fd(sys::cvt(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
-        let ring = IoUring::builder()
-            .setup_single_issuer()
-            .setup_defer_taskrun()
-            .build(BATCH as u32)
-            .ok();
+        let ring = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(BATCH as u32).ok();
         Ok(Sink {
             epoll,
             ring,
@@ -110,20 +106,13 @@ impl Sink {
     /// How long after this tick the next one is due; None: only when there is something ready.
     pub fn next_tick_ns(&self, now: i64, longest_ns: i64) -> Option<i64> {
         let growing = now - self.grew_ns < SETTLED_NS;
-        let interval_ns = if growing {
-            SHORT_INTERVAL_NS.min(longest_ns)
-        } else {
-            longest_ns
-        };
+        let interval_ns = if growing { SHORT_INTERVAL_NS.min(longest_ns) } else { longest_ns };
         (!self.busy.is_empty()).then_some(interval_ns)
     }
 
     pub fn add(&mut self, fd: RawFd, index: usize) -> io::Result<()> {
         let position = self.sockets.len();
-        let mut ev = libc::epoll_event {
-            events: IN,
-            u64: position as u64,
-        };
+        let mut ev = libc::epoll_event { events: IN, u64: position as u64 };
         // SAFETY: ev lives through the call.
         sys::cvt(unsafe { libc::epoll_ctl(self.fd(), libc::EPOLL_CTL_ADD, fd, &mut ev) })?;
         self.sockets.push(Socket {
@@ -153,12 +142,7 @@ impl Sink {
         out.clear();
         // SAFETY: raw has room for its capacity; the kernel tells how many it wrote.
         unsafe {
-            let n = sys::cvt(libc::epoll_wait(
-                self.fd(),
-                self.raw.as_mut_ptr(),
-                BATCH as i32,
-                0,
-            ))?;
+            let n = sys::cvt(libc::epoll_wait(self.fd(), self.raw.as_mut_ptr(), BATCH as i32, 0))?;
             self.raw.set_len(n as usize);
         }
         self.batch.clear();
@@ -168,11 +152,7 @@ impl Sink {
         for (i, taken) in out.iter().enumerate() {
             let position = self.batch[i];
             let s = &mut self.sockets[position];
-            s.woken = if now - s.last_ns < busy_gap_ns {
-                s.woken + 1
-            } else {
-                1
-            };
+            s.woken = if now - s.last_ns < busy_gap_ns { s.woken + 1 } else { 1 };
             s.last_ns = now;
             if s.mark == 1 && s.woken >= BUSY_AFTER && taken.result > 0 {
                 self.check_buffer(position, now)?;
@@ -185,11 +165,7 @@ impl Sink {
     /// Reads all busy sockets.
     pub fn tick(&mut self, now: i64, out: &mut Vec<Taken>) -> io::Result<()> {
         out.clear();
-        let check_ns = if now - self.grew_ns < SETTLED_NS {
-            CHECK_GROWING_NS
-        } else {
-            CHECK_SETTLED_NS
-        };
+        let check_ns = if now - self.grew_ns < SETTLED_NS { CHECK_GROWING_NS } else { CHECK_SETTLED_NS };
         let busy = std::mem::take(&mut self.busy);
         for some in busy.chunks(BATCH) {
             self.batch.clear();
@@ -242,10 +218,7 @@ impl Sink {
         let Some(ring) = &mut self.ring else {
             for position in &self.batch {
                 let s = &self.sockets[*position];
-                out.push(Taken {
-                    index: s.index,
-                    result: discard(s.fd),
-                });
+                out.push(Taken { index: s.index, result: discard(s.fd) });
             }
             return Ok(());
         };
@@ -269,10 +242,7 @@ impl Sink {
             return Err(io::Error::other("io_uring did not complete every read"));
         }
         for (position, result) in self.batch.iter().zip(&self.results) {
-            out.push(Taken {
-                index: self.sockets[*position].index,
-                result: *result,
-            });
+            out.push(Taken { index: self.sockets[*position].index, result: *result });
         }
         Ok(())
     }
@@ -324,10 +294,7 @@ mod tests {
                 a.write_all(&[1; 10_000]).unwrap();
                 taken.extend(turn(&mut sink, now));
             }
-            assert!(
-                sink.next_tick_ns(20, 1).is_some(),
-                "a socket with data at every turn becomes busy"
-            );
+            assert!(sink.next_tick_ns(20, 1).is_some(), "a socket with data at every turn becomes busy");
             drop(a);
             while taken.last().is_none_or(|t| t.result != 0) {
                 taken.extend(turn(&mut sink, 20));

@@ -68,16 +68,8 @@ pub fn read(
 /// How the container goes on at this place: each file that stands behind another has its own.
 #[derive(Debug, Clone, Copy)]
 enum Form {
-    Pcap {
-        big_endian: bool,
-        record_header: usize,
-        unit_ns: i64,
-        link_type: u16,
-        offset_ns: i64,
-    },
-    Pcapng {
-        big_endian: bool,
-    },
+    Pcap { big_endian: bool, record_header: usize, unit_ns: i64, link_type: u16, offset_ns: i64 },
+    Pcapng { big_endian: bool },
 }
 
 /// Hands over the packets of one log, one at a time.
@@ -109,13 +101,7 @@ impl<R: Read> Reader<R> {
         let head = buffer.want(24).map_err(|e| broken(place, &e))?;
         let form = match head {
             [0x0a, 0x0d, 0x0d, 0x0a, ..] => Form::Pcapng { big_endian: false },
-            [] => {
-                return Err(Error::new(
-                    place,
-                    "there is nothing in it",
-                    "a capture that has packets",
-                ))
-            }
+            [] => return Err(Error::new(place, "there is nothing in it", "a capture that has packets")),
             _ if !is_pcap(head) => {
                 return Err(Error::new(
                     place,
@@ -133,10 +119,7 @@ impl<R: Read> Reader<R> {
             interfaces: Vec::new(),
             used: 0,
             fractions: (0, 0),
-            about: About {
-                files: 1,
-                ..About::default()
-            },
+            about: About { files: 1, ..About::default() },
         };
         match form {
             Form::Pcap { .. } => reader.begin_pcap(),
@@ -199,10 +182,7 @@ impl<R: Read> Reader<R> {
     }
 
     fn end(&mut self, what: &str) {
-        self.about.damage = Some(format!(
-            "byte {}: {what}; what came before is used",
-            self.buffer.at
-        ));
+        self.about.damage = Some(format!("byte {}: {what}; what came before is used", self.buffer.at));
     }
 
     // ---- pcap ------------------------------------------------------------------------------------------------
@@ -245,14 +225,7 @@ impl<R: Read> Reader<R> {
     /// The record of a pcap. None: the log has ended; Some(None): it goes on with another file.
     #[inline]
     fn pcap_record(&mut self, counts: &mut Counts) -> Option<Option<Found>> {
-        let Form::Pcap {
-            big_endian,
-            record_header,
-            unit_ns,
-            link_type,
-            offset_ns,
-        } = self.form
-        else {
+        let Form::Pcap { big_endian, record_header, unit_ns, link_type, offset_ns } = self.form else {
             return None;
         };
         let head = match self.buffer.want(record_header) {
@@ -434,11 +407,7 @@ impl<R: Read> Reader<R> {
 }
 
 fn broken(place: &str, error: &io::Error) -> Error {
-    Error::new(
-        place,
-        format!("cannot be read: {error}"),
-        "check the file; is a compressed one whole?",
-    )
+    Error::new(place, format!("cannot be read: {error}"), "check the file; is a compressed one whole?")
 }
 
 /// Whether a pcap's header begins so.

@@ -53,19 +53,10 @@ pub(super) fn interface(block: &[u8], big_endian: bool) -> Option<Interface> {
     for option in &parsed.options {
         if option.code == OptionCode::IfTsoffset && option.value.len() >= 8 {
             let bytes = <[u8; 8]>::try_from(&option.value[..8]).ok()?;
-            offset_s = if big_endian {
-                i64::from_be_bytes(bytes)
-            } else {
-                i64::from_le_bytes(bytes)
-            };
+            offset_s = if big_endian { i64::from_be_bytes(bytes) } else { i64::from_le_bytes(bytes) };
         }
     }
-    Some(Interface {
-        link_type: parsed.linktype.0 as u16,
-        snap: parsed.snaplen,
-        units,
-        offset_s,
-    })
+    Some(Interface { link_type: parsed.linktype.0 as u16, snap: parsed.snaplen, units, offset_s })
 }
 
 /// The packet of a packet block, or None: the reason was counted.

@@ -64,15 +64,9 @@ mod tests {
     #[test]
     fn acks_with_sack_and_the_one_after_are_left_out() {
         let mut a = AckAggregation::default();
-        for (bytes, sack) in [
-            (2896, false),
-            (0, true),
-            (0, true),
-            (40_000, false),
-            (2896, false),
-            (1448, true),
-            (9, false),
-        ] {
+        for (bytes, sack) in
+            [(2896, false), (0, true), (0, true), (40_000, false), (2896, false), (1448, true), (9, false)]
+        {
             a.ack(bytes, sack, false);
         }
         assert_eq!((a.count(), a.in_mss(Some(1448))), (2, Some(2.0)));

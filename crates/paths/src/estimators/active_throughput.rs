@@ -39,8 +39,7 @@ impl ActiveThroughput {
     /// Whether data now is of the period that runs. `idle`: nothing was outstanding.
     #[inline]
     pub fn goes_on(&self, t_ns: i64, idle: bool, rtt_ns: Option<i64>) -> bool {
-        self.current
-            .is_some_and(|(_, end)| !idle || t_ns - end <= pause(rtt_ns))
+        self.current.is_some_and(|(_, end)| !idle || t_ns - end <= pause(rtt_ns))
     }
 
     /// Payload that an ACK within a period covers and that is not in the log.
@@ -93,8 +92,7 @@ impl ActiveThroughput {
         self.bytes += other.bytes;
         self.unseen += other.unseen;
         self.overflow |= other.overflow;
-        self.closed
-            .extend(other.closed.iter().chain(other.current.iter()).copied());
+        self.closed.extend(other.closed.iter().chain(other.current.iter()).copied());
         self.closed = union(std::mem::take(&mut self.closed));
         self.overflow |= self.closed.len() > PERIODS;
     }
@@ -104,11 +102,7 @@ impl ActiveThroughput {
             return None;
         }
         let periods = union(self.closed.iter().chain(self.current.iter()).copied().collect());
-        Some(
-            periods
-                .iter()
-                .fold(0i64, |sum, (begin, end)| sum.saturating_add(end - begin)),
-        )
+        Some(periods.iter().fold(0i64, |sum, (begin, end)| sum.saturating_add(end - begin)))
     }
 
     pub fn periods(&self) -> u64 {

@@ -83,11 +83,7 @@ impl Arrivals {
         for event in &stretch[1..] {
             if event.t_ns - before_ns > together_ns {
                 self.end(burst);
-                burst = Some(Burst {
-                    t_ns: event.t_ns,
-                    packets: 1,
-                    bytes: event.bytes,
-                });
+                burst = Some(Burst { t_ns: event.t_ns, packets: 1, bytes: event.bytes });
             } else if let Some(burst) = &mut burst {
                 burst.packets += 1;
                 burst.bytes = burst.bytes.saturating_add(event.bytes);
@@ -115,18 +111,11 @@ impl Arrivals {
         let mut gaps: Vec<i64> = all.kept.windows(2).map(|two| two[1].t_ns - two[0].t_ns).collect();
         gaps.sort_unstable();
         let apart_ns = gaps.get(gaps.len() / 2).copied();
-        if apart_ns
-            .zip(round_trip_ns)
-            .is_none_or(|(apart, round)| apart >= round)
-        {
+        if apart_ns.zip(round_trip_ns).is_none_or(|(apart, round)| apart >= round) {
             return Together::default();
         }
         let period_ns = turn_period::period_ns(&all.kept).filter(|period| Some(2 * period) <= round_trip_ns);
-        Together {
-            period_ns,
-            period_of: all.kept.len() as u64,
-            ..all.sums
-        }
+        Together { period_ns, period_of: all.kept.len() as u64, ..all.sums }
     }
 }
 

@@ -26,25 +26,13 @@ pub struct BaseRtt {
 pub fn base_rtt(far: &Durations, near: &Durations, vantage: Vantage) -> BaseRtt {
     let (min, p01) = (far.min(), far.percentile(0.01));
     match vantage {
-        Vantage::Sender => BaseRtt {
-            min_ns: min,
-            p01_ns: p01,
-            method: min.map(|_| "sender"),
-        },
+        Vantage::Sender => BaseRtt { min_ns: min, p01_ns: p01, method: min.map(|_| "sender") },
         // Nothing says where the log was taken, and there is no near half to add: this is a lower bound.
-        Vantage::Unknown => BaseRtt {
-            min_ns: min,
-            p01_ns: p01,
-            method: min.map(|_| "far half"),
-        },
+        Vantage::Unknown => BaseRtt { min_ns: min, p01_ns: p01, method: min.map(|_| "far half") },
         Vantage::Middle | Vantage::Receiver => {
             let both = |a: Option<i64>, b: Option<i64>| Some(a? + b?);
             let min_ns = both(min, near.min());
-            BaseRtt {
-                min_ns,
-                p01_ns: both(p01, near.percentile(0.01)),
-                method: min_ns.map(|_| "two halves"),
-            }
+            BaseRtt { min_ns, p01_ns: both(p01, near.percentile(0.01)), method: min_ns.map(|_| "two halves") }
         }
     }
 }

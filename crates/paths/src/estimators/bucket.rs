@@ -95,9 +95,7 @@ impl Sends {
             };
             let pairs = 2 * at_losses.len() * at_others.len();
             let share = at_losses.iter().map(below).sum::<usize>() as f64 / pairs as f64;
-            best = (pairs > 0)
-                .then_some(best.map_or(share, |best| best.max(share)))
-                .or(best);
+            best = (pairs > 0).then_some(best.map_or(share, |best| best.max(share))).or(best);
         }
         best
     }

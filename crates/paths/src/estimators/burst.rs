@@ -43,11 +43,7 @@ impl Burst {
     pub fn ack(&mut self, t_ns: i64, bytes: u32) {
         if self.left > 0 {
             self.left -= 1;
-            self.acks.push(Ack {
-                t_ns,
-                bytes,
-                begins: self.begins,
-            });
+            self.acks.push(Ack { t_ns, bytes, begins: self.begins });
             self.begins = false;
         }
     }

@@ -47,8 +47,7 @@ impl Capacity {
             if t_ns - start >= window {
                 // From ACK to ACK, so that the time is as long as the bytes took.
                 if self.queued && self.acks >= ACKS && t_ns - start < 2 * window {
-                    self.rates
-                        .add((self.bytes as f64 * 8e9 / (t_ns - start) as f64) as i64);
+                    self.rates.add((self.bytes as f64 * 8e9 / (t_ns - start) as f64) as i64);
                 }
                 self.begin(t_ns, outstanding);
             } else if !outstanding {
@@ -73,9 +72,7 @@ impl Capacity {
     }
 
     pub fn bps(&self) -> Option<f64> {
-        (self.rates.count() >= WINDOWS)
-            .then(|| self.rates.percentile(0.5).map(|r| r as f64))
-            .flatten()
+        (self.rates.count() >= WINDOWS).then(|| self.rates.percentile(0.5).map(|r| r as f64)).flatten()
     }
 
     pub fn variation(&self) -> Option<f64> {

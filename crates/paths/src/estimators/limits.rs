@@ -22,16 +22,8 @@
 //! scale of the offered window is not known (no SYN). Unit: nanoseconds of active time, by intervals of a second.
 
 /// Causes, in the order of [`Limited::ns`].
-pub const CAUSES: [&str; 8] = [
-    "application",
-    "receiver",
-    "buffer",
-    "queue",
-    "policer",
-    "loss",
-    "window",
-    "unknown",
-];
+pub const CAUSES: [&str; 8] =
+    ["application", "receiver", "buffer", "queue", "policer", "loss", "window", "unknown"];
 pub const APPLICATION: usize = 0;
 pub const RECEIVER: usize = 1;
 pub const BUFFER: usize = 2;
@@ -507,14 +499,7 @@ mod tests {
     use narrows_units::MS;
 
     fn now(t_ns: i64, outstanding: u32, room: i64) -> Now {
-        Now {
-            t_ns,
-            outstanding,
-            room: Some(room),
-            recovery: None,
-            base_rtt_ns: Some(10 * MS),
-            mss: 1000,
-        }
+        Now { t_ns, outstanding, room: Some(room), recovery: None, base_rtt_ns: Some(10 * MS), mss: 1000 }
     }
 
     /// Segments of so many bytes, a round trip apart, each acknowledged after `rtt_ns`, when the next is sent at once.

@@ -82,9 +82,6 @@ impl Losses {
     pub fn at_low_rtt(&self, min_rtt_ns: Option<i64>, peak_ns: Option<i64>) -> Option<(u64, u64)> {
         let peak = peak_ns.filter(|p| *p >= QUEUE_NS)?;
         let middle = min_rtt_ns? + peak / 2;
-        Some((
-            self.rtt_before.count_below(middle),
-            self.rtt_before_lost.count_below(middle),
-        ))
+        Some((self.rtt_before.count_below(middle), self.rtt_before_lost.count_below(middle)))
     }
 }

@@ -47,10 +47,7 @@ pub fn mss(
             let default = if v6 { 1220 } else { 536 };
             let least = a.mss.unwrap_or(default).min(b.mss.unwrap_or(default));
             let options = if a.timestamps && b.timestamps { 12 } else { 0 };
-            return (
-                u32::from(least).checked_sub(options).filter(|m| *m > 0),
-                Some("syn"),
-            );
+            return (u32::from(least).checked_sub(options).filter(|m| *m > 0), Some("syn"));
         }
     }
     if largest.times >= 3 && (500..=JUMBO).contains(&largest.bytes) {

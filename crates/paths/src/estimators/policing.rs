@@ -124,12 +124,7 @@ impl Policing {
                     self.whole.merge(passed);
                 }
                 self.end();
-                self.stretch = Some(Stretch {
-                    first: lost,
-                    last: lost,
-                    lost: 1,
-                    lost_bytes: 0,
-                });
+                self.stretch = Some(Stretch { first: lost, last: lost, lost: 1, lost_bytes: 0 });
             }
         }
     }
@@ -173,14 +168,9 @@ impl Policing {
     }
 
     fn levels(&self, drops: &[Lost], least: i64) -> Levels {
-        let known = drops
-            .iter()
-            .filter(|lost| lost.sure && lost.rtt_ns.is_some())
-            .count() as u64;
+        let known = drops.iter().filter(|lost| lost.sure && lost.rtt_ns.is_some()).count() as u64;
         let counts = |lost: &Lost| {
-            let low = lost
-                .rtt_ns
-                .is_some_and(|rtt| rtt <= least + QUEUE_NS.max(least / 50));
+            let low = lost.rtt_ns.is_some_and(|rtt| rtt <= least + QUEUE_NS.max(least / 50));
             lost.sure && low
         };
         let no_queue = drops.iter().filter(|lost| counts(lost)).count() as u64;
@@ -192,21 +182,14 @@ impl Policing {
             .bps()
             .filter(|_| enough)
             .and_then(|bps| self.sends.share_at_losses(drops, until_ns, bps, counts));
-        Levels {
-            known,
-            no_queue,
-            empty: share.map_or(0.0, |share| share * no_queue as f64),
-        }
+        Levels { known, no_queue, empty: share.map_or(0.0, |share| share * no_queue as f64) }
     }
 
     /// Adds another connection; both are settled.
     pub fn merge(&mut self, other: &Policing) {
         self.lost += other.lost;
         self.whole.merge(other.whole);
-        self.rate_bps = [self.rate_bps, other.rate_bps]
-            .into_iter()
-            .flatten()
-            .reduce(f64::max);
+        self.rate_bps = [self.rate_bps, other.rate_bps].into_iter().flatten().reduce(f64::max);
         self.levels.known += other.levels.known;
         self.levels.no_queue += other.levels.no_queue;
         self.levels.empty += other.levels.empty;
@@ -228,11 +211,7 @@ impl Policing {
         let above = 1.0 - below as f64 / self.outstanding.count() as f64;
         let queue = before > least + QUEUE_NS.max(least / 10);
         let flight = |share| self.outstanding.percentile(share).unwrap_or(0) as f64;
-        let Levels {
-            known,
-            no_queue,
-            empty,
-        } = self.levels;
+        let Levels { known, no_queue, empty } = self.levels;
         let empty = empty / no_queue as f64;
         let policed = if queue || (no_queue as f64) < NO_QUEUE * known as f64 {
             Some(false)
@@ -246,10 +225,7 @@ impl Policing {
             let alone = self.lost as f64 <= ALONE * self.outstanding.count() as f64;
             (alone && flight(1.0 - SHARE) < SPREAD * flight(0.5)).then_some(false)
         };
-        Policed {
-            policed,
-            rate_bps: self.rate_bps.filter(|_| policed == Some(true)),
-        }
+        Policed { policed, rate_bps: self.rate_bps.filter(|_| policed == Some(true)) }
     }
 }
 
@@ -287,10 +263,7 @@ fn rate(drops: &[Lost], gap_ns: i64) -> Option<Rate> {
         let (mut last, mut many, mut in_vain) = (first, 1, 0);
         let (mut seen_ns, mut wasted) = (first.t_ns, u64::from(first.bytes));
         at += 1;
-        while let Some(next) = drops
-            .get(at)
-            .filter(|next| first.sure && next.t_ns - seen_ns <= gap_ns)
-        {
+        while let Some(next) = drops.get(at).filter(|next| first.sure && next.t_ns - seen_ns <= gap_ns) {
             if next.sure {
                 (last, many, in_vain) = (*next, many + 1, wasted);
             }

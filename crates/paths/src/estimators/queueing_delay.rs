@@ -29,13 +29,7 @@ pub fn queueing_delay(far: &Durations, base_rtt_ns: Option<i64>, vantage: Vantag
     }
     let p99 = far.percentile(0.99);
     let peak = p99.zip(far.min()).map(|(p99, min)| p99 - min);
-    let ratio = peak
-        .zip(base_rtt_ns)
-        .filter(|(_, base)| *base > 0)
-        .map(|(peak, base)| peak as f64 / base as f64);
-    QueueingDelay {
-        p99_rtt_ns: p99,
-        peak_ns: peak,
-        ratio,
-    }
+    let ratio =
+        peak.zip(base_rtt_ns).filter(|(_, base)| *base > 0).map(|(peak, base)| peak as f64 / base as f64);
+    QueueingDelay { p99_rtt_ns: p99, peak_ns: peak, ratio }
 }

@@ -72,10 +72,7 @@ impl Reallocations {
             .min_by_key(|(_, pieces)| pieces.above_ns)?;
         let step_ns = i128::from(lines.across_ns) / lines.lines as i128;
         let stays = 2 * pieces.near >= pieces.bins && pieces.above_ns <= step_ns * pieces.bins as i128;
-        stays.then_some(Found {
-            period_ns: lines.apart as i64 * BIN_NS,
-            steps: lines.steps as u64,
-        })
+        stays.then_some(Found { period_ns: lines.apart as i64 * BIN_NS, steps: lines.steps as u64 })
     }
 
     /// How far bins are above the floors of their pieces.
@@ -116,11 +113,7 @@ impl Minima {
         let mut width = 1;
         while 2 * width <= bins.len() {
             let row = &rows[rows.len() - 1];
-            rows.push(
-                (0..=bins.len() - 2 * width)
-                    .map(|n| row[n].min(row[n + width]))
-                    .collect(),
-            );
+            rows.push((0..=bins.len() - 2 * width).map(|n| row[n].min(row[n + width])).collect());
             width *= 2;
         }
         Minima(rows)
@@ -136,11 +129,7 @@ impl Minima {
 
     /// Lines at `first` and each `apart` bins after it. The bin of a line is of neither side.
     fn lines(&self, first: usize, apart: usize) -> Lines {
-        let mut sums = Lines {
-            first,
-            apart,
-            ..Lines::default()
-        };
+        let mut sums = Lines { first, apart, ..Lines::default() };
         let half = apart / 2;
         let before = |line: usize, bins| line.checked_sub(bins).and_then(|from| self.least(from, line));
         let after = |line, bins| self.least(line + 1, line + 1 + bins);
@@ -183,10 +172,7 @@ mod tests {
     #[test]
     fn steps_at_regular_times_are_named() {
         // The step at 57 s is too near the end.
-        let told = Some(Found {
-            period_ns: 15_000 * MS,
-            steps: 3,
-        });
+        let told = Some(Found { period_ns: 15_000 * MS, steps: 3 });
         assert_eq!(of(floor_ms), told);
         // A queue that drains each 3.5 s, by up to 5 ms.
         assert_eq!(of(|t| floor_ms(t) + (5.0 * (t % 3.5) / 3.5 - 2.5).max(0.0)), told);
@@ -201,10 +187,7 @@ mod tests {
         // Two steps are no regular ones, and neither are those at other distances.
         assert_eq!(of(|t| [40.0, 50.0, 44.0][(t / 20.5) as usize]), None);
         let at = [0.0, 4.0, 15.0, 21.0, 40.0, 47.0];
-        assert_eq!(
-            of(|t| 40.0 + 5.0 * (at.iter().filter(|s| **s <= t).count() % 2) as f64),
-            None
-        );
+        assert_eq!(of(|t| 40.0 + 5.0 * (at.iter().filter(|s| **s <= t).count() % 2) as f64), None);
     }
 
     #[test]

@@ -61,9 +61,7 @@ fn commonest(bursts: &[Burst]) -> Option<f64> {
 }
 
 fn gaps(bursts: &[Burst], lag: usize) -> impl Iterator<Item = f64> + '_ {
-    bursts
-        .windows(lag + 1)
-        .map(move |run| (run[lag].t_ns - run[0].t_ns) as f64)
+    bursts.windows(lag + 1).map(move |run| (run[lag].t_ns - run[0].t_ns) as f64)
 }
 
 /// The period near `about` of which gaps are whole multiples.
@@ -112,12 +110,7 @@ fn is_grid(bursts: &[Burst], period: f64) -> bool {
     let Some(usual) = sorted.get(sorted.len() / 2) else {
         return false;
     };
-    let other = || {
-        rates
-            .iter()
-            .filter(|(rate, _)| (rate / usual - 1.0).abs() > 0.25)
-            .map(|(_, gap)| *gap)
-    };
+    let other = || rates.iter().filter(|(rate, _)| (rate / usual - 1.0).abs() > 0.25).map(|(_, gap)| *gap);
     let multiples: BTreeSet<i64> = other().map(turns).collect();
     other().count() as f64 >= least && multiples.len() > 1 && mean_cosine(other(), period) >= NEAR
 }

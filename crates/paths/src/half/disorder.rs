@@ -12,19 +12,14 @@ impl Half {
     pub(super) fn on_old(&mut self, data: Data, end: u32, sent_end: u32) {
         let Data { t_ns, seq, bytes, .. } = data;
         let (filled, late) = self.fill_holes(data, end);
-        let beyond = if diff(end, sent_end) > 0 {
-            end.wrapping_sub(sent_end)
-        } else {
-            0
-        };
+        let beyond = if diff(end, sent_end) > 0 { end.wrapping_sub(sent_end) } else { 0 };
         if late {
             self.reordering.before += 1;
         } else {
             let needless = filled == 0 && self.acked_end.is_some_and(|a| diff(end, a) <= 0);
             self.mark_again(t_ns, seq, end, needless);
             if bytes > 0 {
-                self.losses
-                    .retransmission(seq, bytes, needless, sent_end, self.low_rtt_ns);
+                self.losses.retransmission(seq, bytes, needless, sent_end, self.low_rtt_ns);
                 if !needless {
                     self.limits.again(self.now(t_ns));
                 }
@@ -70,12 +65,7 @@ impl Half {
             // What is more than the hole was packed anew.
             late = from == seq
                 && to == end
-                && fills_late(
-                    t_ns - hole.t_ns,
-                    data.tsval,
-                    self.newest_tsval,
-                    data.round_trip_ns,
-                );
+                && fills_late(t_ns - hole.t_ns, data.tsval, self.newest_tsval, data.round_trip_ns);
             filled += to.wrapping_sub(from);
             if self.sent.len() < OUTSTANDING && self.acked_end.is_none_or(|a| diff(to, a) > 0) {
                 let place = self.sent.partition_point(|s| diff(s.seq, from) < 0);
@@ -103,12 +93,7 @@ impl Half {
         let from = self.sent.partition_point(|s| diff(s.end, seq) <= 0);
         // Without data behind it that has arrived, it may only probe the tail.
         let sure = self.sacked_to.is_some_and(|to| diff(to, end) >= 0);
-        for segment in self
-            .sent
-            .iter_mut()
-            .skip(from)
-            .take_while(|s| diff(s.seq, end) < 0)
-        {
+        for segment in self.sent.iter_mut().skip(from).take_while(|s| diff(s.seq, end) < 0) {
             if !needless {
                 let lost = Lost {
                     t_ns: segment.t_ns,
@@ -237,10 +222,8 @@ impl Half {
             if diff(end, start) <= 0 || diff(end, ack) <= 0 || diff(end, self.sent_end.unwrap_or(end)) > 0 {
                 continue;
             }
-            let duplicate = i == 0
-                && blocks
-                    .get(1)
-                    .is_some_and(|b| diff(start, b.0) >= 0 && diff(end, b.1) <= 0);
+            let duplicate =
+                i == 0 && blocks.get(1).is_some_and(|b| diff(start, b.0) >= 0 && diff(end, b.1) <= 0);
             if duplicate {
                 continue;
             }
@@ -252,12 +235,7 @@ impl Half {
                 .map_or(start, |b| b.1);
             if from != end {
                 let at = self.sent.partition_point(|s| diff(s.seq, from) < 0);
-                for segment in self
-                    .sent
-                    .iter_mut()
-                    .skip(at)
-                    .take_while(|s| diff(s.end, end) <= 0)
-                {
+                for segment in self.sent.iter_mut().skip(at).take_while(|s| diff(s.end, end) <= 0) {
                     if !segment.sacked && !segment.again && !segment.late {
                         latest_ns = latest_ns.max(Some(segment.t_ns));
                     }
@@ -265,12 +243,8 @@ impl Half {
                 }
                 // What is missing just before it met what it met.
                 let rtt = latest_ns.map(|sent| t_ns - sent);
-                for hole in self
-                    .sent
-                    .iter_mut()
-                    .take(at)
-                    .rev()
-                    .take_while(|s| !s.sacked && s.rtt_behind_ns.is_none())
+                for hole in
+                    self.sent.iter_mut().take(at).rev().take_while(|s| !s.sacked && s.rtt_behind_ns.is_none())
                 {
                     hole.rtt_behind_ns = rtt;
                 }

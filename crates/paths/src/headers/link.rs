@@ -16,23 +16,15 @@ pub(super) fn first<'a>(link_type: u16, rest: Rest<'a>, counts: &mut Counts) -> 
         229 => Some((Next::Ipv6, rest)),
         0 => family(rest, None),
         108 => family(rest, Some(true)),
-        113 => rest
-            .u16(14)
-            .and_then(|kind| Some((Next::EtherType(kind), rest.skip(16)?))),
-        276 => rest
-            .u16(0)
-            .and_then(|kind| Some((Next::EtherType(kind), rest.skip(20)?))),
+        113 => rest.u16(14).and_then(|kind| Some((Next::EtherType(kind), rest.skip(16)?))),
+        276 => rest.u16(0).and_then(|kind| Some((Next::EtherType(kind), rest.skip(20)?))),
         // PPP, with and without the address and control bytes.
         9 | 50 => ppp(rest),
         204 => rest.skip(1).and_then(ppp),
         51 => rest.skip(6).and_then(ppp),
         // Cisco HDLC; IP over InfiniBand.
-        104 => rest
-            .u16(2)
-            .and_then(|kind| Some((Next::EtherType(kind), rest.skip(4)?))),
-        242 => rest
-            .u16(40)
-            .and_then(|kind| Some((Next::EtherType(kind), rest.skip(44)?))),
+        104 => rest.u16(2).and_then(|kind| Some((Next::EtherType(kind), rest.skip(4)?))),
+        242 => rest.u16(40).and_then(|kind| Some((Next::EtherType(kind), rest.skip(44)?))),
         // FDDI; token ring without a route.
         10 => rest.skip(13).and_then(llc),
         6 => rest.skip(14).and_then(llc),
@@ -67,9 +59,7 @@ pub(super) fn first<'a>(link_type: u16, rest: Rest<'a>, counts: &mut Counts) -> 
 
 #[cold]
 fn unknown(link_type: u16, counts: &mut Counts) {
-    counts.unused(&format!(
-        "link header of type {link_type} that is cut or of an unknown family"
-    ));
+    counts.unused(&format!("link header of type {link_type} that is cut or of an unknown family"));
 }
 
 /// A link layer within another one that says which it is (PPI, PKTAP).
@@ -104,13 +94,7 @@ fn nflog<'a>(rest: Rest<'a>) -> Option<(Next, Rest<'a>)> {
         }
         if kind == 9 {
             let left = rest.skip(4)?;
-            return Some((
-                Next::Ip,
-                Rest {
-                    len: length - 4,
-                    ..left
-                },
-            ));
+            return Some((Next::Ip, Rest { len: length - 4, ..left }));
         }
         rest = rest.skip(length.next_multiple_of(4))?;
     }
@@ -185,11 +169,9 @@ pub(super) fn ether_type<'a>(kind: u16, rest: Rest<'a>, counts: &mut Counts) -> 
 fn tag<'a>(kind: u16, rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
     let ether = |at: usize| Some((Next::EtherType(rest.u16(at)?), rest.skip(at + 2)?));
     let (name, found) = match kind {
-        0x88e7 => (
-            "PBB",
-            rest.u24(1)
-                .and_then(|service| Some((Next::Ethernet, rest.skip(4)?.within(service)))),
-        ),
+        0x88e7 => {
+            ("PBB", rest.u24(1).and_then(|service| Some((Next::Ethernet, rest.skip(4)?.within(service)))))
+        }
         0x88e5 => {
             // Encrypted or changed: what is behind cannot be read.
             let Some(control) = rest.data.first().filter(|control| **control & 0x0c == 0) else {

@@ -57,20 +57,13 @@ struct Rest<'a> {
 impl<'a> Rest<'a> {
     #[inline]
     fn skip(self, n: usize) -> Option<Rest<'a>> {
-        Some(Rest {
-            data: self.data.get(n..)?,
-            len: self.len.checked_sub(n)?,
-            outer: self.outer,
-        })
+        Some(Rest { data: self.data.get(n..)?, len: self.len.checked_sub(n)?, outer: self.outer })
     }
 
     /// The same within a network of its own: a VLAN, a VNI, a tunnel. Both directions must give the same number.
     #[inline]
     fn within(self, network: u32) -> Rest<'a> {
-        Rest {
-            outer: (self.outer.rotate_left(5) ^ network).wrapping_mul(0x9e37_79b1),
-            ..self
-        }
+        Rest { outer: (self.outer.rotate_left(5) ^ network).wrapping_mul(0x9e37_79b1), ..self }
     }
 
     fn u32_le(self, at: usize) -> Option<u32> {
@@ -132,11 +125,7 @@ pub fn parse(packet: &Packet<'_>, counts: &mut Counts) -> Option<Segment> {
 /// What `packet` carries of TCP or UDP, or None; then the reason is in `counts`.
 #[inline]
 pub fn unwrap(packet: &Packet<'_>, counts: &mut Counts) -> Option<Unit> {
-    let rest = Rest {
-        data: packet.data,
-        len: packet.len as usize,
-        outer: 0,
-    };
+    let rest = Rest { data: packet.data, len: packet.len as usize, outer: 0 };
     let (mut next, mut rest) = link::first(packet.link_type, rest, counts)?;
     for _ in 0..DEPTH {
         let step = match next {

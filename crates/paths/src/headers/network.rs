@@ -45,14 +45,8 @@ pub(super) fn ipv4<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
         counts.unused("IPv4 fragment");
         return Step::No;
     }
-    let address = |at: usize| {
-        u128::from(u32::from_be_bytes([
-            head[at],
-            head[at + 1],
-            head[at + 2],
-            head[at + 3],
-        ]))
-    };
+    let address =
+        |at: usize| u128::from(u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
     let ip = Ip {
         source: address(12),
         target: address(16),
@@ -65,16 +59,7 @@ pub(super) fn ipv4<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
     let Some(data) = rest.data.get(header..) else {
         return cut("IPv4 options", counts);
     };
-    payload(
-        protocol,
-        Rest {
-            data,
-            len: total - header,
-            outer: rest.outer,
-        },
-        ip,
-        counts,
-    )
+    payload(protocol, Rest { data, len: total - header, outer: rest.outer }, ip, counts)
 }
 
 #[inline]
@@ -106,11 +91,7 @@ pub(super) fn ipv6<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
         ecn: (head[1] >> 4) & 3,
     };
     let mut protocol = head[6];
-    let mut rest = Rest {
-        data: &rest.data[40..],
-        len,
-        outer: rest.outer,
-    };
+    let mut rest = Rest { data: &rest.data[40..], len, outer: rest.outer };
     loop {
         let length = match protocol {
             // Hop-by-hop, routing, destination options, mobility, HIP, shim6.

@@ -91,12 +91,7 @@ pub(super) fn segment(rest: Rest<'_>, ip: Ip, counts: &mut Counts) -> Option<Seg
     };
     if header > 20 {
         let end = header.min(rest.data.len());
-        options(
-            rest.data.get(20..end).unwrap_or(&[]),
-            end < header,
-            &mut found.options,
-            counts,
-        );
+        options(rest.data.get(20..end).unwrap_or(&[]), end < header, &mut found.options, counts);
     }
     Some(found)
 }

@@ -35,11 +35,7 @@ pub(super) fn gre<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
     match protocol {
         // PPTP carries PPP.
         0x880b if left.data.len() > 4 => {
-            let skip = if left.data.starts_with(&[0xff, 0x03]) {
-                2
-            } else {
-                0
-            };
+            let skip = if left.data.starts_with(&[0xff, 0x03]) { 2 } else { 0 };
             match (left.u16(skip), left.skip(skip + 2)) {
                 (Some(0x0021), Some(inner)) => Step::Go(Next::Ipv4, inner),
                 (Some(0x0057), Some(inner)) => Step::Go(Next::Ipv6, inner),
@@ -93,10 +89,7 @@ pub(super) fn udp<'a>(whole: Rest<'a>, rest: Rest<'a>, ip: Ip, counts: &mut Coun
             vxlan(left, counts)
         }
         _ => {
-            let left = Rest {
-                outer: whole.outer,
-                ..left
-            };
+            let left = Rest { outer: whole.outer, ..left };
             Step::Datagram(Box::new(Datagram::new(left, ip, (source, target), said)))
         }
     }
@@ -132,11 +125,7 @@ fn gtp<'a>(rest: Rest<'a>, counts: &mut Counts) -> Step<'a> {
                 if extension == 0 {
                     break;
                 }
-                let Some(length) = rest
-                    .data
-                    .get(header)
-                    .map(|n| usize::from(*n) * 4)
-                    .filter(|n| *n > 0)
+                let Some(length) = rest.data.get(header).map(|n| usize::from(*n) * 4).filter(|n| *n > 0)
                 else {
                     return cut("GTP-U extension header", counts);
                 };

@@ -68,11 +68,7 @@ pub struct Series {
 
 impl Series {
     pub fn new(source: &'static str, ends: Ends) -> Self {
-        Series {
-            source,
-            ends,
-            ..Series::default()
-        }
+        Series { source, ends, ..Series::default() }
     }
 
     pub fn add(&mut self, s: Snapshot) {
@@ -120,9 +116,7 @@ impl Series {
         let bytes = grown(moved(&from), moved(last));
         let time_ns = (last.t_ns - from.t_ns).max(0);
         let rate = |bytes: Option<u64>, ns: i64| {
-            bytes
-                .filter(|b| *b > 0 && ns > 0)
-                .map(|b| b as f64 * 8e9 / ns as f64)
+            bytes.filter(|b| *b > 0 && ns > 0).map(|b| b as f64 * 8e9 / ns as f64)
         };
         let busy_us = last.busy_us.filter(|us| server_sends && *us > 0);
         let of_busy = |us: Option<u64>| Some(us? as f64 / busy_us? as f64);

@@ -57,10 +57,7 @@ fn ends(value: &Value, test: &Value) -> Ends {
         cca: test
             .get("ServerMeasurements")
             .and_then(Value::as_array)
-            .is_some_and(|all| {
-                all.iter()
-                    .any(|each| each.get("BBRInfo").is_some_and(Value::is_object))
-            })
+            .is_some_and(|all| all.iter().any(|each| each.get("BBRInfo").is_some_and(Value::is_object)))
             .then(|| "bbr".to_owned()),
     }
 }
@@ -68,10 +65,7 @@ fn ends(value: &Value, test: &Value) -> Ends {
 fn snapshot(measurement: &Value) -> Option<Snapshot> {
     let info = measurement.get("TCPInfo").filter(|info| info.is_object())?;
     let field = |name: &str| info.get(name).and_then(Value::as_u64);
-    let bandwidth = measurement
-        .get("BBRInfo")
-        .and_then(|bbr| bbr.get("BW"))
-        .and_then(Value::as_u64);
+    let bandwidth = measurement.get("BBRInfo").and_then(|bbr| bbr.get("BW")).and_then(Value::as_u64);
     Some(Snapshot {
         t_ns: i64::try_from(field("ElapsedTime")?).ok()?.checked_mul(1000)?,
         srtt_us: field("RTT"),

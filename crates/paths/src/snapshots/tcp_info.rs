@@ -58,11 +58,7 @@ pub fn record(
         counts.unused("record without TCP_INFO");
         return;
     };
-    let Some(t_ns) = value
-        .get("Timestamp")
-        .and_then(Value::as_str)
-        .and_then(time::parse)
-    else {
+    let Some(t_ns) = value.get("Timestamp").and_then(Value::as_str).and_then(time::parse) else {
         counts.unused("record without a time");
         return;
     };
@@ -84,9 +80,7 @@ pub fn record(
     });
     if own.ends.cca.is_none() {
         let name = attribute(CONG).map(|raw| raw.split(|b| *b == 0).next().unwrap_or(&[]).to_vec());
-        own.ends.cca = name
-            .and_then(|raw| String::from_utf8(raw).ok())
-            .filter(|n| !n.is_empty());
+        own.ends.cca = name.and_then(|raw| String::from_utf8(raw).ok()).filter(|n| !n.is_empty());
     }
     let bbr = attribute(BBR).and_then(|raw| u64_at(&raw, 0));
     own.add(snapshot(t_ns, &info, bbr));
@@ -129,20 +123,12 @@ fn ends(message: &[u8]) -> ((String, u16), (String, u16)) {
     let port = |at: usize| u16::from_be_bytes([message[at], message[at + 1]]);
     let address = |at: usize| -> IpAddr {
         if message[0] == INET {
-            IpAddr::V4(Ipv4Addr::new(
-                message[at],
-                message[at + 1],
-                message[at + 2],
-                message[at + 3],
-            ))
+            IpAddr::V4(Ipv4Addr::new(message[at], message[at + 1], message[at + 2], message[at + 3]))
         } else {
             let mut whole = [0; 16];
             whole.copy_from_slice(&message[at..at + 16]);
             IpAddr::V6(Ipv6Addr::from(whole)).to_canonical()
         }
     };
-    (
-        (address(8).to_string(), port(4)),
-        (address(24).to_string(), port(6)),
-    )
+    ((address(8).to_string(), port(4)), (address(24).to_string(), port(6)))
 }

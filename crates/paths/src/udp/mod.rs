@@ -151,9 +151,8 @@ impl Conversations {
         let slot = *quic::short_ids(&datagram.payload).find_map(|cid| self.by_cid.get(&cid))?;
         let conversation = self.slots[slot as usize].as_deref_mut()?;
         // One end stays where it was.
-        let stays = [key.low, key.high]
-            .iter()
-            .any(|end| [conversation.key.low, conversation.key.high].contains(end));
+        let stays =
+            [key.low, key.high].iter().any(|end| [conversation.key.low, conversation.key.high].contains(end));
         if !stays {
             return None;
         }
@@ -243,10 +242,7 @@ impl Conversation {
         if t_ns >= s.second.begin_ns + S {
             sink.second(number, is_client, &s.second);
             s.peak_bytes = s.peak_bytes.max(s.second.bytes);
-            s.second = Second {
-                begin_ns: t_ns.div_euclid(S) * S,
-                ..Second::default()
-            };
+            s.second = Second { begin_ns: t_ns.div_euclid(S) * S, ..Second::default() };
         }
         s.second.datagrams += 1;
         s.second.bytes += u64::from(datagram.len);

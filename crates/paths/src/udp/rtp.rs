@@ -62,9 +62,7 @@ pub struct Clock {
 }
 
 /// Clock rates that media have.
-const RATES: [u32; 9] = [
-    8_000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, VIDEO_HZ,
-];
+const RATES: [u32; 9] = [8_000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, VIDEO_HZ];
 const VIDEO_HZ: u32 = 90_000;
 
 /// Takes a payload if it is a packet of RTP.
@@ -128,12 +126,7 @@ impl Stream {
                 // Until then it is late, or came for itself.
                 let is_behind = ahead < 0;
                 *self.count_of_stray(is_behind) += 1;
-                self.stray = Some(Stray {
-                    t_ns,
-                    seq,
-                    timestamp,
-                    is_behind,
-                });
+                self.stray = Some(Stray { t_ns, seq, timestamp, is_behind });
                 return;
             };
             *self.count_of_stray(first.is_behind) -= 1;
@@ -213,9 +206,7 @@ impl Stream {
             return None;
         }
         let rate = ticks / span_s;
-        let rate_hz = RATES
-            .into_iter()
-            .find(|known| (rate / f64::from(*known) - 1.0).abs() < 0.03)?;
+        let rate_hz = RATES.into_iter().find(|known| (rate / f64::from(*known) - 1.0).abs() < 0.03)?;
         let mut jitter_ns = 0.0;
         for pair in self.transits.iter().flat_map(|part| part.windows(2)) {
             let [(before_ns, before), (after_ns, after)] = pair else {

@@ -44,17 +44,7 @@ impl Tcp {
         flags: u8,
         payload: usize,
     ) -> Self {
-        Tcp {
-            from,
-            to,
-            seq,
-            ack,
-            flags,
-            window: 1000,
-            options: Vec::new(),
-            payload,
-            id: 0,
-        }
+        Tcp { from, to, seq, ack, flags, window: 1000, options: Vec::new(), payload, id: 0 }
     }
 
     pub fn header(&self) -> Vec<u8> {
@@ -200,11 +190,7 @@ pub struct Interface {
 }
 
 pub fn interface(link: u16, resolution: Option<u8>, offset_s: i64) -> Interface {
-    Interface {
-        link,
-        resolution,
-        offset_s,
-    }
+    Interface { link, resolution, offset_s }
 }
 
 /// A pcapng section. Packets: interface, time in the interface's units, data.
@@ -219,10 +205,7 @@ pub fn pcapng(big_endian: bool, interfaces: &[Interface], packets: &[(u32, u64, 
         out.extend(&body);
         out.extend(word(body.len() as u32 + 12));
     };
-    block(
-        0x0a0d_0d0a,
-        [&word(0x1a2b_3c4d)[..], &short(1), &short(0), &[0xff; 8]].concat(),
-    );
+    block(0x0a0d_0d0a, [&word(0x1a2b_3c4d)[..], &short(1), &short(0), &[0xff; 8]].concat());
     for i in interfaces {
         let mut body = [&short(i.link)[..], &[0, 0], &word(0)].concat();
         if let Some(resolution) = i.resolution {
@@ -230,11 +213,7 @@ pub fn pcapng(big_endian: bool, interfaces: &[Interface], packets: &[(u32, u64, 
         }
         if i.offset_s != 0 {
             body.extend([&short(14)[..], &short(8)].concat());
-            body.extend(if big_endian {
-                i.offset_s.to_be_bytes()
-            } else {
-                i.offset_s.to_le_bytes()
-            });
+            body.extend(if big_endian { i.offset_s.to_be_bytes() } else { i.offset_s.to_le_bytes() });
         }
         body.extend([0; 4]);
         block(1, body);
@@ -270,12 +249,7 @@ pub fn packets(log: &[u8]) -> Result<(About, Counts, Vec<Found>)> {
 /// A packet of which so many bytes are kept.
 pub fn packet(t_ns: i64, link_type: u16, data: &[u8], kept: usize) -> Packet<'_> {
     let len = data.len() as u32;
-    Packet {
-        t_ns,
-        link_type,
-        len,
-        data: &data[..kept],
-    }
+    Packet { t_ns, link_type, len, data: &data[..kept] }
 }
 
 /// The segment in one packet of a link type, and the counts.
@@ -320,15 +294,8 @@ impl Sink for Collect {
     }
 }
 
-pub const LIMITS: Limits = Limits {
-    connections: 1000,
-    idle_ns: 600 * S,
-};
-pub const RULES: Rules = Rules {
-    gap_ns: 30 * S,
-    min_ns: 0,
-    service: Service::Port,
-};
+pub const LIMITS: Limits = Limits { connections: 1000, idle_ns: 600 * S };
+pub const RULES: Rules = Rules { gap_ns: 30 * S, min_ns: 0, service: Service::Port };
 
 /// Feeds raw IP packets to the table of connections.
 pub fn follow(packets: &[(i64, Vec<u8>)]) -> Seen {
@@ -388,10 +355,7 @@ impl Download {
         syn_ack.options = syn_options(MSS as u16, 9);
         d.put(t_ns, syn);
         d.put(t_ns + near_ns, syn_ack);
-        d.put(
-            t_ns + near_ns + far_ns,
-            Tcp::new(CLIENT, SERVER, ISN.0 + 1, ISN.1.wrapping_add(1), ACK, 0),
-        );
+        d.put(t_ns + near_ns + far_ns, Tcp::new(CLIENT, SERVER, ISN.0 + 1, ISN.1.wrapping_add(1), ACK, 0));
         d
     }
 

@@ -18,9 +18,7 @@ fn main() -> Result<(), Any> {
         return Err("usage: h3_get ADDR:PORT /PATH SECONDS".into());
     };
     let (address, seconds) = (address.parse()?, seconds.parse()?);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(get(address, path, Duration::from_secs_f64(seconds)))
 }
 

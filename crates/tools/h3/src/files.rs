@@ -34,9 +34,7 @@ impl Places {
             "" => "index.html",
             rest => rest,
         };
-        let inside = Path::new(rest)
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)));
+        let inside = Path::new(rest).components().all(|part| matches!(part, Component::Normal(_)));
         inside.then(|| place.join(rest))
     }
 }
@@ -62,10 +60,7 @@ pub fn part(range: &str, size: u64) -> Option<(u64, u64)> {
     let (from, to) = match (first, last) {
         ("", last) => (size.saturating_sub(last.parse().ok()?), size.checked_sub(1)?),
         (first, "") => (first.parse().ok()?, size.checked_sub(1)?),
-        (first, last) => (
-            first.parse().ok()?,
-            last.parse::<u64>().ok()?.min(size.checked_sub(1)?),
-        ),
+        (first, last) => (first.parse().ok()?, last.parse::<u64>().ok()?.min(size.checked_sub(1)?)),
     };
     (from <= to).then(|| (from, to - from + 1))
 }
@@ -107,13 +102,7 @@ mod tests {
         assert_eq!(part("bytes=90-200", 100), Some((90, 10)));
         assert_eq!(part("bytes=90-", 100), Some((90, 10)));
         assert_eq!(part("bytes=-5", 100), Some((95, 5)));
-        for wrong in [
-            "bytes=100-",
-            "bytes=5-4",
-            "bytes=a-b",
-            "items=0-1",
-            "bytes=0-9,20-29",
-        ] {
+        for wrong in ["bytes=100-", "bytes=5-4", "bytes=a-b", "items=0-1", "bytes=0-9,20-29"] {
             assert_eq!(part(wrong, 100), None, "{wrong}");
         }
         assert_eq!(part("bytes=0-9", 0), None);

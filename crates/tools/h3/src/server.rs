@@ -33,11 +33,7 @@ pub struct Args {
 }
 
 pub fn parse(args: &[String]) -> Result<Args, String> {
-    let mut options = Options::read(
-        args,
-        &["listen", "places", "cca", "cert", "key", "write-cert"],
-        &[],
-    )?;
+    let mut options = Options::read(args, &["listen", "places", "cca", "cert", "key", "write-cert"], &[])?;
     let cca = transport::named(&mut options)?;
     Ok(Args {
         listen: options.listen("10.0.2.1:443")?,
@@ -159,9 +155,7 @@ async fn answer(request: &Request<()>, mut stream: Stream, args: &Args) -> Resul
         .header("timing-allow-origin", "*");
     if asked.is_some() {
         let range = format!("bytes {first}-{}/{size}", first + length - 1);
-        head = head
-            .status(StatusCode::PARTIAL_CONTENT)
-            .header(header::CONTENT_RANGE, range);
+        head = head.status(StatusCode::PARTIAL_CONTENT).header(header::CONTENT_RANGE, range);
     }
     let Ok(head) = head.body(()) else {
         return refuse(stream, StatusCode::INTERNAL_SERVER_ERROR).await;

@@ -118,11 +118,7 @@ fn identify(args: &Args) -> io::Result<Value> {
             "the base RTT of {:.0} ms is too long for this mode (at most {:.0} ms{})",
             rtt_ns as f64 / 1e6,
             args.mode.most_rtt_ns() as f64 / 1e6,
-            if args.mode == Mode::Quick {
-                "; leave --quick out"
-            } else {
-                ""
-            },
+            if args.mode == Mode::Quick { "; leave --quick out" } else { "" },
         )));
     }
     if !args.echoes {
@@ -152,9 +148,8 @@ impl Client {
         let session = (answer["session"].as_str())
             .and_then(|text| text.parse().ok())
             .ok_or_else(|| io::Error::other("the other end is no narrows identify"))?;
-        let sockets = (0..MANY)
-            .map(|_| flows::connected(local, args.server))
-            .collect::<io::Result<Vec<_>>>()?;
+        let sockets =
+            (0..MANY).map(|_| flows::connected(local, args.server)).collect::<io::Result<Vec<_>>>()?;
         // The first datagrams tell the server, and a NAT, where the flows come from. One at a time: of a burst, a short
         // queue that drops at its head would always drop the same.
         let give_up_ns = sys::mono_ns() + PATIENCE.as_nanos() as i64;
@@ -216,13 +211,7 @@ impl Client {
     fn way(&mut self, way: Way, args: &Args, rtt_ns: u64) -> io::Result<Vec<String>> {
         let name = if way == Way::Down { "down" } else { "up" };
         let began_ns = sys::mono_ns();
-        let mut known = Known {
-            way,
-            mode: args.mode,
-            rtt_ns,
-            rate_bps: 0.0,
-            depth_ns: 0,
-        };
+        let mut known = Known { way, mode: args.mode, rtt_ns, rate_bps: 0.0, depth_ns: 0 };
         let (_, ramp) = self.phase(&known.ramp(self.next_id(), self.most_bps))?;
         known.rate_bps = plan::rate_bps(&ramp, BYTES, 0.25)
             .ok_or_else(|| too_slow(name, args.mode))?
@@ -255,11 +244,8 @@ impl Client {
         self.rest(&known);
         self.gentle(&known)?;
         if args.mode == Mode::Whole {
-            let (ecn, tins, many) = (
-                known.ecn(self.next_id()),
-                known.tins(self.next_id() + 1),
-                known.many(self.next_id() + 2),
-            );
+            let (ecn, tins, many) =
+                (known.ecn(self.next_id()), known.tins(self.next_id() + 1), known.many(self.next_id() + 2));
             for phase in [ecn, tins, many] {
                 let takes_s = (phase.duration_ns + known.depth_ns + known.pause_ns()) as f64 / S as f64;
                 let spent_s = (sys::mono_ns() - began_ns) as f64 / S as f64;
@@ -354,9 +340,7 @@ impl Client {
             },
             || control.borrow_mut().tell(&json!({"stop": true})),
         )?;
-        let dropped = flows::dropped(&self.sockets)
-            .zip(before)
-            .map(|(now, before)| now - before);
+        let dropped = flows::dropped(&self.sockets).zip(before).map(|(now, before)| now - before);
         Ok((sent, records, json!(dropped)))
     }
 
@@ -378,24 +362,13 @@ impl Client {
 }
 
 fn head(kind: Kind, session: u64, flow: u16, number: u32) -> Head {
-    Head {
-        kind,
-        session,
-        phase: 0,
-        flow,
-        number,
-        sent_ns: sys::real_ns(),
-    }
+    Head { kind, session, phase: 0, flow, number, sent_ns: sys::real_ns() }
 }
 
 fn too_slow(way: &str, mode: Mode) -> io::Error {
     io::Error::other(format!(
         "{way}: the rate is too low for this mode (at least {:.1} Mbit/s{})",
         mode.least_bps() / 1e6,
-        if mode == Mode::Quick {
-            "; leave --quick out"
-        } else {
-            ""
-        },
+        if mode == Mode::Quick { "; leave --quick out" } else { "" },
     ))
 }

@@ -18,10 +18,7 @@ pub struct Control {
 }
 
 fn gone() -> io::Error {
-    io::Error::new(
-        ErrorKind::ConnectionAborted,
-        "the other end closed the connection",
-    )
+    io::Error::new(ErrorKind::ConnectionAborted, "the other end closed the connection")
 }
 
 impl Control {
@@ -69,10 +66,9 @@ impl Control {
     pub fn hear(&mut self, patience: Duration) -> io::Result<(Value, Vec<u8>)> {
         match self.lines.recv_timeout(patience) {
             Ok(item) => refused(item?),
-            Err(RecvTimeoutError::Timeout) => Err(io::Error::new(
-                ErrorKind::TimedOut,
-                format!("no answer within {} s", patience.as_secs()),
-            )),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(io::Error::new(ErrorKind::TimedOut, format!("no answer within {} s", patience.as_secs())))
+            }
             Err(RecvTimeoutError::Disconnected) => Err(gone()),
         }
     }

@@ -14,10 +14,8 @@ pub fn open(local: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
     let socket = socket2::Socket::new(socket2::Domain::for_address(local), socket2::Type::DGRAM, None)?;
     socket.set_reuse_address(shared)?;
     let fd = socket.as_raw_fd();
-    for (forced, plain) in [
-        (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
-        (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
-    ] {
+    for (forced, plain) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
+    {
         if sys::setsockopt(fd, libc::SOL_SOCKET, forced, &BUFFER_BYTES).is_err() {
             let _ = sys::setsockopt(fd, libc::SOL_SOCKET, plain, &BUFFER_BYTES);
         }

@@ -132,12 +132,7 @@ pub mod tests {
             name: "fill".into(),
             way: Way::Down,
             duration_ns: 1_000_000_000,
-            flows: vec![Flow {
-                flow: 0,
-                rate_bps: 8e6,
-                bytes: 1222,
-                tos: vec![0],
-            }],
+            flows: vec![Flow { flow: 0, rate_bps: 8e6, bytes: 1222, tos: vec![0] }],
             grow: None,
             until: None,
             quiet_ns: 100_000_000,
@@ -169,11 +164,7 @@ pub mod tests {
     #[test]
     fn a_ramp_grows_by_steps_up_to_its_most() {
         let mut phase = plain();
-        phase.grow = Some(Grow {
-            step_ns: 10,
-            factor: 2.0,
-            most_bps: 30e6,
-        });
+        phase.grow = Some(Grow { step_ns: 10, factor: 2.0, most_bps: 30e6 });
         let rates = [0, 9, 10, 20, 1_000_000].map(|at| phase.rate_bps(&phase.flows[0], at));
         assert_eq!(rates, [8e6, 8e6, 16e6, 30e6, 30e6]);
     }

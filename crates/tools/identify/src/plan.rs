@@ -91,9 +91,7 @@ impl Known {
     }
 
     fn phase(&self, id: u16, name: &str, seconds: f64, flows: Vec<Flow>) -> Phase {
-        let packets: f64 = (flows.iter())
-            .map(|f| f.rate_bps / (8.0 * (f.bytes + IP_UDP_BYTES) as f64))
-            .sum();
+        let packets: f64 = (flows.iter()).map(|f| f.rate_bps / (8.0 * (f.bytes + IP_UDP_BYTES) as f64)).sum();
         let seconds = seconds.min(MOST_PACKETS / packets.max(1.0)).max(0.05);
         Phase {
             id,
@@ -114,11 +112,7 @@ impl Known {
         let duration_ns = steps * step_ns + 300 * MS + 2 * self.rtt_ns;
         let mut phase = self.phase(id, "ramp", 1.0, vec![flow(0, START_BPS, BYTES, &[NOT_ECT])]);
         phase.duration_ns = duration_ns;
-        phase.grow = Some(Grow {
-            step_ns,
-            factor,
-            most_bps,
-        });
+        phase.grow = Some(Grow { step_ns, factor, most_bps });
         phase.until = Some(Until::Saturated);
         phase
     }
@@ -128,12 +122,8 @@ impl Known {
             Mode::Whole => 4.0,
             Mode::Quick => 1.0,
         };
-        let mut phase = self.phase(
-            id,
-            "fill",
-            seconds,
-            vec![flow(0, 1.6 * self.rate_bps, BYTES, &[NOT_ECT])],
-        );
+        let mut phase =
+            self.phase(id, "fill", seconds, vec![flow(0, 1.6 * self.rate_bps, BYTES, &[NOT_ECT])]);
         phase.until = Some(Until::Full);
         phase
     }
@@ -173,10 +163,7 @@ impl Known {
     }
 
     pub fn tins(&self, id: u16) -> Phase {
-        let flows = vec![
-            flow(0, self.rate_bps, BYTES, &[NOT_ECT]),
-            flow(1, self.rate_bps, BYTES, &[CS1]),
-        ];
+        let flows = vec![flow(0, self.rate_bps, BYTES, &[NOT_ECT]), flow(1, self.rate_bps, BYTES, &[CS1])];
         self.phase(id, "tins", 1.2, flows)
     }
 
@@ -190,21 +177,12 @@ impl Known {
 }
 
 fn flow(flow: u16, rate_bps: f64, bytes: u64, tos: &[u8]) -> Flow {
-    Flow {
-        flow,
-        rate_bps,
-        bytes,
-        tos: tos.to_vec(),
-    }
+    Flow { flow, rate_bps, bytes, tos: tos.to_vec() }
 }
 
 /// The rate of the IP packets that arrived, over the last `share` of them; None of too few.
 pub fn rate_bps(records: &[Record], bytes: u64, share: f64) -> Option<f64> {
-    let mut arrived: Vec<i64> = records
-        .iter()
-        .filter(|r| r.flow == 0)
-        .map(|r| r.arrived_ns)
-        .collect();
+    let mut arrived: Vec<i64> = records.iter().filter(|r| r.flow == 0).map(|r| r.arrived_ns).collect();
     arrived.sort_unstable();
     let from = ((arrived.len() as f64) * (1.0 - share)) as usize;
     let part = &arrived[from.min(arrived.len())..];
@@ -228,16 +206,13 @@ pub fn unhurt_rate_bps(records: &[Record], bytes: u64) -> Option<f64> {
     let kept = mine[..lost?].iter().skip_while(|r| !waits(r));
     let part: Vec<Record> = kept.map(|r| **r).collect();
     let span_ns = part.last()?.arrived_ns - part.first()?.arrived_ns;
-    (span_ns > UNHURT_NS && part.len() >= UNHURT)
-        .then(|| rate_bps(&part, bytes, 1.0))
-        .flatten()
+    (span_ns > UNHURT_NS && part.len() >= UNHURT).then(|| rate_bps(&part, bytes, 1.0)).flatten()
 }
 
 /// What a packet waited at most: the 98th percentile of delay above the smallest.
 pub fn depth_ns(records: &[Record]) -> u64 {
-    let mut late: Vec<i64> = (records.iter().filter(|r| r.flow == 0))
-        .map(|r| r.arrived_ns - r.sent_ns)
-        .collect();
+    let mut late: Vec<i64> =
+        (records.iter().filter(|r| r.flow == 0)).map(|r| r.arrived_ns - r.sent_ns).collect();
     late.sort_unstable();
     match late.first() {
         None => 0,
@@ -256,13 +231,7 @@ mod tests {
     use super::*;
 
     fn known(mode: Mode) -> Known {
-        Known {
-            way: Way::Down,
-            mode,
-            rtt_ns: 20 * MS,
-            rate_bps: 10e6,
-            depth_ns: 40 * MS,
-        }
+        Known { way: Way::Down, mode, rtt_ns: 20 * MS, rate_bps: 10e6, depth_ns: 40 * MS }
     }
 
     fn records(every_ns: i64, late_ns: i64) -> Vec<Record> {
@@ -311,10 +280,7 @@ mod tests {
     #[test]
     fn gentle_exceeds_the_rate_by_what_fills_the_buffer_slowly() {
         let sum = |depth_ns| {
-            let known = Known {
-                depth_ns,
-                ..known(Mode::Whole)
-            };
+            let known = Known { depth_ns, ..known(Mode::Whole) };
             let phase = known.gentle(1, 1.0);
             phase.flows.iter().map(|f| f.rate_bps).sum::<f64>() / known.rate_bps
         };

@@ -124,10 +124,7 @@ pub fn receive(
             return Ok(records);
         }
         if now_ns > give_up_ns {
-            return Err(io::Error::new(
-                ErrorKind::TimedOut,
-                "the other end does not finish",
-            ));
+            return Err(io::Error::new(ErrorKind::TimedOut, "the other end does not finish"));
         }
     }
 }
@@ -136,9 +133,7 @@ fn look_every_ns(phase: &Phase) -> i64 {
     if phase.grow.is_some() {
         return TICK_NS.0;
     }
-    let packets_per_s = (phase.flows.iter())
-        .map(|f| f.rate_bps / ip_bits(f.bytes))
-        .fold(1.0, f64::max);
+    let packets_per_s = (phase.flows.iter()).map(|f| f.rate_bps / ip_bits(f.bytes)).fold(1.0, f64::max);
     ((PACKETS_PER_LOOK / packets_per_s * 1e9) as i64).clamp(TICK_NS.0, TICK_NS.1)
 }
 
@@ -148,13 +143,7 @@ mod tests {
 
     #[test]
     fn records_are_read_as_they_were_written() {
-        let record = Record {
-            flow: 300,
-            tos: 0xb9,
-            number: 70_000,
-            sent_ns: -1,
-            arrived_ns: i64::MAX,
-        };
+        let record = Record { flow: 300, tos: 0xb9, number: 70_000, sent_ns: -1, arrived_ns: i64::MAX };
         let bytes = bytes_of(&[record, record]);
         assert_eq!(bytes.len(), 2 * RECORD_BYTES);
         assert_eq!(of_bytes(&bytes), [record, record]);

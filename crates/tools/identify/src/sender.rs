@@ -53,11 +53,7 @@ pub fn send(
     let mut batch = Batch::new();
     let began_ns = sys::mono_ns();
     let rate: f64 = phase.flows.iter().map(|f| f.rate_bps).sum();
-    let tick_ns = if phase.grow.is_some() || rate > FAST_BPS {
-        TICK_NS.0
-    } else {
-        TICK_NS.1
-    };
+    let tick_ns = if phase.grow.is_some() || rate > FAST_BPS { TICK_NS.0 } else { TICK_NS.1 };
     let ticks = phase.duration_ns as i64 / tick_ns;
     let mut order: Vec<usize> = vec![];
     for tick in 1..=ticks {
@@ -82,10 +78,7 @@ pub fn send(
         let mut from = 0;
         while from < order.len() {
             let fd = states[order[from]].fd;
-            let run = order[from..]
-                .iter()
-                .take_while(|at| states[**at].fd == fd)
-                .count();
+            let run = order[from..].iter().take_while(|at| states[**at].fd == fd).count();
             let (at, flow) = (order[from], &phase.flows[order[from]]);
             let state = &mut states[at];
             for _ in 0..run {
@@ -134,10 +127,7 @@ impl Batch {
         let i = self.count;
         let data = &mut self.data[i * DATAGRAM..(i + 1) * DATAGRAM];
         datagram::write(head, &mut data[..HEAD_BYTES]);
-        self.iovecs[i] = libc::iovec {
-            iov_base: data.as_mut_ptr().cast(),
-            iov_len: bytes.min(DATAGRAM),
-        };
+        self.iovecs[i] = libc::iovec { iov_base: data.as_mut_ptr().cast(), iov_len: bytes.min(DATAGRAM) };
         let header = &mut self.headers[i].msg_hdr;
         header.msg_iov = &mut self.iovecs[i];
         header.msg_iovlen = 1;
@@ -146,11 +136,8 @@ impl Batch {
         // SAFETY: the control buffer has room for one message with an int, which CMSG_SPACE(4) = CONTROL says.
         unsafe {
             let c = libc::CMSG_FIRSTHDR(header);
-            ((*c).cmsg_level, (*c).cmsg_type) = if ipv6 {
-                (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
-            } else {
-                (libc::IPPROTO_IP, libc::IP_TOS)
-            };
+            ((*c).cmsg_level, (*c).cmsg_type) =
+                if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) } else { (libc::IPPROTO_IP, libc::IP_TOS) };
             (*c).cmsg_len = libc::CMSG_LEN(4) as _;
             std::ptr::write_unaligned(libc::CMSG_DATA(c).cast::<i32>(), i32::from(tos));
         }

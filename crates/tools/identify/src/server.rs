@@ -153,10 +153,7 @@ fn serve(
             Err(_) => return Ok(()),
         };
         if sys::mono_ns() - began_ns > SESSION_NS {
-            return Err(wrong(format!(
-                "a session takes at most {} s",
-                SESSION_NS / 1_000_000_000
-            )));
+            return Err(wrong(format!("a session takes at most {} s", SESSION_NS / 1_000_000_000)));
         }
         if let Some(count) = line["echo"].as_u64() {
             echo(control, &sockets, session, count.min(MOST_ECHOES))?;
@@ -256,12 +253,7 @@ fn carry_out(control: &mut Control, sockets: &[UdpSocket], session: u64, phase: 
         },
         || control_cell.borrow_mut().tell(&json!({"stop": true})),
     )?;
-    let dropped = flows::dropped(sockets)
-        .zip(before)
-        .map(|(now, before)| now - before);
+    let dropped = flows::dropped(sockets).zip(before).map(|(now, before)| now - before);
     let control = control_cell.into_inner();
-    control.tell_block(
-        json!({"records": records.len(), "dropped": dropped}),
-        &bytes_of(&records),
-    )
+    control.tell_block(json!({"records": records.len(), "dropped": dropped}), &bytes_of(&records))
 }

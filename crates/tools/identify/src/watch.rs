@@ -29,14 +29,7 @@ pub struct Watch {
 
 impl Watch {
     pub fn new(until: Option<Until>) -> Watch {
-        Watch {
-            until,
-            recent: VecDeque::new(),
-            least_ns: i64::MAX,
-            next: 0,
-            lost: 0,
-            done: false,
-        }
+        Watch { until, recent: VecDeque::new(), least_ns: i64::MAX, next: 0, lost: 0, done: false }
     }
 
     /// A packet of the first flow.
@@ -57,11 +50,7 @@ impl Watch {
                 self.saturated()
             }
             Some(Until::Full) => {
-                while self
-                    .recent
-                    .front()
-                    .is_some_and(|f| arrived_ns - f.2 > FULL_SPAN_NS)
-                {
+                while self.recent.front().is_some_and(|f| arrived_ns - f.2 > FULL_SPAN_NS) {
                     self.recent.pop_front();
                 }
                 self.full()
@@ -86,9 +75,8 @@ impl Watch {
         if self.recent.len() < FEW {
             return false;
         }
-        let mut late: Vec<i64> = (self.recent.iter().rev().take(FEW))
-            .map(|(_, sent, arrived)| arrived - sent)
-            .collect();
+        let mut late: Vec<i64> =
+            (self.recent.iter().rev().take(FEW)).map(|(_, sent, arrived)| arrived - sent).collect();
         late.sort_unstable();
         if late[FEW / 2] - self.least_ns > STANDING_NS || self.share_lost() > 0.2 {
             return true;

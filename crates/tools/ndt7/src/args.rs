@@ -47,11 +47,7 @@ pub struct Url {
 }
 
 pub fn parse_server(args: &[String]) -> Result<ServerArgs, String> {
-    let mut options = Options::read(
-        args,
-        &["listen", "cert", "key", "cca", "duration-ms", "log"],
-        &["tls"],
-    )?;
+    let mut options = Options::read(args, &["listen", "cert", "key", "cca", "duration-ms", "log"], &["tls"])?;
     let listen = options.listen("10.0.2.1:80")?;
     let cert_and_key = options.cert_and_key()?;
     Ok(ServerArgs {
@@ -67,18 +63,14 @@ pub fn parse_server(args: &[String]) -> Result<ServerArgs, String> {
 pub fn parse_client(args: &[String]) -> Result<ClientArgs, String> {
     let values = ["server", "ca", "tests", "cca", "duration-ms", "early-exit", "out"];
     let mut options = Options::read(args, &values, &["insecure"])?;
-    let server = options
-        .take("server")
-        .ok_or("--server ws://HOST:PORT is missing")?;
+    let server = options.take("server").ok_or("--server ws://HOST:PORT is missing")?;
     let early_exit_megabytes = match options.take("early-exit") {
         None => None,
-        Some(text) => Some(
-            (text.parse().ok())
-                .filter(|mb| EARLY_EXIT_MEGABYTES.contains(mb))
-                .ok_or_else(|| {
-                    format!("--early-exit {text}: NDT7 allows only {EARLY_EXIT_MEGABYTES:?} (megabytes)")
-                })?,
-        ),
+        Some(text) => {
+            Some((text.parse().ok()).filter(|mb| EARLY_EXIT_MEGABYTES.contains(mb)).ok_or_else(|| {
+                format!("--early-exit {text}: NDT7 allows only {EARLY_EXIT_MEGABYTES:?} (megabytes)")
+            })?)
+        }
     };
     Ok(ClientArgs {
         url: parse_url(&server)?,
@@ -104,12 +96,7 @@ pub fn parse_url(text: &str) -> Result<Url, String> {
         return Err(bad());
     }
     let (host, port) = host_and_port(authority, if tls { 443 } else { 80 }).map_err(|_| bad())?;
-    Ok(Url {
-        tls,
-        host,
-        port,
-        authority: authority.to_owned(),
-    })
+    Ok(Url { tls, host, port, authority: authority.to_owned() })
 }
 
 fn duration(options: &mut Options) -> Result<u64, String> {
@@ -125,26 +112,17 @@ mod tests {
     #[test]
     fn a_server_needs_an_address_and_has_defaults() {
         let args = parse_server(&words("--listen 10.0.2.1:80")).unwrap();
-        assert_eq!(
-            (args.listen.port(), args.tls, args.cca.as_str()),
-            (80, false, "bbr")
-        );
+        assert_eq!((args.listen.port(), args.tls, args.cca.as_str()), (80, false, "bbr"));
         assert_eq!((args.duration_ns, args.log), (10_000_000_000, None));
-        assert!(
-            parse_server(&words("--listen [::]:443 --cert c --key k --cca=cubic --log -"))
-                .unwrap()
-                .tls
-        );
+        assert!(parse_server(&words("--listen [::]:443 --cert c --key k --cca=cubic --log -")).unwrap().tls);
     }
 
     #[test]
     fn a_client_runs_both_tests_unless_told_otherwise() {
         let args = parse_client(&words("--server ws://10.0.2.1:8080")).unwrap();
         assert_eq!(args.tests, [Way::Download, Way::Upload]);
-        let args = parse_client(&words(
-            "--server wss://h --tests upload --insecure --duration-ms 500",
-        ))
-        .unwrap();
+        let args =
+            parse_client(&words("--server wss://h --tests upload --insecure --duration-ms 500")).unwrap();
         assert_eq!(
             (args.tests.as_slice(), args.insecure, args.duration_ns),
             (&[Way::Upload][..], true, 500_000_000)
@@ -154,15 +132,9 @@ mod tests {
     #[test]
     fn urls_have_their_default_ports_and_ipv6_addresses_their_brackets() {
         let url = |text| parse_url(text).unwrap();
-        assert_eq!(
-            (url("ws://h").port, url("wss://h/").port, url("ws://h:81").port),
-            (80, 443, 81)
-        );
+        assert_eq!((url("ws://h").port, url("wss://h/").port, url("ws://h:81").port), (80, 443, 81));
         let v6 = url("wss://[::1]:8443");
-        assert_eq!(
-            (v6.host.as_str(), v6.authority.as_str(), v6.port),
-            ("::1", "[::1]:8443", 8443)
-        );
+        assert_eq!((v6.host.as_str(), v6.authority.as_str(), v6.port), ("::1", "[::1]:8443", 8443));
         assert_eq!(url("ws://[fe80::1]").host, "fe80::1");
     }
 
@@ -186,11 +158,7 @@ mod tests {
             let error = parse_client(&words(line)).unwrap_err();
             assert!(error.contains(part), "{line}: {error}");
         }
-        assert!(parse_server(&words("--listen localhost"))
-            .unwrap_err()
-            .contains("localhost"));
-        assert!(parse_server(&words("--listen 1.2.3.4:5 --cert c"))
-            .unwrap_err()
-            .contains("--key"));
+        assert!(parse_server(&words("--listen localhost")).unwrap_err().contains("localhost"));
+        assert!(parse_server(&words("--listen 1.2.3.4:5 --cert c")).unwrap_err().contains("--key"));
     }
 }

@@ -64,21 +64,10 @@ pub fn run(args: ClientArgs) -> Result<(), String> {
 
 /// Like `run`, until `stop` becomes readable.
 pub fn run_until(args: ClientArgs, out: Lines, stop: OwnedFd) -> Result<(), String> {
-    let tls = if args.url.tls {
-        Some(tls::client_config(args.insecure, args.ca.as_deref())?)
-    } else {
-        None
-    };
+    let tls = if args.url.tls { Some(tls::client_config(args.insecure, args.ca.as_deref())?) } else { None };
     let address = resolve(&args.url.host, args.url.port)
         .map_err(|why| format!("--server {}: {why}", args.url.authority))?;
-    let mut client = Client {
-        args,
-        address,
-        tls,
-        stop,
-        out,
-        scratch: vec![0; SCRATCH_BYTES],
-    };
+    let mut client = Client { args, address, tls, stop, out, scratch: vec![0; SCRATCH_BYTES] };
     let mut results = Map::new();
     let mut failure = None;
     for test in client.args.tests.clone() {
@@ -106,22 +95,13 @@ pub fn run_until(args: ClientArgs, out: Lines, stop: OwnedFd) -> Result<(), Stri
 
 impl Wait {
     fn new(transport: &Transport, stop: &OwnedFd, deadline_ns: u64) -> io::Result<Wait> {
-        let interest = Interest {
-            read: true,
-            write: false,
-        };
+        let interest = Interest { read: true, write: false };
         let (epoll, timer) = (Epoll::new()?, Timer::new()?);
         epoll.add(transport.fd(), SOCKET, interest)?;
         epoll.add(timer.as_raw_fd(), TIMER, interest)?;
         epoll.add(stop.as_raw_fd(), SIGNAL, interest)?;
         timer.set(Some(deadline_ns))?;
-        Ok(Wait {
-            epoll,
-            timer,
-            deadline_ns: Some(deadline_ns),
-            interest,
-            ready: Vec::new(),
-        })
+        Ok(Wait { epoll, timer, deadline_ns: Some(deadline_ns), interest, ready: Vec::new() })
     }
 
     fn set(&mut self, transport: &Transport, interest: Interest, deadline_ns: u64) -> io::Result<()> {
@@ -165,10 +145,7 @@ impl Client {
         socket
             .connect_timeout(&self.address.into(), Duration::from_nanos(SETUP_TIMEOUT_NS))
             .map_err(failed)?;
-        socket
-            .set_nonblocking(true)
-            .and_then(|()| socket.set_tcp_nodelay(true))
-            .map_err(failed)?;
+        socket.set_nonblocking(true).and_then(|()| socket.set_tcp_nodelay(true)).map_err(failed)?;
         let host = &self.args.url.host;
         let tls = (self.tls.as_ref())
             .map(|config| tls::client(config, host).map_err(|why| format!("--server {why}")))
@@ -209,8 +186,7 @@ impl Client {
             } else {
                 outbox.write(&mut transport, &mut no_frames).map_err(lost)?
             };
-            wait.set(&transport, Interest { read: true, write }, deadline_ns)
-                .map_err(lost)?;
+            wait.set(&transport, Interest { read: true, write }, deadline_ns).map_err(lost)?;
             match wait.next().map_err(lost)? {
                 Woken::Signal => return Err("interrupted by a signal".into()),
                 Woken::Time => return Err("the server did not answer within 10 s".into()),
@@ -250,20 +226,13 @@ impl Client {
         ))?;
         let mut frames = Frames::new(true);
         peer.on_ready(
-            Ready {
-                token: SOCKET,
-                read: false,
-                write: true,
-                closed: false,
-            },
+            Ready { token: SOCKET, read: false, write: true, closed: false },
             &mut frames,
             &mut self.scratch,
         );
         while peer.end.is_none() {
             let deadline_ns = peer.deadline_ns();
-            let woken = wait
-                .set(&peer.transport, peer.interest(), deadline_ns)
-                .and_then(|()| wait.next());
+            let woken = wait.set(&peer.transport, peer.interest(), deadline_ns).and_then(|()| wait.next());
             match woken.map_err(|e| format!("cannot wait for the connection: {e}"))? {
                 Woken::Signal => peer.finish(End::Failed("interrupted by a signal".into())),
                 Woken::Time => peer.on_time(sys::monotonic_ns(), &mut frames, &mut self.scratch),
@@ -282,8 +251,7 @@ impl Client {
 
     fn write_notes(&mut self, peer: &mut Peer) -> Result<(), String> {
         for note in peer.notes.drain(..) {
-            self.out
-                .write(&note_line(&note, &[("Test", json!(peer.settings.test.name()))]))?;
+            self.out.write(&note_line(&note, &[("Test", json!(peer.settings.test.name()))]))?;
         }
         Ok(())
     }
@@ -296,16 +264,13 @@ fn failure(peer: &Peer) -> Option<String> {
     let expected_us = peer.settings.duration_ns / 1000;
     match &peer.end {
         _ if peer.app_bytes() == 0 => Some("no data was transferred".into()),
-        Some(End::Closed) if peer.close_code.is_some_and(|code| code != frame::CLOSE_NORMAL) => Some(
-            format!("the server closed with code {}", peer.close_code.unwrap_or(0)),
-        ),
+        Some(End::Closed) if peer.close_code.is_some_and(|code| code != frame::CLOSE_NORMAL) => {
+            Some(format!("the server closed with code {}", peer.close_code.unwrap_or(0)))
+        }
         Some(End::Closed) | Some(End::TimeLimit) => None,
         Some(end) if lasted_us * 100 < expected_us * 95 => {
             let (lasted, expected) = (lasted_us as f64 / 1e6, expected_us as f64 / 1e6);
-            Some(format!(
-                "ended after {lasted:.3} s of {expected:.3} s: {}",
-                end.text()
-            ))
+            Some(format!("ended after {lasted:.3} s of {expected:.3} s: {}", end.text()))
         }
         _ => None,
     }

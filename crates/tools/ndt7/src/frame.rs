@@ -44,10 +44,7 @@ pub fn parse(bytes: &[u8]) -> Parsed {
     if first & 0x70 != 0 {
         return Parsed::Invalid("reserved bit set");
     }
-    if !matches!(
-        opcode,
-        OP_CONTINUATION | OP_TEXT | OP_BINARY | OP_CLOSE | OP_PING | OP_PONG
-    ) {
+    if !matches!(opcode, OP_CONTINUATION | OP_TEXT | OP_BINARY | OP_CLOSE | OP_PING | OP_PONG) {
         return Parsed::Invalid("reserved opcode");
     }
     let fin = first & 0x80 != 0;
@@ -81,15 +78,7 @@ pub fn parse(bytes: &[u8]) -> Parsed {
     } else {
         None
     };
-    Parsed::Header(
-        Header {
-            fin,
-            opcode,
-            mask,
-            payload_bytes,
-        },
-        used,
-    )
+    Parsed::Header(Header { fin, opcode, mask, payload_bytes }, used)
 }
 
 /// Appends the header of an unfragmented frame.
@@ -141,10 +130,9 @@ pub fn parse_close(payload: &[u8]) -> Result<Option<(u16, String)>, &'static str
     match payload.split_first_chunk::<2>() {
         None if payload.is_empty() => Ok(None),
         None => Err("close frame with half a code"),
-        Some((code, reason)) => Ok(Some((
-            u16::from_be_bytes(*code),
-            String::from_utf8_lossy(reason).into_owned(),
-        ))),
+        Some((code, reason)) => {
+            Ok(Some((u16::from_be_bytes(*code), String::from_utf8_lossy(reason).into_owned())))
+        }
     }
 }
 
@@ -153,12 +141,7 @@ mod tests {
     use super::*;
 
     fn header(fin: bool, opcode: u8, mask: Option<[u8; 4]>, payload_bytes: u64, used: usize) -> Parsed {
-        let header = Header {
-            fin,
-            opcode,
-            mask,
-            payload_bytes,
-        };
+        let header = Header { fin, opcode, mask, payload_bytes };
         Parsed::Header(header, used)
     }
 
@@ -210,10 +193,7 @@ mod tests {
             (b"\x09\x00", "fragmented ping"),
             (b"\x89\x7e\x00\x80", "long ping"),
             (b"\x82\x7e\x00\x05", "long form of 5"),
-            (
-                b"\x82\x7f\x00\x00\x00\x00\x00\x00\xff\xff",
-                "longest form of 65535",
-            ),
+            (b"\x82\x7f\x00\x00\x00\x00\x00\x00\xff\xff", "longest form of 65535"),
             (b"\x82\x7f\x80\x00\x00\x00\x00\x00\x00\x00", "top bit"),
         ] {
             assert!(matches!(parse(bytes), Parsed::Invalid(_)), "{why}");
@@ -233,9 +213,7 @@ mod tests {
     fn no_bytes_make_the_parser_panic() {
         let mut random = narrows_wire::random::Random::new(3);
         for _ in 0..20_000 {
-            let bytes: Vec<u8> = (0..random.next_u64() % 16)
-                .map(|_| random.next_u64() as u8)
-                .collect();
+            let bytes: Vec<u8> = (0..random.next_u64() % 16).map(|_| random.next_u64() as u8).collect();
             if let Parsed::Header(_, used) = parse(&bytes) {
                 assert!(used <= bytes.len());
             }

@@ -32,10 +32,7 @@ pub struct Refusal {
 }
 
 fn refuse<T>(status: u16, why: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal {
-        status,
-        why: why.into(),
-    })
+    Err(Refusal { status, why: why.into() })
 }
 
 /// Parses a request head. `Ok(None)`: more bytes are needed. Also gives how many bytes the head takes.
@@ -72,21 +69,12 @@ fn understood(head: &httparse::Request) -> Result<Request, Refusal> {
     };
     let offers = |t: &str| t == SUBPROTOCOL; // unlike the others, names of subprotocols are exact
     if !has_token_where(head.headers, "Sec-WebSocket-Protocol", offers) {
-        return refuse(
-            400,
-            format!("Sec-WebSocket-Protocol does not offer {SUBPROTOCOL}"),
-        );
+        return refuse(400, format!("Sec-WebSocket-Protocol does not offer {SUBPROTOCOL}"));
     }
     let user_agent = header("User-Agent").map(str::to_owned);
     let metadata = parse_query(query)?;
     let early_exit_bytes = early_exit(&metadata)?;
-    Ok(Request {
-        test,
-        key,
-        metadata,
-        user_agent,
-        early_exit_bytes,
-    })
+    Ok(Request { test, key, metadata, user_agent, early_exit_bytes })
 }
 
 /// Whether any header of that name lists the token (lists may be split over headers; case is ignored).
@@ -107,10 +95,7 @@ pub fn parse_query(query: &str) -> Result<Vec<(String, String)>, Refusal> {
     if query.len() > MAX_QUERY_BYTES {
         return refuse(
             400,
-            format!(
-                "query string of {} bytes is longer than {MAX_QUERY_BYTES}",
-                query.len()
-            ),
+            format!("query string of {} bytes is longer than {MAX_QUERY_BYTES}", query.len()),
         );
     }
     let mut pairs: Vec<(String, String)> = vec![];
@@ -133,10 +118,7 @@ fn early_exit(metadata: &[(String, String)]) -> Result<Option<u64>, Refusal> {
     };
     match EARLY_EXIT_MEGABYTES.iter().find(|mb| mb.to_string() == *value) {
         Some(megabytes) => Ok(Some(megabytes * 1_000_000)),
-        None => refuse(
-            400,
-            format!("{EARLY_EXIT_KEY}={value} is not one of {EARLY_EXIT_MEGABYTES:?}"),
-        ),
+        None => refuse(400, format!("{EARLY_EXIT_KEY}={value} is not one of {EARLY_EXIT_MEGABYTES:?}")),
     }
 }
 
@@ -193,11 +175,7 @@ pub fn refusal_response(refusal: &Refusal) -> Vec<u8> {
         503 => "Service Unavailable",
         _ => "Bad Request",
     };
-    let allow = if refusal.status == 405 {
-        "Allow: GET\r\n"
-    } else {
-        ""
-    };
+    let allow = if refusal.status == 405 { "Allow: GET\r\n" } else { "" };
     let body = format!("{}\n", refusal.why);
     format!(
         "HTTP/1.1 {} {reason}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n{allow}Connection: close\r\n\r\n{body}",
@@ -215,10 +193,8 @@ pub fn upgrade_request(
     user_agent: &str,
     nonce: [u8; 16],
 ) -> (Vec<u8>, String) {
-    let query: Vec<String> = metadata
-        .iter()
-        .map(|(n, v)| format!("{}={}", percent_encode(n), percent_encode(v)))
-        .collect();
+    let query: Vec<String> =
+        metadata.iter().map(|(n, v)| format!("{}={}", percent_encode(n), percent_encode(v))).collect();
     let mark = if query.is_empty() { "" } else { "?" };
     let key = BASE64_STANDARD.encode(nonce);
     let head = format!(
@@ -249,10 +225,7 @@ fn check_upgrade(head: &httparse::Response, body: &[u8], key: &str) -> Result<()
     if status != 101 {
         let body = String::from_utf8_lossy(body);
         let body: String = body.trim().chars().take(200).collect();
-        return Err(format!(
-            "the server answered {status} {} ({body})",
-            head.reason.unwrap_or("")
-        ));
+        return Err(format!("the server answered {status} {} ({body})", head.reason.unwrap_or("")));
     }
     if !has_token(head.headers, "Upgrade", "websocket") || !has_token(head.headers, "Connection", "upgrade") {
         return Err("the server's 101 response does not upgrade to WebSocket".into());

@@ -12,14 +12,8 @@ fn status(request: &str) -> u16 {
 
 #[test]
 fn the_accept_keys_of_rfc_6455_and_of_the_ndt7_specification_are_ours() {
-    assert_eq!(
-        accept_key("dGhlIHNhbXBsZSBub25jZQ=="),
-        "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
-    );
-    assert_eq!(
-        accept_key("DOdm+5/Cm3WwvhfcAlhJoQ=="),
-        "Nhz+x95YebD6Uvd4nqPC2fomoUQ="
-    );
+    assert_eq!(accept_key("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    assert_eq!(accept_key("DOdm+5/Cm3WwvhfcAlhJoQ=="), "Nhz+x95YebD6Uvd4nqPC2fomoUQ=");
 }
 
 #[test]
@@ -32,21 +26,13 @@ fn a_good_request_is_understood_with_its_metadata() {
         .map(|(n, v)| (n.to_owned(), v.to_owned()));
     assert_eq!(request.metadata, pairs);
     for cut in 0..REQUEST.len() {
-        assert_eq!(
-            parse_request(&REQUEST.as_bytes()[..cut]),
-            Ok(None),
-            "cut at {cut}"
-        );
+        assert_eq!(parse_request(&REQUEST.as_bytes()[..cut]), Ok(None), "cut at {cut}");
     }
 }
 
 #[test]
 fn bad_requests_are_refused() {
-    let (long, key, name) = (
-        "x".repeat(4096),
-        "DOdm+5/Cm3WwvhfcAlhJoQ==",
-        "client_name=ndt7-js",
-    );
+    let (long, key, name) = ("x".repeat(4096), "DOdm+5/Cm3WwvhfcAlhJoQ==", "client_name=ndt7-js");
     for (good, bad, expected) in [
         ("Sec-WebSocket-Protocol: net.measurementlab.ndt.v7\r\n", "", 400),
         ("ndt.v7\r\n", "ndt.v5\r\n", 400),
@@ -106,10 +92,7 @@ fn our_request_is_one_that_we_accept_and_our_response_one_that_we_believe() {
 
 #[test]
 fn a_refusal_is_reported_with_its_status_and_reason() {
-    let refusal = Refusal {
-        status: 400,
-        why: "no subprotocol".into(),
-    };
+    let refusal = Refusal { status: 400, why: "no subprotocol".into() };
     let why = parse_response(&refusal_response(&refusal), "k").unwrap_err();
     assert_eq!(why, "the server answered 400 Bad Request (no subprotocol)");
 }
@@ -117,17 +100,9 @@ fn a_refusal_is_reported_with_its_status_and_reason() {
 #[test]
 fn responses_that_lie_are_not_believed() {
     let good = String::from_utf8(switching_protocols("k")).unwrap();
-    let with = |extra: &str| {
-        good.replace(
-            "Connection: Upgrade\r\n",
-            &format!("Connection: Upgrade\r\n{extra}"),
-        )
-    };
-    assert!(parse_response(
-        with("Sec-WebSocket-Extensions: permessage-deflate\r\n").as_bytes(),
-        "k"
-    )
-    .is_err());
+    let with =
+        |extra: &str| good.replace("Connection: Upgrade\r\n", &format!("Connection: Upgrade\r\n{extra}"));
+    assert!(parse_response(with("Sec-WebSocket-Extensions: permessage-deflate\r\n").as_bytes(), "k").is_err());
     assert!(parse_response(good.replace("ndt.v7", "ndt.v8").as_bytes(), "k").is_err());
     assert!(parse_response(b"SSH-2.0-OpenSSH\r\n", "k").is_err());
 }

@@ -24,20 +24,10 @@ use std::process::ExitCode;
 
 /// `narrows-agent ndt7-client …`
 pub fn client_main(args: &[String]) -> ExitCode {
-    run(
-        "ndt7-client",
-        args::CLIENT_USAGE,
-        args::parse_client(args),
-        client::run,
-    )
+    run("ndt7-client", args::CLIENT_USAGE, args::parse_client(args), client::run)
 }
 
 /// `narrows-agent ndt7-server …`
 pub fn server_main(args: &[String]) -> ExitCode {
-    run(
-        "ndt7-server",
-        args::SERVER_USAGE,
-        args::parse_server(args),
-        server::run,
-    )
+    run("ndt7-server", args::SERVER_USAGE, args::parse_server(args), server::run)
 }

@@ -27,23 +27,12 @@ fn our_client_and_our_server_agree_in_the_clear() {
         let log = server.end();
         let results = log.with_key("result");
         assert_eq!(results.len(), 2);
-        assert!(results
-            .iter()
-            .all(|r| r["Value"]["ended_by"] == "closing handshake"));
-        let (down, up) = (
-            &out.with_key("summary")[0]["Value"]["tests"]["download"],
-            &results[1]["Value"],
-        );
+        assert!(results.iter().all(|r| r["Value"]["ended_by"] == "closing handshake"));
+        let (down, up) = (&out.with_key("summary")[0]["Value"]["tests"]["download"], &results[1]["Value"]);
         // Every byte that the server sent arrived: the client also counts texts, so it has no fewer.
         assert!(down["bytes"].as_u64() >= results[0]["Value"]["app_bytes"].as_u64());
-        assert_eq!(
-            up["bytes"],
-            out.with_key("summary")[0]["Value"]["tests"]["upload"]["bytes"]
-        );
-        assert_eq!(
-            log.with_key("starting")[0]["Value"]["metadata"]["client_name"],
-            "narrows-agent"
-        );
+        assert_eq!(up["bytes"], out.with_key("summary")[0]["Value"]["tests"]["upload"]["bytes"]);
+        assert_eq!(log.with_key("starting")[0]["Value"]["metadata"]["client_name"], "narrows-agent");
         assert!(log.with_key("warning")[0].to_string().contains("no_such_cca"));
         assert!(!log.with_key("ping").is_empty());
     });
@@ -75,22 +64,14 @@ fn a_foreign_client_downloads_from_our_server() {
                 assert!(measurement[part].is_object(), "{part} in {measurement}");
             }
             let info = &measurement["ConnectionInfo"];
-            assert!(["Client", "Server", "UUID", "StartTime"]
-                .iter()
-                .all(|k| info[k].is_string()));
+            assert!(["Client", "Server", "UUID", "StartTime"].iter().all(|k| info[k].is_string()));
             // Only for where it would not be known who measured what.
             assert!(measurement["Origin"].is_null() && measurement["Test"].is_null());
         }
         assert!(!measurements.is_empty());
         let log = server.end();
-        assert_eq!(
-            log.with_key("starting")[0]["Value"]["metadata"]["client_name"],
-            "foreign"
-        );
-        assert_eq!(
-            log.with_key("result")[0]["Value"]["ended_by"],
-            "closing handshake"
-        );
+        assert_eq!(log.with_key("starting")[0]["Value"]["metadata"]["client_name"], "foreign");
+        assert_eq!(log.with_key("result")[0]["Value"]["ended_by"], "closing handshake");
     });
 }
 
@@ -108,23 +89,13 @@ fn our_client_uploads_to_and_downloads_from_a_foreign_server() {
                     |request: &tungstenite::handshake::server::Request,
                      mut response: tungstenite::handshake::server::Response| {
                         paths = request.uri().path().to_owned();
-                        assert_eq!(
-                            request.headers()["Sec-WebSocket-Protocol"],
-                            "net.measurementlab.ndt.v7"
-                        );
+                        assert_eq!(request.headers()["Sec-WebSocket-Protocol"], "net.measurementlab.ndt.v7");
                         let protocol = "net.measurementlab.ndt.v7".parse().unwrap();
                         response.headers_mut().insert("Sec-WebSocket-Protocol", protocol);
                         Ok(response)
                     };
                 let mut ws = tungstenite::accept_hdr(socket, select).unwrap();
-                assert_eq!(
-                    paths,
-                    if download {
-                        "/ndt/v7/download"
-                    } else {
-                        "/ndt/v7/upload"
-                    }
-                );
+                assert_eq!(paths, if download { "/ndt/v7/download" } else { "/ndt/v7/upload" });
                 let text =
                     r#"{"TCPInfo":{"BytesReceived":1000000,"ElapsedTime":1000000,"MinRTT":5},"Extra":{}}"#;
                 let mut bytes = 0;
@@ -177,10 +148,7 @@ fn driven_by_hand(side: Side, outbox: Outbox) -> (Peer, TcpStream) {
         early_exit_bytes: None,
         connection_info: None,
     };
-    (
-        Peer::new(settings, Transport::new(socket, None), outbox, &[]),
-        other,
-    )
+    (Peer::new(settings, Transport::new(socket, None), outbox, &[]), other)
 }
 
 #[test]
@@ -229,10 +197,7 @@ fn a_side_that_was_held_up_beyond_its_limit_measures_and_closes_late() {
         let (mut received, mut events) = (vec![], vec![]);
         other.read_to_end(&mut received).unwrap();
         Reader::new(false).feed(&received, &mut events).unwrap();
-        assert!(matches!(
-            (&events[0], events.last()),
-            (Event::Text(_), Some(Event::Close(_)))
-        ));
+        assert!(matches!((&events[0], events.last()), (Event::Text(_), Some(Event::Close(_)))));
     }
 }
 
@@ -271,11 +236,7 @@ fn broken_frames_end_their_test_only() {
         let server = start(false, 64);
         for (test, bytes, code) in [
             (Way::Upload, &b"\x82\x01x"[..], frame::CLOSE_PROTOCOL),
-            (
-                Way::Upload,
-                b"\x82\xff\0\0\0\0\x01\0\0\x01\0\0\0\0",
-                frame::CLOSE_TOO_BIG,
-            ),
+            (Way::Upload, b"\x82\xff\0\0\0\0\x01\0\0\x01\0\0\0\0", frame::CLOSE_TOO_BIG),
             (Way::Upload, b"\xff\xff\xff\xff", frame::CLOSE_PROTOCOL),
             (Way::Download, b"\x82\x81\0\0\0\0x", frame::CLOSE_UNSUPPORTED),
         ] {
@@ -285,23 +246,15 @@ fn broken_frames_end_their_test_only() {
             let _ = socket.read_to_end(&mut received);
             reader.feed(&received, &mut events).unwrap();
             assert!(
-                events
-                    .iter()
-                    .any(|e| matches!(e, super::reader::Event::Close(Some((c, _))) if *c == code)),
+                events.iter().any(|e| matches!(e, super::reader::Event::Close(Some((c, _))) if *c == code)),
                 "no close with {code}"
             );
         }
         assert!(foreign_download(server.address).0 > 0);
-        let ends: Vec<Value> = server
-            .end()
-            .with_key("result")
-            .iter()
-            .map(|r| r["Value"]["ended_by"].clone())
-            .collect();
+        let ends: Vec<Value> =
+            server.end().with_key("result").iter().map(|r| r["Value"]["ended_by"].clone()).collect();
         assert_eq!(
-            ends.iter()
-                .filter(|e| e.as_str().unwrap().contains("broke the protocol"))
-                .count(),
+            ends.iter().filter(|e| e.as_str().unwrap().contains("broke the protocol")).count(),
             4,
             "{ends:?}"
         );
@@ -316,13 +269,9 @@ fn vanished_and_slow_clients_do_not_stop_the_others() {
         drop(upgraded(&server, Way::Upload));
         let _slow = upgraded(&server, Way::Download); // never reads
         let mut stuck = upgraded(&server, Way::Upload); // stops in the middle of a frame
-        stuck
-            .write_all(b"\x82\xff\0\0\0\0\0\x10\0\0\x01\x02\x03\x04some")
-            .unwrap();
-        let clients: Vec<_> = (0..4)
-            .map(|_| server.address)
-            .map(|a| std::thread::spawn(move || foreign_download(a)))
-            .collect();
+        stuck.write_all(b"\x82\xff\0\0\0\0\0\x10\0\0\x01\x02\x03\x04some").unwrap();
+        let clients: Vec<_> =
+            (0..4).map(|_| server.address).map(|a| std::thread::spawn(move || foreign_download(a))).collect();
         for client in clients {
             let (bytes, measurements) = client.join().unwrap();
             assert!(bytes > 0 && !measurements.is_empty());
@@ -346,17 +295,11 @@ fn a_thousand_idle_connections_make_room_for_a_client_that_speaks() {
 fn a_server_that_is_not_there_or_refuses_is_one_clear_error() {
     unless_held_up(|| {
         let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let error = our_client(&format!("ws://{unused}"), "--tests upload")
-            .0
-            .unwrap_err();
-        assert!(
-            error.contains(&unused.to_string()) && error.contains("refused"),
-            "{error}"
-        );
+        let error = our_client(&format!("ws://{unused}"), "--tests upload").0.unwrap_err();
+        assert!(error.contains(&unused.to_string()) && error.contains("refused"), "{error}");
         let server = start(false, 8);
-        let error = our_client(&format!("wss://{}", server.address), "--insecure --tests upload")
-            .0
-            .unwrap_err();
+        let error =
+            our_client(&format!("wss://{}", server.address), "--insecure --tests upload").0.unwrap_err();
         assert!(error.starts_with("upload from"), "{error}");
         server.end();
     });

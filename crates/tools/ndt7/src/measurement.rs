@@ -193,13 +193,7 @@ mod tests {
             "TCPInfo":{"BusyTime":1234,"BytesAcked":1234,"BytesReceived":1234,"BytesSent":1234,"BytesRetrans":1234,
             "ElapsedTime":1234,"MinRTT":1234,"RTT":99,"RTTVar":1234,"RWndLimited":1234,"SndBufLimited":1234}}"#;
         let m: Measurement = serde_json::from_str(text).unwrap();
-        assert_eq!(
-            m.app_info,
-            Some(AppInfo {
-                num_bytes: 5678,
-                elapsed_time: 1234
-            })
-        );
+        assert_eq!(m.app_info, Some(AppInfo { num_bytes: 5678, elapsed_time: 1234 }));
         assert_eq!(m.connection_info.as_ref().unwrap().server, "[::1]:2345");
         assert_eq!(m.bbr_info.as_ref().unwrap().cwnd_gain, 512);
         assert_eq!((m.tcp("RTT"), m.tcp("NoSuch")), (Some(99), None));
@@ -217,10 +211,7 @@ mod tests {
         let mut bbr = [0u8; 20];
         (bbr[0], bbr[4], bbr[8], bbr[12], bbr[16]) = (1, 1, 2, 3, 4);
         let m = Measurement {
-            app_info: Some(AppInfo {
-                num_bytes: 1,
-                elapsed_time: 2,
-            }),
+            app_info: Some(AppInfo { num_bytes: 1, elapsed_time: 2 }),
             connection_info: Some(ConnectionInfo {
                 client: "10.0.0.1:4".into(),
                 server: "10.0.2.1:80".into(),

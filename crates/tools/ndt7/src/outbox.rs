@@ -26,10 +26,7 @@ pub struct Frames {
 
 impl Frames {
     pub fn new(masked: bool) -> Frames {
-        Frames {
-            masked,
-            built: Vec::new(),
-        }
+        Frames { masked, built: Vec::new() }
     }
 
     /// The frame whose payload is `INITIAL_MESSAGE_BYTES << index`.

@@ -9,11 +9,7 @@ use serde_json::{json, Map, Value};
 /// A note as a line; `about` (which connection, which test) is added to its `Value`-less part.
 pub fn note_line(note: &Note, about: &[(&str, Value)]) -> Value {
     let mut line = match note {
-        Note::Measured {
-            at_ns,
-            sent,
-            measurement,
-        } => {
+        Note::Measured { at_ns, sent, measurement } => {
             let mut line = keyed("measurement", *at_ns, json!(measurement));
             line["sent"] = json!(sent);
             line
@@ -53,11 +49,7 @@ pub fn figures(peer: &Peer) -> Map<String, Value> {
     let (ours, theirs) = (peer.last_measured.as_ref(), peer.last_heard.as_ref());
     let is_server = peer.settings.side == Side::Server;
     let (server, client) = if is_server { (ours, theirs) } else { (theirs, ours) };
-    let sender = if peer.settings.test == Way::Download {
-        server
-    } else {
-        client
-    };
+    let sender = if peer.settings.test == Way::Download { server } else { client };
     let tcp = |of: Option<&Measurement>, name| of.and_then(|m| m.tcp(name));
     let elapsed_us = peer.data_end_ns.map(|ns| peer.elapsed_us(ns));
     let (bytes, rate_us) = match (peer.settings.test, is_server) {
@@ -77,10 +69,7 @@ pub fn figures(peer: &Peer) -> Map<String, Value> {
     put("min_rtt_us", json!(tcp(sender, "MinRTT")));
     put("bytes_sent", json!(tcp(sender, "BytesSent")));
     put("bytes_retrans", json!(tcp(sender, "BytesRetrans")));
-    put(
-        "retransmission",
-        json!(ratio(tcp(sender, "BytesRetrans"), tcp(sender, "BytesSent"))),
-    );
+    put("retransmission", json!(ratio(tcp(sender, "BytesRetrans"), tcp(sender, "BytesSent"))));
     put("ended_by", json!(peer.end.as_ref().map(|end| end.text())));
     figures
 }
@@ -102,9 +91,6 @@ mod tests {
     fn a_line_has_key_time_value_and_what_it_is_about() {
         let note = Note::PingRtt { at_ns: 5, rtt_us: 7 };
         let line = note_line(&note, &[("connection", json!(3))]).to_string();
-        assert_eq!(
-            line,
-            r#"{"Key":"ping","monotonic_ns":5,"Value":{"rtt_us":7},"connection":3}"#
-        );
+        assert_eq!(line, r#"{"Key":"ping","monotonic_ns":5,"Value":{"rtt_us":7},"connection":3}"#);
     }
 }

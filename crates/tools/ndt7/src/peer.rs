@@ -32,23 +32,10 @@ pub enum Side {
 /// Something worth writing down.
 #[derive(Debug)]
 pub enum Note {
-    Measured {
-        at_ns: u64,
-        sent: bool,
-        measurement: Box<Measurement>,
-    },
-    Heard {
-        at_ns: u64,
-        measurement: Box<Measurement>,
-    },
-    PingRtt {
-        at_ns: u64,
-        rtt_us: u64,
-    },
-    Warning {
-        at_ns: u64,
-        message: String,
-    },
+    Measured { at_ns: u64, sent: bool, measurement: Box<Measurement> },
+    Heard { at_ns: u64, measurement: Box<Measurement> },
+    PingRtt { at_ns: u64, rtt_us: u64 },
+    Warning { at_ns: u64, message: String },
 }
 
 /// How a test ended.
@@ -121,11 +108,7 @@ impl Peer {
     pub fn new(settings: Settings, transport: Transport, outbox: Outbox, received: &[u8]) -> Peer {
         let now = sys::monotonic_ns();
         let mut random = Random::new(sys::random_u64());
-        let grace_ns = if settings.side == Side::Server {
-            SERVER_GRACE_NS
-        } else {
-            CLIENT_GRACE_NS
-        };
+        let grace_ns = if settings.side == Side::Server { SERVER_GRACE_NS } else { CLIENT_GRACE_NS };
         let mut peer = Peer {
             reader: Reader::new(settings.side == Side::Server),
             start_ns: now,
@@ -177,10 +160,7 @@ impl Peer {
     }
 
     pub fn interest(&self) -> Interest {
-        Interest {
-            read: true,
-            write: self.want_write,
-        }
+        Interest { read: true, write: self.want_write }
     }
 
     /// When `on_time` is next due.
@@ -209,11 +189,7 @@ impl Peer {
     /// Called at `deadline_ns` or later.
     pub fn on_time(&mut self, now: u64, frames: &mut Frames, scratch: &mut [u8]) {
         // What waits in the socket belongs to this measurement, however high the low-water mark is.
-        let mut result = if self.end.is_none() {
-            self.read(scratch)
-        } else {
-            Ok(())
-        };
+        let mut result = if self.end.is_none() { self.read(scratch) } else { Ok(()) };
         let due = !self.ended && now >= self.end_ns;
         if due {
             // A process that was held up beyond the limit still measures, and closes in order.
@@ -248,10 +224,7 @@ impl Peer {
         self.ended = true;
         self.outbox.bulk_on = false;
         if self.settings.side == Side::Server || self.sends_bulk() {
-            self.outbox.push(
-                frame::OP_CLOSE,
-                &frame::close_payload(frame::CLOSE_NORMAL, "Done sending"),
-            );
+            self.outbox.push(frame::OP_CLOSE, &frame::close_payload(frame::CLOSE_NORMAL, "Done sending"));
         }
         if self.settings.side == Side::Server && !self.sends_bulk() {
             self.data_end_ns = Some(now);
@@ -261,31 +234,18 @@ impl Peer {
     fn measure(&mut self, now: u64) {
         let elapsed_us = self.elapsed_us(now) as i64;
         let fd = self.transport.fd();
-        let origin = if self.settings.side == Side::Server {
-            "server"
-        } else {
-            "client"
-        };
+        let origin = if self.settings.side == Side::Server { "server" } else { "client" };
         let is_bbr = sys::cca(fd).is_ok_and(|name| name.starts_with("bbr"));
         let bbr = if is_bbr { sys::tcp_cc_info(fd).ok() } else { None };
         let measured = Measurement {
-            app_info: Some(AppInfo {
-                num_bytes: self.app_bytes() as i64,
-                elapsed_time: elapsed_us,
-            }),
+            app_info: Some(AppInfo { num_bytes: self.app_bytes() as i64, elapsed_time: elapsed_us }),
             connection_info: self.settings.connection_info.clone(),
             bbr_info: bbr.and_then(|raw| measurement::bbr_info(&raw, elapsed_us)),
             origin: Some(origin.into()),
             test: Some(self.settings.test.name().into()),
-            tcp_info: sys::tcp_info(fd)
-                .ok()
-                .map(|raw| measurement::tcp_info(&raw, elapsed_us)),
+            tcp_info: sys::tcp_info(fd).ok().map(|raw| measurement::tcp_info(&raw, elapsed_us)),
         };
-        if self
-            .settings
-            .early_exit_bytes
-            .is_some_and(|limit| measured.tcp("BytesAcked") >= Some(limit))
-        {
+        if self.settings.early_exit_bytes.is_some_and(|limit| measured.tcp("BytesAcked") >= Some(limit)) {
             self.end_ns = now;
         }
         // A downloading client only listens, as the official clients do.
@@ -293,25 +253,16 @@ impl Peer {
         let mut sent = false;
         if speaks {
             // Who measured what is known to the other side: the fields are for where it would not be.
-            let wire = Measurement {
-                origin: None,
-                test: None,
-                ..measured.clone()
-            };
+            let wire = Measurement { origin: None, test: None, ..measured.clone() };
             let text = serde_json::to_vec(&wire).unwrap_or_default();
             sent = self.outbox.push(frame::OP_TEXT, &text);
         }
         // Pings must not be more frequent than texts.
         if sent && self.settings.side == Side::Server {
-            self.outbox
-                .push(frame::OP_PING, (now - self.start_ns).to_string().as_bytes());
+            self.outbox.push(frame::OP_PING, (now - self.start_ns).to_string().as_bytes());
         }
         self.last_measured = Some(measured.clone());
-        self.notes.push(Note::Measured {
-            at_ns: now,
-            sent,
-            measurement: Box::new(measured),
-        });
+        self.notes.push(Note::Measured { at_ns: now, sent, measurement: Box::new(measured) });
         if self.settings.early_exit_bytes.is_some() && self.end_ns == now {
             self.stop(now);
         }
@@ -366,20 +317,14 @@ impl Peer {
     }
 
     fn warn(&mut self, message: String) {
-        self.notes.push(Note::Warning {
-            at_ns: sys::monotonic_ns(),
-            message,
-        });
+        self.notes.push(Note::Warning { at_ns: sys::monotonic_ns(), message });
     }
 
     pub fn finish(&mut self, end: End) {
         if self.end.is_none() {
             self.data_end_ns.get_or_insert_with(sys::monotonic_ns);
             if end != End::Closed {
-                self.warn(format!(
-                    "the test ended without a closing handshake: {}",
-                    end.text()
-                ));
+                self.warn(format!("the test ended without a closing handshake: {}", end.text()));
             }
             self.transport.shutdown_write();
             self.end = Some(end);

@@ -122,11 +122,7 @@ impl Reader {
 
     fn begin_frame(&mut self, header: frame::Header, events: &mut Vec<Event>) -> Result<(), Failure> {
         if header.mask.is_some() != self.expect_mask {
-            let why = if self.expect_mask {
-                "frame without a mask"
-            } else {
-                "masked frame from a server"
-            };
+            let why = if self.expect_mask { "frame without a mask" } else { "masked frame from a server" };
             return Err(Failure(frame::CLOSE_PROTOCOL, why));
         }
         match (header.opcode, self.message) {
@@ -209,12 +205,7 @@ mod tests {
         frame::push_frame(&mut out, frame::OP_TEXT, mask, b"{\"AppInfo\":null}");
         frame::push_frame(&mut out, frame::OP_PING, mask, b"abc");
         frame::push_frame(&mut out, frame::OP_BINARY, mask, b"");
-        frame::push_frame(
-            &mut out,
-            frame::OP_CLOSE,
-            mask,
-            &frame::close_payload(1000, "bye"),
-        );
+        frame::push_frame(&mut out, frame::OP_CLOSE, mask, &frame::close_payload(1000, "bye"));
         out
     }
 
@@ -239,11 +230,7 @@ mod tests {
             for _ in 0..50 {
                 let (mut rest, mut pieces) = (&bytes[..], vec![]);
                 while !rest.is_empty() {
-                    let most = if random.next_u64().is_multiple_of(4) {
-                        20_000
-                    } else {
-                        5
-                    };
+                    let most = if random.next_u64().is_multiple_of(4) { 20_000 } else { 5 };
                     let (piece, tail) =
                         rest.split_at((random.next_u64() as usize % most + 1).min(rest.len()));
                     pieces.push(piece);
@@ -275,10 +262,7 @@ mod tests {
     #[test]
     fn a_fragmented_text_with_a_ping_inside_is_one_text() {
         let events = read(false, &[b"\x01\x03Hel\x89\x01p\x80\x02lo"]).unwrap();
-        assert_eq!(
-            events,
-            [Event::Ping(b"p".to_vec()), Event::Text(b"Hello".to_vec())]
-        );
+        assert_eq!(events, [Event::Ping(b"p".to_vec()), Event::Text(b"Hello".to_vec())]);
     }
 
     #[test]
@@ -309,9 +293,8 @@ mod tests {
     fn no_bytes_make_the_reader_panic() {
         let mut random = Random::new(11);
         for _ in 0..20_000 {
-            let bytes: Vec<u8> = (0..random.next_u64() % 64)
-                .map(|_| (random.next_u64() % 140) as u8)
-                .collect();
+            let bytes: Vec<u8> =
+                (0..random.next_u64() % 64).map(|_| (random.next_u64() % 140) as u8).collect();
             let _ = read(random.next_u64().is_multiple_of(2), &[&bytes]);
         }
     }

@@ -74,13 +74,8 @@ impl Server {
         let io_error = |e: io::Error| format!("cannot serve: {e}");
         listener.set_nonblocking(true).map_err(io_error)?;
         let (epoll, timer) = (Epoll::new().map_err(io_error)?, Timer::new().map_err(io_error)?);
-        let read = Interest {
-            read: true,
-            write: false,
-        };
-        epoll
-            .add(listener.as_raw_fd(), LISTENER, read)
-            .map_err(io_error)?;
+        let read = Interest { read: true, write: false };
+        epoll.add(listener.as_raw_fd(), LISTENER, read).map_err(io_error)?;
         epoll.add(timer.as_raw_fd(), TIMER, read).map_err(io_error)?;
         epoll.add(stop.as_raw_fd(), SIGNAL, read).map_err(io_error)?;
         let address = listener.local_addr().map_err(io_error)?;
@@ -108,9 +103,7 @@ impl Server {
     pub fn serve(&mut self) -> Result<(), String> {
         let mut ready = Vec::new();
         loop {
-            self.epoll
-                .wait(&mut ready)
-                .map_err(|e| format!("cannot wait for events: {e}"))?;
+            self.epoll.wait(&mut ready).map_err(|e| format!("cannot wait for events: {e}"))?;
             for event in &ready {
                 match event.token {
                     LISTENER => self.accept(),
@@ -126,11 +119,7 @@ impl Server {
     fn stop(&mut self) -> Result<(), String> {
         let tokens: Vec<u64> = self.connections.keys().copied().collect();
         for token in tokens {
-            if let Some(Connection {
-                stage: Stage::Test(peer),
-                ..
-            }) = self.connections.get_mut(&token)
-            {
+            if let Some(Connection { stage: Stage::Test(peer), .. }) = self.connections.get_mut(&token) {
                 peer.finish(End::Failed("the server was stopped".into()));
             }
             self.settle(token)?;
@@ -141,9 +130,7 @@ impl Server {
     fn arm_timer(&mut self) -> Result<(), String> {
         let first = self.deadlines.first().map(|(at, _)| *at);
         if Some(first) != self.timer_at_ns {
-            self.timer
-                .set(first)
-                .map_err(|e| format!("cannot set the timer: {e}"))?;
+            self.timer.set(first).map_err(|e| format!("cannot set the timer: {e}"))?;
             self.timer_at_ns = Some(first);
         }
         Ok(())
@@ -166,10 +153,7 @@ impl Server {
                 Stage::Head { .. } => {
                     let refusal = Refusal {
                         status: 408,
-                        why: format!(
-                            "no complete request in {} s",
-                            self.head_timeout_ns / 1_000_000_000
-                        ),
+                        why: format!("no complete request in {} s", self.head_timeout_ns / 1_000_000_000),
                     };
                     connection.refuse(refusal, now, &mut self.log)?;
                 }
@@ -223,11 +207,8 @@ impl Server {
             Ok(None) => {}
             Err(refusal) => connection.refuse(refusal, sys::monotonic_ns(), &mut self.log)?,
             Ok(Some((request, used))) => {
-                let Stage::Head {
-                    transport,
-                    mut outbox,
-                    head,
-                } = std::mem::replace(&mut connection.stage, Stage::Over)
+                let Stage::Head { transport, mut outbox, head } =
+                    std::mem::replace(&mut connection.stage, Stage::Over)
                 else {
                     return Ok(());
                 };
@@ -259,13 +240,8 @@ impl Server {
         let info = ConnectionInfo {
             client: address(transport.peer()),
             server: address(transport.local()),
-            uuid: sys::socket_cookie(fd)
-                .ok()
-                .map(|cookie| format!("narrows_{cookie:016X}")),
-            start_time: SystemTime::now()
-                .duration_since(SystemTime::UNIX_EPOCH)
-                .ok()
-                .map(rfc3339),
+            uuid: sys::socket_cookie(fd).ok().map(|cookie| format!("narrows_{cookie:016X}")),
+            start_time: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok().map(rfc3339),
         };
         let settings = Settings {
             side: Side::Server,
@@ -274,11 +250,8 @@ impl Server {
             early_exit_bytes: request.early_exit_bytes.filter(|_| request.test == Way::Download),
             connection_info: Some(info.clone()),
         };
-        let metadata: Map<String, Value> = request
-            .metadata
-            .iter()
-            .map(|(n, v)| (n.clone(), Value::from(v.as_str())))
-            .collect();
+        let metadata: Map<String, Value> =
+            request.metadata.iter().map(|(n, v)| (n.clone(), Value::from(v.as_str()))).collect();
         let value = json!({"Test": request.test.name(), "ConnectionInfo": info, "metadata": metadata,
                            "user_agent": request.user_agent, "cca": sys::cca(fd).ok()});
         let mut peer = Box::new(Peer::new(settings, transport, outbox, received));
@@ -287,12 +260,7 @@ impl Server {
         self.log.write(&line)?;
         // The response, and in a download the first messages, go out at once.
         peer.on_ready(
-            Ready {
-                token,
-                read: false,
-                write: true,
-                closed: false,
-            },
+            Ready { token, read: false, write: true, closed: false },
             &mut self.frames,
             &mut self.scratch,
         );
@@ -313,8 +281,7 @@ impl Server {
         let (fd, interest) = match &mut connection.stage {
             Stage::Test(peer) => {
                 for note in peer.notes.drain(..) {
-                    self.log
-                        .write(&note_line(&note, &[("connection", json!(token))]))?;
+                    self.log.write(&note_line(&note, &[("connection", json!(token))]))?;
                 }
                 if peer.end.is_some() {
                     let mut figures = figures(peer);
@@ -329,13 +296,9 @@ impl Server {
                 connection.deadline_ns = peer.deadline_ns();
                 (peer.transport.fd(), peer.interest())
             }
-            Stage::Head { transport, .. } => (
-                transport.fd(),
-                Interest {
-                    read: true,
-                    write: transport.has_pending(),
-                },
-            ),
+            Stage::Head { transport, .. } => {
+                (transport.fd(), Interest { read: true, write: transport.has_pending() })
+            }
             Stage::Refused { transport, outbox } => {
                 let write = !outbox.is_empty() || transport.has_pending();
                 (transport.fd(), Interest { read: true, write })

@@ -110,10 +110,7 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_ticks() {
         let ticks = |seed| {
-            (0..8)
-                .map(|_| ())
-                .scan(Random::new(seed), |random, ()| Some(tick_ns(random)))
-                .collect::<Vec<_>>()
+            (0..8).map(|_| ()).scan(Random::new(seed), |random, ()| Some(tick_ns(random))).collect::<Vec<_>>()
         };
         assert_eq!(ticks(7), ticks(7));
         assert_ne!(ticks(7), ticks(8));

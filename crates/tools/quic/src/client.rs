@@ -95,9 +95,7 @@ async fn flow(args: Rc<Args>, number: u64, mut ending: watch::Receiver<bool>) ->
     let mut endpoint = args.transport.endpoint((Ipv4Addr::UNSPECIFIED, 0).into(), None)?;
     endpoint.set_default_client_config(config);
     let received = Rc::new(Received::begin());
-    let connecting = endpoint
-        .connect(args.server, "server")
-        .map_err(|e| e.to_string())?;
+    let connecting = endpoint.connect(args.server, "server").map_err(|e| e.to_string())?;
     let connection = tokio::select! {
         connected = connecting => connected.map_err(|e| format!("{}: {e}", args.server))?,
         _ = ending.changed() => return Err(format!("{}: no connection until it was stopped", args.server)),

@@ -29,10 +29,7 @@ pub struct Args {
 
 pub fn parse(args: &[String]) -> Result<Args, String> {
     let mut options = Options::read(args, &[&["listen"], &OPTIONS[..]].concat(), &[])?;
-    Ok(Args {
-        listen: options.listen("10.0.2.1:4433")?,
-        transport: Transport::take(&mut options)?,
-    })
+    Ok(Args { listen: options.listen("10.0.2.1:4433")?, transport: Transport::take(&mut options)? })
 }
 
 /// Serves until SIGINT or SIGTERM.

@@ -42,15 +42,7 @@ pub struct ClientArgs {
 }
 
 pub fn parse_server(args: &[String]) -> Result<ServerArgs, String> {
-    let values = [
-        "listen",
-        "cert",
-        "key",
-        "cca",
-        "notsent-lowat",
-        "coalesce-us",
-        "log",
-    ];
+    let values = ["listen", "cert", "key", "cca", "notsent-lowat", "coalesce-us", "log"];
     let mut options = Options::read(args, &values, &["plain"])?;
     let listen = options.listen("10.0.2.1:443")?;
     let cert_and_key = options.cert_and_key()?;
@@ -84,9 +76,7 @@ pub fn parse_client(args: &[String]) -> Result<ClientArgs, String> {
         "out",
     ];
     let mut options = Options::read(args, &values, &["insecure", "parallel"])?;
-    let server = options
-        .take("server")
-        .ok_or("--server https://HOST:PORT is missing")?;
+    let server = options.take("server").ok_or("--server https://HOST:PORT is missing")?;
     let url = parse_url(&server).map_err(|why| format!("--server {server}: {why}"))?;
     let variant = options.take("variant").unwrap_or_else(|| "draft-09".into());
     let mut parameters = Variant::ALL
@@ -107,11 +97,7 @@ pub fn parse_client(args: &[String]) -> Result<ClientArgs, String> {
         insecure: options.flag("insecure"),
         ca: options.take("ca"),
         parameters,
-        tests: if parallel {
-            vec![ways]
-        } else {
-            ways.into_iter().map(|way| vec![way]).collect()
-        },
+        tests: if parallel { vec![ways] } else { ways.into_iter().map(|way| vec![way]).collect() },
         cca: options.take("cca"),
         stage_intervals: options.number("stage-intervals", 1..=1000)?.unwrap_or(12) as usize,
         idle_probes: options.number("idle-probes", 0..=1000)?.unwrap_or(10) as usize,
@@ -150,14 +136,9 @@ mod tests {
     #[test]
     fn a_server_has_tls_unless_it_is_told_to_be_plain() {
         assert!(parse_server(&words("--listen 10.0.2.1:443")).unwrap().tls);
-        let args = parse_server(&words(
-            "--listen 10.0.2.1:80 --plain --notsent-lowat 0 --coalesce-us 100",
-        ))
-        .unwrap();
-        assert_eq!(
-            (args.tls, args.notsent_bytes, args.coalesce_ns),
-            (false, None, 100_000)
-        );
+        let args =
+            parse_server(&words("--listen 10.0.2.1:80 --plain --notsent-lowat 0 --coalesce-us 100")).unwrap();
+        assert_eq!((args.tls, args.notsent_bytes, args.coalesce_ns), (false, None, 100_000));
     }
 
     #[test]

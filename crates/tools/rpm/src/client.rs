@@ -94,10 +94,8 @@ async fn all(exec: Exec, args: ClientArgs, mut out: Lines) -> Result<(), String>
         .before(deadline_ns, configuration(&first))
         .await
         .map_err(|_| format!("{}: no configuration within 15 s", first.args.url.authority))??;
-    first.address = resolve_named(
-        config.test_endpoint.as_deref().unwrap_or(&config.small.host),
-        config.small.port,
-    )?;
+    first.address =
+        resolve_named(config.test_endpoint.as_deref().unwrap_or(&config.small.host), config.small.port)?;
     first.server_name = config.small.host.clone();
     if config.small.tls != first.args.url.tls {
         return Err(format!(
@@ -154,13 +152,7 @@ async fn idle(path: &Rc<Path>, uris: &Rc<Uris>, out: &mut Lines) -> Result<(), S
         let result = path.exec.before(start_ns + SETUP_TIMEOUT_NS, probe).await;
         let result = result.unwrap_or_else(|_| Err("not answered within 15 s".into()));
         let (took, end_ns) = result.map_err(|e| format!("a probe of the idle path failed: {e}"))?;
-        let probe = Probe {
-            start_ns,
-            end_ns,
-            foreign: true,
-            connection: None,
-            outcome: Ok(took),
-        };
+        let probe = Probe { start_ns, end_ns, foreign: true, connection: None, outcome: Ok(took) };
         out.write(&probe.line("idle"))?;
     }
     Ok(())

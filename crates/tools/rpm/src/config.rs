@@ -51,19 +51,9 @@ pub fn parse_url(text: &str) -> Result<Url, &'static str> {
         return Err("has a user name or a backslash");
     }
     let path = path.split('#').next().unwrap_or("");
-    let path = if path.starts_with('/') {
-        path.to_owned()
-    } else {
-        format!("/{path}")
-    };
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     let (host, port) = host_and_port(authority, if tls { 443 } else { 80 })?;
-    Ok(Url {
-        tls,
-        host,
-        port,
-        authority: authority.to_owned(),
-        path,
-    })
+    Ok(Url { tls, host, port, authority: authority.to_owned(), path })
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,24 +100,13 @@ pub fn parse_config(bytes: &[u8]) -> Result<Config, String> {
     };
     let urls = raw.urls;
     let config = Config {
-        small: url(
-            "small_download_url",
-            urls.small_download_url,
-            urls.small_https_download_url,
-        )?,
-        large: url(
-            "large_download_url",
-            urls.large_download_url,
-            urls.large_https_download_url,
-        )?,
+        small: url("small_download_url", urls.small_download_url, urls.small_https_download_url)?,
+        large: url("large_download_url", urls.large_download_url, urls.large_https_download_url)?,
         upload: url("upload_url", urls.upload_url, urls.https_upload_url)?,
         test_endpoint: raw.test_endpoint.filter(|name| !name.is_empty()),
     };
     let place = |url: &Url| (url.tls, url.host.clone(), url.port);
-    if [&config.large, &config.upload]
-        .iter()
-        .any(|url| place(url) != place(&config.small))
-    {
+    if [&config.large, &config.upload].iter().any(|url| place(url) != place(&config.small)) {
         return Err("the three URLs are not of one host".into());
     }
     Ok(config)
@@ -136,11 +115,8 @@ pub fn parse_config(bytes: &[u8]) -> Result<Config, String> {
 /// What our server serves to a client that called it `authority`.
 pub fn config_json(tls: bool, authority: &str) -> Value {
     let base = format!("{}://{authority}", if tls { "https" } else { "http" });
-    let (small, large, upload) = (
-        format!("{base}{SMALL}"),
-        format!("{base}{LARGE}"),
-        format!("{base}{UPLOAD}"),
-    );
+    let (small, large, upload) =
+        (format!("{base}{SMALL}"), format!("{base}{LARGE}"), format!("{base}{UPLOAD}"));
     let host = parse_url(&base).map(|url| url.host).unwrap_or_default();
     json!({"version": 1,
            "urls": {"small_download_url": small, "large_download_url": large, "upload_url": upload,
@@ -216,24 +192,13 @@ mod tests {
         let good = r#""small_download_url": "https://a/s", "large_download_url": "https://a/l""#;
         for (text, why) in [
             (with(good), "upload_url is missing"),
+            (with(&format!(r#"{good}, "upload_url": "https://b/u""#)), "one host"),
+            (with(&format!(r#"{good}, "upload_url": "ftp://a/u""#)), "upload_url 'ftp://a/u'"),
             (
-                with(&format!(r#"{good}, "upload_url": "https://b/u""#)),
-                "one host",
-            ),
-            (
-                with(&format!(r#"{good}, "upload_url": "ftp://a/u""#)),
-                "upload_url 'ftp://a/u'",
-            ),
-            (
-                with(&format!(
-                    r#"{good}, "upload_url": "https://a/u", "upload_url": "https://a/u""#
-                )),
+                with(&format!(r#"{good}, "upload_url": "https://a/u", "upload_url": "https://a/u""#)),
                 "duplicate",
             ),
-            (
-                with(&format!(r#"{good}, "upload_url": "https://a/u""#)).replace("1,", "2,"),
-                "version 2",
-            ),
+            (with(&format!(r#"{good}, "upload_url": "https://a/u""#)).replace("1,", "2,"), "version 2"),
             (r#"{"urls": {}}"#.into(), "version"),
             ("[".into(), "EOF"),
             (" ".repeat(MAX_CONFIG_BYTES + 1), "longer than"),
@@ -246,10 +211,7 @@ mod tests {
     #[test]
     fn urls_are_taken_apart_or_refused() {
         let url = parse_url("http://h:81/a?b#c").unwrap();
-        assert_eq!(
-            (url.tls, url.host.as_str(), url.port, url.path.as_str()),
-            (false, "h", 81, "/a?b")
-        );
+        assert_eq!((url.tls, url.host.as_str(), url.port, url.path.as_str()), (false, "h", 81, "/a?b"));
         assert_eq!(parse_url("https://h").unwrap().path, "/");
         assert_eq!(parse_url("https://h?q").unwrap().path, "/?q");
         for bad in [

@@ -137,10 +137,7 @@ impl Exec {
     /// With `coalesce_ns` above 0, sockets are looked at no more often than that: events are up to that much late.
     pub fn new(coalesce_ns: u64) -> io::Result<Exec> {
         let (epoll, timer) = (Epoll::new()?, Timer::new()?);
-        let read = Interest {
-            read: true,
-            write: false,
-        };
+        let read = Interest { read: true, write: false };
         epoll.add(timer.as_raw_fd(), TIMER, read)?;
         Ok(Exec(Rc::new(Inner {
             epoll,
@@ -220,20 +217,12 @@ impl Exec {
     fn poll_tasks(&self) -> bool {
         // A task wakes others and itself: a few rounds empty the queue, unless one of them has endless work.
         for _ in 0..MAX_POLLS_AT_ONCE {
-            let next = self
-                .0
-                .queue
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop_front();
+            let next = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(id) = next else { return false };
             let Some(mut task) = self.0.tasks.borrow_mut().remove(&id) else {
                 continue;
             };
-            let waker = Waker::from(Arc::new(TaskWaker {
-                id,
-                queue: self.0.queue.clone(),
-            }));
+            let waker = Waker::from(Arc::new(TaskWaker { id, queue: self.0.queue.clone() }));
             self.0.running.set(id);
             let done = task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready();
             self.0.running.set(0);
@@ -266,11 +255,7 @@ impl Exec {
 
     pub fn sleep_until(&self, at_ns: u64) -> Sleep {
         let id = self.0.next_task.replace(self.0.next_task.get() + 1);
-        Sleep {
-            exec: self.clone(),
-            key: (at_ns, id),
-            started: false,
-        }
+        Sleep { exec: self.clone(), key: (at_ns, id), started: false }
     }
 
     /// The future's value, unless the deadline comes first; then it is dropped.
@@ -289,10 +274,7 @@ impl Exec {
     /// Watches a descriptor until `forget`; each edge is kept in the `Source`.
     pub fn watch(&self, fd: RawFd) -> io::Result<Rc<Source>> {
         let token = self.0.next_source.replace(self.0.next_source.get() + 1);
-        let source = Rc::new(Source {
-            token,
-            ..Source::default()
-        });
+        let source = Rc::new(Source { token, ..Source::default() });
         self.0.epoll.add_edge(fd, token)?;
         self.0.sources.borrow_mut().insert(token, source.clone());
         Ok(source)

@@ -63,9 +63,7 @@ fn answered(head: &httparse::Request, head_bytes: usize, tls: bool, local: &str)
     };
     let bare = method == "HEAD";
     let route = config::route(if bare { "GET" } else { method }, &path);
-    let reply = Reply::to(route, || {
-        config::served(tls, authority.as_deref().unwrap_or(local))
-    });
+    let reply = Reply::to(route, || config::served(tls, authority.as_deref().unwrap_or(local)));
     written(reply, bare, head_bytes, keep_alive && !has_body)
 }
 
@@ -85,11 +83,7 @@ fn written(mut reply: Reply, bare: bool, head_bytes: usize, keep_alive: bool) ->
     if !bare {
         bytes.extend_from_slice(&reply.body);
     }
-    Answer {
-        bytes,
-        head_bytes,
-        keep_alive,
-    }
+    Answer { bytes, head_bytes, keep_alive }
 }
 
 /// Answers until either side ends it; `heard` is told of every request.
@@ -101,11 +95,7 @@ pub async fn converse(io: &mut Io, local: &str, heard: impl Fn()) -> Result<()> 
             if read(io, &mut waiting).await? > 0 {
                 continue;
             }
-            return if waiting.is_empty() {
-                Ok(())
-            } else {
-                Err(ErrorKind::UnexpectedEof.into())
-            };
+            return if waiting.is_empty() { Ok(()) } else { Err(ErrorKind::UnexpectedEof.into()) };
         };
         heard();
         waiting.drain(..answer.head_bytes);
@@ -164,10 +154,7 @@ mod tests {
         let (proxied, _) = text("GET https://a:1/.well-known/nq HTTP/1.1\r\nHost: b\r\n\r\n");
         assert!(proxied.contains("\"https://a:1/small\""), "{proxied}");
         let (unnamed, keep_alive) = text("GET /.well-known/nq HTTP/1.0\r\n\r\n");
-        assert!(
-            unnamed.contains("\"https://10.0.2.1:443/small\"") && !keep_alive,
-            "{unnamed}"
-        );
+        assert!(unnamed.contains("\"https://10.0.2.1:443/small\"") && !keep_alive, "{unnamed}");
         let (bare, _) = text("HEAD /small HTTP/1.1\r\n\r\n");
         assert!(bare.ends_with("content-length: 1\r\n\r\n"), "{bare}");
     }
@@ -177,11 +164,7 @@ mod tests {
         for (request, status, kept) in [
             ("GET /large HTTP/1.1\r\n\r\n", "505", true),
             ("POST /upload HTTP/1.1\r\nContent-Length: 9\r\n\r\n", "505", false),
-            (
-                "PUT /upload HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
-                "505",
-                false,
-            ),
+            ("PUT /upload HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "505", false),
             ("POST /small HTTP/1.1\r\nContent-Length: 0\r\n\r\n", "405", true),
             ("GET /x HTTP/1.1\r\nConnection: close\r\n\r\n", "404", false),
             ("\x16\x03\x01\r\n\r\n", "400", false),
@@ -199,9 +182,6 @@ mod tests {
         let mut endless = b"GET /small HTTP/1.1\r\nX: ".to_vec();
         assert!(answer(&endless, true, "l").is_none());
         endless.resize(HEAD_BYTES, b'a');
-        assert!(answer(&endless, true, "l")
-            .unwrap()
-            .bytes
-            .starts_with(b"HTTP/1.1 431 "));
+        assert!(answer(&endless, true, "l").unwrap().bytes.starts_with(b"HTTP/1.1 431 "));
     }
 }

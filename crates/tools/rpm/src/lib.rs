@@ -27,20 +27,10 @@ use std::process::ExitCode;
 
 /// `narrows-agent rpm-client …`
 pub fn client_main(args: &[String]) -> ExitCode {
-    run(
-        "rpm-client",
-        args::CLIENT_USAGE,
-        args::parse_client(args),
-        client::run,
-    )
+    run("rpm-client", args::CLIENT_USAGE, args::parse_client(args), client::run)
 }
 
 /// `narrows-agent rpm-server …`
 pub fn server_main(args: &[String]) -> ExitCode {
-    run(
-        "rpm-server",
-        args::SERVER_USAGE,
-        args::parse_server(args),
-        server::run,
-    )
+    run("rpm-server", args::SERVER_USAGE, args::parse_server(args), server::run)
 }

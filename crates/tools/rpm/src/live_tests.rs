@@ -35,12 +35,7 @@ fn start(tls: bool, max_connections: usize) -> Running {
         server.serve(&stopped)
     });
     let address = told.recv().unwrap();
-    Running {
-        address,
-        log,
-        stop,
-        thread,
-    }
+    Running { address, log, stop, thread }
 }
 
 /// Ends the server; gives what it counted.
@@ -62,10 +57,7 @@ fn is_served(running: &Running, tls: bool) {
     let short = "--insecure --tests download --stage-intervals 1 --idle-probes 2";
     let (result, out) = our_client(&format!("{scheme}://{}", running.address), short);
     result.unwrap();
-    assert_eq!(
-        out.values("probe").iter().filter(|p| p["test"] == "idle").count(),
-        2
-    );
+    assert_eq!(out.values("probe").iter().filter(|p| p["test"] == "idle").count(), 2);
 }
 
 #[test]
@@ -83,30 +75,21 @@ fn our_client_measures_our_server_both_ways_with_and_without_tls() {
                 assert!(figures["goodput_bps"].as_f64().unwrap() > 0.0, "{figures}");
                 let of = |kind: &str| {
                     let probes = out.values("probe").into_iter();
-                    probes
-                        .filter(|p| p["test"] == test && p["kind"] == kind)
-                        .collect::<Vec<_>>()
+                    probes.filter(|p| p["test"] == test && p["kind"] == kind).collect::<Vec<_>>()
                 };
                 let (foreign, own) = (of("foreign"), of("self"));
                 assert!(!foreign.is_empty() && !own.is_empty());
                 let failed = foreign.iter().chain(&own).find(|p| !p["error"].is_null());
                 assert!(failed.is_none(), "{failed:?}");
-                assert_eq!(
-                    foreign.len() as u64,
-                    figures["foreign_probes"]["completed"].as_u64().unwrap()
-                );
+                assert_eq!(foreign.len() as u64, figures["foreign_probes"]["completed"].as_u64().unwrap());
                 for probe in &foreign {
-                    let parts: u64 = ["tcp_ns", "tls_ns", "http_ns"]
-                        .iter()
-                        .filter_map(|k| probe[k].as_u64())
-                        .sum();
+                    let parts: u64 =
+                        ["tcp_ns", "tls_ns", "http_ns"].iter().filter_map(|k| probe[k].as_u64()).sum();
                     let whole = probe["end_ns"].as_u64().unwrap() - probe["start_ns"].as_u64().unwrap();
                     assert_eq!(parts, whole, "the parts of a probe are its whole: {probe}");
                     assert_eq!(probe["tls_round_trips"].as_u64(), tls.then_some(1));
                 }
-                assert!(own
-                    .iter()
-                    .all(|p| p["connection"].is_u64() && p["tcp_ns"].is_null()));
+                assert!(own.iter().all(|p| p["connection"].is_u64() && p["tcp_ns"].is_null()));
             }
             let intervals = out.values("interval");
             assert!(intervals
@@ -133,10 +116,8 @@ fn a_client_that_speaks_http_1_1_gets_the_short_objects_and_no_load() {
         }
         let mut answers = String::new();
         stream.read_to_string(&mut answers).unwrap();
-        let statuses: Vec<_> = answers
-            .match_indices("HTTP/1.1 ")
-            .map(|(at, _)| &answers[at + 9..at + 12])
-            .collect();
+        let statuses: Vec<_> =
+            answers.match_indices("HTTP/1.1 ").map(|(at, _)| &answers[at + 9..at + 12]).collect();
         assert_eq!(statuses, ["200", "200", "505"], "{answers}");
         assert!(
             answers.contains("\r\n\r\nxHTTP/1.1 ") && answers.contains("\"https://lab/small\""),
@@ -166,19 +147,12 @@ fn both_ways_at_once_is_one_test_of_both_bytes() {
 fn a_strange_certificate_needs_insecure_and_a_server_that_is_not_there_is_one_clear_error() {
     unless_held_up(|| {
         let server = start(true, 16);
-        let error = our_client(&format!("https://{}", server.address), "")
-            .0
-            .unwrap_err();
+        let error = our_client(&format!("https://{}", server.address), "").0.unwrap_err();
         assert!(error.contains("certificate"), "{error}");
         let address = server.address;
         server.end();
-        let error = our_client(&format!("https://{address}"), "--insecure")
-            .0
-            .unwrap_err();
-        assert!(
-            error.contains(&address.to_string()) && error.contains("refused"),
-            "{error}"
-        );
+        let error = our_client(&format!("https://{address}"), "--insecure").0.unwrap_err();
+        assert!(error.contains(&address.to_string()) && error.contains("refused"), "{error}");
     });
 }
 
@@ -193,9 +167,8 @@ fn garbage_before_and_after_the_preface_ends_its_own_connection_only() {
             let endless_headers = [PREFACE, b"\0\0\0\x01\0\0\0\0\x01"].concat();
             let bad_window = [PREFACE, b"\0\0\x04\x08\0\0\0\0\0\0\0\0\0"].concat();
             let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec();
-            let noise: Vec<u8> = (0..70_000u32)
-                .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
-                .collect();
+            let noise: Vec<u8> =
+                (0..70_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
             let http1 = b"GET /small HTTP/1.1\r\nHost: x\r\n\r\n".to_vec();
             for garbage in [
                 oversized,
@@ -251,21 +224,17 @@ fn vanished_half_open_and_slow_clients_do_not_stop_the_others() {
             drop(server.connect());
             let _silent = server.connect();
             let mut half = server.connect(); // sends its handshake byte by byte, and stops
-            half.write_all(if tls { b"\x16\x03" } else { b"PRI * HT" })
-                .unwrap();
+            half.write_all(if tls { b"\x16\x03" } else { b"PRI * HT" }).unwrap();
             let mut greedy = server.connect(); // asks for everything and never reads
             if !tls {
                 greedy.write_all(PREFACE).unwrap();
                 // GET /large: an indexed method and scheme, a literal path.
-                greedy
-                    .write_all(b"\0\0\x0a\x01\x05\0\0\0\x01\x82\x86\x04\x06/large")
-                    .unwrap();
+                greedy.write_all(b"\0\0\x0a\x01\x05\0\0\0\x01\x82\x86\x04\x06/large").unwrap();
             }
             let mut gone = server.connect(); // the same, and vanishes while it is served
             if !tls {
                 gone.write_all(PREFACE).unwrap();
-                gone.write_all(b"\0\0\x0a\x01\x05\0\0\0\x01\x82\x86\x04\x06/large")
-                    .unwrap();
+                gone.write_all(b"\0\0\x0a\x01\x05\0\0\0\x01\x82\x86\x04\x06/large").unwrap();
                 let mut some = [0; 4096];
                 gone.read_exact(&mut some).unwrap();
             }

@@ -30,26 +30,15 @@ pub struct Path {
 impl Path {
     /// TCP.
     async fn connect(&self) -> Result<Io, String> {
-        let tls = (self.tls.as_ref())
-            .map(|config| tls::client(config, &self.server_name))
-            .transpose()?;
+        let tls = (self.tls.as_ref()).map(|config| tls::client(config, &self.server_name)).transpose()?;
         let args = &self.args;
-        Io::connect(
-            &self.exec,
-            self.address,
-            args.cca.as_deref(),
-            args.notsent_bytes,
-            tls,
-        )
-        .await
+        Io::connect(&self.exec, self.address, args.cca.as_deref(), args.notsent_bytes, tls).await
     }
 
     /// TCP, TLS and HTTP/2.
     pub async fn session(&self) -> Result<Session, String> {
         let mut io = self.connect().await?;
-        io.handshake()
-            .await
-            .map_err(|e| format!("TLS with {}: {e}", self.address))?;
+        io.handshake().await.map_err(|e| format!("TLS with {}: {e}", self.address))?;
         Session::start(&self.exec, io).await
     }
 
@@ -57,9 +46,7 @@ impl Path {
     pub async fn foreign(&self, small: &Uri, start_ns: u64) -> Result<(Took, u64), String> {
         let mut io = self.connect().await?;
         let connected_ns = sys::monotonic_ns();
-        io.handshake()
-            .await
-            .map_err(|e| format!("TLS with {}: {e}", self.address))?;
+        io.handshake().await.map_err(|e| format!("TLS with {}: {e}", self.address))?;
         let (tls_ns, tls_round_trips, secured_ns) = match io.transport().tls_round_trips() {
             None => (None, 1, connected_ns),
             Some(round_trips) => {
@@ -159,10 +146,7 @@ impl Load {
     /// For self probes; none before the connection stands.
     pub fn requests(&self) -> Option<Requests> {
         let session = self.session.borrow();
-        session
-            .as_ref()
-            .filter(|s| s.fd().is_some())
-            .map(Session::requests)
+        session.as_ref().filter(|s| s.fd().is_some()).map(Session::requests)
     }
 
     pub fn cca(&self) -> Option<String> {
@@ -194,10 +178,6 @@ impl Uris {
             let text = url.text();
             text.parse::<Uri>().map_err(|e| format!("{text}: {e}"))
         };
-        Ok(Uris {
-            small: uri(&config.small)?,
-            large: uri(&config.large)?,
-            upload: uri(&config.upload)?,
-        })
+        Ok(Uris { small: uri(&config.small)?, large: uri(&config.large)?, upload: uri(&config.upload)? })
     }
 }

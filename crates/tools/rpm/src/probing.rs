@@ -31,12 +31,7 @@ impl Probe {
             value["connection"] = json!(number);
         }
         match &self.outcome {
-            Ok(Took::Foreign {
-                tcp_ns,
-                tls_ns,
-                tls_round_trips,
-                http_ns,
-            }) => {
+            Ok(Took::Foreign { tcp_ns, tls_ns, tls_round_trips, http_ns }) => {
                 value["tcp_ns"] = json!(tcp_ns);
                 value["tls_ns"] = json!(tls_ns);
                 value["tls_round_trips"] = json!(tls_ns.map(|_| tls_round_trips));
@@ -102,10 +97,7 @@ impl Prober {
             let start_ns = sys::monotonic_ns() + self.gap_ns.get();
             self.path.exec.sleep_until(start_ns).await;
             let number = self.rounds.borrow().len();
-            self.rounds.borrow_mut().push(Round {
-                start_ns: sys::monotonic_ns(),
-                took_ns: None,
-            });
+            self.rounds.borrow_mut().push(Round { start_ns: sys::monotonic_ns(), took_ns: None });
             let prober = self.clone();
             self.spawn(async move {
                 let Some(foreign_ns) = prober.probed(None).await else {
@@ -124,10 +116,7 @@ impl Prober {
     /// A load-generating connection that stands, drawn.
     fn any_load(&self, random: &mut Random) -> Option<On> {
         let loads = self.loads.borrow();
-        let able: Vec<On> = loads
-            .iter()
-            .filter_map(|load| Some((load.number, load.requests()?)))
-            .collect();
+        let able: Vec<On> = loads.iter().filter_map(|load| Some((load.number, load.requests()?))).collect();
         (!able.is_empty()).then(|| able[random.next_u64() as usize % able.len()].clone())
     }
 

@@ -44,17 +44,12 @@ impl Reply {
     }
 
     fn new(status: StatusCode, kind: &'static str, body: Bytes) -> Reply {
-        Reply {
-            head: head(status, kind, body.len() as u64),
-            body,
-        }
+        Reply { head: head(status, kind, body.len() as u64), body }
     }
 
     fn allowing(mut self, route: Route) -> Reply {
         if let Route::WrongMethod(allowed) = route {
-            self.head
-                .headers_mut()
-                .insert(ALLOW, HeaderValue::from_static(allowed));
+            self.head.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
         }
         self
     }

@@ -136,16 +136,12 @@ impl Server {
         let exec = self.exec.clone();
         self.exec.spawn(self.clone().accept());
         self.exec.spawn(self.clone().watch());
-        self.exec
-            .run(async move { exec.readable(&stop).await })
-            .map_err(failed)?;
+        self.exec.run(async move { exec.readable(&stop).await }).map_err(failed)?;
         let of = &self.counters;
         let value = json!({"connections": of.connections.get(), "refused": of.refused.get(),
                            "broken": of.broken.get(), "timed_out": of.timed_out.get(),
                            "requests": of.requests.get(), "uploaded_bytes": of.uploaded_bytes.get()});
-        self.log
-            .borrow_mut()
-            .write(&keyed("stopped", sys::monotonic_ns(), value))
+        self.log.borrow_mut().write(&keyed("stopped", sys::monotonic_ns(), value))
     }
 
     async fn accept(self: Rc<Server>) {
@@ -181,16 +177,9 @@ impl Server {
             }
             server.connections.borrow_mut().remove(&id);
         });
-        self.connections.borrow_mut().insert(
-            id,
-            Connection {
-                task,
-                progress,
-                moved_before: 0,
-                looks: 0,
-                silent_looks: 0,
-            },
-        );
+        self.connections
+            .borrow_mut()
+            .insert(id, Connection { task, progress, moved_before: 0, looks: 0, silent_looks: 0 });
     }
 
     /// Closes the connection that has been silent longest, of those with nothing going on the oldest.
@@ -217,11 +206,7 @@ impl Server {
             self.connections.borrow_mut().retain(|_, c| {
                 let moved = c.progress.moved.get();
                 c.looks += 1;
-                c.silent_looks = if moved == c.moved_before {
-                    c.silent_looks + 1
-                } else {
-                    0
-                };
+                c.silent_looks = if moved == c.moved_before { c.silent_looks + 1 } else { 0 };
                 c.moved_before = moved;
                 let head = !c.progress.speaks_http.get() && c.looks >= HEAD_LOOKS;
                 let keep = !head && c.silent_looks < IDLE_LOOKS;
@@ -253,10 +238,7 @@ impl Server {
             let local = self.address().to_string();
             return http1::converse(&mut io, &local, heard).await.map_err(broken);
         }
-        let mut connection = server_builder()
-            .handshake::<_, Bytes>(io)
-            .await
-            .map_err(unspoken)?;
+        let mut connection = server_builder().handshake::<_, Bytes>(io).await.map_err(unspoken)?;
         told.speaks_http.set(true);
         while let Some(request) = connection.accept().await {
             let (request, respond) = request.map_err(unspoken)?;

@@ -82,10 +82,7 @@ impl Session {
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .max_header_list_size(MAX_HEADER_BYTES)
             .max_send_buffer_size(BULK_CHUNK_BYTES);
-        let (send, connection) = builder
-            .handshake::<_, Bytes>(io)
-            .await
-            .map_err(|e| e.to_string())?;
+        let (send, connection) = builder.handshake::<_, Bytes>(io).await.map_err(|e| e.to_string())?;
         let state = Rc::new(State::default());
         let told = state.clone();
         let driver = exec.spawn(async move {
@@ -96,13 +93,7 @@ impl Session {
                 Err(e) => e.to_string(),
             });
         });
-        Ok(Session {
-            exec: exec.clone(),
-            driver,
-            send,
-            fd,
-            state,
-        })
+        Ok(Session { exec: exec.clone(), driver, send, fd, state })
     }
 
     /// The socket, as long as it is open.
@@ -129,10 +120,7 @@ fn request(method: Method, uri: &Uri, bulk: bool) -> Request<()> {
     *request.method_mut() = method;
     *request.uri_mut() = uri.clone();
     let headers = request.headers_mut();
-    headers.insert(
-        http::header::USER_AGENT,
-        http::HeaderValue::from_static(USER_AGENT),
-    );
+    headers.insert(http::header::USER_AGENT, http::HeaderValue::from_static(USER_AGENT));
     if bulk {
         let binary = http::HeaderValue::from_static("application/octet-stream");
         headers.insert(http::header::CONTENT_TYPE, binary);
@@ -152,9 +140,7 @@ impl Requests {
     pub async fn get(&self, uri: &Uri) -> Result<RecvStream, String> {
         let text = |e: h2::Error| format!("{uri}: {e}");
         let mut send = self.0.clone().ready().await.map_err(text)?;
-        let (response, _) = send
-            .send_request(request(Method::GET, uri, false), true)
-            .map_err(text)?;
+        let (response, _) = send.send_request(request(Method::GET, uri, false), true).map_err(text)?;
         check(response.await.map_err(text)?, uri)
     }
 
@@ -189,9 +175,7 @@ impl Requests {
     pub async fn upload(&self, uri: &Uri) -> Result<(), String> {
         let text = |e: h2::Error| format!("{uri}: {e}");
         let mut send = self.0.clone().ready().await.map_err(text)?;
-        let (response, stream) = send
-            .send_request(request(Method::POST, uri, true), false)
-            .map_err(text)?;
+        let (response, stream) = send.send_request(request(Method::POST, uri, true), false).map_err(text)?;
         zeros(stream, u64::MAX).await.map_err(text)?;
         check(response.await.map_err(text)?, uri).map(|_| ())
     }

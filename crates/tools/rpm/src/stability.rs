@@ -46,11 +46,7 @@ impl Variant {
     pub fn parameters(self) -> Parameters {
         Parameters {
             variant: self,
-            interval_ns: if self == Variant::Draft09 {
-                5_000_000_000
-            } else {
-                1_000_000_000
-            },
+            interval_ns: if self == Variant::Draft09 { 5_000_000_000 } else { 1_000_000_000 },
             mad: 4,
             tmp_percent: 95,
             sdt: 0.05,
@@ -102,15 +98,8 @@ pub fn moving_average(values: &[f64], mad: usize) -> f64 {
 /// What one completed probe took.
 #[derive(Clone, Copy, Debug)]
 pub enum Took {
-    Foreign {
-        tcp_ns: u64,
-        tls_ns: Option<u64>,
-        tls_round_trips: u32,
-        http_ns: u64,
-    },
-    Loaded {
-        http_ns: u64,
-    },
+    Foreign { tcp_ns: u64, tls_ns: Option<u64>, tls_round_trips: u32, http_ns: u64 },
+    Loaded { http_ns: u64 },
 }
 
 /// Foreign, loaded and whole responsiveness (round trips per minute) of some probes; none where there are too few.
@@ -125,12 +114,7 @@ pub fn rpm<'a>(probes: impl Iterator<Item = &'a Took>, tls: bool, keep_percent: 
     let (mut tcp, mut tls_times, mut http, mut own) = (vec![], vec![], vec![], vec![]);
     for probe in probes {
         match *probe {
-            Took::Foreign {
-                tcp_ns,
-                tls_ns,
-                tls_round_trips,
-                http_ns,
-            } => {
+            Took::Foreign { tcp_ns, tls_ns, tls_round_trips, http_ns } => {
                 tcp.push(tcp_ns as f64);
                 if let Some(ns) = tls_ns {
                     tls_times.push(ns as f64 / f64::from(tls_round_trips.max(1)));
@@ -149,11 +133,7 @@ pub fn rpm<'a>(probes: impl Iterator<Item = &'a Took>, tls: bool, keep_percent: 
     };
     let loaded = mean(&own).and_then(per_minute);
     let whole = foreign.zip(loaded).map(|(f, l)| (f + l) / 2.0);
-    Rpm {
-        foreign,
-        loaded,
-        whole,
-    }
+    Rpm { foreign, loaded, whole }
 }
 
 /// A round of goresponsiveness' probes: a foreign one, then one on a load-generating connection. None: not over, or
@@ -174,9 +154,7 @@ pub fn go_interval_means_ms(rounds: &[Round], first_ns: u64, interval_ns: u64, c
             .collect();
         of.map_or(f64::NAN, |ms| ms.iter().sum::<f64>() / ms.len() as f64)
     };
-    (0..count as u64)
-        .map(|i| mean(first_ns + i * interval_ns))
-        .collect()
+    (0..count as u64).map(|i| mean(first_ns + i * interval_ns)).collect()
 }
 
 #[cfg(test)]
@@ -187,23 +165,12 @@ mod tests {
     fn the_drafts_formula_inverts_before_it_averages() {
         // 20 probes each; the trimmed mean of equal values is the value. Foreign 10 ms: 6000; loaded 100 ms: 600.
         let ms = 1_000_000;
-        let foreign = Took::Foreign {
-            tcp_ns: 10 * ms,
-            tls_ns: Some(20 * ms),
-            tls_round_trips: 2,
-            http_ns: 10 * ms,
-        };
+        let foreign =
+            Took::Foreign { tcp_ns: 10 * ms, tls_ns: Some(20 * ms), tls_round_trips: 2, http_ns: 10 * ms };
         let own = Took::Loaded { http_ns: 100 * ms };
         let probes: Vec<Took> = (0..40).map(|i| if i % 2 == 0 { foreign } else { own }).collect();
         let found = rpm(probes.iter(), true, 95);
-        assert_eq!(
-            found,
-            Rpm {
-                foreign: Some(6000.0),
-                loaded: Some(600.0),
-                whole: Some(3300.0)
-            }
-        );
+        assert_eq!(found, Rpm { foreign: Some(6000.0), loaded: Some(600.0), whole: Some(3300.0) });
         assert_eq!(rpm(probes[..1].iter(), true, 95), Rpm::default());
     }
 
@@ -215,11 +182,7 @@ mod tests {
             for i in 0..20 {
                 raw.push(100.0);
                 averages.push(moving_average(&raw, parameters.mad));
-                let series = if variant == Variant::Go {
-                    &raw[..i]
-                } else {
-                    &averages[..]
-                };
+                let series = if variant == Variant::Go { &raw[..i] } else { &averages[..] };
                 if stable.is_none() && is_stable(series, &parameters) {
                     stable = Some(i);
                 }

@@ -38,10 +38,7 @@ fn confidence(intervals: usize, stable: bool, parameters: &Parameters) -> &'stat
 
 impl Test {
     pub fn new(path: &Rc<Path>, uris: &Rc<Uris>, ways: Vec<Way>) -> Test {
-        Test {
-            ways,
-            prober: Rc::new(Prober::new(path, uris)),
-        }
+        Test { ways, prober: Rc::new(Prober::new(path, uris)) }
     }
 
     fn add(&self, count: usize) {
@@ -63,15 +60,9 @@ impl Test {
         let p = self.prober.path.args.parameters;
         let limit = self.prober.path.args.stage_intervals;
         let start_ns = sys::monotonic_ns();
-        out.write(&keyed(
-            "begin",
-            start_ns,
-            json!({"test": name, "start_ns": start_ns}),
-        ))?;
+        out.write(&keyed("begin", start_ns, json!({"test": name, "start_ns": start_ns})))?;
         let go = p.variant == Variant::Go;
-        self.prober
-            .gap_ns
-            .set(if go { (1e9 / p.mps) as u64 } else { FIRST_GAP_NS });
+        self.prober.gap_ns.set(if go { (1e9 / p.mps) as u64 } else { FIRST_GAP_NS });
         self.add(p.inp);
         let mut probing = (!go).then(|| exec.spawn(self.prober.clone().probe()));
         let mut written = 0;
@@ -83,11 +74,7 @@ impl Test {
             let end_ns = start_ns + (i as u64 + 1) * p.interval_ns;
             exec.sleep_until(end_ns).await;
             let now: Vec<u64> = self.ways.iter().map(|way| self.bytes(*way)).collect();
-            let moved: Vec<u64> = now
-                .iter()
-                .zip(&before)
-                .map(|(n, b)| n.saturating_sub(*b))
-                .collect();
+            let moved: Vec<u64> = now.iter().zip(&before).map(|(n, b)| n.saturating_sub(*b)).collect();
             before = now;
             let seconds = p.interval_ns as f64 / 1e9;
             goodputs.push(moved.iter().sum::<u64>() as f64 * 8.0 / seconds);

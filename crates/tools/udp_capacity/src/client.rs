@@ -16,11 +16,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 20;
 const PATIENCE_NS: i64 = 5_000_000_000;
 /// Reports begin with 1: this one tells nothing else.
-const CONFIRMATION: Status = Status {
-    number: 0,
-    anomalies: 0,
-    delay_us: f64::NAN,
-};
+const CONFIRMATION: Status = Status { number: 0, anomalies: 0, delay_us: f64::NAN };
 
 pub struct Args {
     server: SocketAddr,
@@ -29,18 +25,8 @@ pub struct Args {
 }
 
 pub fn parse(args: &[String]) -> Result<Args, String> {
-    let mut options = Options::read(
-        args,
-        &[
-            "server",
-            "tests",
-            "duration-s",
-            "tolerated",
-            "lower-ms",
-            "upper-ms",
-        ],
-        &[],
-    )?;
+    let mut options =
+        Options::read(args, &["server", "tests", "duration-s", "tolerated", "lower-ms", "upper-ms"], &[])?;
     let (server, tests) = (options.server()?, options.ways()?);
     let mut number = |name: &str, default: f64, most: f64| match options.take(name) {
         None => Ok(default),
@@ -73,11 +59,7 @@ pub fn run(args: Args) -> Result<(), String> {
 }
 
 pub fn test(server: SocketAddr, setup: &Setup) -> io::Result<Value> {
-    let any: SocketAddr = if server.is_ipv4() {
-        ([0; 4], 0).into()
-    } else {
-        ([0u16; 8], 0).into()
-    };
+    let any: SocketAddr = if server.is_ipv4() { ([0; 4], 0).into() } else { ([0u16; 8], 0).into() };
     let mut channel = Channel::open(any, server, sys::random_u64())?;
     begin(&mut channel, setup)?;
     let began_ns = sys::mono_ns();

@@ -18,9 +18,7 @@ pub struct Counts {
 
 impl Counts {
     pub fn anomalies(&self) -> u32 {
-        self.lost
-            .saturating_add(self.reordered)
-            .saturating_add(self.duplicated)
+        self.lost.saturating_add(self.reordered).saturating_add(self.duplicated)
     }
 
     /// Mean, smallest and largest delay above `base_ns`, in µs; None without datagrams.
@@ -77,9 +75,7 @@ impl Receiver {
         self.seen[slot] = number;
         let first_ns = *self.first_ns.get_or_insert(arrived_ns);
         let index = (arrived_ns - first_ns) / self.sub_interval_ns;
-        let sub = usize::try_from(index)
-            .ok()
-            .and_then(|i| self.sub_intervals.get_mut(i));
+        let sub = usize::try_from(index).ok().and_then(|i| self.sub_intervals.get_mut(i));
         for counts in std::iter::once(&mut self.report).chain(sub) {
             counts.delay(delay_ns);
             counts.datagrams += 1;

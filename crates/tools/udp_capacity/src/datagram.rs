@@ -138,26 +138,12 @@ mod tests {
 
     #[test]
     fn every_message_is_read_as_it_was_written() {
-        let setup = Setup {
-            up: true,
-            seconds: 10,
-            tolerated: 10,
-            lower_ms: 30.0,
-            upper_ms: 90.0,
-        };
+        let setup = Setup { up: true, seconds: 10, tolerated: 10, lower_ms: 30.0, upper_ms: 90.0 };
         let all = [
             Message::Setup(setup),
             Message::Ready,
-            Message::Load {
-                number: 7,
-                row: 300,
-                sent_ns: -5,
-            },
-            Message::Status(Status {
-                number: 1,
-                anomalies: 2,
-                delay_us: 3.5,
-            }),
+            Message::Load { number: 7, row: 300, sent_ns: -5 },
+            Message::Status(Status { number: 1, anomalies: 2, delay_us: 3.5 }),
             Message::Stop,
             Message::Result("{}".into()),
         ];
@@ -171,13 +157,8 @@ mod tests {
         assert_eq!(read(b""), None);
         assert_eq!(read(b"GET / HTTP/1.1\r\n\r\n"), None);
         assert_eq!(read(&[0xff; 2000]), None);
-        let setup = Message::Setup(Setup {
-            up: false,
-            seconds: 10,
-            tolerated: 0,
-            lower_ms: 30.0,
-            upper_ms: 90.0,
-        });
+        let setup =
+            Message::Setup(Setup { up: false, seconds: 10, tolerated: 0, lower_ms: 30.0, upper_ms: 90.0 });
         let whole = write(1, &setup);
         for n in 0..whole.len() {
             assert_eq!(read(&whole[..n]), None, "{n}");
@@ -185,16 +166,6 @@ mod tests {
         let mut endless = whole.clone();
         endless[14..18].copy_from_slice(&u32::MAX.to_le_bytes()); // seconds
         assert_eq!(read(&endless), None);
-        assert_eq!(
-            read(&write(
-                1,
-                &Message::Load {
-                    number: 0,
-                    row: 0,
-                    sent_ns: 0
-                }
-            )),
-            None
-        );
+        assert_eq!(read(&write(1, &Message::Load { number: 0, row: 0, sent_ns: 0 })), None);
     }
 }

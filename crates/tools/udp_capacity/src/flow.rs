@@ -42,12 +42,7 @@ impl Channel {
         let socket = listening(local)?;
         socket.connect(peer)?;
         let receiver = stamped::Receiver::new(SNAP_BYTES.max(LOAD_BYTES + 8192));
-        Ok(Channel {
-            socket,
-            token,
-            watch: Arc::default(),
-            receiver,
-        })
+        Ok(Channel { socket, token, watch: Arc::default(), receiver })
     }
 
     fn fd(&self) -> RawFd {
@@ -94,12 +89,7 @@ pub fn listening(local: SocketAddr) -> io::Result<UdpSocket> {
     let socket = socket2::Socket::new(socket2::Domain::for_address(local), socket2::Type::DGRAM, None)?;
     socket.set_reuse_address(true)?;
     for option in [libc::SO_RCVBUFFORCE, libc::SO_SNDBUFFORCE] {
-        let _ = sys::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            option,
-            &(BUFFER_BYTES as i32),
-        );
+        let _ = sys::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, &(BUFFER_BYTES as i32));
     }
     stamped::enable(socket.as_raw_fd())?;
     socket.bind(&local.into())?;
@@ -108,11 +98,7 @@ pub fn listening(local: SocketAddr) -> io::Result<UdpSocket> {
 
 /// Sends load for the test's time, or until the peer says stop. Returns the reports that came.
 pub fn send(channel: &mut Channel, setup: &Setup) -> io::Result<Vec<Report>> {
-    let limits = Limits {
-        tolerated: setup.tolerated,
-        lower_ms: setup.lower_ms,
-        upper_ms: setup.upper_ms,
-    };
+    let limits = Limits { tolerated: setup.tolerated, lower_ms: setup.lower_ms, upper_ms: setup.upper_ms };
     let mut search = Search::new(limits);
     let mut batch = Batch::new(channel.token);
     let mut reports = Vec::new();
@@ -140,10 +126,7 @@ pub fn send(channel: &mut Channel, setup: &Setup) -> io::Result<Vec<Report>> {
                 _ => {}
             })?;
             if now_ns - heard_ns > GONE_NS {
-                return Err(io::Error::new(
-                    ErrorKind::TimedOut,
-                    "the other end reports nothing",
-                ));
+                return Err(io::Error::new(ErrorKind::TimedOut, "the other end reports nothing"));
             }
             if now_ns - heard_ns > SILENCE_NS {
                 search.silence();
@@ -172,11 +155,7 @@ pub fn receive(channel: &mut Channel, setup: &Setup) -> io::Result<(Receiver, Ve
         sys::sleep_until(now_ns);
         let mut again = false;
         channel.take(|message, bytes, arrived_ns| match message {
-            Message::Load {
-                number,
-                row: sent_row,
-                sent_ns,
-            } => {
+            Message::Load { number, row: sent_row, sent_ns } => {
                 counted.take(number, bytes as u64 + IP_UDP_BYTES, sent_ns, arrived_ns);
                 heard_ns = now_ns;
                 row = sent_row;
@@ -196,10 +175,7 @@ pub fn receive(channel: &mut Channel, setup: &Setup) -> io::Result<(Receiver, Ve
             next_report_ns += REPORT_NS;
             report += 1;
             let counts = counted.take_report();
-            let delay_us = counted
-                .base_ns
-                .and_then(|base| counts.delays_us(base))
-                .map(|d| d.0);
+            let delay_us = counted.base_ns.and_then(|base| counts.delays_us(base)).map(|d| d.0);
             channel.tell(&Message::Status(Status {
                 number: report,
                 anomalies: counts.anomalies(),
@@ -222,19 +198,9 @@ pub fn receive(channel: &mut Channel, setup: &Setup) -> io::Result<(Receiver, Ve
 pub fn sub_intervals(counted: &Receiver) -> serde_json::Value {
     let base_ns = counted.base_ns.unwrap_or(0);
     let row = |c: &Counts| {
-        let (mean, least, most) = c
-            .delays_us(base_ns)
-            .map_or((None, None, None), |d| (Some(d.0), Some(d.1), Some(d.2)));
-        serde_json::json!([
-            c.bytes,
-            c.datagrams,
-            c.lost,
-            c.reordered,
-            c.duplicated,
-            mean,
-            least,
-            most
-        ])
+        let (mean, least, most) =
+            c.delays_us(base_ns).map_or((None, None, None), |d| (Some(d.0), Some(d.1), Some(d.2)));
+        serde_json::json!([c.bytes, c.datagrams, c.lost, c.reordered, c.duplicated, mean, least, most])
     };
     counted.sub_intervals.iter().map(row).collect()
 }
@@ -251,29 +217,17 @@ impl Batch {
     fn new(token: u64) -> Batch {
         // SAFETY: all-zero is valid for these plain structs.
         let (iovecs, headers) = unsafe { (vec![std::mem::zeroed(); BATCH], vec![std::mem::zeroed(); BATCH]) };
-        Batch {
-            data: vec![0; BATCH * LOAD_BYTES],
-            token,
-            iovecs,
-            headers,
-        }
+        Batch { data: vec![0; BATCH * LOAD_BYTES], token, iovecs, headers }
     }
 
     /// How many were sent.
     fn send(&mut self, fd: RawFd, count: usize, first: u32, row: u16) -> io::Result<usize> {
         let sent_ns = sys::real_ns();
         for i in 0..count {
-            let load = Message::Load {
-                number: first + i as u32,
-                row,
-                sent_ns,
-            };
+            let load = Message::Load { number: first + i as u32, row, sent_ns };
             let at = &mut self.data[i * LOAD_BYTES..(i + 1) * LOAD_BYTES];
             at[..SNAP_BYTES].copy_from_slice(&datagram::write(self.token, &load)[..SNAP_BYTES]);
-            self.iovecs[i] = libc::iovec {
-                iov_base: at.as_mut_ptr().cast(),
-                iov_len: LOAD_BYTES,
-            };
+            self.iovecs[i] = libc::iovec { iov_base: at.as_mut_ptr().cast(), iov_len: LOAD_BYTES };
             self.headers[i].msg_hdr.msg_iov = &mut self.iovecs[i];
             self.headers[i].msg_hdr.msg_iovlen = 1;
         }

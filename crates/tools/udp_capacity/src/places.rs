@@ -21,10 +21,7 @@ pub struct Watch {
 
 impl Default for Watch {
     fn default() -> Watch {
-        Watch {
-            heard_ns: AtomicI64::new(NEVER),
-            replaced: AtomicBool::new(false),
-        }
+        Watch { heard_ns: AtomicI64::new(NEVER), replaced: AtomicBool::new(false) }
     }
 }
 
@@ -37,10 +34,7 @@ impl Watch {
     /// An error once another client has this test's place.
     pub fn check(&self) -> io::Result<()> {
         if self.replaced.load(Ordering::Relaxed) {
-            return Err(io::Error::new(
-                ErrorKind::ConnectionAborted,
-                "another client has its place",
-            ));
+            return Err(io::Error::new(ErrorKind::ConnectionAborted, "another client has its place"));
         }
         Ok(())
     }
@@ -55,11 +49,7 @@ pub struct Places {
 
 impl Places {
     pub fn new(most: usize) -> Places {
-        Places {
-            most,
-            taken: Vec::new(),
-            threads: 0,
-        }
+        Places { most, taken: Vec::new(), threads: 0 }
     }
 
     /// A place for a test that its thread will `leave`. None: this client has one, or no place can be had now.
@@ -82,10 +72,7 @@ impl Places {
     fn gone(&self, now_ns: i64) -> Option<usize> {
         let heard = (self.taken.iter().enumerate())
             .map(|(place, (_, watch))| (watch.heard_ns.load(Ordering::Relaxed), place));
-        heard
-            .filter(|(at_ns, _)| now_ns.saturating_sub(*at_ns) > SILENT_NS)
-            .min()
-            .map(|(_, place)| place)
+        heard.filter(|(at_ns, _)| now_ns.saturating_sub(*at_ns) > SILENT_NS).min().map(|(_, place)| place)
     }
 
     /// The test's thread has ended.
@@ -105,9 +92,7 @@ mod tests {
 
     fn full(most: u16) -> (Places, Vec<Arc<Watch>>) {
         let mut places = Places::new(most.into());
-        let watches = (0..most)
-            .map(|port| places.take(peer(port), 0).unwrap())
-            .collect();
+        let watches = (0..most).map(|port| places.take(peer(port), 0).unwrap()).collect();
         (places, watches)
     }
 

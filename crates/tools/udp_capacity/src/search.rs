@@ -37,11 +37,7 @@ pub fn rate_bps(row: usize) -> u64 {
 
 impl Search {
     pub fn new(limits: Limits) -> Search {
-        Search {
-            limits,
-            row: 0,
-            slow: 0,
-        }
+        Search { limits, row: 0, slow: 0 }
     }
 
     /// One report: packets lost, reordered or duplicated, and the delay variation; None of the latter: no change by it.
@@ -57,11 +53,7 @@ impl Search {
             }
         } else if anomalies > self.limits.tolerated || delay_ms > self.limits.upper_ms {
             self.slow += 1;
-            let back = if fast && self.slow == CONFIRM {
-                BACK * FAST_STEP
-            } else {
-                1
-            };
+            let back = if fast && self.slow == CONFIRM { BACK * FAST_STEP } else { 1 };
             self.row = self.row.saturating_sub(back);
         }
     }
@@ -77,11 +69,7 @@ mod tests {
     use super::*;
 
     fn new() -> Search {
-        Search::new(Limits {
-            tolerated: 10,
-            lower_ms: 30.0,
-            upper_ms: 90.0,
-        })
+        Search::new(Limits { tolerated: 10, lower_ms: 30.0, upper_ms: 90.0 })
     }
 
     #[test]
@@ -97,15 +85,7 @@ mod tests {
         let mut search = new();
         let mut rows = vec![];
         // (anomalies, delay): two good, one at the limits (10 is tolerated; 30 ms is no longer below), three bad, one good
-        let reports = [
-            (0, 0.0),
-            (10, 29.9),
-            (0, 30.0),
-            (11, 0.0),
-            (0, 90.1),
-            (50, 5.0),
-            (0, 1.0),
-        ];
+        let reports = [(0, 0.0), (10, 29.9), (0, 30.0), (11, 0.0), (0, 90.1), (50, 5.0), (0, 1.0)];
         for (anomalies, delay) in reports {
             search.report(anomalies, Some(delay));
             rows.push(search.row);

@@ -146,13 +146,7 @@ mod tests {
     }
 
     fn messages() -> Vec<Message> {
-        let status = |number, delay_us| {
-            Message::Status(Status {
-                number,
-                anomalies: u32::MAX,
-                delay_us,
-            })
-        };
+        let status = |number, delay_us| Message::Status(Status { number, anomalies: u32::MAX, delay_us });
         let load = |number, row, sent_ns| Message::Load { number, row, sent_ns };
         vec![
             Message::Ready,
@@ -174,9 +168,8 @@ mod tests {
             let server = started();
             let socket = stranger(server);
             for size in [0, 1, 4, 13, 64, LOAD_BYTES, 9000, 65_000] {
-                let noise: Vec<u8> = (0..size as u32)
-                    .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
-                    .collect();
+                let noise: Vec<u8> =
+                    (0..size as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
                 let _ = socket.send(&noise);
                 let _ = socket.send(&[&datagram::MAGIC[..], &noise[..]].concat()[..size.max(4)]);
             }

@@ -63,11 +63,7 @@ impl Shape {
     fn of(model: Model, up: bool, duration_ms: Option<u64>) -> Shape {
         let mut shape = match (model, up) {
             (Model::Ookla, _) => Shape {
-                path: if up {
-                    "/upload".into()
-                } else {
-                    "/download?size=25000000".into()
-                },
+                path: if up { "/upload".into() } else { "/download?size=25000000".into() },
                 chunk_bytes: None,
                 connections: 4,
                 most_connections: 8,
@@ -103,15 +99,9 @@ impl Shape {
 }
 
 pub fn parse(args: &[String]) -> Result<Args, String> {
-    let mut options = Options::read(
-        args,
-        &["server", "model", "tests", "duration-ms", "cca", "ca"],
-        &[],
-    )?;
+    let mut options = Options::read(args, &["server", "model", "tests", "duration-ms", "cca", "ca"], &[])?;
     let server = options.server()?;
-    let model = options
-        .take("model")
-        .ok_or("--model ookla or librespeed is missing")?;
+    let model = options.take("model").ok_or("--model ookla or librespeed is missing")?;
     Ok(Args {
         server,
         model: match model.as_str() {
@@ -150,20 +140,14 @@ pub fn run(args: Args) -> Result<(), String> {
 
 impl Connect {
     fn of(args: &Args) -> Connect {
-        Connect {
-            server: args.server,
-            cca: args.cca.clone(),
-            tls: args.tls.clone(),
-        }
+        Connect { server: args.server, cca: args.cca.clone(), tls: args.tls.clone() }
     }
 }
 
 /// Ten requests on one connection; what the model makes of them.
 fn idle(args: &Args) -> std::io::Result<Value> {
     let mut connection = Connection::open(&Connect::of(args), |_| Ok(()))?;
-    let pings = (0..10)
-        .map(|_| connection.ping())
-        .collect::<std::io::Result<Vec<_>>>()?;
+    let pings = (0..10).map(|_| connection.ping()).collect::<std::io::Result<Vec<_>>>()?;
     let times: Vec<f64> = pings.iter().map(|(_, ms)| *ms).collect();
     let (latency_ms, jitter_ms) = match args.model {
         Model::Ookla => ookla_ping(&times),
@@ -191,10 +175,7 @@ impl Load {
     /// An error once all is over is how a connection ends; before, it is one.
     fn note(&self, result: std::io::Result<()>) {
         if let (Err(e), false) = (result, self.over()) {
-            self.error
-                .lock()
-                .unwrap_or_else(|p| p.into_inner())
-                .get_or_insert(e);
+            self.error.lock().unwrap_or_else(|p| p.into_inner()).get_or_insert(e);
         }
     }
 
@@ -294,19 +275,13 @@ fn phase(args: &Args, up: bool) -> std::io::Result<Value> {
     let to_ping = to.clone();
     let pinger = (args.model == Model::Ookla).then(|| spawn(&load, move |load| pings(load, &to_ping)));
 
-    let mut samples = vec![Sample {
-        t_ns: began_ns,
-        bytes: 0,
-    }];
+    let mut samples = vec![Sample { t_ns: began_ns, bytes: 0 }];
     let mut rule = LibreSpeed::new(shape.grace_ms as f64, shape.most_ms as f64);
     let per_s = (1_000 * MS / shape.step_ns) as usize;
     let result = loop {
         let due_ns = began_ns + samples.len() as u64 * shape.step_ns;
         sys::sleep_until(due_ns as i64);
-        let sample = Sample {
-            t_ns: sys::monotonic_ns(),
-            bytes: load.bytes.load(Ordering::Relaxed),
-        };
+        let sample = Sample { t_ns: sys::monotonic_ns(), bytes: load.bytes.load(Ordering::Relaxed) };
         samples.push(sample);
         if let Some(e) = load.error.lock().unwrap_or_else(|p| p.into_inner()).take() {
             break Err(e);
@@ -322,22 +297,15 @@ fn phase(args: &Args, up: bool) -> std::io::Result<Value> {
                 && whole >= 2 * per_s
                 && opened.last().is_some_and(|o| o.1 < shape.most_connections)
             {
-                let (now, last, before) = (
-                    samples[whole].bytes,
-                    samples[whole - per_s].bytes,
-                    samples[whole - 2 * per_s].bytes,
-                );
+                let (now, last, before) =
+                    (samples[whole].bytes, samples[whole - per_s].bytes, samples[whole - 2 * per_s].bytes);
                 // Connections are added while they help.
                 if (now - last) as f64 > 1.05 * (last - before) as f64 {
                     connect(2, sample.t_ns, &mut opened);
                 }
             }
             if now_ms >= shape.most_ms as f64 {
-                break Ok(if up {
-                    fastest_half(&slices(&samples))
-                } else {
-                    trimmed_slices_bps(&samples)
-                });
+                break Ok(if up { fastest_half(&slices(&samples)) } else { trimmed_slices_bps(&samples) });
             }
         }
     };

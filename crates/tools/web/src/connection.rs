@@ -42,10 +42,7 @@ impl Connection {
             sys::set_cca(socket.as_raw_fd(), cca)?;
         }
         opened(&socket)?;
-        Ok(Connection {
-            stream: Stream::connect(socket, to.tls.as_ref())?,
-            scratch: vec![0; BUFFER_BYTES],
-        })
+        Ok(Connection { stream: Stream::connect(socket, to.tls.as_ref())?, scratch: vec![0; BUFFER_BYTES] })
     }
 
     pub fn send_head(&mut self, method: &str, path: &str, body_bytes: u64) -> std::io::Result<()> {
@@ -63,11 +60,7 @@ impl Connection {
             head.extend_from_slice(&self.scratch[..n]);
             let answer = http1::response(&head, HEAD_BYTES, |answer, bytes| {
                 let length = http1::header(answer.headers, "content-length");
-                (
-                    answer.code.unwrap_or(0),
-                    length.and_then(|text| text.parse::<u64>().ok()),
-                    bytes,
-                )
+                (answer.code.unwrap_or(0), length.and_then(|text| text.parse::<u64>().ok()), bytes)
             });
             match answer {
                 Ok(Some((200, length, bytes))) => {

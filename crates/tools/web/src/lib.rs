@@ -17,20 +17,10 @@ use std::process::ExitCode;
 
 /// `narrows-agent web-speed-server …`
 pub fn server_main(args: &[String]) -> ExitCode {
-    run(
-        "web-speed-server",
-        server::USAGE,
-        server::parse(args),
-        server::run,
-    )
+    run("web-speed-server", server::USAGE, server::parse(args), server::run)
 }
 
 /// `narrows-agent web-speed-client …`
 pub fn client_main(args: &[String]) -> ExitCode {
-    run(
-        "web-speed-client",
-        client::USAGE,
-        client::parse(args),
-        client::run,
-    )
+    run("web-speed-client", client::USAGE, client::parse(args), client::run)
 }

@@ -144,10 +144,7 @@ mod tests {
         let mut samples = vec![Sample { t_ns: 0, bytes: 0 }];
         for (i, rate) in rates_per_slice.iter().enumerate() {
             let bytes = samples[i].bytes + rate;
-            samples.push(Sample {
-                t_ns: (i as u64 + 1) * 1_000_000_000,
-                bytes,
-            });
+            samples.push(Sample { t_ns: (i as u64 + 1) * 1_000_000_000, bytes });
         }
         samples
     }

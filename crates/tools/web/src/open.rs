@@ -31,11 +31,7 @@ pub struct Place {
 
 impl Open {
     pub fn new(most: usize) -> Open {
-        Open(Arc::new(Mutex::new(Table {
-            most,
-            turn: 0,
-            connections: BTreeMap::new(),
-        })))
+        Open(Arc::new(Mutex::new(Table { most, turn: 0, connections: BTreeMap::new() })))
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -54,16 +50,9 @@ impl Open {
             let _ = gone.socket.shutdown(Shutdown::Both);
         }
         let id = table.next_turn();
-        let connection = Connection {
-            socket,
-            has_asked: false,
-            waits_since: Some(id),
-        };
+        let connection = Connection { socket, has_asked: false, waits_since: Some(id) };
         table.connections.insert(id, connection);
-        Some(Place {
-            open: self.clone(),
-            id,
-        })
+        Some(Place { open: self.clone(), id })
     }
 }
 

@@ -55,9 +55,7 @@ fn understood(head: &httparse::Request, head_bytes: usize) -> Result<Request, (u
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let number = |name: &str, unit: u64, default: u64| -> Result<u64, (u16, &'static str)> {
-        let found = query
-            .split('&')
-            .find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+        let found = query.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
         let bytes = match found {
             None => Some(default),
             Some(text) => text.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)),
@@ -78,12 +76,7 @@ fn understood(head: &httparse::Request, head_bytes: usize) -> Result<Request, (u
         ("GET", "/latency") => Answer::Empty,
         _ => Answer::NotFound,
     };
-    Ok(Request {
-        answer,
-        body_bytes,
-        keep_alive,
-        head_bytes,
-    })
+    Ok(Request { answer, body_bytes, keep_alive, head_bytes })
 }
 
 #[cfg(test)]
@@ -96,23 +89,14 @@ mod tests {
 
     #[test]
     fn every_endpoint_answers_what_it_is_asked_for() {
-        assert_eq!(
-            answer("GET /__down?bytes=100000&measId=7 HTTP/1.1\r\n\r\n"),
-            Answer::Body(100_000)
-        );
+        assert_eq!(answer("GET /__down?bytes=100000&measId=7 HTTP/1.1\r\n\r\n"), Answer::Body(100_000));
         assert_eq!(answer("GET /__down?measId=7 HTTP/1.1\r\n\r\n"), Answer::Body(0));
-        assert_eq!(
-            answer("GET /garbage?ckSize=100 HTTP/1.1\r\n\r\n"),
-            Answer::Body(104_857_600)
-        );
+        assert_eq!(answer("GET /garbage?ckSize=100 HTTP/1.1\r\n\r\n"), Answer::Body(104_857_600));
         assert_eq!(answer("GET /elsewhere HTTP/1.1\r\n\r\n"), Answer::NotFound);
         let up = parse(b"POST /__up?bytes=5 HTTP/1.1\r\nContent-Length: 5\r\nConnection: close\r\n\r\n00000")
             .unwrap()
             .unwrap();
-        assert_eq!(
-            (up.answer, up.body_bytes, up.keep_alive),
-            (Answer::Empty, 5, false)
-        );
+        assert_eq!((up.answer, up.body_bytes, up.keep_alive), (Answer::Empty, 5, false));
         assert_eq!(up.head_bytes, 69);
     }
 
@@ -121,23 +105,11 @@ mod tests {
         let status = |bytes: &[u8]| parse(bytes).unwrap_err().0;
         assert_eq!(status(b"\x16\x03\x01\x02\x00garbage\r\n\r\n"), 400);
         assert_eq!(status(b"GET /__down?bytes=-1 HTTP/1.1\r\n\r\n"), 400);
-        assert_eq!(
-            status(b"GET /__down?bytes=99999999999999999999 HTTP/1.1\r\n\r\n"),
-            400
-        );
-        assert_eq!(
-            status(b"GET /garbage?ckSize=18446744073709551615 HTTP/1.1\r\n\r\n"),
-            400
-        );
-        assert_eq!(
-            status(b"POST /__up HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"),
-            411
-        );
+        assert_eq!(status(b"GET /__down?bytes=99999999999999999999 HTTP/1.1\r\n\r\n"), 400);
+        assert_eq!(status(b"GET /garbage?ckSize=18446744073709551615 HTTP/1.1\r\n\r\n"), 400);
+        assert_eq!(status(b"POST /__up HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), 411);
         assert_eq!(status(b"POST /__up HTTP/1.1\r\nContent-Length: 1e9\r\n\r\n"), 400);
-        assert_eq!(
-            status(b"POST /__up HTTP/1.1\r\nContent-Length: 20000000000\r\n\r\n"),
-            413
-        );
+        assert_eq!(status(b"POST /__up HTTP/1.1\r\nContent-Length: 20000000000\r\n\r\n"), 413);
         let long = [b"GET / HTTP/1.1\r\nX: ".as_slice(), &vec![b'a'; HEAD_BYTES]].concat();
         assert_eq!(status(&long), 431);
         assert_eq!(parse(b"GET /__down HTT").unwrap(), None);

@@ -43,13 +43,7 @@ pub fn parse(args: &[String]) -> Result<Args, String> {
     if write_cert.is_some() && !tls {
         return Err("--write-cert: without --tls there is no certificate".into());
     }
-    Ok(Args {
-        listen,
-        cca: options.take("cca"),
-        tls,
-        cert_and_key,
-        write_cert,
-    })
+    Ok(Args { listen, cca: options.take("cca"), tls, cert_and_key, write_cert })
 }
 
 /// The certificate is written before anybody is listened to.

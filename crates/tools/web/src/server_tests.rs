@@ -23,10 +23,7 @@ fn ask(stream: &mut TcpStream, text: &str, bytes: usize) -> (String, usize) {
     loop {
         if let Some(end) = got.windows(4).position(|w| w == b"\r\n\r\n") {
             if got.len() >= end + 4 + bytes {
-                return (
-                    String::from_utf8_lossy(&got[..end]).into_owned(),
-                    got.len() - end - 4,
-                );
+                return (String::from_utf8_lossy(&got[..end]).into_owned(), got.len() - end - 4);
             }
         }
         let n = stream.read(&mut scratch).unwrap();
@@ -42,10 +39,7 @@ fn one_connection_serves_downloads_and_uploads_in_turn() {
         let download = "GET /__down?bytes=1000000 HTTP/1.1\r\nHost: x\r\n\r\n";
         let (head, bytes) = ask(&mut stream, download, 1_000_000);
         assert_eq!(bytes, 1_000_000);
-        assert!(
-            head.contains("200 OK") && head.contains("cfRequestDuration;dur="),
-            "{head}"
-        );
+        assert!(head.contains("200 OK") && head.contains("cfRequestDuration;dur="), "{head}");
         let body = "0".repeat(200_000);
         let up = format!("POST /__up HTTP/1.1\r\nContent-Length: 200000\r\n\r\n{body}");
         for (request, part) in [
@@ -62,13 +56,7 @@ fn one_connection_serves_downloads_and_uploads_in_turn() {
 /// The whole server, at a port that was free a moment ago. It ends with the process.
 fn whole(tls: bool) -> SocketAddr {
     let listen = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let args = Args {
-        listen,
-        cca: None,
-        tls,
-        cert_and_key: None,
-        write_cert: None,
-    };
+    let args = Args { listen, cca: None, tls, cert_and_key: None, write_cert: None };
     std::thread::spawn(move || run(args));
     while TcpStream::connect(listen).is_err() {
         std::thread::sleep(Duration::from_millis(10));
@@ -79,8 +67,7 @@ fn whole(tls: bool) -> SocketAddr {
 fn is_served(address: SocketAddr, tls: bool) {
     let config = tls.then(|| tls::client_config(true, None).unwrap());
     let mut wire = Stream::connect(TcpStream::connect(address).unwrap(), config.as_ref()).unwrap();
-    wire.write_all(b"GET /__down?bytes=100000 HTTP/1.1\r\nConnection: close\r\n\r\n")
-        .unwrap();
+    wire.write_all(b"GET /__down?bytes=100000 HTTP/1.1\r\nConnection: close\r\n\r\n").unwrap();
     let mut got = vec![];
     wire.read_to_end(&mut got).unwrap();
     assert!(got.starts_with(b"HTTP/1.1 200 OK") && got.len() > 100_000);
@@ -140,9 +127,7 @@ fn who_is_being_answered_keeps_its_place() {
 fn a_thousand_idle_and_many_broken_clients_leave_the_next_one_served() {
     unless_held_up(|| {
         sys::raise_file_limit();
-        let noise: Vec<u8> = (0..70_000u32)
-            .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
-            .collect();
+        let noise: Vec<u8> = (0..70_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         let long = ["GET / HTTP/1.1\r\nX: ".as_bytes(), &[b'x'; 20_000]].concat();
         for tls in [false, true] {
             let address = whole(tls);

@@ -12,10 +12,8 @@ impl Timer {
     pub fn new() -> io::Result<Timer> {
         // SAFETY: the new descriptor is owned by nobody else.
         unsafe {
-            let fd = cvt(libc::timerfd_create(
-                libc::CLOCK_MONOTONIC,
-                libc::TFD_CLOEXEC | libc::TFD_NONBLOCK,
-            ))?;
+            let fd =
+                cvt(libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC | libc::TFD_NONBLOCK))?;
             Ok(Timer(OwnedFd::from_raw_fd(fd)))
         }
     }
@@ -23,10 +21,7 @@ impl Timer {
     /// Sets (and forgets any expiry of) the timer; `None` stops it.
     pub fn set(&self, deadline_ns: Option<u64>) -> io::Result<()> {
         let at = deadline_ns.map_or(0, |ns| ns.max(1));
-        let spec = libc::itimerspec {
-            it_interval: timespec(0),
-            it_value: timespec(at as i64),
-        };
+        let spec = libc::itimerspec { it_interval: timespec(0), it_value: timespec(at as i64) };
         let fd = self.0.as_raw_fd();
         // SAFETY: `spec` is a valid itimerspec.
         cvt(unsafe { libc::timerfd_settime(fd, libc::TFD_TIMER_ABSTIME, &spec, std::ptr::null_mut()) })?;
@@ -62,24 +57,13 @@ pub struct Epoll(OwnedFd);
 impl Epoll {
     pub fn new() -> io::Result<Epoll> {
         // SAFETY: the new descriptor is owned by nobody else.
-        unsafe {
-            Ok(Epoll(OwnedFd::from_raw_fd(cvt(libc::epoll_create1(
-                libc::EPOLL_CLOEXEC,
-            ))?)))
-        }
+        unsafe { Ok(Epoll(OwnedFd::from_raw_fd(cvt(libc::epoll_create1(libc::EPOLL_CLOEXEC))?))) }
     }
 
     fn control(&self, op: i32, fd: RawFd, token: u64, interest: Interest) -> io::Result<()> {
-        let read = if interest.read {
-            libc::EPOLLIN | libc::EPOLLRDHUP
-        } else {
-            0
-        };
+        let read = if interest.read { libc::EPOLLIN | libc::EPOLLRDHUP } else { 0 };
         let write = if interest.write { libc::EPOLLOUT } else { 0 };
-        let mut event = libc::epoll_event {
-            events: (read | write) as u32,
-            u64: token,
-        };
+        let mut event = libc::epoll_event { events: (read | write) as u32, u64: token };
         // SAFETY: `event` is a valid epoll_event.
         cvt(unsafe { libc::epoll_ctl(self.0.as_raw_fd(), op, fd, &mut event) })?;
         Ok(())
@@ -92,10 +76,7 @@ impl Epoll {
     /// Reports every change of readiness once, both ways; never has to be modified.
     pub fn add_edge(&self, fd: RawFd, token: u64) -> io::Result<()> {
         let bits = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
-        let mut event = libc::epoll_event {
-            events: bits as u32,
-            u64: token,
-        };
+        let mut event = libc::epoll_event { events: bits as u32, u64: token };
         // SAFETY: `event` is a valid epoll_event.
         cvt(unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut event) })?;
         Ok(())

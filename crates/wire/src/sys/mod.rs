@@ -50,10 +50,7 @@ pub fn real_ns() -> i64 {
 }
 
 pub fn timespec(ns: i64) -> libc::timespec {
-    libc::timespec {
-        tv_sec: ns / narrows_units::S,
-        tv_nsec: ns % narrows_units::S,
-    }
+    libc::timespec { tv_sec: ns / narrows_units::S, tv_nsec: ns % narrows_units::S }
 }
 
 /// Sleeps until CLOCK_MONOTONIC reaches `mono_ns`.
@@ -61,12 +58,8 @@ pub fn sleep_until(mono_ns: i64) {
     let ts = timespec(mono_ns.max(0));
     // SAFETY: plain system call; EINTR repeats it.
     unsafe {
-        while libc::clock_nanosleep(
-            libc::CLOCK_MONOTONIC,
-            libc::TIMER_ABSTIME,
-            &ts,
-            std::ptr::null_mut(),
-        ) == libc::EINTR
+        while libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &ts, std::ptr::null_mut())
+            == libc::EINTR
         {}
     }
 }
@@ -99,10 +92,7 @@ pub fn random_u64() -> u64 {
 
 /// Raises the limit on open files to the hard limit and returns it.
 pub fn raise_file_limit() -> u64 {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid rlimit in both calls.
     unsafe {
         if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) != 0 {

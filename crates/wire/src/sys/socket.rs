@@ -37,10 +37,7 @@ pub fn getsockopt_i32(fd: RawFd, level: i32, name: i32) -> io::Result<i32> {
 pub fn set_cca(fd: RawFd, name: &str) -> io::Result<()> {
     let name = name.as_bytes();
     if name.is_empty() || name.len() > 15 {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "a CCA's name has 1 to 15 bytes",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a CCA's name has 1 to 15 bytes"));
     }
     let mut raw = [0u8; 16];
     raw[..name.len()].copy_from_slice(name);
@@ -120,14 +117,8 @@ pub fn send(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
 /// The headers must point into buffers that outlive the call.
 pub unsafe fn send_datagrams(fd: RawFd, headers: &mut [libc::mmsghdr]) -> io::Result<usize> {
     // SAFETY: as the caller promises.
-    let sent = unsafe {
-        libc::sendmmsg(
-            fd,
-            headers.as_mut_ptr(),
-            headers.len() as u32,
-            libc::MSG_DONTWAIT as _,
-        )
-    };
+    let sent =
+        unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), headers.len() as u32, libc::MSG_DONTWAIT as _) };
     match cvt(sent) {
         Ok(n) => Ok(n as usize),
         Err(e)

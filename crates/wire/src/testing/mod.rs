@@ -71,9 +71,6 @@ impl Shared {
     }
 
     pub fn with_key(&self, key: &str) -> Vec<Value> {
-        self.lines()
-            .into_iter()
-            .filter(|line| line["Key"] == key)
-            .collect()
+        self.lines().into_iter().filter(|line| line["Key"] == key).collect()
     }
 }

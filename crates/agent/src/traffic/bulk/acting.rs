@@ -129,14 +129,12 @@ impl Actor for Bulk {
         }
         self.listener = None;
         // The acknowledgements under way are in after a round trip; then nothing draws an answer any more.
-        cx.reactor
-            .at(now + (rtt_ns + SILENCE_NS).min(DRAIN_NS), cx.token(SILENT, 0));
+        cx.reactor.at(now + (rtt_ns + SILENCE_NS).min(DRAIN_NS), cx.token(SILENT, 0));
         Ok(())
     }
 
     fn progress(&self) -> Progress {
-        self.ended
-            .map_or(Progress::Running, |t_ns| Progress::Ended { t_ns })
+        self.ended.map_or(Progress::Running, |t_ns| Progress::Ended { t_ns })
     }
 
     fn drained(&self) -> bool {
@@ -180,9 +178,7 @@ impl Actor for Bulk {
         }
         self.abort_all()?;
         let received: Option<u64> = self.receives.then(|| self.flows.iter().map(|f| f.received).sum());
-        Ok(Some(
-            json!({"flows": self.flows.len(), "bytes_received": received, "read_by": self.read_by(),
-                "written_by": self.written_by()}),
-        ))
+        Ok(Some(json!({"flows": self.flows.len(), "bytes_received": received, "read_by": self.read_by(),
+                "written_by": self.written_by()})))
     }
 }

@@ -37,11 +37,7 @@ impl Bulk {
         };
         let mut taken = std::mem::take(&mut self.taken);
         let now = cx.reactor.now;
-        let done = if is_tick {
-            sink.tick(now, &mut taken)
-        } else {
-            sink.ready(now, &mut taken)
-        };
+        let done = if is_tick { sink.tick(now, &mut taken) } else { sink.ready(now, &mut taken) };
         done.during(|| "reading from sockets".into())?;
         self.ticking &= !is_tick;
         if let (false, Some(after_ns)) = (self.ticking, sink.next_tick_ns(now, self.read_interval_ns)) {
@@ -92,10 +88,7 @@ impl Bulk {
 
     /// By itself an item ends when every flow has moved its bytes; after that only receivers may linger.
     pub(super) fn check_end(&mut self, now: i64) {
-        let all_sent = self
-            .flows
-            .iter()
-            .all(|f| f.end_ns.is_some() && f.sender.is_none());
+        let all_sent = self.flows.iter().all(|f| f.end_ns.is_some() && f.sender.is_none());
         if all_sent {
             self.ended.get_or_insert(now);
         }

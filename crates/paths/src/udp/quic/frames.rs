@@ -124,18 +124,9 @@ fn frame(data: &[u8], at: usize) -> Option<(Frame<'_>, usize)> {
         0x08..=0x0f => {
             let id = next()?;
             let offset = if kind & 4 != 0 { next()? } else { 0 };
-            let len = if kind & 2 != 0 {
-                next()?
-            } else {
-                (data.len() - at) as u64
-            };
+            let len = if kind & 2 != 0 { next()? } else { (data.len() - at) as u64 };
             at = behind(data, at, len)?;
-            Frame::Stream {
-                id,
-                offset,
-                len,
-                fin: kind & 1 != 0,
-            }
+            Frame::Stream { id, offset, len, fin: kind & 1 != 0 }
         }
         0x18 => {
             next()?;
@@ -192,8 +183,7 @@ fn frame(data: &[u8], at: usize) -> Option<(Frame<'_>, usize)> {
 }
 
 fn behind(data: &[u8], at: usize, len: u64) -> Option<usize> {
-    at.checked_add(usize::try_from(len).ok()?)
-        .filter(|end| *end <= data.len())
+    at.checked_add(usize::try_from(len).ok()?).filter(|end| *end <= data.len())
 }
 
 #[cfg(test)]
@@ -204,10 +194,7 @@ mod tests {
     fn an_ack_has_its_ranges_from_the_largest_on() {
         let (all, whole) = frames(&[0x02, 10, 3, 1, 2, 1, 1, 0, 0, 0x01]);
         let ranges = vec![(8, 10), (4, 5)];
-        assert_eq!(
-            all,
-            [Frame::Ack { ranges, delay: 3 }, Frame::Padding, Frame::Ping]
-        );
+        assert_eq!(all, [Frame::Ack { ranges, delay: 3 }, Frame::Padding, Frame::Ping]);
         assert!(whole);
     }
 

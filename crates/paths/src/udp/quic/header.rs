@@ -9,10 +9,7 @@ pub struct Cid {
 
 impl Cid {
     pub fn new(bytes: &[u8]) -> Option<Cid> {
-        let mut cid = Cid {
-            len: u8::try_from(bytes.len()).ok()?,
-            bytes: [0; 20],
-        };
+        let mut cid = Cid { len: u8::try_from(bytes.len()).ok()?, bytes: [0; 20] };
         cid.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(cid)
     }
@@ -98,11 +95,7 @@ pub fn long(data: &[u8]) -> Option<Long<'_>> {
         return None;
     }
     let kind = (first >> 4) & 3;
-    let form = match if version == VERSION_2 {
-        kind.wrapping_sub(1) & 3
-    } else {
-        kind
-    } {
+    let form = match if version == VERSION_2 { kind.wrapping_sub(1) & 3 } else { kind } {
         0 => Form::Initial,
         1 => Form::ZeroRtt,
         2 => Form::Handshake,

@@ -17,14 +17,8 @@ pub struct Crypto {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Hello {
-    Client {
-        random: [u8; 32],
-        server_name: Option<String>,
-        alpn: Option<String>,
-    },
-    Server {
-        suite: Suite,
-    },
+    Client { random: [u8; 32], server_name: Option<String>, alpn: Option<String> },
+    Server { suite: Suite },
 }
 
 impl Crypto {
@@ -68,10 +62,7 @@ impl Crypto {
 }
 
 fn u16_at(data: &[u8], at: usize) -> Option<usize> {
-    Some(usize::from(u16::from_be_bytes([
-        *data.get(at)?,
-        *data.get(at + 1)?,
-    ])))
+    Some(usize::from(u16::from_be_bytes([*data.get(at)?, *data.get(at + 1)?])))
 }
 
 /// Behind the random and the session's id.
@@ -93,9 +84,7 @@ fn client(body: &[u8]) -> Option<Hello> {
         };
         let words = |from: usize, len: usize| -> Option<String> {
             let bytes = data.get(from..from + len)?;
-            bytes
-                .is_ascii()
-                .then(|| String::from_utf8_lossy(bytes).into_owned())
+            bytes.is_ascii().then(|| String::from_utf8_lossy(bytes).into_owned())
         };
         match kind {
             0 => server_name = u16_at(data, 3).and_then(|len| words(5, len)),
@@ -104,17 +93,11 @@ fn client(body: &[u8]) -> Option<Hello> {
         }
         at += 4 + len;
     }
-    Some(Hello::Client {
-        random,
-        server_name,
-        alpn,
-    })
+    Some(Hello::Client { random, server_name, alpn })
 }
 
 fn server(body: &[u8]) -> Option<Hello> {
     let suite = u16_at(body, behind_session(body)?)?;
     let suite = Suite(u16::try_from(suite).ok()?);
-    (0x1301..=0x1303)
-        .contains(&suite.0)
-        .then_some(Hello::Server { suite })
+    (0x1301..=0x1303).contains(&suite.0).then_some(Hello::Server { suite })
 }

@@ -96,11 +96,7 @@ fn packet_key(suite: Suite, version: u32, secret: &Prk) -> Option<(LessSafeKey, 
 
 impl Keys {
     fn new(suite: Suite, version: u32, secret: &[u8]) -> Option<Keys> {
-        let name = if version == VERSION_2 {
-            "quicv2 hp"
-        } else {
-            "quic hp"
-        };
+        let name = if version == VERSION_2 { "quicv2 hp" } else { "quic hp" };
         let prk = Prk::new_less_safe(suite.hash(), secret);
         let algorithm = match suite.0 {
             0x1301 => &AES_128,
@@ -109,14 +105,7 @@ impl Keys {
         };
         let (packet, iv) = packet_key(suite, version, &prk)?;
         let header = HeaderProtectionKey::new(algorithm, &expand(&prk, name, suite.key_len())?).ok()?;
-        Some(Keys {
-            suite,
-            version,
-            secret: secret.to_vec(),
-            packet,
-            iv,
-            header,
-        })
+        Some(Keys { suite, version, secret: secret.to_vec(), packet, iv, header })
     }
 
     /// Of the client's and the server's Initial packets: they follow from the id that the client chose for the server.
@@ -124,10 +113,7 @@ impl Keys {
         let salt = if version == VERSION_2 { &SALT_2 } else { &SALT_1 };
         let initial = hkdf::Salt::new(HKDF_SHA256, salt).extract(target.as_slice());
         let client = Keys::new(AES_128_SHA_256, version, &expand(&initial, "client in", 32)?)?;
-        Some([
-            client,
-            Keys::new(AES_128_SHA_256, version, &expand(&initial, "server in", 32)?)?,
-        ])
+        Some([client, Keys::new(AES_128_SHA_256, version, &expand(&initial, "server in", 32)?)?])
     }
 
     /// Opens a packet whose number begins at `number_at`; `largest` is the largest number of before. None: these are not
@@ -154,11 +140,7 @@ impl Keys {
             return None;
         }
         // The sender may have gone on to its next keys (RFC 9001, 6).
-        let label = if self.version == VERSION_2 {
-            "quicv2 ku"
-        } else {
-            "quic ku"
-        };
+        let label = if self.version == VERSION_2 { "quicv2 ku" } else { "quic ku" };
         let prk = Prk::new_less_safe(self.suite.hash(), &self.secret);
         let secret = expand(&prk, label, self.secret.len())?;
         let next = Prk::new_less_safe(self.suite.hash(), &secret);
@@ -215,11 +197,7 @@ pub struct KeyLog {
 impl KeyLog {
     /// Adds the lines of NSS's key log format.
     pub fn add(&mut self, text: &str) {
-        for line in text
-            .lines()
-            .map(str::trim)
-            .filter(|l| !l.is_empty() && !l.starts_with('#'))
-        {
+        for line in text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#')) {
             let mut words = line.split_ascii_whitespace();
             let (level, is_client) = match words.next() {
                 Some("CLIENT_HANDSHAKE_TRAFFIC_SECRET") => (Level::Handshake, true),
@@ -235,14 +213,8 @@ impl KeyLog {
                     continue;
                 }
             };
-            let random = words
-                .next()
-                .and_then(bytes)
-                .and_then(|b| <[u8; 32]>::try_from(b).ok());
-            let secret = words
-                .next()
-                .and_then(bytes)
-                .filter(|s| s.len() == 32 || s.len() == 48);
+            let random = words.next().and_then(bytes).and_then(|b| <[u8; 32]>::try_from(b).ok());
+            let secret = words.next().and_then(bytes).filter(|s| s.len() == 32 || s.len() == 48);
             match (random, secret) {
                 (Some(random), Some(secret)) => drop(self.secrets.insert((random, level, is_client), secret)),
                 _ => self.others += 1,
@@ -252,11 +224,7 @@ impl KeyLog {
 
     /// What tells one key log from another: how many secrets, and which.
     pub fn signature(&self) -> String {
-        let sum = self
-            .secrets
-            .values()
-            .flatten()
-            .fold(0u32, |sum, byte| sum.wrapping_add(u32::from(*byte)));
+        let sum = self.secrets.values().flatten().fold(0u32, |sum, byte| sum.wrapping_add(u32::from(*byte)));
         format!("{}/{sum:x}", self.secrets.len())
     }
 
@@ -285,9 +253,7 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
     if hex.len() % 2 != 0 || !hex.is_ascii() {
         return None;
     }
-    (0..hex.len() / 2)
-        .map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).ok())
-        .collect()
+    (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).ok()).collect()
 }
 
 #[cfg(test)]

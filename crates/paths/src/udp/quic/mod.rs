@@ -92,10 +92,7 @@ pub fn begins(payload: &[u8]) -> bool {
 /// The ids that a packet with a short header may begin with, the longest first.
 pub fn short_ids(payload: &[u8]) -> impl Iterator<Item = Cid> + '_ {
     let is_short = payload.first().is_some_and(|first| first & 0x80 == 0);
-    (4..=20)
-        .rev()
-        .filter(move |_| is_short)
-        .filter_map(|len| Cid::new(payload.get(1..1 + len)?))
+    (4..=20).rev().filter(move |_| is_short).filter_map(|len| Cid::new(payload.get(1..1 + len)?))
 }
 
 impl Quic {
@@ -212,11 +209,7 @@ impl Quic {
             }
         }
         match self.crypto[side].hello() {
-            Some(Hello::Client {
-                random,
-                server_name,
-                alpn,
-            }) if is_client => {
+            Some(Hello::Client { random, server_name, alpn }) if is_client => {
                 self.random = Some(random);
                 (self.server_name, self.alpn) = (server_name, alpn);
             }
@@ -244,10 +237,8 @@ impl Quic {
         }
         let space = if level == Level::Handshake { 1 } else { 2 };
         let largest = self.sent[side].largest[space];
-        let Some(opened) = self
-            .levels
-            .get_mut(&(level, side))
-            .and_then(|keys| keys.open(bytes, number_at, largest))
+        let Some(opened) =
+            self.levels.get_mut(&(level, side)).and_then(|keys| keys.open(bytes, number_at, largest))
         else {
             self.closed_packets += 1;
             return;
@@ -298,11 +289,8 @@ impl Quic {
                 Frame::Ack { ranges, .. } if space == 2 => self.sent[1 - side].acknowledged(t_ns, ranges),
                 Frame::Stream { id, offset, len, .. } => {
                     let sent = &mut self.sent[side];
-                    let before = sent
-                        .streams
-                        .entry(*id)
-                        .or_default()
-                        .add(*offset, offset.saturating_add(*len));
+                    let before =
+                        sent.streams.entry(*id).or_default().add(*offset, offset.saturating_add(*len));
                     sent.stream_bytes += len;
                     sent.resent_bytes += before;
                 }
@@ -349,11 +337,7 @@ impl Sent {
             self.rtts_ns.push(t_ns - sent_ns);
         }
         for (low, high) in ranges {
-            let acked: Vec<u64> = self
-                .waiting
-                .range(low..=high)
-                .map(|(number, _)| *number)
-                .collect();
+            let acked: Vec<u64> = self.waiting.range(low..=high).map(|(number, _)| *number).collect();
             for number in acked {
                 self.waiting.remove(&number);
             }

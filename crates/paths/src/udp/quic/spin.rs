@@ -58,15 +58,8 @@ impl Spin {
             return Vec::new();
         };
         let all = &self.periods[side];
-        let dense: Vec<i64> = all
-            .iter()
-            .filter(|(_, dense)| *dense)
-            .map(|(ns, _)| *ns)
-            .collect();
-        let short = all
-            .iter()
-            .filter(|(ns, _)| (*ns as f64) < 0.9 * handshake_ns as f64)
-            .count();
+        let dense: Vec<i64> = all.iter().filter(|(_, dense)| *dense).map(|(ns, _)| *ns).collect();
+        let short = all.iter().filter(|(ns, _)| (*ns as f64) < 0.9 * handshake_ns as f64).count();
         if dense.len() < LEAST || short as f64 > SHORT * all.len() as f64 {
             return Vec::new();
         }

@@ -35,12 +35,7 @@ pub fn start(tls: bool, max_connections: usize) -> Running {
         let _stopped = stopped;
         server.serve()
     });
-    Running {
-        address,
-        log,
-        stop,
-        thread,
-    }
+    Running { address, log, stop, thread }
 }
 
 /// A raw connection after its upgrade.
@@ -62,10 +57,7 @@ pub fn our_client(url: &str, more: &str) -> (Result<(), String>, Shared) {
     let args = parse_client(&words(&line)).unwrap();
     let out = Shared::default();
     let (_never, stop) = UnixStream::pair().unwrap();
-    (
-        client::run_until(args, Lines::to(out.clone()), OwnedFd::from(stop)),
-        out,
-    )
+    (client::run_until(args, Lines::to(out.clone()), OwnedFd::from(stop)), out)
 }
 
 pub fn check_summary(out: &Shared) {
@@ -73,11 +65,7 @@ pub fn check_summary(out: &Shared) {
     for test in ["download", "upload"] {
         let figures = &summary[test];
         assert!(figures["error"].is_null(), "{figures}");
-        assert!(
-            figures["rate_bps"].as_f64() > Some(0.0),
-            "{test}: {:?}",
-            out.lines()
-        );
+        assert!(figures["rate_bps"].as_f64() > Some(0.0), "{test}: {:?}", out.lines());
         assert_eq!(figures["ended_by"], "closing handshake");
         assert!(
             figures["bytes_sent"].as_u64().unwrap() > 0 && figures["retransmission"].is_number(),
@@ -93,19 +81,12 @@ pub fn check_summary(out: &Shared) {
 
 /// A client of an independent implementation: how many bytes and measurements a download brought.
 pub fn foreign_download(address: SocketAddr) -> (usize, Vec<Value>) {
-    let mut request = format!("ws://{address}/ndt/v7/download?client_name=foreign")
-        .into_client_request()
-        .unwrap();
-    request.headers_mut().insert(
-        "Sec-WebSocket-Protocol",
-        "net.measurementlab.ndt.v7".parse().unwrap(),
-    );
+    let mut request =
+        format!("ws://{address}/ndt/v7/download?client_name=foreign").into_client_request().unwrap();
+    request.headers_mut().insert("Sec-WebSocket-Protocol", "net.measurementlab.ndt.v7".parse().unwrap());
     let socket = TcpStream::connect(address).unwrap();
     let (mut ws, response) = tungstenite::client(request, socket).unwrap();
-    assert_eq!(
-        response.headers()["Sec-WebSocket-Protocol"],
-        "net.measurementlab.ndt.v7"
-    );
+    assert_eq!(response.headers()["Sec-WebSocket-Protocol"], "net.measurementlab.ndt.v7");
     let (mut bytes, mut measurements) = (0, vec![]);
     loop {
         match ws.read() {

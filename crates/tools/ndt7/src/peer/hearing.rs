@@ -84,19 +84,12 @@ impl Peer {
         }
         match serde_json::from_slice::<Measurement>(text) {
             Ok(mut measurement) => {
-                let origin = if self.settings.side == Side::Server {
-                    "client"
-                } else {
-                    "server"
-                };
+                let origin = if self.settings.side == Side::Server { "client" } else { "server" };
                 measurement.origin = Some(origin.into());
                 measurement.test = Some(self.settings.test.name().into());
                 self.last_heard = Some(measurement.clone());
                 let at_ns = sys::monotonic_ns();
-                self.notes.push(Note::Heard {
-                    at_ns,
-                    measurement: Box::new(measurement),
-                });
+                self.notes.push(Note::Heard { at_ns, measurement: Box::new(measurement) });
             }
             Err(e) => self.warn(format!("a text message that is no measurement was ignored: {e}")),
         }
@@ -104,23 +97,17 @@ impl Peer {
 
     fn hear_pong(&mut self, payload: &[u8]) {
         let now = sys::monotonic_ns();
-        let sent_ns = std::str::from_utf8(payload)
-            .ok()
-            .and_then(|text| text.parse::<u64>().ok());
+        let sent_ns = std::str::from_utf8(payload).ok().and_then(|text| text.parse::<u64>().ok());
         // A pong that no ping asked for is allowed and means nothing.
         if let Some(rtt_ns) = sent_ns.and_then(|sent| (now - self.start_ns).checked_sub(sent)) {
             if self.settings.side == Side::Server {
-                self.notes.push(Note::PingRtt {
-                    at_ns: now,
-                    rtt_us: rtt_ns / 1000,
-                });
+                self.notes.push(Note::PingRtt { at_ns: now, rtt_us: rtt_ns / 1000 });
             }
         }
     }
 
     fn fail(&mut self, code: u16, why: &str) {
-        self.outbox
-            .push(frame::OP_CLOSE, &frame::close_payload(code, why));
+        self.outbox.push(frame::OP_CLOSE, &frame::close_payload(code, why));
         self.outbox.bulk_on = false;
         self.failure = Some(format!("the peer broke the protocol: {why}"));
         self.ended = true;

@@ -26,11 +26,8 @@ impl Peer {
         if self.sends_bulk() {
             return;
         }
-        let mut left = if self.reader.skippable() > 0 && !self.close_heard {
-            self.reader.left_in_frame()
-        } else {
-            0
-        };
+        let mut left =
+            if self.reader.skippable() > 0 && !self.close_heard { self.reader.left_in_frame() } else { 0 };
         if self.transport.is_tls() {
             left = left.saturating_sub(TLS_RECORD_BYTES);
         }

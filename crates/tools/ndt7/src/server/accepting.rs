@@ -28,8 +28,7 @@ impl Server {
                 Err(e) => {
                     self.warn(None, &format!("cannot accept a connection now: {e}"));
                     self.listen(false);
-                    self.deadlines
-                        .insert((sys::monotonic_ns() + ACCEPT_PAUSE_NS, LISTENER));
+                    self.deadlines.insert((sys::monotonic_ns() + ACCEPT_PAUSE_NS, LISTENER));
                     return;
                 }
             }
@@ -37,21 +36,11 @@ impl Server {
     }
 
     pub(super) fn listen(&mut self, on: bool) {
-        let _ = self.epoll.modify(
-            self.listener.as_raw_fd(),
-            LISTENER,
-            Interest {
-                read: on,
-                write: false,
-            },
-        );
+        let _ = self.epoll.modify(self.listener.as_raw_fd(), LISTENER, Interest { read: on, write: false });
     }
 
     fn admit(&mut self, socket: TcpStream, client: String) -> Result<(), String> {
-        socket
-            .set_nonblocking(true)
-            .and_then(|()| socket.set_nodelay(true))
-            .map_err(|e| e.to_string())?;
+        socket.set_nonblocking(true).and_then(|()| socket.set_nodelay(true)).map_err(|e| e.to_string())?;
         if self.connections.len() >= self.max_connections {
             self.evict_idle()?;
         }
@@ -59,30 +48,12 @@ impl Server {
         let transport = Transport::new(socket, tls);
         let token = self.next_token;
         self.next_token += 1;
-        let interest = Interest {
-            read: true,
-            write: false,
-        };
-        self.epoll
-            .add(transport.fd(), token, interest)
-            .map_err(|e| e.to_string())?;
+        let interest = Interest { read: true, write: false };
+        self.epoll.add(transport.fd(), token, interest).map_err(|e| e.to_string())?;
         let deadline_ns = sys::monotonic_ns() + self.head_timeout_ns;
         self.deadlines.insert((deadline_ns, token));
-        let stage = Stage::Head {
-            transport,
-            outbox: Outbox::new(false, token),
-            head: Vec::new(),
-        };
-        self.connections.insert(
-            token,
-            Connection {
-                stage,
-                client,
-                deadline_ns,
-                interest,
-                request: None,
-            },
-        );
+        let stage = Stage::Head { transport, outbox: Outbox::new(false, token), head: Vec::new() };
+        self.connections.insert(token, Connection { stage, client, deadline_ns, interest, request: None });
         Ok(())
     }
 

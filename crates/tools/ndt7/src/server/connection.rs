@@ -37,11 +37,7 @@ pub struct Connection {
 
 impl Connection {
     pub fn refuse(&mut self, refusal: Refusal, now: u64, log: &mut Lines) -> Result<(), String> {
-        let Stage::Head {
-            mut transport,
-            mut outbox,
-            ..
-        } = std::mem::replace(&mut self.stage, Stage::Over)
+        let Stage::Head { mut transport, mut outbox, .. } = std::mem::replace(&mut self.stage, Stage::Over)
         else {
             return Ok(());
         };
