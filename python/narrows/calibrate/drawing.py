@@ -23,12 +23,10 @@ def percent(x: float, _: object) -> str:
 
 
 def signed(x: float, _: object) -> str:
-    """A number with its sign."""
     return f"{x:+g}".replace("-", "−") if x else "0"
 
 
 def runs_of(table: pl.DataFrame) -> tuple[str, ...]:
-    """The runs that a table is of."""
     return tuple(table["run_id"].unique().sort().to_list())
 
 

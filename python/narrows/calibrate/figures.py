@@ -19,7 +19,6 @@ from narrows.tools.reading import OWN, RPM, THIRD, THROUGHPUT
 
 
 def figures(calibration: Calibration) -> Iterator[tuple[str, Callable[[], Result]]]:
-    """Section and maker of each figure."""
     yield "Throughput", lambda: bias_of_rates(calibration)
     yield "Latency under load", lambda: bias_of_delays(calibration, THIRD)
     yield "Latency under load", lambda: bias_of_delays(calibration, OWN)

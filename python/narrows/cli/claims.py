@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """How verdicts are printed."""
-
     table = "table"
     json = "json"
     md = "md"

@@ -40,7 +40,6 @@ def differences(left: Any, right: Any) -> list[tuple[str, Any, Any]]:
 
 
 def command_lines(plan: dict[str, Any]) -> list[str]:
-    """Set-up of a plan as lines."""
     return [f"{s['node']}: {s['tool']} {' '.join(s['args'])}" for s in plan["setup"] + plan["changes"]]
 
 

@@ -18,8 +18,6 @@ MISSING = "–"
 
 
 class Format(StrEnum):
-    """How rows are printed."""
-
     table = "table"
     json = "json"
     csv = "csv"

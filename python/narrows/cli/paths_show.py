@@ -227,7 +227,6 @@ def _show_snapshots(rows: list[dict[str, Any]], count: int, format: Format) -> N
 
 
 def between(sender: str, receiver: str, format: Format) -> None:
-    """What happened between two ends, a row."""
     from narrows.paths.ends import compare
 
     row = asdict(compare(sender, receiver))

@@ -70,8 +70,6 @@ def terminate(_number: int, _frame: object) -> None:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-
     @app.command()
     def run(
         file: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help=EXPERIMENT_HELP)],

@@ -36,7 +36,6 @@ class Guest:
     note: str = ""
 
     def wall_s(self) -> float:
-        """For how long already."""
         return time.monotonic() - self.started
 
     def virtual_s(self) -> float | None:
@@ -66,7 +65,6 @@ class State:
         return new
 
     def take(self, event: Event) -> None:
-        """Bring the state up to date."""
         from narrows.engine.events import Done, Moved, Planned, Reading, Started, Stopped
 
         if isinstance(event, Planned):
@@ -112,7 +110,6 @@ class State:
 
 
 def done_line(event: Done) -> Text:
-    """One line per finished run."""
     what = key(event.plan.key)
     if event.fault is not None:
         text = Text("failed ", style="bold red")
@@ -195,7 +192,6 @@ class LiveView(PlainView):
         self._console.print(text)
 
     def render(self) -> RenderableType:
-        """What is shown now."""
         state = self._state
         if state.planned is None:
             return Text("planning")
@@ -223,12 +219,10 @@ class LiveView(PlainView):
 
 
 def making_line(event: Making) -> str:
-    """What is being made before the first run."""
     return f"making, once: {event.about}"
 
 
 def planned_line(event: Planned) -> str:
-    """What there is to do."""
     parts = [counted(event.total, "run")]
     if event.skipped:
         parts.append(f"{event.skipped} there already")

@@ -28,7 +28,6 @@ HELP = """Services that share a link: list them, check one of your own, see who 
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
     service = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
     app.add_typer(service, name="service")
 

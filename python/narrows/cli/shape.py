@@ -9,7 +9,6 @@ WAN_HELP = "The interface towards the ISP."
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
     shape = typer.Typer(
         help="Keep the bottleneck at home while the ISP's rate moves (docs/shape.md). Root.",
         no_args_is_help=True,

@@ -23,8 +23,6 @@ CANNOT = 3
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-
     @app.command()
     def whatif(
         captures: Annotated[

@@ -92,7 +92,6 @@ class RunFault:
     exit_code: int | None = None
 
     def line(self) -> str:
-        """One line for a person."""
         where = "/".join(part for part in (self.node, self.item) if part)
         text = f"{self.stage}: {where}: {self.message}" if where else f"{self.stage}: {self.message}"
         if self.command and self.command not in text:
@@ -140,8 +139,6 @@ ProgressSink = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One run that an engine is to carry out."""
-
     plan: Plan
     directory: Path
     """Holds plan.json; raw files go to `directory/raw`."""
@@ -173,7 +170,6 @@ class OneKernel:
 
 
 def run_id_on(engine: "Engine", plan: Plan) -> str:
-    """The id of a plan's run on this engine."""
     info = engine.info_of(plan)
     return run_id(plan, kernel=info.kernel_id, agent=info.agent_id)
 

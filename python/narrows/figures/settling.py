@@ -66,7 +66,6 @@ def shares_over_time(
 
 
 def cases_of(runs: Sequence[Observed]) -> Cases:
-    """Runs by condition, in general words."""
     return list(flow_cases(runs).items())
 
 

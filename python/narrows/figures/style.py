@@ -100,7 +100,6 @@ def colour(queue: Queue | str) -> str:
 
 
 def marker(queue: Queue | str) -> str:
-    """The qdisc's marker."""
     return _known(queue).marker
 
 

@@ -80,7 +80,6 @@ class Topology:
         return self.of(self.home)[-1]
 
     def named(self, role: Role) -> tuple[str, ...]:
-        """The names of the nodes of a role."""
         return tuple(node.name for node in self.nodes if node.role == role)
 
     def role(self, name: str) -> Role:
@@ -110,19 +109,15 @@ class Topology:
         return tuple(made)
 
     def of(self, node: str) -> tuple[Interface, ...]:
-        """The interfaces of a node."""
         return tuple(i for i in self.interfaces if i.node == node)
 
     def at(self, node: str, cable: int) -> Interface:
-        """The interface of a node at a cable."""
         return next(i for i in self.interfaces if i.node == node and i.cable == cable)
 
     def peer(self, interface: Interface) -> Interface:
-        """The other end."""
         return self.at(interface.peer_node, interface.cable)
 
     def address(self, node: str) -> str:
-        """The address of a host."""
         return self.of(node)[0].address
 
     def subnet(self, cable: int) -> str:

@@ -55,16 +55,13 @@ class FlowCase:
 
     @property
     def flows(self) -> int:
-        """All flows."""
         return sum(count for _, count in self.mix)
 
     @property
     def ccas(self) -> tuple[str, ...]:
-        """The CCAs, by name."""
         return tuple(cca for cca, _ in self.mix)
 
     def count(self, cca: str) -> int:
-        """Flows of a CCA."""
         return dict(self.mix).get(cca, 0)
 
     @property

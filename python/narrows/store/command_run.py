@@ -57,8 +57,6 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True)
 class CommandRun:
-    """A command that ran."""
-
     item: Command
     plan: Plan
     raw: Path

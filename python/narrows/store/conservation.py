@@ -57,7 +57,6 @@ class HopChecks:
     checks: tuple[Check, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
         return {
             "hop": self.hop.hop,
             "direction": self.hop.direction,

@@ -162,12 +162,10 @@ class Results:
         raise StoreError(f"no run {prefix} in {self.directory}", remedy=remedy)
 
     def run_directory(self, run_id: str) -> Path:
-        """Where a run lies."""
         path = layout.run_dir(self.directory, run_id)
         return path if path.is_dir() else layout.failed_dir(self.directory, run_id)
 
     def manifest(self, run_id: str) -> dict[str, Any]:
-        """The manifest of a run."""
         return self._manifests[self.find(run_id)]
 
     def runs(self) -> pl.DataFrame:

@@ -172,7 +172,6 @@ TABLES: dict[str, Schema] = {
 
 
 def empty(table: str) -> pl.DataFrame:
-    """The table without rows."""
     return pl.DataFrame(schema=TABLES[table])
 
 

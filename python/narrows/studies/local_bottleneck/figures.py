@@ -39,7 +39,6 @@ SECTION = "The paper's figures"
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
-    """What the study's page draws, each with its section."""
     fixed = [run for run in runs if run.key.get("profile") not in WIRELESS]
     wireless = [run for run in runs if run.key.get("profile") in WIRELESS]
     made: list[Callable[[], Result]] = [

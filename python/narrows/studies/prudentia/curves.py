@@ -51,7 +51,6 @@ FAIR_SHARE = "share of its fair rate [%]"
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
-    """Each figure with its section."""
     other = Missing("fig4_9b", "Another kernel's BBR (Figure 4.9b)", OTHER_BBR)
     made: list[Callable[[], Result]] = [
         *(partial(each, runs) for each in (by_flows, batches, calls, pages, bandwidths, buffers)),

@@ -13,7 +13,6 @@ BROWSER_PROFILES = "/tmp"
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """The server, and Cloudflare's client."""
     server, at, ends, certificate = serve(item, item_id, state)
     argv: tuple[str, ...] = (*CLIENT, "--server", f"{'https' if item['tls'] else 'http'}://{at}")
     if item["client"] != "node":

@@ -10,7 +10,6 @@ FILE_BYTES = 10_000_000_000
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """The server and the client."""
     recipe = (("truncate", "-s", str(FILE_BYTES), "file.bin"),)
     place = state.content("a sparse file of 10 GB", recipe, ("truncate",))
     over_quic = item["http"] == "3"

@@ -9,7 +9,6 @@ BPS_PER_MBIT = 1_000_000
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """A server, and the client that asks it for phases."""
     port = state.port(item, item_id, state.server, IDENTIFY_PORT)
     at = f"{state.server_address}:{port}"
     most = str(item["most_rate"].bps // BPS_PER_MBIT)

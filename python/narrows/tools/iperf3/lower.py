@@ -22,7 +22,6 @@ def roles(state: Lowering, direction: str, dscp: int) -> tuple[str, str, tuple[s
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """A server for one test, and its client."""
     listener, caller, way = roles(state, item["direction"], item["dscp"])
     port = state.port(item, item_id, listener, IPERF3_PORT)
     address = state.topology.address(listener)

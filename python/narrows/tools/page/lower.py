@@ -10,7 +10,6 @@ GENERATOR = "@checkout/tools/page/client/make_pages.py"
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """The server and the client."""
     kind = item["kind"]
     recipe = (("python3", GENERATOR, kind, str(SEED)),)
     place = state.content(f"the page of {kind}", recipe, ("python3",))

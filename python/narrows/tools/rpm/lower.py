@@ -14,7 +14,6 @@ are seen up to this much late."""
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """A server, and the client that loads and probes."""
     port = state.port(item, item_id, state.server, RPM_PORT)
     at = f"{state.server_address}:{port}"
     tls = item["tls"]

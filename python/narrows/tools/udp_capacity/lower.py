@@ -9,7 +9,6 @@ UDP_CAPACITY_PORT = 24601
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """A server, and the client that runs the tests."""
     port = state.port(item, item_id, state.server, UDP_CAPACITY_PORT)
     at = f"{state.server_address}:{port}"
     server = ("@agent", "udp-capacity", "server", "--listen", at)

@@ -64,7 +64,6 @@ def ladder(top_mbps: float, length_s: int) -> tuple[tuple[str, ...], ...]:
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """The server and the browser."""
     timing = state.times.of(item_id)
     used_ns = timing.latest_end_ns - timing.expected_start_ns
     length_s = -(-(used_ns // 10**9 + AHEAD_S) // STEP_S) * STEP_S

@@ -24,7 +24,6 @@ def serve(item: Traffic, item_id: str, state: Lowering) -> tuple[TrafficItem, st
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """The server, and the modelled client."""
     server, at, ends, certificate = serve(item, item_id, state)
     argv: tuple[str, ...] = ("@agent", "web-speed-client", "--server", at, "--model", item["model"])
     argv += ("--tests", ",".join(item["tests"]))
