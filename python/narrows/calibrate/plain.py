@@ -28,7 +28,9 @@ def link(calibration: Calibration) -> list[tuple[str, str]]:
     down, up = (_texts(runs, f"rate_{way}_bps", _rate) for way in ("down", "up"))
     facts = [("rate", down if down == up else f"{down} down, {up} up")]
     facts.append(("base RTT", _texts(runs, "base_rtt_ns", lambda ns: str(Duration(int(ns))))))
-    facts.append(("queue", _texts(runs, queue_column(calibration), str)))
+    # queues as the person wrote them, where they are an axis; else what Linux calls them
+    queues = "queue" if "queue" in calibration.axes else "link_queue"
+    facts.append(("queue", _texts(runs, queues, str)))
     if calibration.changes:
         facts.append(("changes", "; ".join(calibration.changes)))
     said = {"rate", "rate_up", "base_rtt", "queue"}
@@ -36,11 +38,6 @@ def link(calibration: Calibration) -> list[tuple[str, str]]:
     facts += [(axis.replace("key_", ""), _texts(runs, axis, str)) for axis in axes]
     seeds = runs[SEED].n_unique()
     return [*facts, ("seeds", str(seeds))]
-
-
-def queue_column(calibration: Calibration) -> str:
-    """Queues as the person wrote them, where they are an axis; else what Linux calls them."""
-    return "queue" if "queue" in calibration.axes else "link_queue"
 
 
 def in_short(calibration: Calibration) -> list[tuple[str, str]]:

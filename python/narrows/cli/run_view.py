@@ -17,7 +17,7 @@ from rich.text import Text
 from narrows.cli.format import counted, duration, key
 
 if TYPE_CHECKING:
-    from narrows.engine.events import Done, Event, Making, Moved, Planned
+    from narrows.engine.events import Done, Event, Moved, Planned
     from narrows.engine.pace import Pace, Running
     from narrows.plan.model import Plan
 
@@ -142,7 +142,7 @@ class PlainView:
         if isinstance(event, Planned):
             self._console.print(planned_line(event))
         elif isinstance(event, Making):
-            self._console.print(making_line(event))
+            self._console.print(f"making, once: {event.about}")
         elif isinstance(event, Moved):
             self._moved(event)
         elif isinstance(event, Done):
@@ -216,10 +216,6 @@ class LiveView(PlainView):
         had_s = state.pace.busy_s() + sum(one.elapsed_s for one in state.running())
         total_s = had_s + (left_s or 0.0) * (state.planned.slots if state.planned else 1)
         return ProgressBar(total=max(1.0, total_s), completed=0.0 if left_s is None else had_s, width=30)
-
-
-def making_line(event: Making) -> str:
-    return f"making, once: {event.about}"
 
 
 def planned_line(event: Planned) -> str:

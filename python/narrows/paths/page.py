@@ -26,11 +26,6 @@ LIMITS, PROPERTIES, SESSIONS, PROXIES, HOURS = (
 )
 
 
-def groups_of(sessions: pl.DataFrame) -> list[str]:
-    """The usual columns that are there."""
-    return [name for name in KNOWN if name in sessions.columns]
-
-
 def build(sessions: pl.DataFrame, by: Sequence[str], out: Path) -> Built:
     """Write OUT/report.html."""
     delays = figures.PROPERTIES[:2]

@@ -58,6 +58,5 @@ def fairness_by_occupancy(runs: Sequence[Observed], name: str, title: str) -> Re
     told = (
         "Jain's index of BBR flows among themselves by the mean backlog of the bottleneck over its limit, "
         "after the warm-up. A point per run, all conditions with a drop-tail queue; "
-        ""
     )
     return finished(name, title, told, ids, figure)
