@@ -13,8 +13,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     kind = item["kind"]
     recipe = (("python3", GENERATOR, kind, str(SEED)),)
     place = state.content(f"the page of {kind}", recipe, ("python3",))
-    port = state.port(item, item_id, state.server, 80)
-    at = f"{state.server_address}:{port}"
+    port, at = state.listening(item, item_id, 80)
     # Every host name is this server; pages on other origins may be asked when they were shown.
     locations = (f'location / {{ root {place}; add_header Timing-Allow-Origin "*"; }}',)
     options = {

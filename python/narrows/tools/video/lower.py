@@ -74,8 +74,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         ("ffmpeg",),
     )
     over_quic = item["http"] == "3"
-    port = state.port(item, item_id, state.server, 443 if over_quic else 80)
-    at = f"{state.server_address}:{port}"
+    port, at = state.listening(item, item_id, 443 if over_quic else 80)
     locations = (
         "location / { root @checkout/tools/video/client/www; }",
         f"location /media/ {{ alias {place}/; }}",

@@ -113,6 +113,7 @@ def filters(width: int, height: int) -> str:
 
 
 def main() -> int:
+    """Make it; what ffmpeg says is handed on."""
     height, seed = int(sys.argv[1]), int(sys.argv[2])
     width = 2 * round(height * 16 / 9 / 2)
     dice = random.Random(seed)
