@@ -36,6 +36,14 @@ def kinds_of(calibration: Calibration, table: pl.DataFrame) -> pl.DataFrame:
     return table.join(kinds, on="run_id")
 
 
+def rows(axes: Axes, labels: Sequence[str]) -> None:
+    """A row for each label, from the top, with lines of the other axis alone."""
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.grid(True, axis="x")
+    axes.grid(False, axis="y")
+
+
 def legend(axes: Axes, kinds: Sequence[str]) -> None:
     """The queues, below a figure."""
     handles = [

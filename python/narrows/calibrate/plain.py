@@ -120,12 +120,9 @@ def _extremes(some: Sequence[Summary]) -> str:
 
 
 def _named(one: Summary, value: float) -> str:
-    where = "" if one.least == one.most else f", {one.worst_condition}" if _is_worst(one, value) else ""
+    is_worst = value == (one.worst_relative if one.relative else one.worst)
+    where = f", {one.worst_condition}" if is_worst and one.least != one.most else ""
     return f"{in_unit(one, value)}, {one.tool} ({one.metric}, {one.direction}{where})"
-
-
-def _is_worst(one: Summary, value: float) -> bool:
-    return value == (one.worst_relative if one.relative else one.worst)
 
 
 def _order(inverted: Sequence[Summary], judged: Sequence[Summary]) -> str:

@@ -270,7 +270,7 @@ class Results:
 
     def _views(self, connection: duckdb.DuckDBPyConnection) -> None:
         _put(connection, "runs", self.runs())
-        for name, table_schema in schema.TABLES.items():
+        for name in schema.TABLES:
             files = [file.resolve() for file in self._files(name)]
             if files:
                 for file in files:
@@ -278,10 +278,7 @@ class Results:
                 listing = ", ".join(map(parquet.pattern, files))
                 connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{listing}])")
             else:
-                empty = ", ".join(
-                    f'"{column}" {_duckdb_type(dtype)}' for column, dtype in table_schema.items()
-                )
-                connection.execute(f"CREATE TABLE {name} ({empty})")
+                _put(connection, name, schema.empty(name))
 
 
 def _put(connection: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> None:
@@ -376,14 +373,6 @@ def _run_row(manifest: dict[str, Any], directory: Path) -> dict[str, Any]:
         "flows_ended": (manifest.get("until_settled") or {}).get("reason"),
         "directory": str(directory),
     }
-
-
-def _duckdb_type(dtype: Any) -> str:
-    names = {
-        pl.Float64(): "DOUBLE", pl.Int64(): "BIGINT", pl.UInt64(): "UBIGINT", pl.UInt32(): "UINTEGER",
-        pl.UInt16(): "USMALLINT",
-    }  # fmt: skip
-    return names.get(dtype, "VARCHAR")
 
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
