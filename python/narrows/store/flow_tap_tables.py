@@ -148,7 +148,7 @@ def _flows(
             "srtt_mean_us": sampled(flow.flow, int(first["t_ns"]), int(last["t_ns"])),
         }
         rows.append(row)
-    columns = {name: dtype for name, dtype in schema.TCP_FLOWS.items() if name != "run_id"}
+    columns = {name: dtype for name, dtype in schema.TABLES["tcp_flows"].items() if name != "run_id"}
     # polars builds categoricals from text only
     plain = {name: pl.String() if isinstance(d, pl.Categorical) else d for name, d in columns.items()}
     return schema.conform(pl.DataFrame(rows, schema=plain), "tcp_flows", {"run_id": run_id})
