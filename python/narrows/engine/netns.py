@@ -130,10 +130,6 @@ class NetnsEngine(OneKernel):
     def make(self, content: Content) -> None:
         contents.make(content, self._path)
 
-    def memory_bytes(self, plan: Plan) -> int:
-        """Programs take what they take; it is not known beforehand."""
-        return 0
-
     def slots(self, jobs: int | None) -> list[Slot]:
         if jobs is not None and jobs > 1:
             raise EngineError(

@@ -168,6 +168,10 @@ class OneKernel:
             )
         return self.info
 
+    def memory_bytes(self, plan: Plan) -> int:
+        """Nothing of this machine that is known beforehand: no guest of it carries the runs."""
+        return 0
+
 
 def run_id_on(engine: "Engine", plan: Plan) -> str:
     info = engine.info_of(plan)
