@@ -141,6 +141,15 @@ def canvas(
     return figure, [list(row) for row in axes]
 
 
+def panels_of(number: int, columns: int, *size_in: float, **options: Any) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels, row by row; what the last row has more is not to be seen."""
+    figure, grid = canvas(-(-number // columns), columns, *size_in, **options)
+    cells = [axes for row in grid for axes in row]
+    for spare in cells[number:]:
+        spare.set_visible(False)
+    return figure, cells[:number]
+
+
 TITLE_CHARACTERS = 100
 """So many stand side by side over a figure's panels."""
 

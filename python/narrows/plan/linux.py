@@ -477,15 +477,3 @@ def _pairs(link: Dumbbell) -> tuple[Pair, ...]:
         pairs.append(Pair(name=each.called(), senders=nodes, base_rtt_ns=each.rtt().ns))
         first += each["senders"]
     return tuple(pairs)
-
-
-__all__ = [
-    "HOST_ROLES",
-    "LinkState",
-    "PathState",
-    "changes",
-    "directions",
-    "initial_state",
-    "setup_steps",
-    "summary",
-]

@@ -253,6 +253,11 @@ def text(value: Any) -> str:
     return value
 
 
+def texts(value: Any) -> tuple[str, ...]:
+    """One text, or several."""
+    return tuple(map(text, (value,) if isinstance(value, str) else value))
+
+
 def identifier(value: Any) -> str:
     """A name that is safe in files."""
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", value):

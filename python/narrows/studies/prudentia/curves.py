@@ -239,8 +239,7 @@ def triples(runs: Sequence[Observed]) -> Result:
             rest += [one for one in here if set(one.pair) <= set(triple)]
     if not rows:
         return Missing(name, title, "no three services that met are such")
-    figure, grid = canvas(1, 1, row_in=0.3 + 0.19 * len(rows))
-    axes = grid[0][0]
+    figure, [[axes]] = canvas(1, 1, row_in=0.3 + 0.19 * len(rows))
     axes.axis("off")
     columns = ["link", "a", "b", "c", "b beside a", "c beside b", "c beside a"]
     axes.table(cellText=rows, colLabels=columns, cellLoc="center", loc="center", bbox=(0.0, 0.0, 1.0, 1.0))  # type: ignore[arg-type]
