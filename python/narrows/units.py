@@ -217,7 +217,6 @@ class Rate(Quantity):
 
     @property
     def bps(self) -> int:
-        """Bits per second."""
         return self._base
 
     def tc(self) -> str:
@@ -269,7 +268,6 @@ class Size(Quantity):
 
     @property
     def bytes(self) -> int:
-        """Bytes."""
         return self._base
 
     def tc(self) -> str:
@@ -310,7 +308,6 @@ class Duration(Quantity):
 
     @property
     def ns(self) -> int:
-        """Nanoseconds."""
         return self._base
 
     @property

@@ -96,6 +96,7 @@ def calibration(
     scored = scores(results, lambda plan: test_of(plan, test), progress, workers)
     readings, unknown = _readings(results, runs, scored, test)
     axes = tuple(a for a in _axes(results, runs) if a not in (TOOL, SEED))
+    plans = (read_plan(results.run_directory(run)) for run in runs["run_id"])
     table = compare.compared(readings, scored, runs).with_columns(compare.conditions(axes))
     return Calibration(
         directory=directory,
@@ -109,14 +110,9 @@ def calibration(
         summaries=tuple(compare.summaries(table)),
         parameters=compare.parameters(table),
         costs=compare.costs(scored, runs),
-        changes=_changes(results, runs),
+        changes=tuple(dict.fromkeys(change for plan in plans for change in plan.link.changes)),
         left_out=(*_left_out(runs, readings, table, unknown), *_counted_once(results, equal)),
     )
-
-
-def _changes(results: Results, runs: pl.DataFrame) -> tuple[str, ...]:
-    plans = (read_plan(results.run_directory(run)) for run in runs["run_id"])
-    return tuple(dict.fromkeys(change for plan in plans for change in plan.link.changes))
 
 
 def _axes(results: Results, runs: pl.DataFrame) -> list[str]:
@@ -188,7 +184,7 @@ def _counted_once(results: Results, equal: list[tuple[str, ...]]) -> list[tuple[
     ]
 
 
-def write_tables(calibration: Calibration, out: Path) -> list[Path]:
+def write_tables(calibration: Calibration, out: Path) -> None:
     """Every table as Parquet and CSV."""
     out.mkdir(parents=True, exist_ok=True)
     tables = {
@@ -201,11 +197,7 @@ def write_tables(calibration: Calibration, out: Path) -> list[Path]:
         "costs": calibration.costs,
         "score": calibration.scores,
     }  # fmt: skip
-    written = []
     for name, frame in tables.items():
         frame.write_parquet(out / f"{name}.parquet", compression="zstd")
-        written.append(out / f"{name}.parquet")
         if name != "score":
             frame.write_csv(out / f"{name}.csv")
-            written.append(out / f"{name}.csv")
-    return written

@@ -23,12 +23,10 @@ def percent(x: float, _: object) -> str:
 
 
 def signed(x: float, _: object) -> str:
-    """A number with its sign."""
     return f"{x:+g}".replace("-", "−") if x else "0"
 
 
 def runs_of(table: pl.DataFrame) -> tuple[str, ...]:
-    """The runs that a table is of."""
     return tuple(table["run_id"].unique().sort().to_list())
 
 
@@ -36,6 +34,14 @@ def kinds_of(calibration: Calibration, table: pl.DataFrame) -> pl.DataFrame:
     """With the queue of each run, as the plan says it (the axis may be called otherwise, or be absent)."""
     kinds = calibration.runs.select("run_id", pl.col("link_queue").alias(KIND))
     return table.join(kinds, on="run_id")
+
+
+def rows(axes: Axes, labels: Sequence[str]) -> None:
+    """A row for each label, from the top, with lines of the other axis alone."""
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.grid(True, axis="x")
+    axes.grid(False, axis="y")
 
 
 def legend(axes: Axes, kinds: Sequence[str]) -> None:

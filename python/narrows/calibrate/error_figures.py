@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from narrows.calibrate import drawing
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import cells
 from narrows.calibrate.drawing import DOT, KIND, ROW_IN, kinds_of, legend, percent, runs_of, signed
@@ -124,10 +125,7 @@ def _dots(
             axes.plot([one[low][0], one[high][0]], [y, y], color=colour(kind), linewidth=1.2, alpha=0.7)
             axes.plot(one[middle][0], y, marker(kind), color=colour(kind), **DOT)
     axes.axvline(0.0, color="#222222", linewidth=0.7)
-    axes.set_yticks(range(len(rows)), labels)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.grid(True, axis="x")
-    axes.grid(False, axis="y")
+    drawing.rows(axes, labels)
     axes.tick_params(axis="y", length=0)
 
 

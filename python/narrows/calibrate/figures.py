@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from matplotlib.ticker import FuncFormatter
 
+from narrows.calibrate import drawing
 from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.drawing import ROW_IN, percent, runs_of
 from narrows.calibrate.error_figures import bias_of_delays, bias_of_rates, one_trace
@@ -19,7 +20,6 @@ from narrows.tools.reading import OWN, RPM, THIRD, THROUGHPUT
 
 
 def figures(calibration: Calibration) -> Iterator[tuple[str, Callable[[], Result]]]:
-    """Section and maker of each figure."""
     yield "Throughput", lambda: bias_of_rates(calibration)
     yield "Latency under load", lambda: bias_of_delays(calibration, THIRD)
     yield "Latency under load", lambda: bias_of_delays(calibration, OWN)
@@ -44,26 +44,17 @@ def parameters(calibration: Calibration) -> Result:
     with styled():
         panel = axes[0][0]
         for at, row in enumerate(rows.iter_rows(named=True)):
-            shade = (
-                "#0072b2"
-                if row["quantity"] == THROUGHPUT
-                else "#7a1f5c"
-                if row["quantity"] == RPM
-                else "#d55e00"
-            )
+            shade = {THROUGHPUT: "#0072b2", RPM: "#7a1f5c"}.get(row["quantity"], "#d55e00")
             panel.plot([row["p5"], row["p95"]], [at, at], color=shade, linewidth=0.9, alpha=0.6)
             panel.plot(row["median"], at, "o", color=shade, markersize=3.4, markeredgewidth=0)
         words = [
             f"{r['usual']} {r['variation']}: {r['metric']}, {r['direction']}"
             for r in rows.iter_rows(named=True)
         ]
-        panel.set_yticks(range(len(words)), words)
-        panel.set_ylim(len(words) - 0.5, -0.5)
+        drawing.rows(panel, words)
         panel.axvline(0.0, color="#222222", linewidth=0.7)
         panel.xaxis.set_major_formatter(FuncFormatter(percent))
         panel.set_xlabel("change of the answer against the tool's usual parameters, same condition and seed")
-        panel.grid(True, axis="x")
-        panel.grid(False, axis="y")
     runs = runs_of(calibration.table.filter(pl.col("origin") == ANSWER))
     return Drawing(
         name, title,
@@ -85,19 +76,11 @@ def cost(calibration: Calibration) -> Result:
         at = np.arange(table.height)
         middle = table["median_bytes"].to_numpy() / 1e6
         panel.barh(at, middle, color="#0072b2", height=0.55, alpha=0.85)
-        panel.hlines(
-            at,
-            table["least_bytes"].to_numpy() / 1e6,
-            table["most_bytes"].to_numpy() / 1e6,
-            color="#222",
-            linewidth=0.8,
-        )
-        panel.set_yticks(at, table["tool"].to_list())
-        panel.set_ylim(table.height - 0.5, -0.5)
+        least, most = (table[f"{which}_bytes"].to_numpy() / 1e6 for which in ("least", "most"))
+        panel.hlines(at, least, most, color="#222", linewidth=0.8)
+        drawing.rows(panel, table["tool"].to_list())
         panel.set_xlim(left=0)
         panel.set_xlabel("MB through the bottleneck, both directions")
-        panel.grid(True, axis="x")
-        panel.grid(False, axis="y")
     runs = runs_of(calibration.table)
     return Drawing(
         name, title, f"Bar: median over all runs, line: least to most. {name_runs(runs)}", runs, figure

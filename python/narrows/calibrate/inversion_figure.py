@@ -78,19 +78,11 @@ def _matrix(axes: Axes, names: Sequence[str], part: Sequence[Summary]) -> None:
     axes.set_yticks(range(len(names)), short, fontsize=5)
     axes.grid(False)
     for y, x in np.argwhere(counts > 0):
-        dark = counts[y, x] > 0.6 * len(part)
-        axes.text(
-            x,
-            y,
-            f"{counts[y, x]:.0f}",
-            ha="center",
-            va="center",
-            fontsize=4.5,
-            color="#fff" if dark else "#222",
-        )
+        shade = "#fff" if counts[y, x] > 0.6 * len(part) else "#222"
+        axes.text(x, y, f"{counts[y, x]:.0f}", ha="center", va="center", fontsize=4.5, color=shade)
     if not counts.any():
-        words = {"ha": "center", "va": "center", "fontsize": SMALL}
-        axes.text(0.5, 0.5, "no pair is inverted", transform=axes.transAxes, **words)  # type: ignore[arg-type]
+        where = axes.transAxes
+        axes.text(0.5, 0.5, "no pair is inverted", transform=where, ha="center", va="center", fontsize=SMALL)
     for side in axes.spines.values():
         side.set_visible(True)
 

@@ -28,7 +28,9 @@ def link(calibration: Calibration) -> list[tuple[str, str]]:
     down, up = (_texts(runs, f"rate_{way}_bps", _rate) for way in ("down", "up"))
     facts = [("rate", down if down == up else f"{down} down, {up} up")]
     facts.append(("base RTT", _texts(runs, "base_rtt_ns", lambda ns: str(Duration(int(ns))))))
-    facts.append(("queue", _texts(runs, queue_column(calibration), str)))
+    # queues as the person wrote them, where they are an axis; else what Linux calls them
+    queues = "queue" if "queue" in calibration.axes else "link_queue"
+    facts.append(("queue", _texts(runs, queues, str)))
     if calibration.changes:
         facts.append(("changes", "; ".join(calibration.changes)))
     said = {"rate", "rate_up", "base_rtt", "queue"}
@@ -36,11 +38,6 @@ def link(calibration: Calibration) -> list[tuple[str, str]]:
     facts += [(axis.replace("key_", ""), _texts(runs, axis, str)) for axis in axes]
     seeds = runs[SEED].n_unique()
     return [*facts, ("seeds", str(seeds))]
-
-
-def queue_column(calibration: Calibration) -> str:
-    """Queues as the person wrote them, where they are an axis; else what Linux calls them."""
-    return "queue" if "queue" in calibration.axes else "link_queue"
 
 
 def in_short(calibration: Calibration) -> list[tuple[str, str]]:
@@ -123,12 +120,9 @@ def _extremes(some: Sequence[Summary]) -> str:
 
 
 def _named(one: Summary, value: float) -> str:
-    where = "" if one.least == one.most else f", {one.worst_condition}" if _is_worst(one, value) else ""
+    is_worst = value == (one.worst_relative if one.relative else one.worst)
+    where = f", {one.worst_condition}" if is_worst and one.least != one.most else ""
     return f"{in_unit(one, value)}, {one.tool} ({one.metric}, {one.direction}{where})"
-
-
-def _is_worst(one: Summary, value: float) -> bool:
-    return value == (one.worst_relative if one.relative else one.worst)
 
 
 def _order(inverted: Sequence[Summary], judged: Sequence[Summary]) -> str:

@@ -55,6 +55,7 @@ def _page(
 ) -> str:
     sections = list(dict.fromkeys(f.section for f in drawn))
     every = as_frame(in_order(calibration.summaries))
+    scenario = calibration.directory / "scenario.py"
     return (
         environment()
         .get_template("calibration.html.j2")
@@ -79,7 +80,7 @@ def _page(
             costs=cost_rows(calibration),
             every=(every.columns, [[_cell(v) for v in row] for row in every.rows()]),
             inversions=_pairs(calibration),
-            scenario=_scenario(calibration),
+            scenario=scenario.read_text(encoding="utf-8") if scenario.exists() else None,
             commands=_commands(calibration),
             notes=NOTES,
             kernels=calibration.runs["kernel_id"].unique().sort().to_list(),
@@ -103,11 +104,6 @@ def _pairs(calibration: Calibration) -> list[tuple[str, str, str, str, str]]:
         if s.origin == "the tool's answer" and s.inversions is not None
         for less, more in s.inversions.which
     ]
-
-
-def _scenario(calibration: Calibration) -> str | None:
-    path = calibration.directory / "scenario.py"
-    return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 def _commands(calibration: Calibration) -> list[tuple[str, list[str]]]:

@@ -12,7 +12,7 @@ It runs nothing itself: the caller makes each round's runs and asks again.
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -109,17 +109,13 @@ class Rounds:
             decision = decide(values, rule)
             if condition_key(key) in self._equal:
                 # more of them would be equal too: there is one sample, and its interval was never asked for
-                decision = Decision(
-                    State.NOT_RESOLVED, 1, decision.estimate, None, None, decision.bound,
-                    f"{len(made)} repetitions are equal to the last digit and count as one: {REMEDY}",
-                )  # fmt: skip
+                reason = f"{len(made)} repetitions are equal to the last digit and count as one: {REMEDY}"
+                alone = replace(decision, n=1, interval=None, reach=None)
+                decision = replace(alone, state=State.NOT_RESOLVED, reason=reason)
             elif decision.state is State.CONTINUE and len(made) == len(plans):
                 # failed repetitions have used up seeds: there are no more, and the rule does not hold
                 reason = f"no seeds are left, {len(made) - decision.n} repetitions failed; {decision.reason}"
-                decision = Decision(
-                    State.NOT_RESOLVED, decision.n, decision.estimate, decision.interval, decision.reach,
-                    decision.bound, reason,
-                )  # fmt: skip
+                decision = replace(decision, state=State.NOT_RESOLVED, reason=reason)
             found.append(Found(condition, seeds, unit, decision))
         return found
 

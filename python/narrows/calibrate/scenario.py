@@ -203,7 +203,6 @@ class Ready:
 
 
 def plan_scenario(path: Path, tools: Sequence[str] | None, varied: bool, seeds: int | None = None) -> Ready:
-    """All runs of a scenario file."""
     with selected(tools, varied):
         experiment = load(path)
         item = _item(experiment)
@@ -228,7 +227,6 @@ def plan_scenario(path: Path, tools: Sequence[str] | None, varied: bool, seeds: 
 
 
 def _labels(item: object) -> tuple[str, ...]:
-    """The tools of the axis."""
     return item.labels if isinstance(item, Axis) else ()
 
 

@@ -134,7 +134,6 @@ def _megabytes(count: float) -> float:
 
 
 def cost_rows(calibration: Calibration) -> Rows:
-    """What a test costs."""
     columns = ["tool", "runs", "median MB", "least MB", "most MB"]
     rows = [
         [r["tool"], r["n"], *(_megabytes(r[k]) for k in ("median_bytes", "least_bytes", "most_bytes"))]

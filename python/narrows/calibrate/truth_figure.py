@@ -12,7 +12,7 @@ from narrows.calibrate.drawing import DOT, KIND, SMALL, kinds_of, legend, runs_o
 from narrows.calibrate.readings import TOOL as ANSWER
 from narrows.comparing.conditions import queue_rank
 from narrows.figures.drawing import Drawing, Missing, Result, name_runs
-from narrows.figures.style import COLUMN_IN, PAGE_IN, canvas, colour, marker, styled
+from narrows.figures.style import COLUMN_IN, PAGE_IN, colour, marker, panels_of, styled
 from narrows.tools.reading import THIRD, THROUGHPUT
 
 TITLE_LETTERS = 25
@@ -34,18 +34,12 @@ def truth_against_reading(calibration: Calibration, quantity: str) -> Result:
     if not panels:
         return Missing(name, title, f"no tool gave a {quantity}")
     columns = min(4, len(panels))
-    rows = -(-len(panels) // columns)
-    figure, grid = canvas(
-        rows, columns, PAGE_IN if columns > 1 else COLUMN_IN, 1.85, sharex=True, sharey=True
-    )
+    wide = PAGE_IN if columns > 1 else COLUMN_IN
+    figure, cells = panels_of(len(panels), columns, wide, 1.85, sharex=True, sharey=True)
     scale = 1e6 if rates else 1.0
     with styled():
         low, high = _range(table, scale)
-        for at, axes in enumerate(axes for line in grid for axes in line):
-            if at >= len(panels):
-                axes.set_visible(False)
-                continue
-            tool, metric = panels[at]
+        for axes, (tool, metric) in zip(cells, panels, strict=True):
             mine = table.filter((pl.col("tool") == tool) & (pl.col("metric") == metric))
             ends = [low / 1.15, high * 1.15]
             axes.plot(ends, ends, color="#222222", linewidth=0.7, zorder=1)
@@ -60,12 +54,11 @@ def truth_against_reading(calibration: Calibration, quantity: str) -> Result:
             axes.set_title(f"{tool}\n{textwrap.fill(metric, TITLE_LETTERS)}", fontsize=SMALL)
         unit = "Mbit/s" if rates else "ms"
         truth = "capacity left" if rates else "a third party's queue delay"
-        for column in zip(*grid, strict=True):
-            lowest = [axes for axes in column if axes.get_visible()][-1]
+        for lowest in cells[-columns:]:
             lowest.tick_params(labelbottom=True)
             lowest.set_xlabel(f"{truth}, {unit}", fontsize=SMALL)
         figure.supylabel(f"{'reading' if rates else 'reading less base RTT'}, {unit}", fontsize=7.5)
-        legend(grid[0][0], table[KIND].unique().to_list())
+        legend(cells[0], table[KIND].unique().to_list())
     runs = runs_of(table)
     floor = "" if rates else f" Values below {low:g} ms are drawn there."
     caption = f"A point per run and direction; on the line the tool says what was.{floor} {name_runs(runs)}"

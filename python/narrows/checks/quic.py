@@ -105,7 +105,6 @@ class Case:
         return None
 
     def judged(self, run: Path) -> Judged:
-        """What a whole run shows."""
         span = ((layout.read_manifest(run) or {}).get("items") or {}).get("mine") or {}
         seconds = (span.get("end_ns", 0) - span.get("start_ns", 0)) / 1e9
         return self.judge(Seen(table(run, "metrics"), table(run, "flows"), seconds))

@@ -45,7 +45,6 @@ def _folded(text: str, width: int | None) -> list[str]:
 
 
 def say(console: Console, sentences: Sequence[str], brief: str = "") -> None:
-    """Print them."""
     for line in lines(sentences, brief, console.width if console.is_terminal else None):
         console.print(line, markup=False, soft_wrap=True)
 
@@ -115,5 +114,4 @@ def came_out(console: Console, places: Sequence[tuple[Results, str]]) -> None:
 
 
 def change(before: float | None, after: float | None) -> str | None:
-    """From one to the other, in percent."""
     return None if not before or after is None else f"{(after / before - 1) * 100:+.2f} %"

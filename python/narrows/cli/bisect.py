@@ -149,7 +149,6 @@ def try_tree(tree: Path, file: Path, directory: Path, jobs: int) -> Tried:
 
 
 def shown(mark: Mapping[str, Any]) -> str:
-    """A mark and what was found."""
     from narrows.comparing.expectations import shown as with_unit
 
     found = "nothing" if mark["value"] is None else with_unit(mark["value"], mark["unit"])

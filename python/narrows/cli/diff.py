@@ -39,11 +39,6 @@ def differences(left: Any, right: Any) -> list[tuple[str, Any, Any]]:
     return [(name, x, y) for name, x, y in pairs if x != y]
 
 
-def command_lines(plan: dict[str, Any]) -> list[str]:
-    """Set-up of a plan as lines."""
-    return [f"{s['node']}: {s['tool']} {' '.join(s['args'])}" for s in plan["setup"] + plan["changes"]]
-
-
 def diff(
     left: Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its directory.")],
     right: Annotated[str, typer.Argument(metavar="RUN", help="Another.")],
@@ -93,7 +88,10 @@ def _section(console: Console, title: str, rows: list[tuple[str, Any, Any]]) -> 
 def _commands(console: Console, plans: list[dict[str, Any]]) -> None:
     import difflib
 
-    left, right = (command_lines(plan) for plan in plans)
+    left, right = (
+        [f"{s['node']}: {s['tool']} {' '.join(s['args'])}" for s in plan["setup"] + plan["changes"]]
+        for plan in plans
+    )
     lines = [line for line in difflib.ndiff(left, right) if line[0] in "+-"]
     console.print("\ncommands: " + ("the same" if not lines else f"{len(lines)} lines differ"), style="bold")
     for line in lines:

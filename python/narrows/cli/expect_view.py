@@ -21,7 +21,6 @@ HEAD = ("", "condition", "mark", "found", "n")
 
 
 def rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
-    """A row of words for each verdict."""
     from narrows.comparing.expectations import shown
 
     return [

@@ -19,8 +19,6 @@ EXPERIMENT_HELP = "A file, or the name of an experiment that comes with narrows 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a file asks for."""
-
     name: str
     """The experiment's; it names the results."""
     plans: list[Plan]

@@ -10,7 +10,6 @@ from narrows.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
     group = typer.Typer(
         name="flent", help="Data files of Flent: write ours for its GUI, read theirs.", no_args_is_help=True
     )

@@ -27,8 +27,6 @@ MISSING = "–"
 
 
 class Format(StrEnum):
-    """How rows are printed."""
-
     table = "table"
     json = "json"
     csv = "csv"
@@ -148,17 +146,8 @@ def show(console: Console, format: Format, columns: Sequence[str], rows: Sequenc
     if format is Format.table:
         console.print(table(columns, rows))
     else:
-        console.out(as_json(columns, rows) if format is Format.json else as_csv(columns, rows))
-
-
-def as_json(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A JSON array of objects; missing is null."""
-    return "".join(json_pieces(columns, [rows])).rstrip("\n")
-
-
-def as_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """CSV with a header; missing is empty."""
-    return "".join(csv_pieces(columns, [rows])).rstrip("\n")
+        pieces = json_pieces if format is Format.json else csv_pieces
+        console.out("".join(pieces(columns, [rows])).rstrip("\n"))
 
 
 Batches = Iterable[Sequence[Sequence[Any]]]

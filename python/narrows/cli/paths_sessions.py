@@ -29,7 +29,7 @@ def sessions(out: Path, metadata: Path | None, devices: Path | None, by: Sequenc
         raise UsageError(
             f"sessions have no column {missing[0]}", remedy=did_you_mean(missing[0], every.columns)
         )
-    built = page.build(every, by or page.groups_of(every), out)
+    built = page.build(every, by or [name for name in page.KNOWN if name in every.columns], out)
     for each in built.missing:
         typer.echo(f"  not drawn: {each.title}: {each.reason}", err=True)
     typer.echo(f"page: {built.html}", err=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,41 @@ from narrows.cli.format import Format
 from narrows.units import NS_PER_MS
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from narrows.paths.read import Outcome
 
 SHOWN = 20
 SENTENCES = 8
+Columns = Mapping[str, str | Callable[[Mapping[str, Any]], Any]]
+"""Of a printed table: the key of each in the rows, or what it is made of."""
+CONNECTIONS: Columns = {
+    "log": "log", "connection": "connection", "captured_at": "vantage", "base_rtt_ms": "base_rtt_ns",
+    "true_base_rtt_ms": "true_base_rtt_ns", "peak_queue_ms": "peak_queueing_delay_ns",
+    "true_peak_queue_ms": "true_peak_sojourn_ns", "true_peak_queue_of_acks_ms": "true_peak_sojourn_back_ns",
+    "ack_mss": "ack_aggregation", "throughput_mbit_s": "throughput_bps",
+    "retransmitted": "retransmitted_segments", "true_drops": "true_drops", "limited_by": "limited_by",
+    "notes": "notes",
+}  # fmt: skip
+SNAPSHOTS: Columns = {
+    "log": "log", "source": "source", "client": "client", "snapshots": "snapshots",
+    "base_rtt_ms": "base_rtt_ns", "smoothed_queue_ms": "smoothed_queueing_delay_ns",
+    "throughput_mbit_s": "throughput_bps", "retransmitted_share": "retransmitted_share", "cca": "cca",
+}  # fmt: skip
+CONVERSATIONS: Columns = {
+    "log": "log", "conversation": "conversation",
+    "client_and_server": lambda row: "{client}:{client_port} {server}:{server_port}".format(**row),
+    "what": lambda row: row["server_name"] or row["protocol"], "datagrams": "datagrams",
+    "throughput_mbit_s": "throughput_bps", "longest_gap_ms": "longest_gap_ns", "ce_marked": "ce_marked",
+    "handshake_rtt_ms": "handshake_rtt_ns", "spin_rtt_ms": "spin_rtt_median_ns",
+    "rtt_to_receiver_ms": "rtt_median_ns", "lost": "lost_packets", "resent_bytes": "resent_bytes",
+}  # fmt: skip
+STREAMS: Columns = {
+    "log": "log", "conversation": "conversation", "sender": "sender",
+    "ssrc": lambda row: f"{row['ssrc']:#010x}", "clock_hz": "clock_hz", "packets": "packets",
+    "lost": "lost_packets", "reordered": "reordered_packets", "jitter_ms": "jitter_ns", "frames": "frames",
+    "frame_gap_p95_ms": "frame_gap_p95_ns",
+}  # fmt: skip
 
 
 def tell(outcome: Outcome) -> None:
@@ -80,25 +111,13 @@ def connections(out: Path, names: Sequence[str], format: Format) -> None:
             rows = tables.scan(out, table).filter(pl.col("log").is_in(names))
             rows = rows.sort("payload_bytes", *then, descending=[True, False, False], nulls_last=True)
             found[table] = rows.collect()
-    packets = found.get("connections")
+    packets, snapshots = found.get("connections"), found.get("snapshots")
     only_udp = format is Format.table and any((out / "udp").glob("*.parquet"))
     if packets is not None and (packets.height or ("snapshots" not in found and not only_udp)):
-        _show(
-            packets.head(SHOWN if format is Format.table else packets.height).to_dicts(),
-            packets.height,
-            format,
-        )
-    snapshots = found.get("snapshots")
-    if (
-        snapshots is not None
-        and snapshots.height
-        and (format is Format.table or not (packets is not None and packets.height))
-    ):
-        _show_snapshots(
-            snapshots.head(SHOWN if format is Format.table else snapshots.height).to_dicts(),
-            snapshots.height,
-            format,
-        )
+        _show(packets, CONNECTIONS, "the {} connections with most payload of {}", format)
+    alone = packets is None or not packets.height
+    if snapshots is not None and snapshots.height and (format is Format.table or alone):
+        _show(snapshots, SNAPSHOTS, "the {} with most payload of {}", format)
 
 
 def conversations(out: Path, names: Sequence[str]) -> None:
@@ -112,37 +131,12 @@ def conversations(out: Path, names: Sequence[str]) -> None:
     udp = rows.sort("payload_bytes", "log", "conversation", descending=[True, False, False]).collect()
     if not udp.height:
         return
-    lines = [
-        [
-            row["log"],
-            row["conversation"],
-            f"{row['client']}:{row['client_port']} {row['server']}:{row['server_port']}",
-            row["server_name"] or row["protocol"],
-            row["datagrams"],
-            None if row["throughput_bps"] is None else row["throughput_bps"] / 1e6,
-            _ms(row["longest_gap_ns"]),
-            row["ce_marked"],
-            _ms(row["handshake_rtt_ns"]),
-            _ms(row["spin_rtt_median_ns"]),
-            _ms(row["rtt_median_ns"]),
-            row["lost_packets"],
-            row["resent_bytes"],
-        ]
-        for row in udp.head(SHOWN).to_dicts()
-    ]
-    headings = [
-        *("log", "conversation", "client_and_server", "what", "datagrams", "throughput_mbit_s"),
-        *("longest_gap_ms", "ce_marked", "handshake_rtt_ms", "spin_rtt_ms", "rtt_to_receiver_ms", "lost"),
-        "resent_bytes",
-    ]
-    formats.show(formats.console(), Format.table, headings, lines)
-    if udp.height > SHOWN:
-        typer.echo(f"the {SHOWN} conversations with most payload of {udp.height}", err=True)
+    _show(udp, CONVERSATIONS, "the {} conversations with most payload of {}")
     for sentence in sentences(udp, SENTENCES):
         typer.echo(f"udp: {sentence}", err=True)
     streams = tables.scan(out, "rtp").filter(pl.col("log").is_in(names)).sort("log", "conversation").collect()
     if streams.height:
-        _show_streams(streams.head(SHOWN).to_dicts(), streams.height)
+        _show(streams, STREAMS, "the first {} streams of {}")
 
 
 def closed(out: Path, names: Sequence[str]) -> None:
@@ -162,32 +156,6 @@ def closed(out: Path, names: Sequence[str]) -> None:
         )
 
 
-def _show_streams(rows: list[dict[str, Any]], count: int) -> None:
-    lines = [
-        [
-            row["log"],
-            row["conversation"],
-            row["sender"],
-            f"{row['ssrc']:#010x}",
-            row["clock_hz"],
-            row["packets"],
-            row["lost_packets"],
-            row["reordered_packets"],
-            _ms(row["jitter_ns"]),
-            row["frames"],
-            _ms(row["frame_gap_p95_ns"]),
-        ]
-        for row in rows
-    ]
-    headings = [
-        *("log", "conversation", "sender", "ssrc", "clock_hz", "packets", "lost", "reordered", "jitter_ms"),
-        *("frames", "frame_gap_p95_ms"),
-    ]
-    formats.show(formats.console(), Format.table, headings, lines)
-    if len(rows) < count:
-        typer.echo(f"the first {len(rows)} streams of {count}", err=True)
-
-
 def limited(out: Path, names: Sequence[str]) -> None:
     """What limited whom, and what links below IP do, in sentences."""
     import polars as pl
@@ -202,74 +170,41 @@ def limited(out: Path, names: Sequence[str]) -> None:
             typer.echo(f"below IP: {sentence}", err=True)
 
 
-def _show_snapshots(rows: list[dict[str, Any]], count: int, format: Format) -> None:
-    lines = [
-        [
-            row["log"],
-            row["source"],
-            row["client"],
-            row["snapshots"],
-            _ms(row["base_rtt_ns"]),
-            _ms(row["smoothed_queueing_delay_ns"]),
-            None if row["throughput_bps"] is None else row["throughput_bps"] / 1e6,
-            row["retransmitted_share"],
-            row["cca"],
-        ]
-        for row in rows
-    ]
-    headings = [
-        *("log", "source", "client", "snapshots", "base_rtt_ms", "smoothed_queue_ms", "throughput_mbit_s"),
-        *("retransmitted_share", "cca"),
-    ]
-    formats.show(formats.console(), format, headings, lines)
-    if len(rows) < count:
-        typer.echo(f"the {len(rows)} with most payload of {count}", err=True)
-
-
 def between(sender: str, receiver: str, format: Format) -> None:
-    """What happened between two ends, a row."""
     from narrows.paths.ends import compare
 
     row = asdict(compare(sender, receiver))
     formats.show(formats.console(), format, list(row), [list(row.values())])
 
 
-def _show(rows: list[dict[str, Any]], count: int, format: Format) -> None:
-    """The connections with most payload, each with the truth when it is one of our runs."""
+def _show(frame: pl.DataFrame, columns: Columns, most: str, format: Format = Format.table) -> None:
+    """The rows of a frame; as a table only the first, which `most` says."""
+    shown = frame.head(SHOWN if format is Format.table else frame.height)
+    lines = [[_cell(row, of) for of in columns.values()] for row in map(_with_truth, shown.to_dicts())]
+    formats.show(formats.console(), format, list(columns), lines)
+    if shown.height < frame.height:
+        typer.echo(most.format(shown.height, frame.height), err=True)
+
+
+def _cell(row: Mapping[str, Any], of: str | Callable[[Mapping[str, Any]], Any]) -> Any:
+    """A value, in ms and Mbit/s where the tables have ns and bit/s."""
+    value = row.get(of) if isinstance(of, str) else of(row)
+    if value is None or not isinstance(of, str):
+        return value
+    return (
+        value / 1e6 if of.endswith("_bps") else round(value / NS_PER_MS, 6) if of.endswith("_ns") else value
+    )
+
+
+def _with_truth(row: dict[str, Any]) -> dict[str, Any]:
+    """A connection of one of our runs with what the run recorded; other rows as they are."""
     from narrows.paths.truth import of_capture
 
-    lines = []
-    for row in rows:
-        sender = row[row["sender"]]
-        truth = of_capture(Path(row["log"]), sender)
-        mbit = None if row["throughput_bps"] is None else row["throughput_bps"] / 1e6
-        name = f"{truth.run_id} {truth.capture}" if truth else row["log"]
-        line = [
-            name,
-            row["connection"],
-            row["vantage"],
-            _ms(row["base_rtt_ns"]),
-            _ms(truth.base_rtt_ns) if truth else None,
-            _ms(row["peak_queueing_delay_ns"]),
-            _ms(truth.peak_sojourn_ns) if truth else None,
-            _ms(truth.peak_sojourn_back_ns) if truth else None,
-            row["ack_aggregation"],
-            mbit,
-            row["retransmitted_segments"],
-            truth.drops if truth else None,
-            row["limited_by"],
-            row["notes"],
-        ]
-        lines.append(line)
-    headings = [
-        *("log", "connection", "captured_at", "base_rtt_ms", "true_base_rtt_ms", "peak_queue_ms"),
-        *("true_peak_queue_ms", "true_peak_queue_of_acks_ms", "ack_mss", "throughput_mbit_s"),
-        *("retransmitted", "true_drops", "limited_by", "notes"),
-    ]
-    formats.show(formats.console(), format, headings, lines)
-    if len(rows) < count:
-        typer.echo(f"the {len(rows)} connections with most payload of {count}", err=True)
-
-
-def _ms(value_ns: float | None) -> float | None:
-    return None if value_ns is None else round(value_ns / NS_PER_MS, 6)
+    truth = of_capture(Path(row["log"]), row[row["sender"]]) if "limited_by" in row else None
+    if truth is None:
+        return row
+    return (
+        row
+        | {f"true_{name}": value for name, value in asdict(truth).items()}
+        | {"log": f"{truth.run_id} {truth.capture}"}
+    )

@@ -26,8 +26,6 @@ ROWS_SHOWN = 1000
 
 
 class QueryFormat(StrEnum):
-    """How the answer is printed."""
-
     table = "table"
     json = "json"
     csv = "csv"

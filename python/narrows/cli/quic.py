@@ -30,7 +30,6 @@ HELP = """QUIC stacks as flows: list them, find out what one of them can do.
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
     quic = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
     app.add_typer(quic, name="quic")
 

@@ -69,116 +69,104 @@ def terminate(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def run(
+    file: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help=EXPERIMENT_HELP)],
+    only: Annotated[str | None, typer.Option(help="Runs to make: 'queue=fq_codel,sfq rate=100Mbit'.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; default: one per core.")] = None,
+    engine: Annotated[
+        str,
+        typer.Option(help="uml: virtual time, no root. netns: this host, real time, root. ssh: three hosts."),
+    ] = "uml",
+    hosts: Annotated[
+        Path | None, typer.Option(metavar="hosts.toml", help="The three hosts of --engine ssh.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where results go; default: results/<experiment>.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(min=1, help="Seconds of wall time after which a run counts as hung.")
+    ] = None,
+    stall: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            help="Seconds without progress in virtual time that count as hung (none without a core).",
+        ),
+    ] = None,
+    cluster: ClusterOption = None,
+    twice_every: TwiceOption = TWICE_EVERY,
+    summary: Annotated[
+        Path | None, typer.Option(metavar="FILE.md", help="Append what expect() found, as Markdown.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE.xml", help="Write what expect() found, as JUnit XML.")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="Write what expect() found, as JSON.")
+    ] = None,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Make all runs, also those that are there or beside."),
+    ] = False,
+) -> None:
+    """Make the runs of an experiment that are missing.
 
-    @app.command()
-    def run(
-        file: Annotated[Path, typer.Argument(metavar="EXPERIMENT", help=EXPERIMENT_HELP)],
-        only: Annotated[
-            str | None, typer.Option(help="Runs to make: 'queue=fq_codel,sfq rate=100Mbit'.")
-        ] = None,
-        jobs: Annotated[
-            int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
-        ] = None,
-        engine: Annotated[
-            str,
-            typer.Option(
-                help="uml: virtual time, no root. netns: this host, real time, root. ssh: three hosts."
-            ),
-        ] = "uml",
-        hosts: Annotated[
-            Path | None, typer.Option(metavar="hosts.toml", help="The three hosts of --engine ssh.")
-        ] = None,
-        out: Annotated[
-            Path | None, typer.Option(help="Where results go; default: results/<experiment>.")
-        ] = None,
-        timeout: Annotated[
-            float | None, typer.Option(min=1, help="Seconds of wall time after which a run counts as hung.")
-        ] = None,
-        stall: Annotated[
-            float | None,
-            typer.Option(
-                min=1,
-                help="Seconds without progress in virtual time that count as hung (none without a core).",
-            ),
-        ] = None,
-        cluster: ClusterOption = None,
-        twice_every: TwiceOption = TWICE_EVERY,
-        summary: Annotated[
-            Path | None, typer.Option(metavar="FILE.md", help="Append what expect() found, as Markdown.")
-        ] = None,
-        junit: Annotated[
-            Path | None, typer.Option(metavar="FILE.xml", help="Write what expect() found, as JUnit XML.")
-        ] = None,
-        json: Annotated[
-            Path | None, typer.Option(metavar="FILE.json", help="Write what expect() found, as JSON.")
-        ] = None,
-        fresh: Annotated[
-            bool,
-            typer.Option("--fresh", help="Make all runs, also those that are there or beside."),
-        ] = False,
-    ) -> None:
-        """Make the runs of an experiment that are missing.
+    \b
+      narrows run hello                                 # comes with narrows; results go to results/hello
+      narrows run mine/late.py                          # an experiment of one's own
+      narrows run FILE --only 'queue=codel,sfq seed=0'  # spaces: and; commas: or
+      narrows run FILE --engine netns                   # this host's kernel, in real time
+      narrows run FILE --engine ssh --hosts lab.toml    # three real hosts: docs/machines.md
+      narrows run FILE --cluster tcp://head:8786        # guests on a Dask cluster's workers
 
-        \b
-          narrows run hello                                 # comes with narrows; results go to results/hello
-          narrows run mine/late.py                          # an experiment of one's own
-          narrows run FILE --only 'queue=codel,sfq seed=0'  # spaces: and; commas: or
-          narrows run FILE --engine netns                   # this host's kernel, in real time
-          narrows run FILE --engine ssh --hosts lab.toml    # three real hosts: docs/machines.md
-          narrows run FILE --cluster tcp://head:8786        # guests on a Dask cluster's workers
+    Interrupt it at will: the same call goes on, and tries again what failed. With repeat(until=…) it
+    repeats each condition until the confidence interval is narrow enough. It ends with what came
+    out, as a table. With expect(…) it ends with status 3 if a pass mark does not hold; 1 if a run
+    failed.
+    """
+    from narrows.engine.choose import choose_engine
+    from narrows.engine.runner import Runner
+    from narrows.engine.types import Limits
+    from narrows.store.finish import FinishPool
 
-        Interrupt it at will: the same call goes on, and tries again what failed. With repeat(until=…) it
-        repeats each condition until the confidence interval is narrow enough. It ends with what came
-        out, as a table. With expect(…) it ends with status 3 if a pass mark does not hold; 1 if a run
-        failed.
-        """
-        from narrows.engine.choose import choose_engine
-        from narrows.engine.runner import Runner
-        from narrows.engine.types import Limits
-        from narrows.store.finish import FinishPool
+    console = make_console()
+    asked = asked_of(file, only)
+    plans, rule = asked.plans, asked.rule
+    say_unknown_imports(console, plans)
+    chosen = choose_engine(engine, cluster, jobs, twice_every, hosts, plans)
+    directory = out or Path("results") / asked.name
+    default = Limits()
+    limits = Limits(timeout or default.wall_s, stall or default.stall_s)
+    signal.signal(signal.SIGTERM, terminate)
+    cores = len(os.sched_getaffinity(0))
+    states: list[State] = []
+    run_ids: list[str] = []
+    with FinishPool(jobs or cores) as finish:
 
-        console = make_console()
-        asked = asked_of(file, only)
-        plans, rule = asked.plans, asked.rule
-        say_unknown_imports(console, plans)
-        chosen = choose_engine(engine, cluster, jobs, twice_every, hosts, plans)
-        directory = out or Path("results") / asked.name
-        default = Limits()
-        limits = Limits(timeout or default.wall_s, stall or default.stall_s)
-        signal.signal(signal.SIGTERM, terminate)
-        cores = len(os.sched_getaffinity(0))
-        states: list[State] = []
-        run_ids: list[str] = []
-        with FinishPool(jobs or cores) as finish:
+        def make(some: list[Plan], in_order: bool = False) -> None:
+            runner = Runner(
+                chosen,
+                some,
+                directory,
+                finish,
+                jobs=jobs,
+                limits=limits,
+                reuse=not fresh,
+                keep_order=in_order,
+            )
+            run_ids.extend(runner.plans)
+            states.append(carry_out(console, runner, directory, f"narrows run {file}"))
 
-            def make(some: list[Plan], in_order: bool = False) -> None:
-                runner = Runner(
-                    chosen,
-                    some,
-                    directory,
-                    finish,
-                    jobs=jobs,
-                    limits=limits,
-                    reuse=not fresh,
-                    keep_order=in_order,
-                )
-                run_ids.extend(runner.plans)
-                states.append(carry_out(console, runner, directory, f"narrows run {file}"))
-
-            if rule is None:
-                make(plans)
-            else:
-                in_rounds(console, plans, rule, directory, jobs or cores, make)
-        _warn_of_equal(console, directory, run_ids)
-        say_left_out(console, chosen)
-        written = Written(summary, junit, json)
-        failed = [one for state in states for one in state.failed]
-        if failed:
-            written.write(plans[0], [], failed)
-        report_on(console, states, directory, run_ids)
-        judge(console, asked, chosen, directory, written)
+        if rule is None:
+            make(plans)
+        else:
+            in_rounds(console, plans, rule, directory, jobs or cores, make)
+    _warn_of_equal(console, directory, run_ids)
+    say_left_out(console, chosen)
+    written = Written(summary, junit, json)
+    failed = [one for state in states for one in state.failed]
+    if failed:
+        written.write(plans[0], [], failed)
+    report_on(console, states, directory, run_ids)
+    judge(console, asked, chosen, directory, written)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from rich.text import Text
 from narrows.cli.format import counted, duration, key
 
 if TYPE_CHECKING:
-    from narrows.engine.events import Done, Event, Making, Moved, Planned
+    from narrows.engine.events import Done, Event, Moved, Planned
     from narrows.engine.pace import Pace, Running
     from narrows.plan.model import Plan
 
@@ -36,7 +36,6 @@ class Guest:
     note: str = ""
 
     def wall_s(self) -> float:
-        """For how long already."""
         return time.monotonic() - self.started
 
     def virtual_s(self) -> float | None:
@@ -66,7 +65,6 @@ class State:
         return new
 
     def take(self, event: Event) -> None:
-        """Bring the state up to date."""
         from narrows.engine.events import Done, Moved, Planned, Reading, Started, Stopped
 
         if isinstance(event, Planned):
@@ -112,7 +110,6 @@ class State:
 
 
 def done_line(event: Done) -> Text:
-    """One line per finished run."""
     what = key(event.plan.key)
     if event.fault is not None:
         text = Text("failed ", style="bold red")
@@ -145,7 +142,7 @@ class PlainView:
         if isinstance(event, Planned):
             self._console.print(planned_line(event))
         elif isinstance(event, Making):
-            self._console.print(making_line(event))
+            self._console.print(f"making, once: {event.about}")
         elif isinstance(event, Moved):
             self._moved(event)
         elif isinstance(event, Done):
@@ -195,7 +192,6 @@ class LiveView(PlainView):
         self._console.print(text)
 
     def render(self) -> RenderableType:
-        """What is shown now."""
         state = self._state
         if state.planned is None:
             return Text("planning")
@@ -222,13 +218,7 @@ class LiveView(PlainView):
         return ProgressBar(total=max(1.0, total_s), completed=0.0 if left_s is None else had_s, width=30)
 
 
-def making_line(event: Making) -> str:
-    """What is being made before the first run."""
-    return f"making, once: {event.about}"
-
-
 def planned_line(event: Planned) -> str:
-    """What there is to do."""
     parts = [counted(event.total, "run")]
     if event.skipped:
         parts.append(f"{event.skipped} there already")

@@ -28,7 +28,6 @@ HELP = """Services that share a link: list them, check one of your own, see who 
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
     service = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
     app.add_typer(service, name="service")
 
@@ -135,25 +134,15 @@ def show_shares(console: Console, every: Sequence[Trial]) -> None:
     """A table of all pairs, and the trials that do not count."""
     from narrows.comparing.pair_shares import summaries
 
-    rows = []
-    for one in summaries(every):
-        for side in one.sides:
-            rows.append(
-                [
-                    " ".join(f"{k}={v}" for k, v in one.conditions),
-                    "+".join(one.pair),
-                    side.service,
-                    one.n,
-                    _of(side.rate_mbps),
-                    _of(side.low_mbps),
-                    _of(side.high_mbps),
-                    _of(side.fair_mbps),
-                    _percent(side.share),
-                    _percent(one.utilisation),
-                    _percent(side.loss, 2),
-                    _of(side.delay_ms, 0),
-                ]
-            )
+    rows = [
+        [
+            " ".join(f"{k}={v}" for k, v in one.conditions), "+".join(one.pair), side.service, one.n,
+            *map(_of, (side.rate_mbps, side.low_mbps, side.high_mbps, side.fair_mbps)),
+            _percent(side.share), _percent(one.utilisation), _percent(side.loss, 2), _of(side.delay_ms, 0),
+        ]
+        for one in summaries(every)
+        for side in one.sides
+    ]  # fmt: skip
     head = [
         "conditions", "pair", "service", "n", "rate [Mbit/s]", "low", "high", "fair [Mbit/s]", "share",
         "link used", "loss", "queueing [ms]",

@@ -9,7 +9,6 @@ WAN_HELP = "The interface towards the ISP."
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
     shape = typer.Typer(
         help="Keep the bottleneck at home while the ISP's rate moves (docs/shape.md). Root.",
         no_args_is_help=True,
@@ -42,20 +41,11 @@ def register(app: typer.Typer) -> None:
           narrows shape run --wan eth0
           narrows shape run --wan eth0 --only down --probe 192.0.2.7:443
         """
-        words = [
-            "run",
-            "--wan",
-            wan,
-            "--share",
-            str(share),
-            "--on-stop",
-            on_stop,
-            "--every-ms",
-            str(every_ms),
-        ]
-        for name, value in (("ifb", ifb), ("only", only), ("probe", probe), ("log", log)):
-            words += [] if value is None else [f"--{name}", value]
-        become(words)
+        from narrows.plan.lowering import switches
+
+        usual = {"wan": wan, "share": share, "on-stop": on_stop, "every-ms": every_ms}
+        given = {"ifb": ifb, "only": only, "probe": probe, "log": log}
+        become(["run", *switches(usual), *switches({k: v for k, v in given.items() if v is not None})])
 
     @shape.command()
     def status(wan: Annotated[str, typer.Option(metavar="IFACE", help=WAN_HELP)]) -> None:

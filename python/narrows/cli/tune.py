@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from narrows.errors import UnitError, UsageError
 from narrows.units import Rate
+
+if TYPE_CHECKING:
+    from narrows.line.tune.tuning import Tuned
 
 
 def tune(
@@ -59,12 +62,13 @@ def tune(
     """
     from narrows.line.tune import page as pages
     from narrows.line.tune import setting, unit
-    from narrows.line.tune.tuning import Tuned, Wish, planned
+    from narrows.line.tune.tuning import Wish, planned
     from narrows.line.tune.tuning import tune as tuned_now
     from narrows.line.tune.tuning import undo as undone
 
     ifb = ifb or f"ifb4{wan}"
-    _one_of("undo, uninstall, install, dry-run", undo, uninstall, install, dry_run)
+    if undo + uninstall + install + dry_run > 1:
+        raise UsageError("one of undo, uninstall, install, dry-run at a time", remedy="leave the others out")
     if undo:
         outcome = "as it was" if undone(wan, ifb) else "nothing had been set"
         typer.echo(f"{wan}: {outcome}")
@@ -94,7 +98,7 @@ def tune(
     path = page or Path(f"narrows-tune-{wan}-{time.strftime('%Y%m%dT%H%M%S')}.html")
     if path.exists():
         raise UsageError(f"{path} exists", remedy="--page with another name")
-    tuned: Tuned = tuned_now(wish, typer.echo)
+    tuned = tuned_now(wish, typer.echo)
     _print_lines(tuned)
     for row in pages.rows(tuned):
         typer.echo(f"{row[0]:36} {row[1]:>16} → {row[2]}")
@@ -108,26 +112,14 @@ def tune(
     typer.echo(f"back: narrows tune --wan {wan} --undo")
 
 
-def _print_lines(tuned: object) -> None:
-    from narrows.line.tune.tuning import Tuned
-
-    assert isinstance(tuned, Tuned)
+def _print_lines(tuned: Tuned) -> None:
     for words in tuned.lines:
         typer.echo("  " + " ".join(words))
     for line in tuned.wish.setting.explained():
         typer.echo(f"  # {line}")
 
 
-def _one_of(names: str, *given: bool) -> None:
-    if sum(given) > 1:
-        raise UsageError(f"one of {names} at a time", remedy="leave the others out")
-
-
-def _known(
-    option: str,
-    value: str,
-    known: Mapping[str, object] | Mapping[str, str] | Mapping[str, tuple[int, int, str]],
-) -> None:
+def _known(option: str, value: str, known: Iterable[str]) -> None:
     if value not in known:
         raise UsageError(f"{option} {value}: not known", remedy=f"one of {', '.join(known)}")
 

@@ -22,104 +22,96 @@ if TYPE_CHECKING:
 CANNOT = 3
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
+def whatif(
+    captures: Annotated[
+        list[Path],
+        typer.Argument(metavar="CAPTURE…", help="pcap or pcapng of the sender; also .gz, .zst."),
+    ],
+    cca: Annotated[str | None, typer.Option(help="Another congestion control: bbr, cubic, reno, …")] = None,
+    queue: Annotated[
+        str | None,
+        typer.Option(help="Another queue, as an experiment writes it: cake, 'codel(ecn=True)'."),
+    ] = None,
+    buffer: Annotated[
+        str | None, typer.Option(help="A drop-tail buffer: '20 ms', '100 KB', or '50 %' of what it was.")
+    ] = None,
+    rate: Annotated[str | None, typer.Option(help="Another rate: '50 Mbit/s', or '90 %' of it.")] = None,
+    rtt: Annotated[str | None, typer.Option(help="Another base RTT (another server): '20 ms'.")] = None,
+    ecn: Annotated[bool, typer.Option("--ecn", help="The flows negotiate ECN.")] = False,
+    sysctl: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the sender; may be given again.")
+    ] = None,
+    host_qdisc: Annotated[str | None, typer.Option(help="On the sender's interface: fq.")] = None,
+    kernel: Annotated[str | None, typer.Option(help="Another Linux, as built: 6.12.")] = None,
+    stack: Annotated[
+        str | None, typer.Option(help="A QUIC stack in the place of TCP: quinn, …; narrows quic list.")
+    ] = None,
+    was: Annotated[str | None, typer.Option(help="What is known of it: cca=cubic.")] = None,
+    fit: Annotated[
+        bool, typer.Option("--fit", help="Write the path as an experiment to read and edit, and stop.")
+    ] = False,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Show a prediction that the capture does not carry, marked.")
+    ] = False,
+    draws: Annotated[int, typer.Option(min=8, help="Draws from the intervals of what is known.")] = 12,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; default: one per core.")] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where runs and page go.")] = Path(
+        "results/whatif"
+    ),
+    engine: Annotated[str, typer.Option(help="As for narrows run.")] = "uml",
+    format: Annotated[Format, typer.Option(help="How to print the differences.")] = Format.table,
+) -> None:
+    """Say what one change would do on the path of a capture: first run as it was, then with the change.
 
-    @app.command()
-    def whatif(
-        captures: Annotated[
-            list[Path],
-            typer.Argument(metavar="CAPTURE…", help="pcap or pcapng of the sender; also .gz, .zst."),
-        ],
-        cca: Annotated[
-            str | None, typer.Option(help="Another congestion control: bbr, cubic, reno, …")
-        ] = None,
-        queue: Annotated[
-            str | None,
-            typer.Option(help="Another queue, as an experiment writes it: cake, 'codel(ecn=True)'."),
-        ] = None,
-        buffer: Annotated[
-            str | None, typer.Option(help="A drop-tail buffer: '20 ms', '100 KB', or '50 %' of what it was.")
-        ] = None,
-        rate: Annotated[str | None, typer.Option(help="Another rate: '50 Mbit/s', or '90 %' of it.")] = None,
-        rtt: Annotated[str | None, typer.Option(help="Another base RTT (another server): '20 ms'.")] = None,
-        ecn: Annotated[bool, typer.Option("--ecn", help="The flows negotiate ECN.")] = False,
-        sysctl: Annotated[
-            list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the sender; may be given again.")
-        ] = None,
-        host_qdisc: Annotated[str | None, typer.Option(help="On the sender's interface: fq.")] = None,
-        kernel: Annotated[str | None, typer.Option(help="Another Linux, as built: 6.12.")] = None,
-        stack: Annotated[
-            str | None, typer.Option(help="A QUIC stack in the place of TCP: quinn, …; narrows quic list.")
-        ] = None,
-        was: Annotated[str | None, typer.Option(help="What is known of it: cca=cubic.")] = None,
-        fit: Annotated[
-            bool, typer.Option("--fit", help="Write the path as an experiment to read and edit, and stop.")
-        ] = False,
-        anyway: Annotated[
-            bool, typer.Option("--anyway", help="Show a prediction that the capture does not carry, marked.")
-        ] = False,
-        draws: Annotated[int, typer.Option(min=8, help="Draws from the intervals of what is known.")] = 12,
-        jobs: Annotated[
-            int | None, typer.Option(min=1, help="Guests at once; default: one per core.")
-        ] = None,
-        out: Annotated[Path, typer.Option(metavar="DIR", help="Where runs and page go.")] = Path(
-            "results/whatif"
-        ),
-        engine: Annotated[str, typer.Option(help="As for narrows run.")] = "uml",
-        format: Annotated[Format, typer.Option(help="How to print the differences.")] = Format.table,
-    ) -> None:
-        """Say what one change would do on the path of a capture: first run as it was, then with the change.
+    The capture is of the sender. Its path (rate, base RTT, queue, losses) and what its application gave
+    are fitted from the packets and run on the real stack. Only where the run as it was comes out as the
+    capture did, is the change predicted; else it says why the capture cannot answer (exit status 3).
 
-        The capture is of the sender. Its path (rate, base RTT, queue, losses) and what its application gave
-        are fitted from the packets and run on the real stack. Only where the run as it was comes out as the
-        capture did, is the change predicted; else it says why the capture cannot answer (exit status 3).
+    \b
+      narrows whatif upload.pcap --fit
+      narrows whatif upload.pcap --cca bbr
+      narrows whatif server/*.pcap.gz --cca bbr --host-qdisc fq --out results/fleet
+      narrows whatif mine.pcap --queue cake --rate '90 %'
+      narrows whatif mine.pcap --sysctl net.ipv4.tcp_notsent_lowat=16384
+    """
+    from narrows.whatif.change import checked, was_cca
+    from narrows.whatif.session import Session
+    from narrows.whatif.written import Change
 
-        \b
-          narrows whatif upload.pcap --fit
-          narrows whatif upload.pcap --cca bbr
-          narrows whatif server/*.pcap.gz --cca bbr --host-qdisc fq --out results/fleet
-          narrows whatif mine.pcap --queue cake --rate '90 %'
-          narrows whatif mine.pcap --sysctl net.ipv4.tcp_notsent_lowat=16384
-        """
-        from narrows.whatif.change import checked, was_cca
-        from narrows.whatif.session import Session
-        from narrows.whatif.written import Change
-
-        asked = Change(cca, queue, buffer, rate, rtt, ecn, (), host_qdisc, kernel, stack)
-        change = checked(asked, sysctl or [])
-        if fit == bool(change.words()):
-            raise UsageError(
-                "--fit changes nothing" if fit else "nothing is changed",
-                remedy="--fit alone, or one change such as --cca bbr, --queue cake, --rate '90 %'",
-            )
-        known = was_cca(was)
-        missing = [file for file in captures if not file.is_file()]
-        if missing:
-            raise UsageError(f"{missing[0]} is no file", remedy="name captures that are there")
-        console = make_console()
-        make = maker(engine, jobs)
-        folders = _folders(captures, out)
-        answers: list[Answer] = []
-        refused: list[tuple[Path, NarrowsError]] = []
-        for log, folder in zip(captures, folders, strict=True):
-            try:
-                session = Session(log, folder, read_captures, make, known)
-                if fit:
-                    console.print(f"{log}: the path as an experiment: {session.write_fit()}", markup=False)
-                    continue
-                answers.append(session.answer(change, draws, anyway))
-            except NarrowsError as error:
-                if len(captures) == 1:
-                    raise
-                refused.append((log, error))
-        for log, why in refused:
-            typer.echo(f"{log}: left out: {why.message}", err=True)
-        if fit:
-            raise typer.Exit(1 if refused else 0)
-        _say(answers, change, out, format)
-        if not any(answer.differences for answer in answers):
-            raise typer.Exit(CANNOT)
+    asked = Change(cca, queue, buffer, rate, rtt, ecn, (), host_qdisc, kernel, stack)
+    change = checked(asked, sysctl or [])
+    if fit == bool(change.words()):
+        raise UsageError(
+            "--fit changes nothing" if fit else "nothing is changed",
+            remedy="--fit alone, or one change such as --cca bbr, --queue cake, --rate '90 %'",
+        )
+    known = was_cca(was)
+    missing = [file for file in captures if not file.is_file()]
+    if missing:
+        raise UsageError(f"{missing[0]} is no file", remedy="name captures that are there")
+    console = make_console()
+    make = maker(engine, jobs)
+    folders = _folders(captures, out)
+    answers: list[Answer] = []
+    refused: list[tuple[Path, NarrowsError]] = []
+    for log, folder in zip(captures, folders, strict=True):
+        try:
+            session = Session(log, folder, read_captures, make, known)
+            if fit:
+                console.print(f"{log}: the path as an experiment: {session.write_fit()}", markup=False)
+                continue
+            answers.append(session.answer(change, draws, anyway))
+        except NarrowsError as error:
+            if len(captures) == 1:
+                raise
+            refused.append((log, error))
+    for log, why in refused:
+        typer.echo(f"{log}: left out: {why.message}", err=True)
+    if fit:
+        raise typer.Exit(1 if refused else 0)
+    _say(answers, change, out, format)
+    if not any(answer.differences for answer in answers):
+        raise typer.Exit(CANNOT)
 
 
 def _folders(captures: Sequence[Path], out: Path) -> list[Path]:

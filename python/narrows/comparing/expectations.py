@@ -110,7 +110,6 @@ def _verdict(
 
 
 def shown(value: float, unit: str) -> str:
-    """A value with its unit, for people."""
     if unit == "bit/s":
         return f"{value / 1e6:.6g} Mbit/s"
     return f"{value:.6g}" if unit in ("1", "") else f"{value:.6g} {unit}"

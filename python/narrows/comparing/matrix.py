@@ -181,7 +181,6 @@ def _across(every: Sequence[Conditions]) -> str | None:
 
 
 def mixed(one: Colour, other: Colour, part: float) -> Colour:
-    """The colour that lies between two."""
     red, green, blue = (round(a + part * (b - a)) for a, b in zip(one, other, strict=True))
     return red, green, blue
 

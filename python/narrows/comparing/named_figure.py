@@ -12,7 +12,7 @@ import polars as pl
 from narrows.comparing import items
 from narrows.comparing.items import EVERY_WAY
 from narrows.comparing.of_link import OF_FLOWS, OF_LINK
-from narrows.errors import NarrowsError, StoreError, UsageError, did_you_mean
+from narrows.errors import StoreError, UsageError, did_you_mean
 from narrows.plan.items import Command, TcpBulk
 from narrows.plan.model import Plan
 from narrows.runs.load import load
@@ -56,7 +56,7 @@ def rows(
         known |= set(scored["figure"].to_list())
     plain = named(name, known)
     if plain is None:
-        raise _misspelt(known)(
+        raise (UsageError if known else StoreError)(
             f"no run has a figure {name}", where=where, remedy=did_you_mean(name, sorted(known))
         )
     if direction is None and plain != name and name not in ALIASES:
@@ -83,11 +83,6 @@ def rows(
     found = found.filter(~pl.col("run_id").is_in(sorted(results.superseded())))
     _check_one(found, name, where)
     return found
-
-
-def _misspelt(known: set[str]) -> type[NarrowsError]:
-    """A name that is in no run is misspelt; where no run has any figure, nothing is known of it."""
-    return UsageError if known else StoreError
 
 
 def _worked_out(results: Results, source: str | None) -> pl.DataFrame:

@@ -179,6 +179,11 @@ def _cca_shares(run: Observed) -> Iterator[Measure]:
 
 # ---- many flows --------------------------------------------------------------------------------------------
 
+
+def _at(*names: str) -> Callable[[ManyFlows], float | None]:
+    return lambda many: many.get(*names)
+
+
 OF_FLOWS: dict[str, tuple[str, Figure, Callable[[ManyFlows], float | None]]] = {
     "flows": ("flows", Figure("flows with something in the window"), lambda m: float(m.flows)),
     "measured_s": ("s", Figure("measured after the warm-up"), lambda m: m.seconds),
@@ -190,37 +195,26 @@ OF_FLOWS: dict[str, tuple[str, Figure, Callable[[ManyFlows], float | None]]] = {
         ),
         lambda m: m.jain,
     ),
-    "mathis_c_losses": (
-        "1", Figure("Mathis C on losses"), lambda m: m.mathis_on_losses.c if m.mathis_on_losses else None
-    ),
-    "mathis_c_halvings": (
-        "1", Figure("Mathis C on halvings"),
-        lambda m: m.mathis_on_halvings.c if m.mathis_on_halvings else None,
-    ),
+    "mathis_c_losses": ("1", Figure("Mathis C on losses"), _at("mathis_on_losses", "c")),
+    "mathis_c_halvings": ("1", Figure("Mathis C on halvings"), _at("mathis_on_halvings", "c")),
     "mathis_losses_error_share": (
         "1", Figure("Mathis error on losses, median of flows"),
-        lambda m: m.mathis_on_losses.median_error if m.mathis_on_losses else None,
+        _at("mathis_on_losses", "median_error"),
     ),
     "mathis_halvings_error_share": (
         "1", Figure("Mathis error on halvings, median of flows"),
-        lambda m: m.mathis_on_halvings.median_error if m.mathis_on_halvings else None,
+        _at("mathis_on_halvings", "median_error"),
     ),
-    "losses_per_halving": (
-        "packets", Figure("losses per halving"),
-        lambda m: m.losses_per_halving.ratio if m.losses_per_halving else None,
-    ),
+    "losses_per_halving": ("packets", Figure("losses per halving"), _at("losses_per_halving", "ratio")),
     "drop_burstiness": (
         "1", Figure("burstiness of all drops of the queue"),
-        lambda m: m.drop_burstiness.goh_barabasi if m.drop_burstiness else None,
+        _at("drop_burstiness", "goh_barabasi"),
     ),
     "flow_burstiness": (
         "1", Figure("burstiness of a flow's drops, median of flows"),
-        lambda m: m.flow_burstiness.goh_barabasi if m.flow_burstiness else None,
+        _at("flow_burstiness", "goh_barabasi"),
     ),
-    "synchronisation": (
-        "1", Figure("synchronisation of reductions"),
-        lambda m: m.synchronisation.index if m.synchronisation else None,
-    ),
+    "synchronisation": ("1", Figure("synchronisation of reductions"), _at("synchronisation", "index")),
     USED: (
         "1",
         Figure(
@@ -238,7 +232,7 @@ OF_FLOWS: dict[str, tuple[str, Figure, Callable[[ManyFlows], float | None]]] = {
     ),
     "jain_moved_share": (
         "1", Figure("Jain's index: moved over the last part"),
-        lambda m: m.jain_settled.moved if m.jain_settled else None,
+        _at("jain_settled", "moved"),
     ),
 }  # fmt: skip
 

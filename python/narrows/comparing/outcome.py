@@ -95,7 +95,6 @@ class Measure:
         return distribution(self.values.get(key, ()))
 
     def median(self, key: Key) -> float:
-        """Median of a condition that has values."""
         return float(np.median(self.values[key]))
 
     def spread(self, among: Iterable[Key] | None = None) -> float:

@@ -25,8 +25,6 @@ Conditions = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Use:
-    """One service in one trial."""
-
     service: str
     item: str
     rate_bps: float | None
@@ -40,20 +38,16 @@ class Use:
 
 @dataclass(frozen=True)
 class Trial:
-    """One run, seen as a trial."""
-
     run: Observed
     uses: tuple[Use, ...]
     utilisation: float | None
 
     @property
     def pair(self) -> tuple[str, ...]:
-        """Who met."""
         return tuple(use.service for use in self.uses)
 
     @property
     def conditions(self) -> Conditions:
-        """The run's labels but for who met and the repetition."""
         return conditions(self.run)
 
     def faults(self) -> tuple[str, ...]:

@@ -194,10 +194,6 @@ class ClusterEngine(OneKernel):
     def make(self, content: Content) -> None:
         """Workers make content themselves."""
 
-    def memory_bytes(self, plan: Plan) -> int:
-        """This machine needs none. How many guests a worker's machine holds is what its threads say."""
-        return 0
-
     def slots(self, jobs: int | None) -> list[Slot]:
         """One for each thread of each worker that is used."""
         threads = self._client.nthreads()

@@ -31,7 +31,6 @@ LARGEST_HASHED = 2**31
 
 
 def directory() -> Path:
-    """Where all contents lie."""
     return image.cache_dir() / "content"
 
 

@@ -128,15 +128,9 @@ class NetnsEngine(OneKernel):
             )
 
     def make(self, content: Content) -> None:
-        """Make what services serve."""
         contents.make(content, self._path)
 
-    def memory_bytes(self, plan: Plan) -> int:
-        """Programs take what they take; it is not known beforehand."""
-        return 0
-
     def slots(self, jobs: int | None) -> list[Slot]:
-        """One."""
         if jobs is not None and jobs > 1:
             raise EngineError(
                 "the engine netns makes one run at a time: in real time, runs would disturb each other",

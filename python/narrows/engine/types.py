@@ -92,7 +92,6 @@ class RunFault:
     exit_code: int | None = None
 
     def line(self) -> str:
-        """One line for a person."""
         where = "/".join(part for part in (self.node, self.item) if part)
         return f"{self.stage}: {where}: {self.why()}" if where else f"{self.stage}: {self.why()}"
 
@@ -144,8 +143,6 @@ ProgressSink = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One run that an engine is to carry out."""
-
     plan: Plan
     directory: Path
     """Holds plan.json; raw files go to `directory/raw`."""
@@ -175,9 +172,12 @@ class OneKernel:
             )
         return self.info
 
+    def memory_bytes(self, plan: Plan) -> int:
+        """Nothing of this machine that is known beforehand: no guest of it carries the runs."""
+        return 0
+
 
 def run_id_on(engine: "Engine", plan: Plan) -> str:
-    """The id of a plan's run on this engine."""
     info = engine.info_of(plan)
     return run_id(plan, kernel=info.kernel_id, agent=info.agent_id)
 

@@ -257,7 +257,6 @@ class UmlEngine:
         guest_disk.sweep()
 
     def make(self, content: Content) -> None:
-        """Make what services serve."""
         contents.make(content, self._path, for_others=self._for_others)
 
     def memory_bytes(self, plan: Plan) -> int:

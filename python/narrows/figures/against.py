@@ -47,8 +47,7 @@ def draw(
     several = len({point.quantity for point in points}) > 1
     keys = sorted({(p.quantity, p.line) for p in points}, key=lambda key: (key[0], rank(by, key[1])))
     joined = "-" if all(rank(x, text)[0] == SIZE for text in ticks) else "none"
-    figure, grid = canvas(1, 1, WIDTH_IN, HEIGHT_IN)
-    axes = grid[0][0]
+    figure, [[axes]] = canvas(1, 1, WIDTH_IN, HEIGHT_IN)
     with styled():
         for place, (quantity, line) in enumerate(keys):
             own = {p.x: p for p in points if (p.quantity, p.line) == (quantity, line)}

@@ -23,9 +23,9 @@ from narrows.figures.style import (
     CONDITIONS,
     DIRECTION,
     PAGE_IN,
-    canvas,
     legend,
     nested_width,
+    panels_of,
     styled,
 )
 from narrows.metrics.statistics.arrays import Floats
@@ -71,13 +71,10 @@ def distributions(
         axes_of = list(fewer(every, len(CONDITIONS)).axes)
     conditions = list(group(good, axes_of).items())[: len(CONDITIONS)]
     columns = min(MOST_COLUMNS, len(panels))
-    figure, grid = canvas(-(-len(panels) // columns), columns, PAGE_IN * columns / MOST_COLUMNS, 2.1)
-    cells = [axes for row in grid for axes in row]
+    figure, cells = panels_of(len(panels), columns, PAGE_IN * columns / MOST_COLUMNS, 2.1)
     with styled():
-        for axes, (panel, _) in zip(cells, panels, strict=False):
+        for axes, (panel, _) in zip(cells, panels, strict=True):
             _draw(axes, panel, [members for _, members in conditions])
-        for axes in cells[len(panels) :]:
-            axes.remove()
         handles = [
             Line2D([], [], color=CONDITIONS[n], linewidth=2, label=condition_name(axes_of, key) or "all runs")
             for n, (key, _) in enumerate(conditions)

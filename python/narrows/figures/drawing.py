@@ -42,7 +42,6 @@ class Drawing:
     """Whether its colours mean something on white, as a map's do, so that a dark page leaves them."""
 
     def vector(self) -> Vector:
-        """The figure for a page."""
         self._lay_out()
         with styled():
             return vector(self.figure, self.name, is_paper=self.is_paper)
@@ -77,7 +76,6 @@ class Drawing:
         return [png, pdf, text]
 
     def close(self) -> None:
-        """Free the figure's memory."""
         plt.close(self.figure)
 
 
@@ -85,7 +83,6 @@ Result = Drawing | Missing
 
 
 def run_ids(runs: Iterable[Observed]) -> tuple[str, ...]:
-    """Each run's id once, sorted."""
     return tuple(sorted({run.run_id for run in runs}))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from narrows.figures.drawing import Drawing, Missing, Result, name_runs
-from narrows.figures.style import PAGE_IN, canvas, styled
+from narrows.figures.style import PAGE_IN, panels_of, styled
 from narrows.runs.flow_case import FlowCase, flow_cases
 from narrows.runs.many_flows import FAIRNESS_WINDOW_NS, ManyFlows
 from narrows.runs.observed import Observed
@@ -66,7 +66,6 @@ def shares_over_time(
 
 
 def cases_of(runs: Sequence[Observed]) -> Cases:
-    """Runs by condition, in general words."""
     return list(flow_cases(runs).items())
 
 
@@ -97,21 +96,18 @@ def _over_time(
     panels = [(case, lines) for case, lines in lines_of.items() if case in chosen[:MAX_PANELS]]
     left_out = len(lines_of) - len(panels)
     columns = min(COLUMNS, len(panels))
-    rows = -(-len(panels) // columns)
     wide = PAGE_IN if columns > 1 else PAGE_IN * 0.6
-    figure, grid = canvas(rows, columns, wide, row_in=1.5 if rows > 1 else 2.1, sharey=True)
-    cells = [axes for row in grid for axes in row]
+    high = 1.5 if len(panels) > columns else 2.1
+    figure, cells = panels_of(len(panels), columns, wide, high, sharey=True)
     with styled():
-        for place, (axes, (case, lines)) in enumerate(zip(cells, panels, strict=False)):
+        for place, (axes, (case, lines)) in enumerate(zip(cells, panels, strict=True)):
             for series in lines.values():
                 axes.plot(series["t_ns"] / 1e9, series["value"], color=COLOUR, linewidth=0.7, alpha=0.7)
             axes.set_title(textwrap.fill(case.words(), TITLE_CHARACTERS), fontsize=6.5)
             axes.set_ylim(0, top)
             if place % columns == 0 or label_of(case) != label_of(panels[place - 1][0]):
                 axes.set_ylabel(label_of(case))
-        for axes in cells[len(panels) :]:
-            axes.set_visible(False)
-        for axes in cells[max(0, len(panels) - columns) : len(panels)]:  # the lowest of each column
+        for axes in cells[-columns:]:  # the lowest of each column
             axes.set_xlabel("time (s)")
     ids = tuple(sorted(run_id for _, lines in panels for run_id in lines))
     caption = f"{caption} A line per run. {name_runs(ids)}"

@@ -32,9 +32,9 @@ from narrows.figures.style import (
     INK,
     ITEMS,
     PAGE_IN,
-    canvas,
     item_colours,
     legend,
+    panels_of,
     styled,
 )
 from narrows.runs.observed import Observed
@@ -106,17 +106,13 @@ def draw(runs: Sequence[Observed], name: str, title: str, compared: str = "") ->
     count, most = len(rows.keys), max(len(panel.series) for panel in panels)
     inches = INCHES_A_ROW * max(1.0, most / 2) if count <= MOST_WRITTEN else INCHES_A_BARE_ROW
     columns = min(len(panels), COLUMNS)
-    lines = -(-len(panels) // columns)
-    figure, grid = canvas(lines, columns, PAGE_IN * columns / COLUMNS, inches * count + 0.75)
+    figure, places = panels_of(len(panels), columns, PAGE_IN * columns / COLUMNS, inches * count + 0.75)
     names = [_name(condition_name(rows.axes, key), count <= MOST_WRITTEN) for key in rows.keys]
     with styled():
-        places = [axes for line in grid for axes in line]
-        for axes, panel in zip(places, panels, strict=False):
+        for axes, panel in zip(places, panels, strict=True):
             _draw_panel(axes, rows, panel)
             axes.set_yticks(range(count), names)
             axes.set_ylim(count - 0.5, -0.5)
-        for axes in places[len(panels) :]:
-            axes.remove()
         _legend(figure, panels)
     pooled = [axis for axis in every.axes if axis not in shown.axes]
     sources = dict.fromkeys(

@@ -100,7 +100,6 @@ def colour(queue: Queue | str) -> str:
 
 
 def marker(queue: Queue | str) -> str:
-    """The qdisc's marker."""
     return _known(queue).marker
 
 
@@ -140,6 +139,15 @@ def canvas(
             rows, columns, figsize=(width_in, row_in * rows + 0.35), squeeze=False, **options
         )
     return figure, [list(row) for row in axes]
+
+
+def panels_of(number: int, columns: int, *size_in: float, **options: Any) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels, row by row; what the last row has more is not to be seen."""
+    figure, grid = canvas(-(-number // columns), columns, *size_in, **options)
+    cells = [axes for row in grid for axes in row]
+    for spare in cells[number:]:
+        spare.set_visible(False)
+    return figure, cells[:number]
 
 
 TITLE_CHARACTERS = 100

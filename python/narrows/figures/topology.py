@@ -48,8 +48,7 @@ def topology(runs: Sequence[Observed], name: str, title: str) -> Result:
     levels = _levels(runs)
     notes = [[line for note in level.notes for line in wrap(note, NOTE_CHARACTERS)] for level in levels]
     heights = [max(ROW_IN, LINE_IN * len(lines) + 0.2) for lines in notes]
-    figure, grid = canvas(1, 1, WIDTH_IN, row_in=sum(heights))
-    axes = grid[0][0]
+    figure, [[axes]] = canvas(1, 1, WIDTH_IN, row_in=sum(heights))
     with styled():
         axes.set_axis_off()
         axes.set_xlim(0, WIDTH_IN)

@@ -44,7 +44,6 @@ Grid = list[float | None]
 
 
 def export(results: Results, run_id: str) -> FlentFile:
-    """One run."""
     manifest = results.manifest(run_id)
     if manifest.get("status") != "ok":
         raise StoreError("this run failed, so there is nothing to export", where=run_id)

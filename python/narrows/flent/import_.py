@@ -49,13 +49,9 @@ _BY_KEY = {
     "tcp_bbr_cwnd_gain": Meaning("tcp_bbr_cwnd_gain", "1", 1.0),
     # of a UDP probe, by irtt: ms
     "rtt": Meaning("rtt", "ns", _MS),
-    "owd_up": Meaning("owd", "ns", _MS),
-    "owd_down": Meaning("owd", "ns", _MS),
-    "delay": Meaning("owd", "ns", _MS),
+    **dict.fromkeys(("owd_up", "owd_down", "delay"), Meaning("owd", "ns", _MS)),
     "jitter": Meaning("jitter", "ns", _MS),
-    "ipdv": Meaning("ipdv", "ns", _MS),
-    "ipdv_up": Meaning("ipdv", "ns", _MS),
-    "ipdv_down": Meaning("ipdv", "ns", _MS),
+    **dict.fromkeys(("ipdv", "ipdv_up", "ipdv_down"), Meaning("ipdv", "ns", _MS)),
     "loss": Meaning("lost", "packets", 1.0),
 }
 _OF_QDISC = "qdisc"

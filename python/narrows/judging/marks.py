@@ -79,7 +79,6 @@ class Mark:
         return place(self.than or number.name, {**number.conditions, **(self.against or {})})
 
     def wants(self, number: Number) -> bool:
-        """Whether the mark is of this number."""
         return number.name == self.of and fits(number.conditions, self.where)
 
 

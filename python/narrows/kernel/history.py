@@ -31,8 +31,6 @@ class Commit:
 
 
 class History:
-    """The commits of a git tree."""
-
     def __init__(self, tree: Path) -> None:
         """UsageError where `tree` is not the top of a git tree."""
         self.tree = tree.expanduser().resolve()
@@ -103,7 +101,6 @@ class History:
         return self.place
 
     def leave(self) -> None:
-        """Take the checkout away."""
         self._git("worktree", "remove", "--force", str(self.place))
 
     @contextlib.contextmanager

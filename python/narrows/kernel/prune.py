@@ -74,7 +74,6 @@ def remove(what: Unneeded) -> None:
 
 
 def _size(directory: Path) -> int:
-    """Bytes on the disk."""
     return sum(file.lstat().st_blocks * 512 for file in directory.rglob("*"))
 
 

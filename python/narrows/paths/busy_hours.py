@@ -8,7 +8,7 @@ whether the busy delays, less the shift, are greater (p < 0.05). The thesis name
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -86,7 +86,7 @@ def busy_hours(sessions: pl.DataFrame, *, least_quiet: int = LEAST_QUIET) -> lis
                 )
             )
     corrected = holm([test.p for test in shift_tests])
-    return [_with_holm(test, p) for test, p in zip(shift_tests, corrected, strict=True)]
+    return [replace(test, p_holm=p) for test, p in zip(shift_tests, corrected, strict=True)]
 
 
 def busy_quiet_ratios(
@@ -150,10 +150,6 @@ def _windows(windows: NDArray[np.int64]) -> tuple[int, int]:
     """
     hours, counts = np.unique(windows, return_counts=True)
     return int(hours[np.argmax(counts)]), int(hours[np.argmin(counts)])
-
-
-def _with_holm(test: ShiftTest, p_holm: float) -> ShiftTest:
-    return ShiftTest(**{**test.__dict__, "p_holm": p_holm})
 
 
 def holm(p: Sequence[float]) -> list[float]:

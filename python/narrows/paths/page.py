@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
-from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
+from jinja2 import PackageLoader, PrefixLoader
 
 from narrows.figures.drawing import Result
 from narrows.paths import conversations, limits, limits_figure, tables
@@ -12,6 +12,7 @@ from narrows.paths import session_figures as figures
 from narrows.paths.busy_hours import LEAST_QUIET
 from narrows.paths.groups import SHARES, percentiles
 from narrows.report.build import Built, draw
+from narrows.report.environment import REPORT, environment
 
 KNOWN = ("device_type", "network", "isp_type", "cdn", "device", "country")
 """Columns of metadata that sessions are grouped by where no other is asked for."""
@@ -24,11 +25,6 @@ LIMITS, PROPERTIES, SESSIONS, PROXIES, HOURS = (
     "Proxies",
     "Busy hours",
 )
-
-
-def groups_of(sessions: pl.DataFrame) -> list[str]:
-    """The usual columns that are there."""
-    return [name for name in KNOWN if name in sessions.columns]
 
 
 def build(sessions: pl.DataFrame, by: Sequence[str], out: Path) -> Built:
@@ -47,22 +43,13 @@ def build(sessions: pl.DataFrame, by: Sequence[str], out: Path) -> Built:
         made += [(HOURS, _later(figures.busy_ratio, sessions, delays[1]))]
         made += [(HOURS, _later(figures.busy_ratio, sessions, figures.PROPERTIES[4]))]
     drawn = draw(made, out / "figures")
-    environment = Environment(
-        loader=PrefixLoader(
-            {
-                "paths": PackageLoader("narrows.paths", "templates"),
-                "report": PackageLoader("narrows.report", "templates"),
-            }
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    loader = PrefixLoader({"paths": PackageLoader("narrows.paths", "templates"), "report": REPORT})
     html = out / "report.html"
     sections = list(dict.fromkeys(figure.section for figure in drawn.figures))
     html.write_text(
-        environment.get_template("paths/paths.html.j2").render(
+        environment(loader)
+        .get_template("paths/paths.html.j2")
+        .render(
             sessions=sessions.height,
             logs=connections["log"].n_unique(),
             limits=limits.sentences(connections, MOST_SENTENCES),

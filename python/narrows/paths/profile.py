@@ -52,7 +52,8 @@ def fit(sessions: pl.DataFrame, name: str, what: str) -> PathProfile:
     for each in PROPERTIES:
         known = values[each].drop_nulls().drop_nans()
         if len(known) >= LEAST:
-            levels = [(level, _tidy(known.quantile(level, "nearest"))) for level in LEVELS]
+            # six digits: what is behind them is no measurement
+            levels = [(level, float(f"{known.quantile(level, 'nearest'):.6g}")) for level in LEVELS]
             properties[each] = Property(tuple(levels), len(known), sessions.height, "measured")
     if not properties:
         raise StoreError(
@@ -66,11 +67,6 @@ def fit(sessions: pl.DataFrame, name: str, what: str) -> PathProfile:
 def error_of(known: int) -> Error:
     """How far a distribution from so many sessions may be off."""
     return Error(math.sqrt(math.log(2 / (1 - CONFIDENCE)) / (2 * known)))
-
-
-def _tidy(value: float | None) -> float:
-    """Six digits: what is behind them is no measurement."""
-    return float(f"{value:.6g}")
 
 
 def _pair(values: pl.DataFrame, a: str, b: str) -> Correlation | None:

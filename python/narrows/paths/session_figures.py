@@ -12,7 +12,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from narrows.figures.drawing import Drawing, Missing, Result
-from narrows.figures.style import canvas, panel_columns, styled
+from narrows.figures.style import canvas, panel_columns, panels_of, styled
 from narrows.paths.busy_hours import busy_quiet_ratios
 from narrows.paths.groups import LEAST, cdf
 from narrows.units import NS_PER_MS
@@ -65,17 +65,14 @@ def by_group(sessions: pl.DataFrame, one: Property, by: Sequence[str]) -> Result
             panels.append((column, [(str(v), curves.filter(pl.col(column) == v)) for v in largest]))
     columns = panel_columns([title for title, _ in panels])
     low = float(whole["value"][0])
-    figure, grid = canvas(-(-len(panels) // columns), columns, row_in=1.9)
-    cells = [axes for row in grid for axes in row]
+    figure, cells = panels_of(len(panels), columns, row_in=1.9)
     with styled():
-        for axes, (heading, lines) in zip(cells, panels, strict=False):
+        for axes, (heading, lines) in zip(cells, panels, strict=True):
             for colour, (label, curve) in zip(COLOURS, lines, strict=False):
                 x = curve["value"].to_numpy() / one.scale
                 words = f"{label} ({curve['sessions'][0]})"
                 axes.step(x, curve["share"].to_numpy(), where="post", color=colour, label=words)
             _axes(axes, one, heading, len(lines) > 1, low)
-        for axes in cells[len(panels) :]:
-            axes.set_visible(False)
     count = int(whole["sessions"][0])
     caption = f"In brackets how many sessions have one; the {MOST} largest groups. n = {count} sessions."
     return Drawing(name, title, caption, (), figure)
@@ -104,9 +101,8 @@ def medians(sessions: pl.DataFrame, column: str, *, least: int = LEAST) -> Resul
     )
     if found.height < 2:
         return Missing(name, title, f"fewer than two of {column} have {least} sessions")
-    figure, grid = canvas(1, 1, 3.4)
+    figure, [[axes]] = canvas(1, 1, 3.4)
     with styled():
-        axes = grid[0][0]
         share = np.arange(1, found.height + 1) / found.height
         axes.step(found["base_rtt_ns"].to_numpy(), share, where="post", color=COLOURS[0])
         axes.set_xscale("log")
@@ -135,9 +131,8 @@ def proxied_by(sessions: pl.DataFrame, one: Property) -> Result:
         *(f"{a:g}–{b:g}" for a, b in itertools.pairwise(EDGES_MS)),
         f"> {EDGES_MS[-1]:g}",
     ]
-    figure, grid = canvas(1, 1)
+    figure, [[axes]] = canvas(1, 1)
     with styled():
-        axes = grid[0][0]
         shown = np.flatnonzero(counts)
         axes.bar(shown, share[shown], color=COLOURS[0])
         axes.set_xticks(shown, [f"{labels[i]}\n({counts[i]})" for i in shown], fontsize=6)
@@ -161,9 +156,8 @@ def proxied_ases(sessions: pl.DataFrame) -> Result:
     )
     if found.is_empty():
         return Missing(name, title, f"no AS has {LEAST} sessions that can be judged")
-    figure, grid = canvas(1, 1, 3.4)
+    figure, [[axes]] = canvas(1, 1, 3.4)
     with styled():
-        axes = grid[0][0]
         at_least = 1 - np.arange(found.height) / found.height
         axes.step(found["proxied"].to_numpy() * 100, at_least, where="pre", color=COLOURS[0])
         axes.set_ylim(0, 1.01)
@@ -180,9 +174,8 @@ def busy_ratio(sessions: pl.DataFrame, one: Property) -> Result:
         return Missing(name, title, "the metadata lacks country, network or utc_offset_h")
     if ratios.is_empty():
         return Missing(name, title, "no pair has enough sessions in its quiet window")
-    figure, grid = canvas(1, 1)
+    figure, [[axes]] = canvas(1, 1)
     with styled():
-        axes = grid[0][0]
         pairs = ratios.select("country", "network").unique(maintain_order=True).rows()
         for colour, (country, network) in zip(COLOURS, pairs, strict=False):
             own = ratios.filter((pl.col("country") == country) & (pl.col("network") == network))

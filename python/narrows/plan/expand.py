@@ -100,21 +100,7 @@ def expand(experiment: Experiment) -> list[ResolvedRun]:
             link, own = base.link, cell
             if isinstance(link, SampledLink):
                 link, own = link.drawn(seed), replace(cell)
-            runs.append(
-                ResolvedRun(
-                    key=key,
-                    seed=seed_of(seed),
-                    choices=own,
-                    link=link,
-                    items=base.items,
-                    captures=base.captures,
-                    tap=base.tap,
-                    flow_tap=base.flow_tap,
-                    until_settled=base.until_settled,
-                    sample=base.sample,
-                    machine=base.machine,
-                )
-            )
+            runs.append(replace(base, key=key, seed=seed_of(seed), choices=own, link=link))
     return runs
 
 

@@ -459,16 +459,12 @@ def _direction_changes(link: Link, index: int) -> tuple[DirectionChange, ...]:
 _UNLIMITED = dict.fromkeys(("rate_bps", "ceil_bps", "burst_bytes", "cburst_bytes"))
 _NO_BOTTLENECK: dict[str, Any] = {
     **_UNLIMITED,
+    **dict.fromkeys(("shaper", "peak_rate_bps", "counted")),
+    **dict.fromkeys(("limit_packets", "limit_bytes", "memory_limit_bytes")),
     "queue": "netem",
     "queue_options": {},
-    "shaper": None,
     "shaper_options": {},
-    "peak_rate_bps": None,
-    "counted": None,
     "sets_own_rate": False,
-    "limit_packets": None,
-    "limit_bytes": None,
-    "memory_limit_bytes": None,
     "splits_super_packets": False,
 }
 """The way back of a Dumbbell: delay, and nothing that could hold or drop an acknowledgement."""
@@ -481,15 +477,3 @@ def _pairs(link: Dumbbell) -> tuple[Pair, ...]:
         pairs.append(Pair(name=each.called(), senders=nodes, base_rtt_ns=each.rtt().ns))
         first += each["senders"]
     return tuple(pairs)
-
-
-__all__ = [
-    "HOST_ROLES",
-    "LinkState",
-    "PathState",
-    "changes",
-    "directions",
-    "initial_state",
-    "setup_steps",
-    "summary",
-]

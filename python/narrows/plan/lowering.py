@@ -2,9 +2,9 @@
 two commands of a client and its server.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from narrows.headers import UDP_IPV4_HEADERS_BYTES
 from narrows.plan import contents
@@ -21,6 +21,10 @@ QUIC_DATAGRAM_BYTES = 1200
 CCA = "net.ipv4.tcp_congestion_control"
 SERVER_START = AtTime(at_ns=0)
 """A background item that is due at 0 is started, and ready, before the epoch."""
+USUAL: dict[str, Any] = {
+    "env": {}, "stop_signal": "INT", "ok_exits": (0,), "files": (), "memory_bytes": 0,
+}  # fmt: skip
+"""What commands have that say nothing else."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,13 @@ class Lowering:
             self.l4s_ports.append(int(port))
         return int(port)
 
+    def listening(
+        self, item: Traffic, item_id: str, first: int, following: int | None = None
+    ) -> tuple[int, str]:
+        """The item's port on its server, as `port` has it, and address:port."""
+        port = self.port(item, item_id, self.server, first, following)
+        return port, f"{self.server_address}:{port}"
+
 
 def receives(address: str, port: int, *protocols: Literal["tcp", "udp"]) -> tuple[Endpoint, ...]:
     """The port where a client's flows are received."""
@@ -155,33 +166,20 @@ def background(
     tool: str,
     node: str,
     argv: tuple[str, ...],
-    ready: str,
+    ready: str | Ready | None,
     *,
-    ok_exits: tuple[int, ...] = (0,),
-    programs: tuple[str, ...] | None = None,
     cca: str | None = None,
+    **others: Any,
 ) -> Command:
-    """The server of an item, in the background, up before t = 0. Its flows are those of the item's client.
-    `cca`: what it says that it uses, which is checked."""
-    return Command(
-        id=server_id,
-        item=item_id,
-        tool=tool,
-        node=node,
-        argv=argv,
-        env={},
-        stop_signal="INT",
-        ok_exits=ok_exits,
-        background=True,
-        ready=Ready(tcp=ready),
-        endpoints=(),
-        programs=started(argv) if programs is None else programs,
-        files=(),
-        memory_bytes=0,
-        uses=said(cca),
-        start=SERVER_START,
-        stop=None,
-    )
+    """The server of an item, in the background, up before t = 0: when `ready` (as text: where it listens by
+    TCP). Its flows are those of the item's client. `cca`: what it says that it uses, which is checked;
+    `others`: fields of the command."""
+    fields = {
+        "id": server_id, "item": item_id, "tool": tool, "node": node, "argv": argv, "background": True,
+        "ready": Ready(tcp=ready) if isinstance(ready, str) else ready, "endpoints": (),
+        "programs": started(argv), "uses": said(cca), "start": SERVER_START, "stop": None,
+    }  # fmt: skip
+    return Command(**USUAL | fields | others)
 
 
 def foreground(
@@ -193,29 +191,22 @@ def foreground(
     state: Lowering,
     *,
     cca: str | None = None,
+    **others: Any,
 ) -> Command:
-    """A client, at the times of the item, in the client; `endpoints`: where its flows are received; `cca`:
-    what it says that it uses, which is checked."""
+    """A client, at the times of the item, in the client; `endpoints`: where its flows are received; `cca` and
+    `others`: as of `background`."""
     timing = state.times.of(item_id)
-    return Command(
-        id=item_id,
-        item=item_id,
-        tool=tool,
-        node=state.client,
-        argv=argv,
-        env={},
-        stop_signal="INT",
-        ok_exits=(0,),
-        background=False,
-        ready=None,
-        endpoints=endpoints,
-        programs=started(argv),
-        files=(),
-        memory_bytes=0,
-        uses=said(cca),
-        start=timing.start,
-        stop=timing.stop,
-    )
+    fields = {
+        "id": item_id, "item": item_id, "tool": tool, "node": state.client, "argv": argv,
+        "background": False, "ready": None, "endpoints": endpoints, "programs": started(argv),
+        "uses": said(cca), "start": timing.start, "stop": timing.stop,
+    }  # fmt: skip
+    return Command(**USUAL | fields | others)
+
+
+def switches(options: Mapping[str, Any]) -> list[str]:
+    """`--name value` of each option."""
+    return [word for name, value in options.items() for word in (f"--{name}", str(value))]
 
 
 def client_and_server(

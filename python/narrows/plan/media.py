@@ -9,6 +9,10 @@ from narrows.spec.link import Link
 WAYS: tuple[Direction, ...] = ("down", "up")
 
 
+OF_SCHEDULES = ("by_demand", "splits", "overhead_bytes", "retries", "grant_turns", "repeat_ns")
+"""What a plan says of a medium as its schedule does."""
+
+
 def media(topology: Topology, link: Link) -> tuple[Medium, ...]:
     """The medium of each way that has one. Both ways of one medium share its air, where it has some."""
     cables = (topology.bottleneck_down_cable, topology.bottleneck_up_cable)
@@ -28,15 +32,10 @@ def media(topology: Topology, link: Link) -> tuple[Medium, ...]:
                 air=0
                 if both[0] is not None and both[1] is not None and both[0].origin is both[1].origin
                 else index,
-                by_demand=schedule.by_demand,
-                splits=schedule.splits,
-                overhead_bytes=schedule.overhead_bytes,
                 ring_bytes=medium["ring"].bytes,
-                retries=schedule.retries,
-                grant_turns=schedule.grant_turns,
-                repeat_ns=schedule.repeat_ns,
                 unit_ns=unit_ns,
                 turns=turns,
+                **{name: getattr(schedule, name) for name in OF_SCHEDULES},
             )
         )
     return tuple(made)

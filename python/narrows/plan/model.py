@@ -528,7 +528,6 @@ class Plan(Strict):
 
     @classmethod
     def read(cls, path: Path) -> "Plan":
-        """Read a plan file."""
         try:
             text = path.read_bytes()
         except OSError as error:

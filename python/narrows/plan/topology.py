@@ -80,7 +80,6 @@ class Topology:
         return self.of(self.home)[-1]
 
     def named(self, role: Role) -> tuple[str, ...]:
-        """The names of the nodes of a role."""
         return tuple(node.name for node in self.nodes if node.role == role)
 
     def role(self, name: str) -> Role:
@@ -110,19 +109,15 @@ class Topology:
         return tuple(made)
 
     def of(self, node: str) -> tuple[Interface, ...]:
-        """The interfaces of a node."""
         return tuple(i for i in self.interfaces if i.node == node)
 
     def at(self, node: str, cable: int) -> Interface:
-        """The interface of a node at a cable."""
         return next(i for i in self.interfaces if i.node == node and i.cable == cable)
 
     def peer(self, interface: Interface) -> Interface:
-        """The other end."""
         return self.at(interface.peer_node, interface.cable)
 
     def address(self, node: str) -> str:
-        """The address of a host."""
         return self.of(node)[0].address
 
     def subnet(self, cable: int) -> str:
@@ -191,15 +186,23 @@ def dumbbell(clients: int = 1, servers: int = 1) -> Topology:
     down = len(cables)
     cables += [Cable(near, "router"), Cable("router", "path")]
     cables += [Cable("path", name) for name in server_names]
+    return _in_line(nodes, cables, "router", down)
+
+
+def _in_line(
+    nodes: list[TopologyNode], cables: list[Cable], bottleneck: str, down: int, home: str | None = None
+) -> Topology:
+    """The bottleneck's node, the path behind it, and all servers behind that."""
     return Topology(
         nodes=tuple(nodes),
         cables=tuple(cables),
-        bottleneck="router",
+        bottleneck=bottleneck,
         bottleneck_down_cable=down,
         bottleneck_up_cable=down + 1,
         path="path",
         path_down_cable=down + 1,
         path_up_cables=tuple(range(down + 2, len(cables))),
+        home=home,
     )
 
 
@@ -229,23 +232,8 @@ def home(hosts: int) -> Topology:
     """Hosts – home router – ISP – path – server. The ISP is the bottleneck's node."""
     names = ["client"] if hosts == 1 else [f"client{n}" for n in range(1, hosts + 1)]
     nodes = [TopologyNode(name, "client") for name in names]
-    nodes += [
-        TopologyNode("home", "home"),
-        TopologyNode("isp", "router"),
-        TopologyNode("path", "path"),
-        TopologyNode("server", "server"),
-    ]
-    wan = len(names)
+    nodes += [TopologyNode("home", "home"), TopologyNode("isp", "router")]
+    nodes += [TopologyNode("path", "path"), TopologyNode("server", "server")]
     cables = [Cable(name, "home") for name in names]
     cables += [Cable("home", "isp"), Cable("isp", "path"), Cable("path", "server")]
-    return Topology(
-        nodes=tuple(nodes),
-        cables=tuple(cables),
-        bottleneck="isp",
-        bottleneck_down_cable=wan,
-        bottleneck_up_cable=wan + 1,
-        path="path",
-        path_down_cable=wan + 1,
-        path_up_cables=(wan + 2,),
-        home="home",
-    )
+    return _in_line(nodes, cables, "isp", len(names), "home")

@@ -21,7 +21,6 @@ HOST = "@host"
 
 
 def uplink(topology: Topology) -> Uplink:
-    """The uplink of a topology."""
     return Uplink(node=topology.path, iface=IFACE, address=ADDRESS, host_address=HOST_ADDRESS)
 
 

@@ -203,7 +203,9 @@ def _comparable(every: Outcome, measure: Measure) -> tuple[Measure, str]:
     if measure.figure == THROUGHPUT and len(rates) > 1 and None not in shares:
         return _changed(every, measure, _percent), "% of what the link carries"
     if measure.figure in (LATENCY, OWN_LATENCY) and len({run.link.base_rtt_ns for run in every.runs}) > 1:
-        return _changed(every, measure, _above_base), "ms above the base RTT"
+        return _changed(
+            every, measure, lambda run, _, ms: ms - run.link.base_rtt_ns / 1e6
+        ), "ms above the base RTT"
     return measure, _unit(measure)
 
 
@@ -218,10 +220,6 @@ def _percent(run: Observed, direction: str, _mbps: float) -> float:
     used = loaded.used(run, direction)
     assert used is not None  # its rate and its link's are known
     return 100 * used
-
-
-def _above_base(run: Observed, _direction: str, latency_ms: float) -> float:
-    return latency_ms - run.link.base_rtt_ns / 1e6
 
 
 # ---- the note ----------------------------------------------------------------------------------------------

@@ -55,16 +55,13 @@ class FlowCase:
 
     @property
     def flows(self) -> int:
-        """All flows."""
         return sum(count for _, count in self.mix)
 
     @property
     def ccas(self) -> tuple[str, ...]:
-        """The CCAs, by name."""
         return tuple(cca for cca, _ in self.mix)
 
     def count(self, cca: str) -> int:
-        """Flows of a CCA."""
         return dict(self.mix).get(cca, 0)
 
     @property
@@ -194,12 +191,8 @@ def _draw(plan: Plan) -> Draw:
 
 def _length(run: Observed) -> tuple[float, int, str]:
     """What was measured, since a run may end before its plan does (`until_settled`)."""
-    return (run.many.seconds if run.many is not None else 0.0, _ends_ns(run.plan), run.run_id)
-
-
-def _ends_ns(plan: Plan) -> int:
-    """When the last flow stops at the latest; 0 if no time is set."""
-    return max((item.stop.at_ns for item in plan.traffic if isinstance(item.stop, AtTime)), default=0)
+    stops = (item.stop.at_ns for item in run.plan.traffic if isinstance(item.stop, AtTime))
+    return (run.many.seconds if run.many is not None else 0.0, max(stops, default=0), run.run_id)
 
 
 def _timers(plan: Plan) -> str:

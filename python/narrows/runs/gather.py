@@ -192,10 +192,6 @@ def _idle(plan: Plan, manifest: Mapping[str, Any]) -> tuple[int, int] | None:
     return (0, min(known)) if known and min(known) > 0 else None
 
 
-def _hop_rows(frame: pl.DataFrame, hop: str, direction: str) -> pl.DataFrame:
-    return frame.filter(pl.col("hop") == hop, pl.col("direction") == direction)
-
-
 def _histogram(rows: pl.DataFrame) -> tuple[Floats, Floats]:
     """Upper edges in ms, packets."""
     # A bucket of one nanosecond holds its lower edge alone: 0, where nothing waited.
@@ -209,7 +205,7 @@ COUNTED = ("tap_departed", "tap_dropped", "tap_marked")
 
 
 def _truth(tables: RunTables, counted: Mapping[Name, float], hop: str, direction: str) -> QueueTruth | None:
-    rows = _hop_rows(tables.samples, hop, direction)
+    rows = tables.samples.filter(pl.col("hop") == hop, pl.col("direction") == direction)
     if rows.is_empty():
         return None
     rate = rows.filter((pl.col("quantity") == "throughput_10ms") & pl.col("flow").is_null())

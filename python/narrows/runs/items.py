@@ -65,8 +65,6 @@ class Way:
 
 @dataclass(frozen=True)
 class Item:
-    """One item of one run."""
-
     name: str
     what: str
     """The word that the experiment used: bulk, video, ndt7, command, …"""

@@ -20,6 +20,7 @@ flows). What they do not hold is None.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -128,6 +129,14 @@ class ManyFlows:
     def seconds(self) -> float:
         """Length of the measuring window."""
         return (self.stop_ns - self.start_ns) / NS_PER_S
+
+    def get(self, *names: str) -> Any:
+        """A number by its place: of ("mathis_on_losses", "c") `c` of the fit on losses; None where one is not
+        known."""
+        value: Any = self
+        for name in names:
+            value = None if value is None else getattr(value, name)
+        return value
 
 
 def many_flows(tables: FlowTables) -> ManyFlows | None:

@@ -79,7 +79,6 @@ class Series:
 
     @property
     def t_s(self) -> Floats:
-        """Time in seconds."""
         return self.t_ns / NS_PER_S
 
 

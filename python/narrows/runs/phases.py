@@ -37,7 +37,6 @@ def phases(run: Observed) -> list[Phase]:
 
 
 def calls(run: Observed) -> list[str]:
-    """The calls of a run."""
     return [item.id for item in run.plan.traffic if getattr(item, "tool", "") == CALL]
 
 

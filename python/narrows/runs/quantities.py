@@ -258,11 +258,9 @@ class Kept:
     tails: dict[tuple[str, str], Tail]
 
     def value(self, name: str, of: str) -> float | None:
-        """A number; None if it was not measured."""
         return self.numbers.get((name, of))
 
     def tail(self, name: str, of: str) -> Tail | None:
-        """What is kept of a distribution; None if it was not measured."""
         return self.tails.get((name, of))
 
 

@@ -58,7 +58,6 @@ class Entry:
 
     @property
     def called(self) -> str:
-        """As people read it."""
         return self.name.replace("~", "/")
 
 
@@ -81,7 +80,6 @@ class Brief:
         return self.status == "ok"
 
     def label(self, axis: str) -> str:
-        """Its label on an axis."""
         return self.experiment if axis == EXPERIMENT else self.key.get(axis, NO_LABEL)
 
 
@@ -95,7 +93,6 @@ class RunFile:
 
     @property
     def bytes(self) -> int:
-        """Its size."""
         return self.path.stat().st_size
 
 
@@ -138,7 +135,6 @@ class Catalog:
         return found
 
     def entry(self, name: str) -> Entry | None:
-        """The one of this name."""
         return self.entries().get(name)
 
     def pages(self) -> dict[str, Page]:

@@ -46,7 +46,6 @@ def told_of_all(shared: Shared) -> list[Found]:
 
 
 def add(app: FastAPI, shared: Shared) -> None:
-    """The routes."""
     catalog = shared.catalog
 
     @app.get("/r/{name}")

@@ -14,7 +14,6 @@ from narrows.serve.shared import Shared
 
 
 def add(app: FastAPI, shared: Shared) -> None:
-    """The routes."""
     catalog = shared.catalog
 
     @app.get("/r/{name}/run/{run_id}")

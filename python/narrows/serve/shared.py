@@ -29,7 +29,6 @@ class Shared:
         self._pages = _environment()
 
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """A page."""
         text = self._pages.get_template(template).render(root=self.catalog.root.name, **values)
         return HTMLResponse(text, status_code=status)
 

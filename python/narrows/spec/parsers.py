@@ -157,8 +157,6 @@ def queue_packets(value: Any) -> int | Bdp:
 
 
 def count(minimum: int = 1, maximum: int = 2**32 - 1) -> Parser:
-    """A whole number of things."""
-
     def parse(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
             raise Wrong(f"{value!r} is not a whole number", f"a number from {minimum} to {maximum}")
@@ -196,15 +194,12 @@ def percent(value: Any) -> float:
 
 
 def flag(value: Any) -> bool:
-    """True or False."""
     if not isinstance(value, bool):
         raise Wrong(f"{value!r} is neither True nor False")
     return value
 
 
 def choice(*names: str) -> Parser:
-    """One of some words."""
-
     def parse(value: Any) -> str:
         if value not in names:
             raise Wrong(f"{value!r} is not known here", did_you_mean(str(value), names))
@@ -256,6 +251,11 @@ def text(value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise Wrong(f"{value!r} is not text")
     return value
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """One text, or several."""
+    return tuple(map(text, (value,) if isinstance(value, str) else value))
 
 
 def identifier(value: Any) -> str:

@@ -26,17 +26,20 @@ class Profile:
     sources: Mapping[str, str]
 
 
+def _line(
+    rate: Any, rate_up: Any, base_rtt: str, queue: Any, queue_up: Any = None, **more: str
+) -> dict[str, Any]:
+    """The options of a Home; None: the queue up is as that down."""
+    queues = {"queue": queue} if queue_up is None else {"queue": queue, "queue_up": queue_up}
+    return {"rate": rate, "rate_up": rate_up, "base_rtt": base_rtt, **more, **queues}
+
+
 _GRAZIA = "Grazia, Klapez, Casoni, Less is More, JCN 2025"
 
 PROFILES: dict[str, Profile] = {
     "fttc-30-10": Profile(
         "VDSL2 from the street cabinet, 30 Mbit/s down and 10 up",
-        lambda: {
-            "rate": "30 Mbit/s",
-            "rate_up": "10 Mbit/s",
-            "base_rtt": "20 ms",
-            "queue": bfifo(limit="500 KB"),
-        },
+        lambda: _line("30 Mbit/s", "10 Mbit/s", "20 ms", bfifo(limit="500 KB")),
         {
             "rates": f"{_GRAZIA}: its FTTC line, about 10 Mbit/s up (Fig. 11a)",
             "base_rtt": f"{_GRAZIA}: about 30 ms with a local queue (Fig. 11a), of which the queue is some",
@@ -45,12 +48,7 @@ PROFILES: dict[str, Profile] = {
     ),
     "fttc-100-20": Profile(
         "VDSL2 from the street cabinet, 100 Mbit/s down and 20 up",
-        lambda: {
-            "rate": "100 Mbit/s",
-            "rate_up": "20 Mbit/s",
-            "base_rtt": "20 ms",
-            "queue": bfifo(limit="1 MB"),
-        },
+        lambda: _line("100 Mbit/s", "20 Mbit/s", "20 ms", bfifo(limit="1 MB")),
         {
             "rates": "a usual tariff of such lines",
             "base_rtt": "as fttc-30-10",
@@ -59,13 +57,7 @@ PROFILES: dict[str, Profile] = {
     ),
     "ftth-1000-300": Profile(
         "Fibre to the home, 1000 Mbit/s down and 300 up",
-        lambda: {
-            "rate": "1 Gbit/s",
-            "rate_up": "300 Mbit/s",
-            "base_rtt": "8 ms",
-            "queue": bfifo(limit="1 BDP"),
-            "queue_up": bfifo(limit="1 BDP"),
-        },
+        lambda: _line("1 Gbit/s", "300 Mbit/s", "8 ms", bfifo(limit="1 BDP"), bfifo(limit="1 BDP")),
         {
             "rates": "a usual tariff of such lines",
             "base_rtt": "assumption: a server in the same country",
@@ -74,13 +66,7 @@ PROFILES: dict[str, Profile] = {
     ),
     "docsis-500-50": Profile(
         "Cable, 500 Mbit/s down and 50 up, with the AQM that DOCSIS 3.1 modems have upstream",
-        lambda: {
-            "rate": "500 Mbit/s",
-            "rate_up": "50 Mbit/s",
-            "base_rtt": "20 ms",
-            "queue": bfifo(limit="2 MB"),
-            "queue_up": docsis_pie(),
-        },
+        lambda: _line("500 Mbit/s", "50 Mbit/s", "20 ms", bfifo(limit="2 MB"), docsis_pie()),
         {
             "rates": "a usual tariff of such lines",
             "base_rtt": "assumption",
@@ -90,16 +76,16 @@ PROFILES: dict[str, Profile] = {
     ),
     "fwa-30-3": Profile(
         "Fixed wireless, 30 Mbit/s down and 3 up, with jitter and a little loss",
-        lambda: {
-            "rate": "30 Mbit/s",
-            "rate_up": "3 Mbit/s",
-            "base_rtt": "40 ms",
-            "jitter": "4 ms",
-            "line_rate": "1 Gbit/s",
-            "loss": "0.05 %",
-            "queue": bfifo(limit="400 KB"),
-            "queue_up": bfifo(limit="90 KB"),
-        },
+        lambda: _line(
+            "30 Mbit/s",
+            "3 Mbit/s",
+            "40 ms",
+            bfifo(limit="400 KB"),
+            bfifo(limit="90 KB"),
+            jitter="4 ms",
+            line_rate="1 Gbit/s",
+            loss="0.05 %",
+        ),
         {
             "rates": "assumption",
             "base_rtt": "assumption, and so are jitter and loss; a line rate keeps packets in order",
@@ -108,13 +94,13 @@ PROFILES: dict[str, Profile] = {
     ),
     "lte": Profile(
         "LTE in a moving car: the rate moves",
-        lambda: {
-            "rate": lte_drive(mean="12 Mbit/s", seed=1),
-            "rate_up": lte_drive(mean="6 Mbit/s", seed=2),
-            "base_rtt": "50 ms",
-            "queue": bfifo(limit="1500 KB"),
-            "queue_up": bfifo(limit="750 KB"),
-        },
+        lambda: _line(
+            lte_drive(mean="12 Mbit/s", seed=1),
+            lte_drive(mean="6 Mbit/s", seed=2),
+            "50 ms",
+            bfifo(limit="1500 KB"),
+            bfifo(limit="750 KB"),
+        ),
         {
             "rates": "synthetic; the mean and the spread of Mahimahi's "
             "TMobile-LTE-driving.down (12.8 Mbit/s)",
@@ -124,13 +110,13 @@ PROFILES: dict[str, Profile] = {
     ),
     "5g": Profile(
         "5G, mid-band: the rate moves",
-        lambda: {
-            "rate": lte_drive(mean="60 Mbit/s", seed=3),
-            "rate_up": lte_drive(mean="15 Mbit/s", seed=4),
-            "base_rtt": "30 ms",
-            "queue": bfifo(limit="3 MB"),
-            "queue_up": bfifo(limit="1 MB"),
-        },
+        lambda: _line(
+            lte_drive(mean="60 Mbit/s", seed=3),
+            lte_drive(mean="15 Mbit/s", seed=4),
+            "30 ms",
+            bfifo(limit="3 MB"),
+            bfifo(limit="1 MB"),
+        ),
         {
             "rates": "synthetic; a mean between the median of 29 and the p95 of 229 Mbit/s "
             "of UCC's static 5G data",
@@ -140,16 +126,16 @@ PROFILES: dict[str, Profile] = {
     ),
     "leo": Profile(
         "Low Earth orbit: the rate changes every 15 s after a gap; drops at the head",
-        lambda: {
-            "rate": leo(mean="100 Mbit/s", seed=1),
-            "rate_up": leo(mean="12 Mbit/s", seed=2),
-            "base_rtt": "40 ms",
-            "jitter": "4 ms",
-            "line_rate": "1 Gbit/s",
-            "loss": "0.1 %",
-            "queue": pfifo_head_drop(limit=800),
-            "queue_up": pfifo_head_drop(limit=100),
-        },
+        lambda: _line(
+            leo(mean="100 Mbit/s", seed=1),
+            leo(mean="12 Mbit/s", seed=2),
+            "40 ms",
+            pfifo_head_drop(limit=800),
+            pfifo_head_drop(limit=100),
+            jitter="4 ms",
+            line_rate="1 Gbit/s",
+            loss="0.1 %",
+        ),
         {
             "rates": "synthetic; levels and gap are assumptions, the 15 s are Starlink's",
             "base_rtt": "assumption, and so are jitter and loss; a line rate keeps packets in order",
@@ -159,14 +145,9 @@ PROFILES: dict[str, Profile] = {
     ),
     "geo": Profile(
         "Geostationary satellite: 600 ms, with loss",
-        lambda: {
-            "rate": "30 Mbit/s",
-            "rate_up": "5 Mbit/s",
-            "base_rtt": "600 ms",
-            "loss": "0.1 %",
-            "queue": bfifo(limit="1 BDP"),
-            "queue_up": bfifo(limit="1 BDP"),
-        },
+        lambda: _line(
+            "30 Mbit/s", "5 Mbit/s", "600 ms", bfifo(limit="1 BDP"), bfifo(limit="1 BDP"), loss="0.1 %"
+        ),
         {
             "rates": "a usual tariff",
             "base_rtt": "geometry: 4 × 35,786 km at the speed of light are 477 ms; the rest is "

@@ -2,6 +2,7 @@
 run."""
 
 import gzip
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,15 +20,8 @@ from narrows.store.parsers.common import read_json
 
 def read_text(raw: Path, name: str) -> str:
     """A raw file as text, also where it has been compressed since."""
-    path = raw / name
-    try:
-        if path.exists():
-            return path.read_text(errors="replace")
-        return gzip.decompress((raw / f"{name}.gz").read_bytes()).decode(errors="replace")
-    except FileNotFoundError:
-        raise StoreError(f"raw/{name} is missing", remedy="see raw/agent.jsonl and console.log") from None
-    except OSError as error:
-        raise StoreError(f"raw/{name} cannot be read: {error.strerror}") from None
+    with _opened(raw / name) as file:
+        return io.TextIOWrapper(file, encoding="utf-8", errors="replace").read()
 
 
 def read_pieces(raw: Path, name: str, most_bytes: int) -> Iterator[tuple[int, str]]:
@@ -57,8 +51,6 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True)
 class CommandRun:
-    """A command that ran."""
-
     item: Command
     plan: Plan
     raw: Path

@@ -23,6 +23,13 @@ SUPER_PACKETS = "offloads are on: a super-packet is one to the tap and the links
 """Then packets are not compared with tc's."""
 COUNTS = ("arrived", "departed", "dropped", "queued")
 UNITS = ("packets", "bytes")
+BY_TC = {
+    "departed_packets": "packets", "departed_bytes": "bytes", "dropped_packets": "drops",
+    "queued_packets": "qlen", "queued_bytes": "backlog",
+}  # fmt: skip
+"""Totals of the tap, and what tc calls them."""
+LINKS = "links: received on ingress = sent + dropped + queued at the root qdisc"
+FOREIGN = "real interfaces count packets of others too, and some cards count late"
 MISCOUNTED_ABOVE = tuple(each.__name__ for each in qdiscs.every() if each.miscounts_above)
 """Qdiscs whose parent's backlog in bytes may be wrong. Their own is right."""
 
@@ -57,7 +64,6 @@ class HopChecks:
     checks: tuple[Check, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
         return {
             "hop": self.hop.hop,
             "direction": self.hop.direction,
@@ -104,7 +110,7 @@ def check(
         checks = [
             *_tap_checks(number, hop, totals, data, None if has_tap else why_no_tap(said), whole),
             _tc_check(hop, totals, result, None if has_tap else why_no_tap(said), whole),
-            _link_check(hop, plan, result, whole) if has_own_links else _foreign_links(),
+            _link_check(hop, plan, result, whole) if has_own_links else Check(LINKS, None, note=FOREIGN),
         ]
         done.append(HopChecks(hop, tuple(checks)))
     return done
@@ -243,41 +249,18 @@ def _tc_check(
     root = root_qdisc(result.tc_after, hop.node, hop.iface)
     if root is None:
         return Check(name, False, note=f"no root qdisc of {hop.iface} at {hop.node} in tc_after")
-    missing = [key for key in ("packets", "bytes", "drops", "qlen", "backlog") if key not in root]
+    missing = [key for key in BY_TC.values() if key not in root]
     if missing:
         return Check(name, False, note=f"tc says nothing of {', '.join(missing)}")
     backlog, note = _backlog(result, hop, root)
-    ours = {
-        "departed_packets": totals.departed_packets,
-        "departed_bytes": totals.departed_bytes,
-        "dropped_packets": totals.dropped_packets,
-        "queued_packets": totals.queued_packets,
-        "queued_bytes": totals.queued_bytes,
-    }
-    theirs = {
-        "departed_packets": root["packets"],
-        "departed_bytes": root["bytes"],
-        "dropped_packets": root["drops"],
-        "queued_packets": root["qlen"],
-        "queued_bytes": backlog,
-    }
+    ours: dict[str, int] = {key: getattr(totals, key) for key in BY_TC}
+    theirs: dict[str, int] = {key: root[name] for key, name in BY_TC.items()} | {"queued_bytes": backlog}
     if super_packets:
         both = [key for key in ours if key not in ("departed_packets", "queued_bytes")]
         ours, theirs = ({key: side[key] for key in both} for side in (ours, theirs))
         note = f"{note}; {SUPER_PACKETS}"
-    return _equal(
-        name,
-        ours,
-        theirs,
-        note=note,
-    )
 
-
-LINKS = "links: received on ingress = sent + dropped + queued at the root qdisc"
-
-
-def _foreign_links() -> Check:
-    return Check(LINKS, None, note="real interfaces count packets of others too, and some cards count late")
+    return _equal(name, ours, theirs, note)
 
 
 def _link_check(hop: Hop, plan: Plan, result: AgentResult, super_packets: bool) -> Check:

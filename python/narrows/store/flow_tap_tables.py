@@ -17,21 +17,16 @@ from narrows.plan.model import Plan
 from narrows.store import flow_tap, schema
 from narrows.store.items import FlowItems, Span, sending_direction
 
-COUNTERS = {
-    "bytes_acked": "bytes_acked",
-    "bytes_sent": "bytes_sent",
-    "bytes_retrans": "bytes_retrans",
+_SAME = (
+    *("bytes_acked", "bytes_sent", "bytes_retrans", "recoveries", "timeouts", "cwrs", "tlps"),
+    *("reductions", "undos"),
+)
+COUNTERS = {name: name for name in _SAME} | {
     "data_packets_sent": "data_segs_out",
     "retransmitted_packets": "retrans",
     "delivered_packets": "delivered",
     "delivered_ce_packets": "delivered_ce",
     "lost_packets": "lost",
-    "recoveries": "recoveries",
-    "timeouts": "timeouts",
-    "cwrs": "cwrs",
-    "tlps": "tlps",
-    "reductions": "reductions",
-    "undos": "undos",
 }
 """Column of `tcp_flows`: field of a snapshot."""
 
@@ -148,7 +143,7 @@ def _flows(
             "srtt_mean_us": sampled(flow.flow, int(first["t_ns"]), int(last["t_ns"])),
         }
         rows.append(row)
-    columns = {name: dtype for name, dtype in schema.TCP_FLOWS.items() if name != "run_id"}
+    columns = {name: dtype for name, dtype in schema.TABLES["tcp_flows"].items() if name != "run_id"}
     # polars builds categoricals from text only
     plain = {name: pl.String() if isinstance(d, pl.Categorical) else d for name, d in columns.items()}
     return schema.conform(pl.DataFrame(rows, schema=plain), "tcp_flows", {"run_id": run_id})

@@ -123,9 +123,8 @@ def ingest(directory: Path, facts: RunFacts) -> Finished:
     whole = manifest.build(plan, facts, result, checks, fault, warnings, packets, rows, seen, read_back)
     manifest.write(directory, whole)
     if fault is None:
-        (raw / layout.TAP).unlink(missing_ok=True)
-        (raw / layout.FLOW_TAP).unlink(missing_ok=True)
-        (raw / layout.MEDIA).unlink(missing_ok=True)
+        for name in (layout.TAP, layout.FLOW_TAP, layout.MEDIA):
+            (raw / name).unlink(missing_ok=True)
         _compress(raw)
     virtual_s = None if result is None or result.end_ns is None else result.end_ns / 1e9
     return Finished(fault, virtual_s, tuple(warnings))

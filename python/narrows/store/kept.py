@@ -80,7 +80,6 @@ class ReadBack:
     others: tuple[Other, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """For the manifest."""
         return {"compared": self.compared, "others": [vars(each) for each in self.others]}
 
 

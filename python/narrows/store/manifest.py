@@ -24,6 +24,12 @@ from narrows.store.conservation import HopChecks
 from narrows.store.kept import ReadBack
 
 _LIBRARIES = ("polars", "duckdb", "numpy", "pydantic")
+_COPIED = ("sysctls", "tc_before", "tc_after", "links_before", "links_after", "ip_before", "ip_after")
+_SAID = {
+    *_COPIED, "format", "status", "error", "kernel", "tools", "epoch_monotonic_ns", "wall_epoch_ns",
+    "end_ns", "items", "calibration", "kept", "hops", "until_settled",
+}  # fmt: skip
+"""What of the agent's result has a place of its own."""
 
 
 def build(
@@ -41,12 +47,6 @@ def build(
     """The manifest as it is written."""
     carried = facts.carried
     said: dict[str, Any] = {} if result is None else result.model_dump(mode="json")
-    known = {
-        "format", "status", "error", "kernel", "tools", "epoch_monotonic_ns", "wall_epoch_ns", "end_ns",
-        "items",
-        "calibration", "sysctls", "kept", "tc_before", "tc_after", "links_before", "links_after", "ip_before",
-        "ip_after", "hops", "until_settled",
-    }  # fmt: skip
     error = None if fault is None else {**dataclasses.asdict(fault), "line": fault.line()}
     end_ns = said.get("end_ns")
     return {
@@ -76,15 +76,9 @@ def build(
         "until_settled": said.get("until_settled"),
         "conservation": [one.to_dict() for one in checks],
         "read_back": None if read_back is None else read_back.to_dict(),
-        "sysctls": said.get("sysctls", {}),
-        "tc_before": said.get("tc_before", {}),
-        "tc_after": said.get("tc_after", {}),
-        "links_before": said.get("links_before", {}),
-        "links_after": said.get("links_after", {}),
-        "ip_before": said.get("ip_before", {}),
-        "ip_after": said.get("ip_after", {}),
+        **{name: said.get(name, {}) for name in _COPIED},
         "taps": said.get("hops", []),
-        "agent_says_also": {key: value for key, value in said.items() if key not in known},
+        "agent_says_also": {key: value for key, value in said.items() if key not in _SAID},
         "isolation": carried.isolation,
         "host": host.describe(),
         "resources": {

@@ -22,7 +22,6 @@ def scan(path: Path | Sequence[Path]) -> pl.LazyFrame:
 
 
 def read(path: Path) -> pl.DataFrame:
-    """A whole file."""
     try:
         return pl.read_parquet(path, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:

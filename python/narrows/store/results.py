@@ -22,30 +22,22 @@ from narrows.store import damaged, parquet, schema
 if TYPE_CHECKING:
     import duckdb
 
-RUN_COLUMNS: dict[str, Any] = {
-    "run_id": pl.String(),
-    "experiment": pl.String(),
-    "question": pl.String(),
-    "status": pl.String(),
-    "error": pl.String(),
-    "engine": pl.String(),
-    "virtual_s": pl.Float64(),
-    "wall_s": pl.Float64(),
-    "max_rss_bytes": pl.Int64(),
-    "rate_down_bps": pl.Int64(),
-    "rate_up_bps": pl.Int64(),
-    "base_rtt_ns": pl.Int64(),
-    "link_queue": pl.String(),
-    "plan_seed": pl.UInt64(),
-    "calibration_rtt_ns": pl.Int64(),
-    "calibration_rate_down_bps": pl.Float64(),
-    "calibration_rate_up_bps": pl.Float64(),
-    "kernel_id": pl.String(),
-    "agent_id": pl.String(),
-    "packets": pl.Int64(),
-    "flows_ended": pl.String(),
-    "directory": pl.String(),
-}
+_TEXT, _WHOLE, _REAL = pl.String(), pl.Int64(), pl.Float64()
+_OF_RUNS: dict[str, tuple[Any, str]] = {
+    "run_id": (_TEXT, "run_id"), "experiment": (_TEXT, "experiment"), "question": (_TEXT, "question"),
+    "status": (_TEXT, "status"), "error": (_TEXT, "error.line"), "engine": (_TEXT, "engine"),
+    "virtual_s": (_REAL, "resources.virtual_s"), "wall_s": (_REAL, "resources.wall_s"),
+    "max_rss_bytes": (_WHOLE, "resources.max_rss_bytes"), "rate_down_bps": (_WHOLE, "link.rate_down_bps"),
+    "rate_up_bps": (_WHOLE, "link.rate_up_bps"), "base_rtt_ns": (_WHOLE, "link.base_rtt_ns"),
+    "link_queue": (_TEXT, "link.queue"), "plan_seed": (pl.UInt64(), "plan_seed"),
+    "calibration_rtt_ns": (_WHOLE, "calibration.rtt_median_ns"),
+    "calibration_rate_down_bps": (_REAL, "calibration.rate_down_bps"),
+    "calibration_rate_up_bps": (_REAL, "calibration.rate_up_bps"), "kernel_id": (_TEXT, "kernel.id"),
+    "agent_id": (_TEXT, "agent.id"), "packets": (_WHOLE, "resources.packets"),
+    "flows_ended": (_TEXT, "until_settled.reason"), "directory": (_TEXT, "directory"),
+}  # fmt: skip
+"""Columns of `runs`, each with its type and where the manifest has it."""
+RUN_COLUMNS = {name: dtype for name, (dtype, _) in _OF_RUNS.items()}
 RUN_ID_HEX_DIGITS = 16
 QUESTIONS = {"SELECT", "EXPLAIN", "RELATION"}
 BATCH_ROWS = 10_000
@@ -162,12 +154,10 @@ class Results:
         raise StoreError(f"no run {prefix} in {self.directory}", remedy=remedy)
 
     def run_directory(self, run_id: str) -> Path:
-        """Where a run lies."""
         path = layout.run_dir(self.directory, run_id)
         return path if path.is_dir() else layout.failed_dir(self.directory, run_id)
 
     def manifest(self, run_id: str) -> dict[str, Any]:
-        """The manifest of a run."""
         return self._manifests[self.find(run_id)]
 
     def runs(self) -> pl.DataFrame:
@@ -272,7 +262,7 @@ class Results:
 
     def _views(self, connection: duckdb.DuckDBPyConnection) -> None:
         _put(connection, "runs", self.runs())
-        for name, table_schema in schema.TABLES.items():
+        for name in schema.TABLES:
             files = [file.resolve() for file in self._files(name)]
             if files:
                 for file in files:
@@ -280,10 +270,7 @@ class Results:
                 listing = ", ".join(map(parquet.pattern, files))
                 connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{listing}])")
             else:
-                empty = ", ".join(
-                    f'"{column}" {_duckdb_type(dtype)}' for column, dtype in table_schema.items()
-                )
-                connection.execute(f"CREATE TABLE {name} ({empty})")
+                _put(connection, name, schema.empty(name))
 
 
 def _put(connection: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> None:
@@ -352,40 +339,13 @@ def _manifests(
 
 
 def _run_row(manifest: dict[str, Any], directory: Path) -> dict[str, Any]:
-    link, resources = manifest.get("link") or {}, manifest.get("resources") or {}
-    calibration, error = manifest.get("calibration") or {}, manifest.get("error") or {}
-    return {
-        "run_id": manifest["run_id"],
-        "experiment": manifest.get("experiment"),
-        "question": manifest.get("question"),
-        "status": manifest.get("status"),
-        "error": error.get("line"),
-        "engine": manifest.get("engine"),
-        "virtual_s": resources.get("virtual_s"),
-        "wall_s": resources.get("wall_s"),
-        "max_rss_bytes": resources.get("max_rss_bytes"),
-        "rate_down_bps": link.get("rate_down_bps"),
-        "rate_up_bps": link.get("rate_up_bps"),
-        "base_rtt_ns": link.get("base_rtt_ns"),
-        "link_queue": link.get("queue"),
-        "plan_seed": manifest.get("plan_seed"),
-        "calibration_rtt_ns": calibration.get("rtt_median_ns"),
-        "calibration_rate_down_bps": calibration.get("rate_down_bps"),
-        "calibration_rate_up_bps": calibration.get("rate_up_bps"),
-        "kernel_id": (manifest.get("kernel") or {}).get("id"),
-        "agent_id": (manifest.get("agent") or {}).get("id"),
-        "packets": resources.get("packets"),
-        "flows_ended": (manifest.get("until_settled") or {}).get("reason"),
-        "directory": str(directory),
-    }
+    def at(path: str) -> Any:
+        value: Any = manifest
+        for part in path.split("."):
+            value = (value or {}).get(part)
+        return value
 
-
-def _duckdb_type(dtype: Any) -> str:
-    names = {
-        pl.Float64(): "DOUBLE", pl.Int64(): "BIGINT", pl.UInt64(): "UBIGINT", pl.UInt32(): "UINTEGER",
-        pl.UInt16(): "USMALLINT",
-    }  # fmt: skip
-    return names.get(dtype, "VARCHAR")
+    return {name: at(path) for name, (_, path) in _OF_RUNS.items()} | {"directory": str(directory)}
 
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}

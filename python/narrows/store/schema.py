@@ -20,159 +20,48 @@ LABEL = pl.Categorical()
 
 Schema = dict[str, Any]
 
-METRICS: Schema = {
-    "run_id": LABEL,
-    "item": LABEL,
-    "part": LABEL,
-    "hop": LABEL,
-    "direction": DIRECTION,
-    "flow": LABEL,
-    "quantity": LABEL,
-    "value": pl.Float64(),
-    "unit": LABEL,
-}
-SAMPLES: Schema = {
-    "run_id": LABEL,
-    "item": LABEL,
-    "part": LABEL,
-    "hop": LABEL,
-    "direction": DIRECTION,
-    "flow": LABEL,
-    "quantity": LABEL,
-    "t_ns": pl.Int64(),
-    "value": pl.Float64(),
-    "unit": LABEL,
-}
-QUEUE: Schema = {
-    "run_id": LABEL,
-    "hop": LABEL,
-    "direction": DIRECTION,
-    "t_ns": pl.Int64(),
-    "event": EVENT,
-    "flow": pl.UInt32(),
-    "bytes": pl.UInt32(),
-    "backlog_bytes": pl.UInt32(),
-    "backlog_packets": pl.UInt32(),
-    "sojourn_ns": pl.Int64(),
-    "reason": LABEL,
-}
-SOJOURN: Schema = {
-    "run_id": LABEL,
-    "hop": LABEL,
-    "direction": DIRECTION,
-    "item": LABEL,
-    "lower_ns": pl.Int64(),
-    "upper_ns": pl.Int64(),
-    "packets": pl.Int64(),
-}
-FLOWS: Schema = {
-    "run_id": LABEL,
-    "hop": LABEL,
-    "direction": DIRECTION,
-    "flow": pl.UInt32(),
-    "label": pl.String(),
-    "protocol": LABEL,
-    "src": pl.String(),
-    "sport": pl.UInt16(),
-    "dst": pl.String(),
-    "dport": pl.UInt16(),
-    "item": LABEL,
-    "first_ns": pl.Int64(),
-    "last_ns": pl.Int64(),
-    "arrived_packets": pl.Int64(),
-    "arrived_bytes": pl.Int64(),
-    "departed_packets": pl.Int64(),
-    "departed_bytes": pl.Int64(),
-    "dropped_packets": pl.Int64(),
-    "dropped_bytes": pl.Int64(),
-    "marked_packets": pl.Int64(),
-    "queued_packets": pl.Int64(),
-}
-TCP_FLOWS: Schema = {
-    "run_id": LABEL,
-    "direction": DIRECTION,
-    "node": LABEL,
-    "flow": pl.UInt32(),
-    "label": pl.String(),
-    "src": pl.String(),
-    "sport": pl.UInt16(),
-    "dst": pl.String(),
-    "dport": pl.UInt16(),
-    "item": LABEL,
-    "cca": LABEL,
-    "ecn": pl.Boolean(),
-    "sack": pl.Boolean(),
-    "born_ns": pl.Int64(),
-    "died_ns": pl.Int64(),
-    "start_ns": pl.Int64(),
-    "stop_ns": pl.Int64(),
-    "bytes_acked": pl.Int64(),
-    "bytes_sent": pl.Int64(),
-    "bytes_retrans": pl.Int64(),
-    "data_packets_sent": pl.Int64(),
-    "retransmitted_packets": pl.Int64(),
-    "delivered_packets": pl.Int64(),
-    "delivered_ce_packets": pl.Int64(),
-    "lost_packets": pl.Int64(),
-    "recoveries": pl.Int64(),
-    "timeouts": pl.Int64(),
-    "cwrs": pl.Int64(),
-    "tlps": pl.Int64(),
-    "reductions": pl.Int64(),
-    "undos": pl.Int64(),
-    "srtt_us": pl.Int64(),
-    "min_rtt_us": pl.Int64(),
-    "cwnd_packets": pl.Int64(),
-    "ssthresh_packets": pl.Int64(),
-    "mss_bytes": pl.Int64(),
-    "srtt_mean_us": pl.Float64(),
-}
-TCP_EVENTS: Schema = {
-    "run_id": LABEL,
-    "flow": pl.UInt32(),
-    "t_ns": pl.Int64(),
-    "kind": LABEL,
-    "from_state": LABEL,
-    "reduction": pl.Boolean(),
-    "cwnd_before": pl.UInt32(),
-    "cwnd_after": pl.UInt32(),
-    "in_flight_packets": pl.UInt32(),
-    "lost_packets": pl.UInt32(),
-}
-TCP_SAMPLES: Schema = {
-    "run_id": LABEL,
-    "flow": pl.UInt32(),
-    "t_ns": pl.Int64(),
-    "bytes_acked": pl.Int64(),
-    "srtt_us": pl.UInt32(),
-    "cwnd_packets": pl.UInt32(),
-}
-MEDIA: Schema = {
-    "run_id": LABEL,
-    "direction": DIRECTION,
-    "entered_ns": pl.Int64(),
-    "sent_ns": pl.Int64(),
-    "left_ns": pl.Int64(),
-    "turn": pl.UInt32(),
-    "bytes": pl.UInt32(),
-    "tries": pl.UInt8(),
-    "outcome": LABEL,
-}
+
+def _of(dtype: Any, names: str) -> Schema:
+    """Columns of one type."""
+    return dict.fromkeys(names.split(), dtype)
+
+
+_INTS, _COUNTS, _WAY = pl.Int64(), pl.UInt32(), {"direction": DIRECTION}
+_OF_ITEMS: Schema = _of(LABEL, "run_id item part hop") | _WAY | _of(LABEL, "flow quantity")
+_OF_HOPS: Schema = _of(LABEL, "run_id hop") | _WAY
+_VALUE: Schema = {"value": pl.Float64(), "unit": LABEL}
+_ENDS: Schema = {"src": pl.String(), "sport": pl.UInt16(), "dst": pl.String(), "dport": pl.UInt16()}
 TABLES: dict[str, Schema] = {
-    "metrics": METRICS,
-    "samples": SAMPLES,
-    "queue": QUEUE,
-    "sojourn": SOJOURN,
-    "flows": FLOWS,
-    "tcp_flows": TCP_FLOWS,
-    "tcp_events": TCP_EVENTS,
-    "tcp_samples": TCP_SAMPLES,
-    "media": MEDIA,
+    "metrics": _OF_ITEMS | _VALUE,
+    "samples": _OF_ITEMS | {"t_ns": _INTS} | _VALUE,
+    "queue": _OF_HOPS
+    | {"t_ns": _INTS, "event": EVENT}
+    | _of(_COUNTS, "flow bytes backlog_bytes backlog_packets")
+    | {"sojourn_ns": _INTS, "reason": LABEL},
+    "sojourn": _OF_HOPS | {"item": LABEL} | _of(_INTS, "lower_ns upper_ns packets"),
+    "flows": _OF_HOPS
+    | {"flow": _COUNTS, "label": pl.String(), "protocol": LABEL, **_ENDS, "item": LABEL}
+    | _of(_INTS, "first_ns last_ns arrived_packets arrived_bytes departed_packets departed_bytes")
+    | _of(_INTS, "dropped_packets dropped_bytes marked_packets queued_packets"),
+    "tcp_flows": {"run_id": LABEL, **_WAY, "node": LABEL, "flow": _COUNTS, "label": pl.String(), **_ENDS}
+    | {"item": LABEL, "cca": LABEL, "ecn": pl.Boolean(), "sack": pl.Boolean()}
+    | _of(_INTS, "born_ns died_ns start_ns stop_ns bytes_acked bytes_sent bytes_retrans")
+    | _of(_INTS, "data_packets_sent retransmitted_packets delivered_packets delivered_ce_packets")
+    | _of(_INTS, "lost_packets recoveries timeouts cwrs tlps reductions undos srtt_us min_rtt_us")
+    | _of(_INTS, "cwnd_packets ssthresh_packets mss_bytes")
+    | {"srtt_mean_us": pl.Float64()},
+    "tcp_events": {"run_id": LABEL, "flow": _COUNTS, "t_ns": _INTS, "kind": LABEL, "from_state": LABEL}
+    | {"reduction": pl.Boolean()}
+    | _of(_COUNTS, "cwnd_before cwnd_after in_flight_packets lost_packets"),
+    "tcp_samples": {"run_id": LABEL, "flow": _COUNTS, "t_ns": _INTS, "bytes_acked": _INTS}
+    | _of(_COUNTS, "srtt_us cwnd_packets"),
+    "media": {"run_id": LABEL, **_WAY}
+    | _of(_INTS, "entered_ns sent_ns left_ns")
+    | {"turn": _COUNTS, "bytes": _COUNTS, "tries": pl.UInt8(), "outcome": LABEL},
 }
 
 
 def empty(table: str) -> pl.DataFrame:
-    """The table without rows."""
     return pl.DataFrame(schema=TABLES[table])
 
 

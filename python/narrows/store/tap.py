@@ -109,7 +109,6 @@ class Tap:
         return tuple(sorted(self.flows, key=lambda flow: flow.hop == hop))
 
     def of_hop(self, hop: int) -> NDArray[Any]:
-        """The packets of one hop."""
         return select(self.packets, self.packets["hop"] == hop)
 
 

@@ -12,7 +12,7 @@ from narrows.errors import SelectError, UsageError, did_you_mean
 from narrows.plan.build import keys_of, plan_experiment
 from narrows.plan.model import Plan
 from narrows.spec.axis import SEED, label_of
-from narrows.spec.load import Experiment, keep_labels, load
+from narrows.spec.load import keep_labels, load
 from narrows.spec.observe import repeat
 from narrows.studies.find import all_claims, claim_ids, claims, experiments, experiments_of, study
 
@@ -71,7 +71,8 @@ def chosen(name: str, asked: Asked) -> list[Part]:
         if not all(kept.values()):
             continue
         keep_labels(experiment, kept)
-        plans = _repeated(experiment, max(map(int, seeds)) + 1)
+        repeated = dataclasses.replace(experiment, repeat=repeat(n=max(map(int, seeds)) + 1))
+        plans = plan_experiment(repeated).plans
         parts.append(Part(stem, files[stem], tuple(plan for plan in plans if plan.key[SEED] in seeds)))
     if not parts:
         raise SelectError(
@@ -86,10 +87,6 @@ def conditions_of(file: Path) -> list[tuple[dict[str, str], Callable[[], Plan]]]
     """All conditions of an experiment of a study, of which several claims ask: the key of the first
     repetition, and what plans it."""
     return keys_of(dataclasses.replace(load(file), repeat=repeat(n=1)))
-
-
-def _repeated(experiment: Experiment, repetitions: int) -> tuple[Plan, ...]:
-    return plan_experiment(dataclasses.replace(experiment, repeat=repeat(n=repetitions))).plans
 
 
 def _files(name: str, asked: Asked) -> dict[str, Path]:

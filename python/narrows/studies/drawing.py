@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs
-from narrows.figures.style import canvas, legend, styled
+from narrows.figures.style import legend, panels_of, styled
 from narrows.judging.parts import Item, Number, Read, grouped, spelt
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a1f5c")
@@ -122,11 +122,10 @@ def draw(chart: Chart, points: Sequence[Point], ids: Sequence[str]) -> Result:
     most = max(map(len, own_places)) if chart.apart else len(every)
     high = 0.6 + ROW_IN * most if in_rows else 1.8
     share = {"sharex": in_rows and alike and not chart.apart, "sharey": alike and not chart.apart}
-    figure, grid = canvas(-(-len(panels) // columns), columns, row_in=high, **share)
-    cells = [axes for row in grid for axes in row]
+    figure, cells = panels_of(len(panels), columns, row_in=high, **share)
     gaps: list[tuple[Axes, float, float]] = []
     with styled():
-        for axes, panel, here in zip(cells, panels, own_places, strict=False):
+        for axes, panel, here in zip(cells, panels, own_places, strict=True):
             own = [point for point in points if _label(point, (chart.panel,)) == panel]
             places = here if chart.apart or not in_rows else every
             for step, (hue, colour) in enumerate(colours.items()):
@@ -148,12 +147,10 @@ def draw(chart: Chart, points: Sequence[Point], ids: Sequence[str]) -> Result:
             else:
                 axes.set_xticks(range(len(places)), words, fontsize=small)
             axes.set_title(_words(chart, panel) if alike else "")
-            is_named = in_rows or not alike or axes in [row[0] for row in grid]
+            is_named = in_rows or not alike or axes in cells[::columns]
             _measure(axes, chart, chart.label or _words(chart, panel), is_named)
-        for axes in cells[: len(panels)] if chart.zero else ():
+        for axes in cells if chart.zero else ():
             (axes.set_xlim if in_rows else axes.set_ylim)(0)  # once all is drawn: it ends the scaling
-        for axes in cells[len(panels) :]:
-            axes.set_visible(False)
         tops = {axes: axes.get_ylim()[1] for axes, *_ in gaps}
         for axes, at, wide in gaps:
             axes.bar(at, tops[axes], wide, color="none", edgecolor="#cccccc", hatch="////", linewidth=0)

@@ -99,7 +99,6 @@ def count(
     default: Any, at: At | Place | None, form: str = "I", *, lowest: int = 1, highest: int = U32,
     ours: str = "", power: bool = False, **more: Any,
 ) -> Any:  # fmt: skip
-    """A whole number of things."""
     within = Limit(lowest, highest, "", ours, power)
     return option(p.count(lowest, highest), default, within, at, form, **more)
 

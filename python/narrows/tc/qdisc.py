@@ -79,7 +79,6 @@ class Qdisc(SpecObject):
 
     @classmethod
     def counts_bytes(cls) -> bool:
-        """Whether its limit is in bytes."""
         found = getattr(cls.options.get("limit"), "limit", None)
         return found is not None and found.unit == "bytes"
 

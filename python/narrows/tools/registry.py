@@ -18,7 +18,6 @@ SPEC, LOWER, PARSE, READINGS = "spec", "lower", "parse", "readings"
 
 @cache
 def folders() -> tuple[str, ...]:
-    """The folder of every tool, by name."""
     return tuple(sorted(each.name for each in pkgutil.iter_modules(narrows.tools.__path__) if each.ispkg))
 
 
@@ -55,7 +54,6 @@ def parts(name: str) -> Iterator[ModuleType]:
 
 
 def constructor(word: str) -> Any:
-    """The class of a word."""
     return getattr(part(words()[word], SPEC), word)
 
 

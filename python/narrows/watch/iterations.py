@@ -32,7 +32,6 @@ class Iteration:
 
     @property
     def runs(self) -> Path:
-        """Where its runs lie."""
         return self.directory / RUNS
 
     def finish(self) -> "Iteration":

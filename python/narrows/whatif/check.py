@@ -40,7 +40,6 @@ class Distance:
 
 
 def distance(run: Measured, capture: Measured) -> Distance:
-    """Of one run from the capture."""
     length = max(len(run.seconds), len(capture.seconds))
     one, other = (np.pad(each.seconds, (0, length - len(each.seconds))) for each in (run, capture))
     parts = {

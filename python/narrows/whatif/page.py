@@ -23,7 +23,6 @@ SHOWN = 20
 
 
 def page(answers: Sequence[Answer], change: Change) -> str:
-    """The page's text."""
     ordered = said.worst_first(answers)
     return (
         environment()

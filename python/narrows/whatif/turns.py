@@ -37,7 +37,6 @@ class Turns:
 
     @property
     def mean_bps(self) -> float:
-        """The mean rate."""
         return float(self.bytes.sum() * 8 / self.at_s[-1])
 
     def held(self, until_s: Floats, for_s: Floats) -> Floats:

@@ -91,7 +91,6 @@ class Connections:
         return ssh_argv(self.hosts, host, *command, control=self.control)
 
     def close(self) -> None:
-        """End all connections."""
         self._end()
 
     def put_agent(self, host: Host, agent: Path, digest: str) -> str:

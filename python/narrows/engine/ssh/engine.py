@@ -180,10 +180,6 @@ class SshEngine(OneKernel):
     def make(self, content: Content) -> None:
         """Plans with content are refused before."""
 
-    def memory_bytes(self, plan: Plan) -> int:
-        """This machine needs next to nothing."""
-        return 0
-
     def slots(self, jobs: int | None) -> list[Slot]:
         """One: three hosts carry one run at a time."""
         if jobs is not None and jobs > 1:

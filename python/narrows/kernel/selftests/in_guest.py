@@ -30,7 +30,6 @@ def outcomes(tap: str) -> dict[str, dict[str, str]]:
 
 
 def main(tests: str, name: str, out: str) -> None:
-    """All tests of the file."""
     work = Path("/tmp/tc-testing")
     shutil.copytree(tests, work)
     file = f"tc-tests/qdiscs/{name}.json"

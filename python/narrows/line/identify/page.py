@@ -12,7 +12,6 @@ WAYS = {"down": "Download", "up": "Upload"}
 
 
 def page(report: Report, verdicts: list[Verdict], title: str) -> str:
-    """The page's text."""
     megabytes = sum(phase.ip_bytes for phase in report.phases) / 1e6
     return (
         environment()

@@ -86,11 +86,6 @@ def undo_lines(wan: str, ifb: str, earlier: tuple[str, ...] | None) -> Lines:
     )
 
 
-def root_line(text: str) -> str | None:
-    """The root qdisc's line of `tc qdisc show`; None where there is none."""
-    return next((line for line in text.splitlines() if " root " in f"{line} "), None)
-
-
 def set_by_somebody(text: str) -> str | None:
     """The qdisc that is neither the kernel's own choice (those have no handle) nor ours, if there is one."""
     for line in text.splitlines():
@@ -102,7 +97,7 @@ def set_by_somebody(text: str) -> str | None:
 
 def is_ours(text: str) -> bool:
     """Whether the root qdisc is one that tune set."""
-    line = root_line(text)
+    line = next((line for line in text.splitlines() if " root " in f"{line} "), None)
     return line is not None and line.split()[2] == HANDLE
 
 

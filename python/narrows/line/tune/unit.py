@@ -11,7 +11,6 @@ DIRECTORY = Path("/etc/systemd/system")
 
 
 def name(wan: str) -> str:
-    """What it is called."""
     return f"narrows-tune-{wan}.service"
 
 

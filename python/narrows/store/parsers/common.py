@@ -125,7 +125,6 @@ class Parsed:
         return self
 
     def merge(self, other: "Parsed") -> None:
-        """Append all of another."""
         self.samples += other.samples
         self.metrics += other.metrics
         self.warnings += other.warnings

@@ -53,7 +53,6 @@ FIGURES: tuple[tuple[int, str, Told, tuple[str, ...], tuple[str, ...], str], ...
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
-    """What the study's page draws, each with its section."""
     return [("The paper's figures", make) for make in paper_figures(runs)]
 
 

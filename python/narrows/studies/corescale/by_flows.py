@@ -88,7 +88,11 @@ def draw(figure: Figure, by_case: Cases) -> Result:
             figure.name, figure.title, "no run here has these flows, or its tables hold no such number"
         )
     scales = list(dict.fromkeys(case.scale for case in points))
-    mixes = sorted({mix_name(case) for case in points}, key=_together_last) if figure.by_mix else [None]
+    mixes = (
+        sorted({mix_name(case) for case in points}, key=lambda mix: (mix.count("+"), mix))
+        if figure.by_mix
+        else [None]
+    )
     looks = _looks(points)
     repetitions = {len(found) for values in points.values() for found in values.values() if found}
     mark_alone = 1 in repetitions and len(repetitions) > 1
@@ -190,10 +194,6 @@ def mix_name(case: Case) -> str:
     if "bbr" in case.ccas and case.count("bbr") == 1 and len(case.ccas) > 1:
         names[case.ccas.index("bbr")] = "one BBR flow"
     return " + ".join(names)
-
-
-def _together_last(mix: str) -> tuple[int, str]:
-    return (mix.count("+"), mix)
 
 
 def _series(case: Case) -> str:

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from narrows.figures.drawing import Missing, Result, run_ids
-from narrows.figures.style import MARK_COLOUR, PAGE_IN, canvas, panel_columns, styled
+from narrows.figures.style import MARK_COLOUR, PAGE_IN, panel_columns, panels_of, styled
 from narrows.runs.flow_case import EXACT
 from narrows.runs.observed import Observed
 from narrows.studies.corescale.by_flows import COLOURS
@@ -61,11 +61,10 @@ def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Resul
     used = {_other(case) for case in points}
     titles = [f"{scale}, {flows} flows" for scale, flows in panels]
     columns = panel_columns(titles)
-    rows = -(-len(panels) // columns)
-    figure, grid = canvas(rows, columns, PAGE_IN, row_in=2.9 if rows == 1 else 2.1, sharex=True, sharey=True)
-    cells = [axes for row in grid for axes in row]
+    high = 2.9 if len(panels) <= columns else 2.1
+    figure, cells = panels_of(len(panels), columns, PAGE_IN, high, sharex=True, sharey=True)
     with styled():
-        for axes, title_of, (scale, flows) in zip(cells, titles, panels, strict=False):
+        for axes, title_of, (scale, flows) in zip(cells, titles, panels, strict=True):
             axes.axvline(1, color=MARK_COLOUR, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             for case, (at, found, _) in points.items():
                 if (case.scale, case.flows) == (scale, flows):
@@ -79,11 +78,9 @@ def fairness_by_buffer(runs: Sequence[Observed], name: str, title: str) -> Resul
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axes.set_title(title_of)
             axes.set_ylim(0, 1.04)
-        for axes in cells[len(panels) :]:
-            axes.set_visible(False)
-        for row in grid:
-            row[0].set_ylabel("Jain's index")
-        for axes in cells[max(0, len(panels) - columns) : len(panels)]:
+        for axes in cells[::columns]:
+            axes.set_ylabel("Jain's index")
+        for axes in cells[-columns:]:
             axes.set_xlabel("buffer (base BDP)")
             axes.tick_params(labelbottom=True)
         handles = [

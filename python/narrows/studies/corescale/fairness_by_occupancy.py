@@ -31,8 +31,7 @@ def fairness_by_occupancy(runs: Sequence[Observed], name: str, title: str) -> Re
     if not points:
         return Missing(name, title, "no run of BBR flows alone that recorded its queue")
     colours = {scale: COLOURS[i % len(COLOURS)] for i, scale in enumerate(SCALES.values())}
-    figure, grid = canvas(1, 1, PAGE_IN * 0.6, row_in=2.9)
-    axes = grid[0][0]
+    figure, [[axes]] = canvas(1, 1, PAGE_IN * 0.6, row_in=2.9)
     with styled():
         for scale, shallow, occupancy, jain, _ in points:
             axes.plot(
@@ -58,6 +57,5 @@ def fairness_by_occupancy(runs: Sequence[Observed], name: str, title: str) -> Re
     told = (
         "Jain's index of BBR flows among themselves by the mean backlog of the bottleneck over its limit, "
         "after the warm-up. A point per run, all conditions with a drop-tail queue; "
-        ""
     )
     return finished(name, title, told, ids, figure)

@@ -27,7 +27,6 @@ FIGURES: tuple[tuple[str, str, Judge, Measure, str, float], ...] = (
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
-    """Each with its section."""
     return [(SECTION, partial(dots, runs, *each)) for each in FIGURES]
 
 

@@ -14,7 +14,7 @@ from matplotlib.transforms import Bbox
 from narrows.comparing.conditions import group
 from narrows.figures.distributions import distributions
 from narrows.figures.drawing import Missing, Result, run_ids
-from narrows.figures.style import DIRECTION, canvas, styled
+from narrows.figures.style import DIRECTION, canvas, panels_of, styled
 from narrows.judging.parts import Read, fits, one
 from narrows.metrics.statistics.arrays import Floats, clean
 from narrows.runs.observed import Observed, label
@@ -39,7 +39,6 @@ SECTION = "The paper's figures"
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
-    """What the study's page draws, each with its section."""
     fixed = [run for run in runs if run.key.get("profile") not in WIRELESS]
     wireless = [run for run in runs if run.key.get("profile") in WIRELESS]
     made: list[Callable[[], Result]] = [
@@ -76,10 +75,9 @@ def trade(runs: Sequence[Observed], name: str, title: str, test: str, direction:
         return Missing(name, title, "no such test with the bottleneck remote and local")
     by = ["profile", *(["flows"] if test == "best_effort" else [])]
     panels = list(group(shown, by).items())[:6]
-    figure, grid = canvas(-(-len(panels) // 3), min(3, len(panels)))
-    cells = [axes for row in grid for axes in row]
+    figure, cells = panels_of(len(panels), min(3, len(panels)))
     with styled():
-        for axes, (key, members) in zip(cells, panels, strict=False):
+        for axes, (key, members) in zip(cells, panels, strict=True):
             axes.set_title(", ".join(key))
             for (home, cca), same in group(members, ["home", "cca"]).items():
                 _cross(axes, same, home, cca, direction)
@@ -88,10 +86,8 @@ def trade(runs: Sequence[Observed], name: str, title: str, test: str, direction:
             axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axes.xaxis.set_major_formatter(PLAIN)
             axes.minorticks_off()
-        for axes in cells[len(panels) :]:
-            axes.set_visible(False)
-        for row in grid:
-            row[0].set_ylabel(f"{DIRECTION[direction]} goodput [Mbit/s]")
+        for axes in cells[::3]:
+            axes.set_ylabel(f"{DIRECTION[direction]} goodput [Mbit/s]")
         _legend(figure, cells[0], [h for h in COLOUR if any(label(r, "home") == h for r in shown)])
     told = (
         "Goodput and ICMP's RTT during the load, medians over repetitions; the bar goes from the 5th to the "
@@ -123,8 +119,7 @@ def over_time(runs: Sequence[Observed], name: str, title: str) -> Result:
         return Missing(
             name, title, "runs that are kept have no probe over time: narrows run l01_bulk_download"
         )
-    figure, grid = canvas(1, 1, row_in=1.9)
-    axes = grid[0][0]
+    figure, [[axes]] = canvas(1, 1, row_in=1.9)
     with styled():
         for home, some in chosen.items():
             probe = some[0].probes["ping"]
@@ -196,8 +191,7 @@ def rules(runs: Sequence[Observed], name: str, title: str) -> Result:
     shown = list(dict.fromkeys(each.conditions["isp"] for each in numbers))
     if not shown:
         return Missing(name, title, "no tests of disciplines that are known")
-    figure, grid = canvas(1, 1, row_in=0.25 + 0.2 * len(shown))
-    axes = grid[0][0]
+    figure, [[axes]] = canvas(1, 1, row_in=0.25 + 0.2 * len(shown))
     axes.axis("off")
     columns = [rule.words for rule in l10.RULES]
     cells, colours = [], []

@@ -37,7 +37,6 @@ FELT = {
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
-    """Each with its section."""
     made: list[Callable[[], Result]] = []
     for case, title in CASES.items():
         made.append(partial(rates, runs, case, title))

@@ -33,7 +33,6 @@ DRAWN: tuple[tuple[str, str, str, Read], ...] = (
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
-    """What the study's page draws, each with its section."""
     made: list[tuple[str, Callable[[], Result]]] = [
         (SECTION, partial(by_path, runs, *each)) for each in DRAWN
     ]

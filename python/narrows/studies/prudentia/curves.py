@@ -51,7 +51,6 @@ FAIR_SHARE = "share of its fair rate [%]"
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
-    """Each figure with its section."""
     other = Missing("fig4_9b", "Another kernel's BBR (Figure 4.9b)", OTHER_BBR)
     made: list[Callable[[], Result]] = [
         *(partial(each, runs) for each in (by_flows, batches, calls, pages, bandwidths, buffers)),
@@ -240,8 +239,7 @@ def triples(runs: Sequence[Observed]) -> Result:
             rest += [one for one in here if set(one.pair) <= set(triple)]
     if not rows:
         return Missing(name, title, "no three services that met are such")
-    figure, grid = canvas(1, 1, row_in=0.3 + 0.19 * len(rows))
-    axes = grid[0][0]
+    figure, [[axes]] = canvas(1, 1, row_in=0.3 + 0.19 * len(rows))
     axes.axis("off")
     columns = ["link", "a", "b", "c", "b beside a", "c beside b", "c beside a"]
     axes.table(cellText=rows, colLabels=columns, cellLoc="center", loc="center", bbox=(0.0, 0.0, 1.0, 1.0))  # type: ignore[arg-type]

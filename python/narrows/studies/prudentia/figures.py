@@ -21,7 +21,6 @@ MAPS: dict[str, tuple[str, Quantity]] = {
 
 
 def figures(runs: Sequence[Observed]) -> list[tuple[str, Callable[[], Result]]]:
-    """What the study's page draws, each with its section."""
     return [
         (SECTION, lambda rate=rate, what=what: heat_map(runs, rate, what))
         for rate in ("8Mbit", "50Mbit")

@@ -8,7 +8,7 @@ from typing import Any
 
 from narrows.plan.capacity import BROWSER_BYTES, MIB
 from narrows.plan.items import Endpoint, Ready, TrafficItem
-from narrows.plan.lowering import Lowering, background, foreground, receives
+from narrows.plan.lowering import Lowering, background, foreground, receives, switches
 from narrows.spec.traffic import Traffic
 from narrows.tools.call.program import Program
 from narrows.tools.call.spec import call
@@ -39,8 +39,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     if ends is not None:
         return _of_program(item, item_id, state, ends)
     made: list[TrafficItem] = []
-    port = state.port(item, item_id, state.server, 8080)
-    at = f"{state.server_address}:{port}"
+    port, at = state.listening(item, item_id, 8080)
     options = {"url": f"http://{at}/", **_options(item, state)}
     for name in ("initial", "codec", "degradation"):
         if item[name] is not None:
@@ -68,11 +67,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     caller = client(
         item, item_id, state, _ends(state, port), {**options, "sends": _sends(item, "up"), "role": "caller"}
     )
-    words = [
-        word
-        for name, value in {**options, "sends": _sends(item, "down"), "role": "callee"}.items()
-        for word in (f"--{name}", str(value))
-    ]
+    words = switches({**options, "sends": _sends(item, "down"), "role": "callee"})
     profile = ("--browser", BROWSER, "--profile", f"{PROFILES}/{item_id}-callee-profile")
     made.append(
         caller.model_copy(
@@ -94,8 +89,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
 
 def _of_program(item: call, item_id: str, state: Lowering, ends: Program) -> list[TrafficItem]:
     """Both ends of a program that is no browser."""
-    port = state.port(item, item_id, state.server, 8080)
-    at = f"{state.server_address}:{port}"
+    port, at = state.listening(item, item_id, 8080)
     common = {
         "at": at,
         "host": state.server_address,
@@ -108,16 +102,15 @@ def _of_program(item: call, item_id: str, state: Lowering, ends: Program) -> lis
     callee = {"role": "callee", "mine": state.server_address, "sends": _sends(item, "down")}
     caller = {"role": "caller", "mine": state.client_address, "sends": _sends(item, "up")}
     programs = ("python3", *ends.needs) if any("venv" in word for word in ends.argv) else ends.needs
+    takes: dict[str, Any] = {"programs": programs, "memory_bytes": END_BYTES}
+    words = fill(ends.argv, common | caller)
+    asking = foreground(item, item_id, "call", words, _ends(state, port), state, **takes)
+    # It is there when the caller is: a call that waits for an answer is none yet.
     answering = background(
         f"{item_id}-callee", item_id, "call-callee", state.server, fill(ends.argv, common | callee), at,
-        programs=programs,
+        start=asking.start, **takes,
     )  # fmt: skip
-    asking = foreground(
-        item, item_id, "call", fill(ends.argv, common | caller), _ends(state, port), state
-    ).model_copy(update={"programs": programs})
-    # It is there when the caller is: a call that waits for an answer is none yet.
-    both = (answering.model_copy(update={"start": asking.start}), asking)
-    return [end.model_copy(update={"memory_bytes": END_BYTES}) for end in both]
+    return [answering, asking]
 
 
 def _options(item: call, state: Lowering) -> dict[str, Any]:

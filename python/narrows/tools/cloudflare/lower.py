@@ -1,5 +1,7 @@
 """Cloudflare's own client from npm, and our server of its endpoints."""
 
+from typing import Any
+
 from narrows.plan.capacity import BROWSER_BYTES
 from narrows.plan.items import TrafficItem
 from narrows.plan.lowering import Lowering, foreground
@@ -13,15 +15,10 @@ BROWSER_PROFILES = "/tmp"
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """The server, and Cloudflare's client."""
     server, at, ends, certificate = serve(item, item_id, state)
     argv: tuple[str, ...] = (*CLIENT, "--server", f"{'https' if item['tls'] else 'http'}://{at}")
+    needs: dict[str, Any] = {"env": {"NODE_EXTRA_CA_CERTS": certificate}} if item["tls"] else {}
     if item["client"] != "node":
         argv += ("--browser", item["client"], "--profile", f"{BROWSER_PROFILES}/{item_id}-profile")
-    client = foreground(item, item_id, "cloudflare", argv, ends, state)
-    if item["client"] != "node":
-        programs = (*client.programs, item["client"])
-        client = client.model_copy(update={"programs": programs, "memory_bytes": BROWSER_BYTES})
-    if item["tls"]:
-        client = client.model_copy(update={"env": {"NODE_EXTRA_CA_CERTS": certificate}})
-    return [server, client]
+        needs |= {"programs": (*CLIENT[:1], item["client"]), "memory_bytes": BROWSER_BYTES}
+    return [server, foreground(item, item_id, "cloudflare", argv, ends, state, **needs)]

@@ -35,6 +35,16 @@ def _uses(item: Traffic) -> Uses | None:
     return None if uses == Uses() else uses
 
 
+def depended(item: Traffic) -> list[Path]:
+    """The files and folders that `depends` names, as seen from the experiment."""
+    beside = Path(item.where.rpartition(":")[0]).absolute().parent
+    depends = [Path(os.path.abspath(beside / Path(name).expanduser())) for name in item["depends"]]
+    for name, path in zip(item["depends"], depends, strict=True):
+        if not path.exists():
+            item.fail(f"depends: there is no {name}", f"a file or folder, as seen from {beside}")
+    return depends
+
+
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     """The program, with addresses filled in."""
     timing = state.times.of(item_id)
@@ -76,9 +86,4 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         start=timing.start,
         stop=timing.stop,
     )
-    beside = Path(item.where.rpartition(":")[0]).absolute().parent
-    depends = [Path(os.path.abspath(beside / Path(name).expanduser())) for name in item["depends"]]
-    for name, path in zip(item["depends"], depends, strict=True):
-        if not path.exists():
-            item.fail(f"depends: there is no {name}", f"a file or folder, as seen from {beside}")
-    return [with_files(made, depends)]
+    return [with_files(made, depended(item))]

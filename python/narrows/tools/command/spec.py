@@ -20,11 +20,6 @@ def _endpoints(value: Any) -> tuple[str, ...]:
     return texts
 
 
-def _names(value: Any) -> tuple[str, ...]:
-    texts = (value,) if isinstance(value, str) else tuple(value)
-    return tuple(p.text(each) for each in texts)
-
-
 class command(Traffic):
     """Any program in any node. `@agent` is the agent, `@out` the run's raw directory, `@own` one in it of its
     own, `@server` and `@client` the addresses of the hosts."""
@@ -35,7 +30,7 @@ class command(Traffic):
     node: str = option(p.choice("client", "server", "home", "router", "path"), default="client")
     tool: str = option(p.identifier, default="command", doc="what parses its output")
     depends: Sequence[str] = option(
-        _names,
+        p.texts,
         default=(),
         doc="files and folders beside the experiment that it reads, as modules that it imports: a change of "
         "one makes a new run",

@@ -10,12 +10,10 @@ FILE_BYTES = 10_000_000_000
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """The server and the client."""
     recipe = (("truncate", "-s", str(FILE_BYTES), "file.bin"),)
     place = state.content("a sparse file of 10 GB", recipe, ("truncate",))
     over_quic = item["http"] == "3"
-    port = state.port(item, item_id, state.server, 443 if over_quic else 80)
-    at = f"{state.server_address}:{port}"
+    port, at = state.listening(item, item_id, 443 if over_quic else 80)
     cap = item["server_rate"]
     held = "" if cap is None else f"limit_rate {cap.bps // 8}; "
     locations = (

@@ -35,5 +35,4 @@ def parse(log: ClientLog, *, start_ns: int | None, where: str = "download") -> P
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Reads what a command that ran has written."""
     return parse(of_run(ran), start_ns=ran.start_ns, where=ran.where)

@@ -130,7 +130,6 @@ class Features:
 
 
 def of(report: Report, way: str) -> Features:
-    """The features of one way."""
     fill, gentle, ecn = (report.of(way, name) for name in ("fill", "gentle", "ecn"))
     tins, many = report.of(way, "tins"), report.of(way, "many")
     noise_s = 0.0

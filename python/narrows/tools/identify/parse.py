@@ -7,7 +7,6 @@ from narrows.tools.identify import features, records
 
 
 def parse(text: str, *, where: str = "identify") -> Parsed:
-    """What the client wrote."""
     try:
         report = records.read(text)
     except records.NoRecords as error:
@@ -25,5 +24,4 @@ def parse(text: str, *, where: str = "identify") -> Parsed:
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Read what a command that ran has written."""
     return parse(ran.stdout(), where=ran.where)

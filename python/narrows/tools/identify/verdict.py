@@ -90,12 +90,10 @@ class Answer:
 
     @property
     def told(self) -> bool:
-        """Whether it is an answer."""
         return self.value is not None
 
 
 def cannot(why: str, sure: float = 0.0) -> Answer:
-    """Cannot tell."""
     return Answer(None, sure, why)
 
 

@@ -22,7 +22,6 @@ def roles(state: Lowering, direction: str, dscp: int) -> tuple[str, str, tuple[s
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """A server for one test, and its client."""
     listener, caller, way = roles(state, item["direction"], item["dscp"])
     port = state.port(item, item_id, listener, IPERF3_PORT)
     address = state.topology.address(listener)
@@ -54,10 +53,10 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     cca = None if item["udp_rate"] is not None else item["cca"] or "cubic"
     mss = None if item["mss"] is None else item["mss"].bytes
     uses = None if cca is None else Uses(cca=cca, mss_bytes=mss)
-    client = foreground(item, item_id, "iperf3", tuple(argv), ends, state)
     at, server_id = f"{address}:{port}", f"{item_id}-server"
-    serving = background(server_id, item_id, "iperf3-server", listener, server, at, ok_exits=SERVER_EXITS)
     return [
-        serving.model_copy(update={"uses": uses}),
-        client.model_copy(update={"node": caller, "uses": uses}),
+        background(
+            server_id, item_id, "iperf3-server", listener, server, at, ok_exits=SERVER_EXITS, uses=uses
+        ),
+        foreground(item, item_id, "iperf3", tuple(argv), ends, state, node=caller, uses=uses),
     ]

@@ -301,7 +301,6 @@ def add_intervals(parsed: Parsed, report: Report, item: str, start_ns: int | Non
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Reads what a command that ran has written."""
     return parse(
         ran.stdout(),
         ran.item.id,

@@ -1,9 +1,10 @@
 """A browser at the client, and that the path needs a way to the Internet."""
 
 import json
+from typing import Any
 
 from narrows.plan.items import Endpoint, TrafficItem
-from narrows.plan.lowering import Lowering, foreground
+from narrows.plan.lowering import Lowering, foreground, switches
 from narrows.spec.traffic import Traffic
 from narrows.tools.services.lower import BROWSER, PROFILES
 
@@ -24,15 +25,12 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         "browser": BROWSER,
         "profile": f"{PROFILES}/narrows-{item_id}-profile",
     }
-    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     argv = (
         *("unshare", "--mount", "sh", "-c", _BEHIND_A_STUB, "sh"),
-        *("node", "@checkout/tools/live/client/run.mjs", *words),
+        *("node", "@checkout/tools/live/client/run.mjs", *switches(options)),
     )
     ends = tuple(
         Endpoint(protocol=protocol, address=state.client_address, port=None) for protocol in ("tcp", "udp")
     )
-    made = foreground(item, item_id, "live", argv, ends, state)
-    return [
-        made.model_copy(update={"programs": ("unshare", "sh", "node", BROWSER), "env": {"HOME": PROFILES}})
-    ]
+    needs: dict[str, Any] = {"programs": ("unshare", "sh", "node", BROWSER), "env": {"HOME": PROFILES}}
+    return [foreground(item, item_id, "live", argv, ends, state, **needs)]

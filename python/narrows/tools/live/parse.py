@@ -55,5 +55,4 @@ def parse(log: ClientLog, item: str, *, where: str = "live") -> Parsed:
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Reads what a command that ran has written."""
     return parse(of_run(ran), ran.item.id, where=ran.where)

@@ -29,10 +29,8 @@ def _official_server(server_id: str, at: str, address: str, *, tls: bool) -> tup
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """A server, and the client that runs the tests."""
     tls = item["tls"]
-    port = state.port(item, item_id, state.server, NDT7_TLS_PORT if tls else NDT7_PORT, NDT7_NEXT_PORT)
-    at = f"{state.server_address}:{port}"
+    port, at = state.listening(item, item_id, NDT7_TLS_PORT if tls else NDT7_PORT, NDT7_NEXT_PORT)
     scheme = "wss" if tls else "ws"
     server_id = f"{item_id}-server"
     tests = ",".join(item["tests"])

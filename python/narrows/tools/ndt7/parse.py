@@ -193,7 +193,6 @@ def _series(parsed: Parsed, end: str, direction: str, chosen: list[Message], sta
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Reads what a command that ran has written."""
     text = ran.stdout()
     starts = starts_of(messages(text, where=ran.where), ran.flows, ran.start_ns)
     return parse(text, starts_ns=starts, epoch_ns=ran.epoch_ns, where=ran.where)

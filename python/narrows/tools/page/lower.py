@@ -10,12 +10,10 @@ GENERATOR = "@checkout/tools/page/client/make_pages.py"
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """The server and the client."""
     kind = item["kind"]
     recipe = (("python3", GENERATOR, kind, str(SEED)),)
     place = state.content(f"the page of {kind}", recipe, ("python3",))
-    port = state.port(item, item_id, state.server, 80)
-    at = f"{state.server_address}:{port}"
+    port, at = state.listening(item, item_id, 80)
     # Every host name is this server; pages on other origins may be asked when they were shown.
     locations = (f'location / {{ root {place}; add_header Timing-Allow-Origin "*"; }}',)
     options = {

@@ -50,5 +50,4 @@ def parse(log: ClientLog, item: str, *, where: str = "page") -> Parsed:
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Reads what a command that ran has written."""
     return parse(of_run(ran), ran.item.id, where=ran.where)

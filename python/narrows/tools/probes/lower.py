@@ -11,7 +11,6 @@ PROBE_PORT = 5301
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """One isochronous stream."""
     timing = state.times.of(item_id)
     told: dict[str, Any] = {
         "id": item_id,

@@ -1,12 +1,10 @@
 """The two ends of a stack, with its words filled in."""
 
-import os
-from pathlib import Path
-
 from narrows.plan.files import with_files
 from narrows.plan.items import Command, Ready, TrafficItem, Uses
 from narrows.plan.lowering import Lowering, background, carries_quic, foreground, receives
 from narrows.spec.traffic import Traffic
+from narrows.tools.command.lower import depended
 from narrows.tools.quic.spec import quic
 from narrows.tools.quic.stack import MOST_FILE_BYTES, Stack
 from narrows.tools.recipe import WORD, fill
@@ -24,10 +22,9 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     assert isinstance(item, quic)
     carries_quic(item, state)
     server, client = item.ends()
-    port = state.port(item, item_id, state.server, PORT)
-    at = f"{state.server_address}:{port}"
+    port, at = state.listening(item, item_id, PORT)
     ready = Ready(udp=at) if item["ready_line"] is None else Ready(line=item["ready_line"])
-    made: list[TrafficItem] = []
+    made: list[Command] = []
     if item["host_qdisc"] is not None:
         made += [_host_qdisc(item, item_id, node, state) for node in (state.server, state.client)]
     # Of who sends: what it is said to use, also where that is nothing, as its data must come.
@@ -41,11 +38,11 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         "quic-server",
         state.server,
         _argv(server.server, server, item, at, f"{item_id}-server", state),
-        at,
+        ready,
         ok_exits=(),
         programs=_programs(server.server, server),
+        uses=uses["server"],
     )
-    made.append(serving.model_copy(update={"ready": ready, "uses": uses["server"]}))
     asking = foreground(
         item,
         item_id,
@@ -53,19 +50,13 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         _argv(client.client, client, item, at, f"{item_id}-server", state),
         receives(state.server_address, port, "udp"),
         state,
+        # Without a number of bytes it has no end of its own: one that ends has broken off.
+        ok_exits=() if item["bytes"] is None else (0,),
+        programs=_programs(client.client, client),
+        uses=uses["client"],
     )
-    # Without a number of bytes it has no end of its own: one that ends has broken off.
-    ok_exits = () if item["bytes"] is None else asking.ok_exits
-    programs = _programs(client.client, client)
-    made.append(
-        asking.model_copy(update={"programs": programs, "ok_exits": ok_exits, "uses": uses["client"]})
-    )
-    beside = Path(item.where.rpartition(":")[0]).absolute().parent
-    depends = [Path(os.path.abspath(beside / Path(name).expanduser())) for name in item["depends"]]
-    for name, path in zip(item["depends"], depends, strict=True):
-        if not path.exists():
-            item.fail(f"depends: there is no {name}", f"a file or folder, as seen from {beside}")
-    return [with_files(each, depends) if isinstance(each, Command) else each for each in made]
+    depends = depended(item)
+    return [with_files(each, depends) for each in (*made, serving, asking)]
 
 
 def _cca(item: quic, stack: Stack) -> str | None:
@@ -130,5 +121,4 @@ def _host_qdisc(item: quic, item_id: str, node: str, state: Lowering) -> Command
         item.fail(f"{node} has one qdisc of its own, and {first[0]} says {first[1]}", "the same for both")
     interface = state.topology.of(node)[0].name
     argv = ("tc", "qdisc", "replace", "dev", interface, "root", item["host_qdisc"])
-    made = background(f"{item_id}-qdisc-{node}", item_id, "quic-qdisc", node, argv, "")
-    return made.model_copy(update={"ready": None})
+    return background(f"{item_id}-qdisc-{node}", item_id, "quic-qdisc", node, argv, None)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from narrows.spec import parsers as p
 from narrows.spec.base import option
@@ -18,11 +17,6 @@ SWITCHES = {"flows": ("flows",), "streams": ("streams",), "ecn": ("ecn",), "paci
 """Options that a stack needs a switch for, and the words that are one."""
 OF_THE_CLIENT = ("flows", "streams", "bytes", "pause")
 """What only who asks for a transfer has to know."""
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    texts = (value,) if isinstance(value, str) else tuple(value)
-    return tuple(p.text(each) for each in texts)
 
 
 class quic(Traffic):
@@ -45,7 +39,7 @@ class quic(Traffic):
         p.optional(p.argv), default=None, doc='of one\'s own: "cli https://@at/"'
     )
     depends: Sequence[str] = option(
-        _names, default=(), doc="files and folders of these programs: a change of one makes a new run"
+        p.texts, default=(), doc="files and folders of these programs: a change of one makes a new run"
     )
     direction: str = option(p.choice(*stacks.WAYS), default="down")
     cca: str | None = option(

@@ -14,9 +14,7 @@ are seen up to this much late."""
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """A server, and the client that loads and probes."""
-    port = state.port(item, item_id, state.server, RPM_PORT)
-    at = f"{state.server_address}:{port}"
+    port, at = state.listening(item, item_id, RPM_PORT)
     tls = item["tls"]
     link = state.run.link
     busy = max(link["rate"], link.up("rate")) > BUSY_RATE

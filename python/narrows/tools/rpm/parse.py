@@ -199,6 +199,5 @@ def _figures(parsed: Parsed, test: str, direction: str | None, figures: Line) ->
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Reads what a command that ran has written."""
     most = {way: most_payload_bps(ran.plan, way) for way in ("down", "up")}
     return parse(ran.stdout(), epoch_ns=ran.epoch_ns, where=ran.where, most_bps=most)

@@ -1,5 +1,7 @@
 """RRUL: our bulk flows and probes, at the times and in the classes of Flent's definition."""
 
+from typing import Any
+
 from narrows.plan.items import AtTime, Composite, IcmpEcho, TcpBulk, TrafficItem, UdpProbe
 from narrows.plan.lowering import Lowering
 from narrows.spec.parsers import DSCP_NAMES
@@ -46,37 +48,21 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
                     stop=AtTime(at_ns=end_of_load_ns),
                 )
             )
+    asked: dict[str, Any] = {
+        "item": item_id,
+        "client": state.client,
+        "server": state.server,
+        "server_address": state.server_address,
+        "interval_ns": item["step"].ns,
+        "start": AtTime(at_ns=begin_ns),
+        "stop": AtTime(at_ns=end_ns),
+    }
     for probe, name in item.probes().items():
         part = f"{item_id}.udp-{probe}"
-        traffic_items.append(
-            UdpProbe(
-                id=part,
-                item=item_id,
-                client=state.client,
-                server=state.server,
-                server_address=state.server_address,
-                port=state.port(item, part, state.server, PROBE_PORT),
-                interval_ns=item["step"].ns,
-                payload_bytes=item["payload"].bytes,
-                dscp=DSCP_NAMES[CLASSES[name]],
-                start=AtTime(at_ns=begin_ns),
-                stop=AtTime(at_ns=end_ns),
-            )
-        )
-    traffic_items.append(
-        IcmpEcho(
-            id=f"{item_id}.icmp",
-            item=item_id,
-            client=state.client,
-            server=state.server,
-            server_address=state.server_address,
-            interval_ns=item["step"].ns,
-            payload_bytes=ICMP_PAYLOAD_BYTES,
-            dscp=0,
-            start=AtTime(at_ns=begin_ns),
-            stop=AtTime(at_ns=end_ns),
-        )
-    )
+        port = state.port(item, part, state.server, PROBE_PORT)
+        size, dscp = item["payload"].bytes, DSCP_NAMES[CLASSES[name]]
+        traffic_items.append(UdpProbe(id=part, port=port, payload_bytes=size, dscp=dscp, **asked))
+    traffic_items.append(IcmpEcho(id=f"{item_id}.icmp", payload_bytes=ICMP_PAYLOAD_BYTES, dscp=0, **asked))
     options = {
         "flows": item["flows"],
         "step_ns": item["step"].ns,

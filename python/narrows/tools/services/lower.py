@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from narrows.plan.capacity import BROWSER_BYTES
-from narrows.plan.items import Command, Endpoint, Ready
-from narrows.plan.lowering import SERVER_START, Lowering, background, carries_quic, foreground, said
+from narrows.plan.items import Command, Endpoint
+from narrows.plan.lowering import Lowering, background, carries_quic, foreground, switches
 from narrows.spec.traffic import Traffic
 from narrows.tools import folder
 from narrows.tools.services.spec import HTTP3_CCAS
@@ -39,25 +39,11 @@ def nginx(item: Traffic, item_id: str, state: Lowering, at: str, locations: Iter
     name = f"{item_id}-server"
     state.set_cca(item_id, state.server, item["cca"])
     text = _NGINX.format(name=name, at=at, locations=" ".join(locations))
-    return Command(
-        id=name,
-        item=item_id,
-        tool=f"{type(item).__name__}-nginx",
-        node=state.server,
-        argv=("sh", "-c", _START.format(name=name)),
-        env={"CONFIGURATION": text},
-        stop_signal="QUIT",
-        ok_exits=(0,),
-        background=True,
-        ready=Ready(tcp=at),
-        endpoints=(),
-        programs=("sh", "nginx"),
-        files=(),
-        memory_bytes=0,
-        uses=said(item["cca"]),
-        start=SERVER_START,
-        stop=None,
-    )
+    argv, programs = ("sh", "-c", _START.format(name=name)), ("sh", "nginx")
+    return background(
+        name, item_id, f"{type(item).__name__}-nginx", state.server, argv, at, cca=item["cca"],
+        env={"CONFIGURATION": text}, stop_signal="QUIT", programs=programs,
+    )  # fmt: skip
 
 
 def h3_server(item: Traffic, item_id: str, state: Lowering, at: str, places: dict[str, str]) -> Command:
@@ -90,20 +76,15 @@ def client(
     person's own it imports the driver of browsers from `process.env.BROWSER_DRIVER`."""
     tool = type(item).__name__
     place = f"@checkout/tools/{tool}" if folder.of(type(item)) is None else "@tool"
-    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    words = switches(options)
     if browser and item.values.get("http") == "3":
         words += ["--trust", certificate(item_id)]
     if browser:
         words += ["--browser", BROWSER, "--profile", f"{PROFILES}/{item_id}-profile"]
     argv = ("node", f"{place}/client/run.mjs", *words)
-    made = foreground(item, item_id, tool, argv, endpoints, state)
-    if not browser:
-        return made
     driver = {} if place != "@tool" else {"BROWSER_DRIVER": DRIVER}
-    return made.model_copy(
-        update={
-            "programs": (*made.programs, BROWSER),
-            "memory_bytes": BROWSER_BYTES,
-            "env": {"HOME": PROFILES, **driver},
-        }
+    env, programs = {"HOME": PROFILES, **driver}, ("node", BROWSER)
+    needs: dict[str, Any] = (
+        {"programs": programs, "memory_bytes": BROWSER_BYTES, "env": env} if browser else {}
     )
+    return foreground(item, item_id, tool, argv, endpoints, state, **needs)

@@ -20,7 +20,6 @@ class ClientLog:
     """The guest's wall clock at t = 0."""
 
     def of(self, kind: str) -> list[dict[str, Any]]:
-        """The lines of a kind."""
         return [line for line in self.lines if line.get("kind") == kind]
 
     def t_ns(self, at_ms: float) -> int:
@@ -28,7 +27,6 @@ class ClientLog:
         return round(at_ms * NS_PER_MS) - self.wall_epoch_ns
 
     def times(self, lines: Iterable[dict[str, Any]]) -> list[int]:
-        """When each line was written."""
         return [self.t_ns(line["at_ms"]) for line in lines]
 
 
@@ -52,7 +50,6 @@ def client_log(text: str, *, wall_epoch_ns: int, where: str, who: str) -> Client
 
 
 def of_run(ran: CommandRun) -> ClientLog:
-    """Reads what a command that ran has written."""
     return client_log(
         ran.stdout(),
         wall_epoch_ns=ran.wall_epoch_ns,

@@ -1,8 +1,8 @@
 """The shaper as a program of the home router, up before t = 0."""
 
 from narrows.plan import home
-from narrows.plan.items import Command, TrafficItem
-from narrows.plan.lowering import SERVER_START, Lowering
+from narrows.plan.items import TrafficItem
+from narrows.plan.lowering import Lowering, background
 from narrows.qdiscs.cake import cake
 from narrows.spec.home import Home
 from narrows.spec.traffic import Traffic
@@ -34,26 +34,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         places = {"@server": state.server_address, "@client": state.client_address}
         argv += ["--probe", ",".join(_placed(text, places) for text in item["probe"])]
     argv += ["--every-ms", str(item["log_interval"].ns // NS_PER_MS)]
-    return [
-        Command(
-            id=item_id,
-            item=item_id,
-            tool="shape",
-            node=topology.home,
-            argv=tuple(argv),
-            env={},
-            stop_signal="INT",
-            ok_exits=(0,),
-            background=True,
-            ready=None,
-            endpoints=(),
-            programs=(),
-            files=(),
-            memory_bytes=0,
-            start=SERVER_START,
-            stop=None,
-        )
-    ]
+    return [background(item_id, item_id, "shape", topology.home, tuple(argv), None)]
 
 
 def _placed(text: str, places: dict[str, str]) -> str:

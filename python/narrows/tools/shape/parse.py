@@ -36,5 +36,4 @@ def parse(text: str, *, epoch_ns: int, where: str = "shape") -> Parsed:
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Reads what a command that ran has written."""
     return parse(ran.stdout(), epoch_ns=ran.epoch_ns, where=ran.where)

@@ -1,7 +1,7 @@
 """HAProxy and the rule of nftables that hands it what comes by."""
 
-from narrows.plan.items import Command, Ready, TrafficItem
-from narrows.plan.lowering import SERVER_START, Lowering
+from narrows.plan.items import TrafficItem
+from narrows.plan.lowering import Lowering, background
 from narrows.spec.dumbbell import Dumbbell
 from narrows.spec.traffic import Traffic
 
@@ -36,23 +36,9 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     if isinstance(state.run.link, Dumbbell):
         item.fail("a Dumbbell has no node in the middle of its paths", "link = Link(…)")
     at = f"{topology.of(topology.path)[0].address}:{item['port']}"
-    return [
-        Command(
-            id=item_id,
-            item=item_id,
-            tool="split_tcp",
-            node=topology.path,
-            argv=("sh", "-c", _START.format(name=item_id)),
-            env={"RULES": _RULES.format(at=at), "CONFIGURATION": _CONFIGURATION.format(at=at)},
-            stop_signal="TERM",
-            ok_exits=(0, 143),
-            background=True,
-            ready=Ready(tcp=at),
-            endpoints=(),
-            programs=("sh", "nft", "haproxy"),
-            files=(),
-            memory_bytes=0,
-            start=SERVER_START,
-            stop=None,
-        )
-    ]
+    argv, env = ("sh", "-c", _START.format(name=item_id)), {"RULES": _RULES, "CONFIGURATION": _CONFIGURATION}
+    made = background(
+        item_id, item_id, "split_tcp", topology.path, argv, at, stop_signal="TERM", ok_exits=(0, 143),
+        env={name: text.format(at=at) for name, text in env.items()}, programs=("sh", "nft", "haproxy"),
+    )  # fmt: skip
+    return [made]

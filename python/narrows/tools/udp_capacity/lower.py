@@ -9,9 +9,7 @@ UDP_CAPACITY_PORT = 24601
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """A server, and the client that runs the tests."""
-    port = state.port(item, item_id, state.server, UDP_CAPACITY_PORT)
-    at = f"{state.server_address}:{port}"
+    port, at = state.listening(item, item_id, UDP_CAPACITY_PORT)
     server = ("@agent", "udp-capacity", "server", "--listen", at)
     client: tuple[str, ...] = (
         "@agent",

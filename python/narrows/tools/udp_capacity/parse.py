@@ -59,5 +59,4 @@ def _direction(parsed: Parsed, way: str, test: dict[str, Any], length_ns: int, e
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Reads what a command that ran has written."""
     return parse(ran.stdout(), epoch_ns=ran.epoch_ns, where=ran.where)

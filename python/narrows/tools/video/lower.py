@@ -64,7 +64,6 @@ def ladder(top_mbps: float, length_s: int) -> tuple[tuple[str, ...], ...]:
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """The server and the browser."""
     timing = state.times.of(item_id)
     used_ns = timing.latest_end_ns - timing.expected_start_ns
     length_s = -(-(used_ns // 10**9 + AHEAD_S) // STEP_S) * STEP_S
@@ -75,8 +74,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         ("ffmpeg",),
     )
     over_quic = item["http"] == "3"
-    port = state.port(item, item_id, state.server, 443 if over_quic else 80)
-    at = f"{state.server_address}:{port}"
+    port, at = state.listening(item, item_id, 443 if over_quic else 80)
     locations = (
         "location / { root @checkout/tools/video/client/www; }",
         f"location /media/ {{ alias {place}/; }}",

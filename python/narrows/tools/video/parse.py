@@ -100,5 +100,4 @@ def _validity(parsed: Parsed, log: ClientLog, item: str) -> None:
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Reads what a command that ran has written."""
     return parse(of_run(ran), ran.item.id, where=ran.where)

@@ -12,8 +12,7 @@ def serve(item: Traffic, item_id: str, state: Lowering) -> tuple[TrafficItem, st
     """The server, where it listens (as text, and for the client), and where it leaves its certificate (if it
     has one)."""
     first = HTTPS_PORT if item["tls"] else HTTP_PORT
-    port = state.port(item, item_id, state.server, first, HTTP_NEXT_PORT)
-    at = f"{state.server_address}:{port}"
+    port, at = state.listening(item, item_id, first, HTTP_NEXT_PORT)
     server_id = f"{item_id}-server"
     certificate = f"@out/{server_id}.pem"
     argv: tuple[str, ...] = ("@agent", "web-speed-server", "--listen", at)
@@ -24,7 +23,6 @@ def serve(item: Traffic, item_id: str, state: Lowering) -> tuple[TrafficItem, st
 
 
 def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
-    """The server, and the modelled client."""
     server, at, ends, certificate = serve(item, item_id, state)
     argv: tuple[str, ...] = ("@agent", "web-speed-client", "--server", at, "--model", item["model"])
     argv += ("--tests", ",".join(item["tests"]))

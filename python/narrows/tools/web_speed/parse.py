@@ -55,5 +55,4 @@ def _pings(
 
 
 def read(ran: CommandRun) -> Parsed:
-    """Reads what a command that ran has written."""
     return parse(ran.stdout(), epoch_ns=ran.epoch_ns, where=ran.where)

@@ -76,11 +76,9 @@ class Way:
     direction: str
 
     def value(self, name: str) -> float | None:
-        """One of its quantities."""
         return self.run.quantity(name, self.direction)
 
     def tail(self, name: str) -> Tail | None:
-        """What is kept of a distribution."""
         return self.run.quantities.tail(name, self.direction)
 
 

@@ -7,7 +7,6 @@ named. How far each metric still moved at the end of its run is a number of the 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -44,13 +43,10 @@ BY = ("scale", "mix", "rtt", "runs of", "besides", "case")
 
 
 def of_flows(*names: str, per: float = 1.0) -> Read:
-    """A number of the many flows of a run, in so many (`per`) of its unit: `of_flows("mathis_on_losses",
-    "c")` is `c` of the fit on losses; None where one is not known."""
+    """A number of the many flows of a run (`ManyFlows.get`), in so many (`per`) of its unit."""
 
     def read(run: Observed) -> float | None:
-        value: Any = run.many
-        for name in names:
-            value = None if value is None else getattr(value, name)
+        value = None if run.many is None else run.many.get(*names)
         return None if value is None else value / per
 
     return read

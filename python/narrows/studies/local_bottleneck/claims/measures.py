@@ -90,7 +90,6 @@ def filled(direction: str) -> Read:
 
 
 def flow_rates_mbps(run: Observed, item: str, direction: str) -> Floats:
-    """The goodput of each flow of an item."""
     own = run.whose(item)
     rates_mbps = [
         value / 1e6
@@ -124,7 +123,6 @@ def icmp_ms(percent: int = 50) -> Read:
 
 
 def base_ms(run: Observed) -> float:
-    """The base RTT."""
     return run.link.base_rtt_ns / 1e6
 
 
