@@ -142,11 +142,11 @@ def canvas(
 
 
 def panels_of(number: int, columns: int, *size_in: float, **options: Any) -> tuple[Figure, list[Axes]]:
-    """A figure of so many panels, row by row; what the last row has more is not to be seen."""
+    """A figure of so many panels, row by row; the last row may be shorter."""
     figure, grid = canvas(-(-number // columns), columns, *size_in, **options)
     cells = [axes for row in grid for axes in row]
     for spare in cells[number:]:
-        spare.set_visible(False)
+        spare.remove()
     return figure, cells[:number]
 
 
