@@ -204,7 +204,7 @@ def _packed(name: str, of: str, tail: Tail) -> dict[str, Any]:
     if not np.array_equal(ns / NS_PER_MS, tail.values):
         raise StoreError(
             f"{name} of {of} are not whole nanoseconds, as every table of the store has them",
-            remedy="narrows ingest makes the run's tables again",
+            remedy="narrows run --fresh makes the run again",
         )
     return {
         "name": name,

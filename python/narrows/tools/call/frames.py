@@ -1,7 +1,8 @@
 """Which frames of the camera were shown at the other end, when, how large, and how like.
 
 The number in the picture counts 240 frames and begins again: a frame that is shown is the last one of its
-number that was taken before.
+number that was taken before. The end that sends may stop first, and what is shown a little later has numbers
+whose last frames its log does not have: of these nothing is said.
 """
 
 from bisect import bisect_right
@@ -11,6 +12,9 @@ from typing import Any
 from narrows.store.parsers.common import Parsed
 from narrows.tools.services.parse import ClientLog
 
+AGAIN_MS = 8000.0
+"""After so long the camera's numbers begin again."""
+
 
 def frames(parsed: Parsed, way: str, receiver: ClientLog, sender: ClientLog) -> None:
     """Delays, likeness, and when the whole picture was there first."""
@@ -19,11 +23,11 @@ def frames(parsed: Parsed, way: str, receiver: ClientLog, sender: ClientLog) -> 
     for number, at_ms in _of(sender, "taken"):
         if number is not None:
             taken.setdefault(number, []).append(at_ms)
-    times, delays = [], []
+    times, delays, last = [], [], max((times[-1] for times in taken.values()), default=0.0)
     for number, at_ms, _ in shown:
         before = taken.get(number, []) if number is not None else []
         place = bisect_right(before, at_ms)
-        if place:
+        if place and not last < before[place - 1] + AGAIN_MS <= at_ms:
             times.append(receiver.t_ns(at_ms))
             delays.append(at_ms - before[place - 1])
     parsed.add("call_frame_delay", "ms", times, delays, direction=way)
