@@ -180,18 +180,10 @@ def told_apart(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _head(run: Observed, item: Item, called: str) -> dict[str, Any]:
-    return {
-        "run_id": run.run_id,
-        "item": item.name,
-        "called": called,
-        "what": item.what,
-        "is_probe": item.is_probe,
-        "client": item.client,
-        "server": item.server,
-        "endpoints": " ".join(
-            f"{end.protocol}:{end.address}" + (f":{end.port}" if end.port is not None else "")
-            for end in item.endpoints
-        )
-        or None,
-        "cca": ",".join(item.ccas) or None,
-    }
+    ends = (
+        f"{end.protocol}:{end.address}" + (f":{end.port}" if end.port is not None else "")
+        for end in item.endpoints
+    )
+    own = {name: getattr(item, name) for name in ("what", "is_probe", "client", "server")}
+    texts = {"endpoints": " ".join(ends) or None, "cca": ",".join(item.ccas) or None}
+    return {"run_id": run.run_id, "item": item.name, "called": called} | own | texts

@@ -166,7 +166,6 @@ class NetnsEngine(OneKernel):
         return Carried(
             error=fault(ended, directory, request.limits),
             wall_s=ended.wall_s,
-            cpu=None,
             max_rss_bytes=ended.max_rss_bytes,
             cpu_s=ended.cpu_s,
             isolation={"landlock_abi": None, "landlock": "off: the agent works on this host as root"},

@@ -65,15 +65,15 @@ class Carried:
 
     error: "RunFault | None"
     wall_s: float
-    cpu: int | None
-    max_rss_bytes: int | None
-    cpu_s: float | None
-    isolation: dict[str, Any]
+    cpu: int | None = None
+    max_rss_bytes: int | None = None
+    cpu_s: float | None = None
+    isolation: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def nothing(cls, stage: str, why: str) -> "Carried":
         """No guest was started."""
-        return cls(RunFault(stage, why), 0.0, None, None, None, {})
+        return cls(RunFault(stage, why), 0.0)
 
 
 REASON_FIRST = ("tc ", "ip ")

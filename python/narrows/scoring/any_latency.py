@@ -32,8 +32,8 @@ from narrows.metrics.latency.udp_capacity_feedback import (
     delay_range_per_feedback,
 )
 from narrows.metrics.latency.working_latency import working_latency
-from narrows.metrics.statistics.arrays import Floats, all_finite, ascends, clean, quantiles
-from narrows.metrics.statistics.columns import aligned, ascending, first_of_each, raw
+from narrows.metrics.statistics.arrays import Floats, all_finite, ascends, clean, quantiles, raw
+from narrows.metrics.statistics.columns import aligned, ascending, first_of_each
 from narrows.metrics.statistics.interquartile_mean import interquartile_mean
 from narrows.units import NS_PER_MS
 

@@ -47,9 +47,10 @@ from narrows.metrics.rate.capacity_test import capacity_test
 from narrows.metrics.rate.instantaneous_throughput import instantaneous_throughput
 from narrows.metrics.rate.request_percentile import request_percentile_bps
 from narrows.metrics.rate.utilisation import largest_goodput_bps, utilisation
+from narrows.metrics.statistics.arrays import raw
 from narrows.metrics.statistics.bias import bias
 from narrows.metrics.statistics.bootstrap import std_interval
-from narrows.metrics.statistics.columns import aligned, raw
+from narrows.metrics.statistics.columns import aligned
 from narrows.metrics.statistics.distribution import distribution
 from narrows.metrics.statistics.ecdf import ecdf, weighted_ecdf
 from narrows.metrics.statistics.interquartile_mean import interquartile_mean

@@ -133,48 +133,32 @@ class SshEngine(OneKernel):
             raise _refusal(bad)
 
     def _lacks(self, host: Host, plans: list[Plan], parts: list[Part]) -> list[Check]:
-        bad = []
+        bad: list[Check] = []
+
+        def lacks(what: str, found: str, remedy: str) -> None:
+            bad.append(Check(f"{host.role}: {what}", False, found, f"on {host.host}: {remedy}"))
+
         programs = self._connections.lacking_programs(host, set().union(*(part.programs for part in parts)))
         if programs:
             names = " ".join(sorted(programs))
-            bad.append(
-                Check(
-                    f"{host.role}: programs",
-                    False,
-                    f"lacks {names}",
-                    f"on {host.host}: apt-get install {names}",
-                )
-            )
+            lacks("programs", f"lacks {names}", f"apt-get install {names}")
         kinds = set().union(*(part.kinds for part in parts))
         probes = {probe for plan in plans for probe in plan.needs.qdiscs if probe[0] in kinds}
         for kind, said in self._connections.lacking_qdiscs(host, probes, self._sudo(host)).items():
-            bad.append(
-                Check(
-                    f"{host.role}: qdiscs", False, f"no {kind}: {said}",
-                    f"on {host.host}: modprobe sch_{kind}, or another kernel",
-                )
-            )  # fmt: skip
+            lacks("qdiscs", f"no {kind}: {said}", f"modprobe sch_{kind}, or another kernel")
         answer = self._answers[host.role]
         wanted = set().union(*(part.ccas for part in parts))
         default = set() if host.role == "router" else {c for plan in plans for c in plan.needs.default_ccas}
         allowed = set(answer.one("allowed_ccas").split())
         for cca in sorted(default - allowed if allowed else ()):
-            bad.append(
-                Check(
-                    f"{host.role}: congestion control", False, f"no namespace may use {cca} by default",
-                    f"on {host.host}: add it to the sysctl net.ipv4.tcp_allowed_congestion_control, or give "
-                    'the link sysctls={"all": {"net.ipv4.tcp_congestion_control": "reno"}}',
-                )
-            )  # fmt: skip
-        for cca in sorted(wanted - set(answer.one("ccas").split())):
-            bad.append(
-                Check(
-                    f"{host.role}: congestion control",
-                    False,
-                    f"no {cca}",
-                    f"on {host.host}: modprobe tcp_{cca}",
-                )
+            lacks(
+                "congestion control",
+                f"no namespace may use {cca} by default",
+                "add it to the sysctl net.ipv4.tcp_allowed_congestion_control, or give the link "
+                'sysctls={"all": {"net.ipv4.tcp_congestion_control": "reno"}}',
             )
+        for cca in sorted(wanted - set(answer.one("ccas").split())):
+            lacks("congestion control", f"no {cca}", f"modprobe tcp_{cca}")
         return bad
 
     def make(self, content: Content) -> None:
@@ -241,14 +225,7 @@ class SshEngine(OneKernel):
         if left:
             also = f" (after: {fault.line()})" if fault else ""
             fault = RunFault("host", f"not put back: {'; '.join(left)}{also}")
-        return Carried(
-            error=fault,
-            wall_s=time.monotonic() - began,
-            cpu=None,
-            max_rss_bytes=None,
-            cpu_s=None,
-            isolation=ISOLATION,
-        )
+        return Carried(fault, time.monotonic() - began, isolation=ISOLATION)
 
 
 def _refusal(bad: list[Check]) -> EngineError:

@@ -357,12 +357,6 @@ class Session:
 
 
 def _fault(one: Agent, said: dict[str, Any]) -> RunFault:
-    return RunFault(
-        stage=str(said.get("stage") or "agent"),
-        message=f"the {one.part.role} ({one.host}): {said.get('message')}",
-        node=said.get("node"),
-        item=said.get("item"),
-        command=said.get("command"),
-        stderr=said.get("stderr"),
-        exit_code=said.get("exit_code"),
-    )
+    where = {name: said.get(name) for name in ("node", "item", "command", "stderr", "exit_code")}
+    message = f"the {one.part.role} ({one.host}): {said.get('message')}"
+    return RunFault(str(said.get("stage") or "agent"), message, **where)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from narrows.metrics.statistics.arrays import Values
-from narrows.metrics.statistics.columns import raw
+from narrows.metrics.statistics.arrays import Values, raw
 
 
 @dataclass(frozen=True)

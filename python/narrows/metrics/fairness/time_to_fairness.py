@@ -9,8 +9,8 @@ Unit: ns from `start_ns` (the start of the last flow, as a rule).
 
 import numpy as np
 
-from narrows.metrics.statistics.arrays import Values
-from narrows.metrics.statistics.columns import ascending, raw
+from narrows.metrics.statistics.arrays import Values, raw
+from narrows.metrics.statistics.columns import ascending
 
 THRESHOLD = 0.95
 

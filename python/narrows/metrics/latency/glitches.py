@@ -22,8 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from narrows.metrics.statistics.arrays import Floats, Values
-from narrows.metrics.statistics.columns import raw
+from narrows.metrics.statistics.arrays import Floats, Values, raw
 from narrows.units import MS_PER_MINUTE
 
 BooleanArray = NDArray[np.bool_]

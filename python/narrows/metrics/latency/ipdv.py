@@ -10,8 +10,7 @@ Unit: that of the delays.
 
 import numpy as np
 
-from narrows.metrics.statistics.arrays import Floats, Values
-from narrows.metrics.statistics.columns import raw
+from narrows.metrics.statistics.arrays import Floats, Values, raw
 
 
 def ipdv(delay: Values) -> Floats | None:

@@ -9,8 +9,7 @@ interarrival jitter, and not RFC 3393's distribution of delay variation.
 
 import numpy as np
 
-from narrows.metrics.statistics.arrays import Values, clean
-from narrows.metrics.statistics.columns import raw
+from narrows.metrics.statistics.arrays import Values, clean, raw
 
 
 def jitter(latency: Values) -> float | None:

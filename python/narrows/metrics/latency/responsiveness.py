@@ -25,8 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from narrows.metrics.statistics.arrays import Values, clean, partitioned
-from narrows.metrics.statistics.columns import raw
+from narrows.metrics.statistics.arrays import Values, clean, partitioned, raw
 from narrows.units import MS_PER_MINUTE, NS_PER_S
 
 FOREIGN, SELF = "foreign", "self"

@@ -28,8 +28,8 @@ import numpy as np
 import polars as pl
 
 from narrows.metrics.latency.responsiveness import DRAFT_09, Parameters, Responsiveness, responsiveness_of
-from narrows.metrics.statistics.arrays import Floats, Values
-from narrows.metrics.statistics.columns import ascending, raw
+from narrows.metrics.statistics.arrays import Floats, Values, raw
+from narrows.metrics.statistics.columns import ascending
 
 
 class Confidence(Enum):

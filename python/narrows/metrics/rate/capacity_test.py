@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from narrows.metrics.statistics.arrays import Values
-from narrows.metrics.statistics.columns import aligned, raw
+from narrows.metrics.statistics.arrays import Values, raw
+from narrows.metrics.statistics.columns import aligned
 
 EDGE_S = 1e-3  # iperf3's intervals begin and end within a fraction of a millisecond of the whole second
 

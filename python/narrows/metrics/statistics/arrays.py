@@ -14,21 +14,23 @@ Floats = NDArray[np.float64]
 Values = pl.Series | NDArray[np.float64] | NDArray[np.int64] | Iterable[float | int | None]
 
 
-def clean(values: Values) -> Floats:
-    """The values that are present, as float64, in their order; perhaps the same array: do not write it."""
+def raw(values: Values) -> Floats:
+    """The values as float64 in their places; a missing one is NaN."""
     if isinstance(values, pl.Series):
-        array = np.asarray(values.cast(pl.Float64).drop_nulls().to_numpy(), dtype=np.float64)
+        array = np.asarray(values.cast(pl.Float64).to_numpy(), dtype=np.float64)
     elif isinstance(values, np.ndarray):
         array = values.astype(np.float64, copy=False)
     else:
         array = np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
-    if all_finite(array):
-        return array
-    missing = np.isnan(array)
-    present: Floats = array[~missing] if missing.any() else array
-    if np.isinf(present).any():
+    if not all_finite(array) and np.isinf(array).any():
         raise ValueError("an infinite value is not a measurement; look at the run that produced it")
-    return present
+    return array
+
+
+def clean(values: Values) -> Floats:
+    """The values that are present, as float64, in their order; perhaps the same array: do not write it."""
+    array = raw(values)
+    return array if all_finite(array) else array[~np.isnan(array)]
 
 
 def all_finite(x: Floats) -> bool:

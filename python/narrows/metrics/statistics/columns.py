@@ -6,23 +6,9 @@ would hide a caller that paired the wrong values. Values are never invented.
 """
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from narrows.metrics.statistics.arrays import Floats, Values, all_finite, clean
-
-
-def raw(values: Values) -> Floats:
-    """The values as float64 in their places; a missing one is NaN."""
-    if isinstance(values, pl.Series):
-        array = np.asarray(values.cast(pl.Float64).to_numpy(), dtype=np.float64)
-    elif isinstance(values, np.ndarray):
-        array = values.astype(np.float64, copy=False)
-    else:
-        array = np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
-    if not all_finite(array) and np.isinf(array).any():
-        raise ValueError("an infinite value is not a measurement; look at the run that produced it")
-    return array
+from narrows.metrics.statistics.arrays import Floats, Values, all_finite, clean, raw
 
 
 def aligned(**columns: Values) -> list[Floats]:

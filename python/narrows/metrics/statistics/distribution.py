@@ -15,6 +15,11 @@ import numpy as np
 from narrows.metrics.statistics.arrays import Values, clean
 from narrows.metrics.statistics.interval import Interval, quantile_interval
 
+QUANTILES = {
+    "minimum": 0.0, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99,
+    "maximum": 1.0,
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Distribution:
@@ -44,18 +49,11 @@ def distribution(values: Values) -> Distribution:
     x = clean(values)
     if x.size == 0:
         return Distribution(n=0)
-    q = [float(v) for v in np.quantile(x, [0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0])]
+    found = np.quantile(x, list(QUANTILES.values())).tolist()
     return Distribution(
         n=int(x.size),
-        minimum=q[0],
-        p25=q[1],
-        median=q[2],
-        p75=q[3],
-        p90=q[4],
-        p95=q[5],
-        p99=q[6],
-        maximum=q[7],
         mean=float(np.mean(x)),
         std=float(np.std(x, ddof=1)) if x.size > 1 else None,
         median_interval=quantile_interval(x),
+        **dict(zip(QUANTILES, found, strict=True)),
     )

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from narrows.metrics.statistics.arrays import Values
-from narrows.metrics.statistics.columns import raw
+from narrows.metrics.statistics.arrays import Values, raw
 
 
 @dataclass(frozen=True)

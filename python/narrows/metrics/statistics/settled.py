@@ -11,8 +11,8 @@ moves less than 1 % in 20 minutes").
 import numpy as np
 import polars as pl
 
-from narrows.metrics.statistics.arrays import Values
-from narrows.metrics.statistics.columns import ascending, raw
+from narrows.metrics.statistics.arrays import Values, raw
+from narrows.metrics.statistics.columns import ascending
 
 TOLERANCE = 0.01
 
