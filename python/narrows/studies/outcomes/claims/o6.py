@@ -15,4 +15,5 @@ judge = Judge(
     under="100 Mbit/s each way, 20 ms, FQ-CoDel, one thing changed; the break lies between two levels",
     marks=(Mark(f"within a factor of {NEAR:g} of it", "threshold over break", 1 / NEAR, NEAR, sure=True),),
     count_by="score",
+    decided_by={"quantity": "threshold over break"},
 )
