@@ -105,7 +105,7 @@ programs: # what tests need beyond set-up, before anything is built for an hour
 	@scripts/setup.sh tests
 
 test: programs lint kernel ## all set-up, style and types, and every test; installs a browser where there is none
-	$(PYTHON) -m pytest -q -n $(JOBS) --dist loadgroup --durations=30 -m "not realtime"
+	$(PYTHON) -m pytest -q -n $(JOBS) --durations=30 -m "not realtime"
 	cd crates && cargo test --locked --quiet
 	$(PYTHON) -m pytest -q -m realtime tests/twin tests/end_to_end tests/interop
 

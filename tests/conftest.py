@@ -10,8 +10,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from narrows.engine import cores
+
+COSTLY = ("test_wheel.py", "test_site_in_a_browser.py", "test_pages_in_a_browser.py")
+"""Files with fixtures that take minutes (wheels, sites), which two workers would make twice."""
 
 DECLARED_SKIPS = tomllib.loads(Path(__file__).with_name("declared_skips.toml").read_text())["skip"]
 
@@ -21,6 +25,19 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker.startswith("gw"):
         os.sched_setaffinity(0, cores.choose(sorted(os.sched_getaffinity(0)), 1))
+
+
+class OfFiles(LoadScopeScheduling):
+    """One worker for all tests of a file whose fixtures take minutes, any worker for any other test."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return file if Path(file).name in COSTLY else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
+    return OfFiles(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -16,7 +16,7 @@ import lab
 from chromium import Chromium
 from narrows import data
 
-pytestmark = [pytest.mark.kernel, pytest.mark.xdist_group("pages"), pytest.mark.needs("chromium")]
+pytestmark = [pytest.mark.kernel, pytest.mark.needs("chromium")]
 
 QUIC = '''"""Who wins behind a short queue?"""
 from narrows.spec import *

@@ -25,7 +25,6 @@ from narrows.store.whose import with_labels
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.slow,
-    pytest.mark.xdist_group("site"),
     pytest.mark.needs("chromium"),
 ]
 

@@ -24,7 +24,7 @@ import typer
 from lab import CHECKOUT
 from narrows.cli.main import build_app
 
-pytestmark = [pytest.mark.kernel, pytest.mark.slow, pytest.mark.xdist_group("wheel")]
+pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
 MOST_MB = 12
 """Of which the kept evidence is 5 at most (tests/unit/test_evidence.py)."""

@@ -1,7 +1,7 @@
 """What this host does for a live service: it forwards what comes from the lab, and masquerades it.
 
 Everything is undone when the run ends; what a killed run left is undone by the next one. No interface is made
-here: the plan's set-up makes it, and it goes with its namespace.
+here: the plan's set-up makes it. It would go with its namespace, but some time after the run has ended.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from narrows.errors import EngineError
 from narrows.plan.model import Uplink
+from narrows.plan.uplink import HOST_IFACE
 
 TABLE = ("ip", "narrows_uplink")
 FORWARD = Path("/proc/sys/net/ipv4/ip_forward")
@@ -44,7 +45,8 @@ def undo(path: str) -> None:
     """Gives the host back as it was; does nothing where no run left anything."""
     if not LEFT.exists():
         return
-    subprocess.run(("nft", "delete", "table", *TABLE), env={"PATH": path}, capture_output=True, check=False)
+    for words in (("nft", "delete", "table", *TABLE), ("ip", "link", "delete", HOST_IFACE)):
+        subprocess.run(words, env={"PATH": path}, capture_output=True, check=False)
     with contextlib.suppress(OSError, ValueError, KeyError):
         FORWARD.write_text(json.loads(LEFT.read_text())["ip_forward"])
     LEFT.unlink(missing_ok=True)
