@@ -57,8 +57,14 @@ def test_a_rate_ranks_downloads_as_they_fare_and_latency_ranks_nothing() -> None
     assert of(found, score="capacity", service="download").value == pytest.approx(1.0)
     assert of(found, score="capacity", service="download").low == pytest.approx(1.0)
     assert abs(of(found, score="idle latency", service="download").value) < 0.2
-    # 4 to 20 Mbit/s are usable, 1 to 3 are not; only 20 Mbit/s are good.
-    assert of(list(told(rows)), score="capacity", service="download", mark="usable").value == 1.0
+
+
+def test_homes_are_told_apart_where_there_are_five_of_each() -> None:
+    # 4 Mbit/s and more are usable, 0.5 to 3.5 (seven homes) are not; only one home, of 20 Mbit/s, is good.
+    rates = [0.5e6 * (row + 1) for row in range(40)]
+    found = list(told(numbers(capacity=rates, download=[8e10 / rate for rate in rates])))
+    assert of(found, score="capacity", service="download", mark="usable").value == 1.0
+    assert [each.conditions["mark"] for each in found] == ["usable"]
 
 
 def test_homes_without_one_of_two_numbers_make_no_pair() -> None:

@@ -50,8 +50,8 @@ class _Quantities:
 
 
 def only_asked(runs: Sequence[Observed], name: str) -> list[Observed]:
-    """The runs of which a claim of the study reads a number, each with what is read. What no claim of today
-    reads is not there for one of tomorrow."""
+    """The runs of which a claim of the study reads a number, each with what is read, and those with many
+    flows or captures, which are kept as they are. What no claim of today reads, none of tomorrow can."""
     watched = [
         dataclasses.replace(
             run,
@@ -66,8 +66,8 @@ def only_asked(runs: Sequence[Observed], name: str) -> list[Observed]:
         figures, numbers = seen.figures, seen.quantities
         assert isinstance(figures, _Figures)
         assert isinstance(numbers, _Quantities)
-        if figures.read or numbers.read.numbers or numbers.read.tails:
-            read = numbers.read
+        read, whole = numbers.read, run.read_many is not None or run.path_logs is not None
+        if figures.read or read.numbers or read.tails or whole:
             found.append(
                 dataclasses.replace(run, figures=figures.read, read_quantities=lambda read=read: read)  # type: ignore[misc]
             )

@@ -46,9 +46,9 @@ def sentences(known: Iterable[Known], capacity_bps: float, working_ms: float) ->
     ]
     if said:
         yield (
-            f"Of the study of scores' homes whose download is within a factor of {FACTOR:g} of "
-            f"{capacity_bps / 1e6:.3g} Mbit/s, and working latency of {working_ms:.3g} ms, were good: "
-            f"{', '.join(said)}."
+            f"In homes of the study of scores with a download within a factor of {FACTOR:g} of "
+            f"{capacity_bps / 1e6:.3g} Mbit/s, and a working latency within that of {working_ms:.3g} ms, "
+            f"these were good: {', '.join(said)}."
         )
 
 

@@ -47,6 +47,8 @@ SCORES = (
     "IQB",
     "AIM",
 )
+LEAST_HOMES = 5
+"""With fewer homes that are good, or that are not, nothing is said of telling them apart."""
 MADE = {"0": "at first", "1": "again"}
 """Repetitions that are compared with each other."""
 LESS_IS_BETTER = ("idle latency", "working latency", "loss")
@@ -190,7 +192,9 @@ def told(numbers: Numbers, names: Sequence[str] = SCORES) -> Iterator[Number]:
                     return area(one[other <= limit], one[other > limit])
 
                 columns = pairs(numbers, score, service)
-                yield from over_homes("area", columns, apart, score=score, service=service, mark=word)
+                well = int(np.sum(columns[1] <= limit))
+                if min(well, columns[1].size - well) >= LEAST_HOMES:
+                    yield from over_homes("area", columns, apart, score=score, service=service, mark=word)
 
 
 Outcomes = partial(
