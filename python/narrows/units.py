@@ -88,8 +88,7 @@ class Quantity:
         number = cls._number(match["number"]) if match else None
         if match is None or number is None:
             raise UnitError(
-                f"{text!r} is not a {cls.kind}",
-                remedy=f'write a number and a unit, such as "{cls.example}"',
+                f"{text!r} is not a {cls.kind}", remedy=f'write a number and a unit, such as "{cls.example}"'
             )
         unit = match["unit"]
         if unit is None:

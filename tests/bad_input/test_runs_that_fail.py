@@ -110,11 +110,7 @@ def test_the_next_call_tries_only_what_failed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "program",
-    [
-        ["sh", "-c", "while :; do :; done"],
-        ["python3", "-c", "while True: pass"],
-    ],
+    "program", [["sh", "-c", "while :; do :; done"], ["python3", "-c", "while True: pass"]]
 )
 def test_a_guest_that_hangs_is_ended_and_leaves_the_others_whole(tmp_path: Path, program: list[str]) -> None:
     lab.experiment(tmp_path, sweep(f"command({program!r})"))

@@ -104,8 +104,7 @@ BROWSER = ("chromium", "nginx", "ffmpeg", "node", "npm")
 
 
 @pytest.mark.parametrize(
-    "traffic",
-    [pytest.param(name, marks=pytest.mark.needs(*NEEDED.get(name, BROWSER))) for name in TRAFFIC],
+    "traffic", [pytest.param(name, marks=pytest.mark.needs(*NEEDED.get(name, BROWSER))) for name in TRAFFIC]
 )
 def test_no_byte_of_real_programs_changes_without_the_page(tmp_path: Path, traffic: str) -> None:
     for client in (PLAYERS, PLAYERS.parents[1] / "ndt7/client"):

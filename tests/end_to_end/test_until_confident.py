@@ -38,9 +38,7 @@ def goodputs(cwd: Path) -> list[float]:
     return [float(row["value"]) for row in rows]
 
 
-def test_a_bound_out_of_reach_ends_as_not_resolved_and_a_wide_one_after_the_least_n(
-    tmp_path: Path,
-) -> None:
+def test_a_bound_out_of_reach_ends_as_not_resolved_and_a_wide_one_after_the_least_n(tmp_path: Path) -> None:
     said, stored = run(tmp_path, least=2, most=3, within="0.001 %")
     assert "not resolved" in said
     assert "3 made, 0 failed" in said

@@ -78,11 +78,7 @@ def test_curl_gets_the_small_object_over_either_http(option: str, version: str) 
     curl = ["curl", "-sk", option, "-o", "/dev/null", "-w", "%{http_version} %{size_download}"]
     with serving() as address:
         done = subprocess.run(
-            [*curl, f"https://{address}/small"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
+            [*curl, f"https://{address}/small"], capture_output=True, text=True, timeout=60, check=False
         )
     assert done.stdout == f"{version} 1"
 

@@ -48,10 +48,7 @@ def test_list_show_query_and_report_work_for_an_ordinary_user(user: lab.Ordinary
     assert "Does it hold?" in user.narrows("show", run.name, "--dir", "results/tiny").ok().out
     assert user.narrows(
         "query", "results/tiny", "select count(*) as n from runs", "--format", "csv"
-    ).ok().out.split() == [
-        "n",
-        "1",
-    ]
+    ).ok().out.split() == ["n", "1"]
 
 
 @pytest.mark.root

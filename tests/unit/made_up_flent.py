@@ -57,13 +57,7 @@ def sample_rows(source: str, series: str, unit: str, t_ms: list[int], values: li
 
 
 def store(
-    out: Path,
-    text: str,
-    made: list[Made],
-    *,
-    sampled: bool = True,
-    tapped: bool = True,
-    lost: int = 10,
+    out: Path, text: str, made: list[Made], *, sampled: bool = True, tapped: bool = True, lost: int = 10
 ) -> results.Results:
     """One run of the plan of `text`; each probe is answered after 20 ms, every `lost`-th never."""
     directory = out / RUN

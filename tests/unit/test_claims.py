@@ -31,11 +31,7 @@ def one(queue: str, seed: int, mbps: float, rate: int, **key: str) -> Observed:
     if timer:
         labels["timer_latency"] = "10-30us"
     return run(
-        labels,
-        rate * 1_000_000,
-        queue,
-        throughput_bps={"down": mbps * 1e6, "up": mbps * 1e6},
-        timer=timer,
+        labels, rate * 1_000_000, queue, throughput_bps={"down": mbps * 1e6, "up": mbps * 1e6}, timer=timer
     )
 
 

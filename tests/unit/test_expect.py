@@ -43,11 +43,7 @@ VALUES = {"c0": 4.0, "c1": 6.0, "p0": 90.0, "p1": 10.0}
 
 
 def verdicts(
-    monkeypatch: pytest.MonkeyPatch,
-    mark: expect,
-    values: dict[str, float],
-    unit: str = "ms",
-    equal: Any = (),
+    monkeypatch: pytest.MonkeyPatch, mark: expect, values: dict[str, float], unit: str = "ms", equal: Any = ()
 ) -> Any:
     frame = pl.DataFrame({"run_id": list(values), "value": list(values.values())})
     frame = frame.with_columns(unit=pl.lit(unit))

@@ -121,10 +121,7 @@ def test_each_way_of_a_probe_and_its_losses_are_kept(tmp_path: Path) -> None:
 
 
 def test_the_delay_of_a_qdisc_is_no_one_way_delay(tmp_path: Path) -> None:
-    raw = {
-        "qdisc_stats_router": [{"t": T0, "delay": 15.3}],
-        "VoIP": [{"t": T0, "delay": 7.0}],
-    }
+    raw = {"qdisc_stats_router": [{"t": T0, "delay": 15.3}], "VoIP": [{"t": T0, "delay": 7.0}]}
     import_file(theirs(tmp_path / "x.flent.gz", {"VoIP": [7.0, None]}, raw), tmp_path / "out")
     assert rows(tmp_path / "out", "qdisc_stats_router") == {("delay", None): ([15.3], "1")}
     assert rows(tmp_path / "out", "VoIP")["owd", "up"] == ([7e6], "ns")

@@ -9,6 +9,7 @@ from narrows.studies.outcomes import testbed
 from narrows.studies.outcomes.alike import alike, sentences
 from narrows.studies.outcomes.claims.measures import (
     FARED,
+    ORDER,
     added,
     again,
     breaks,
@@ -116,6 +117,16 @@ def test_pairs_of_equal_score_and_opposite_outcome_are_counted() -> None:
         list(opposite(numbers(QoO=[50.0] * 4, game=[0.0, 0.0, 0.9, 0.03]))), score="QoO", service="game"
     )
     assert found.value == pytest.approx(2 / 6)
+
+
+def test_homes_built_for_the_order_of_losses_are_compared_with_each_other_alone() -> None:
+    # Two homes that lose one at a time fare badly, two that lose in a row well; a drawn home has no order.
+    rows = numbers(QoO=[50.0] * 5, download=[9e4, 9e4, 1e3, 1e3, 9e4])
+    rows += numbers(**{ORDER.replace(" ", "_"): [1.0, 1.0, 50.0, 50.0]})
+    assert of(list(opposite(rows)), score="QoO", service="download").name == "opposite by order"
+    assert of(list(opposite(rows)), score="QoO", service="download").value == 1.0
+    lost = {name: (home.link["loss"], home.link["loss_burst"]) for name, home in testbed.built().items()}
+    assert set(lost.values()) == {(1.0, 1), (1.0, 50)}
 
 
 def test_what_a_reading_meant_is_said_of_homes_that_are_alike_and_of_five_at_least() -> None:

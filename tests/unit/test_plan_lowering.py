@@ -385,10 +385,7 @@ def test_the_calibration_expects_the_ip_layers_share_of_the_rate(tmp_path: Path)
         ['link = Link(rate="9 Mbit/s", jitter="100 us")', FLOW],
         ['link = Link(rate="9 Mbit/s", queue=cake(autorate_ingress=True))', FLOW],
         ['link = Link(rate="9 Mbit/s")', FLOW, 'machine(timer_latency=("0 us", "5 us"))'],
-        [
-            'link = Home(medium=lte(rate="5 Mbit/s"), router=home_router(ingress=cake(ingress=True)))',
-            FLOW,
-        ],
+        ['link = Home(medium=lte(rate="5 Mbit/s"), router=home_router(ingress=cake(ingress=True)))', FLOW],
     ],
 )
 def test_what_keeps_a_rig_below_its_rate_makes_the_rate_an_upper_bound(

@@ -75,11 +75,7 @@ def test_a_commands_endpoint_is_what_narrows_filled_in_or_what_it_is_told(tmp_pa
         'none = command("ping @server")',
     )
     ends = {item.id: {(e.address, e.port) for e in item.endpoints} for item in plan.traffic}
-    assert ends == {
-        "page": {("10.0.2.1", 80), ("10.0.0.1", 90)},
-        "told": {("10.0.2.1", 7000)},
-        "none": set(),
-    }
+    assert ends == {"page": {("10.0.2.1", 80), ("10.0.0.1", 90)}, "told": {("10.0.2.1", 7000)}, "none": set()}
     assert Endpoint(protocol="udp", address="10.0.2.1", port=7000) in plan.traffic[1].endpoints
 
 

@@ -119,10 +119,7 @@ def test_the_same_runs_draw_the_same_bytes() -> None:
 def test_gathering_splits_the_probe_into_idle_and_loaded() -> None:
     # idle: 3 probes from t = 0; the test's download starts at 7 s
     made = run(
-        KEY,
-        throughput_bps={"down": 95e6},
-        idle_ms=[0.5, 0.5, 0.6],
-        loaded_ms={"down": [3.0, None, 4.0]},
+        KEY, throughput_bps={"down": 95e6}, idle_ms=[0.5, 0.5, 0.6], loaded_ms={"down": [3.0, None, 4.0]}
     )
     assert made.idle == (0, DOWN[0])
     assert probe_rtts_ms(made, "idle").tolist() == [0.5, 0.5, 0.6]
@@ -216,9 +213,7 @@ def test_numbers_are_written_without_inventing_zeros() -> None:
     assert (rate_text(1e9), rate_text(150e6), time_text(250_000)) == ("1 Gbit/s", "150 Mbit/s", "250 µs")
 
 
-def test_a_studys_page_counts_its_verdicts_and_draws_its_own_figures(
-    tmp_path: Path,
-) -> None:
+def test_a_studys_page_counts_its_verdicts_and_draws_its_own_figures(tmp_path: Path) -> None:
     runs = grid(seeds=1)
     verdicts = judge_all(runs, ["R2", "R7", "R10"])
     built = page.build("aqm", runs, verdicts, tmp_path)

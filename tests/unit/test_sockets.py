@@ -80,11 +80,7 @@ def test_what_sent_the_data_counts_and_neither_requests_nor_a_control_connection
         ('mss="1000 B"', line(SERVER, "cubic", 9000), "says an MSS of 1000 bytes, its sockets used 1448"),
         ('mss="1460 B"', line(SERVER, "cubic", 9000), None),
         ('pacing="5 Mbit/s"', line(SERVER, "cubic", 9000), "5000000 bit/s at most, its sockets had no limit"),
-        (
-            'pacing="5 Mbit/s"',
-            line(SERVER, "cubic", 9000).replace("18446744073709551615", "625000"),
-            None,
-        ),
+        ('pacing="5 Mbit/s"', line(SERVER, "cubic", 9000).replace("18446744073709551615", "625000"), None),
     ],
 )
 def test_another_thing_than_was_said_is_named(

@@ -341,10 +341,7 @@ def test_runs_have_a_column_for_each_axis_and_failed_ones_say_why(results: Resul
 def test_tables_hold_whole_runs_only(results: Results) -> None:
     assert results.metrics(quantity="tap_dropped", hop="bottleneck", direction="down").filter(
         pl.col("item").is_null()
-    )["value"].to_list() == [
-        1,
-        1,
-    ]
+    )["value"].to_list() == [1, 1]
     assert results.queue()["run_id"].n_unique() == 2
     assert results.flows(direction="up").height == 2
     assert results.samples(item="probe", quantity="rtt")["value"].to_list() == [10.1e6, None, 10.1e6, None]

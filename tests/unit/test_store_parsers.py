@@ -288,10 +288,7 @@ def test_ndt7_throughput_series_is_the_difference_between_messages() -> None:
     points = series(parsed, "throughput", part="client", direction="down")
     # 1 MB in 0.25 s = 32 Mbit/s; 4 MB in 0.75 s = 42.67 Mbit/s
     assert points == [(2_250_000_000, 32e6), (3_000_000_000, pytest.approx(42.667e6, rel=1e-4))]
-    assert series(parsed, "tcp_info.rtt", part="server") == [
-        (2_300_000_000, 20e3),
-        (2_950_000_000, 40e3),
-    ]
+    assert series(parsed, "tcp_info.rtt", part="server") == [(2_300_000_000, 20e3), (2_950_000_000, 40e3)]
 
 
 def test_ndt7_messages_without_a_time_are_left_out_and_said_so() -> None:

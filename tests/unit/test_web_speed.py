@@ -146,10 +146,7 @@ def test_cloudflares_figures_are_its_own_and_a_rate_of_zero_is_none() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "node: not found", "{}", '{"summary": {}}', '{"model": "fast"}'])
 def test_garbage_is_one_clear_error(text: str) -> None:
-    for read in (
-        lambda: cloudflare.parse(text, wall_epoch_ns=0),
-        lambda: web_speed.parse(text, epoch_ns=0),
-    ):
+    for read in (lambda: cloudflare.parse(text, wall_epoch_ns=0), lambda: web_speed.parse(text, epoch_ns=0)):
         with pytest.raises(StoreError):
             read()
 

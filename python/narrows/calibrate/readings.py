@@ -19,16 +19,7 @@ from narrows.plan.model import Plan
 from narrows.store import own_tools
 from narrows.store.items import sending_direction
 from narrows.tools import registry
-from narrows.tools.reading import (
-    ADDED,
-    IP,
-    LATENCY,
-    RPM,
-    THROUGHPUT,
-    UNITS,
-    Figure,
-    Reading,
-)
+from narrows.tools.reading import ADDED, IP, LATENCY, RPM, THROUGHPUT, UNITS, Figure, Reading
 
 TOOL, OWN_PACKETS, OWN_RTT, PROBE = (
     "the tool's answer",
@@ -39,11 +30,7 @@ TOOL, OWN_PACKETS, OWN_RTT, PROBE = (
 ORIGINS = (TOOL, OWN_PACKETS, OWN_RTT, PROBE)
 
 
-_JOINED = {
-    "rpm": "{}, {}",
-    "throughput_after_omit": "after {1}",
-    "throughput_p90_requests": "{}, {}",
-}
+_JOINED = {"rpm": "{}, {}", "throughput_after_omit": "after {1}", "throughput_p90_requests": "{}, {}"}
 """How words and variant of a metric that has variants go together."""
 
 

@@ -30,10 +30,7 @@ FILE = "scenario.py"
 AQMS = ("pfifo", "codel", "fq_codel", "pie", "fq_pie", "red", "cake", "dualpi2")
 QUEUES: Mapping[str, str] = {each.__name__: f"{each.__name__}({each.example})" for each in qdiscs.every()}
 """What a queue's bare name stands for, every queue of the spec: Linux' own defaults, where it has any."""
-BURSTS: Mapping[str, str] = {
-    "off": "htb()",
-    "on": 'htb(ceil_factor=1.6, burst="15 KB", cburst="30 KB")',
-}
+BURSTS: Mapping[str, str] = {"off": "htb()", "on": 'htb(ceil_factor=1.6, burst="15 KB", cburst="30 KB")'}
 CROSS = re.compile(r"(?P<cca>[a-z0-9_]+)-(?P<way>down|up)")
 NO = "no"
 

@@ -52,8 +52,7 @@ class Tried:
 
 def bisect(
     words: Annotated[
-        list[str],
-        typer.Argument(metavar="[GOOD BAD] EXPERIMENT", help="Two revisions, the good one older."),
+        list[str], typer.Argument(metavar="[GOOD BAD] EXPERIMENT", help="Two revisions, the good one older.")
     ],
     tree: Annotated[Path, typer.Option(metavar="DIR", help="A git tree of Linux.")],
     out: Annotated[

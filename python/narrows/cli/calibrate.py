@@ -51,10 +51,7 @@ def _list(text: str | None) -> list[str]:
 
 
 def calibrate(
-    scenario: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[SCENARIO]…", help=SCENARIO_HELP),
-    ] = None,
+    scenario: Annotated[list[str] | None, typer.Argument(metavar="[SCENARIO]…", help=SCENARIO_HELP)] = None,
     tools: Annotated[
         str | None,
         typer.Option(
@@ -69,8 +66,7 @@ def calibrate(
         int | None, typer.Option(min=1, help="Repetitions; default: 3, or what the scenario says.")
     ] = None,
     queue: Annotated[
-        str | None,
-        typer.Option(help="'cake', 'pfifo,fq_codel', \"pie(target='20 ms')\"; default: fq_codel."),
+        str | None, typer.Option(help="'cake', 'pfifo,fq_codel', \"pie(target='20 ms')\"; default: fq_codel.")
     ] = None,
     rate: Annotated[
         str | None, typer.Option(help="'50 Mbit/s' (the default), or several: '10 Mbit/s,50 Mbit/s'.")

@@ -35,8 +35,7 @@ def identify(
     ways: Annotated[str, typer.Option(help="down, up or down,up.")] = "down,up",
     most: Annotated[str, typer.Option(help="Nothing is sent faster than this.")] = "2 Gbit/s",
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write report.json, answers.json and page.html here."),
+        Path | None, typer.Option(metavar="DIR", help="Write report.json, answers.json and page.html here.")
     ] = None,
     format: Annotated[Format, typer.Option(help="How to print the answers.")] = Format.table,
 ) -> None:

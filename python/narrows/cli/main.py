@@ -75,9 +75,7 @@ def build_app(only: str | None = None) -> typer.Typer:
     )
 
     @app.callback(invoke_without_command=True)
-    def root(
-        version: bool = typer.Option(False, "--version", help="Print the version and stop."),
-    ) -> None:
+    def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
         if version:
             typer.echo(f"narrows {narrows.__version__}")
             raise typer.Exit

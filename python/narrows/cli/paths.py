@@ -33,21 +33,18 @@ def paths(
     joined: Annotated[
         bool,
         typer.Option(
-            "--joined",
-            help="All files are pieces of one capture (rotated files are joined by their names).",
+            "--joined", help="All files are pieces of one capture (rotated files are joined by their names)."
         ),
     ] = False,
     keys: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Key log (SSLKEYLOGFILE) that opens QUIC's packets."),
+        Path | None, typer.Option(metavar="FILE", help="Key log (SSLKEYLOGFILE) that opens QUIC's packets.")
     ] = None,
     qlog: Annotated[
         bool, typer.Option("--qlog", help="Write a qlog of each QUIC connection that was opened.")
     ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Logs to read at once.")] = 1,
     metadata: Annotated[
-        Path | None,
-        typer.Option(help="CSV by client or log: device, network, country, asn, …"),
+        Path | None, typer.Option(help="CSV by client or log: device, network, country, asn, …")
     ] = None,
     by: Annotated[
         str, typer.Option(help="Columns that sessions are grouped by on the page: network,country.")

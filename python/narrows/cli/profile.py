@@ -23,12 +23,10 @@ LEVELS = ("sessions", "connections")
 
 def profile(
     what: Annotated[
-        str | None,
-        typer.Argument(metavar="[DIR|PROFILE]", help="Of narrows paths; or a profile to show."),
+        str | None, typer.Argument(metavar="[DIR|PROFILE]", help="Of narrows paths; or a profile to show.")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.profile", help="Where to write it; else it is only shown."),
+        Path | None, typer.Option(metavar="FILE.profile", help="Where to write it; else it is only shown.")
     ] = None,
     of: Annotated[str, typer.Option(help="What a scenario is: sessions or connections.")] = "sessions",
     only: Annotated[
@@ -37,8 +35,7 @@ def profile(
     note: Annotated[str, typer.Option(help="What the paths are, in words; kept in the file.")] = "",
     again: Annotated[bool, typer.Option("--again", help="Write over a file that is there.")] = False,
     medium: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A trace of a link: model it, and judge the model."),
+        Path | None, typer.Option(metavar="FILE", help="A trace of a link: model it, and judge the model.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of what --medium draws.", show_default="1")] = None,
     format: Annotated[Format, typer.Option(help="How to print it.")] = Format.table,

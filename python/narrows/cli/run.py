@@ -38,12 +38,10 @@ FAILED = 1
 
 
 ClusterOption = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="Guests on a Dask cluster: local, or tcp://HOST:8786."),
+    str | None, typer.Option(metavar="ADDRESS", help="Guests on a Dask cluster: local, or tcp://HOST:8786.")
 ]
 TwiceOption = Annotated[
-    int,
-    typer.Option(min=0, help="With --cluster: one of so many runs is made twice and compared. 0: none."),
+    int, typer.Option(min=0, help="With --cluster: one of so many runs is made twice and compared. 0: none.")
 ]
 TWICE_EVERY = 100
 
@@ -87,8 +85,7 @@ def run(
     stall: Annotated[
         float | None,
         typer.Option(
-            min=1,
-            help="Seconds without progress in virtual time that count as hung (none without a core).",
+            min=1, help="Seconds without progress in virtual time that count as hung (none without a core)."
         ),
     ] = None,
     cluster: ClusterOption = None,
@@ -103,8 +100,7 @@ def run(
         Path | None, typer.Option(metavar="FILE.json", help="Write what expect() found, as JSON.")
     ] = None,
     fresh: Annotated[
-        bool,
-        typer.Option("--fresh", help="Make all runs, also those that are there or beside."),
+        bool, typer.Option("--fresh", help="Make all runs, also those that are there or beside.")
     ] = False,
 ) -> None:
     """Make the runs of an experiment that are missing.

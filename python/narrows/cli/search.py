@@ -35,8 +35,7 @@ def search(
         str | None, typer.Option(help="Stop when points come as predicted: '5 %' of the range.")
     ] = None,
     check: Annotated[
-        int,
-        typer.Option(min=0, help="Then run so many points more, and as fine a grid, to see the error."),
+        int, typer.Option(min=0, help="Then run so many points more, and as fine a grid, to see the error.")
     ] = 0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Guests at once; default: one per core.")] = None,
     out: Annotated[Path | None, typer.Option(help="Where results go; default: results/<experiment>.")] = None,

@@ -17,8 +17,7 @@ def serve(
         Path, typer.Argument(metavar="[DIR]", help="A directory of results, or one with several.")
     ] = Path("results"),
     host: Annotated[
-        str,
-        typer.Option(help="Address to listen on; any but this machine's own shows it to others."),
+        str, typer.Option(help="Address to listen on; any but this machine's own shows it to others.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8321,
     name: Annotated[

@@ -124,8 +124,7 @@ def register(app: typer.Typer) -> None:
         every = trials(load(directory))
         if not every:
             raise UsageError(
-                f"no trial is in {directory}",
-                remedy="first, second = pairs({…}): docs/services.md",
+                f"no trial is in {directory}", remedy="first, second = pairs({…}): docs/services.md"
             )
         show_shares(make_console(), every)
 

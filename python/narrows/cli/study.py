@@ -48,8 +48,7 @@ def study(
     size: Annotated[str, typer.Option(help="Scale of a study that has several: core, or core-1000.")] = "",
     seeds: Annotated[str, typer.Option(help="Repetitions: 0,1,2. Default: the study's own.")] = "",
     only: Annotated[
-        str,
-        typer.Option(help="Of experiments with such an axis, these runs: 'rate=100Mbit queue=codel'."),
+        str, typer.Option(help="Of experiments with such an axis, these runs: 'rate=100Mbit queue=codel'.")
     ] = "",
     quick: Annotated[bool, typer.Option("--quick", help="A small part of it, for a first look.")] = False,
     kept: Annotated[
@@ -170,12 +169,7 @@ def _list(console: Console) -> None:
 
 
 def _say(
-    console: Console,
-    name: str,
-    parts: Sequence[Part],
-    engine: Engine | None,
-    results: Path,
-    jobs: int | None,
+    console: Console, name: str, parts: Sequence[Part], engine: Engine | None, results: Path, jobs: int | None
 ) -> Pace:
     """Say how many runs, how many of them are there, and about how long the others take on this machine."""
     from narrows import kernel
@@ -223,12 +217,7 @@ def _say_quick(console: Console, name: str) -> None:
 
 
 def _make(
-    console: Console,
-    parts: Sequence[Part],
-    engine: Engine,
-    results: Path,
-    jobs: int | None,
-    pace: Pace,
+    console: Console, parts: Sequence[Part], engine: Engine, results: Path, jobs: int | None, pace: Pace
 ) -> int:
     """Make what is missing, experiment after experiment; how many runs failed."""
     from narrows.engine.runner import Runner

@@ -24,13 +24,11 @@ CANNOT = 3
 
 def whatif(
     captures: Annotated[
-        list[Path],
-        typer.Argument(metavar="CAPTURE…", help="pcap or pcapng of the sender; also .gz, .zst."),
+        list[Path], typer.Argument(metavar="CAPTURE…", help="pcap or pcapng of the sender; also .gz, .zst.")
     ],
     cca: Annotated[str | None, typer.Option(help="Another congestion control: bbr, cubic, reno, …")] = None,
     queue: Annotated[
-        str | None,
-        typer.Option(help="Another queue, as an experiment writes it: cake, 'codel(ecn=True)'."),
+        str | None, typer.Option(help="Another queue, as an experiment writes it: cake, 'codel(ecn=True)'.")
     ] = None,
     buffer: Annotated[
         str | None, typer.Option(help="A drop-tail buffer: '20 ms', '100 KB', or '50 %' of what it was.")

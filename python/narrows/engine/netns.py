@@ -13,13 +13,7 @@ import subprocess
 from pathlib import Path
 
 from narrows.engine import agent_binary, contents, layout, own_tools, process, uplink
-from narrows.engine.types import (
-    Carried,
-    EngineInfo,
-    OneKernel,
-    RunRequest,
-    Slot,
-)
+from narrows.engine.types import Carried, EngineInfo, OneKernel, RunRequest, Slot
 from narrows.engine.uml import PACKAGE, check_tools, fault, guest_path
 from narrows.errors import EngineError
 from narrows.plan.items import Content, TcpBulk

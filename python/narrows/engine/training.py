@@ -10,11 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from narrows.engine import layout
-from narrows.engine.types import (
-    Carried,
-    Limits,
-    RunRequest,
-)
+from narrows.engine.types import Carried, Limits, RunRequest
 from narrows.engine.uml import UmlEngine
 from narrows.errors import EngineError, KernelError
 from narrows.kernel import KernelImage

@@ -27,14 +27,7 @@ from narrows.engine import (
     process,
     readable,
 )
-from narrows.engine.types import (
-    Carried,
-    EngineInfo,
-    Limits,
-    RunFault,
-    RunRequest,
-    Slot,
-)
+from narrows.engine.types import Carried, EngineInfo, Limits, RunFault, RunRequest, Slot
 from narrows.errors import EngineError
 from narrows.plan import capacity
 from narrows.plan.files import SYSTEM_PATH

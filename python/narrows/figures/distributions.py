@@ -19,15 +19,7 @@ from narrows.comparing.words import condition_name
 from narrows.figures.chosen import place_name
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
 from narrows.figures.side_by_side import fewer
-from narrows.figures.style import (
-    CONDITIONS,
-    DIRECTION,
-    PAGE_IN,
-    legend,
-    nested_width,
-    panels_of,
-    styled,
-)
+from narrows.figures.style import CONDITIONS, DIRECTION, PAGE_IN, legend, nested_width, panels_of, styled
 from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.ecdf import ecdf, weighted_ecdf
 from narrows.runs import loaded

@@ -27,16 +27,7 @@ from narrows.comparing.outcome import (
 from narrows.comparing.words import condition_name, with_interval
 from narrows.figures.chosen import chosen
 from narrows.figures.drawing import Drawing, Missing, Result, count_runs, name_runs, run_ids
-from narrows.figures.style import (
-    DIRECTION,
-    INK,
-    ITEMS,
-    PAGE_IN,
-    item_colours,
-    legend,
-    panels_of,
-    styled,
-)
+from narrows.figures.style import DIRECTION, INK, ITEMS, PAGE_IN, item_colours, legend, panels_of, styled
 from narrows.runs.observed import Observed
 
 MOST_PANELS = 6

@@ -233,9 +233,7 @@ def lay_out(linux: source.Source, tree: Path, speed: bool, level: image.Level | 
     for number, (patch, file) in enumerate(patches.items()):
         yield Progress("patching", number, len(patches))
         run(
-            ["patch", "-p1", "--forward", "-i", str(file)],
-            tree,
-            f"{patch} does not apply to {linux.version}",
+            ["patch", "-p1", "--forward", "-i", str(file)], tree, f"{patch} does not apply to {linux.version}"
         )
 
 

@@ -31,8 +31,7 @@ def _check_changes(run: ResolvedRun, end: Duration) -> None:
     for one, other in pairwise(run.link.changes):
         if one["time"] == other["time"]:
             other.fail(
-                f"two changes at {other['time']}",
-                "one link.at() with all that changes then, or another time",
+                f"two changes at {other['time']}", "one link.at() with all that changes then, or another time"
             )
 
 

@@ -122,9 +122,7 @@ def read(path: Path) -> list[Observed]:
         formats = set(frame["format"])
     except (OSError, pl.exceptions.PolarsError) as error:
         raise StoreError(
-            f"cannot be read as a shard of runs: {error}",
-            where=str(path),
-            remedy="narrows archive makes one",
+            f"cannot be read as a shard of runs: {error}", where=str(path), remedy="narrows archive makes one"
         ) from error
     if formats != {FORMAT}:
         raise StoreError(
@@ -264,8 +262,4 @@ def _reader_of(field: str) -> TypeAdapter[Any]:
 
 def _many(row: Mapping[str, Any], series: ReadSeries) -> ManyFlows:
     plain = {name: _reader_of(name).validate_python(v) for name, v in json.loads(row["many_flows"]).items()}
-    return ManyFlows(
-        jain_series=series("jain_series"),
-        share_series=series("share_series"),
-        **plain,
-    )
+    return ManyFlows(jain_series=series("jain_series"), share_series=series("share_series"), **plain)

@@ -17,13 +17,7 @@ from narrows.metrics.statistics.arrays import Floats
 from narrows.metrics.statistics.tail import Tail
 from narrows.plan.items import Command, IcmpEcho, TcpBulk, TrafficItem, UdpProbe
 from narrows.plan.model import LinkSummary, Plan
-from narrows.runs.capacity import (
-    capacity_bps,
-    goodput_of,
-    medium_bps,
-    shares_air,
-    slower_hop,
-)
+from narrows.runs.capacity import capacity_bps, goodput_of, medium_bps, shares_air, slower_hop
 from narrows.runs.many_flows import ManyFlows
 from narrows.store.whose import NOBODY, Name, Whose, of_part
 from narrows.tools import reading, registry

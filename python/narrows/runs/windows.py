@@ -24,10 +24,7 @@ ENDS = ("client", "server")
 
 
 def windows(
-    plan: Plan,
-    manifest: Mapping[str, Any],
-    figures: Mapping[Name, float],
-    samples: pl.DataFrame,
+    plan: Plan, manifest: Mapping[str, Any], figures: Mapping[Name, float], samples: pl.DataFrame
 ) -> dict[tuple[str, str], Window]:
     """By item and direction, in ns. Text columns are plain text."""
     in_turn = {(c.id, str(way)): part for c in plan.composites for way, part in c.in_turn.items()}

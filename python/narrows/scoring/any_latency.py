@@ -27,10 +27,7 @@ from narrows.metrics.latency.jitter import jitter
 from narrows.metrics.latency.pdv import pdv_quantile
 from narrows.metrics.latency.responsiveness import DRAFT_08, DRAFT_09, Parameters, responsiveness
 from narrows.metrics.latency.rfc3550_jitter import rfc3550_jitter
-from narrows.metrics.latency.udp_capacity_feedback import (
-    UPPER_MS,
-    delay_range_per_feedback,
-)
+from narrows.metrics.latency.udp_capacity_feedback import UPPER_MS, delay_range_per_feedback
 from narrows.metrics.latency.working_latency import working_latency
 from narrows.metrics.statistics.arrays import Floats, all_finite, ascends, clean, quantiles, raw
 from narrows.metrics.statistics.columns import aligned, ascending, first_of_each

@@ -32,11 +32,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-STATIC = {
-    **over_time.SCRIPTS,
-    **over_time.STYLES,
-    "site.js": Path(__file__).parent / "client/site.js",
-}
+STATIC = {**over_time.SCRIPTS, **over_time.STYLES, "site.js": Path(__file__).parent / "client/site.js"}
 LOOK_S = 1.0
 """How often it is looked whether anything has changed, while a page waits for it."""
 EVENTS = "/events"

@@ -166,10 +166,7 @@ class Link(SpecObject):
         elif (one := down if down is not None else up) is not None and one > base:
             self.fail(f"a one-way delay of {one} is more than the base RTT of {base}", "raise base_rtt")
         down, up = self.delays()
-        for name, jitter, delay in (
-            ("jitter", self["jitter"], down),
-            ("jitter_up", self.up("jitter"), up),
-        ):
+        for name, jitter, delay in (("jitter", self["jitter"], down), ("jitter_up", self.up("jitter"), up)):
             if jitter > delay:
                 self.fail(
                     f"{name} ({jitter}) is more than the one-way delay ({delay})",

@@ -64,10 +64,7 @@ class FinishPool:
     below this directory."""
 
     def __init__(
-        self,
-        workers: int,
-        read: Callable[[Path, RunFacts], Finished] = _ingest,
-        only_in: Path | None = None,
+        self, workers: int, read: Callable[[Path, RunFacts], Finished] = _ingest, only_in: Path | None = None
     ) -> None:
         self._read = read
         self._only_in = only_in

@@ -252,11 +252,7 @@ def _tables(
         metrics.append(schema.conform(frame, "metrics", {"run_id": run_id}))
     whole = schema.concat(samples, "samples")
     rows["samples"] = spill.write(whole, directory / "samples.parquet")
-    tables = {
-        "metrics": schema.concat(metrics, "metrics"),
-        "sojourn": sojourn,
-        "flows": flows,
-    }
+    tables = {"metrics": schema.concat(metrics, "metrics"), "sojourn": sojourn, "flows": flows}
     for name, table in tables.items():
         schema.write(table.select(list(schema.TABLES[name])), directory / f"{name}.parquet")
         rows[name] = table.height

@@ -293,10 +293,7 @@ def test_a_missing_counter_gives_no_ratio_and_no_rate(missing: Any) -> None:
 
 def test_an_infinite_figure_is_refused() -> None:
     endless = math.inf
-    for call in (
-        lambda: utilisation(endless, 1e6),
-        lambda: points("download", endless),
-    ):
+    for call in (lambda: utilisation(endless, 1e6), lambda: points("download", endless)):
         with pytest.raises(ValueError, match="infinite"):
             call()
     for nonsense in (endless, math.nan, 0.0, -1.0):

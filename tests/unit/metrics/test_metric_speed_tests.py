@@ -8,11 +8,7 @@ import pytest
 from narrows.metrics.latency.aim import Score, aim_scores, points
 from narrows.metrics.latency.cloudflare import last_median
 from narrows.metrics.latency.rrul import rrul
-from narrows.metrics.latency.udp_capacity_feedback import (
-    UDPST_TOLERATED,
-    decision,
-    delay_range_per_feedback,
-)
+from narrows.metrics.latency.udp_capacity_feedback import UDPST_TOLERATED, decision, delay_range_per_feedback
 from narrows.metrics.rate.best_sub_interval import best_sub_interval
 from narrows.metrics.rate.capacity_test import capacity_test
 from narrows.metrics.rate.request_percentile import request_percentile_bps

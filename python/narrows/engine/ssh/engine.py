@@ -20,14 +20,7 @@ from narrows.engine.ssh.hosts import Host, Hosts
 from narrows.engine.ssh.merge import merge
 from narrows.engine.ssh.parts import Part, parts_of
 from narrows.engine.ssh.session import Agent, Session, SessionError
-from narrows.engine.types import (
-    Carried,
-    EngineInfo,
-    OneKernel,
-    RunFault,
-    RunRequest,
-    Slot,
-)
+from narrows.engine.types import Carried, EngineInfo, OneKernel, RunFault, RunRequest, Slot
 from narrows.errors import EngineError
 from narrows.plan.items import Content
 from narrows.plan.model import Plan

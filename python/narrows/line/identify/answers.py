@@ -37,10 +37,7 @@ def measured(report: records.Report, verdict: Verdict) -> list[tuple[str, str, s
     elif f.rate_bps is not None and f.is_outrun:
         rate = f"at least {rate}"
         passed = f"bursts of {f.burst_packets} packets, which the sender's timer makes, fill the buffer"
-    rows = [
-        ("base RTT", rtt, f"the smallest of {len(report.rtt_s)} idle probes"),
-        ("rate", rate, passed),
-    ]
+    rows = [("base RTT", rtt, f"the smallest of {len(report.rtt_s)} idle probes"), ("rate", rate, passed)]
     if f.buffer_s is None or f.rate_bps is None:
         rows.append(("buffer", CANNOT, "nothing was dropped in the phase fill"))
     elif verdict.aqm.value == "no":

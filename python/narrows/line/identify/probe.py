@@ -54,12 +54,7 @@ def cost_text(mode: str, ways: int) -> str:
 
 
 def run(
-    server: str,
-    mode: str,
-    ways: list[str],
-    token: str | None,
-    most_mbit: int,
-    tell: Callable[[str], None],
+    server: str, mode: str, ways: list[str], token: str | None, most_mbit: int, tell: Callable[[str], None]
 ) -> str:
     """The client's report. Ctrl-C ends it and leaves nothing behind."""
     agent, _ = agent_binary.find()

@@ -23,10 +23,7 @@ LEAST_KNOWN = 0.9
 
 
 def bootstrap_interval(
-    values: Values,
-    statistic: Callable[[Floats], float],
-    confidence: float = 0.95,
-    resamples: int = 2000,
+    values: Values, statistic: Callable[[Floats], float], confidence: float = 0.95, resamples: int = 2000
 ) -> Interval | None:
     """Percentile interval of `statistic`, or None with fewer than MIN_SAMPLES samples."""
     x = clean(values)

@@ -64,12 +64,7 @@ class Parsed:
             self.samples.append(schema.conform(frame, "samples", words))
 
     def add_columns(
-        self,
-        frame: pl.DataFrame,
-        units: Mapping[str, str],
-        *,
-        direction: str | None = None,
-        prefix: str = "",
+        self, frame: pl.DataFrame, units: Mapping[str, str], *, direction: str | None = None, prefix: str = ""
     ) -> None:
         """Append the columns that `units` names, one series each, of a frame with `t_ns` and perhaps `part`,
         `flow` and `item`.
@@ -195,12 +190,7 @@ def read_csv(
         )
     types = {name: columns.get(name, others) for name in names}
     try:
-        return pl.read_csv(
-            io.BytesIO(text.encode()),
-            schema=types,
-            has_header=True,
-            null_values=[""],
-        )
+        return pl.read_csv(io.BytesIO(text.encode()), schema=types, has_header=True, null_values=[""])
     except pl.exceptions.PolarsError as error:
         raise StoreError(
             _first_bad_line(text, types, lines_before) or str(error).split("\n")[0], where=where

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from narrows.data import at
 from narrows.runs.find import runs_below
-from narrows.studies.outcomes.claims.measures import MARKS, Known, homes
+from narrows.studies.outcomes.claims.measures import MARKS, ORDER, Known, homes
 
 FACTOR = 2.0
 """Rates and latencies that differ by less are alike."""
@@ -15,8 +15,8 @@ LEAST = 5
 
 
 def kept() -> list[Known]:
-    """Scores and outcomes of every home that is kept."""
-    return [item.of for item in homes(runs_below([at("evidence/outcomes")]))]
+    """Scores and outcomes of every home that was drawn and is kept."""
+    return [item.of for item in homes(runs_below([at("evidence/outcomes")])) if ORDER not in item.of]
 
 
 def alike(

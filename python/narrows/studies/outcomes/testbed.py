@@ -10,6 +10,9 @@ quantiles of published measurements, each with its source). What no profile says
 - other people do nothing in two of five, else one of them downloads, uploads, watches a video or has a call.
 
 So scores and outcomes both vary. The draw has one seed; a condition's label is its number.
+
+Beside them stand homes that are built for one question: the same share of packets is lost, one at a time in
+some and many in a row in the others, which no score that takes percentiles and shares can tell apart.
 """
 
 import random
@@ -80,9 +83,26 @@ def _chosen(draw: random.Random, of: Mapping[str, int]) -> str:
 
 
 @cache
-def homes() -> Mapping[str, Home]:
-    """Every condition by its label."""
+def homes() -> dict[str, Home]:
+    """Every home that was drawn, by its label."""
     return {label(number): _home(number) for number in range(CONDITIONS)}
+
+
+BURSTS = {"random": 1, "bursts": 50}
+"""How many packets are lost in a row, on average, in homes that differ in nothing else."""
+BUILT = 5
+"""So many of each."""
+
+
+@cache
+def built() -> dict[str, Home]:
+    """Every home that was built, by its label."""
+    of: dict[str, Any] = {**EASY, "base_rtt": "60 ms", "loss": "1 %", "services": 2}
+    return {
+        f"{order}-{number}": Home(Link(**of, loss_burst=burst), "none")
+        for order, burst in BURSTS.items()
+        for number in range(BUILT)
+    }
 
 
 def _home(number: int) -> Home:
@@ -156,7 +176,7 @@ def services(**more: Any) -> Any:
 
 def condition() -> Any:
     """The link of each condition: the axis `home`."""
-    return axis("home", {name: home.link for name, home in homes().items()})
+    return axis("home", {name: home.link for name, home in (homes() | built()).items()})
 
 
 def others(kind: str, item: Any) -> Any:
@@ -168,7 +188,8 @@ def others(kind: str, item: Any) -> Any:
         "call": lambda: call(start=OTHERS_START, stop=with_(item), host=2),
     }
     return axis(
-        "home", {name: make[kind]() if home.others == kind else None for name, home in homes().items()}
+        "home",
+        {name: make[kind]() if home.others == kind else None for name, home in (homes() | built()).items()},
     )
 
 

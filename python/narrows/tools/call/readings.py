@@ -30,9 +30,7 @@ FIGURES: Figures = {
     "call_cpu_limited_s": Figure("time limited by the processor", CHECK),
 }
 
-OF_THE_RUN: Figures = {
-    "late_packets_share": Figure("share of packets with a round trip above 190 ms", LESS),
-}
+OF_THE_RUN: Figures = {"late_packets_share": Figure("share of packets with a round trip above 190 ms", LESS)}
 """Numbers of the run, downstream, that are shown as the item's own."""
 
 SERIES = {

@@ -54,11 +54,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     options = {"omit_ns": item["omit"].ns, "duration_ns": item["duration"].ns, **advertised}
     state.composites.append(
         Composite(
-            id=item_id,
-            tool="capacity_test",
-            parts=tuple(parts.values()),
-            in_turn=parts,
-            options=options,
+            id=item_id, tool="capacity_test", parts=tuple(parts.values()), in_turn=parts, options=options
         )
     )
     return traffic_items

@@ -38,9 +38,7 @@ class command(Traffic):
     env: Mapping[str, str | int] = option(p.text_map, default={})
     background: bool = option(p.flag, default=False, doc="does not keep the run alive")
     endpoint: str | Sequence[str] = option(
-        _endpoints,
-        default=(),
-        doc='where its flows are received, "@server:80"; default: as argv says',
+        _endpoints, default=(), doc='where its flows are received, "@server:80"; default: as argv says'
     )
     cca: str | None = option(
         p.optional(p.identifier),

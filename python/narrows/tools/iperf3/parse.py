@@ -290,14 +290,7 @@ def add_intervals(parsed: Parsed, report: Report, item: str, start_ns: int | Non
                 if way.is_own is None or bool(stream.get("sender")) == way.is_own:
                     note(way, labels.get(stream.get("socket")), stream, since_s, is_first)
     for (name, unit, flow, direction), points in series.items():
-        parsed.add(
-            name,
-            unit,
-            [t for t, _ in points],
-            [v for _, v in points],
-            direction=direction,
-            flow=flow,
-        )
+        parsed.add(name, unit, [t for t, _ in points], [v for _, v in points], direction=direction, flow=flow)
 
 
 def read(ran: CommandRun) -> Parsed:

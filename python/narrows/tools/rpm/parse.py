@@ -42,11 +42,7 @@ def lines(text: str, *, where: str) -> list[Line]:
 
 
 def parse(
-    text: str,
-    *,
-    epoch_ns: int,
-    where: str = "rpm",
-    most_bps: Mapping[str, float | None] | None = None,
+    text: str, *, epoch_ns: int, where: str = "rpm", most_bps: Mapping[str, float | None] | None = None
 ) -> Parsed:
     """Series and figures. The client's stamps are CLOCK_MONOTONIC; `epoch_ns` is that of t = 0. `most_bps`:
     what each direction of the link can carry."""
@@ -116,13 +112,7 @@ def _intervals(parsed: Parsed, intervals: list[Line], epoch_ns: int) -> None:
     for test in ("download", "upload"):
         direction, name = DIRECTIONS[test], f"{test}_bytes"
         if any(name in i for i in intervals):
-            parsed.add(
-                "interval_bytes",
-                "bytes",
-                times,
-                [i[name] for i in intervals],
-                direction=direction,
-            )
+            parsed.add("interval_bytes", "bytes", times, [i[name] for i in intervals], direction=direction)
     for test in {i["test"] for i in intervals}:
         connections = [i["connections"] for i in intervals]
         parsed.add("connections", "1", times, connections, direction=DIRECTIONS[test])

@@ -51,8 +51,5 @@ def client_log(text: str, *, wall_epoch_ns: int, where: str, who: str) -> Client
 
 def of_run(ran: CommandRun) -> ClientLog:
     return client_log(
-        ran.stdout(),
-        wall_epoch_ns=ran.wall_epoch_ns,
-        where=ran.where,
-        who=f"the client of {ran.item.tool}",
+        ran.stdout(), wall_epoch_ns=ran.wall_epoch_ns, where=ran.where, who=f"the client of {ran.item.tool}"
     )

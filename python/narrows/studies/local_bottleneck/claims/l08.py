@@ -1,12 +1,5 @@
 from narrows.judging.parts import Mark, Where, fold
-from narrows.studies.local_bottleneck.claims.measures import (
-    CLASS_RTT,
-    CLASSES,
-    UPLOAD,
-    AtHome,
-    by_class,
-    on,
-)
+from narrows.studies.local_bottleneck.claims.measures import CLASS_RTT, CLASSES, UPLOAD, AtHome, by_class, on
 
 MORE = 1.1
 """A class that is told apart has a tenth more."""

@@ -19,7 +19,7 @@ from narrows.metrics.statistics.rank_correlation import area, spearman
 from narrows.metrics.statistics.tail import pooled_quantile
 from narrows.runs.observed import Observed
 from narrows.spec.axis import SEED
-from narrows.studies.outcomes.testbed import LEVEL_UNITS, LEVELS, halves
+from narrows.studies.outcomes.testbed import BURSTS, LEVEL_UNITS, LEVELS, halves
 
 SERVICES, TESTS, BREAKS = "o1_services", "o2_tests", "o3_breaks"
 FARED, ENOUGH = "how it fares", "enough"
@@ -115,29 +115,38 @@ def homes(runs: Sequence[Observed]) -> Iterator[Item]:
     for name, axis in ((SERVICES, "service"), (TESTS, "test")):
         for run in good(runs, name):
             found.setdefault((run.key["home"], run.key.get(SEED, "0")), {})[run.key[axis]] = run
-    for (home, seed), of in sorted(found.items()):
-        known = dict(scores(of["ndt7"], of.get("rpm"))) if "ndt7" in of else {}
-        fared = {service: outcome(of[service]) for service in MARKS if service in of}
+    for (home, seed), made in sorted(found.items()):
+        known = dict(scores(made["ndt7"], made.get("rpm"))) if "ndt7" in made else {}
+        fared = {service: outcome(made[service]) for service in MARKS if service in made}
         again = {f"{service} {MADE[seed]}": value for service, value in fared.items() if seed in MADE}
-        yield Item(known | fared | again, {"home": home}, tuple(sorted(run.run_id for run in of.values())))
+        order = {ORDER: float(BURSTS[of])} if (of := home.partition("-")[0]) in BURSTS else {}
+        ids = tuple(sorted(run.run_id for run in made.values()))
+        yield Item(known | fared | again | order, {"home": home}, ids)
 
 
 def _read(name: str, known: Known) -> float | None:
     return known.get(name)
 
 
-NAMES = (*SCORES, *MARKS, *(f"{service} {time}" for service in MARKS for time in MADE.values()))
+ORDER = "packets lost in a row"
+"""What tells homes apart that were built to lose the same share; drawn homes have none."""
+NAMES = (ORDER, *SCORES, *MARKS, *(f"{service} {time}" for service in MARKS for time in MADE.values()))
 MEASURES = tuple(Measure(name, UNITS.get(name.split()[0], "1"), partial(_read, name)) for name in NAMES)
 Pairs = tuple[Floats, Floats]
 
 
 def pairs(numbers: Numbers, *names: str) -> list[Floats]:
-    """The values of the homes that have all of these, a column each; scores so that more is better."""
+    """The values of the homes that have all of these, a column each; scores so that more is better. Of homes
+    that were built only where their order is asked for."""
     by: dict[str, dict[str, float]] = {}
     for number in numbers:
         sign = -1.0 if number.name in LESS_IS_BETTER else 1.0
         by.setdefault(number.conditions["home"], {})[number.name] = sign * number.value
-    rows = [[of[name] for name in names] for of in by.values() if all(name in of for name in names)]
+    rows = [
+        [of[name] for name in names]
+        for of in by.values()
+        if all(name in of for name in names) and (ORDER in of) == (ORDER in names)
+    ]
     return list(np.array(rows, dtype=np.float64).reshape(-1, len(names)).T)
 
 
@@ -298,20 +307,24 @@ NEAR = {"QoO": 5.0, "IQB": 0.05, "AIM": 5.0, "bufferbloat grade": 0.5}
 
 def opposite(numbers: Numbers) -> Iterator[Number]:
     """Of pairs of homes with an equal score the share in which a service is good in one and unusable in the
-    other."""
+    other; and of pairs that were built to differ in nothing but the order of their losses."""
     for score, near in NEAR.items():
         for service, (_, good_to, usable_to) in MARKS.items():
 
             def share(
-                one: Floats, other: Floats, near: float = near, a: float = good_to, b: float = usable_to
-            ) -> float | None:
-                alike = np.triu(np.abs(one[:, None] - one[None, :]) <= near, 1)
+                one: Floats, other: Floats, order: Floats,
+                near: float = near, a: float = good_to, b: float = usable_to,
+            ) -> float | None:  # fmt: skip
+                equal = np.abs(one[:, None] - one[None, :]) <= near
+                alike = np.triu(equal & (order[:, None] != order[None, :]), 1)
                 well, badly = other <= a, other > b
                 split = well[:, None] & badly[None, :] | badly[:, None] & well[None, :]
                 return float(np.mean(split[alike])) if alike.any() else None
 
-            columns = pairs(numbers, score, service)
-            yield from over_homes("opposite", columns, share, score=score, service=service)
+            drawn, built = pairs(numbers, score, service), pairs(numbers, score, service, ORDER)
+            each = [*drawn, np.arange(drawn[0].size, dtype=np.float64)]
+            yield from over_homes("opposite", each, share, score=score, service=service)
+            yield from over_homes("opposite by order", built, share, score=score, service=service)
 
 
 def _halves(numbers: Numbers) -> tuple[Numbers, Numbers]:
