@@ -126,7 +126,7 @@ def test_homes_built_for_the_order_of_losses_are_compared_with_each_other_alone(
     assert of(list(opposite(rows)), score="QoO", service="download").name == "opposite by order"
     assert of(list(opposite(rows)), score="QoO", service="download").value == 1.0
     lost = {name: (home.link["loss"], home.link["loss_burst"]) for name, home in testbed.built().items()}
-    assert set(lost.values()) == {(1.0, 1), (1.0, 50)}
+    assert set(lost.values()) == {(share, burst) for share in testbed.LOST for burst in (1, 50)}
 
 
 def test_what_a_reading_meant_is_said_of_homes_that_are_alike_and_of_five_at_least() -> None:

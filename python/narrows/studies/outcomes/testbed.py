@@ -90,18 +90,18 @@ def homes() -> dict[str, Home]:
 
 BURSTS = {"random": 1, "bursts": 50}
 """How many packets are lost in a row, on average, in homes that differ in nothing else."""
-BUILT = 5
-"""So many of each."""
+LOST = (0.8, 0.9, 1, 1.1, 1.2)
+"""Per cent of packets, each way: a home of each order loses so many."""
 
 
 @cache
 def built() -> dict[str, Home]:
     """Every home that was built, by its label."""
-    of: dict[str, Any] = {**EASY, "base_rtt": "60 ms", "loss": "1 %", "services": 2}
+    of: dict[str, Any] = {**EASY, "base_rtt": "60 ms", "services": 2}
     return {
-        f"{order}-{number}": Home(Link(**of, loss_burst=burst), "none")
+        f"{order}-{lost:g}": Home(Link(**of, loss=f"{lost} %", loss_burst=burst), "none")
         for order, burst in BURSTS.items()
-        for number in range(BUILT)
+        for lost in LOST
     }
 
 
