@@ -121,6 +121,4 @@ def _off(one: Summary) -> str:
 
 
 def _between(one: Summary, interval: Interval | None) -> str:
-    if interval is None:
-        return ""
-    return f" [{in_unit(one, interval.low)} to {in_unit(one, interval.high)}]"
+    return "" if interval is None else f" [{in_unit(one, interval.low)} to {in_unit(one, interval.high)}]"

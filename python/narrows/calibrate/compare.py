@@ -121,8 +121,7 @@ def compared(readings: pl.DataFrame, scores: pl.DataFrame, runs: pl.DataFrame) -
         .otherwise(value * pl.col("payload_share"))
     )  # fmt: skip
     table = table.with_columns(seen=seen).join(truths(scores), on=["run_id", "direction", "statistic"])
-    is_rate = quantity == THROUGHPUT
-    is_meant = pl.when(is_rate).then(pl.col("whose") == CROSS)
+    is_meant = pl.when(quantity == THROUGHPUT).then(pl.col("whose") == CROSS)
     table = table.filter(is_meant.otherwise(pl.col("held_against").list.contains(pl.col("whose"))))
     return table.with_columns(error=pl.col("seen") - pl.col("truth"))
 

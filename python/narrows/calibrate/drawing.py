@@ -32,8 +32,7 @@ def runs_of(table: pl.DataFrame) -> tuple[str, ...]:
 
 def kinds_of(calibration: Calibration, table: pl.DataFrame) -> pl.DataFrame:
     """With the queue of each run, as the plan says it (the axis may be called otherwise, or be absent)."""
-    kinds = calibration.runs.select("run_id", pl.col("link_queue").alias(KIND))
-    return table.join(kinds, on="run_id")
+    return table.join(calibration.runs.select("run_id", pl.col("link_queue").alias(KIND)), on="run_id")
 
 
 def rows(axes: Axes, labels: Sequence[str]) -> None:

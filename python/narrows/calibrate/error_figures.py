@@ -67,7 +67,7 @@ def _bias_figure(name: str, title: str, table: pl.DataFrame, relative: bool, cap
     grouped = cells(table, [KIND])
     rows = _rows_of(grouped)
     label = OF_CAPACITY if relative else "error, ms"
-    figure = _error_figure(grouped, rows, [_label(row) for row in rows], relative, label)
+    figure = _error_figure(grouped, rows, [f"{row[0]}: {row[1]}, {row[2]}" for row in rows], relative, label)
     runs = runs_of(table)
     return Drawing(name, title, f"{caption} {name_runs(runs)}", runs, figure)
 
@@ -144,10 +144,6 @@ def _error_axis(axes: Axes, relative: bool, label: str) -> None:
         axes.xaxis.set_major_locator(FixedLocator(ticks))
         axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(signed))
-
-
-def _label(row: tuple[str, ...]) -> str:
-    return f"{row[0]}: {row[1]}, {row[2]}"
 
 
 def _error_figure(

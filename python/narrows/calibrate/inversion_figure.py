@@ -73,7 +73,8 @@ def _matrix(axes: Axes, names: Sequence[str], part: Sequence[Summary]) -> None:
         counts[place[more], place[less]] = number
     shown = np.ma.masked_equal(counts, 0)
     axes.imshow(shown, cmap="OrRd", vmin=0, vmax=max(1, len(part)), aspect="auto")
-    short = [_short(n) for n in names]
+    # without the names of the axes: `cake 50Mbit`
+    short = [" ".join(word.partition("=")[2] or word for word in n.split(" ")) for n in names]
     axes.set_xticks(range(len(names)), short, rotation=90, fontsize=5)
     axes.set_yticks(range(len(names)), short, fontsize=5)
     axes.grid(False)
@@ -85,8 +86,3 @@ def _matrix(axes: Axes, names: Sequence[str], part: Sequence[Summary]) -> None:
         axes.text(0.5, 0.5, "no pair is inverted", transform=where, ha="center", va="center", fontsize=SMALL)
     for side in axes.spines.values():
         side.set_visible(True)
-
-
-def _short(condition: str) -> str:
-    """Without the names of the axes: `cake 50Mbit`."""
-    return " ".join(word.partition("=")[2] or word for word in condition.split(" "))

@@ -25,7 +25,7 @@ SHOWN_LABELS = 6
 def link(calibration: Calibration) -> list[tuple[str, str]]:
     """What was the same in all runs or swept: rate, base RTT, queue, and the scenario's other axes."""
     runs = calibration.runs
-    down, up = (_texts(runs, f"rate_{way}_bps", _rate) for way in ("down", "up"))
+    down, up = (_texts(runs, f"rate_{way}_bps", lambda bps: str(Rate(int(bps)))) for way in ("down", "up"))
     facts = [("rate", down if down == up else f"{down} down, {up} up")]
     facts.append(("base RTT", _texts(runs, "base_rtt_ns", lambda ns: str(Duration(int(ns))))))
     # queues as the person wrote them, where they are an axis; else what Linux calls them
@@ -36,8 +36,7 @@ def link(calibration: Calibration) -> list[tuple[str, str]]:
     said = {"rate", "rate_up", "base_rtt", "queue"}
     axes = [axis for axis in calibration.axes if axis not in said]
     facts += [(axis.replace("key_", ""), _texts(runs, axis, str)) for axis in axes]
-    seeds = runs[SEED].n_unique()
-    return [*facts, ("seeds", str(seeds))]
+    return [*facts, ("seeds", str(runs[SEED].n_unique()))]
 
 
 def in_short(calibration: Calibration) -> list[tuple[str, str]]:
@@ -156,7 +155,3 @@ def _texts(runs: pl.DataFrame, column: str, word: Any) -> str:
         return "none"
     more = f" and {len(labels) - SHOWN_LABELS} more" if len(labels) > SHOWN_LABELS else ""
     return ", ".join(dict.fromkeys(labels[:SHOWN_LABELS])) + more
-
-
-def _rate(bps: float) -> str:
-    return str(Rate(int(bps)))

@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from narrows.calibrate import by_test
 from narrows.calibrate.calibration import Calibration
@@ -55,6 +54,7 @@ def _page(
 ) -> str:
     sections = list(dict.fromkeys(f.section for f in drawn))
     every = as_frame(in_order(calibration.summaries))
+    cells = [[f"{v:.5g}" if isinstance(v, float) else v for v in row] for row in every.rows()]
     scenario = calibration.directory / "scenario.py"
     return (
         environment()
@@ -78,7 +78,7 @@ def _page(
             left_out=calibration.left_out,
             parameters=parameter_rows(calibration),
             costs=cost_rows(calibration),
-            every=(every.columns, [[_cell(v) for v in row] for row in every.rows()]),
+            every=(every.columns, cells),
             inversions=_pairs(calibration),
             scenario=scenario.read_text(encoding="utf-8") if scenario.exists() else None,
             commands=_commands(calibration),
@@ -90,10 +90,6 @@ def _page(
             key_names=["run_id", "tool", *calibration.axes, "seed"],
         )
     )
-
-
-def _cell(value: Any) -> Any:
-    return f"{value:.5g}" if isinstance(value, float) else value
 
 
 def _pairs(calibration: Calibration) -> list[tuple[str, str, str, str, str]]:

@@ -203,7 +203,8 @@ def plan_scenario(path: Path, tools: Sequence[str] | None, varied: bool, seeds: 
     with selected(tools, varied):
         experiment = load(path)
         item = _item(experiment)
-        known = _labels(experiment.items[item])
+        test = experiment.items[item]
+        known = test.labels if isinstance(test, Axis) else ()
         for name in tools or ():
             if name not in known:
                 raise UsageError(f"no tool {name} in {path}", remedy=did_you_mean(name, known))
@@ -221,10 +222,6 @@ def plan_scenario(path: Path, tools: Sequence[str] | None, varied: bool, seeds: 
     found = experiment.repeat
     rule = found if found is not None and found["until"] is not None else None
     return Ready(experiment.name, experiment.question, item, plans, rule)
-
-
-def _labels(item: object) -> tuple[str, ...]:
-    return item.labels if isinstance(item, Axis) else ()
 
 
 def _item(experiment: Experiment) -> str:

@@ -90,8 +90,7 @@ def build(
     if profiled and without_speed:
         raise UsageError("--profiled and --without-speed exclude each other", remedy="leave one out")
     own = "" if config is None else own_lines(config)
-    training = _training if profiled else None
-    show_build(jobs, training, own, not without_speed, named)
+    show_build(jobs, _training if profiled else None, own, not without_speed, named)
     if named is not None:
         image = kernel.named(named)
         lacks = image.info.get("without") or ()

@@ -38,8 +38,7 @@ def list_(
     from narrows.store.results import Results
 
     console = formats.console()
-    results = Results(directory)
-    runs = results.runs()
+    runs = Results(directory).runs()
     if runs.height:
         _runs(console, format, directory, runs)
         return
@@ -47,8 +46,7 @@ def list_(
     rows = []
     for path in sorted(directory.iterdir()):
         if path.is_dir() and not path.name.startswith("."):
-            below = Results(path)
-            inner = below.runs()
+            inner = Results(path).runs()
             if inner.height:
                 ok = inner.filter(status="ok").height
                 wall = float(inner["wall_s"].sum())

@@ -147,8 +147,7 @@ def closed(out: Path, names: Sequence[str]) -> None:
 
     rows = tables.scan(out, "udp").filter(pl.col("log").is_in(names)).collect()
     quic = rows.filter(pl.col("protocol") == "quic")
-    opened = quic.filter(pl.col("opened_packets") > 0).height
-    if not opened:
+    if not quic.filter(pl.col("opened_packets") > 0).height:
         typer.echo(
             f"no secret opened any of {formats.counted(quic.height, 'QUIC connection')}: whole packets"
             " from the first one on are needed, and the key log of these very connections",

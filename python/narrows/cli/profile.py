@@ -86,16 +86,13 @@ def profile(
     from narrows.paths.profile import fit
 
     rows_of = _rows(Path(what), of, only)
-    made = fit(rows_of, out.stem if out else Path(what).name, note or _words(what, of, only))
+    words = note or f"{of} of {Path(what).name}" + (f", {only}" if only else "")
+    made = fit(rows_of, out.stem if out else Path(what).name, words)
     _show(made, format)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(made.to_json() + "\n", encoding="utf-8")
         typer.echo(f'{out}: link = profile("{out.name}").sample()', err=True)
-
-
-def _words(directory: str, of: str, only: str | None) -> str:
-    return f"{of} of {Path(directory).name}" + (f", {only}" if only else "")
 
 
 def _rows(directory: Path, of: str, only: str | None) -> pl.DataFrame:

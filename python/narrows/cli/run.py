@@ -228,11 +228,9 @@ def _warn_of_equal(console: Console, directory: Path, run_ids: Sequence[str]) ->
     for run in passed_over:
         outdir.asked_again(results.run_directory(run))
     results = Results(directory) if passed_over else results
-    older = {old: new for old, new in results.newer().items() if new in run_ids}
-    if older:
+    if older := {old: new for old, new in results.newer().items() if new in run_ids}:
         console.print(f"note: {of_older(older)}", markup=False)
-    groups = equal_runs(results, run_ids)
-    if groups:
+    if groups := equal_runs(results, run_ids):
         keys = [results.manifest(group[0])["key"] for group in groups]
         named = [key({a: b for a, b in one.items() if a != SEED}) or "all" for one in keys]
         more = f"; and {len(named) - 3} more" if len(named) > 3 else ""
@@ -352,9 +350,8 @@ def report_on(
     say_of_runs(console, directory, run_ids)
     console.print(f"results: {directory}")
     if failed:
-        first = failed[0]
         console.print(
-            f"{len(failed)} failed; the first: narrows show {first.run_id} --dir {directory}\n"
+            f"{len(failed)} failed; the first: narrows show {failed[0].run_id} --dir {directory}\n"
             "  → the same command tries the failed ones again"
         )
         raise typer.Exit(FAILED)

@@ -68,8 +68,7 @@ def show(
             console.print("What was measured until it failed; it counts nowhere:")
         console.print()
         columns = ["whose", "direction", "quantity", "value", "unit"]
-        rows = with_labels(metrics).select(columns).sort(columns[:3]).rows()
-        console.print(table(columns, rows))
+        console.print(table(columns, with_labels(metrics).select(columns).sort(columns[:3]).rows()))
 
 
 def _machine(console: Console, manifest: dict[str, Any]) -> None:
@@ -134,7 +133,6 @@ def _settled(console: Console, ended: dict[str, Any] | None) -> None:
 def _commands(console: Console, path: Path) -> None:
     from narrows.plan.model import Plan
 
-    plan = Plan.read(path / "plan.json").to_dict()
-    for step in plan["setup"]:
+    for step in Plan.read(path / "plan.json").to_dict()["setup"]:
         if step["tool"] in ("tc", "ip"):
             console.print(f"{step['node']:10} {step['tool']} {' '.join(step['args'])}")

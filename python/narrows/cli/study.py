@@ -271,13 +271,11 @@ def _show(
     runs = runs_below(roots)
     if not runs:
         raise UsageError(f"no run of the study {name} is here", remedy=f"narrows study {name} makes them")
-    wanted = claims or [module.judge.claim.id for module in claims_of(name)]
-    found = judged(roots, wanted, runs)
+    found = judged(roots, claims or [module.judge.claim.id for module in claims_of(name)], runs)
     verdicts: Sequence[Verdict] = found.verdicts
     if quick:
         verdicts = without_single_trials(verdicts, runs)
-    progress = Console(stderr=True, highlight=False)
-    with progress.status("drawing") as status:
+    with Console(stderr=True, highlight=False).status("drawing") as status:
 
         def tell(figure: str) -> None:
             status.update(f"drawing {figure}")

@@ -211,8 +211,7 @@ def _shares(console: Console, iteration: Iteration) -> None:
         for side in one.sides
     ]
     if rows:
-        head = ["conditions", "pair", "service", "n", "rate [Mbit/s]", "share [%]"]
-        console.print(table(head, rows))
+        console.print(table(["conditions", "pair", "service", "n", "rate [Mbit/s]", "share [%]"], rows))
         console.print("medians over n valid trials; 100 %: the max-min fair rate", soft_wrap=True)
 
 

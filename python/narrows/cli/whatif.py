@@ -84,8 +84,7 @@ def whatif(
             remedy="--fit alone, or one change such as --cca bbr, --queue cake, --rate '90 %'",
         )
     known = was_cca(was)
-    missing = [file for file in captures if not file.is_file()]
-    if missing:
+    if missing := [file for file in captures if not file.is_file()]:
         raise UsageError(f"{missing[0]} is no file", remedy="name captures that are there")
     console = make_console()
     make = maker(engine, jobs)

@@ -48,8 +48,7 @@ def rank(axis: str, text: str) -> Rank:
     """Sort key of a label: "off" and "no" first, then by size, then in the order of qdiscs or letters."""
     if text in _FIRST:
         return (0, float(_FIRST[text]), (0, ""))
-    match = _NUMBER.match(text)
-    if match:
+    if match := _NUMBER.match(text):
         unit = match.group(2)
         scale = _SCALE.get(unit[:1], 1.0) if len(unit) > 1 else 1.0
         return (1, float(match.group(1)) * scale, (0, natural(text)))

@@ -103,8 +103,7 @@ def _check_one(found: pl.DataFrame, name: str, where: str | None) -> None:
     units = found["unit"].unique().to_list()
     if len(units) > 1:
         raise StoreError(f"{name} has several units: {', '.join(map(str, units))}")
-    twice = found.group_by("run_id").len().filter(pl.col("len") > 1)
-    if twice.height:
+    if found.group_by("run_id").len().filter(pl.col("len") > 1).height:
         kinds = found.select(pl.concat_str("source", "direction", ignore_nulls=True, separator=" "))
         listed = ", ".join(kinds.to_series().unique().sort())
         raise UsageError(

@@ -74,8 +74,7 @@ def _summary(
     alone: dict[tuple[Conditions, str], float],
 ) -> Summary:
     valid = [trial for trial in members if not trial.faults()]
-    wanted = [alone.get((conditions, name)) for name in pair]
-    fair = fair_rates(members[0].run, "down", wanted)
+    fair = fair_rates(members[0].run, "down", [alone.get((conditions, name)) for name in pair])
     sides = tuple(_side(name, [trial.uses[n] for trial in valid], fair[n]) for n, name in enumerate(pair))
     used = clean([trial.utilisation for trial in valid])
     ids = tuple(sorted(trial.run.run_id for trial in valid))

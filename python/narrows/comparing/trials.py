@@ -117,6 +117,5 @@ def share(rate_bps: float | None, fair_bps: float | None) -> float | None:
 
 def shares(trial: Trial, alone: Mapping[tuple[Conditions, str], float]) -> tuple[float | None, ...]:
     """What share of its max-min fair rate each service got; None where one of them was never alone."""
-    wanted = [alone.get((trial.conditions, use.service)) for use in trial.uses]
-    fair = fair_rates(trial.run, "down", wanted)
+    fair = fair_rates(trial.run, "down", [alone.get((trial.conditions, use.service)) for use in trial.uses])
     return tuple(share(use.rate_bps, each) for use, each in zip(trial.uses, fair, strict=True))

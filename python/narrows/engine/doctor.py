@@ -167,8 +167,7 @@ def confinement() -> Check:
 def tools() -> Check:
     """Programs that every guest's set-up calls."""
     path = uml.guest_path(None)
-    missing = [tool for tool in TOOLS if shutil.which(tool, path=path) is None]
-    if missing:
+    if missing := [tool for tool in TOOLS if shutil.which(tool, path=path) is None]:
         return Check("tools", False, f"not installed: {', '.join(missing)}", "apt-get install iproute2")
     return Check("tools", True, ", ".join(TOOLS))
 

@@ -24,8 +24,7 @@ _TRUNCATE = 1 << 14  # ABI 3
 
 
 def _syscall(number: int, *args: object) -> int:
-    libc = ctypes.CDLL(None, use_errno=True)
-    result: int = libc.syscall(ctypes.c_long(number), *args)
+    result: int = ctypes.CDLL(None, use_errno=True).syscall(ctypes.c_long(number), *args)
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
@@ -77,12 +76,11 @@ def restrict(
                     rights &= on_files
                 elif known is not None:
                     rights &= _READ_DIR
-                rule = struct.pack("=Qi", rights, fd)
                 _syscall(
                     _ADD_RULE,
                     ctypes.c_int(ruleset),
                     ctypes.c_int(_RULE_PATH_BENEATH),
-                    rule,
+                    struct.pack("=Qi", rights, fd),
                     ctypes.c_uint32(0),
                 )
             finally:

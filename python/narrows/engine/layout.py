@@ -200,8 +200,7 @@ def _is_parquet(path: str) -> bool:
         return False
     try:
         size, mark = os.fstat(file).st_size, len(PARQUET)
-        whole = size > 2 * mark
-        return whole and os.pread(file, mark, 0) == PARQUET == os.pread(file, mark, size - mark)
+        return size > 2 * mark and os.pread(file, mark, 0) == PARQUET == os.pread(file, mark, size - mark)
     except OSError:
         return False
     finally:

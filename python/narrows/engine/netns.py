@@ -54,8 +54,7 @@ def lacking_ccas(wanted: set[str]) -> set[str]:
 
 def forbidden_ccas(wanted: set[str]) -> set[str]:
     """Those that this host has but lets no namespace take as its default."""
-    file = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
-    return wanted - set(file.read_text().split())
+    return wanted - set(Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text().split())
 
 
 class NetnsEngine(OneKernel):
@@ -104,8 +103,7 @@ class NetnsEngine(OneKernel):
         if lacking:
             kinds = "; ".join(f"{kind} ({said})" for kind, said in lacking.items())
             faults.append(f"this kernel ({platform.release()}) does not do these qdiscs: {kinds}")
-        missing = lacking_ccas(set().union(*(ccas(plan) for plan in plans)))
-        if missing:
+        if missing := lacking_ccas(set().union(*(ccas(plan) for plan in plans))):
             faults.append(f"this kernel lacks the congestion control {', '.join(sorted(missing))}")
         forbidden = forbidden_ccas({cca for plan in plans for cca in plan.needs.default_ccas} - missing)
         if forbidden:

@@ -286,8 +286,7 @@ class UmlEngine:
         ]
         if self._kernel.tools_dir is not None:
             words.append(f"narrows_tools={self._kernel.tools_dir}")
-        own = own_places(plan, self._path)
-        if own:
+        if own := own_places(plan, self._path):
             words.append(f"narrows_programs={':'.join(own)}")
         if mentions(plan, IN_PACKAGE):
             words.append(f"narrows_checkout={PACKAGE}")

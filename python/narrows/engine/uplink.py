@@ -28,8 +28,7 @@ def opened(uplink: Uplink | None, path: str) -> Iterator[None]:
         yield
         return
     undo(path)
-    before = FORWARD.read_text().strip()
-    LEFT.write_text(json.dumps({"ip_forward": before}))
+    LEFT.write_text(json.dumps({"ip_forward": FORWARD.read_text().strip()}))
     try:
         chain = ("{", "type", "nat", "hook", "postrouting", "priority", "100", ";", "}")
         _nft(path, "add", "table", *TABLE)

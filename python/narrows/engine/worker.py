@@ -110,8 +110,7 @@ class Worker(Runner):
         if self._again:
             for mark in (self.folder / FAILED).glob("*.json"):
                 mark.unlink(missing_ok=True)
-        plans = [todo.plan for todo in self._look()]
-        if plans:
+        if plans := [todo.plan for todo in self._look()]:
             self.engine.check(plans)
         slots = self._slots(plans) if plans else []
         made, failed = self.settled()
@@ -139,8 +138,7 @@ class Worker(Runner):
             theirs = json.loads(path.read_bytes())
         except (OSError, ValueError) as error:
             raise StoreError(f"cannot be read: {error}", where=str(path)) from None
-        differs = [name for name, value in ours.items() if theirs.get(name) != value]
-        if differs:
+        if differs := [name for name, value in ours.items() if theirs.get(name) != value]:
             differences = "; ".join(f"{name} {ours[name]}, there {theirs.get(name)}" for name in differs)
             raise EngineError(
                 f"this worker is not like the first one at this folder: {differences}",
@@ -171,8 +169,7 @@ class Worker(Runner):
     def _next(self) -> Todo | None:
         while not self.stop.is_set():
             with self._choosing:
-                new = self._look()
-                if new:
+                if new := self._look():
                     self.engine.check([todo.plan for todo in new])
                 left = [todo for todo in self._found.values() if not self._is_settled(todo.run_id)]
                 for todo in sorted(left, key=lambda one: -one.work):

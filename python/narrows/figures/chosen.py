@@ -99,10 +99,9 @@ def _made(
 
 def by_key(every: Outcome, by_run: Mapping[int, float]) -> dict[Key, tuple[float, ...]]:
     place = {id(run): n for n, run in enumerate(every.runs)}
-    groups = group(every.runs, every.axes)
     found = {
         key: tuple(by_run[n] for run in same if (n := place[id(run)]) in by_run)
-        for key, same in groups.items()
+        for key, same in group(every.runs, every.axes).items()
     }
     return {key: values for key, values in found.items() if values}
 

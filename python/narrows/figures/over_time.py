@@ -303,8 +303,7 @@ class _Run:
         file = self.folder / "queue.parquet"
         if not self.run.plan.hops or self.run.plan.hops[0].tap != "packets" or not file.is_file():
             return None
-        inside = pl.col("t_ns").is_between(self.span[0], self.span[1], closed="left")
-        log = parquet.scan(file).filter(inside)
+        log = parquet.scan(file).filter(pl.col("t_ns").is_between(self.span[0], self.span[1], closed="left"))
         if log.select(pl.len()).collect().item() > PACKETS_MOST:
             return None
         columns = ("hop", "direction", "event", "t_ns", "flow", "backlog_packets", "sojourn_ns")
@@ -318,13 +317,12 @@ class _Run:
         rows = self.packets.filter(pl.col("hop") == hop, pl.col("direction") == way)
         of = {flow: item for (at, there, flow), (_, item) in self.flows.items() if (at, there) == (hop, way)}
         item = rows["flow"].replace_strict(of, default=-1, return_dtype=pl.Int64).fill_null(-1)
-        sojourn = rows["sojourn_ns"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
         return _Log(
             rows["t_ns"].cast(pl.Float64).to_numpy() / NS_PER_S,
             rows["event"].to_numpy().astype(np.str_),
             item.to_numpy(),
             rows["backlog_packets"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
-            sojourn / NS_PER_MS,
+            rows["sojourn_ns"].cast(pl.Float64).fill_null(float("nan")).to_numpy() / NS_PER_MS,
         )
 
     def _flows(self) -> dict[tuple[str, str, int], tuple[str, int]]:

@@ -64,7 +64,8 @@ def name(flows: Sequence[Flow], plan: Mapping[str, Any]) -> Naming:
         names[flow.label] = summed[flow.direction][-1]
     called = _probes(probes)
     if both:
-        return Naming("rrul_be_nflows", names, called, dict(summed), _plain(called.values()))
+        plain = [each for each in called.values() if ":" not in each]  # Flent's `Ping (ms)*` stops at a colon
+        return Naming("rrul_be_nflows", names, called, dict(summed), plain)
     return Naming("tcp_ndown" if "down" in ways else "tcp_nup", names, called, dict(summed), fair=True)
 
 
@@ -133,11 +134,6 @@ def _probes(
             plain = f"Ping (ms) UDP {UDP_CLASSES.get(item['dscp'], 'DSCP ' + str(item['dscp']))}"
         names[item["id"]] = _free(plain + suffix, {*taken, *names.values()})
     return names
-
-
-def _plain(names: Iterable[str]) -> list[str]:
-    """What Flent's pattern `Ping (ms)*` takes: it stops at a colon."""
-    return [each for each in names if ":" not in each]
 
 
 def _free(plain: str, taken: set[str]) -> str:

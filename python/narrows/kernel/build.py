@@ -96,8 +96,7 @@ def build(
         if is_there():
             return
         yield Progress("fetching the kernel's source: 150 MB")
-        linux = source.linux_source()
-        yield from _make(recipe, linux, jobs, trial, training, own, speed)
+        yield from _make(recipe, source.linux_source(), jobs, trial, training, own, speed)
 
 
 def _build_named(jobs: int, trial: Trial, name: str) -> Iterator[Progress]:
@@ -310,9 +309,8 @@ def profile(
     counts.mkdir()
     libgcov(counting)
     link = f"-fprofile-generate -L{counting} {counting / 'gcov_host.o'}"
-    words = [*make, f"UM_PROFILE={COUNT}", f"UM_PROFILE_LINK={link}", "linux"]
     yield from counted(
-        words,
+        [*make, f"UM_PROFILE={COUNT}", f"UM_PROFILE_LINK={link}", "linux"],
         tree,
         "compiling a kernel that counts: five to nine minutes on two cores",
         KERNEL_OBJECTS,

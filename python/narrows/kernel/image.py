@@ -68,8 +68,7 @@ def cache_dir() -> Path:
     """`$NARROWS_CACHE`, else `narrows` below `$XDG_CACHE_HOME`, else below `~/.cache`."""
     if chosen := os.environ.get("NARROWS_CACHE"):
         return Path(chosen).expanduser().absolute()
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser().absolute() / "narrows"
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().absolute() / "narrows"
 
 
 def compiler() -> str:
@@ -83,8 +82,7 @@ def compiler() -> str:
 
 def sources() -> dict[str, Path]:
     """Our C files, by their place in the kernel's tree."""
-    found = sorted(SOURCES.rglob("*.[ch]"))
-    return {file.relative_to(SOURCES).as_posix(): file for file in found}
+    return {file.relative_to(SOURCES).as_posix(): file for file in sorted(SOURCES.rglob("*.[ch]"))}
 
 
 Level = tuple[int, int]
@@ -135,8 +133,7 @@ def recipe(own: str = "", speed: bool = True, level: Level | None = None) -> str
         )
     digest = hashlib.sha256()
     training = {file.name: file for file in sorted(TRAINING.glob("*.[cp]*"))} if speed else {}
-    parts = {**fragments(level), **sources(), **patches(speed, level), **training}
-    for name, file in parts.items():
+    for name, file in {**fragments(level), **sources(), **patches(speed, level), **training}.items():
         digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
     if own:
         digest.update(b"own\0" + own.encode() + b"\0")

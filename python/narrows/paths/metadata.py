@@ -31,8 +31,7 @@ def join(frame: pl.DataFrame, file: Path) -> pl.DataFrame:
         raise UsageError(
             f"{file} has no column client or log to join by", remedy=did_you_mean(table.columns[0], KEYS)
         )
-    clash = sorted(set(table.columns) & set(frame.columns) - set(keys))
-    if clash:
+    if clash := sorted(set(table.columns) & set(frame.columns) - set(keys)):
         raise UsageError(f"{file}: the column {clash[0]} is measured already", remedy="another name for it")
     table = table.with_columns(pl.col(key).cast(pl.String) for key in keys)
     if "client" in keys:

@@ -29,16 +29,13 @@ Row = Mapping[str, Any]
 def with_logs(runs: Iterable[Observed]) -> list[Observed]:
     """The runs, and those that ended well and have captures with `path_logs`."""
     every = list(runs)
-    logs = {str(log): run for run in every if _unread(run) for log in _captures(run)}
+    unread = [run for run in every if run.ok and run.path_logs is None and run.folder is not None]
+    logs = {str(log): run for run in unread for log in _captures(run)}
     rows: dict[str, list[Row]] = {}
     if logs:
         for log, row in _largest(list(logs)):
             rows.setdefault(logs[log].run_id, []).append(_row(logs[log], Path(log), row))
     return [replace(run, path_logs=rows[run.run_id]) if run.run_id in rows else run for run in every]
-
-
-def _unread(run: Observed) -> bool:
-    return run.ok and run.path_logs is None and run.folder is not None
 
 
 def _captures(run: Observed) -> list[Path]:
@@ -48,8 +45,7 @@ def _captures(run: Observed) -> list[Path]:
 def _largest(logs: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The connection of each log with most payload, in the order of the logs."""
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(min_duration_ns=LEAST_NS)
-        read(list(logs), Path(folder), settings, jobs=len(os.sched_getaffinity(0)))
+        read(list(logs), Path(folder), Settings(min_duration_ns=LEAST_NS), jobs=len(os.sched_getaffinity(0)))
         rows = tables.load(Path(folder), "connections").sort("payload_bytes").to_dicts()
     largest = {row["log"]: row for row in rows}
     for log in logs:

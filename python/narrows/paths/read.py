@@ -142,8 +142,7 @@ def read(
     if not logs:
         raise UsageError("no packet log is named", remedy="narrows paths FILES… --out DIR")
     names = [str(log) for log in logs]
-    doubles = sorted({name for name in names if names.count(name) > 1})
-    if doubles:
+    if doubles := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"{doubles[0]} is named twice", remedy="name each log once")
     # A name that begins with a dash would be an option.
     names = [f"./{name}" if name.startswith("-") and name != STDIN else name for name in names]
@@ -154,8 +153,7 @@ def read(
         done.append(outcome)
         progress(outcome)
     accounted = {place for outcome in done for place in outcome.files}
-    missing = [name for place, name in enumerate(names) if place not in accounted]
-    if missing:
+    if missing := [name for place, name in enumerate(names) if place not in accounted]:
         raise EngineError(
             "narrows-paths ended without a word about it",
             where=missing[0],

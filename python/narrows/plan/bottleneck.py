@@ -386,8 +386,7 @@ def rate_change(
     if isinstance(shaper, tbf):
         # tbf_change makes its limit that of a FIFO inside too (fifo_set_limit), in bytes or in packets
         # as the FIFO counts: the queue would be another one without its own number. tbf itself ignores it.
-        is_fifo = first.queue.is_fifo
-        inner = first.queue_words().get("limit") if is_fifo else None
+        inner = first.queue_words().get("limit") if first.queue.is_fifo else None
         words = shaper_words(direction)
         if inner is not None:
             words = {name: word for name, word in words.items() if name != "latency"} | {"limit": inner}

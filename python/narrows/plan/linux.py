@@ -204,8 +204,7 @@ def setup_asked(topology: Topology, link: Link) -> tuple[Asked, ...]:
     for dev, index in _bottlenecks(topology):
         made += queue_asked(topology.bottleneck, dev, directions(link, state)[index])
     for each, queue, context in _host_queues(topology, link):
-        options = queue.asked(context, None)
-        made.append(asked_qdisc(each.node, each.name, "1:", queue.kind(), options))
+        made.append(asked_qdisc(each.node, each.name, "1:", queue.kind(), queue.asked(context, None)))
     netem = _netem_interfaces(topology, link, state)
     return (*made, *(path.asked(each) for each, path in netem if not path.changes_nothing()))
 
@@ -278,10 +277,9 @@ def _node(topology: Topology, node: str, link: Link) -> list[Step]:
 
 def _bottlenecks(topology: Topology) -> list[tuple[str, int]]:
     """The bottleneck's interfaces, each with the place of its direction in a pair (down, up)."""
-    cables = (topology.bottleneck_down_cable, topology.bottleneck_up_cable)
     return [
         (topology.at(topology.bottleneck, cable).name, index)
-        for index, cable in enumerate(cables)
+        for index, cable in enumerate((topology.bottleneck_down_cable, topology.bottleneck_up_cable))
         if cable is not None
     ]
 

@@ -83,8 +83,7 @@ def _capacity(rate: Rate, link: Link, index: int, end_ns: int) -> tuple[Capacity
     """The truth of a direction (0 is down), also of what `link.at` changes; empty where the rate stays."""
     medium = link.media()[index]
     if medium is not None:
-        schedule = medium.schedule(("down", "up")[index])
-        found = capacity_steps(schedule, end_ns, BIN_NS, link["mtu"])
+        found = capacity_steps(medium.schedule(("down", "up")[index]), end_ns, BIN_NS, link["mtu"])
         return tuple(CapacityStep(at_ns=at, rate_bps=bps) for at, bps in found)
     if isinstance(rate, MovingRate):
         steps = list(rate.until(end_ns))

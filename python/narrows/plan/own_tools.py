@@ -39,12 +39,11 @@ def lowered(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
     for other in state.composites:
         if isinstance(other, OwnTool) and other.tool == own.name and other.files != own.files:
             item.fail(f"{other.id} is another tool called {own.name}", "give one of the folders another name")
-    parts = tuple(each.id for each in traffic_items if not _is_background(each))
     state.composites.append(
         OwnTool(
             id=item_id,
             tool=own.name,
-            parts=parts,
+            parts=tuple(each.id for each in traffic_items if not _is_background(each)),
             in_turn={},
             options={},
             path=str(own.path),

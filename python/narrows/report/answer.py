@@ -98,8 +98,7 @@ def _table(every: Outcome, chosen: Chosen, name: str = "") -> Table:
         if n or any(key in m.done for _, m in chosen):
             cells = tuple(_cell(m, key, n) for _, m in shown)
             rows.append(Row(key, n, cells, tuple(mark.get(key, "") for mark in marks)))
-    columns = tuple(_column(whose, m) for whose, m in shown)
-    return Table(every.axes, columns, tuple(rows), name, zero)
+    return Table(every.axes, tuple(_column(whose, m) for whose, m in shown), tuple(rows), name, zero)
 
 
 def _column(whose: str, measure: Measure) -> Column:
@@ -243,8 +242,7 @@ def _note(every: Outcome) -> str:
     sources = [source for source in dict.fromkeys(measure.source for measure in every.measures) if source]
     if every.has_done:
         sources.append(OF_DONE)
-    again = sum(len(group) - 1 for group in every.equal)
-    if again:
+    if again := sum(len(group) - 1 for group in every.equal):
         sources.append(f"{_counted(again, 'repetition')} equal to another to the last digit and not counted")
     older = {old: run.run_id for run in every.runs for old in run.older}
     if older:

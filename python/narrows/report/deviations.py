@@ -41,8 +41,7 @@ def deviations(runs: Sequence[Observed]) -> list[str]:
         )
     found += _offloads(runs)
     found += _line(runs)
-    told = list(dict.fromkeys(change for r in runs for change in r.link.changes))
-    if told:
+    if told := list(dict.fromkeys(change for r in runs for change in r.link.changes)):
         found.append(
             f"The link changes while traffic flows ({'; '.join(told)}): a rate in a figure is that of the "
             "start."

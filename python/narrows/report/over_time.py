@@ -79,8 +79,7 @@ def carried(runs: Sequence[Observed]) -> list[Carried]:
     tried = [len(one.data) for one in few if one is not None]
     if tried and (size := max(tried) * len(chosen)) > CARRIED_BYTES:
         stretches = max(FEWEST_STRETCHES, int(stretches * CARRIED_BYTES / size))
-    found = (_carried(run, runs, stretches) for run in chosen)
-    return [one for one in found if one is not None]
+    return [one for run in chosen if (one := _carried(run, runs, stretches)) is not None]
 
 
 def _carried(run: Observed, runs: Sequence[Observed], stretches: int) -> Carried | None:

@@ -99,7 +99,6 @@ def page(
     pages = environment()
     pages.filters["number"] = number
     sections = [name for name in dict.fromkeys(f.section for f in figures) if name != ANSWER]
-    kernels = sorted({_kernel(r) for r in runs})
     return pages.get_template("report.html.j2").render(
         name=name,
         asked=_asked(runs),
@@ -116,7 +115,7 @@ def page(
         conditions=conditions,
         series=series if scripts is not None else (),
         scripts=scripts,
-        kernels=kernels,
+        kernels=sorted({_kernel(r) for r in runs}),
         costs=_costs(runs),
         engines=sorted({str(r.manifest.get("engine", "")) for r in runs}),
     )

@@ -112,15 +112,14 @@ def flow_case(run: Observed) -> FlowCase | None:
         mix[item.cca] += item.flows
     used = {item.sender for item in items}
     rtts = {pair.base_rtt_ns / 1e6 for pair in run.link.pairs if used & set(pair.senders)}
-    spread = max(item.start_spread_ns for item in items)
     return FlowCase(
         rate_bps=int(rate),
         mix=tuple(sorted(mix.items())),
         rtts_ms=tuple(sorted(rtts or {run.link.base_rtt_ns / 1e6})),
         queue=run.queue,
         buffer_bytes=_buffer_bytes(run.link),
-        start="together" if spread <= TOGETHER_NS else "spread",
-        offloads="on" if _offloads(plan) else "off",
+        start="together" if max(item.start_spread_ns for item in items) <= TOGETHER_NS else "spread",
+        offloads="on" if any(plan.link.offloads.get(name, False) for name in SEGMENTATION) else "off",
         timers=_timers(plan),
         kernel=_kernel(run),
         besides=", ".join([*_path(run.link), *asked_for(plan.sysctls)]),
@@ -198,10 +197,6 @@ def _length(run: Observed) -> tuple[float, int, str]:
 def _timers(plan: Plan) -> str:
     late = plan.machine.timer_latency
     return EXACT if late is None else f"{late.min_ns / 1e3:g} to {late.max_ns / 1e3:g} µs late"
-
-
-def _offloads(plan: Plan) -> bool:
-    return any(plan.link.offloads.get(name, False) for name in SEGMENTATION)
 
 
 def flow_cases(runs: Iterable[Observed]) -> dict[FlowCase, list[Observed]]:

@@ -202,8 +202,7 @@ def _tap_sum(run: Observed, parts: Sequence[TrafficItem], way: str, name: str) -
 def _ways(run: Observed, own: Sequence[TrafficItem]) -> set[str]:
     """The directions that the item loaded."""
     sent = {way: _tap_sum(run, own, way, "tap_departed_bytes") or 0.0 for way in DIRECTIONS}
-    whole = sum(sent.values())
-    if whole:
+    if whole := sum(sent.values()):
         return {way for way, size in sent.items() if size >= A_WAY * whole}
     # A shard keeps no bytes of items, and not every run has a tap.
     said = {name.direction for name in run.figures if name.direction and _is_of(name.whose, own[0].item)}
@@ -223,7 +222,8 @@ def _way(
     dropped, marked = (_tap_sum(run, own, way, f"tap_{each}") for each in ("dropped", "marked"))
     there = {part.id: of_part(part, run.bottleneck(way)) for part in own}
     most = max(there.values(), key=lambda whose: run.figure("tap_departed", way, whose) or 0.0)
-    window, goodput = _window(run, name, own, way), _goodput(figures, way)
+    window = _window(run, name, own, way)
+    goodput = next((one for one in figures if (one.reads, one.direction) == (reading.THROUGHPUT, way)), None)
     return Way(
         window=window,
         rate_bps=_mean_rate(run, own, way, window),
@@ -356,11 +356,6 @@ def _of_the_run(run: Observed, word: str, name: str) -> Iterator[Measure]:
                 quantity=quantity, value=value, unit=unit, words=meaning.words, better=meaning.better,
                 item=name, direction="down",
             )  # fmt: skip
-
-
-def _goodput(figures: Sequence[Measure], way: str) -> Measure | None:
-    """The first of them that reads throughput in that direction."""
-    return next((one for one in figures if (one.reads, one.direction) == (reading.THROUGHPUT, way)), None)
 
 
 def _of_own_tools(run: Observed) -> Declared:

@@ -58,8 +58,7 @@ def load_one(results: store.Results, run_id: str) -> Observed | None:
     manifest, folder = results.manifest(run_id), results.run_directory(run_id)
     try:
         plan = read_plan(folder)
-        whole = manifest["status"] == "ok"
-        return _whole(folder, plan, manifest) if whole else failed(manifest, plan)
+        return _whole(folder, plan, manifest) if manifest["status"] == "ok" else failed(manifest, plan)
     except NarrowsError as error:
         damaged.leave_out(folder, error)
     except Exception as error:  # whatever is wrong in its files, it costs itself

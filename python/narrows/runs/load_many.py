@@ -12,7 +12,7 @@ import polars as pl
 
 from narrows.engine import layout
 from narrows.plan.items import TcpBulk
-from narrows.plan.model import Plan, UntilSettled
+from narrows.plan.model import Plan
 from narrows.runs.capacity import possible_goodput_bps
 from narrows.runs.flow_case import limit_bytes
 from narrows.runs.flows_sampled import Sampled, Sender, flows_sampled
@@ -64,6 +64,7 @@ def _tables(folder: Path, plan: Plan, known: Sampled) -> FlowTables:
     if not nodes:
         nodes = {str(node): link.base_rtt_ns for node in flows["node"].cast(pl.String).unique()}
     senders = {item.sender for item in plan.traffic if isinstance(item, TcpBulk)}
+    rule = plan.until_settled
     return FlowTables(
         tcp_flows=flows.filter(pl.col("node").cast(pl.String).is_in(sorted(senders))),
         tcp_events=known.events,
@@ -75,7 +76,7 @@ def _tables(folder: Path, plan: Plan, known: Sampled) -> FlowTables:
         mtu_bytes=link.mtu_bytes,
         limit_bytes=limit_bytes(link),
         base_rtt_ns=nodes,
-        settling=_settling(plan.until_settled),
+        settling=None if rule is None else Settling(rule.window_ns, rule.within),
     )
 
 
@@ -84,10 +85,6 @@ def _was_there(folder: Path, hop: str) -> bool:
     is not the same as no drops."""
     manifest = json.loads((folder / layout.MANIFEST).read_bytes())
     return any(tap["hop"] == hop and tap.get("tap") is not None for tap in manifest["taps"])
-
-
-def _settling(rule: UntilSettled | None) -> Settling | None:
-    return None if rule is None else Settling(rule.window_ns, rule.within)
 
 
 def _drops(folder: Path, hop: str) -> pl.DataFrame:

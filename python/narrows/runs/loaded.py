@@ -53,8 +53,7 @@ def goodput_bps(run: Observed, way: str) -> float | None:
 
 def window(run: Observed, way: str) -> Window | None:
     """When a direction was loaded, in ns; None where nothing loads it or that is not known."""
-    own = loaders(run, way)
-    known = {item.name: span for item in own if (span := item.ways[way].window) is not None}
+    known = {item.name: span for item in loaders(run, way) if (span := item.ways[way].window) is not None}
     if run.tested in known:
         return known[run.tested]
     if not known:

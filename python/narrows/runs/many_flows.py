@@ -154,6 +154,7 @@ def many_flows(tables: FlowTables) -> ManyFlows | None:
     since_start = _since_start(counters)
     delivered = delivered_per_window(counters, FAIRNESS_WINDOW_NS)
     windows = jain_over_time(delivered, flows.height)
+    cumulative = jain_over_time(since_start.rename({"bytes": "value"}), flows.height).drop_nulls("jain")
     return ManyFlows(
         start_ns=start_ns,
         stop_ns=stop_ns,
@@ -170,7 +171,7 @@ def many_flows(tables: FlowTables) -> ManyFlows | None:
         synchronisation=_synchronisation(tables.tcp_events, table, start_ns, stop_ns),
         utilisation=_utilisation(flows, tables, start_ns, stop_ns),
         occupancy_mean=_occupancy(tables, start_ns, stop_ns),
-        jain_settled=_settled(_cumulative(since_start, flows.height), "jain", tables.settling),
+        jain_settled=_settled(cumulative, "jain", tables.settling),
         share_settled=_shares_settled(since_start, flows, tables.settling),
         time_to_fairness_ns=_time_to_fairness(windows, start_ns),
         jain_series=windows,
@@ -340,11 +341,6 @@ def _since_start(counters: pl.DataFrame) -> pl.DataFrame:
     rows = counters.sort("flow", "t_ns")
     since = pl.col("bytes").cast(pl.Float64) - pl.col("bytes").cast(pl.Float64).first().over("flow")
     return rows.with_columns(since.alias("bytes"))
-
-
-def _cumulative(since_start: pl.DataFrame, flows: int) -> pl.DataFrame:
-    """t_ns, jain: Jain's index of what each flow delivered from the window's start until t."""
-    return jain_over_time(since_start.rename({"bytes": "value"}), flows).drop_nulls("jain")
 
 
 def _settled(series: pl.DataFrame, name: str, rule: Settling | None) -> Settled | None:

@@ -263,8 +263,7 @@ class Observed:
 
     def capacity_bps(self, direction: str, window: tuple[int, int] | None) -> float:
         """What the bottleneck carried in a time, on average; the same as `rate_bps` unless its rate moves."""
-        rate = capacity_bps(self.plan, direction, window)
-        return rate or self.rate_bps(direction)
+        return capacity_bps(self.plan, direction, window) or self.rate_bps(direction)
 
     def possible_bps(self, direction: str, window: tuple[int, int] | None) -> float:
         """The TCP payload that full packets could have had in a time, on average, by what the bottleneck's

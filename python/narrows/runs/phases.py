@@ -42,8 +42,7 @@ def calls(run: Observed) -> list[str]:
 
 def of_calls(run: Observed) -> Iterator[str]:
     """Every call in every phase."""
-    found = calls(run)
-    if found:
+    if found := calls(run):
         for n, _ in enumerate(phases(run), start=1):
             yield from (of(item, n) for item in found)
 

@@ -71,11 +71,6 @@ def _met(run: Observed) -> Iterator[str]:
         yield from (item.id for item in settled.foreground(run.plan))
 
 
-def _met_or_calls(run: Observed) -> Iterator[str]:
-    """The services of a settled trial, and the calls of any run."""
-    yield from dict.fromkeys((*_met(run), *phases.calls(run)))
-
-
 def _loads(run: Observed) -> Iterator[str]:
     for item in run.plan.traffic:
         if not is_probe(item) and not is_background(item):
@@ -190,7 +185,9 @@ NUMBERS: dict[str, Number] = {
     "dropped_after_pause": Number("packets", queue_numbers.places, queue_numbers.dropped_after_pause),
     "filled_after_pause_ms": Number("ms", queue_numbers.places, queue_numbers.filled_after_pause),
     settled.RATE: Number("bit/s", _met, settled.settled_rate),
-    settled.LATE: Number("1", _met_or_calls, settled.late_share),
+    settled.LATE: Number(
+        "1", lambda run: dict.fromkeys((*_met(run), *phases.calls(run))), settled.late_share
+    ),
 }
 """docs/data.md says in words what each is. Spikes are the glitches that are no lost probe; `test_variation`
 is the coefficient of variation of the test's own 10 ms bins at the bottleneck."""

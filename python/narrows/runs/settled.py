@@ -43,8 +43,7 @@ def settled_rate(run: Observed, item: str) -> float | None:
     truth, window = run.truth("down"), settled_window(run.plan)
     if truth is None or window is None or item not in truth.throughput_bps:
         return None
-    series = truth.throughput_bps[item].within(window)
-    known = clean(series.value)
+    known = clean(truth.throughput_bps[item].within(window).value)
     # Bins in which nothing passed may have no row: the mean is over the window, not over the rows.
     bins = round((window[1] - window[0]) / 10_000_000)
     return float(known.sum()) / bins if bins else None

@@ -209,8 +209,7 @@ class Catalog:
         folder = known.results.run_directory(run_id)
         if layout.links(folder):
             return None
-        written = (folder / layout.MANIFEST).stat().st_mtime_ns
-        key = (entry.name, run_id, written)
+        key = (entry.name, run_id, (folder / layout.MANIFEST).stat().st_mtime_ns)
         with self._tables:
             if key not in self._runs:
                 while len(self._runs) >= RUNS_KEPT:
@@ -230,8 +229,7 @@ class Catalog:
             for brief in self.briefs(entry)
             if brief.ok and PAIR in brief.key and all(brief.key.get(a) == run.key[a] for a in beside)
         ]
-        found = (self.run(entry, each) for each in same)
-        return [each for each in found if each is not None]
+        return [found for each in same if (found := self.run(entry, each)) is not None]
 
     def _list(self, entry: Entry) -> _Kept:
         with self._lock:

@@ -58,8 +58,7 @@ def moves(known: Sequence[Iteration], runs: Sequence[Sequence[Observed]]) -> lis
                 found.setdefault((one.conditions, one.pair), {})[number] = one
     made = []
     for (_, pair), by_number in found.items():
-        first = next(iter(by_number.values()))
-        told = " ".join(f"{axis}={label}" for axis, label in first.conditions)
+        told = " ".join(f"{axis}={label}" for axis, label in next(iter(by_number.values())).conditions)
         for side, service in enumerate(pair):
             there = [by_number.get(number) for number in range(len(known))]
             shares = tuple(None if one is None else one.sides[side].share for one in there)

@@ -53,8 +53,7 @@ def map_axes(runs: Sequence[Observed]) -> list[str]:
 def heat(runs: Sequence[Observed], quantity: str, down: str, across: str) -> Heat | None:
     """The map of a quantity over two axes; None where nothing was measured."""
     good = [run for run in runs if run.ok]
-    table = summary(good, [down, across])
-    rows = {row.condition: row for row in table.rows if row.quantity == quantity}
+    rows = {row.condition: row for row in summary(good, [down, across]).rows if row.quantity == quantity}
     medians = [row.values.median for row in rows.values() if row.values.median is not None]
     if not medians:
         return None

@@ -128,8 +128,7 @@ def figures(run: Observed, other: Observed | None = None) -> list[Figure]:
     found = []
     for place, one in enumerate({**run.figures, **beside}):
         name, way, whose = one
-        unit = units.get(name) or unit_of_name(name)
-        scale, shown = told(name, unit)
+        scale, shown = told(name, units.get(name) or unit_of_name(name))
         mine, its = ((None if value is None else value * scale) for value in (
             run.figures.get(one), beside.get(one)))  # fmt: skip
         said = words.get(name) or name.replace("tap_", "").replace("_", " ")

@@ -88,8 +88,7 @@ class SpecObject:
     @classmethod
     def names(cls) -> list[str]:
         """The constructor's name, or those of its kinds."""
-        kinds = [name for sub in cls.__subclasses__() for name in sub.names()]
-        return kinds or [cls.__name__]
+        return [name for sub in cls.__subclasses__() for name in sub.names()] or [cls.__name__]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.where = caller()

@@ -94,8 +94,7 @@ class Dumbbell(Link):
     def _resolve(self, name: str, value: Any, choose: Choose) -> Any:
         if name != "pairs":
             return super()._resolve(name, value, choose)
-        listed = self._parse(name, settle(value, choose))
-        chosen = (settle(each, choose) for each in listed)
+        chosen = (settle(each, choose) for each in self._parse(name, settle(value, choose)))
         return tuple(each.resolve(choose) for each in chosen if each is not None)
 
     def check(self) -> None:

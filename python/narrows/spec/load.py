@@ -169,8 +169,7 @@ def _raised(error: BaseException, shown: str) -> SpecError:
             remedy = f"did you mean {close}?" if close else "names: " + ", ".join(known)
             return SpecError(f"{match[2]} has no {match[1]}", where=where, remedy=remedy)
     if isinstance(error, NameError) and error.name:
-        spec = sys.modules.get("narrows.spec")
-        known = getattr(spec, "__all__", ())
+        known = getattr(sys.modules.get("narrows.spec"), "__all__", ())
         if error.name in known:
             remedy = f"import it: from narrows.spec import {error.name}"
         else:
@@ -193,8 +192,7 @@ def _line_of(where: str) -> str | None:
 
 def _check_words(module: types.ModuleType, source: str, shown: str) -> None:
     """`repeat = 10` is not `repeat(10)`: a word of the language that holds a plain value would be ignored."""
-    words = getattr(sys.modules.get("narrows.spec"), "__all__", ())
-    for name in words:
+    for name in getattr(sys.modules.get("narrows.spec"), "__all__", ()):
         value = vars(module).get(name)
         if name not in vars(module) or callable(value) or isinstance(value, (SpecObject, Axis)):
             continue
@@ -271,8 +269,7 @@ def _collect_items(names: list[tuple[str, Any]], experiment: Experiment) -> None
         """Items come in the order in which the file makes them, whatever names existed before."""
         return min(made.get(id(each), 0) for each in _items_of(named[1]))
 
-    found = _distinct([(n, v) for n, v in names if is_traffic(v)])
-    for name, value in sorted(found, key=first_made):
+    for name, value in sorted(_distinct([(n, v) for n, v in names if is_traffic(v)]), key=first_made):
         for each in _items_of(value):
             if id(each) in held_by:
                 raise SpecError(

@@ -97,8 +97,7 @@ def _merged(steps: Sequence[Step]) -> Iterator[Step]:
 
 def _mean_bps(steps: Sequence[Step], end_ns: int) -> int:
     ends = [at for at, _ in steps[1:]] + [end_ns]
-    bits = sum(bps * (end - at) for (at, bps), end in zip(steps, ends, strict=True))
-    return bits // end_ns
+    return sum(bps * (end - at) for (at, bps), end in zip(steps, ends, strict=True)) // end_ns
 
 
 def made(called: str, steps: Sequence[Step], end_ns: int, *, repeats: bool) -> MovingRate:

@@ -62,9 +62,8 @@ def _check(path: Path, name: str, beside: Path, where: str) -> None:
             f"tool: {path.name!r} cannot name a tool", where=where, remedy="letters, digits and '_'"
         )
     if not path.is_dir():
-        own = sorted(each.parent.name for each in beside.glob("*/spec.py"))
         raise SpecError(
             f"tool: there is no folder {name} beside the experiment",
             where=where,
-            remedy=did_you_mean(name, own),
+            remedy=did_you_mean(name, sorted(each.parent.name for each in beside.glob("*/spec.py"))),
         )

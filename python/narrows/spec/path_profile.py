@@ -75,9 +75,7 @@ class Property:
             return self.quantiles[-1][1]
         (low, a), (high, b) = self.quantiles[index - 1 : index + 1]
         part = (share - low) / (high - low)
-        if a > 0 and b > 0:
-            return a * math.exp(part * math.log(b / a))
-        return a + (b - a) * part
+        return a * math.exp(part * math.log(b / a)) if a > 0 and b > 0 else a + (b - a) * part
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,7 @@ def read_text(raw: Path, name: str) -> str:
 
 def read_pieces(raw: Path, name: str, most_bytes: int) -> Iterator[tuple[int, str]]:
     """A raw CSV in pieces of whole lines: how many lines lie before each, and the header with its lines."""
-    path = raw / name
-    with _opened(path) as file:
+    with _opened(raw / name) as file:
         header, before = file.readline(), 0
         while lines := file.readlines(most_bytes):
             yield before, (header + b"".join(lines)).decode(errors="replace")

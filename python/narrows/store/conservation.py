@@ -46,10 +46,9 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """The checks as the manifest has them."""
-        verdict = {True: "ok", False: "failed", None: "not checked"}[self.ok]
         return {
             "check": self.name,
-            "verdict": verdict,
+            "verdict": {True: "ok", False: "failed", None: "not checked"}[self.ok],
             "left": self.left,
             "right": self.right,
             "note": self.note,
@@ -249,8 +248,7 @@ def _tc_check(
     root = root_qdisc(result.tc_after, hop.node, hop.iface)
     if root is None:
         return Check(name, False, note=f"no root qdisc of {hop.iface} at {hop.node} in tc_after")
-    missing = [key for key in BY_TC.values() if key not in root]
-    if missing:
+    if missing := [key for key in BY_TC.values() if key not in root]:
         return Check(name, False, note=f"tc says nothing of {', '.join(missing)}")
     backlog, note = _backlog(result, hop, root)
     ours: dict[str, int] = {key: getattr(totals, key) for key in BY_TC}

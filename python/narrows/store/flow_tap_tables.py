@@ -81,8 +81,7 @@ def check(data: flow_tap.FlowTap, totals: Mapping[str, int] | None) -> None:
     """The same counted twice: sockets and events by the kernel's totals, events by each socket's own."""
     if totals is None:
         raise StoreError("the flow tap has no totals in the agent's result")
-    found = {"watched": len(data.flows), "events": int(data.events.size)}
-    for name, count in found.items():
+    for name, count in {"watched": len(data.flows), "events": int(data.events.size)}.items():
         if totals.get(name) != count:
             raise StoreError(f"flow tap: records ≠ totals: {name} {count} ≠ {totals.get(name)}")
     last = _last_snapshots(data.snapshots)
@@ -185,8 +184,7 @@ def _mean_by_flow(samples: NDArray[Any]) -> Any:
 
 
 def _events(run_id: str, events: NDArray[Any], epoch_ns: int) -> pl.DataFrame:
-    unknown = set(np.unique(events["kind"]).tolist()) - set(KINDS)
-    if unknown:
+    if unknown := set(np.unique(events["kind"]).tolist()) - set(KINDS):
         raise StoreError(f"flow tap: unknown kind of event {min(unknown)}")
 
     def known(values: NDArray[Any]) -> pl.Series:

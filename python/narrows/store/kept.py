@@ -134,6 +134,4 @@ def _text(value: Value, unit: str) -> str:
     if isinstance(value, str):
         return value
     kinds = {"ns": Duration, "B": Size, "bit/s": Rate}
-    if unit in kinds and value >= 0:
-        return str(kinds[unit](round(value)))
-    return f"{value:g} {unit}".strip()
+    return str(kinds[unit](round(value))) if unit in kinds and value >= 0 else f"{value:g} {unit}".strip()

@@ -41,7 +41,6 @@ def read(path: Path) -> Records:
 def table(run_id: str, plan: Plan, records: Records, epoch_ns: int) -> pl.DataFrame:
     """The table `media`: times are those of the run; of what is held, when it was looked."""
     names = np.array([each.direction for each in plan.media])
-    tries = records["outcome_tries"] >> 2
     frame = pl.DataFrame(
         {
             "direction": names[records["medium"]],
@@ -50,7 +49,7 @@ def table(run_id: str, plan: Plan, records: Records, epoch_ns: int) -> pl.DataFr
             "left_ns": records["left_ns"].astype(np.int64) - epoch_ns,
             "turn": records["turn"],
             "bytes": records["bytes"],
-            "tries": tries,
+            "tries": records["outcome_tries"] >> 2,
             "outcome": [OUTCOMES[int(each) & 3] for each in records["outcome_tries"]],
         }
     )
@@ -112,8 +111,7 @@ def _turns(medium: Medium, own: Records, epoch_ns: int, most_late_ns: int) -> li
         offsets = np.cumsum(columns["wait_ns"])
         at = epoch_ns + offsets[place] + sent["turn"].astype(np.int64) // len(turns) * medium.repeat_ns
         late_ns = sent["sent_ns"].astype(np.int64) - at
-        wrong = int(np.count_nonzero((late_ns < 0) | (late_ns > most_late_ns)))
-        if wrong:
+        if wrong := int(np.count_nonzero((late_ns < 0) | (late_ns > most_late_ns))):
             lines.append(f"{wrong} packets were not sent at the time of their turn")
         early = int(np.count_nonzero(sent["left_ns"].astype(np.int64) < at + _hold(sent, columns, place)))
         if early:

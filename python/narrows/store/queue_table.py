@@ -71,8 +71,7 @@ def rows(
     At one instant arrivals stand before departures, each in the order of the tap.
     """
     left = leaving[leaving["outcome"] != tap.QUEUED]
-    is_marked = tap.marked(left)
-    marked, drops = left[is_marked], left["outcome"] == tap.DROPPED
+    marked, drops = left[tap.marked(left)], left["outcome"] == tap.DROPPED
     groups = (
         (arriving, np.full(arriving.size, _ARRIVE, np.uint8), arrival_ns(arriving, epoch_ns), True),
         (marked, np.full(marked.size, _MARK, np.uint8), leaving_ns(marked, epoch_ns), False),
@@ -89,7 +88,6 @@ def rows(
     hop = column("hop", "hop")
     reason = np.where(events == _DROP, column("reason", "reason"), 0)
     names = {int(code): reasons.name(int(code)) for code in np.unique(reason)}
-    sojourn = column("sojourn_ns", "sojourn_ns").astype(np.int64)
     frame = pl.DataFrame(
         {
             "hop_number": hop,
@@ -99,7 +97,7 @@ def rows(
             "bytes": column("bytes", "bytes"),
             "backlog_bytes": column("backlog_bytes", "backlog_bytes_after"),
             "backlog_packets": column("backlog_packets", "backlog_packets_after"),
-            "sojourn_ns": sojourn,
+            "sojourn_ns": column("sojourn_ns", "sojourn_ns").astype(np.int64),
             "reason_number": reason,
         }
     )

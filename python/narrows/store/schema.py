@@ -75,8 +75,7 @@ def conform(
     """
     schema = TABLES[table]
     constants = constants or {}
-    unknown = set(frame.columns) - set(schema)
-    if unknown:
+    if unknown := set(frame.columns) - set(schema):
         raise ValueError(f"table {table} has no column {', '.join(sorted(unknown))}")
     return pl.DataFrame(
         [

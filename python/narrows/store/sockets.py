@@ -110,10 +110,9 @@ def unseen(plan: Plan, found: Mapping[str, Any]) -> list[str]:
 def _sockets(rows: pl.DataFrame) -> pl.DataFrame:
     """Pieces of one sampler and several samplers put together: one row for each socket and congestion
     control, with what it had acknowledged while it used it."""
-    own = ["node", *ENDS, "cca"]
     return (
         rows.sort("first_ns")
-        .group_by(own, maintain_order=True)
+        .group_by(["node", *ENDS, "cca"], maintain_order=True)
         .agg(
             pl.col("ecn", "mss_bytes", "max_pacing_bps").last(),
             pl.col("first_ns", "low_bytes").min(),

@@ -51,8 +51,7 @@ def parse_all(
         outcome = result.items.get(item.id)
         if outcome is None or outcome.status not in (RAN if is_whole else (*RAN, "failed")):
             continue
-        read_item = partial(_item, plan, item, result, outcome, raw, flows, spill)
-        parts[item.id] = attempt(item.id, read_item)
+        parts[item.id] = attempt(item.id, partial(_item, plan, item, result, outcome, raw, flows, spill))
     for composite in plan.composites:
         read_parts = registry.function(composite.tool, registry.PARSE, "read_parts")
         # Without all of its parts a tool of several items says nothing.

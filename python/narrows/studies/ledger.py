@@ -104,8 +104,7 @@ class _Old:
         self.rows = {m[1]: m[0] for m in re.finditer(r"^\| ([A-Z]+\d+): .*\|$", text, flags=re.MULTILINE)}
         self.runs: dict[str, str] = {}
         for part in re.split(r"^## (?=\w+: )", text, flags=re.MULTILINE)[1:]:
-            line = re.search(r"^Runs: .*$", part, flags=re.MULTILINE)
-            if line:
+            if line := re.search(r"^Runs: .*$", part, flags=re.MULTILINE):
                 self.runs[part.partition(":")[0]] = line[0]
 
 

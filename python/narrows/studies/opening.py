@@ -27,8 +27,7 @@ def opening(name: str, verdicts: Sequence[Verdict], runs: Sequence[Observed]) ->
     known = {each.claim.id: each.numbers for each in verdicts}
     if hasattr(module, "numbers"):
         known[OWN] = tuple(module.numbers([run for run in runs if run.ok]))
-    filled = (fill(text, known) for text in said(module))
-    return [each for each in filled if each is not None]
+    return [filled for text in said(module) if (filled := fill(text, known)) is not None]
 
 
 def said(module: ModuleType) -> tuple[str, ...]:

@@ -108,8 +108,7 @@ def size(
     ours: str = "", packet: bool = False, **more: Any,
 ) -> Any:  # fmt: skip
     """Bytes; `frames`: so many full frames by default."""
-    within = Limit(lowest, highest, "bytes", ours, packet=packet)
-    return option(parser, default, within, at, **more)
+    return option(parser, default, Limit(lowest, highest, "bytes", ours, packet=packet), at, **more)
 
 
 def queue_size(doc: str, at: At) -> Any:

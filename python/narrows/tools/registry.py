@@ -26,8 +26,7 @@ def words() -> dict[str, str]:
     """The folder of every word that an experiment may use."""
     found: dict[str, str] = {}
     for folder in folders():
-        package = importlib.import_module(f"narrows.tools.{folder}")
-        for word in getattr(package, "WORDS", (folder,)):
+        for word in getattr(importlib.import_module(f"narrows.tools.{folder}"), "WORDS", (folder,)):
             found[word] = folder
     return found
 

@@ -58,7 +58,7 @@ def states(
 ) -> list[State]:
     """The state of every pair, in the order of the plans. `made`: how many trials of each are whole or
     have failed."""
-    known = {_of(one): one for one in summaries}
+    known = {tuple(sorted((*one.conditions, ("pair", "+".join(one.pair))))): one for one in summaries}
     result = []
     for pair, rate in {pair_of(plan): plan.link.rate_down_bps for plan in plans}.items():
         one = known.get(tuple(sorted(pair)))
@@ -89,7 +89,3 @@ def next_set(plans: Sequence[Plan], now: Sequence[State], rule: Rule) -> list[Pl
         if number < goals.get(pair, 0):
             by_seed.setdefault(number, []).append(plan)
     return [plan for number in sorted(by_seed) for plan in by_seed[number]]
-
-
-def _of(one: Summary) -> Pair:
-    return tuple(sorted((*one.conditions, ("pair", "+".join(one.pair)))))

@@ -71,8 +71,7 @@ def known_of(pair: Pair, base_s: float) -> Capacity:
         return Capacity(mean, turns)
     share = float(np.median(rates)) if len(rates) >= 3 else None
     if link is not None and (share is None or link > share / (1 + SAME)):
-        why = f"{len(gaps)} gaps between ACKs of packets that waited"
-        rate = about(link, 0.005, why)
+        rate = about(link, 0.005, f"{len(gaps)} gaps between ACKs of packets that waited")
         if share is None or share > OTHERS * link:
             return Capacity(rate, turns)
         flows = min(max(round(link / share - 1), 1), MOST_OTHERS)
@@ -100,8 +99,7 @@ def agreed(rates: Floats) -> float | None:
     found = values[counts >= LEAST_SHARE * len(rates)]
     if not len(found):
         return None
-    near = rates[np.abs(bins - found[-1]) <= 1]
-    return float(np.median(near))
+    return float(np.median(rates[np.abs(bins - found[-1]) <= 1]))
 
 
 def spaced(pair: Pair, base_s: float) -> Floats:

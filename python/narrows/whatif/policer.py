@@ -52,11 +52,10 @@ def policer_of(pair: Pair) -> Policer | None:
         return None
     near = spreads <= max(1.5 * spreads[best], 0.01)
     why = f"{len(before)} losses find the same missing from a bucket, to {spreads[best]:.1%}"
-    held = buckets + ACK_PACKETS * packet
     return Policer(
         *(
             Value(float(of[best]), float(of[near].min()), float(of[near].max()), why)
-            for of in (8 * rates, held)
+            for of in (8 * rates, buckets + ACK_PACKETS * packet)
         )
     )
 

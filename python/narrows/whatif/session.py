@@ -118,8 +118,7 @@ class Session:
         if not pairs:
             return self._cannot("no draw could be run with and without the change", best)
         nearest = min(apart, key=lambda one: one.worst)
-        limits = (min(1.0, _as_near(nearest.worst)), 1.0, np.inf if anyway else 1.0)
-        for limit in limits:
+        for limit in (min(1.0, _as_near(nearest.worst)), 1.0, np.inf if anyway else 1.0):
             kept = tuple(pair for pair, one in zip(pairs, apart, strict=True) if one.worst <= limit)
             if len(kept) >= LEAST_DRAWS:
                 break
@@ -201,8 +200,7 @@ class Session:
             if case.change is not None and case.change.stack and case.label in logs:
                 log = logs[case.label]
                 self._measured[log] = measure_quic(log.parent.parent, self.path.transfers)
-        new = [log for log in logs.values() if log not in self._measured]
-        if new:
+        if new := [log for log in logs.values() if log not in self._measured]:
             connections, acks = self.read(new, folder / "paths")
             for log in new:
                 found = measure(pair_of(log, connections, acks))

@@ -62,8 +62,7 @@ class SshEngine(OneKernel):
     def _ask(self) -> dict[str, doctor.Answer]:
         with ThreadPoolExecutor(len(self.hosts.hosts)) as pool:
             said = list(pool.map(lambda h: doctor.ask(self.hosts, h, self._connections), self.hosts.hosts))
-        bad = [one for one in said if isinstance(one, Check)]
-        if bad:
+        if bad := [one for one in said if isinstance(one, Check)]:
             raise _refusal(bad)
         return {
             host.role: answer
@@ -97,8 +96,7 @@ class SshEngine(OneKernel):
     def _put_right(self, host: Host) -> tuple[str, str]:
         """Its role, and where it has the agent now."""
         path = self._connections.put_agent(host, self._agent, self._agent_id)
-        left = self._connections.undo(host, path, self._sudo(host))
-        if left:
+        if left := self._connections.undo(host, path, self._sudo(host)):
             raise EngineError(
                 f"{host.role} ({host.host}): cannot put back what a run borrowed: {'; '.join(left)}",
                 remedy=f"on {host.host}: look at ip netns and ip addr; a reboot forgets it all",
@@ -114,8 +112,7 @@ class SshEngine(OneKernel):
 
     def check(self, plans: list[Plan]) -> None:
         """All that the doctor calls bad, and what the plans need of each host."""
-        bad = [one for host in self.hosts.hosts for one in self._unfit(host)]
-        if bad:
+        if bad := [one for host in self.hosts.hosts for one in self._unfit(host)]:
             raise _refusal(bad)
         macs: dict[tuple[str, str], str] = {}
         whole = [parts_of(plan, self.hosts, macs) for plan in plans]
@@ -167,9 +164,8 @@ class SshEngine(OneKernel):
         path = self._paths[host.role]
         directory = halves / host.role
         directory.mkdir(parents=True, exist_ok=True)
-        words = [*self._sudo(host), path, "remote"]
         child = subprocess.Popen(
-            self._connections.argv(host, shlex.join(words)),
+            self._connections.argv(host, shlex.join([*self._sudo(host), path, "remote"])),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is ours to pass on
         )  # fmt: skip

@@ -100,8 +100,7 @@ def _result(
     clocks: Clocks,
     calibration: dict[str, Any],
 ) -> dict[str, Any]:
-    router = results["router"]
-    whole: dict[str, Any] = dict(router)
+    whole: dict[str, Any] = dict(results["router"])
     for name in BY_NODE:
         whole[name] = {}
         for result in results.values():

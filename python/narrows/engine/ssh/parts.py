@@ -42,8 +42,7 @@ def parts_of(plan: Plan, hosts: Hosts, macs: dict[tuple[str, str], str]) -> tupl
     Raises EngineError for a plan that three hosts cannot carry.
     """
     roles = {node.name: HOST_OF.get(node.role) for node in plan.nodes}
-    odd = [node.name for node in plan.nodes if HOST_OF.get(node.role) is None]
-    if odd:
+    if odd := [node.name for node in plan.nodes if HOST_OF.get(node.role) is None]:
         raise EngineError(f"the plan has a {odd[0]}, which three hosts have no place for", remedy=REMEDY)
     refuse(plan)
     made = {step: ends for step in plan.setup if (ends := cable_of(step)) is not None}

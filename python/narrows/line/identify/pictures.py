@@ -44,8 +44,7 @@ def _thin(count: int) -> slice:
 
 
 def _delays(axes: Axes, phase: Phase) -> None:
-    labels = NAMES[phase.name]
-    for n, (flow, label) in enumerate(zip(phase.flows, labels, strict=False)):
+    for n, (flow, label) in enumerate(zip(phase.flows, NAMES[phase.name], strict=False)):
         _one(axes, flow, label, COLOURS[n % len(COLOURS)])
     axes.set_xlabel("sent, s since the phase began")
     axes.set_ylabel("delay above the smallest, ms")

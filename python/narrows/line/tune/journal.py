@@ -86,8 +86,7 @@ def undo(journal: Journal) -> None:
     now = system.qdiscs(journal.wan)
     root_is_ours = setting.is_ours(now)
     for words in setting.undo_lines(journal.wan, journal.ifb, journal.earlier):
-        about_root = "root" in words
-        if about_root and not root_is_ours:
+        if "root" in words and not root_is_ours:
             continue
         if words[-1] == "ingress" and "ingress" not in now:
             continue

@@ -127,8 +127,7 @@ def measure(at: Server, seconds: int, looked_at: tuple[str, ...] = ()) -> Measur
         raise EngineError(
             f"{at.address} answers no ICMP echo", remedy="a server that does: the check needs round trips"
         )
-    down = _loaded(at, "down", seconds, looked_at)
-    return Measured(idle, down, _loaded(at, "up", seconds, looked_at))
+    return Measured(idle, _loaded(at, "down", seconds, looked_at), _loaded(at, "up", seconds, looked_at))
 
 
 def _loaded(at: Server, way: str, seconds: int, looked_at: tuple[str, ...]) -> Loaded:

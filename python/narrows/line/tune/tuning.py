@@ -64,8 +64,7 @@ def planned(wish: Wish, say: Say) -> Tuned:
     """What would be set; nothing is changed."""
     if wish.rates is None:
         refuse.root()
-    before = _measured(wish, say, (), "alone")
-    return _worked_out(wish, before)
+    return _worked_out(wish, _measured(wish, say, (), "alone"))
 
 
 def tune(wish: Wish, say: Say) -> Tuned:

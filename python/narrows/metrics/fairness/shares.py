@@ -31,8 +31,7 @@ def shares(labels: Iterable[str], delivered: Values) -> dict[str, Share] | None:
     if frame.height != amount.size:
         raise ValueError(f"{frame.height} labels but {amount.size} amounts; each flow needs both")
     frame = frame.with_columns(pl.Series("amount", amount))
-    missing = int(frame["amount"].is_nan().sum())
-    if missing:
+    if missing := int(frame["amount"].is_nan().sum()):
         raise ValueError(f"{missing} of {amount.size} flows have no amount; a flow that got nothing has 0")
     if (amount < 0).any():
         raise ValueError("an amount is below zero")

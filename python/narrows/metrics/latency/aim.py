@@ -63,8 +63,7 @@ def aim_scores(
     packet_loss: float | None = None,
 ) -> dict[str, Score | None]:
     """Score of each experience; None where one of its measurements is missing."""
-    latencies = (latency_ms, down_loaded_latency_ms, up_loaded_latency_ms)
-    idle, down, up = latencies
+    idle, down, up = latency_ms, down_loaded_latency_ms, up_loaded_latency_ms
     increase = None
     if (
         idle is not None

@@ -116,8 +116,7 @@ def responsiveness_of(probes: pl.DataFrame, parameters: Parameters = DRAFT_09) -
 
     A table whose foreign probes all lack tls_ms is the TCP-only case; one where only some do is refused.
     """
-    kinds = set(probes["kind"].unique().to_list()) - {FOREIGN, SELF}
-    if kinds:
+    if kinds := set(probes["kind"].unique().to_list()) - {FOREIGN, SELF}:
         raise ValueError(f'probe kind {sorted(map(str, kinds))}: it is "foreign" or "self"')
     foreign = probes.filter(pl.col("kind") == FOREIGN)
     complete = foreign.filter(pl.col("tcp_ms").is_not_null() & pl.col("http_ms").is_not_null())

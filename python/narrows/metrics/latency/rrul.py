@@ -55,8 +55,7 @@ def rrul(
     samples: pl.DataFrame, start_ns: int = 0, delay_s: float = DELAY_S, length_s: float = LENGTH_S
 ) -> Rrul:
     """Summary of rows kind ("tcp_down", "tcp_up", "ping"), name (class or probe), t_ns, value."""
-    unknown = set(samples["kind"].unique().to_list()) - set(KINDS)
-    if unknown:
+    if unknown := set(samples["kind"].unique().to_list()) - set(KINDS):
         raise ValueError(f"kind {sorted(map(str, unknown))}: it is one of {', '.join(KINDS)}")
     load = start_ns + round(delay_s * NS_PER_S)
     end = load + round(length_s * NS_PER_S)

@@ -49,11 +49,10 @@ def distribution(values: Values) -> Distribution:
     x = clean(values)
     if x.size == 0:
         return Distribution(n=0)
-    found = np.quantile(x, list(QUANTILES.values())).tolist()
     return Distribution(
         n=int(x.size),
         mean=float(np.mean(x)),
         std=float(np.std(x, ddof=1)) if x.size > 1 else None,
         median_interval=quantile_interval(x),
-        **dict(zip(QUANTILES, found, strict=True)),
+        **dict(zip(QUANTILES, np.quantile(x, list(QUANTILES.values())).tolist(), strict=True)),
     )

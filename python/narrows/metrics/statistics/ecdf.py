@@ -32,8 +32,7 @@ def weighted_ecdf(values: Values, counts: Values) -> tuple[Floats, Floats] | Non
         return None
     order = np.argsort(x, kind="stable")
     distinct, first = np.unique(x[order], return_index=True)
-    weight = np.add.reduceat(w[order], first)
-    return distinct, np.cumsum(weight) / total
+    return distinct, np.cumsum(np.add.reduceat(w[order], first)) / total
 
 
 def weighted_quantile(values: Values, counts: Values, p: float) -> float | None:

@@ -85,8 +85,7 @@ def decide(values: Values, rule: Rule) -> Decision:
     """What the rule says of the values so far, in any order."""
     x = clean(values)
     n = int(x.size)
-    last = n >= rule.at_most
-    stop = State.NOT_RESOLVED if last else State.CONTINUE
+    stop = State.NOT_RESOLVED if n >= rule.at_most else State.CONTINUE
     if n < 2:
         return Decision(stop, n, None, None, None, None, f"{n} of at least {rule.at_least} values")
     estimate = float(np.quantile(x, rule.quantile))

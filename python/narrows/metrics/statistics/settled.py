@@ -31,8 +31,7 @@ def settled_at(t_ns: Values, values: Values, window_ns: int, tolerance: float = 
     frame = pl.DataFrame({"t": times, "x": x}).with_columns(
         pl.col("t").cast(pl.Int64), pl.col("x").fill_nan(None), pl.col("x").is_nan().alias("missing")
     )
-    period = f"{window_ns}i"
-    settled = frame.rolling("t", period=period, closed="both").agg(
+    settled = frame.rolling("t", period=f"{window_ns}i", closed="both").agg(
         (pl.col("x").max() - pl.col("x").min()).alias("moved"),
         pl.col("x").last().alias("now"),
         pl.col("missing").any(),

@@ -103,8 +103,7 @@ class lte(Medium):
 
     def _schedule(self, way: str) -> Schedule:
         rate = self["rate_up"] if way == "up" and self["rate_up"] is not None else self["rate"]
-        names = ("tti", "harq", "grant", "handover", "gap", "length")
-        ns = {f"{name}_ns": self[name].ns for name in names}
+        ns = {f"{name}_ns": self[name].ns for name in ("tti", "harq", "grant", "handover", "gap", "length")}
         cell = Cell(bler=self["bler"] / 100, **ns)
         return schedule(cell, rate_steps(rate, cell.length_ns), self["seed"], way)
 

@@ -43,11 +43,8 @@ NAMES = ("rate", *MEDIA)
 
 def link(hosts: int = 1) -> Any:
     """The axes `medium` and `place`."""
-    return axis("medium", {name: axis("place", _places(name, hosts)) for name in NAMES})
-
-
-def _places(name: str, hosts: int) -> dict[str, Home]:
-    return {place: _home(name, place, hosts) for place in PLACES}
+    homes = {name: {place: _home(name, place, hosts) for place in PLACES} for name in NAMES}
+    return axis("medium", {name: axis("place", of) for name, of in homes.items()})
 
 
 def _home(name: str, place: str, hosts: int) -> Home:

@@ -42,8 +42,7 @@ RECEIVED = figure("flow", "bulk_goodput_bps", "iperf3_goodput_bps")
 
 def throughput(one: Seen) -> float | None:
     """Relative error against what the receiving program read."""
-    true = RECEIVED(one.run)
-    return ratio(one.value("throughput_bps"), true)
+    return ratio(one.value("throughput_bps"), RECEIVED(one.run))
 
 
 def variation(one: Seen) -> float | None:

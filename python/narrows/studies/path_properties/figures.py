@@ -55,8 +55,7 @@ def by_path(runs: Sequence[Observed], name: str, title: str, label: str, error: 
         told="Median over repetitions, with its 95 % interval where there are enough; a place without a "
         "marker gives NULL there.",
     )  # fmt: skip
-    ids = [run_id for one in captures for run_id in one.run_ids]
-    return draw(chart, points, ids)
+    return draw(chart, points, [run_id for one in captures for run_id in one.run_ids])
 
 
 def population(name: str, title: str, numbers: Callable[[], Sequence[Number]], told: str) -> Result:

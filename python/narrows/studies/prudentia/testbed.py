@@ -71,8 +71,7 @@ def _service(name: str, end: Any) -> Any:
 
 def links(queue: int = 1, rates: Mapping[str, int] = QUEUES) -> Any:
     """The axis `rate` of links, with so many times the usual queue."""
-    made = {rate: _link(rate, queue * packets) for rate, packets in rates.items()}
-    return axis("rate", made)
+    return axis("rate", {rate: _link(rate, queue * packets) for rate, packets in rates.items()})
 
 
 def _link(rate: str, packets: int) -> Link:

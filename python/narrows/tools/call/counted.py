@@ -18,7 +18,10 @@ def counted(parsed: Parsed, way: str, receiver: ClientLog, sender: ClientLog | N
     if len(got) < 2:
         return
     _received(parsed, way, got)
-    _heard(parsed, way, _states(receiver, "heard"))
+    heard = _states(receiver, "heard")
+    if len(heard) >= 2:
+        concealed = _per(heard[-1], heard[0], "concealed", "samples", 1.0)
+        parsed.figure("call_concealed_share", concealed, "1", way)
     if sender is not None:
         sent = _states(sender, "sent")
         if len(sent) >= 2:
@@ -43,8 +46,7 @@ def _received(parsed: Parsed, way: str, got: Points) -> None:
     parsed.add("call_rate", "bit/s", times[1:], _rates(got), direction=way)
     buffers = [_per(b, a, "buffer_s", "buffered", 1e3) for a, b in pairwise(got)]
     parsed.add("call_jitter_buffer", "ms", times[1:], buffers, direction=way)
-    heights = Counter(one["height"] for _, one in got if one.get("height"))
-    if heights:
+    if heights := Counter(one["height"] for _, one in got if one.get("height")):
         parsed.figure("call_height", heights.most_common(1)[0][0], "1", way)
     (first_ns, begun), (last_ns, last) = got[0], got[-1]
     minutes = (last_ns - first_ns) / NS_PER_MIN
@@ -81,15 +83,7 @@ def _sent(parsed: Parsed, way: str, sent: Points) -> None:
         parsed.figure(
             "call_sent_bps", _over(last, begun, "bytes", (last_ns - first_ns) / NS_PER_S / 8), "bit/s", way
         )
-    quantiser = _per(sent[-1], sent[0], "qp_sum", "encoded", 1.0)
-    parsed.figure("call_quantiser", quantiser, "1", way)
-
-
-def _heard(parsed: Parsed, way: str, heard: Points) -> None:
-    if len(heard) >= 2:
-        parsed.figure(
-            "call_concealed_share", _per(heard[-1], heard[0], "concealed", "samples", 1.0), "1", way
-        )
+    parsed.figure("call_quantiser", _per(sent[-1], sent[0], "qp_sum", "encoded", 1.0), "1", way)
 
 
 def _rates(points: Points) -> list[float | None]:

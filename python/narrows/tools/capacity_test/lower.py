@@ -31,7 +31,6 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
         ends = receives(address, port, "tcp")
         client = foreground(item, item_id, "capacity_test", tuple(argv), ends, state, cca=item["cca"])
         start = AfterItem(after=last, delay_ns=item["pause"].ns) if last else client.start
-        at = f"{address}:{port}"
         traffic_items += [
             background(
                 f"{part}-server",
@@ -39,7 +38,7 @@ def lower(item: Traffic, item_id: str, state: Lowering) -> list[TrafficItem]:
                 "iperf3-server",
                 listener,
                 server,
-                at,
+                f"{address}:{port}",
                 ok_exits=SERVER_EXITS,
                 cca=item["cca"],
             ),

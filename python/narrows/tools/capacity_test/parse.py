@@ -47,8 +47,7 @@ def _figures(parsed: Parsed, report: iperf3.Report, way: iperf3.Way, advertised_
     if again is not None and size and segment:
         parsed.figure("capacity_test_retransmission_ratio", again * segment / size, "1", way.direction)
     parsed.figure("capacity_test_connections", start["test_start"]["num_streams"], "flows", way.direction)
-    seconds = received.get("seconds")
-    parsed.figure("capacity_test_elapsed_s", seconds, "s", way.direction)
+    parsed.figure("capacity_test_elapsed_s", received.get("seconds"), "s", way.direction)
 
 
 def read(ran: CommandRun) -> Parsed:

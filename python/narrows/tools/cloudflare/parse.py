@@ -71,5 +71,4 @@ def _number(value: Any) -> float | None:
 def read(ran: CommandRun) -> Parsed:
     """Reads what a command that ran has written. The guest boots at the plan's wall clock, with
     CLOCK_MONOTONIC at 0."""
-    wall_epoch_ns = ran.plan.wall_clock_ns + ran.epoch_ns
-    return parse(ran.stdout(), wall_epoch_ns=wall_epoch_ns, where=ran.where)
+    return parse(ran.stdout(), wall_epoch_ns=ran.plan.wall_clock_ns + ran.epoch_ns, where=ran.where)

@@ -26,8 +26,7 @@ def parse(log: ClientLog, *, start_ns: int | None, where: str = "download") -> P
             rate = 8e9 * last["received"] / (end_ns - start_ns)
             parsed.figure("download_goodput_bps", rate, "bit/s", "down")
             if last["batches"]:
-                waited = last["waited_ms"] * 1e6 / (end_ns - start_ns)
-                parsed.figure("download_barrier_share", waited, "1")
+                parsed.figure("download_barrier_share", last["waited_ms"] * 1e6 / (end_ns - start_ns), "1")
         parsed.figure("download_bytes", last["received"], "bytes", "down")
         parsed.figure("download_chunks", last["chunks"], "chunks")
         parsed.figure("download_batches", last["batches"], "batches")

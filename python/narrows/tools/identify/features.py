@@ -132,9 +132,8 @@ class Features:
 def of(report: Report, way: str) -> Features:
     fill, gentle, ecn = (report.of(way, name) for name in ("fill", "gentle", "ecn"))
     tins, many = report.of(way, "tins"), report.of(way, "many")
-    noise_s = 0.0
-    if len(report.rtt_s):
-        noise_s = float(np.percentile(report.rtt_s, 90) - report.rtt_s.min())
+    rtt_s = report.rtt_s
+    noise_s = float(np.percentile(rtt_s, 90) - rtt_s.min()) if len(rtt_s) else 0.0
     rate = None if fill is None else _rate(fill.flows[0], 0.5, 1.0)
     unhurt = None if fill is None else _unhurt_rate(fill.flows[0])
     if rate is not None and unhurt is not None and unhurt > HURT * rate:

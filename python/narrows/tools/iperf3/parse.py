@@ -283,8 +283,7 @@ def add_intervals(parsed: Parsed, report: Report, item: str, start_ns: int | Non
 
     for since_s, interval, is_first in intervals(report):
         for way in report.ways:
-            total = interval.get(f"sum{way.suffix}")
-            if total:
+            if total := interval.get(f"sum{way.suffix}"):
                 note(way, None, total, since_s, is_first)
             for stream in interval.get("streams", []):
                 if way.is_own is None or bool(stream.get("sender")) == way.is_own:

@@ -119,6 +119,5 @@ def _host_qdisc(item: quic, item_id: str, node: str, state: Lowering) -> Command
     first = state.host_qdiscs.setdefault(node, (item_id, item["host_qdisc"]))
     if first[1] != item["host_qdisc"]:
         item.fail(f"{node} has one qdisc of its own, and {first[0]} says {first[1]}", "the same for both")
-    interface = state.topology.of(node)[0].name
-    argv = ("tc", "qdisc", "replace", "dev", interface, "root", item["host_qdisc"])
+    argv = ("tc", "qdisc", "replace", "dev", state.topology.of(node)[0].name, "root", item["host_qdisc"])
     return background(f"{item_id}-qdisc-{node}", item_id, "quic-qdisc", node, argv, None)

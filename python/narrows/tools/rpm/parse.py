@@ -55,8 +55,7 @@ def parse(
         probes = values.get("probe", [])
         _idle(parsed, [p for p in probes if p["test"] == IDLE], epoch_ns)
         for test, direction in DIRECTIONS.items():
-            own = [p for p in probes if p["test"] == test]
-            _probes(parsed, own, direction, epoch_ns)
+            _probes(parsed, [p for p in probes if p["test"] == test], direction, epoch_ns)
             _intervals(parsed, [i for i in values.get("interval", []) if i["test"] == test], epoch_ns)
         if "summary" not in values:
             parsed.warnings.append("rpm: the client was stopped before its summary; its figures are absent")
@@ -100,8 +99,7 @@ def _probes(parsed: Parsed, probes: list[Line], direction: str | None, epoch_ns:
 def _idle(parsed: Parsed, probes: list[Line], epoch_ns: int) -> None:
     done = _completed(probes)
     _parts(parsed, done, None, epoch_ns, "foreign", IDLE)
-    handshakes = sorted(p["tcp_ns"] for p in done)
-    if handshakes:
+    if handshakes := sorted(p["tcp_ns"] for p in done):
         middle = len(handshakes) // 2
         median = (handshakes[middle] + handshakes[-middle - 1]) / 2
         parsed.figure("rpm_idle_tcp_ms", median / NS_PER_MS, "ms")
@@ -182,8 +180,7 @@ def _figures(parsed: Parsed, test: str, direction: str | None, figures: Line) ->
     ):
         parsed.figure(name, figures[key], unit, direction)
     for kind in ("foreign", "self"):
-        counts = figures[f"{kind}_probes"]
-        parsed.figure(f"rpm_{kind}_probes", counts["completed"], "probes", direction)
+        parsed.figure(f"rpm_{kind}_probes", figures[f"{kind}_probes"]["completed"], "probes", direction)
     for name in ("goodput", "responsiveness"):
         parsed.figure(f"rpm_{name}_confidence", CONFIDENCE[figures[f"{name}_confidence"]], "1", direction)
 

@@ -23,8 +23,7 @@ def parse(text: str, *, epoch_ns: int, where: str = "udp_capacity") -> Parsed:
         length_ns = report["sub_interval_ns"]
         for name, way in DIRECTIONS.items():
             if name in report:
-                test = report[name]
-                _direction(parsed, way, test, length_ns, epoch_ns)
+                _direction(parsed, way, report[name], length_ns, epoch_ns)
     if not parsed.metrics:
         raise StoreError("udp-capacity measured nothing", where=where)
     return parsed

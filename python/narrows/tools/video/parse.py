@@ -32,17 +32,14 @@ MOST_FROZEN_MS = 2000.0
 def parse(log: ClientLog, item: str, *, where: str = "video") -> Parsed:
     """Figures and series. A player's fault is an error: what it did afterwards is no service."""
     parsed = Parsed()
-    faults = log.of("fault")
-    if faults:
+    if faults := log.of("fault"):
         raise StoreError(f"the player failed: {faults[0].get('message')}", where=where)
     with known_shape(where, "what narrows' video client writes"):
         states = log.of("state")
         times = log.times(states)
         for field, series, unit in SERIES:
-            values = [state[field] for state in states]
-            parsed.add(series, unit, times, values, direction="down")
-        started = log.of("started")
-        if started:
+            parsed.add(series, unit, times, [state[field] for state in states], direction="down")
+        if started := log.of("started"):
             parsed.figure("video_start_ms", started[0]["after_ms"], "ms")
         last = log.end["state"] or (states[-1] if states else None)
         if last is None:
@@ -80,8 +77,7 @@ def frozen_ms(states: list[dict[str, Any]]) -> float | None:
 
 def _validity(parsed: Parsed, log: ClientLog, item: str) -> None:
     """What a trial must show to count; judged by who uses it, warned of here."""
-    able = log.of("able")
-    if able:
+    if able := log.of("able"):
         top = bool(able[0]["supported"] and able[0]["smooth"])
         parsed.figure("video_top_rung_playable", float(top), "1")
         parsed.figure("video_viewport_height", able[0]["height"], "1")

@@ -33,8 +33,7 @@ def parse(text: str, *, epoch_ns: int, where: str = "web_speed") -> Parsed:
             parsed.figure(f"{model}_model_loaded_latency_ms", test["loaded_latency_ms"], "ms", direction)
             parsed.figure(f"{model}_model_bytes", test["bytes"], "bytes", direction)
             parsed.figure(f"{model}_model_connections", test["connections"][-1][1], "flows", direction)
-            counts = test["samples"]
-            spans = list(pairwise(counts))
+            spans = list(pairwise(test["samples"]))
             parsed.add(
                 "throughput",
                 "bit/s",

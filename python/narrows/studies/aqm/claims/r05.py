@@ -33,8 +33,7 @@ def grown(found: Numbers) -> Iterator[Number]:
     for now in all_of(found, DEVIATION.name):
         before = one(found, DEVIATION.name, **{**now.conditions, **CALM})
         if before is not None and before is not now:
-            times = now.value / max(before.value, STD_FLOOR_MBPS)
-            yield Number(GROWN, "1", times, now.n, now.conditions)
+            yield Number(GROWN, "1", now.value / max(before.value, STD_FLOOR_MBPS), now.n, now.conditions)
 
 
 def cause(chosen: Sequence[Item], _: Numbers) -> str:

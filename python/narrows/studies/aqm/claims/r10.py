@@ -33,8 +33,7 @@ def against_the_smallest(found: Numbers) -> Iterator[Number]:
         }
         now, before = pairs[IDLE_RTT.name]
         if now is not None and before is not None:
-            off = now.value - before.value - (rtt.value - first.value)
-            yield Number(SHIFT, "ms", off, now.n, here)
+            yield Number(SHIFT, "ms", now.value - before.value - (rtt.value - first.value), now.n, here)
         now, before = pairs[RATE.name]
         if now is not None and before is not None:
             yield Number(CHANGE, "%", 100 * (now.value / before.value - 1), now.n, here)

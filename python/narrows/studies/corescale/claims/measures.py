@@ -145,8 +145,7 @@ class OfFlows(Judge):
     def _moved(self, scale: str, runs: Sequence[Observed]) -> Iterator[Number]:
         """How much the judged metric still moved at the end of a scale's worst run."""
         ends = [end for run in runs if run.many is not None and (end := self.settled(run.many)) is not None]
-        moved = [(end.moved, end.over_ns) for end in ends if end.moved is not None]
-        if moved:
+        if moved := [(end.moved, end.over_ns) for end in ends if end.moved is not None]:
             worst, over_ns = max(moved)
             at_rest = percent(float(np.mean([value < TOLERANCE for value, _ in moved])))
             under = {"scale": scale, "over the last": f"{over_ns / NS_PER_S:.0f} s", "below 1 %": at_rest}

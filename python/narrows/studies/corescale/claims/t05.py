@@ -40,8 +40,7 @@ def of_thesis(case: Case, is_plain: bool) -> Mapping[str, str]:
 def lowest(found: Numbers) -> Iterator[Number]:
     """The lowest index at Core and at Edge, and how far it still moved where it had not settled."""
     for scale in (CORE, EDGE):
-        own = all_of(found, JAIN.name, **scale, **THESIS)
-        if own:
+        if own := all_of(found, JAIN.name, **scale, **THESIS):
             least = min(own, key=lambda each: each.value)
             still = one(found, STILL.name, **least.conditions)
             restless = still is not None and still.value >= TOLERANCE

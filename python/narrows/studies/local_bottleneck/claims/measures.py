@@ -52,8 +52,7 @@ def _test(run: Observed) -> str:
 
 def tested(runs: Iterable[Observed], **labels: str) -> list[Observed]:
     """Runs of one of the tests, for figures."""
-    found = {item.once: item.of for item in tests(runs) if fits(item.key, labels)}
-    return list(found.values())
+    return list({item.once: item.of for item in tests(runs) if fits(item.key, labels)}.values())
 
 
 def by_class(runs: Iterable[Observed]) -> Iterator[Item]:

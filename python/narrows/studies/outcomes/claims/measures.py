@@ -7,6 +7,7 @@ that 1 is a score that ranks homes exactly as a service fares in them.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import methodcaller
 
 import numpy as np
 
@@ -124,14 +125,10 @@ def homes(runs: Sequence[Observed]) -> Iterator[Item]:
         yield Item(known | fared | again | order, {"home": home}, ids)
 
 
-def _read(name: str, known: Known) -> float | None:
-    return known.get(name)
-
-
 ORDER = "packets lost in a row"
 """What tells homes apart that were built to lose the same share; drawn homes have none."""
 NAMES = (ORDER, *SCORES, *MARKS, *(f"{service} {time}" for service in MARKS for time in MADE.values()))
-MEASURES = tuple(Measure(name, UNITS.get(name.split()[0], "1"), partial(_read, name)) for name in NAMES)
+MEASURES = tuple(Measure(name, UNITS.get(name.split()[0], "1"), methodcaller("get", name)) for name in NAMES)
 Pairs = tuple[Floats, Floats]
 
 
@@ -272,8 +269,7 @@ def levels(runs: Sequence[Observed]) -> Iterator[Item]:
     """How each service fares on a path of which one thing is changed, by its level."""
     for run in good(runs, BREAKS):
         of, _, level = run.key["path"].rpartition("-")
-        key = {"service": run.key["service"], "of": of, "level": level}
-        yield Item(outcome(run), key, (run.run_id,))
+        yield Item(outcome(run), {"service": run.key["service"], "of": of, "level": level}, (run.run_id,))
 
 
 def breaks(numbers: Numbers) -> Iterator[Number]:

@@ -40,8 +40,7 @@ MOST = "of what varies most"
 def most(found: Numbers) -> Iterator[Number]:
     """What varies most at each rate."""
     for rate in RATES:
-        here = all_of(found, SPREAD.name, rate=rate)
-        if here:
+        if here := all_of(found, SPREAD.name, rate=rate):
             worst = max(here, key=lambda each: each.value)
             yield Number(MOST, "1", worst.value, worst.n, worst.conditions)
 
