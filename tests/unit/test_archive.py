@@ -168,6 +168,9 @@ def test_of_the_same_labels_the_newest_run_counts_and_another_kernel_s_too() -> 
     for found in ([old, new, hz, failed], [new, old, hz, failed]):
         assert [one.run_id for one in once(found)] == [new.run_id, hz.run_id, failed.run_id]
         assert [tuple(one.older) for one in once(found)] == [(old.run_id,), (), ()]
+    anew = dataclasses.replace(new, warnings=("as a later shard has it",))
+    assert once([new, anew])[0].warnings == anew.warnings
+    assert not once([dataclasses.replace(new, folder=Path("results/mine")), anew])[0].warnings
 
 
 def test_shards_of_several_days_and_studies_are_read_together(tmp_path: Path) -> None:

@@ -94,6 +94,22 @@ def test_items_that_are_no_pair_are_held_against_equal_parts_while_all_ran(tmp_p
     assert [one.called for one in got([run])] == ["a", "b"]
 
 
+def test_a_test_that_hardly_got_anything_up_still_loaded_that_way(tmp_path: Path) -> None:
+    (plan,) = lab.plans(
+        tmp_path, 'link = Link(rate="100 Mbit/s", base_rtt="60 ms", loss="1 %")\nt = ndt7()\n'
+    )
+    made = made_up_trials.trial(plan, {"seed": "0"}, [90.0])
+    figures = {
+        ("bottleneck/t", "down", "tap_departed_bytes"): 120e6,
+        ("bottleneck/t", "up", "tap_departed_bytes"): 4e6,
+        ("t", "up", "ndt7_throughput_bps"): 2.2e6,
+    }
+    one_way = replace(made, figures=said(figures), windows={("t", "down"): (0, made_up_trials.S)})
+    assert set(items(one_way)[0].ways) == {"down"}, "what acknowledges loads no way"
+    both = replace(one_way, windows={("t", way): (0, made_up_trials.S) for way in ("down", "up")})
+    assert items(both)[0].ways["up"].goodput_bps == 2.2e6
+
+
 def test_beside_what_the_tap_cannot_tell_nobody_has_a_fair_share(tmp_path: Path) -> None:
     flows = "".join(f'{name} = bulk(cca="reno", stop="10 s")\n' for name in "abc")
     plan = lab.plans(tmp_path, f'link = Link(rate="9 Mbit/s", base_rtt="50 ms")\n{flows}')[0]

@@ -63,6 +63,12 @@ def _what(run: Observed) -> tuple[object, ...]:
 
 
 def _newest(same: Sequence[Observed]) -> Observed:
-    run = max(same, key=lambda one: max(str(one.manifest.get(at, "")) for at in ("written_at", ASKED_AT)))
+    def age(one: Observed) -> tuple[str, bool]:
+        """Of the same run the one that has its files, then the one of the last shard, which is of a later
+        version of this program."""
+        written = max(str(one.manifest.get(at, "")) for at in ("written_at", ASKED_AT))
+        return written, one.folder is not None
+
+    run = max(reversed(same), key=age)
     older = dict.fromkeys((*run.older, *(one.run_id for one in same if one.run_id != run.run_id)))
     return replace(run, older=tuple(older)) if len(older) > len(run.older) else run

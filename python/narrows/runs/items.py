@@ -200,10 +200,11 @@ def _tap_sum(run: Observed, parts: Sequence[TrafficItem], way: str, name: str) -
 
 
 def _ways(run: Observed, own: Sequence[TrafficItem]) -> set[str]:
-    """The directions that the item loaded."""
+    """The directions that the item loaded: as its tool says, else those with a part of its bytes."""
     sent = {way: _tap_sum(run, own, way, "tap_departed_bytes") or 0.0 for way in DIRECTIONS}
     if whole := sum(sent.values()):
-        return {way for way, size in sent.items() if size >= A_WAY * whole}
+        loaded = {way for way in DIRECTIONS if (own[0].item, way) in run.windows}
+        return loaded | {way for way, size in sent.items() if size >= A_WAY * whole}
     # A shard keeps no bytes of items, and not every run has a tap.
     said = {name.direction for name in run.figures if name.direction and _is_of(name.whose, own[0].item)}
     met = any(run.quantity(RATE, part.id) is not None for part in own)

@@ -90,9 +90,11 @@ def rows(outcome: Outcome) -> list[Sequence[str]]:
 
 
 def counts(outcome: Outcome) -> str:
-    """`bbr and RFC 9743: of 31 criteria 18 holds, 4 holds in part, …`."""
+    """`bbr and RFC 9743: of 31 criteria 18 hold, 4 hold in part, 1 does not hold, …`."""
     every = [said(verdict) for _, verdict in outcome.judged]
-    parts = [f"{every.count(word)} {word}" for word in ("holds", *FALLS_SHORT, CANNOT) if word in every]
+    of_one = {word: n for word in ("holds", *FALLS_SHORT, CANNOT) if (n := every.count(word))}
+    of_many = {"holds": "hold", "holds in part": "hold in part", "does not hold": "do not hold"}
+    parts = [f"{n} {word if n == 1 else of_many.get(word, word)}" for word, n in of_one.items()]
     failed = f"; {len(outcome.failed)} runs failed" if outcome.failed else ""
     head = f"{outcome.tried.name} and {outcome.suite.document}: of {len(every)} criteria"
     return f"{head} {', '.join(parts)}{failed}."
