@@ -11,8 +11,8 @@ SAID = (
     "On a path with nobody else a video is good from {O6|enough|service=video, of=rate, mark=good} on, 10 MB "
     "from {O6|enough|service=download, of=rate, mark=good} on; a page is up to a round trip of "
     "{O6|enough|service=page, of=rtt, mark=good}, a call up to {O6|enough|service=call, of=rtt, mark=good}.",
-    "Where homes of equal QoO differ only in whether packets are lost one at a time or many in a row, the share "
-    "of pairs in which 10 MB is good in one and unusable in the other is "
+    "Where homes of equal QoO differ only in whether packets are lost one at a time or many in a row, the "
+    "share of pairs in which 10 MB is good in one and unusable in the other is "
     "{O8|opposite by order|score=QoO, service=download}.",
 )
 """A sentence is filled by the kept evidence."""
