@@ -42,7 +42,7 @@ FLOOR = 0.02
 """What the ratio of two runs cannot be surer than: seeds, phases."""
 UNSEEN = 0.12
 """By how much other people's flows, and losses that no queue explains, come out otherwise: what they are is
-fitted from few of them. Chosen on twelve worlds (docs/whatif.md), to be judged on others."""
+fitted from few of them. Chosen on twelve worlds, judged on eleven others (docs/whatif.md)."""
 
 
 @dataclass(frozen=True)
