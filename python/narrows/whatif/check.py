@@ -79,5 +79,7 @@ def why_not(path: FittedPath, nearest: Distance) -> str:
         return f"its application limited it for {limits['application']:.0%} of the time, and how is not known"
     if nearest.met:
         return "too few of the runs as it was come out as it did: what decided it was chance"
-    miss = f"run again as it was, it misses the capture's {nearest.misses} ({nearest.worst:.1f} times the mark)"
+    miss = (
+        f"run again as it was, it misses the capture's {nearest.misses} ({nearest.worst:.1f} times the mark)"
+    )
     return f"{miss}: other traffic that reacts, or a path that the fit has no word for"

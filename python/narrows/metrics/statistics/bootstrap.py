@@ -12,10 +12,12 @@ Unit: that of the statistic. Source: B. Efron and R. Tibshirani, An Introduction
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from narrows.metrics.statistics.arrays import Floats, Values, clean
 from narrows.metrics.statistics.interval import Interval
 
+Rows = npt.NDArray[np.int64]
 MIN_SAMPLES = 5
 SEED = 7
 LEAST_KNOWN = 0.9
@@ -27,11 +29,23 @@ def bootstrap_interval(
 ) -> Interval | None:
     """Percentile interval of `statistic`, or None with fewer than MIN_SAMPLES samples."""
     x = clean(values)
-    if x.size < MIN_SAMPLES:
+    return interval_of_rows(
+        x.size,
+        lambda rows: np.array([statistic(x[row]) for row in rows], dtype=np.float64),
+        confidence,
+        resamples,
+    )
+
+
+def interval_of_rows(
+    size: int, statistic: Callable[[Rows], Floats], confidence: float = 0.95, resamples: int = 2000
+) -> Interval | None:
+    """The same of a statistic that is computed for all resamples at once, from which of `size` rows were
+    drawn: a matrix, a resample a row."""
+    if size < MIN_SAMPLES:
         return None
     generator = np.random.Generator(np.random.PCG64(SEED))
-    drawn = x[generator.integers(0, x.size, size=(resamples, x.size))]
-    results = clean(np.array([statistic(row) for row in drawn], dtype=np.float64))
+    results = clean(statistic(generator.integers(0, size, size=(resamples, size))))
     if results.size < LEAST_KNOWN * resamples:
         return None
     tail = (1.0 - confidence) / 2.0

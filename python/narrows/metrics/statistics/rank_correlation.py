@@ -12,6 +12,7 @@ J. A. Hanley and B. J. McNeil, "The meaning and use of the area under a ROC curv
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from narrows.metrics.statistics.arrays import Floats, Values, clean
 from narrows.metrics.statistics.columns import aligned
@@ -20,26 +21,41 @@ LEAST_PAIRS = 3
 
 
 def ranks(values: Floats) -> Floats:
-    """Ranks from 1; equal values have the mean of theirs."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts).astype(np.float64)
-    mean: Floats = (last - (counts - 1) / 2)[place]
-    return mean
+    """Ranks from 1, along the last axis; equal values have the mean of theirs."""
+    from scipy.stats import rankdata  # takes a second, of every command that knows the studies
+
+    found: Floats = rankdata(values, axis=-1)
+    return found
+
+
+def rho(one: Floats, other: Floats) -> Floats:
+    """Spearman's of two arrays along the last axis, of which nothing is missing; NaN: none."""
+    count = one.shape[-1]
+    a, b = (ranks(each) - (count + 1) / 2 for each in (one, other))
+    spread = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
+    is_known = (spread > 0) & (count >= LEAST_PAIRS)
+    return np.where(is_known, (a * b).sum(-1) / np.where(is_known, spread, 1.0), np.nan)
+
+
+def above(values: Floats, is_higher: npt.NDArray[np.bool_]) -> Floats:
+    """The area along the last axis, of the values that are of the one group and all others; NaN: none."""
+    count = is_higher.sum(-1)
+    pairs = count * (is_higher.shape[-1] - count)
+    won = (ranks(values) * is_higher).sum(-1) - count * (count + 1) / 2
+    return np.where(pairs > 0, won / np.maximum(pairs, 1), np.nan)
 
 
 def spearman(one: Values, other: Values) -> float | None:
     """Rho of two columns of the same rows."""
     one, other = aligned(one=one, other=other)
-    if one.size < LEAST_PAIRS or np.ptp(one) == 0 or np.ptp(other) == 0:
-        return None
-    return float(np.corrcoef(ranks(one), ranks(other))[0, 1])
+    return _known(rho(one, other))
 
 
 def area(higher: Values, lower: Values) -> float | None:
     """The probability that a value of `higher` is above one of `lower`."""
     higher, lower = clean(higher), clean(lower)
-    if not higher.size or not lower.size:
-        return None
-    together = ranks(np.concatenate([higher, lower]))
-    above = together[: higher.size].sum() - higher.size * (higher.size + 1) / 2
-    return float(above / (higher.size * lower.size))
+    return _known(above(np.concatenate([higher, lower]), np.arange(higher.size + lower.size) < higher.size))
+
+
+def _known(value: Floats) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -10,13 +10,14 @@ from functools import partial
 from operator import methodcaller
 
 import numpy as np
+import numpy.typing as npt
 
 from narrows.judging.parts import Item, Judge, Measure, Number, Numbers, all_of, good
 from narrows.metrics.latency import bufferbloat_grade, iqb, qoo
 from narrows.metrics.latency.aim import aim_scores
 from narrows.metrics.statistics.arrays import Floats
-from narrows.metrics.statistics.bootstrap import bootstrap_interval
-from narrows.metrics.statistics.rank_correlation import area, spearman
+from narrows.metrics.statistics.bootstrap import Rows, interval_of_rows
+from narrows.metrics.statistics.rank_correlation import above, rho
 from narrows.metrics.statistics.tail import pooled_quantile
 from narrows.runs.observed import Observed
 from narrows.spec.axis import SEED
@@ -25,6 +26,7 @@ from narrows.studies.outcomes.testbed import BURSTS, LEVEL_UNITS, LEVELS, halves
 SERVICES, TESTS, BREAKS = "o1_services", "o2_tests", "o3_breaks"
 FARED, ENOUGH = "how it fares", "enough"
 Known = Mapping[str, float | None]
+Bools = npt.NDArray[np.bool_]
 MARKS: Mapping[str, tuple[str, float, float]] = {
     "video": ("time without a picture", 2_000, 10_000),
     "page": ("time until 95 % is painted", 2_500, 6_000),
@@ -148,59 +150,55 @@ def pairs(numbers: Numbers, *names: str) -> list[Floats]:
 
 
 def over_homes(
-    name: str, columns: Sequence[Floats], statistic: Callable[..., float | None], **conditions: str
+    name: str, count: int, statistic: Callable[[Rows], Floats], **conditions: str
 ) -> Iterator[Number]:
-    """A statistic of columns, with its interval by bootstrap over homes; nothing where there is none."""
-    value = statistic(*columns)
-    if value is None:
+    """A statistic of so many homes, with its interval by bootstrap over them; nothing where there is none. It
+    gets which homes were drawn, a sample a row."""
+    if not count or np.isnan(value := float(statistic(np.arange(count)[None])[0])):
         return
-
-    def again(chosen: Floats) -> float:
-        rows = chosen.astype(np.int64)
-        found = statistic(*(column[rows] for column in columns))
-        return float("nan") if found is None else found
-
-    interval = bootstrap_interval(np.arange(columns[0].size, dtype=np.float64), again)
+    interval = interval_of_rows(count, statistic)
     low, high = (None, None) if interval is None else (interval.low, interval.high)
-    yield Number(name, "1", value, int(columns[0].size), conditions, low, high)
+    yield Number(name, "1", value, count, conditions, low, high)
 
 
 def ranked(numbers: Numbers, names: Sequence[str] = SCORES) -> Iterator[Number]:
     """How each score ranks homes as each service fares in them."""
     for score in names:
         for service in MARKS:
-            columns = pairs(numbers, score, service)
-            yield from over_homes(
-                "rank correlation",
-                columns,
-                lambda one, other: spearman(one, -other),
-                score=score,
-                service=service,
-            )
+            one, other = pairs(numbers, score, service)
+
+            def ranks_alike(rows: Rows, one: Floats = one, other: Floats = other) -> Floats:
+                return rho(one[rows], -other[rows])
+
+            yield from over_homes("rank correlation", one.size, ranks_alike, score=score, service=service)
 
 
 def again(numbers: Numbers) -> Iterator[Number]:
     """How a service ranks homes in one repetition as in another: no score can be nearer to it than it is to
     itself. Where a run comes out the same each time there is nothing to show."""
     for service in MARKS:
-        columns = pairs(numbers, *(f"{service} {time}" for time in MADE.values()))
-        if columns[0].size and not np.array_equal(columns[0], columns[1]):
-            yield from over_homes("rank correlation with itself", columns, spearman, service=service)
+        one, other = pairs(numbers, *(f"{service} {time}" for time in MADE.values()))
+
+        def ranks_alike(rows: Rows, one: Floats = one, other: Floats = other) -> Floats:
+            return rho(one[rows], other[rows])
+
+        if not np.array_equal(one, other):
+            yield from over_homes("rank correlation with itself", one.size, ranks_alike, service=service)
 
 
 def told(numbers: Numbers, names: Sequence[str] = SCORES) -> Iterator[Number]:
     """How well each score tells homes in which a service is good, or usable, from the others."""
     for score in names:
         for service, (_, *limits) in MARKS.items():
+            one, other = pairs(numbers, score, service)
             for word, limit in zip(("good", "usable"), limits, strict=True):
+                well = other <= limit
 
-                def apart(one: Floats, other: Floats, limit: float = limit) -> float | None:
-                    return area(one[other <= limit], one[other > limit])
+                def apart(rows: Rows, one: Floats = one, well: Bools = well) -> Floats:
+                    return above(one[rows], well[rows])
 
-                columns = pairs(numbers, score, service)
-                well = int(np.sum(columns[1] <= limit))
-                if min(well, columns[1].size - well) >= LEAST_HOMES:
-                    yield from over_homes("area", columns, apart, score=score, service=service, mark=word)
+                if min(well.sum(), well.size - well.sum()) >= LEAST_HOMES:
+                    yield from over_homes("area", one.size, apart, score=score, service=service, mark=word)
 
 
 Outcomes = partial(
@@ -221,12 +219,13 @@ def fitted(numbers: Numbers, score: str) -> Iterator[Number]:
         first, second = (pairs(of, score, service) for of in _halves(numbers))
         if not first[0].size or not second[0].size:
             continue
-        at = _best(first[0], first[1] <= good_to)
+        right = (second[0] >= _best(first[0], first[1] <= good_to)) == (second[1] <= good_to)
 
-        def right(one: Floats, other: Floats, at: float = at, limit: float = good_to) -> float:
-            return float(np.mean((one >= at) == (other <= limit)))
+        def share(rows: Rows, right: Bools = right) -> Floats:
+            found: Floats = np.mean(right[rows], axis=-1, dtype=np.float64)
+            return found
 
-        yield from over_homes("told rightly", second, right, score=score, service=service)
+        yield from over_homes("told rightly", right.size, share, score=score, service=service)
 
 
 def added(numbers: Numbers, by: str) -> Iterator[Number]:
@@ -243,15 +242,16 @@ def added(numbers: Numbers, by: str) -> Iterator[Number]:
             key=lambda ab: np.mean(((first[0] >= ab[0]) & (first[1] >= ab[1])) == good_one),
         )
 
-        def more(
-            rate: Floats, other: Floats, fared: Floats, alone: float = alone,
-            both: tuple[float, float] = both, limit: float = limit,
-        ) -> float:  # fmt: skip
-            well = fared <= limit
-            told_by_both = (rate >= both[0]) & (other >= both[1])
-            return float(np.mean(told_by_both == well) - np.mean((rate >= alone) == well))
+        rate, other, fared = second
+        told_by_both = (rate >= both[0]) & (other >= both[1])
+        well = fared <= limit
+        gained = (told_by_both == well).astype(np.float64) - ((rate >= alone) == well)
 
-        yield from over_homes("added", second, more, by=by, service=service)
+        def more(rows: Rows, gained: Floats = gained) -> Floats:
+            found: Floats = np.mean(gained[rows], axis=-1)
+            return found
+
+        yield from over_homes("added", gained.size, more, by=by, service=service)
 
 
 USE_OF = {"video": "video", "page": "web", "call": "conferencing", "game": "gaming", "download": "backup"}
@@ -306,21 +306,19 @@ def opposite(numbers: Numbers) -> Iterator[Number]:
     other; and of pairs that were built to differ in nothing but the order of their losses."""
     for score, near in NEAR.items():
         for service, (_, good_to, usable_to) in MARKS.items():
-
-            def share(
-                one: Floats, other: Floats, order: Floats,
-                near: float = near, a: float = good_to, b: float = usable_to,
-            ) -> float | None:  # fmt: skip
-                equal = np.abs(one[:, None] - one[None, :]) <= near
-                alike = np.triu(equal & (order[:, None] != order[None, :]), 1)
-                well, badly = other <= a, other > b
-                split = well[:, None] & badly[None, :] | badly[:, None] & well[None, :]
-                return float(np.mean(split[alike])) if alike.any() else None
-
             drawn, built = pairs(numbers, score, service), pairs(numbers, score, service, ORDER)
             each = [*drawn, np.arange(drawn[0].size, dtype=np.float64)]
-            yield from over_homes("opposite", each, share, score=score, service=service)
-            yield from over_homes("opposite by order", built, share, score=score, service=service)
+            for name, (one, other, order) in (("opposite", each), ("opposite by order", built)):
+                equal = np.abs(one[:, None] - one[None, :]) <= near
+                alike = equal & (order[:, None] != order[None, :])
+                split = alike & ((other <= good_to)[:, None] & (other > usable_to)[None, :])
+
+                def share(rows: Rows, alike: Bools = alike, split: Bools = split | split.T) -> Floats:
+                    times = np.array([np.bincount(row, minlength=len(alike)) for row in rows], np.float64)
+                    found, every = (((times @ which) * times).sum(-1) for which in (split, alike))
+                    return np.where(every > 0, found / np.maximum(every, 1), np.nan)
+
+                yield from over_homes(name, one.size, share, score=score, service=service)
 
 
 def _halves(numbers: Numbers) -> tuple[Numbers, Numbers]:
