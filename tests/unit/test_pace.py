@@ -55,6 +55,15 @@ def test_a_run_on_its_way_goes_by_its_own_pace() -> None:
     assert pace.left_s([Running(BOTH[1], 12.0, 5.0)], slots=1) == pytest.approx(12.0 + 12.0)
 
 
+def test_short_runs_that_are_left_are_not_taken_for_nothing() -> None:
+    # Long runs go first; a boot is most of a short one at a low rate: 0.9 s where this long one takes 5.4.
+    (long, short) = (without_probe(make_plan(seed=0, duration_s=seconds)) for seconds in (60.0, 2.0))
+    long = long.model_copy(update={"link": long.link.model_copy(update={"rate_down_bps": 10**9})})
+    pace = Pace([long, *[short] * 100])
+    pace.finished(long, 5.4)
+    assert 50 < (pace.left_s([], slots=1) or 0.0) < 200
+
+
 def test_each_kind_has_its_own_pace() -> None:
     assert kind_of(BOTH[0]) != kind_of(BULK[0])
     pace = Pace([*BOTH, *BULK])
@@ -98,7 +107,7 @@ def test_what_runs_cost_is_remembered_by_kind_and_failed_ones_are_not(
     again, guessed = pace_of(BOTH)
     assert not guessed
     assert again.left_s([], slots=1) == pytest.approx(18.0)
-    (tmp_path / "costs.json").write_text("[1]")  # not one of ours: it tells nothing
+    (tmp_path / "run_costs.json").write_text("[1]")  # not one of ours: it tells nothing
     assert remembered() == {}
 
 

@@ -16,7 +16,7 @@ OLD = 0.5
 
 
 def _file() -> Path:
-    return cache_dir() / "costs.json"
+    return cache_dir() / "run_costs.json"
 
 
 def remembered() -> dict[Kind, Cost]:
@@ -34,7 +34,7 @@ def remember(measured: Mapping[Kind, Cost]) -> None:
     for kind, (seconds, work) in measured.items():
         old_s, old_work = known.get(kind, (0.0, 0.0))
         known[kind] = (seconds + OLD * old_s, work + OLD * old_work)
-    new = _file().with_name(f".costs.json.{os.getpid()}")
+    new = _file().with_name(f".run_costs.json.{os.getpid()}")
     try:
         new.parent.mkdir(parents=True, exist_ok=True)
         new.write_text(json.dumps({" ".join(kind): cost for kind, cost in known.items()}, indent=1) + "\n")

@@ -21,9 +21,7 @@ Cost = tuple[float, float]
 TELLING = 0.05
 """The share of a run from which its own pace says more than that of others: slow start is over."""
 
-BOOT_S = 1.0
-"""Boot, calibration and reading of the results."""
-TOOL_S_PER_PACKET, BULK_S_PER_PACKET = 4e-6, 1e-6
+TOOL_S_PER_PACKET, BULK_S_PER_PACKET = 3.5e-6, 6e-7
 """Factors of guessed work: a tool is a program of its own in the guest, bulk flows are the agent's."""
 
 
@@ -35,7 +33,7 @@ def kind_of(plan: Plan) -> Kind:
 def guess_s(plan: Plan) -> float:
     """Seconds of a run where none was made on this machine yet, as they are on one of today."""
     tools = any(isinstance(item, Command) for item in plan.traffic)
-    return BOOT_S + expected_work(plan) * (TOOL_S_PER_PACKET if tools else BULK_S_PER_PACKET)
+    return expected_work(plan) * (TOOL_S_PER_PACKET if tools else BULK_S_PER_PACKET)
 
 
 @dataclass(frozen=True)
