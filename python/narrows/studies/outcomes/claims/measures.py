@@ -78,8 +78,8 @@ def outcome(run: Observed) -> float | None:
     return run.quantity("probe_late_ratio", "service")
 
 
-def scores(ndt7: Observed, rpm: Observed | None) -> Known:
-    """What tests score of a home: NDT7 with a probe of 50 datagrams a second beside it, and an RPM test."""
+def scores(ndt7: Observed) -> Known:
+    """What tests score of a home but for RPM: NDT7 with a probe of 50 datagrams a second beside it."""
     test, both = ndt7.whose("test"), ("down", "up")
     rates = [ndt7.figure("ndt7_throughput_bps", way, test) for way in both]
     added = [ndt7.quantity("probe_working_latency_ms", way) for way in both]
@@ -103,7 +103,6 @@ def scores(ndt7: Observed, rpm: Observed | None) -> Known:
         "idle latency": rest_ms,
         "working latency": max(more) - rest_ms,
         "loss": loss,
-        "RPM": None if rpm is None else rpm.figure("rpm", "down", rpm.whose("test")),
         "bufferbloat grade": None if step is None else float(step),
         "QoO": qoo.qoo_of(known, loss, min(down_bps, up_bps), qoo.EXAMPLE),
         "IQB": iqb.iqb(down_bps, up_bps, rest_ms, loss)["all"],
@@ -119,7 +118,9 @@ def homes(runs: Sequence[Observed]) -> Iterator[Item]:
         for run in good(runs, name):
             found.setdefault((run.key["home"], run.key.get(SEED, "0")), {})[run.key[axis]] = run
     for (home, seed), made in sorted(found.items()):
-        known = dict(scores(made["ndt7"], made.get("rpm"))) if "ndt7" in made else {}
+        known = dict(scores(made["ndt7"])) if "ndt7" in made else {}
+        if (test := made.get("rpm")) is not None:
+            known["RPM"] = test.figure("rpm", "down", test.whose("test"))
         fared = {service: outcome(made[service]) for service in MARKS if service in made}
         again = {f"{service} {MADE[seed]}": value for service, value in fared.items() if seed in MADE}
         order = {ORDER: float(BURSTS[of])} if (of := home.partition("-")[0]) in BURSTS else {}
