@@ -8,12 +8,7 @@ rate is lost. Calibration refuses some runs at 5 ms: its trains cannot show the 
 
 from narrows.spec import Dumbbell, axis, bfifo, bulk, flow_tap, htb, machine, pair, repeat, sample, tap
 
-LATE = {
-    "exact": None,
-    "1ms": ("0.5 ms", "1.5 ms"),
-    "2ms": ("1 ms", "3 ms"),
-    "5ms": ("2.5 ms", "7.5 ms"),
-}
+LATE = {"exact": None, "1ms": ("0.5 ms", "1.5 ms"), "2ms": ("1 ms", "3 ms"), "5ms": ("2.5 ms", "7.5 ms")}
 
 link = Dumbbell(
     rate="100 Mbit/s",

@@ -15,8 +15,7 @@ MEDIA = {
 }
 
 link = axis(
-    "medium",
-    {name: Link(**each, base_rtt="30 ms", queue=fq_codel()) for name, each in MEDIA.items()},
+    "medium", {name: Link(**each, base_rtt="30 ms", queue=fq_codel()) for name, each in MEDIA.items()}
 )
 flow = bulk(cca=axis("cca", ["cubic", "bbr"]), start="3 s", duration="10 s")
 probe = ping(interval="10 ms", duration="13 s")

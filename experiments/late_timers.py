@@ -15,10 +15,7 @@ def at(slow: Any, fast: Any) -> Any:
 
 
 # HTB's bucket holds what the rate sends meanwhile: 30 µs at 10 Gbit/s are 37.5 KB.
-TIMERS = {
-    "exact": (None, htb()),
-    "10-30us": (("10 us", "30 us"), htb(burst="64 KB", cburst="64 KB")),
-}
+TIMERS = {"exact": (None, htb()), "10-30us": (("10 us", "30 us"), htb(burst="64 KB", cburst="64 KB"))}
 
 
 def of(place: int) -> Any:

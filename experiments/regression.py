@@ -9,9 +9,7 @@ from narrows.spec import Link, axis, bulk, expect, fq_codel, icmp_echo, pfifo, r
 RATE = "20 Mbit/s"
 
 link = Link(
-    rate=RATE,
-    base_rtt="20 ms",
-    queue=axis("queue", {"candidate": fq_codel(), "baseline": pfifo(limit=200)}),
+    rate=RATE, base_rtt="20 ms", queue=axis("queue", {"candidate": fq_codel(), "baseline": pfifo(limit=200)})
 )
 flow = bulk(cca="cubic", duration="10 s")
 ping = icmp_echo(interval="20 ms", stop=with_(flow))
