@@ -132,7 +132,6 @@ ORDER = "packets lost in a row"
 """What tells homes apart that were built to lose the same share; drawn homes have none."""
 NAMES = (ORDER, *SCORES, *MARKS, *(f"{service} {time}" for service in MARKS for time in MADE.values()))
 MEASURES = tuple(Measure(name, UNITS.get(name.split()[0], "1"), methodcaller("get", name)) for name in NAMES)
-Pairs = tuple[Floats, Floats]
 
 
 def pairs(numbers: Numbers, *names: str) -> list[Floats]:
