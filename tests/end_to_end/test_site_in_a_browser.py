@@ -22,7 +22,12 @@ import narrows
 from chromium import Chromium
 from narrows.store.whose import with_labels
 
-pytestmark = [pytest.mark.kernel, pytest.mark.slow, pytest.mark.needs("chromium")]
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.slow,
+    pytest.mark.needs("chromium"),
+    pytest.mark.xdist_group("site"),
+]
 
 EXPERIMENT = '''"""Which queue keeps the delay low, <b>and</b> for whom?"""
 from narrows.spec import *

@@ -6,7 +6,6 @@ shell and what any Linux has to set up interfaces: no compiler, no browser, noth
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pty
 import re
@@ -24,7 +23,7 @@ import typer
 from lab import CHECKOUT
 from narrows.cli.main import build_app
 
-pytestmark = [pytest.mark.kernel, pytest.mark.slow]
+pytestmark = [pytest.mark.kernel, pytest.mark.slow, pytest.mark.xdist_group("wheel")]
 
 MOST_MB = 12
 """Of which the kept evidence is 5 at most (tests/unit/test_evidence.py)."""
@@ -116,23 +115,20 @@ def do(*words: str | Path, cwd: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
-    """Both wheels, made from this checkout, in a new environment that anybody may use. Where two workers have
-    tests of this file, one after the other: both make them in the same folder."""
+def installed() -> Iterator[Installed]:
+    """Both wheels, made from this checkout, in a new environment that anybody may use."""
     place = Path(tempfile.mkdtemp(prefix="narrows-wheel-"))
     place.chmod(0o755)
-    with (tmp_path_factory.getbasetemp().parent / "wheel.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        do("make", "wheel", "WITH=kernel", cwd=CHECKOUT)
-        # One below root's own directory would be no use to anybody else.
-        of_all = Path("/usr/bin/python3") if os.geteuid() == 0 else Path(sys.executable)
-        do(of_all, "-m", "venv", place / "venv", cwd=place)
-        both = sorted((CHECKOUT / "dist").glob("*.whl"))
-        assert [wheel.name.split("-")[0] for wheel in both] == ["narrows", "narrows_kernel"]
-        assert both[0].stat().st_size < MOST_MB * 1e6
-        pip = place / "venv/bin/pip"
-        do(pip, "install", "-q", "--require-hashes", "-r", CHECKOUT / "requirements.txt", cwd=place)
-        do(pip, "install", "-q", "--no-deps", *both, cwd=place)
+    do("make", "wheel", "WITH=kernel", cwd=CHECKOUT)
+    # One below root's own directory would be no use to anybody else.
+    of_all = Path("/usr/bin/python3") if os.geteuid() == 0 else Path(sys.executable)
+    do(of_all, "-m", "venv", place / "venv", cwd=place)
+    both = sorted((CHECKOUT / "dist").glob("*.whl"))
+    assert [wheel.name.split("-")[0] for wheel in both] == ["narrows", "narrows_kernel"]
+    assert both[0].stat().st_size < MOST_MB * 1e6
+    pip = place / "venv/bin/pip"
+    do(pip, "install", "-q", "--require-hashes", "-r", CHECKOUT / "requirements.txt", cwd=place)
+    do(pip, "install", "-q", "--no-deps", *both, cwd=place)
     (place / "bin").mkdir()
     for name in ON_PATH:
         found = shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")

@@ -13,7 +13,7 @@ from made_up_plans import whole
 from narrows.judging.items import grouped, of_runs
 from narrows.metrics.rate.utilisation import largest_goodput_bps
 from narrows.runs.observed import Observed, Probe, Series
-from narrows.runs.quantities import measured
+from narrows.runs.quantities import Measured
 from narrows.studies.aqm.claims import r12
 from narrows.studies.operator.claims import c1, c2, c3, c4, c5
 from narrows.studies.operator.claims.measures import filled, loaded_rtt_ms, retransmitted
@@ -59,7 +59,7 @@ def made(
         probes=probes,
         figures=said({("test", "down", name): value for name, value in figures.items()}),
     )
-    return dataclasses.replace(run, read_quantities=lambda: measured(run))
+    return dataclasses.replace(run, read_quantities=lambda: Measured(run))
 
 
 def capacity(share: float, **more: float) -> dict[str, float]:

@@ -16,8 +16,11 @@ from labels import said
 from made_up_plans import whole
 from narrows.comparing.items import EVERY_WAY, frame, got
 from narrows.report.table import summary
+from narrows.runs import archive
 from narrows.runs.items import items
+from narrows.runs.load import load
 from narrows.runs.observed import Observed, Series
+from narrows.runs.quantities import Measured
 from narrows.serve.one_run import items as shown_of
 from narrows.store.items import FlowItems
 from narrows.tools import reading, registry
@@ -78,6 +81,7 @@ def test_items_that_are_no_pair_are_held_against_equal_parts_while_all_ran(tmp_p
     spans = {name: {"start_ns": 0, "end_ns": 10 * made_up_trials.S} for name in "abp"}
     figures = {(f"bottleneck/{name}", "down", "tap_departed_bytes"): 1e6 for name in "ab"} | {
         ("a", "down", "bulk_goodput_bps"): 5.7e6,
+        ("b", "down", "bulk_goodput_bps"): 1.8e6,
         ("p", None, "probe_loss_ratio"): 0.5,
     }
     run = dataclasses.replace(made, manifest={"items": spans}, figures=said(figures))
@@ -91,7 +95,12 @@ def test_items_that_are_no_pair_are_held_against_equal_parts_while_all_ran(tmp_p
     a, b, probe = items(run)
     assert (a.what, b.what, probe.what) == ("bulk", "bulk", "icmp_echo")
     assert [probe.is_probe, a.main_way, probe.main_way] == [True, "down", None]
-    assert [one.called for one in got([run])] == ["a", "b"]
+    assert [(one.called, one.share) for one in got([run])] == [("a", 1.5), ("b", 0.5)]
+    archive.write([replace(run, read_quantities=lambda: Measured(run))], tmp_path / "a.runs.parquet")
+    assert [(one.called, one.share) for one in got(load(tmp_path / "a.runs.parquet"))] == [
+        ("a", 1.5),
+        ("b", 0.5),
+    ]
 
 
 def test_a_test_that_hardly_got_anything_up_still_loaded_that_way(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from narrows.calibrate.calibration import Calibration
 from narrows.calibrate.compare import Summary
 from narrows.calibrate.readings import declared
 from narrows.calibrate.tables import in_unit, of_tools
-from narrows.metrics.statistics.interval import Interval
 from narrows.spec.under_test import VARIED
 from narrows.tools.reading import THIRD, Reading
 
@@ -117,8 +116,5 @@ def _off(one: Summary) -> str:
     amount = text.lstrip("+−")
     how = "off" if text == amount else f"too {'high' if text[0] == '+' else 'low'}"
     interval = one.bias.relative_interval if one.relative else one.bias.median_interval
-    return f"{one.direction} {amount} {how}{_between(one, interval)}"
-
-
-def _between(one: Summary, interval: Interval | None) -> str:
-    return "" if interval is None else f" [{in_unit(one, interval.low)} to {in_unit(one, interval.high)}]"
+    ends = "" if interval is None else f" [{in_unit(one, interval.low)} to {in_unit(one, interval.high)}]"
+    return f"{one.direction} {amount} {how}{ends}"

@@ -52,7 +52,8 @@ def in_short(calibration: Calibration) -> list[tuple[str, str]]:
     ):
         delays = [s for s in mine if not s.relative and s.whose == whose]
         if delays:
-            said.append((heading, _latency(delays, packets)))
+            close = _count(delays, CLOSE_MS)
+            said.append((heading, f"{close} within {CLOSE_MS:g} ms of {packets}. {_extremes(delays)}"))
     inverted = [s for s in mine if s.inversions is not None and s.inversions.inverted]
     judged = [s for s in mine if s.inversions is not None]
     if judged:
@@ -79,10 +80,6 @@ def _throughput(rates: Sequence[Summary]) -> str:
         f"{_count(rates, CLOSE_SHARE)} within {100 * CLOSE_SHARE:.0f} % of the capacity that was left"
         f"{_truth(rates)}. {_extremes(rates)}"
     )
-
-
-def _latency(delays: Sequence[Summary], packets: str) -> str:
-    return f"{_count(delays, CLOSE_MS)} within {CLOSE_MS:g} ms of {packets}. {_extremes(delays)}"
 
 
 def _count(some: Sequence[Summary], close: float) -> str:

@@ -105,11 +105,8 @@ def _own(uses: Sequence[Use]) -> dict[str, Measure]:
         for figure in use.figures:
             if figure.direction in (None, "down"):
                 values[figure.quantity].append(figure)
-    return {name: replace(some[0], value=_middle(some), n=len(some)) for name, some in values.items()}
-
-
-def _middle(some: Sequence[Measure]) -> float:
-    return float(np.median([figure.value for figure in some]))
+    medians = {name: float(np.median([one.value for one in some])) for name, some in values.items()}
+    return {name: replace(some[0], value=medians[name], n=len(some)) for name, some in values.items()}
 
 
 def _median(uses: Sequence[Use], of: Callable[[Use], float | None]) -> float | None:

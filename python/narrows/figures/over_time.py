@@ -146,7 +146,9 @@ def _read(file: Path, written_ns: int) -> _Series:
     last = 0.0
     columns = ("quantity", "direction", "unit", *Whose._fields)
     for part in rows.partition_by(*columns, maintain_order=True):
-        name, way, unit, *of = (_text(part[column][0]) for column in columns)
+        name, way, unit, *of = (
+            None if (text := part[column][0]) is None else str(text) for column in columns
+        )
         whose = Whose(*of)
         t = part["t_ns"].cast(pl.Float64).to_numpy()
         value = part["value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
@@ -165,10 +167,6 @@ def _is_wanted(name: str) -> bool:
     if name in _MOVED or not name.startswith("tcp_info."):
         return not name.startswith(("bbr_info.", "app_info."))
     return name.removeprefix("tcp_info.") in _OF_SENDERS
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
 
 
 @dataclass(frozen=True)

@@ -68,21 +68,24 @@ class TcpBulk(Strict):
         return (Endpoint(protocol="tcp", address=self.receiver_address, port=self.port),)
 
 
-class UdpProbe(Strict):
-    """Isochronous UDP probes, echoed by the server with its own stamp."""
-
+class _Probe(Strict):
     id: Name
     item: str
-    kind: Literal["udp_probe"] = "udp_probe"
     client: str
     server: str
     server_address: str
-    port: int
     interval_ns: int = Field(gt=0)
     payload_bytes: int
     dscp: int = Field(ge=0, le=63)
     start: Start
     stop: Stop
+
+
+class UdpProbe(_Probe):
+    """Isochronous UDP probes, echoed by the server with its own stamp."""
+
+    kind: Literal["udp_probe"] = "udp_probe"
+    port: int
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -90,20 +93,10 @@ class UdpProbe(Strict):
         return (Endpoint(protocol="udp", address=self.server_address, port=self.port),)
 
 
-class IcmpEcho(Strict):
+class IcmpEcho(_Probe):
     """Isochronous ICMP echo requests."""
 
-    id: Name
-    item: str
     kind: Literal["icmp_echo"] = "icmp_echo"
-    client: str
-    server: str
-    server_address: str
-    interval_ns: int = Field(gt=0)
-    payload_bytes: int
-    dscp: int = Field(ge=0, le=63)
-    start: Start
-    stop: Stop
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:

@@ -362,33 +362,30 @@ class Calibration(Strict):
         return {k: v for k, v in handler(self).items() if k != "echoes" or v != USUAL_ECHOES}
 
 
-class TcpInfoSampler(Strict):
+class _Sampler(Strict):
+    id: Name
+    node: str
+    interval_ns: int = Field(gt=0)
+
+
+class TcpInfoSampler(_Sampler):
     """Every TCP socket of the node, by inet_diag."""
 
-    id: Name
     kind: Literal["tcp_info"] = "tcp_info"
-    node: str
-    interval_ns: int = Field(gt=0)
 
 
-class QdiscSampler(Strict):
+class QdiscSampler(_Sampler):
     """All qdiscs and classes of the interface."""
 
-    id: Name
     kind: Literal["qdisc"] = "qdisc"
-    node: str
     iface: str
-    interval_ns: int = Field(gt=0)
 
 
-class LinkSampler(Strict):
+class LinkSampler(_Sampler):
     """The interface's counters."""
 
-    id: Name
     kind: Literal["link"] = "link"
-    node: str
     iface: str
-    interval_ns: int = Field(gt=0)
 
 
 class FlowWatch(Strict):

@@ -26,7 +26,7 @@ from narrows.runs.observed import (
     is_probe,
     load_of,
 )
-from narrows.runs.quantities import measured
+from narrows.runs.quantities import Measured
 from narrows.runs.windows import windows
 from narrows.store.whose import Name, Whose, of_part
 from narrows.units import NS_PER_MS, US_PER_MS
@@ -103,7 +103,7 @@ def gather(tables: RunTables, reread: Callable[[str, str], pl.DataFrame] | None 
     run = replace(
         run, windows=windows(plan, manifest, run.figures, tables.samples), rtts_ms=_rtts(tables, run.tested)
     )
-    return replace(run, read_quantities=lambda: measured(run))
+    return replace(run, read_quantities=lambda: Measured(run))
 
 
 def _queues(

@@ -37,6 +37,8 @@ OF_TAP = ("tap_arrived", "tap_dropped", "sojourn_p50_ms", "sojourn_p95_ms", "soj
 """What a shard keeps of the tap's figures of a hop, and of each item there."""
 A_WAY = 0.1
 """The least part of an item's bytes."""
+SHARED = "shared_throughput_bps"
+"""The quantity (`narrows.runs.quantities`) that `shared_bps` is, so that a shard has it too."""
 BIN_NS = 10_000_000
 
 
@@ -99,26 +101,23 @@ class Item:
 def items(run: Observed) -> tuple[Item, ...]:
     """Those of a run, in the order of the plan; none of a run that does not count."""
     if "items" not in run.kept:
-        run.kept["items"] = _items(run) if run.ok else ()
+        run.kept["items"] = tuple(
+            _item(run, name, parts)
+            for name, parts in _groups(run).items()
+            if run.ok and any(not is_background(part) for part in parts)
+        )
     every: tuple[Item, ...] = run.kept["items"]
     return every
 
 
-def _items(run: Observed) -> tuple[Item, ...]:
+def _groups(run: Observed) -> dict[str, list[TrafficItem]]:
     groups: dict[str, list[TrafficItem]] = {}
     for part in run.plan.traffic:
         groups.setdefault(part.item, []).append(part)
-    shared = {way: _shared_window(run, way, groups) for way in DIRECTIONS}
-    return tuple(
-        _item(run, name, parts, shared)
-        for name, parts in groups.items()
-        if any(not is_background(part) for part in parts)
-    )
+    return groups
 
 
-def _item(
-    run: Observed, name: str, parts: Sequence[TrafficItem], shared: Mapping[str, Window | None]
-) -> Item:
+def _item(run: Observed, name: str, parts: Sequence[TrafficItem]) -> Item:
     plan, own = run.plan, [part for part in parts if not is_background(part)]
     client, server = _ends(plan, own[0])
     ids = {name, *(part.id for part in parts)}
@@ -129,7 +128,7 @@ def _item(
     ways = {}
     for way in DIRECTIONS:
         if way in _ways(run, own):
-            ways[way] = _way(run, name, own, way, shared[way], ends, figures)
+            ways[way] = _way(run, name, own, way, ends, figures)
     return Item(
         name=name,
         what=word,
@@ -215,27 +214,27 @@ def _ways(run: Observed, own: Sequence[TrafficItem]) -> set[str]:
 
 
 def _way(
-    run: Observed, name: str, own: Sequence[TrafficItem], way: str, shared: Window | None, ends: bool,
-    figures: Sequence[Measure],
-) -> Way:  # fmt: skip
+    run: Observed, name: str, own: Sequence[TrafficItem], way: str, ends: bool, figures: Sequence[Measure]
+) -> Way:
     arrived = _tap_sum(run, own, way, "tap_arrived")
     departed = _tap_sum(run, own, way, "tap_departed")
     dropped, marked = (_tap_sum(run, own, way, f"tap_{each}") for each in ("dropped", "marked"))
     there = {part.id: of_part(part, run.bottleneck(way)) for part in own}
     most = max(there.values(), key=lambda whose: run.figure("tap_departed", way, whose) or 0.0)
-    window = _window(run, name, own, way)
+    window, shared = _window(run, name, own, way), _shared_rate(run, own, way)
+    settled = _mean_rate(run, own, way, _middle(window)) if shared is None else shared
     goodput = next((one for one in figures if (one.reads, one.direction) == (reading.THROUGHPUT, way)), None)
     return Way(
         window=window,
         rate_bps=_mean_rate(run, own, way, window),
-        shared_bps=_shared_rate(run, own, way, shared),
+        shared_bps=shared,
         goodput_bps=None if goodput is None else goodput.value,
         layer=reading.PAYLOAD if goodput is None else goodput.layer,
         loss=dropped / arrived if arrived and dropped is not None else None,
         marked=marked / departed if departed and marked is not None else None,
         queueing_p50_ms=run.figure("sojourn_p50_ms", way, most),
         queueing_p95_ms=run.figure("sojourn_p95_ms", way, most),
-        done=ends and _shared_rate(run, own, way, shared or _middle(window)) == 0,
+        done=ends and settled == 0,
     )
 
 
@@ -257,12 +256,28 @@ def mean_rate(series: Series, window: Window) -> float:
     return float(clean(series.within(window).value).sum()) / bins
 
 
-def _shared_rate(run: Observed, own: Sequence[TrafficItem], way: str, window: Window | None) -> float | None:
+def _shared_rate(run: Observed, own: Sequence[TrafficItem], way: str) -> float | None:
     if PAIR in run.key and way == "down":
         known = [run.quantity(RATE, part.id) for part in own]
         if any(value is not None for value in known):
             return sum(value for value in known if value is not None)
-    return _mean_rate(run, own, way, window)
+    of = f"{own[0].item} {way}"
+    rate = shared_rate(run, of)
+    return run.quantity(SHARED, of) if rate is None else rate
+
+
+def shared(run: Observed) -> Iterator[str]:
+    """`ITEM WAY` of what loaded a way together with others."""
+    for item in items(run):
+        yield from (f"{item.name} {way}" for way, got in item.ways.items() if got.shared_bps is not None)
+
+
+def shared_rate(run: Observed, of: str) -> float | None:
+    """The rate of an item while all that loaded a way did, in bit/s (`ITEM WAY`)."""
+    name, _, way = of.rpartition(" ")
+    groups = _groups(run)
+    own = [part for part in groups[name] if not is_background(part)]
+    return _mean_rate(run, own, way, _shared_window(run, way, groups))
 
 
 # ---- when --------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from narrows.metrics.statistics.arrays import clean
 from narrows.metrics.statistics.stability import coefficient_of_variation
 from narrows.metrics.statistics.tail import Tail, upper_tail
 from narrows.runs import loaded, phases, queue_numbers, settled
-from narrows.runs.items import Item
+from narrows.runs.items import SHARED, Item, shared, shared_rate
 from narrows.runs.loaded import IDLE
 from narrows.runs.observed import DIRECTIONS, Observed, is_background, is_probe
 from narrows.spec.pairs import PAIR
@@ -184,6 +184,7 @@ NUMBERS: dict[str, Number] = {
     "phase_rate_bps": Number("bit/s", phases.of_calls, phases.rate_bps),
     "dropped_after_pause": Number("packets", queue_numbers.places, queue_numbers.dropped_after_pause),
     "filled_after_pause_ms": Number("ms", queue_numbers.places, queue_numbers.filled_after_pause),
+    SHARED: Number("bit/s", shared, shared_rate),
     settled.RATE: Number("bit/s", _met, settled.settled_rate),
     settled.LATE: Number(
         "1", lambda run: dict.fromkeys((*_met(run), *phases.calls(run))), settled.late_share
@@ -216,11 +217,6 @@ class Measured:
     def tail(self, name: str, of: str) -> Tail | None:
         """What is kept of a distribution; None if it was not measured."""
         return TAILS[name].work_out(self._run, of)
-
-
-def measured(run: Observed) -> Measured:
-    """The numbers of a run whose series are there."""
-    return Measured(run)
 
 
 def numbers(run: Observed) -> Iterator[tuple[str, str, str, float]]:
@@ -261,4 +257,4 @@ class Kept:
         return self.tails.get((name, of))
 
 
-__all__ = ["NUMBERS", "TAILS", "Kept", "measured", "numbers", "tails", "under"]
+__all__ = ["NUMBERS", "TAILS", "Kept", "Measured", "numbers", "tails", "under"]

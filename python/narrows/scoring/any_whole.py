@@ -50,7 +50,8 @@ def aim_values(
     """Points of each experience; none where one of its measurements is missing. `lost`: share of probes."""
     if idle is None:
         return []
-    rest, loaded = clean(idle.delay_ns) / NS_PER_MS, [_pings(way) for way in (down, up)]
+    rest = clean(idle.delay_ns) / NS_PER_MS
+    loaded = [clean(way.thinned(CLOUDFLARE_PING_NS).delay_ns) / NS_PER_MS for way in (down, up)]
     values = []
     for version, loss in ((f"{AIM}, loss of the probe", lost), (f"{AIM}, loss not measured", None)):
         scores = aim_scores(
@@ -90,10 +91,6 @@ def path_values(
     mark = None if step is None else float(step)
     values.append(Value("bufferbloat_grade", bufferbloat_grade.VERSION, mark, "1", int(both.size)))
     return [value for value in values if value.value is not None]
-
-
-def _pings(series: Delays) -> Floats:
-    return clean(series.thinned(CLOUDFLARE_PING_NS).delay_ns) / NS_PER_MS
 
 
 def rrul_values(

@@ -94,10 +94,6 @@ def has_value(field: str, value: float) -> bool:
     return float(value) not in NONE_YET.get(field.removeprefix("bbr_"), ())
 
 
-def _none_yet(field: str) -> list[float]:
-    return sorted(NONE_YET.get(field.removeprefix("bbr_"), ()))
-
-
 def parse(
     text: str,
     *,
@@ -126,7 +122,9 @@ def parse(
 
     label = pl.concat_str(pl.lit("tcp "), end("src", "sport"), pl.lit(">"), end("dst", "dport"))
     units = {field: unit(field) for field in frame.columns if field not in KEYS}
-    none_yet = {field: known for field in units if (known := _none_yet(field))}
+    none_yet = {
+        field: sorted(known) for field in units if (known := NONE_YET.get(field.removeprefix("bbr_")))
+    }
     values = [pl.when(~pl.col(field).is_in(known)).then(pl.col(field)) for field, known in none_yet.items()]
     frame = frame.lazy().with_columns(*values, flow=label).sort("flow", "t_ns").collect()
     if owner is not None:

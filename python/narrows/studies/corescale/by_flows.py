@@ -96,7 +96,9 @@ def draw(figure: Figure, by_case: Cases) -> Result:
     looks = _looks(points)
     repetitions = {len(found) for values in points.values() for found in values.values() if found}
     mark_alone = 1 in repetitions and len(repetitions) > 1
-    ends = {} if figure.end is None else {case: _ends(figure.end, chosen[case]) for case in points}
+    ends: dict[Case, list[Settled | None]] = {}
+    if (end := figure.end) is not None:
+        ends = {case: [end.of(run.many) for run in chosen[case] if run.many is not None] for case in points}
     moved = {case: _moved(each) for case, each in ends.items()}
     pale = {case for case, share in moved.items() if share >= FAR_FROM_REST}
     handles = _legend(figure, looks, {name for v in points.values() for name, found in v.items() if found})
@@ -160,10 +162,6 @@ def draw(figure: Figure, by_case: Cases) -> Result:
     if left_out:
         caption += f" {left_out} conditions that are not the thesis' are left out."
     return Drawing(figure.name, figure.title, caption, ids, drawing)
-
-
-def _ends(end: End, same: Sequence[Observed]) -> list[Settled | None]:
-    return [end.of(run.many) for run in same if run.many is not None]
 
 
 def _moved(ends: Sequence[Settled | None]) -> float:

@@ -1,8 +1,9 @@
-"""What the claims measure: how much of what a stack sent the bottleneck dropped, and what a change does."""
+"""What the claims measure: how much of what a stack sent was dropped, what a change does, and shares."""
 
 from functools import partial
 
-from narrows.judging.parts import Judge, Mark, Share, Words, figure, over, percent
+from narrows.judging.parts import Judge, Mark, Share, Words, figure, good, of_runs, over, percent, quantity
+from narrows.runs.items import SHARED
 
 CHANGES = "q2_changes.py"
 PLACE = "bottleneck down"
@@ -15,6 +16,19 @@ LOST = Share(
 )
 OfStacks = partial(Judge, by=("stack",))
 """One number of each contestant."""
+SHARES = "q1_shares.py"
+BESIDE = {"beside": ("cubic", "bbr", "itself")}
+OfShares = partial(
+    Judge,
+    by=("beside", "link", "queue", "stack"),
+    items=lambda runs: of_runs([*good(runs, SHARES), *good(runs, "q1_beside")]),
+    measures=(
+        Share("share of its fair rate", read=over(quantity(SHARED, "mine down"), lambda r: r.rate_bps() / 2)),
+    ),
+    under="of half of the link, in the middle 9 s of 15 s",
+    besides=("q1_beside",),
+)
+"""What part of its fair rate each stack got that was not alone."""
 
 
 def much(*claim: *Words, stack: str, beside: str) -> Judge:
