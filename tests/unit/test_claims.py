@@ -48,7 +48,7 @@ def test_every_claim_without_runs_is_not_measured_and_names_an_experiment_that_e
         *(f"O{n}" for n in range(1, 9)),
         *(f"N{n}" for n in range(1, 12)),
         *(f"T{n}" for n in range(9, 24) if n != 21),
-        *(f"Q{n}" for n in range(1, 9)),
+        *(f"Q{n}" for n in range(1, 10)),
         *(f"W{n}" for n in range(1, 7)),
     ]
     assert {v.verdict for v in verdicts} == {"not measured"}

@@ -45,7 +45,10 @@ def in_short(calibration: Calibration) -> list[tuple[str, str]]:
     rates = [s for s in mine if s.relative]
     said = []
     if rates:
-        said.append(("Throughput", _throughput(rates)))
+        close = f"{_count(rates, CLOSE_SHARE)} within {100 * CLOSE_SHARE:.0f} %"
+        said.append(
+            ("Throughput", f"{close} of the capacity that was left{_truth(rates)}. {_extremes(rates)}")
+        )
     for whose, heading, packets in (
         (THIRD, "Latency that others met", "what other traffic's packets met in the queue"),
         (OWN, "Latency that it met itself", "what the test's own packets met"),
@@ -73,13 +76,6 @@ def loaded(calibration: Calibration) -> tuple[float, float] | None:
     waits = said.filter(metric="working_latency_p50", series="rtt").group_by("run_id").agg(pl.max("value"))
     rate, wait = rates["value"].median(), waits["value"].median()
     return (rate, wait) if isinstance(rate, float) and isinstance(wait, float) else None
-
-
-def _throughput(rates: Sequence[Summary]) -> str:
-    return (
-        f"{_count(rates, CLOSE_SHARE)} within {100 * CLOSE_SHARE:.0f} % of the capacity that was left"
-        f"{_truth(rates)}. {_extremes(rates)}"
-    )
 
 
 def _count(some: Sequence[Summary], close: float) -> str:

@@ -73,17 +73,15 @@ def show(
 
 def _machine(console: Console, manifest: dict[str, Any]) -> None:
     resources = manifest["resources"]
+    rss = resources["max_rss_bytes"]
+    resident = MISSING if rss is None else f"{rss / 2**20:.0f} MiB"
     console.print(
         f"took       {duration(resources['virtual_s'])} virtual, {duration(resources['wall_s'])} wall, "
-        f"{_mebibytes(resources['max_rss_bytes'])} resident, {cell(resources['packets'])} packets tapped"
+        f"{resident} resident, {cell(resources['packets'])} packets tapped"
     )
     kernel, agent = manifest["kernel"], manifest["agent"]
     release = (kernel.get("release") or kernel["id"]).split("\n")[0]
     console.print(f"made by    {manifest['engine']}, kernel {release}, agent {agent['id'][:12]}")
-
-
-def _mebibytes(value: int | None) -> str:
-    return MISSING if value is None else f"{value / 2**20:.0f} MiB"
 
 
 def _error(console: Console, error: dict[str, Any], path: Path) -> None:

@@ -206,9 +206,10 @@ def _ways(run: Observed, own: Sequence[TrafficItem]) -> set[str]:
         return loaded | {way for way, size in sent.items() if size >= A_WAY * whole}
     # A shard keeps no bytes of items, and not every run has a tap.
     said = {name.direction for name in run.figures if name.direction and _is_of(name.whose, own[0].item)}
-    met = any(run.quantity(RATE, part.id) is not None for part in own)
+    met = {way for way in DIRECTIONS if run.quantity(SHARED, f"{own[0].item} {way}") is not None}
+    met |= {"down" for part in own if run.quantity(RATE, part.id) is not None}
     if said or met:
-        return said | ({"down"} if met else set())
+        return said | met
     packets = {way: _tap_sum(run, own, way, "tap_arrived") or 0.0 for way in DIRECTIONS}
     return {max(packets, key=lambda way: packets[way])} if any(packets.values()) else set()
 

@@ -211,6 +211,7 @@ class Measured:
     def value(self, name: str, of: str) -> float | None:
         """A number; None if it was not measured."""
         if (name, of) not in self._numbers:
+            self._numbers[name, of] = None  # until it is known, for what is read on the way
             self._numbers[name, of] = NUMBERS[name].work_out(self._run, of)
         return self._numbers[name, of]
 

@@ -64,6 +64,9 @@ class ci(SpecObject):
     confidence: str = option(percent, default="95 %")
 
 
+EITHER = "repeat(10), or repeat(at_least=5, at_most=30, until=ci(…))"
+
+
 class repeat(SpecObject):
     """Repetitions, which differ by seed: `repeat(10)` makes the axis `seed` with labels 0 to 9.
 
@@ -82,13 +85,9 @@ class repeat(SpecObject):
     def check(self) -> None:
         rule = [self[name] for name in ("at_least", "at_most", "until")]
         if self["n"] is not None and any(part is not None for part in rule):
-            self.fail(
-                "n and a rule are both given", "repeat(10), or repeat(at_least=5, at_most=30, until=ci(…))"
-            )
+            self.fail("n and a rule are both given", EITHER)
         if self["n"] is None and any(part is None for part in rule):
-            self.fail(
-                "neither n nor a whole rule", "repeat(10), or repeat(at_least=5, at_most=30, until=ci(…))"
-            )
+            self.fail("neither n nor a whole rule", EITHER)
         if self["n"] is None and self["at_least"] > self["at_most"]:
             self.fail("at_least is more than at_most", "at_least=5, at_most=30")
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from narrows.errors import StoreError
-from narrows.store.tap import flow_label
+from narrows.store.tap import flow_label, read_records
 
 RECORD_BYTES = 32
 FLOW, EVENT, SAMPLE, SNAPSHOT = 1, 2, 3, 4
@@ -87,26 +87,8 @@ class FlowTap:
 
 def read(path: Path) -> FlowTap:
     """Read a flow tap's file; an odd shape is an error."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise StoreError(f"no flow tap file: {error.strerror}", where=str(path)) from None
-    if len(content) % RECORD_BYTES:
-        raise StoreError(
-            f"the flow tap is cut off: {len(content)} bytes are not a multiple of {RECORD_BYTES}",
-            where=str(path),
-            remedy="the guest was stopped while writing, or the disk is full; run again",
-        )
-    records = np.frombuffer(content, dtype=EVENT_DTYPE)
+    records = read_records(path, "flow tap", EVENT_DTYPE, SNAPSHOT + SNAPSHOT_PARTS - 1)
     kinds = records["type"]
-    odd = np.flatnonzero((kinds < FLOW) | (kinds >= SNAPSHOT + SNAPSHOT_PARTS))
-    if odd.size:
-        at = int(odd[0])
-        raise StoreError(
-            f"unknown record type {int(kinds[at])} at byte {at * RECORD_BYTES}",
-            where=str(path),
-            remedy="the kernel and this version of narrows do not belong together: narrows kernel build",
-        )
     return FlowTap(
         flows=tuple(_flow(record) for record in records[kinds == FLOW].view(FLOW_DTYPE)),
         events=records[kinds == EVENT],

@@ -154,30 +154,34 @@ def _address(family: int, raw: NDArray[np.uint8]) -> str:
     return "?"
 
 
-def read(path: Path) -> Tap:
-    """Read a tap file. An empty file is a tap without packets; any other odd shape is an error."""
+def read_records(path: Path, what: str, dtype: np.dtype[Any], last: int) -> NDArray[Any]:
+    """The records of a tap's file, whose types are 1 to `last`. An odd shape is an error."""
     try:
         size = path.stat().st_size
     except OSError as error:
-        raise StoreError(f"no tap file: {error.strerror}", where=str(path)) from None
-    if size % RECORD_BYTES:
+        raise StoreError(f"no {what} file: {error.strerror}", where=str(path)) from None
+    if size % dtype.itemsize:
         raise StoreError(
-            f"the tap is cut off: {size} bytes are not a multiple of {RECORD_BYTES}",
+            f"the {what} is cut off: {size} bytes are not a multiple of {dtype.itemsize}",
             where=str(path),
             remedy="the guest was stopped while writing, or the disk is full; run again",
         )
-    if size == 0:
-        return Tap((), np.empty(0, dtype=PACKET_DTYPE), np.empty(0, dtype=INTERVAL_DTYPE))
-    records = np.memmap(path, dtype=PACKET_DTYPE, mode="r")
-    kinds = records["type"]
-    odd = np.flatnonzero((kinds < FLOW) | (kinds > LEVELS))
+    records: NDArray[Any] = np.memmap(path, dtype=dtype, mode="r") if size else np.empty(0, dtype=dtype)
+    odd = np.flatnonzero((records["type"] < 1) | (records["type"] > last))
     if odd.size:
         at = int(odd[0])
         raise StoreError(
-            f"unknown record type {int(kinds[at])} at byte {at * RECORD_BYTES}",
+            f"unknown record type {int(records['type'][at])} at byte {at * dtype.itemsize}",
             where=str(path),
             remedy="the kernel and this version of narrows do not belong together: narrows kernel build",
         )
+    return records
+
+
+def read(path: Path) -> Tap:
+    """Read a tap file. An empty file is a tap without packets; any other odd shape is an error."""
+    records = read_records(path, "tap", PACKET_DTYPE, LEVELS)
+    kinds = records["type"]
     packets = records[kinds == PACKET]
     if packets.size and (np.any(packets["outcome"] < DEPARTED) or np.any(packets["outcome"] > QUEUED)):
         raise StoreError("a packet record has an unknown outcome", where=str(path))

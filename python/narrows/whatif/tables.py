@@ -56,7 +56,9 @@ def pair_of(log: Path, connections: pl.DataFrame, acks: pl.DataFrame) -> Pair:
     """The pair of hosts with most payload in `log`. Raises StoreError with the reason where it answers
     nothing."""
     rows = connections.filter(pl.col("log") == str(log.resolve())).sort("start_ns").to_dicts()
-    rows = [row | {"receiver": _other(row)} for row in rows if row["payload_bytes"] and row["sender"]]
+    other = {"client": "server", "server": "client"}
+    with_data = [row for row in rows if row["payload_bytes"] and row["sender"]]
+    rows = [row | {"receiver": str(row[other[row["sender"]]])} for row in with_data]
     if not rows:
         raise StoreError(
             "no TCP connection with data in it",
@@ -101,7 +103,3 @@ def pair_of(log: Path, connections: pl.DataFrame, acks: pl.DataFrame) -> Pair:
         outstanding=mine["outstanding_bytes"].to_numpy().astype(float),
         sacked=mine["has_sack"].to_numpy().astype(bool),
     )
-
-
-def _other(row: dict[str, Any]) -> str:
-    return str(row["server"] if row["sender"] == "client" else row["client"])

@@ -65,12 +65,11 @@ class Case(FlowCase):
 @of_same_runs
 def thesis_cases(runs: Iterable[Observed]) -> dict[Case, list[Observed]]:
     """Good runs with a flow tap, by condition; smaller scales first."""
-    found = {_of(case): same for case, same in flow_cases(runs).items()}
+    names = [field.name for field in dataclasses.fields(FlowCase)]
+    found = {
+        Case(**{name: getattr(case, name) for name in names}): same for case, same in flow_cases(runs).items()
+    }
     return {case: found[case] for case in sorted(found, key=_order)}
-
-
-def _of(case: FlowCase) -> Case:
-    return Case(**{field.name: getattr(case, field.name) for field in dataclasses.fields(case)})
 
 
 def _order(case: Case) -> tuple[Any, ...]:

@@ -36,7 +36,8 @@ def shares_by_queue(runs: Sequence[Observed], name: str, title: str) -> Result:
     panels: dict[Panel, dict[Case, list[Observed]]] = defaultdict(dict)
     for case, same in thesis_cases(runs).items():
         known = [run for run in same if run.many is not None and _told(case) in run.many.shares]
-        if known and _comparable(case):
+        is_like = case.queue not in DROP_TAIL or case.is_thesis  # but for its queue
+        if known and case.is_usual and is_like:
             panels[case.scale, case.flows, case.rtts_ms][case] = known
     panels = {at: own for at, own in panels.items() if len({(c.queue, c.variant) for c in own}) > 1}
     if not panels:
@@ -97,8 +98,3 @@ def _rank(queue: tuple[str, str]) -> tuple[bool, bool, tuple[int, str], str]:
 
 def _told(case: Case) -> str:
     return next((cca for cca in TOLD if cca in case.ccas), "") if len(case.ccas) == 2 else ""
-
-
-def _comparable(case: Case) -> bool:
-    """Whether only the queue differs from the thesis' condition."""
-    return case.is_usual and (case.queue not in DROP_TAIL or case.is_thesis)

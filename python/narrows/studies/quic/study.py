@@ -10,6 +10,6 @@ STUDY = Study(
         {"queue": ("fifo_1bdp",), "link": ("20Mbit_40ms",), "beside": ("nothing", "cubic")},
     ),
     seeds=("0",),
-    headline="Q1",
+    headline="Q7",
     compared="beside",
 )

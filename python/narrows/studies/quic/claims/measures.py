@@ -2,8 +2,9 @@
 
 from functools import partial
 
-from narrows.judging.parts import Judge, Mark, Share, Words, figure, good, of_runs, over, percent, quantity
+from narrows.judging.parts import Judge, Mark, Share, Words, figure, good, of_runs, over, percent
 from narrows.runs.items import SHARED
+from narrows.runs.observed import Observed
 
 CHANGES = "q2_changes.py"
 PLACE = "bottleneck down"
@@ -17,14 +18,19 @@ LOST = Share(
 OfStacks = partial(Judge, by=("stack",))
 """One number of each contestant."""
 SHARES = "q1_shares.py"
+
+
+def _share(run: Observed) -> float | None:
+    mine, other = (run.quantity(SHARED, f"{item} down") for item in ("mine", "other"))
+    return None if mine is None or other is None else mine / (run.rate_bps() / 2)
+
+
 BESIDE = {"beside": ("cubic", "bbr", "itself")}
 OfShares = partial(
     Judge,
     by=("beside", "link", "queue", "stack"),
     items=lambda runs: of_runs([*good(runs, SHARES), *good(runs, "q1_beside")]),
-    measures=(
-        Share("share of its fair rate", read=over(quantity(SHARED, "mine down"), lambda r: r.rate_bps() / 2)),
-    ),
+    measures=(Share("share of its fair rate", read=_share),),
     under="of half of the link, in the middle 9 s of 15 s",
     besides=("q1_beside",),
 )

@@ -10,6 +10,7 @@ judge = OfShares(
     "What the name of a congestion control takes for granted",
     SHARES,
     where=BESIDE | {"queue": ("fifo_1bdp", "fifo_4bdp", "codel")},
+    decided_by={"stack": CUBIC, "beside": "cubic"},
     marks=(
         Mark("80 to 125 % of its fair rate", least=0.8, most=1.25, where={"stack": CUBIC, "beside": "cubic"}),
     ),
